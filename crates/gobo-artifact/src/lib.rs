@@ -1,0 +1,1 @@
+//! The file format of vocabularies and indices: writer, mapped reader, matcher

@@ -1,0 +1,1 @@
+//! Byte-level automata from regular expressions and choice lists, under counted budgets

@@ -1,0 +1,2 @@
+//! The gobo command line.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Finds an index on this host, else asks the daemon, and hands out matchers

@@ -1,0 +1,1 @@
+//! Vocabulary and automaton to index

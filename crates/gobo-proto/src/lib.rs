@@ -1,0 +1,1 @@
+//! Generated gRPC types and services of gobo

@@ -1,0 +1,1 @@
+//! The gRPC adapter over the engine

@@ -1,0 +1,1 @@
+//! Publishes, opens and catalogues artifact files

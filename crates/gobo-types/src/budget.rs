@@ -1,0 +1,166 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CompileError, OverBudget};
+
+/// One of the counted limits of a compile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// [`CompileLimits::max_states`].
+    MaxStates,
+    /// [`CompileLimits::max_steps`].
+    MaxSteps,
+    /// [`CompileLimits::max_bytes`].
+    MaxBytes,
+}
+
+impl Limit {
+    /// The limit's name in options, replies and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MaxStates => "max_states",
+            Self::MaxSteps => "max_steps",
+            Self::MaxBytes => "max_bytes",
+        }
+    }
+
+    /// What is counted.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::MaxStates => "states",
+            Self::MaxSteps => "steps",
+            Self::MaxBytes => "bytes",
+        }
+    }
+}
+
+/// What one compile may use. All three are counted, never timed, so that a verdict is the same on every host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CompileLimits {
+    /// Most states of any automaton that is built. Default 262,144 (2^18). A regular expression that doubles its
+    /// states with each character ends here within about a second.
+    pub max_states: u64,
+    /// Most steps of the inner loops: states visited in closures, transitions built or compared, trie nodes
+    /// walked. Default 2,000,000,000, some 10 seconds of one core.
+    pub max_steps: u64,
+    /// Most bytes held by the tables of one compile, the file itself included. Default 256 MiB.
+    pub max_bytes: u64,
+}
+
+impl Default for CompileLimits {
+    fn default() -> Self {
+        Self { max_states: 1 << 18, max_steps: 2_000_000_000, max_bytes: 256 << 20 }
+    }
+}
+
+/// The running account of one compile against its [`CompileLimits`], shared by its threads.
+///
+/// Counters only grow, and a limit is passed exactly if the total of all charges passes it, so the verdict does not
+/// depend on the number of threads or their order.
+#[derive(Debug, Default)]
+pub struct Budget {
+    limits: CompileLimits,
+    steps: AtomicU64,
+    bytes: AtomicU64,
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Budget {
+    /// An empty account.
+    pub fn new(limits: CompileLimits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// An account that also stops with [`CompileError::Unavailable`] soon after `cancelled` is set. It is looked at
+    /// whenever steps are charged: at least every few thousand steps.
+    pub fn cancellable(limits: CompileLimits, cancelled: Arc<AtomicBool>) -> Self {
+        Self { limits, cancelled, ..Self::default() }
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> CompileLimits {
+        self.limits
+    }
+
+    /// Steps charged so far.
+    pub fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    /// Bytes charged so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Counts `n` steps of `phase`.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`] past `max_steps`; [`CompileError::Unavailable`] when cancelled.
+    pub fn charge_steps(&self, phase: &str, n: u64) -> Result<(), CompileError> {
+        let before = self.steps.fetch_add(n, Ordering::Relaxed);
+        if before.saturating_add(n) > self.limits.max_steps {
+            return Err(Self::over(Limit::MaxSteps, self.limits.max_steps, phase));
+        }
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(CompileError::Unavailable("the compile was cancelled".into()));
+        }
+        Ok(())
+    }
+
+    /// Counts `n` bytes of tables of `phase`.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`] past `max_bytes`.
+    pub fn charge_bytes(&self, phase: &str, n: u64) -> Result<(), CompileError> {
+        let before = self.bytes.fetch_add(n, Ordering::Relaxed);
+        if before.saturating_add(n) > self.limits.max_bytes {
+            return Err(Self::over(Limit::MaxBytes, self.limits.max_bytes, phase));
+        }
+        Ok(())
+    }
+
+    /// Refuses an automaton of more than `max_states` states.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`] if `states > max_states`.
+    pub fn check_states(&self, phase: &str, states: usize) -> Result<(), CompileError> {
+        if states as u64 > self.limits.max_states {
+            return Err(Self::over(Limit::MaxStates, self.limits.max_states, phase));
+        }
+        Ok(())
+    }
+
+    fn over(limit: Limit, given: u64, phase: &str) -> CompileError {
+        OverBudget { limit, given, phase: phase.into() }.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_limit_is_reached_at_its_number_and_named() {
+        let budget = Budget::new(CompileLimits { max_states: 2, max_steps: 10, max_bytes: 10 });
+        assert_eq!(budget.check_states("rows", 2), Ok(()));
+        assert_eq!(budget.charge_steps("rows", 10), Ok(()));
+        assert_eq!(budget.charge_bytes("rows", 10), Ok(()));
+        for (result, limit, given) in [
+            (budget.check_states("rows", 3), Limit::MaxStates, 2),
+            (budget.charge_steps("rows", 1), Limit::MaxSteps, 10),
+            (budget.charge_bytes("rows", u64::MAX), Limit::MaxBytes, 10),
+        ] {
+            assert_eq!(result, Err(OverBudget { limit, given, phase: "rows".into() }.into()));
+        }
+    }
+
+    #[test]
+    fn a_cancelled_compile_is_unavailable_not_over_budget() {
+        let flag = Arc::new(AtomicBool::new(true));
+        let result = Budget::cancellable(CompileLimits::default(), flag).charge_steps("rows", 1);
+        assert!(matches!(result, Err(CompileError::Unavailable(_))));
+    }
+}

@@ -1,0 +1,139 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Limit;
+
+/// What kind of error happened, across all crates: callers act on this, people read the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The input is malformed.
+    Invalid,
+    /// The input is well-formed, and gobo does not do that.
+    Unsupported,
+    /// A documented limit was passed.
+    Limit,
+    /// What was named does not exist.
+    NotFound,
+    /// The file or peer speaks another version.
+    Version,
+    /// Stored bytes are not what was written.
+    Corrupt,
+    /// Someone else holds it, or there is no room now; try again.
+    Busy,
+    /// Time ran out; try again.
+    Deadline,
+    /// The caller went away.
+    Cancelled,
+    /// A bug of gobo.
+    Internal,
+}
+
+impl ErrorKind {
+    /// Whether the same input will end in the same error for everyone: only such errors may be cached.
+    pub fn is_permanent(self) -> bool {
+        matches!(self, Self::Invalid | Self::Unsupported | Self::Limit)
+    }
+}
+
+/// Why a constraint is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalKind {
+    /// Not a text of its language.
+    Malformed,
+    /// A construct that gobo does not enforce, and therefore does not take.
+    Unsupported,
+    /// No text satisfies it.
+    Unsatisfiable,
+    /// The vocabulary cannot write what it asks for.
+    Unspellable,
+}
+
+impl fmt::Display for RefusalKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => "malformed",
+            Self::Unsupported => "unsupported",
+            Self::Unsatisfiable => "unsatisfiable",
+            Self::Unspellable => "unspellable",
+        })
+    }
+}
+
+/// A deterministic no: the same constraint and vocabulary are refused on every host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{kind}: {reason} ({place})")]
+pub struct Refusal {
+    /// Which sort of no.
+    pub kind: RefusalKind,
+    /// Where in the constraint, for a person and for a script (`offset 3`, `item 7`, `/properties/a`).
+    #[serde(rename = "where")]
+    pub place: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A counted budget ran out: repeatable under the same budget.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("over budget: {phase} needs more than {given} {limit}", limit = limit.unit())]
+pub struct OverBudget {
+    /// The limit that was reached.
+    pub limit: Limit,
+    /// What it was set to.
+    pub given: u64,
+    /// The phase of the compile that reached it.
+    #[serde(rename = "where")]
+    pub phase: String,
+}
+
+/// Every way in which a compile ends without an index.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompileError {
+    /// Refused: deterministic, may be cached.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Over a counted budget: repeatable under that budget.
+    #[error(transparent)]
+    OverBudget(#[from] OverBudget),
+    /// Transient: shed, killed, cancelled. Never cached; try again.
+    #[error("unavailable: {0}")]
+    Unavailable(String),
+    /// A bug of gobo: reported, never cached.
+    #[error("failed: {0}; this is a bug of gobo")]
+    Failed(String),
+}
+
+impl CompileError {
+    /// A refusal.
+    pub fn refuse(kind: RefusalKind, place: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Refused(Refusal { kind, place: place.into(), reason: reason.into() })
+    }
+
+    /// The word for this verdict on the command line and in the proto.
+    pub fn verdict(&self) -> &'static str {
+        match self {
+            Self::Refused(_) => "refused",
+            Self::OverBudget(_) => "over_budget",
+            Self::Unavailable(_) => "unavailable",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    /// The kind of error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Refused(refusal) => match refusal.kind {
+                RefusalKind::Malformed => ErrorKind::Invalid,
+                RefusalKind::Unsupported | RefusalKind::Unsatisfiable | RefusalKind::Unspellable => {
+                    ErrorKind::Unsupported
+                }
+            },
+            Self::OverBudget(_) => ErrorKind::Limit,
+            Self::Unavailable(_) => ErrorKind::Busy,
+            Self::Failed(_) => ErrorKind::Internal,
+        }
+    }
+}

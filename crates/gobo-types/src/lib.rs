@@ -1,0 +1,23 @@
+//! Ids, digests, key derivation, limits and error kinds shared by every gobo crate.
+//!
+//! Nothing here does I/O. A type belongs here when two crates that must not know each other both need it.
+#![forbid(unsafe_code)]
+
+mod binding;
+mod budget;
+mod constraint;
+mod digest;
+mod error;
+mod key;
+mod report;
+
+pub use binding::Binding;
+pub use budget::{Budget, CompileLimits, Limit};
+pub use constraint::{Constraint, MatchMode, Source, TextStart};
+pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};
+pub use error::{CompileError, ErrorKind, OverBudget, Refusal, RefusalKind};
+pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};
+pub use report::{Report, ReportEntry};
+
+/// The id of a token: its position in the model's logits.
+pub type TokenId = u32;

@@ -1,0 +1,47 @@
+use serde::{Deserialize, Serialize};
+
+/// One sentence of a report: at this place of the constraint, this construct, for this reason.
+#[derive(
+    Debug, Clone, PartialEq, Eq, Serialize, Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize,
+)]
+pub struct ReportEntry {
+    /// JSON pointer into a schema; empty for the constraint as a whole.
+    pub pointer: String,
+    /// The keyword or construct.
+    pub keyword: String,
+    /// Why it stands in its list, for a person.
+    pub why: String,
+}
+
+/// What an index enforces of its constraint and what it does not. Nothing is left out of a report in silence.
+#[derive(
+    Debug,
+    Clone,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    rkyv::Archive,
+    rkyv::Serialize,
+    rkyv::Deserialize,
+)]
+pub struct Report {
+    /// Enforced exactly.
+    pub enforced: Vec<ReportEntry>,
+    /// Valid texts shut out by policy.
+    pub narrowed: Vec<ReportEntry>,
+    /// Texts of the constraint that no token sequence of the vocabulary can write.
+    pub unspellable: Vec<ReportEntry>,
+    /// Annotations by their standard: they constrain nothing.
+    pub annotations: Vec<ReportEntry>,
+    /// Let through although the constraint forbids them; only ever at the caller's wish.
+    pub widened: Vec<ReportEntry>,
+}
+
+impl ReportEntry {
+    /// An entry about the constraint as a whole.
+    pub fn whole(keyword: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { pointer: String::new(), keyword: keyword.into(), why: why.into() }
+    }
+}

@@ -1,0 +1,130 @@
+use gobo_types::{ErrorKind, KeyHasher, TokenId, VocabularyDigest};
+
+/// Most ids of a vocabulary. The largest in use have about 2^18; a file that claims more than 2^22 is broken or hostile.
+pub const MAX_VOCABULARY_LEN: usize = 1 << 22;
+
+/// Longest token in bytes. The longest in use have 128, a run of spaces.
+pub const MAX_TOKEN_BYTES: usize = 1 << 12;
+
+/// What one id stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Token {
+    /// The exact bytes that the token adds to the text; empty for a hole. May end inside a UTF-8 character.
+    pub bytes: Vec<u8>,
+    /// A control token: never reached by spelling its bytes, which are then its name.
+    pub special: bool,
+}
+
+/// Every id's bytes and special flag: all that a vocabulary is. Ids that nothing was inserted for are holes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TokenTable {
+    tokens: Vec<Token>,
+}
+
+/// Why a table cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum VocabError {
+    /// Two different tokens claim one id.
+    #[error("id {id} is given twice, as {first:?} and as {second:?}")]
+    DuplicateId {
+        /// The id.
+        id: TokenId,
+        /// The bytes inserted first, lossily as text.
+        first: String,
+        /// The bytes inserted second, lossily as text.
+        second: String,
+    },
+    /// More ids than [`MAX_VOCABULARY_LEN`].
+    #[error("id {id} is beyond the longest vocabulary of {limit} ids")]
+    TooManyIds {
+        /// The id.
+        id: TokenId,
+        /// The limit.
+        limit: usize,
+    },
+    /// A token longer than [`MAX_TOKEN_BYTES`].
+    #[error("token {id} has {given} bytes, the limit is {limit}")]
+    TokenTooLong {
+        /// The id.
+        id: TokenId,
+        /// Its length in bytes.
+        given: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// No id spells anything.
+    #[error("the vocabulary has no token that spells any byte")]
+    Empty,
+}
+
+impl VocabError {
+    /// The kind of error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::DuplicateId { .. } | Self::Empty => ErrorKind::Invalid,
+            Self::TooManyIds { .. } | Self::TokenTooLong { .. } => ErrorKind::Limit,
+        }
+    }
+}
+
+impl TokenTable {
+    /// A table without tokens.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Gives `id` its bytes. Inserting the very same token again changes nothing.
+    ///
+    /// # Errors
+    /// [`VocabError::DuplicateId`] if the id already has other bytes or another flag,
+    /// [`VocabError::TooManyIds`] and [`VocabError::TokenTooLong`] past the limits.
+    pub fn insert(&mut self, id: TokenId, bytes: Vec<u8>, special: bool) -> Result<(), VocabError> {
+        let index = id as usize;
+        if index >= MAX_VOCABULARY_LEN {
+            return Err(VocabError::TooManyIds { id, limit: MAX_VOCABULARY_LEN });
+        }
+        if bytes.len() > MAX_TOKEN_BYTES {
+            return Err(VocabError::TokenTooLong { id, given: bytes.len(), limit: MAX_TOKEN_BYTES });
+        }
+        if index >= self.tokens.len() {
+            self.tokens.resize(index + 1, Token::default());
+        }
+        let token = Token { bytes, special };
+        let present = &mut self.tokens[index];
+        if *present == Token::default() {
+            *present = token;
+        } else if *present != token {
+            return Err(VocabError::DuplicateId {
+                id,
+                first: String::from_utf8_lossy(&present.bytes).into_owned(),
+                second: String::from_utf8_lossy(&token.bytes).into_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Marks an id as special, whatever its bytes; an id that does not exist stays a hole.
+    pub fn mark_special(&mut self, id: TokenId) {
+        if let Some(token) = self.tokens.get_mut(id as usize) {
+            token.special = true;
+        }
+    }
+
+    /// All ids in order, holes included: `[vocabulary length]`.
+    pub fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+
+    /// The digest over every id's flag and bytes: tables are equal exactly if their digests are. O(bytes).
+    pub fn digest(&self) -> VocabularyDigest {
+        let mut flat = Vec::with_capacity(self.tokens.iter().map(|token| token.bytes.len() + 5).sum());
+        for token in &self.tokens {
+            flat.push(u8::from(token.special));
+            let length = u32::try_from(token.bytes.len()).expect("insert caps the length of tokens");
+            flat.extend_from_slice(&length.to_le_bytes());
+            flat.extend_from_slice(&token.bytes);
+        }
+        VocabularyDigest(KeyHasher::new("gobo vocabulary v1").field("table", &flat).finish())
+    }
+}

@@ -1,0 +1,1 @@
+//! Oracles that judge compiled indices and share no code with the compiler.
