@@ -1,1 +1,38 @@
-//! The file format of vocabularies and indices: writer, mapped reader, matcher
+//! The file format of vocabularies and indices: writer, mapped reader, [`Matcher`].
+//!
+//! This crate is all that an inference worker links: it holds no compiler and knows no store. Opening a file is O(1)
+//! and safe on any bytes; [`Index::verify`] and [`Vocabulary::verify`] read everything. The byte layout is written
+//! down in `docs/FORMAT.md`.
+#![cfg_attr(not(test), deny(unsafe_code))]
+
+#[cfg(target_endian = "big")]
+compile_error!("artifacts are mapped as they lie on disk, which is little-endian");
+
+mod error;
+mod file;
+mod header;
+mod index;
+mod map;
+mod matcher;
+mod root;
+mod row;
+mod vocabulary;
+mod writer;
+
+pub use error::{ArtifactError, Fault, MatcherError};
+pub use file::Artifact;
+pub use header::{ArtifactKind, HEADER_PREFIX_BYTES, MAGIC, MAX_SECTIONS, SECTION_ALIGN, SECTION_ENTRY_BYTES, Section};
+pub use index::{DEAD, Index, IndexClass};
+pub use matcher::{DEFAULT_MAX_ROLLBACK, Fill, Matcher};
+pub use root::{IndexRoot, VocabularyRoot};
+pub use row::{Row, RowEncoder};
+pub use vocabulary::{Trie, TrieNode, Vocabulary};
+pub use writer::{ArtifactWriter, IndexParts, VocabularyParts, write_index, write_vocabulary};
+
+/// Bytes aligned as sections are, so that what was just written can be read in place.
+pub type AlignedBytes = rkyv::util::AlignedVec<{ header::SECTION_ALIGN }>;
+
+/// The kinds of sections and their storage, as written in the section table.
+pub mod section {
+    pub use crate::header::kinds::*;
+}

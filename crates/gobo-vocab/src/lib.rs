@@ -1,6 +1,7 @@
 //! The canonical id → bytes table of a tokenizer, and the vocabulary file built from it once.
 #![forbid(unsafe_code)]
 
+mod build;
 mod table;
 
-pub use table::{Token, TokenTable, VocabError};
+pub use table::{MAX_TOKEN_BYTES, MAX_VOCABULARY_LEN, Token, TokenTable, VocabError};

@@ -53,6 +53,12 @@ pub enum VocabError {
         /// The limit.
         limit: usize,
     },
+    /// The tokens share so few beginnings that their trie has too many nodes.
+    #[error("the trie of the vocabulary has more than {limit} nodes")]
+    TrieTooLarge {
+        /// The limit.
+        limit: usize,
+    },
     /// No id spells anything.
     #[error("the vocabulary has no token that spells any byte")]
     Empty,
@@ -63,7 +69,7 @@ impl VocabError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::DuplicateId { .. } | Self::Empty => ErrorKind::Invalid,
-            Self::TooManyIds { .. } | Self::TokenTooLong { .. } => ErrorKind::Limit,
+            Self::TooManyIds { .. } | Self::TokenTooLong { .. } | Self::TrieTooLarge { .. } => ErrorKind::Limit,
         }
     }
 }

@@ -1,0 +1,305 @@
+use std::fmt;
+
+use gobo_types::FORMAT_EPOCH;
+
+use crate::error::Fault;
+
+/// The first eight bytes of every artifact. A byte beyond ASCII, a line end and an end-of-file sign, so that a
+/// transfer in text mode breaks it visibly.
+pub const MAGIC: [u8; 8] = *b"\x89gobo\r\n\x1a";
+/// Length of the fixed part of the header in bytes.
+pub const HEADER_PREFIX_BYTES: usize = 128;
+/// Length of one entry of the section table in bytes.
+pub const SECTION_ENTRY_BYTES: usize = 64;
+/// Most sections of a file.
+pub const MAX_SECTIONS: usize = 32;
+/// Sections begin at multiples of this many bytes: one cache line.
+pub const SECTION_ALIGN: usize = 64;
+
+const CHECKSUM_AT: usize = 96;
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ArtifactKind {
+    /// The id → bytes table of a tokenizer, its trie and its flags.
+    Vocabulary,
+    /// The masks of one constraint over one vocabulary.
+    Index,
+}
+
+impl ArtifactKind {
+    fn code(self) -> u32 {
+        match self {
+            Self::Vocabulary => 1,
+            Self::Index => 2,
+        }
+    }
+}
+
+impl fmt::Display for ArtifactKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Vocabulary => "a vocabulary",
+            Self::Index => "an index",
+        })
+    }
+}
+
+/// Section numbers. Numbers are never used again for something else.
+pub mod kinds {
+    /// rkyv archive of the root: counts and digests.
+    pub const ROOT: u32 = 1;
+    /// rkyv archive of the enforcement report.
+    pub const REPORT: u32 = 2;
+    /// The canonical text of the constraint, UTF-8.
+    pub const CONSTRAINT: u32 = 3;
+    /// u32 `[vocabulary length + 1]`: where each id's bytes begin in `TOKEN_BYTES`.
+    pub const TOKEN_OFFSETS: u32 = 16;
+    /// The bytes of all ids, in id order.
+    pub const TOKEN_BYTES: u32 = 17;
+    /// u32 `[row words]`: the special ids, as a row.
+    pub const SPECIAL: u32 = 18;
+    /// u32 pairs `[trie nodes + 1]`, in preorder.
+    pub const TRIE: u32 = 19;
+    /// u32 `[spellable ids]`: ids by bytes, then by number.
+    pub const TRIE_ORDER: u32 = 20;
+    /// u16 `[trie nodes]`: which byte set covers all edges below a node; 0 where none is kept.
+    pub const TRIE_SET_IDS: u32 = 21;
+    /// u32 `[sets, 8]`: bit `b & 31` of word `b >> 5` is byte `b`.
+    pub const TRIE_SETS: u32 = 22;
+    /// u8 `[256]`: the class of each byte.
+    pub const BYTE_CLASSES: u32 = 32;
+    /// `[states, classes]`: the next state.
+    pub const TRANSITIONS: u32 = 33;
+    /// u32 `[states]`: row id and completeness.
+    pub const STATES: u32 = 34;
+    /// u32 quadruples `[rows]`: kind, offset, length, base.
+    pub const ROW_TABLE: u32 = 35;
+    /// u32 `[dense rows, row words]`.
+    pub const DENSE_ROWS: u32 = 36;
+    /// u32 ids, ascending within a row.
+    pub const ROW_IDS: u32 = 37;
+    /// u32 pairs (word, bits), ascending by word within a row.
+    pub const ROW_PATCHES: u32 = 38;
+
+    /// Storage of a section whose layout needs no choice.
+    pub const PLAIN: u32 = 0;
+    /// Transitions as u16.
+    pub const DENSE_U16: u32 = 1;
+    /// Transitions as u32.
+    pub const DENSE_U32: u32 = 2;
+
+    /// The name of a section in messages and listings.
+    pub fn name(kind: u32) -> Option<&'static str> {
+        Some(match kind {
+            ROOT => "root",
+            REPORT => "report",
+            CONSTRAINT => "constraint",
+            TOKEN_OFFSETS => "token offsets",
+            TOKEN_BYTES => "token bytes",
+            SPECIAL => "special",
+            TRIE => "trie",
+            TRIE_ORDER => "trie order",
+            TRIE_SET_IDS => "trie set ids",
+            TRIE_SETS => "trie sets",
+            BYTE_CLASSES => "byte classes",
+            TRANSITIONS => "transitions",
+            STATES => "states",
+            ROW_TABLE => "row table",
+            DENSE_ROWS => "dense rows",
+            ROW_IDS => "row ids",
+            ROW_PATCHES => "row patches",
+            _ => return None,
+        })
+    }
+
+    /// The sections of a vocabulary, in file order.
+    pub const OF_VOCABULARY: &[u32] =
+        &[ROOT, TOKEN_OFFSETS, TOKEN_BYTES, SPECIAL, TRIE, TRIE_ORDER, TRIE_SET_IDS, TRIE_SETS];
+    /// The sections of an index, in file order.
+    pub const OF_INDEX: &[u32] = &[
+        ROOT, REPORT, CONSTRAINT, BYTE_CLASSES, TRANSITIONS, STATES, ROW_TABLE, DENSE_ROWS, ROW_IDS, ROW_PATCHES,
+    ];
+}
+
+/// One entry of the section table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Section {
+    /// What it holds: a number of [`crate::section`].
+    pub kind: u32,
+    /// How it is stored.
+    pub storage: u32,
+    /// Where it begins, in bytes from the start of the file; a multiple of [`SECTION_ALIGN`].
+    pub offset: u64,
+    /// Its exact length in bytes.
+    pub length: u64,
+    /// blake3 of its bytes.
+    pub digest: [u8; 32],
+}
+
+impl Section {
+    /// The section's name.
+    pub fn name(&self) -> &'static str {
+        kinds::name(self.kind).unwrap_or("unknown")
+    }
+}
+
+/// The decoded header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) kind: ArtifactKind,
+    pub(crate) total_bytes: u64,
+    pub(crate) key: [u8; 32],
+    pub(crate) sections: Vec<Section>,
+}
+
+pub(crate) fn align_up(offset: u64) -> Option<u64> {
+    offset.checked_next_multiple_of(SECTION_ALIGN as u64)
+}
+
+pub(crate) fn header_bytes(sections: usize) -> usize {
+    HEADER_PREFIX_BYTES + sections * SECTION_ENTRY_BYTES
+}
+
+impl Header {
+    /// The header's bytes, checksum included.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let length = header_bytes(self.sections.len());
+        let mut out = Vec::with_capacity(length);
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&FORMAT_EPOCH.to_le_bytes());
+        out.extend_from_slice(&self.kind.code().to_le_bytes());
+        let count = u32::try_from(self.sections.len()).expect("a file has at most MAX_SECTIONS sections");
+        out.extend_from_slice(&count.to_le_bytes());
+        out.extend_from_slice(&u32::try_from(length).expect("MAX_SECTIONS bounds the header").to_le_bytes());
+        out.extend_from_slice(&self.total_bytes.to_le_bytes());
+        out.extend_from_slice(&self.key);
+        out.resize(HEADER_PREFIX_BYTES, 0);
+        for section in &self.sections {
+            out.extend_from_slice(&section.kind.to_le_bytes());
+            out.extend_from_slice(&section.storage.to_le_bytes());
+            out.extend_from_slice(&section.offset.to_le_bytes());
+            out.extend_from_slice(&section.length.to_le_bytes());
+            out.extend_from_slice(&[0; 8]);
+            out.extend_from_slice(&section.digest);
+        }
+        let checksum = blake3::hash(&out);
+        out[CHECKSUM_AT..CHECKSUM_AT + 32].copy_from_slice(checksum.as_bytes());
+        out
+    }
+
+    /// Reads and checks the header of a whole file, in this order: magic, version, lengths, checksum, kind, reserved
+    /// fields, sections. O(number of sections).
+    pub(crate) fn decode(file: &[u8], expected: ArtifactKind) -> Result<Self, Fault> {
+        let length_fault = |expected: usize| Fault::Length { found: file.len() as u64, expected: expected as u64 };
+        // A short file that does not even begin like an artifact is foreign, not truncated.
+        if !file.starts_with(&MAGIC[..file.len().min(MAGIC.len())]) || file.is_empty() {
+            return Err(Fault::Magic);
+        }
+        let prefix = file.get(..HEADER_PREFIX_BYTES).ok_or_else(|| length_fault(HEADER_PREFIX_BYTES))?;
+        let version = u32_at(prefix, 8);
+        if version != FORMAT_EPOCH {
+            return Err(Fault::Version { found: version, expected: FORMAT_EPOCH });
+        }
+        let count = u32_at(prefix, 16) as usize;
+        if count > MAX_SECTIONS {
+            return Err(Fault::Header { what: format!("{count} sections, more than {MAX_SECTIONS}") });
+        }
+        let header_length = header_bytes(count);
+        if u32_at(prefix, 20) as usize != header_length {
+            return Err(Fault::Header { what: format!("a header of {} bytes", u32_at(prefix, 20)) });
+        }
+        let total_bytes = u64_at(prefix, 24);
+        if total_bytes != file.len() as u64 {
+            return Err(Fault::Length { found: file.len() as u64, expected: total_bytes });
+        }
+        let header = file.get(..header_length).ok_or_else(|| length_fault(header_length))?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&header[..CHECKSUM_AT]).update(&[0; 32]).update(&header[CHECKSUM_AT + 32..]);
+        if hasher.finalize().as_bytes() != &header[CHECKSUM_AT..CHECKSUM_AT + 32] {
+            return Err(Fault::HeaderChecksum);
+        }
+        let kind = match u32_at(prefix, 12) {
+            1 => ArtifactKind::Vocabulary,
+            2 => ArtifactKind::Index,
+            other => return Err(Fault::Kind { found: format!("kind {other}"), expected }),
+        };
+        if kind != expected {
+            return Err(Fault::Kind { found: kind.to_string(), expected });
+        }
+        if header[64..CHECKSUM_AT].iter().any(|&byte| byte != 0) {
+            return Err(Fault::Header { what: "reserved bytes that are not zero".into() });
+        }
+        let mut key = [0; 32];
+        key.copy_from_slice(&prefix[32..64]);
+        let sections = header[HEADER_PREFIX_BYTES..]
+            .chunks_exact(SECTION_ENTRY_BYTES)
+            .map(Self::decode_section)
+            .collect::<Result<Vec<_>, _>>()?;
+        let decoded = Self { kind, total_bytes, key, sections };
+        decoded.check_sections()?;
+        Ok(decoded)
+    }
+
+    fn decode_section(entry: &[u8]) -> Result<Section, Fault> {
+        if u64_at(entry, 24) != 0 {
+            return Err(Fault::Header { what: "reserved bytes of a section that are not zero".into() });
+        }
+        let mut digest = [0; 32];
+        digest.copy_from_slice(&entry[32..64]);
+        Ok(Section {
+            kind: u32_at(entry, 0),
+            storage: u32_at(entry, 4),
+            offset: u64_at(entry, 8),
+            length: u64_at(entry, 16),
+            digest,
+        })
+    }
+
+    /// The table holds exactly the sections of its kind, in order, one behind the other to the end of the file: there
+    /// is one way only to write given sections.
+    fn check_sections(&self) -> Result<(), Fault> {
+        let kinds = match self.kind {
+            ArtifactKind::Vocabulary => kinds::OF_VOCABULARY,
+            ArtifactKind::Index => kinds::OF_INDEX,
+        };
+        let fault = |section: u32, what: &str| Fault::Section {
+            section: kinds::name(section).map_or_else(|| format!("number {section}"), Into::into),
+            what: what.into(),
+        };
+        let mut end = header_bytes(self.sections.len()) as u64;
+        for (position, section) in self.sections.iter().enumerate() {
+            match kinds.get(position) {
+                Some(&kind) if kind == section.kind => {}
+                _ if kinds.contains(&section.kind) => return Err(fault(section.kind, "it is out of order")),
+                _ => return Err(fault(section.kind, "this program does not know it")),
+            }
+            let storages: &[u32] = match section.kind {
+                kinds::TRANSITIONS => &[kinds::DENSE_U16, kinds::DENSE_U32],
+                _ => &[kinds::PLAIN],
+            };
+            if !storages.contains(&section.storage) {
+                return Err(fault(section.kind, "this program does not know its storage"));
+            }
+            if Some(section.offset) != align_up(end) {
+                return Err(fault(section.kind, "it does not begin where the one before ends"));
+            }
+            end = section.offset.checked_add(section.length).ok_or_else(|| fault(section.kind, "it is too long"))?;
+        }
+        if let Some(&missing) = kinds.get(self.sections.len()) {
+            return Err(fault(missing, "it is missing"));
+        }
+        if end != self.total_bytes {
+            return Err(Fault::Length { found: self.total_bytes, expected: end });
+        }
+        Ok(())
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}

@@ -1,0 +1,365 @@
+use std::path::Path;
+
+use gobo_types::{ConstraintDigest, IndexKey, Report, TokenId, VocabularyDigest};
+
+use crate::error::{ArtifactError, Fault};
+use crate::file::{Artifact, Span};
+use crate::header::{ArtifactKind, kinds};
+use crate::root::IndexRoot;
+use crate::row::{self, Row, RowEntry};
+use crate::vocabulary::Vocabulary;
+
+/// The dead state: no text leads on from here.
+pub const DEAD: u32 = 0;
+
+/// Row number of states that no token may end in.
+pub(crate) const NO_ROW: u32 = u32::MAX >> 1;
+
+/// What an index needs at run time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexClass {
+    /// A state says all: no stack.
+    Regular,
+}
+
+impl IndexClass {
+    /// The word in listings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Regular => "regular",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Transitions {
+    U16(Span),
+    U32(Span),
+}
+
+/// An index file: for every state of a constraint's automaton the row of allowed ids, and the tables to advance.
+///
+/// `Send + Sync`; one per index and process, shared by any number of [`Matcher`](crate::Matcher)s.
+#[derive(Debug)]
+pub struct Index {
+    artifact: Artifact,
+    root: IndexRoot,
+    row_words: usize,
+    byte_classes: Span,
+    transitions: Transitions,
+    states: Span,
+    row_table: Span,
+    dense: Span,
+    ids: Span,
+    patches: Span,
+}
+
+impl Index {
+    /// Maps an index file. O(1), whatever the size of the file; safe on any bytes.
+    ///
+    /// # Errors
+    /// [`ArtifactError::Io`] if it cannot be mapped, [`ArtifactError::Format`] if it is no sound index file.
+    pub fn open(path: &Path) -> Result<Self, ArtifactError> {
+        Self::of(Artifact::open(path, ArtifactKind::Index)?)
+    }
+
+    /// Maps an index file and checks that it is the one of `key`.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; [`Fault::Key`] for the file of another key.
+    pub fn open_key(path: &Path, key: &IndexKey) -> Result<Self, ArtifactError> {
+        let index = Self::open(path)?;
+        if index.key() != *key {
+            let (found, expected) = (index.key().to_string(), key.to_string());
+            return Err(index.artifact.fault(Fault::Key { found, expected }));
+        }
+        Ok(index)
+    }
+
+    /// Reads an index from bytes, which are copied.
+    ///
+    /// # Errors
+    /// [`ArtifactError::Format`] if they are no sound index file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ArtifactError> {
+        Self::of(Artifact::from_bytes(bytes, ArtifactKind::Index)?)
+    }
+
+    fn of(artifact: Artifact) -> Result<Self, ArtifactError> {
+        let root: IndexRoot = artifact.root()?;
+        if root.class != 0 {
+            return Err(artifact.fault(Fault::Header { what: format!("class {}, which is unknown", root.class) }));
+        }
+        if !(1..=256).contains(&root.classes) || root.start >= root.states || root.start == DEAD {
+            return Err(artifact.meaning("the root's counts of states and classes"));
+        }
+        let row_words = root.vocabulary_len.div_ceil(32) as usize;
+        let cells = u64::from(root.states) * u64::from(root.classes);
+        let transitions = match artifact.section(kinds::TRANSITIONS).storage {
+            kinds::DENSE_U16 => Transitions::U16(artifact.span::<u16>(kinds::TRANSITIONS, cells)?),
+            _ => Transitions::U32(artifact.span::<u32>(kinds::TRANSITIONS, cells)?),
+        };
+        Ok(Self {
+            byte_classes: artifact.span::<u8>(kinds::BYTE_CLASSES, 256)?,
+            transitions,
+            states: artifact.span::<u32>(kinds::STATES, u64::from(root.states))?,
+            row_table: artifact.span::<RowEntry>(kinds::ROW_TABLE, u64::from(root.rows))?,
+            dense: artifact.open_span::<u32>(kinds::DENSE_ROWS)?,
+            ids: artifact.open_span::<u32>(kinds::ROW_IDS)?,
+            patches: artifact.open_span::<[u32; 2]>(kinds::ROW_PATCHES)?,
+            row_words,
+            root,
+            artifact,
+        })
+    }
+
+    /// The file.
+    pub fn artifact(&self) -> &Artifact {
+        &self.artifact
+    }
+
+    /// All bytes of the file.
+    pub fn file_bytes(&self) -> &[u8] {
+        self.artifact.bytes()
+    }
+
+    /// Counts and digests of the inputs.
+    pub fn root(&self) -> &IndexRoot {
+        &self.root
+    }
+
+    /// The key in the header.
+    pub fn key(&self) -> IndexKey {
+        IndexKey::from(self.artifact.key())
+    }
+
+    /// The vocabulary whose ids the rows hold.
+    pub fn vocabulary_digest(&self) -> VocabularyDigest {
+        VocabularyDigest::from(self.root.vocabulary_digest)
+    }
+
+    /// The constraint's digest.
+    pub fn constraint_digest(&self) -> ConstraintDigest {
+        ConstraintDigest::from(self.root.constraint_digest)
+    }
+
+    /// `regex` or `choice`.
+    pub fn constraint_kind(&self) -> &str {
+        &self.root.constraint_kind
+    }
+
+    /// The canonical text of the constraint.
+    pub fn constraint_text(&self) -> &str {
+        std::str::from_utf8(self.artifact.section_bytes(kinds::CONSTRAINT)).unwrap_or_default()
+    }
+
+    /// What it needs at run time.
+    pub fn class(&self) -> IndexClass {
+        IndexClass::Regular
+    }
+
+    /// Number of states, the dead one included.
+    pub fn states(&self) -> u32 {
+        self.root.states
+    }
+
+    /// Number of distinct rows.
+    pub fn rows(&self) -> u32 {
+        self.root.rows
+    }
+
+    /// Words of a row: `ceil(vocabulary length / 32)`.
+    pub fn row_words(&self) -> usize {
+        self.row_words
+    }
+
+    /// What the index enforces of its constraint. Decoded at each call; O(report).
+    ///
+    /// # Errors
+    /// [`ArtifactError::Format`] if the section is damaged.
+    pub fn report(&self) -> Result<Report, ArtifactError> {
+        self.artifact.archive(kinds::REPORT)
+    }
+
+    /// The state of the empty text.
+    pub fn start(&self) -> u32 {
+        self.root.start
+    }
+
+    /// The state after `byte`; [`DEAD`] where it leads nowhere, and for states that do not exist. O(1).
+    #[inline]
+    pub fn next_state(&self, state: u32, byte: u8) -> u32 {
+        self.walk(state, &[byte])
+    }
+
+    /// The state after `bytes`; [`DEAD`] where they lead nowhere. A few loads for each byte.
+    #[inline]
+    pub(crate) fn walk(&self, mut state: u32, bytes: &[u8]) -> u32 {
+        let classes: &[u8] = self.artifact.get(&self.byte_classes);
+        let stride = self.root.classes as usize;
+        let at = |state: u32, byte: u8| {
+            let class = classes.get(usize::from(byte)).map_or(0, |&class| usize::from(class));
+            state as usize * stride + class
+        };
+        match &self.transitions {
+            Transitions::U16(span) => {
+                let table: &[u16] = self.artifact.get(span);
+                for &byte in bytes {
+                    state = table.get(at(state, byte)).map_or(DEAD, |&next| u32::from(next));
+                }
+            }
+            Transitions::U32(span) => {
+                let table: &[u32] = self.artifact.get(span);
+                for &byte in bytes {
+                    state = table.get(at(state, byte)).copied().unwrap_or(DEAD);
+                }
+            }
+        }
+        state
+    }
+
+    #[inline]
+    fn state_word(&self, state: u32) -> u32 {
+        self.artifact.get::<u32>(&self.states).get(state as usize).copied().unwrap_or(NO_ROW << 1)
+    }
+
+    /// Whether the text may end in `state`. O(1).
+    #[inline]
+    pub fn is_complete(&self, state: u32) -> bool {
+        self.state_word(state) & 1 == 1
+    }
+
+    /// The number of the row of `state`; `None` where no token may end. O(1).
+    #[inline]
+    pub fn row_number(&self, state: u32) -> Option<u32> {
+        let number = self.state_word(state) >> 1;
+        (number != NO_ROW).then_some(number)
+    }
+
+    /// The row of that number. O(1).
+    #[inline]
+    pub fn row(&self, number: u32) -> Option<Row<'_>> {
+        row_of(
+            self.artifact.get(&self.row_table),
+            self.artifact.get(&self.dense),
+            self.artifact.get(&self.ids),
+            self.artifact.get(&self.patches),
+            self.row_words,
+            number as usize,
+        )
+    }
+
+    /// Reads everything: digests of all sections, and that every number in the tables names something that is there.
+    /// O(file).
+    ///
+    /// # Errors
+    /// [`ArtifactError::Format`] naming the first fault.
+    pub fn verify(&self) -> Result<(), ArtifactError> {
+        self.artifact.verify_digests()?;
+        self.report()?;
+        if std::str::from_utf8(self.artifact.section_bytes(kinds::CONSTRAINT)).is_err() {
+            return Err(self.artifact.meaning("the constraint is not UTF-8"));
+        }
+        let classes: &[u8] = self.artifact.get(&self.byte_classes);
+        if classes.iter().any(|&class| u32::from(class) >= self.root.classes) {
+            return Err(self.artifact.meaning("a byte class is out of range"));
+        }
+        self.verify_states()?;
+        for number in 0..self.root.rows {
+            self.verify_row(number)?;
+        }
+        Ok(())
+    }
+
+    fn verify_states(&self) -> Result<(), ArtifactError> {
+        let stride = self.root.classes as usize;
+        let next = |cell: usize| match &self.transitions {
+            Transitions::U16(span) => u32::from(self.artifact.get::<u16>(span)[cell]),
+            Transitions::U32(span) => self.artifact.get::<u32>(span)[cell],
+        };
+        if (0..stride).any(|cell| next(cell) != DEAD) || self.state_word(DEAD) != NO_ROW << 1 {
+            return Err(self.artifact.meaning("the dead state is not dead"));
+        }
+        for cell in 0..self.root.states as usize * stride {
+            if next(cell) >= self.root.states {
+                return Err(self.artifact.meaning(format!("state {} leads to no state", cell / stride)));
+            }
+        }
+        for state in 0..self.root.states {
+            match self.row_number(state) {
+                Some(number) if number >= self.root.rows => {
+                    return Err(self.artifact.meaning(format!("state {state} has no row {number}")));
+                }
+                Some(number) => {
+                    let empty = self.row(number).is_none_or(|row| row.is_empty());
+                    if empty && !self.is_complete(state) {
+                        return Err(self.artifact.meaning(format!("state {state} allows nothing and is not complete")));
+                    }
+                }
+                None if state == self.start() => return Err(self.artifact.meaning("the start has no row")),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_row(&self, number: u32) -> Result<(), ArtifactError> {
+        let fault = |what: &str| Err(self.artifact.meaning(format!("row {number}: {what}")));
+        let in_range = |id: TokenId| id < self.root.vocabulary_len;
+        let tail_is_zero = |word: u32| match self.root.vocabulary_len % 32 {
+            0 => true,
+            used => word >> used == 0,
+        };
+        match self.row(number) {
+            None => return fault("it points outside its section"),
+            Some(Row::Dense(words)) => {
+                if !words.last().is_none_or(|&word| tail_is_zero(word)) {
+                    return fault("it sets a bit beyond the vocabulary");
+                }
+            }
+            Some(Row::Ids(ids)) => {
+                if !ids.windows(2).all(|pair| pair[0] < pair[1]) || !ids.iter().all(|&id| in_range(id)) {
+                    return fault("its ids are not ascending ids of the vocabulary");
+                }
+            }
+            Some(Row::Patched { patches, .. }) => {
+                let ascending = patches.windows(2).all(|pair| pair[0][0] < pair[1][0]);
+                let fits = |&[at, bits]: &[u32; 2]| {
+                    (at as usize) < self.row_words && (at as usize + 1 < self.row_words || tail_is_zero(bits))
+                };
+                if !ascending || !patches.iter().all(fits) {
+                    return fault("its patches are not ascending words of a row");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails unless the index was compiled for `vocabulary`.
+    pub(crate) fn belongs_to(&self, vocabulary: &Vocabulary) -> bool {
+        self.root.vocabulary_digest == vocabulary.artifact().key() && self.root.vocabulary_len == vocabulary.len()
+    }
+}
+
+/// Row `number` of the given sections; `None` if it is not there or points outside.
+#[inline]
+pub(crate) fn row_of<'a>(
+    table: &[RowEntry],
+    dense: &'a [u32],
+    ids: &'a [TokenId],
+    patches: &'a [[u32; 2]],
+    row_words: usize,
+    number: usize,
+) -> Option<Row<'a>> {
+    let entry = table.get(number)?;
+    let dense_row = |number: u32| {
+        let from = (number as usize).checked_mul(row_words)?;
+        dense.get(from..from.checked_add(row_words)?)
+    };
+    let (from, to) = (entry.offset as usize, entry.offset as usize + entry.len as usize);
+    Some(match entry.kind {
+        row::DENSE => Row::Dense(dense_row(entry.offset)?),
+        row::IDS => Row::Ids(ids.get(from..to)?),
+        row::PATCHED => Row::Patched { base: dense_row(entry.base)?, patches: patches.get(from..to)? },
+        _ => return None,
+    })
+}

@@ -1,0 +1,130 @@
+use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source};
+
+use crate::choice::choice;
+use crate::dfa::Dfa;
+use crate::regex::regex;
+
+/// What a constraint becomes before it meets a vocabulary.
+#[derive(Debug, Clone)]
+pub struct Lowered {
+    /// The automaton of its texts; never empty.
+    pub dfa: Dfa,
+    /// What it enforces.
+    pub report: Report,
+}
+
+/// The automaton of a constraint.
+///
+/// # Errors
+/// [`CompileError::Refused`] for what is malformed, unsupported or has no text; [`CompileError::OverBudget`].
+pub fn lower(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileError> {
+    let (dfa, why) = match &constraint.source {
+        Source::Regex { pattern, mode } => (regex(pattern, *mode, budget)?, "exactly as written"),
+        Source::Choice { items } => (choice(items, budget)?, "exactly one of the items"),
+    };
+    if dfa.is_empty() {
+        return Err(CompileError::refuse(
+            RefusalKind::Unsatisfiable,
+            format!("the whole {}", constraint.kind()),
+            "no text matches it",
+        ));
+    }
+    let report = Report { enforced: vec![ReportEntry::whole(constraint.kind(), why)], ..Report::default() };
+    Ok(Lowered { dfa, report })
+}
+
+#[cfg(test)]
+mod tests {
+    use gobo_types::{CompileLimits, Limit};
+
+    use super::*;
+
+    fn budget() -> Budget {
+        Budget::new(CompileLimits::default())
+    }
+
+    fn dfa(constraint: &Constraint) -> Dfa {
+        lower(constraint, &budget()).unwrap().dfa
+    }
+
+    #[test]
+    fn a_choice_is_the_regex_of_its_alternatives() {
+        let items = ["", "a", "ab", "abc", "xbc", "bc", "é", "中文", "a.b"];
+        let pattern = items.map(|item| item.replace('.', "\\.")).join("|");
+        assert_eq!(dfa(&Constraint::choice(items)), dfa(&Constraint::regex(pattern)));
+    }
+
+    #[test]
+    fn every_alternative_is_alive() {
+        let dfa = dfa(&Constraint::regex("a|ab"));
+        assert!(dfa.accepts(b"a") && dfa.accepts(b"ab") && !dfa.accepts(b"abb") && !dfa.accepts(b""));
+    }
+
+    #[test]
+    fn anchors_are_exact_anywhere() {
+        for (pattern, accepted, refused) in [
+            ("^abc$", vec!["abc"], vec!["", "ab", "xabc"]),
+            ("(^a|b)*", vec!["", "a", "ab", "bb", "abb"], vec!["aa", "ba"]),
+            (r"(a$|b)*", vec!["", "a", "ba", "bb"], vec!["ab", "aa"]),
+            (r"\A(|$)(^|x)\z", vec!["", "x"], vec!["xx"]),
+            ("a(^b|c)", vec!["ac"], vec!["ab", "b"]),
+            ("$^", vec![""], vec!["a"]),
+        ] {
+            let dfa = dfa(&Constraint::regex(pattern));
+            assert!(accepted.iter().all(|text| dfa.accepts(text.as_bytes())), "{pattern}");
+            assert!(!refused.iter().any(|text| dfa.accepts(text.as_bytes())), "{pattern}");
+        }
+        assert!(matches!(
+            lower(&Constraint::regex("a^b"), &budget()),
+            Err(CompileError::Refused(refusal)) if refusal.kind == RefusalKind::Unsatisfiable
+        ));
+    }
+
+    #[test]
+    fn a_search_matches_anywhere_and_anchors_still_hold() {
+        let dfa = dfa(&Constraint::search("^a|b$|c"));
+        for (text, expected) in [("ax", true), ("xb", true), ("xcx\n", true), ("xa", false), ("bx", false), ("", false)] {
+            assert_eq!(dfa.accepts(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn refusals_name_the_construct_and_its_place() {
+        for (pattern, kind, place, word) in [
+            (r"a\bc", RefusalKind::Unsupported, "offset 1", r"\b"),
+            (r"\Bx", RefusalKind::Unsupported, "offset 0", r"\B"),
+            (r"ab\b{start}", RefusalKind::Unsupported, "offset 2", r"\b{start}"),
+            ("x(?m)^a", RefusalKind::Unsupported, "offset 5", "^"),
+            ("x(?m:(?-m:^)$)", RefusalKind::Unsupported, "offset 12", "$"),
+            ("é(?=a)", RefusalKind::Unsupported, "offset 2", "look-around"),
+            (r"(a)\1", RefusalKind::Unsupported, "offset 3", "backreference"),
+            ("a\0b", RefusalKind::Malformed, "offset 1", "NUL"),
+            ("[z-a]", RefusalKind::Malformed, "offset 1", "range"),
+            ("abc((a)", RefusalKind::Malformed, "offset 3", "group"),
+            (r"(?-u:\xff)", RefusalKind::Unsupported, "offset 5", "UTF-8"),
+        ] {
+            match lower(&Constraint::regex(pattern), &budget()) {
+                Err(CompileError::Refused(refusal)) => {
+                    assert_eq!((refusal.kind, refusal.place.as_str()), (kind, place), "{pattern}: {refusal}");
+                    assert!(refusal.reason.contains(word), "{pattern}: {refusal}");
+                }
+                other => panic!("{pattern}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn killers_end_in_verdicts() {
+        let deep = format!("{}a{}", "(".repeat(60_000), ")".repeat(60_000));
+        assert!(matches!(lower(&Constraint::regex(deep), &budget()), Err(CompileError::Refused(_))));
+        for pattern in ["(a|b)*a(a|b){25}", "a{1000000}", "((a{1000}){1000}){1000}", r"(\w{1000}){1000}"] {
+            let result = lower(&Constraint::regex(pattern), &budget());
+            assert!(matches!(result, Err(CompileError::OverBudget(_))), "{pattern}");
+        }
+        let tight = Budget::new(CompileLimits { max_states: 10, ..CompileLimits::default() });
+        match lower(&Constraint::choice(["abcdefghijklmnop"]), &tight) {
+            Err(CompileError::OverBudget(over)) => assert_eq!((over.limit, over.given), (Limit::MaxStates, 10)),
+            other => panic!("{other:?}"),
+        }
+    }
+}

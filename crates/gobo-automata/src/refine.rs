@@ -1,0 +1,256 @@
+use gobo_types::{Budget, CompileError};
+
+use crate::dfa::{Dfa, Predecessors, StateId};
+
+/// A partition of an automaton's states into blocks.
+#[derive(Debug, Clone)]
+pub struct Partition {
+    /// `[states]`: the block of each state.
+    block: Vec<u32>,
+    /// States, the members of one block side by side.
+    members: Vec<StateId>,
+    /// `[states]`: where each state stands in `members`.
+    place: Vec<u32>,
+    /// `[blocks]`: where each block begins and ends in `members`.
+    bounds: Vec<(u32, u32)>,
+}
+
+impl Partition {
+    fn new(initial: &[u32]) -> Self {
+        let number = |n: usize| u32::try_from(n).expect("state numbers have 32 bits");
+        let mut members: Vec<StateId> = (0..number(initial.len())).collect();
+        members.sort_by_key(|&state| initial[state as usize]);
+        let mut partition =
+            Self { block: vec![0; initial.len()], place: vec![0; initial.len()], bounds: Vec::new(), members };
+        let mut last = None;
+        for at in 0..partition.members.len() {
+            let state = partition.members[at] as usize;
+            if last != Some(initial[state]) {
+                last = Some(initial[state]);
+                partition.bounds.push((number(at), number(at)));
+            }
+            let block = partition.bounds.len() - 1;
+            partition.bounds[block].1 += 1;
+            partition.block[state] = number(block);
+            partition.place[state] = number(at);
+        }
+        partition
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.bounds.len()
+    }
+
+    /// The block of a state.
+    pub fn block(&self, state: StateId) -> u32 {
+        self.block[state as usize]
+    }
+
+    fn swap_to(&mut self, state: StateId, to: u32) {
+        let from = self.place[state as usize];
+        let other = self.members[to as usize];
+        self.members.swap(from as usize, to as usize);
+        self.place[other as usize] = from;
+        self.place[state as usize] = to;
+    }
+
+    /// Makes `members[from..to]`, at an end of its block, a block of its own, and reports its states.
+    fn split_off(&mut self, from: u32, to: u32, changed: &mut Vec<StateId>) {
+        let number = u32::try_from(self.bounds.len()).expect("no more blocks than states");
+        let old = self.block[self.members[from as usize] as usize] as usize;
+        let bounds = &mut self.bounds[old];
+        if bounds.0 == from {
+            bounds.0 = to;
+        } else {
+            bounds.1 = from;
+        }
+        self.bounds.push((from, to));
+        for at in from..to {
+            let state = self.members[at as usize];
+            self.block[state as usize] = number;
+            changed.push(state);
+        }
+    }
+}
+
+/// Refines a partition of the states until two states share a block exactly if no string tells them apart by their
+/// initial blocks; or, with `rounds`, no string of at most that many bytes.
+///
+/// Rounds are Moore's, done only where something can change: a state is looked at again when a successor got a new
+/// block, and of the parts of a split block all but the largest get one. So a state changes its block at most
+/// log2(states) times, and the whole costs O(edges × classes × log states); a chain of counted repetitions costs
+/// O(states) and not O(states × rounds). Hopcroft 1971; Valmari 2012 for the bookkeeping.
+///
+/// # Errors
+/// [`CompileError::OverBudget`].
+pub fn refine(
+    dfa: &Dfa,
+    initial: &[u32],
+    rounds: Option<u32>,
+    phase: &str,
+    budget: &Budget,
+) -> Result<Partition, CompileError> {
+    budget.charge_bytes(phase, dfa.len() as u64 * 24)?;
+    let predecessors = Predecessors::of(dfa, phase, budget)?;
+    let mut partition = Partition::new(initial);
+    let mut dirty: Vec<StateId> = (1..u32::try_from(dfa.len()).expect("32 bits")).collect();
+    let mut is_dirty = vec![false; dfa.len()];
+    let mut changed: Vec<StateId> = Vec::new();
+    let mut round = 0;
+    while !dirty.is_empty() && rounds.is_none_or(|rounds| round < rounds) {
+        round += 1;
+        budget.charge_steps(phase, (dirty.len() * dfa.stride) as u64)?;
+        changed.clear();
+        split_round(dfa, &mut partition, &mut dirty, &mut changed);
+        dirty.clear();
+        for &state in &changed {
+            // The dead state's predecessors are not kept: it is alone in its block from the start.
+            for &before in predecessors.of_state(state) {
+                if !std::mem::replace(&mut is_dirty[before as usize], true) {
+                    dirty.push(before);
+                }
+            }
+        }
+        dirty.iter().for_each(|&state| is_dirty[state as usize] = false);
+    }
+    Ok(partition)
+}
+
+/// One round over the states that may have changed. All signatures are taken before any block is split.
+fn split_round(dfa: &Dfa, partition: &mut Partition, dirty: &mut [StateId], changed: &mut Vec<StateId>) {
+    let signature = |state: StateId| dfa.row(state).iter().map(|&next| partition.block[next as usize]);
+    // A fixed hash (FNV-1a over words), so that the order is the same in every process; equality decides, not the hash.
+    let hash = |state: StateId| {
+        signature(state).fold(0xcbf2_9ce4_8422_2325_u64, |hash, block| {
+            (hash ^ u64::from(block)).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
+        })
+    };
+    let mut keyed: Vec<(u32, u64, StateId)> =
+        dirty.iter().map(|&state| (partition.block(state), hash(state), state)).collect();
+    keyed.sort_unstable_by(|a, b| {
+        (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| signature(a.2).cmp(signature(b.2))).then(a.2.cmp(&b.2))
+    });
+    // Groups of equal signature within each block.
+    let mut groups: Vec<(u32, Vec<StateId>)> = Vec::new();
+    for &(block, _, state) in &keyed {
+        match groups.last_mut() {
+            Some((last, group)) if *last == block && signature(group[0]).eq(signature(state)) => group.push(state),
+            _ => groups.push((block, vec![state])),
+        }
+    }
+    for of_block in groups.chunk_by(|a, b| a.0 == b.0) {
+        split_block(partition, of_block, changed);
+    }
+}
+
+/// Splits one block into the given groups and the rest. States that were not looked at have the successors' blocks they
+/// had, which at least one successor of every other state has left: they are one group. The largest keeps the number.
+fn split_block(partition: &mut Partition, groups: &[(u32, Vec<StateId>)], changed: &mut Vec<StateId>) {
+    let (from, to) = partition.bounds[groups[0].0 as usize];
+    let size = |group: &[StateId]| u32::try_from(group.len()).expect("32 bits");
+    // Groups to the front of the block, in order; the rest stays behind them.
+    let mut at = from;
+    let mut parts: Vec<(u32, u32)> = Vec::with_capacity(groups.len() + 1);
+    for (_, group) in groups {
+        let begin = at;
+        for &state in group {
+            partition.swap_to(state, at);
+            at += 1;
+        }
+        parts.push((begin, begin + size(group)));
+    }
+    if at < to {
+        parts.push((at, to));
+    }
+    let Some(largest) = (0..parts.len()).max_by_key(|&part| parts[part].1 - parts[part].0) else { return };
+    // Cut from both ends, so that what is left in the middle is the largest part.
+    for &(begin, end) in &parts[..largest] {
+        partition.split_off(begin, end, changed);
+    }
+    for &(begin, end) in parts[largest + 1..].iter().rev() {
+        partition.split_off(begin, end, changed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gobo_types::{CompileLimits, Constraint};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::dfa::DEAD;
+
+    /// Moore's algorithm as in a textbook: every state in every round.
+    fn naive(dfa: &Dfa, initial: &[u32], rounds: Option<u32>) -> Vec<u32> {
+        let mut block = initial.to_vec();
+        for _ in 0..rounds.unwrap_or(u32::MAX) {
+            let signatures: Vec<Vec<u32>> = (0..u32::try_from(dfa.len()).unwrap())
+                .map(|state| {
+                    let next = dfa.row(state).iter().map(|&next| block[next as usize]);
+                    std::iter::once(block[state as usize]).chain(next).collect()
+                })
+                .collect();
+            let mut distinct = signatures.clone();
+            distinct.sort();
+            distinct.dedup();
+            let new: Vec<u32> = signatures
+                .iter()
+                .map(|signature| u32::try_from(distinct.binary_search(signature).unwrap()).unwrap())
+                .collect();
+            let blocks = |block: &[u32]| block.iter().collect::<std::collections::HashSet<_>>().len();
+            if blocks(&new) == blocks(&block) {
+                return new;
+            }
+            block = new;
+        }
+        block
+    }
+
+    fn same_partition(dfa: &Dfa, ours: &Partition, theirs: &[u32]) -> bool {
+        let all = 0..u32::try_from(dfa.len()).unwrap();
+        all.clone().all(|a| {
+            all.clone().all(|b| (ours.block(a) == ours.block(b)) == (theirs[a as usize] == theirs[b as usize]))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_textbook_moore_in_every_round(
+            stride in 1_usize..4,
+            cells in prop::collection::vec(0_u32..24, 3 * 24),
+            marks in prop::collection::vec(1_u32..3, 24),
+            rounds in 0_u32..8,
+        ) {
+            let len = 24;
+            let mut transitions = cells[..len * stride].to_vec();
+            transitions[..stride].fill(DEAD);
+            let dfa = Dfa {
+                classes: Box::new([0; 256]),
+                stride,
+                transitions,
+                accepting: vec![false; len],
+                start: 1,
+            };
+            let mut initial = marks;
+            initial[0] = 0;
+            let budget = Budget::new(CompileLimits::default());
+            for rounds in [Some(rounds), None] {
+                let ours = refine(&dfa, &initial, rounds, "test", &budget).unwrap();
+                prop_assert!(same_partition(&dfa, &ours, &naive(&dfa, &initial, rounds)));
+            }
+        }
+    }
+
+    /// 10,000 counted repetitions are told apart by strings of at most 16 bytes in far fewer steps than states × rounds.
+    #[test]
+    fn a_long_chain_costs_its_length_not_its_length_times_the_rounds() {
+        let budget = Budget::new(CompileLimits::default());
+        let dfa = crate::lower(&Constraint::regex("a{0,10000}"), &budget).unwrap().dfa;
+        let before = budget.steps();
+        let initial: Vec<u32> = (0..dfa.len()).map(|state| u32::from(state != 0)).collect();
+        let partition = refine(&dfa, &initial, Some(16), "test", &budget).unwrap();
+        assert_eq!(partition.blocks(), 1 + 17);
+        assert!(budget.steps() - before < 10 * dfa.transitions.len() as u64);
+    }
+}

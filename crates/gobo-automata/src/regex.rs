@@ -1,0 +1,161 @@
+use gobo_types::{Budget, CompileError, Limit, MatchMode, OverBudget, RefusalKind};
+use regex_automata::nfa::thompson;
+use regex_syntax::ast::{self, Ast, AssertionKind, FlagsItemKind, Span, Visitor};
+use regex_syntax::hir::{self, Hir};
+
+use crate::determinize::determinize;
+use crate::dfa::Dfa;
+
+/// Longest pattern in bytes. Parsing takes some hundred times as much memory for a moment.
+pub const MAX_PATTERN_BYTES: usize = 1 << 20;
+
+/// Deepest nesting of groups, classes and repetitions in a pattern.
+pub const NEST_LIMIT: u32 = 250;
+
+fn offset(span: &Span) -> String {
+    format!("offset {}", span.start.offset)
+}
+
+/// The automaton of a regular expression.
+///
+/// # Errors
+/// A refusal naming the construct and its byte offset in the pattern; [`CompileError::OverBudget`].
+pub(crate) fn regex(pattern: &str, mode: MatchMode, budget: &Budget) -> Result<Dfa, CompileError> {
+    const PHASE: &str = "building the NFA";
+    let hir = parse(pattern)?;
+    let hir = match mode {
+        MatchMode::Full => hir,
+        MatchMode::Search => {
+            let anything = || {
+                let any = Box::new(Hir::dot(hir::Dot::AnyChar));
+                Hir::repetition(hir::Repetition { min: 0, max: None, greedy: true, sub: any })
+            };
+            Hir::concat(vec![anything(), hir, anything()])
+        }
+    };
+    // A quarter of the bytes for the NFA leaves room for the automaton that is made of it.
+    let nfa_bytes = usize::try_from(budget.limits().max_bytes / 4).unwrap_or(usize::MAX);
+    let config =
+        thompson::Config::new().nfa_size_limit(Some(nfa_bytes)).which_captures(thompson::WhichCaptures::None);
+    let nfa = thompson::Compiler::new().configure(config).build_from_hir(&hir).map_err(|error| {
+        if error.size_limit().is_some() {
+            let (limit, given) = (Limit::MaxBytes, budget.limits().max_bytes);
+            return OverBudget { limit, given, phase: PHASE.into() }.into();
+        }
+        CompileError::refuse(RefusalKind::Unsupported, "the whole regex", error.to_string())
+    })?;
+    budget.charge_bytes(PHASE, nfa.memory_usage() as u64)?;
+    budget.charge_steps(PHASE, nfa.states().len() as u64)?;
+    determinize(&nfa, budget)
+}
+
+/// Parses a pattern and refuses what the automaton could not hold: before anything is built of it.
+fn parse(pattern: &str) -> Result<Hir, CompileError> {
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(CompileError::refuse(
+            RefusalKind::Unsupported,
+            format!("offset {MAX_PATTERN_BYTES}"),
+            format!("the pattern has {} bytes, the limit is {MAX_PATTERN_BYTES}", pattern.len()),
+        ));
+    }
+    if let Some(at) = pattern.find('\0') {
+        return Err(CompileError::refuse(
+            RefusalKind::Malformed,
+            format!("offset {at}"),
+            "a raw NUL character; write \\x00 to match one",
+        ));
+    }
+    let ast = ast::parse::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(pattern).map_err(|error| {
+        use ast::ErrorKind;
+        let (kind, reason) = match error.kind() {
+            ErrorKind::UnsupportedBackreference => {
+                (RefusalKind::Unsupported, "a backreference is not regular".to_owned())
+            }
+            ErrorKind::UnsupportedLookAround => {
+                (RefusalKind::Unsupported, "look-around is not supported, except ^ $ \\A \\z".to_owned())
+            }
+            ErrorKind::NestLimitExceeded(limit) => {
+                (RefusalKind::Unsupported, format!("it nests deeper than {limit} levels"))
+            }
+            other => (RefusalKind::Malformed, other.to_string()),
+        };
+        CompileError::refuse(kind, offset(error.span()), reason)
+    })?;
+    ast::visit(&ast, AnchorCheck { pattern, multi_line: vec![false] })?;
+    hir::translate::TranslatorBuilder::new().build().translate(pattern, &ast).map_err(|error| {
+        let kind = match error.kind() {
+            hir::ErrorKind::InvalidUtf8 | hir::ErrorKind::UnicodeNotAllowed => RefusalKind::Unsupported,
+            _ => RefusalKind::Malformed,
+        };
+        CompileError::refuse(kind, offset(error.span()), error.kind().to_string())
+    })
+}
+
+/// Finds look-around other than text anchors, which needs to know where the multi-line flag is on.
+struct AnchorCheck<'a> {
+    pattern: &'a str,
+    /// Whether `m` is on, for each open group.
+    multi_line: Vec<bool>,
+}
+
+impl AnchorCheck<'_> {
+    fn apply(&mut self, flags: &ast::Flags) {
+        let mut on = true;
+        for item in &flags.items {
+            match item.kind {
+                FlagsItemKind::Negation => on = false,
+                FlagsItemKind::Flag(ast::Flag::MultiLine) => {
+                    if let Some(multi_line) = self.multi_line.last_mut() {
+                        *multi_line = on;
+                    }
+                }
+                FlagsItemKind::Flag(_) => {}
+            }
+        }
+    }
+
+    fn is_multi_line(&self) -> bool {
+        self.multi_line.last().copied().unwrap_or(false)
+    }
+}
+
+impl Visitor for AnchorCheck<'_> {
+    type Output = ();
+    type Err = CompileError;
+
+    fn finish(self) -> Result<(), CompileError> {
+        Ok(())
+    }
+
+    fn visit_pre(&mut self, ast: &Ast) -> Result<(), CompileError> {
+        match ast {
+            Ast::Flags(set) => self.apply(&set.flags),
+            Ast::Group(group) => {
+                self.multi_line.push(self.is_multi_line());
+                if let Some(flags) = group.flags() {
+                    self.apply(flags);
+                }
+            }
+            Ast::Assertion(assertion) => {
+                let why = match assertion.kind {
+                    AssertionKind::StartText | AssertionKind::EndText => return Ok(()),
+                    AssertionKind::StartLine | AssertionKind::EndLine if !self.is_multi_line() => return Ok(()),
+                    AssertionKind::StartLine | AssertionKind::EndLine => "in multi-line mode",
+                    _ => "a word boundary",
+                };
+                let text = &self.pattern[assertion.span.start.offset..assertion.span.end.offset];
+                let reason = format!("{text} is {why}; the only look-around supported is ^ $ \\A \\z without the m flag");
+                return Err(CompileError::refuse(RefusalKind::Unsupported, offset(&assertion.span), reason));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn visit_post(&mut self, ast: &Ast) -> Result<(), CompileError> {
+        if matches!(ast, Ast::Group(_)) {
+            self.multi_line.pop();
+        }
+        Ok(())
+    }
+}
