@@ -5,8 +5,9 @@ use gobo_types::{ArtifactDigest, Digest};
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
 use crate::error::{ArtifactError, Fault};
-use crate::header::{ArtifactKind, Header, Section, kinds};
+use crate::header::{ArtifactKind, Header, Section};
 use crate::map::Backing;
+use crate::section as kinds;
 
 /// The bytes of a file whose header has been checked: what vocabularies and indices are views of.
 #[derive(Debug)]
@@ -84,7 +85,9 @@ impl Artifact {
 
     fn range(&self, kind: u32) -> Range<usize> {
         let section = self.section(kind);
-        let at = |offset: u64| usize::try_from(offset).expect("the header check bounds offsets by the file's length");
+        let at = |offset: u64| {
+            usize::try_from(offset).expect("the header check bounds offsets by the file's length")
+        };
         at(section.offset)..at(section.offset + section.length)
     }
 

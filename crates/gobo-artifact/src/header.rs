@@ -3,6 +3,7 @@ use std::fmt;
 use gobo_types::FORMAT_EPOCH;
 
 use crate::error::Fault;
+use crate::section as kinds;
 
 /// The first eight bytes of every artifact. A byte beyond ASCII, a line end and an end-of-file sign, so that a
 /// transfer in text mode breaks it visibly.
@@ -45,87 +46,10 @@ impl fmt::Display for ArtifactKind {
     }
 }
 
-/// Section numbers. Numbers are never used again for something else.
-pub mod kinds {
-    /// rkyv archive of the root: counts and digests.
-    pub const ROOT: u32 = 1;
-    /// rkyv archive of the enforcement report.
-    pub const REPORT: u32 = 2;
-    /// The canonical text of the constraint, UTF-8.
-    pub const CONSTRAINT: u32 = 3;
-    /// u32 `[vocabulary length + 1]`: where each id's bytes begin in `TOKEN_BYTES`.
-    pub const TOKEN_OFFSETS: u32 = 16;
-    /// The bytes of all ids, in id order.
-    pub const TOKEN_BYTES: u32 = 17;
-    /// u32 `[row words]`: the special ids, as a row.
-    pub const SPECIAL: u32 = 18;
-    /// u32 pairs `[trie nodes + 1]`, in preorder.
-    pub const TRIE: u32 = 19;
-    /// u32 `[spellable ids]`: ids by bytes, then by number.
-    pub const TRIE_ORDER: u32 = 20;
-    /// u16 `[trie nodes]`: which byte set covers all edges below a node; 0 where none is kept.
-    pub const TRIE_SET_IDS: u32 = 21;
-    /// u32 `[sets, 8]`: bit `b & 31` of word `b >> 5` is byte `b`.
-    pub const TRIE_SETS: u32 = 22;
-    /// u8 `[256]`: the class of each byte.
-    pub const BYTE_CLASSES: u32 = 32;
-    /// `[states, classes]`: the next state.
-    pub const TRANSITIONS: u32 = 33;
-    /// u32 `[states]`: row id and completeness.
-    pub const STATES: u32 = 34;
-    /// u32 quadruples `[rows]`: kind, offset, length, base.
-    pub const ROW_TABLE: u32 = 35;
-    /// u32 `[dense rows, row words]`.
-    pub const DENSE_ROWS: u32 = 36;
-    /// u32 ids, ascending within a row.
-    pub const ROW_IDS: u32 = 37;
-    /// u32 pairs (word, bits), ascending by word within a row.
-    pub const ROW_PATCHES: u32 = 38;
-
-    /// Storage of a section whose layout needs no choice.
-    pub const PLAIN: u32 = 0;
-    /// Transitions as u16.
-    pub const DENSE_U16: u32 = 1;
-    /// Transitions as u32.
-    pub const DENSE_U32: u32 = 2;
-
-    /// The name of a section in messages and listings.
-    pub fn name(kind: u32) -> Option<&'static str> {
-        Some(match kind {
-            ROOT => "root",
-            REPORT => "report",
-            CONSTRAINT => "constraint",
-            TOKEN_OFFSETS => "token offsets",
-            TOKEN_BYTES => "token bytes",
-            SPECIAL => "special",
-            TRIE => "trie",
-            TRIE_ORDER => "trie order",
-            TRIE_SET_IDS => "trie set ids",
-            TRIE_SETS => "trie sets",
-            BYTE_CLASSES => "byte classes",
-            TRANSITIONS => "transitions",
-            STATES => "states",
-            ROW_TABLE => "row table",
-            DENSE_ROWS => "dense rows",
-            ROW_IDS => "row ids",
-            ROW_PATCHES => "row patches",
-            _ => return None,
-        })
-    }
-
-    /// The sections of a vocabulary, in file order.
-    pub const OF_VOCABULARY: &[u32] =
-        &[ROOT, TOKEN_OFFSETS, TOKEN_BYTES, SPECIAL, TRIE, TRIE_ORDER, TRIE_SET_IDS, TRIE_SETS];
-    /// The sections of an index, in file order.
-    pub const OF_INDEX: &[u32] = &[
-        ROOT, REPORT, CONSTRAINT, BYTE_CLASSES, TRANSITIONS, STATES, ROW_TABLE, DENSE_ROWS, ROW_IDS, ROW_PATCHES,
-    ];
-}
-
 /// One entry of the section table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Section {
-    /// What it holds: a number of [`crate::section`].
+    /// What it holds: a number of [`crate::section`](mod@crate::section).
     pub kind: u32,
     /// How it is stored.
     pub storage: u32,
@@ -191,7 +115,8 @@ impl Header {
     /// Reads and checks the header of a whole file, in this order: magic, version, lengths, checksum, kind, reserved
     /// fields, sections. O(number of sections).
     pub(crate) fn decode(file: &[u8], expected: ArtifactKind) -> Result<Self, Fault> {
-        let length_fault = |expected: usize| Fault::Length { found: file.len() as u64, expected: expected as u64 };
+        let length_fault =
+            |expected: usize| Fault::Length { found: file.len() as u64, expected: expected as u64 };
         // A short file that does not even begin like an artifact is foreign, not truncated.
         if !file.starts_with(&MAGIC[..file.len().min(MAGIC.len())]) || file.is_empty() {
             return Err(Fault::Magic);
@@ -284,7 +209,10 @@ impl Header {
             if Some(section.offset) != align_up(end) {
                 return Err(fault(section.kind, "it does not begin where the one before ends"));
             }
-            end = section.offset.checked_add(section.length).ok_or_else(|| fault(section.kind, "it is too long"))?;
+            end = section
+                .offset
+                .checked_add(section.length)
+                .ok_or_else(|| fault(section.kind, "it is too long"))?;
         }
         if let Some(&missing) = kinds.get(self.sections.len()) {
             return Err(fault(missing, "it is missing"));

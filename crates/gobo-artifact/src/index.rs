@@ -4,9 +4,10 @@ use gobo_types::{ConstraintDigest, IndexKey, Report, TokenId, VocabularyDigest};
 
 use crate::error::{ArtifactError, Fault};
 use crate::file::{Artifact, Span};
-use crate::header::{ArtifactKind, kinds};
+use crate::header::ArtifactKind;
 use crate::root::IndexRoot;
 use crate::row::{self, Row, RowEntry};
+use crate::section as kinds;
 use crate::vocabulary::Vocabulary;
 
 /// The dead state: no text leads on from here.
@@ -87,7 +88,9 @@ impl Index {
     fn of(artifact: Artifact) -> Result<Self, ArtifactError> {
         let root: IndexRoot = artifact.root()?;
         if root.class != 0 {
-            return Err(artifact.fault(Fault::Header { what: format!("class {}, which is unknown", root.class) }));
+            return Err(
+                artifact.fault(Fault::Header { what: format!("class {}, which is unknown", root.class) })
+            );
         }
         if !(1..=256).contains(&root.classes) || root.start >= root.states || root.start == DEAD {
             return Err(artifact.meaning("the root's counts of states and classes"));
@@ -292,7 +295,9 @@ impl Index {
                 Some(number) => {
                     let empty = self.row(number).is_none_or(|row| row.is_empty());
                     if empty && !self.is_complete(state) {
-                        return Err(self.artifact.meaning(format!("state {state} allows nothing and is not complete")));
+                        return Err(self
+                            .artifact
+                            .meaning(format!("state {state} allows nothing and is not complete")));
                     }
                 }
                 None if state == self.start() => return Err(self.artifact.meaning("the start has no row")),
@@ -336,7 +341,8 @@ impl Index {
 
     /// Fails unless the index was compiled for `vocabulary`.
     pub(crate) fn belongs_to(&self, vocabulary: &Vocabulary) -> bool {
-        self.root.vocabulary_digest == vocabulary.artifact().key() && self.root.vocabulary_len == vocabulary.len()
+        self.root.vocabulary_digest == vocabulary.artifact().key()
+            && self.root.vocabulary_len == vocabulary.len()
     }
 }
 

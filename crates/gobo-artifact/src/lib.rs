@@ -16,12 +16,16 @@ mod map;
 mod matcher;
 mod root;
 mod row;
+/// The kinds of sections and their storage, as written in the section table.
+pub mod section;
 mod vocabulary;
 mod writer;
 
 pub use error::{ArtifactError, Fault, MatcherError};
 pub use file::Artifact;
-pub use header::{ArtifactKind, HEADER_PREFIX_BYTES, MAGIC, MAX_SECTIONS, SECTION_ALIGN, SECTION_ENTRY_BYTES, Section};
+pub use header::{
+    ArtifactKind, HEADER_PREFIX_BYTES, MAGIC, MAX_SECTIONS, SECTION_ALIGN, SECTION_ENTRY_BYTES, Section,
+};
 pub use index::{DEAD, Index, IndexClass};
 pub use matcher::{DEFAULT_MAX_ROLLBACK, Fill, Matcher};
 pub use root::{IndexRoot, VocabularyRoot};
@@ -31,8 +35,3 @@ pub use writer::{ArtifactWriter, IndexParts, VocabularyParts, write_index, write
 
 /// Bytes aligned as sections are, so that what was just written can be read in place.
 pub type AlignedBytes = rkyv::util::AlignedVec<{ header::SECTION_ALIGN }>;
-
-/// The kinds of sections and their storage, as written in the section table.
-pub mod section {
-    pub use crate::header::kinds::*;
-}

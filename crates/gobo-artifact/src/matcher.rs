@@ -48,7 +48,11 @@ impl Matcher {
     ///
     /// # Errors
     /// See [`Self::with_rollback`].
-    pub fn new(index: Arc<Index>, vocabulary: Arc<Vocabulary>, binding: &Binding) -> Result<Self, MatcherError> {
+    pub fn new(
+        index: Arc<Index>,
+        vocabulary: Arc<Vocabulary>,
+        binding: &Binding,
+    ) -> Result<Self, MatcherError> {
         Self::with_rollback(index, vocabulary, binding, DEFAULT_MAX_ROLLBACK)
     }
 

@@ -50,14 +50,17 @@ impl Row<'_> {
     /// Whether `id` is allowed. O(1), O(log n) for lists and patches.
     #[inline]
     pub fn contains(&self, id: TokenId) -> bool {
-        let bit = |words: &[u32]| words.get((id >> 5) as usize).is_some_and(|word| word >> (id & 31) & 1 == 1);
+        let bit =
+            |words: &[u32]| words.get((id >> 5) as usize).is_some_and(|word| word >> (id & 31) & 1 == 1);
         match self {
             Row::Dense(words) => bit(words),
             Row::Ids(ids) => ids.binary_search(&id).is_ok(),
-            Row::Patched { base, patches } => match patches.binary_search_by_key(&(id >> 5), |patch| patch[0]) {
-                Ok(at) => patches[at][1] >> (id & 31) & 1 == 1,
-                Err(_) => bit(base),
-            },
+            Row::Patched { base, patches } => {
+                match patches.binary_search_by_key(&(id >> 5), |patch| patch[0]) {
+                    Ok(at) => patches[at][1] >> (id & 31) & 1 == 1,
+                    Err(_) => bit(base),
+                }
+            }
         }
     }
 

@@ -5,8 +5,9 @@ use zerocopy::{FromBytes, Immutable, KnownLayout};
 
 use crate::error::ArtifactError;
 use crate::file::{Artifact, Span};
-use crate::header::{ArtifactKind, kinds};
+use crate::header::ArtifactKind;
 use crate::root::VocabularyRoot;
+use crate::section as kinds;
 
 /// A vocabulary file: every id's bytes and flag, and the trie that the compiler walks. Opened once per host and shared.
 #[derive(Debug)]

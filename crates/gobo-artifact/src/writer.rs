@@ -1,10 +1,13 @@
-use gobo_types::{ArtifactDigest, COMPILER_EPOCH, ConstraintDigest, Digest, IndexKey, Report, TokenId, VocabularyDigest};
+use gobo_types::{
+    ArtifactDigest, COMPILER_EPOCH, ConstraintDigest, Digest, IndexKey, Report, TokenId, VocabularyDigest,
+};
 
 use crate::AlignedBytes;
-use crate::header::{ArtifactKind, Header, Section, align_up, header_bytes, kinds};
+use crate::header::{ArtifactKind, Header, Section, align_up, header_bytes};
 use crate::index::{DEAD, NO_ROW};
 use crate::root::{IndexRoot, VocabularyRoot};
 use crate::row::RowEncoder;
+use crate::section as kinds;
 use crate::vocabulary::TrieNode;
 
 /// Lays out the sections of one file behind its header.
@@ -28,13 +31,20 @@ impl ArtifactWriter {
 
     /// The whole file. Each byte depends on the sections and the key alone.
     pub fn finish(self) -> AlignedBytes {
-        let up = |offset: u64| align_up(offset).expect("sections lie in memory, so their sum is far below 2^64");
+        let up =
+            |offset: u64| align_up(offset).expect("sections lie in memory, so their sum is far below 2^64");
         let mut offset = header_bytes(self.sections.len()) as u64;
         let mut table = Vec::with_capacity(self.sections.len());
         for (kind, storage, bytes) in &self.sections {
             offset = up(offset);
             let length = bytes.len() as u64;
-            table.push(Section { kind: *kind, storage: *storage, offset, length, digest: Digest::of(bytes).0 });
+            table.push(Section {
+                kind: *kind,
+                storage: *storage,
+                offset,
+                length,
+                digest: Digest::of(bytes).0,
+            });
             offset += length;
         }
         let header = Header { kind: self.kind, total_bytes: offset, key: self.key, sections: table };
@@ -169,9 +179,12 @@ pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
             let bytes = narrow.into_iter().flat_map(u16::to_le_bytes).collect();
             writer.section(kinds::TRANSITIONS, kinds::DENSE_U16, bytes);
         }
-        Err(_) => writer.section(kinds::TRANSITIONS, kinds::DENSE_U32, le_u32(parts.transitions.iter().copied())),
+        Err(_) => {
+            writer.section(kinds::TRANSITIONS, kinds::DENSE_U32, le_u32(parts.transitions.iter().copied()));
+        }
     }
-    let state_word = |&(row, complete): &(Option<u32>, bool)| row.unwrap_or(NO_ROW) << 1 | u32::from(complete);
+    let state_word =
+        |&(row, complete): &(Option<u32>, bool)| row.unwrap_or(NO_ROW) << 1 | u32::from(complete);
     let mut plain = |kind: u32, bytes: Vec<u8>| writer.section(kind, kinds::PLAIN, bytes);
     plain(kinds::STATES, le_u32(parts.states.iter().map(state_word)));
     plain(kinds::ROW_TABLE, parts.rows.table_bytes());

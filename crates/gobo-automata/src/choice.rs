@@ -16,7 +16,11 @@ type Edges = Vec<(u8, StateId)>;
 /// A refusal of the empty list; [`CompileError::OverBudget`].
 pub(crate) fn choice(items: &[String], budget: &Budget) -> Result<Dfa, CompileError> {
     if items.is_empty() {
-        return Err(CompileError::refuse(RefusalKind::Unsatisfiable, "the list", "a choice without items has no text"));
+        return Err(CompileError::refuse(
+            RefusalKind::Unsatisfiable,
+            "the list",
+            "a choice without items has no text",
+        ));
     }
     let bytes: usize = items.iter().map(String::len).sum();
     budget.charge_steps(PHASE, bytes as u64)?;

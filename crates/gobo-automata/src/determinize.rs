@@ -93,9 +93,13 @@ impl Builder<'_> {
         };
         match self.nfa.state(member) {
             State::ByteRange { trans } => add(trans.start, trans.end, trans.next),
-            State::Sparse(sparse) => sparse.transitions.iter().for_each(|trans| add(trans.start, trans.end, trans.next)),
+            State::Sparse(sparse) => {
+                sparse.transitions.iter().for_each(|trans| add(trans.start, trans.end, trans.next));
+            }
             State::Dense(dense) => {
-                (0..=u8::MAX).filter_map(|byte| Some((byte, dense.matches_byte(byte)?))).for_each(|(byte, next)| add(byte, byte, next));
+                (0..=u8::MAX)
+                    .filter_map(|byte| Some((byte, dense.matches_byte(byte)?)))
+                    .for_each(|(byte, next)| add(byte, byte, next));
             }
             _ => {}
         }

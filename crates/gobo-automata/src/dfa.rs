@@ -77,7 +77,8 @@ impl Dfa {
     /// [`CompileError::OverBudget`].
     pub fn restrict(&self, keep: &ByteSet, budget: &Budget) -> Result<Self, CompileError> {
         // Bytes of one class may now part ways: one class for each (old class, kept).
-        let mut split = Self { classes: Box::new([0; 256]), transitions: Vec::new(), stride: 0, ..self.clone() };
+        let mut split =
+            Self { classes: Box::new([0; 256]), transitions: Vec::new(), stride: 0, ..self.clone() };
         let mut columns: Vec<(usize, bool)> = Vec::new();
         for byte in 0..256 {
             let column = (usize::from(self.classes[byte]), keep[byte >> 5] >> (byte & 31) & 1 == 1);
@@ -91,7 +92,9 @@ impl Dfa {
         budget.charge_bytes("restricting to the vocabulary", (self.len() * split.stride * 4) as u64)?;
         for state in 0..self.len() {
             let row = &self.transitions[state * self.stride..][..self.stride];
-            split.transitions.extend(columns.iter().map(|&(class, kept)| if kept { row[class] } else { DEAD }));
+            split
+                .transitions
+                .extend(columns.iter().map(|&(class, kept)| if kept { row[class] } else { DEAD }));
         }
         split.canonical(budget)
     }
@@ -104,8 +107,10 @@ impl Dfa {
     pub fn canonical(mut self, budget: &Budget) -> Result<Self, CompileError> {
         const PHASE: &str = "minimising";
         self.trim(budget)?;
-        let initial: Vec<u32> =
-            (0..).zip(&self.accepting).map(|(state, &accepting)| if state == DEAD { 0 } else { 1 + u32::from(accepting) }).collect();
+        let initial: Vec<u32> = (0..)
+            .zip(&self.accepting)
+            .map(|(state, &accepting)| if state == DEAD { 0 } else { 1 + u32::from(accepting) })
+            .collect();
         let partition = refine(&self, &initial, None, PHASE, budget)?;
         self.merge_classes();
         // Breadth first over one state of each block.

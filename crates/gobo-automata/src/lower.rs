@@ -83,7 +83,9 @@ mod tests {
     #[test]
     fn a_search_matches_anywhere_and_anchors_still_hold() {
         let dfa = dfa(&Constraint::search("^a|b$|c"));
-        for (text, expected) in [("ax", true), ("xb", true), ("xcx\n", true), ("xa", false), ("bx", false), ("", false)] {
+        for (text, expected) in
+            [("ax", true), ("xb", true), ("xcx\n", true), ("xa", false), ("bx", false), ("", false)]
+        {
             assert_eq!(dfa.accepts(text.as_bytes()), expected, "{text}");
         }
     }
@@ -123,7 +125,9 @@ mod tests {
         }
         let tight = Budget::new(CompileLimits { max_states: 10, ..CompileLimits::default() });
         match lower(&Constraint::choice(["abcdefghijklmnop"]), &tight) {
-            Err(CompileError::OverBudget(over)) => assert_eq!((over.limit, over.given), (Limit::MaxStates, 10)),
+            Err(CompileError::OverBudget(over)) => {
+                assert_eq!((over.limit, over.given), (Limit::MaxStates, 10));
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -20,8 +20,12 @@ impl Partition {
         let number = |n: usize| u32::try_from(n).expect("state numbers have 32 bits");
         let mut members: Vec<StateId> = (0..number(initial.len())).collect();
         members.sort_by_key(|&state| initial[state as usize]);
-        let mut partition =
-            Self { block: vec![0; initial.len()], place: vec![0; initial.len()], bounds: Vec::new(), members };
+        let mut partition = Self {
+            block: vec![0; initial.len()],
+            place: vec![0; initial.len()],
+            bounds: Vec::new(),
+            members,
+        };
         let mut last = None;
         for at in 0..partition.members.len() {
             let state = partition.members[at] as usize;
@@ -135,7 +139,9 @@ fn split_round(dfa: &Dfa, partition: &mut Partition, dirty: &mut [StateId], chan
     let mut groups: Vec<(u32, Vec<StateId>)> = Vec::new();
     for &(block, _, state) in &keyed {
         match groups.last_mut() {
-            Some((last, group)) if *last == block && signature(group[0]).eq(signature(state)) => group.push(state),
+            Some((last, group)) if *last == block && signature(group[0]).eq(signature(state)) => {
+                group.push(state);
+            }
             _ => groups.push((block, vec![state])),
         }
     }
@@ -210,7 +216,8 @@ mod tests {
     fn same_partition(dfa: &Dfa, ours: &Partition, theirs: &[u32]) -> bool {
         let all = 0..u32::try_from(dfa.len()).unwrap();
         all.clone().all(|a| {
-            all.clone().all(|b| (ours.block(a) == ours.block(b)) == (theirs[a as usize] == theirs[b as usize]))
+            all.clone()
+                .all(|b| (ours.block(a) == ours.block(b)) == (theirs[a as usize] == theirs[b as usize]))
         })
     }
 

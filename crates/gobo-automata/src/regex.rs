@@ -1,6 +1,6 @@
 use gobo_types::{Budget, CompileError, Limit, MatchMode, OverBudget, RefusalKind};
 use regex_automata::nfa::thompson;
-use regex_syntax::ast::{self, Ast, AssertionKind, FlagsItemKind, Span, Visitor};
+use regex_syntax::ast::{self, AssertionKind, Ast, FlagsItemKind, Span, Visitor};
 use regex_syntax::hir::{self, Hir};
 
 use crate::determinize::determinize;
@@ -65,22 +65,23 @@ fn parse(pattern: &str) -> Result<Hir, CompileError> {
             "a raw NUL character; write \\x00 to match one",
         ));
     }
-    let ast = ast::parse::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(pattern).map_err(|error| {
-        use ast::ErrorKind;
-        let (kind, reason) = match error.kind() {
-            ErrorKind::UnsupportedBackreference => {
-                (RefusalKind::Unsupported, "a backreference is not regular".to_owned())
-            }
-            ErrorKind::UnsupportedLookAround => {
-                (RefusalKind::Unsupported, "look-around is not supported, except ^ $ \\A \\z".to_owned())
-            }
-            ErrorKind::NestLimitExceeded(limit) => {
-                (RefusalKind::Unsupported, format!("it nests deeper than {limit} levels"))
-            }
-            other => (RefusalKind::Malformed, other.to_string()),
-        };
-        CompileError::refuse(kind, offset(error.span()), reason)
-    })?;
+    let ast =
+        ast::parse::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(pattern).map_err(|error| {
+            use ast::ErrorKind;
+            let (kind, reason) = match error.kind() {
+                ErrorKind::UnsupportedBackreference => {
+                    (RefusalKind::Unsupported, "a backreference is not regular".to_owned())
+                }
+                ErrorKind::UnsupportedLookAround => {
+                    (RefusalKind::Unsupported, "look-around is not supported, except ^ $ \\A \\z".to_owned())
+                }
+                ErrorKind::NestLimitExceeded(limit) => {
+                    (RefusalKind::Unsupported, format!("it nests deeper than {limit} levels"))
+                }
+                other => (RefusalKind::Malformed, other.to_string()),
+            };
+            CompileError::refuse(kind, offset(error.span()), reason)
+        })?;
     ast::visit(&ast, AnchorCheck { pattern, multi_line: vec![false] })?;
     hir::translate::TranslatorBuilder::new().build().translate(pattern, &ast).map_err(|error| {
         let kind = match error.kind() {
@@ -139,12 +140,16 @@ impl Visitor for AnchorCheck<'_> {
             Ast::Assertion(assertion) => {
                 let why = match assertion.kind {
                     AssertionKind::StartText | AssertionKind::EndText => return Ok(()),
-                    AssertionKind::StartLine | AssertionKind::EndLine if !self.is_multi_line() => return Ok(()),
+                    AssertionKind::StartLine | AssertionKind::EndLine if !self.is_multi_line() => {
+                        return Ok(());
+                    }
                     AssertionKind::StartLine | AssertionKind::EndLine => "in multi-line mode",
                     _ => "a word boundary",
                 };
                 let text = &self.pattern[assertion.span.start.offset..assertion.span.end.offset];
-                let reason = format!("{text} is {why}; the only look-around supported is ^ $ \\A \\z without the m flag");
+                let reason = format!(
+                    "{text} is {why}; the only look-around supported is ^ $ \\A \\z without the m flag"
+                );
                 return Err(CompileError::refuse(RefusalKind::Unsupported, offset(&assertion.span), reason));
             }
             _ => {}

@@ -1,1 +1,10 @@
-//! Vocabulary and automaton to index
+//! Vocabulary × automaton → index: which states need a row, which states share one, and what is in it.
+//!
+//! Pure and deterministic: the bytes depend on the key alone, not on the number of threads.
+#![forbid(unsafe_code)]
+
+mod compile;
+mod spell;
+mod walk;
+
+pub use compile::{CompileOptions, CompileStats, Compiled, compile};

@@ -1,1 +1,79 @@
-//! Tokenizer files to vocabularies
+//! Tokenizer files to vocabularies: what bytes each id of a model stands for, and how the tokenizer itself would
+//! spell a text.
+//!
+//! Imported are Hugging Face `tokenizer.json` files of byte-level BPE and of SentencePiece-style BPE with byte
+//! fallback, `.tiktoken` rank files, and the [`BUILTIN`] vocabularies. Every other kind is refused by name.
+//!
+//! ```
+//! let gpt2 = gobo_tokenizer::builtin("r50k_base").expect("a built-in name");
+//! assert_eq!(gpt2.table.tokens().len(), 50_257);
+//! assert_eq!(gpt2.eos, [50_256]);
+//! assert_eq!(gpt2.table.tokens()[262].bytes, b" the");
+//! ```
+#![forbid(unsafe_code)]
+
+mod binding;
+mod builtin;
+mod byte_fallback;
+mod byte_level;
+mod encoder;
+mod error;
+mod hugging_face;
+mod id_map;
+mod pipeline;
+mod ranks;
+mod source;
+
+use std::path::Path;
+
+use gobo_types::TokenId;
+use gobo_vocab::{TokenTable, VocabError};
+
+pub use binding::EosChoice;
+pub use builtin::{BUILTIN, builtin};
+pub use encoder::{EncodeError, Encoder, ordinary_bytes};
+pub use error::{ImportError, RankProblem};
+pub use source::MAX_FILE_BYTES;
+
+use source::{Format, SourceFile};
+
+/// What the caller knows better than the file. The default takes everything from the file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ImportOptions {
+    /// The ids that end a text. Empty: those among the file's special and added tokens whose names are well known
+    /// (`<|endoftext|>`, `</s>`, `<eos>`, `<|eot_id|>`, `<|im_end|>` …), possibly none.
+    pub eos: Vec<EosChoice>,
+    /// Number of logits the model puts out; models pad. `None`: the vocabulary length.
+    pub logits_width: Option<u32>,
+}
+
+/// A tokenizer as a vocabulary and the default way to use it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Imported {
+    /// Every id's bytes and special flag.
+    pub table: TokenTable,
+    /// What it was made from: `byte-level BPE`, `byte-fallback BPE` or `tiktoken`.
+    pub kind: &'static str,
+    /// The ids that end a text, ascending, each once.
+    pub eos: Vec<TokenId>,
+    /// Number of logits: at least the vocabulary length, which is the highest id + 1.
+    pub logits_width: u32,
+}
+
+/// Imports the tokenizer at `path`: a `tokenizer.json`, a folder that contains one, or a `.tiktoken` rank file
+/// (recognised by its content, whatever its name). Reads the file once and whole; O(file size).
+///
+/// # Errors
+/// [`ImportError`]: each variant says when. Nothing is guessed: a file that is not understood to the last token is
+/// refused.
+pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
+    let source = SourceFile::open(path)?;
+    let tokens = match source.format {
+        Format::HuggingFace => hugging_face::read(&source.path, &source.text)?,
+        Format::Ranks => ranks::read(&source.path, &source.text)?,
+    };
+    if !tokens.table.tokens().iter().any(|token| !token.special && !token.bytes.is_empty()) {
+        return Err(ImportError::Token { path: source.path, source: VocabError::Empty });
+    }
+    tokens.bind(&source.path, options)
+}

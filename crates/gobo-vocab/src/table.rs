@@ -69,7 +69,9 @@ impl VocabError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::DuplicateId { .. } | Self::Empty => ErrorKind::Invalid,
-            Self::TooManyIds { .. } | Self::TokenTooLong { .. } | Self::TrieTooLarge { .. } => ErrorKind::Limit,
+            Self::TooManyIds { .. } | Self::TokenTooLong { .. } | Self::TrieTooLarge { .. } => {
+                ErrorKind::Limit
+            }
         }
     }
 }

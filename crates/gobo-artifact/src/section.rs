@@ -1,0 +1,84 @@
+//! Section numbers. Numbers are never used again for something else.
+
+/// rkyv archive of the root: counts and digests.
+pub const ROOT: u32 = 1;
+/// rkyv archive of the enforcement report.
+pub const REPORT: u32 = 2;
+/// The canonical text of the constraint, UTF-8.
+pub const CONSTRAINT: u32 = 3;
+/// u32 `[vocabulary length + 1]`: where each id's bytes begin in `TOKEN_BYTES`.
+pub const TOKEN_OFFSETS: u32 = 16;
+/// The bytes of all ids, in id order.
+pub const TOKEN_BYTES: u32 = 17;
+/// u32 `[row words]`: the special ids, as a row.
+pub const SPECIAL: u32 = 18;
+/// u32 pairs `[trie nodes + 1]`, in preorder.
+pub const TRIE: u32 = 19;
+/// u32 `[spellable ids]`: ids by bytes, then by number.
+pub const TRIE_ORDER: u32 = 20;
+/// u16 `[trie nodes]`: which byte set covers all edges below a node; 0 where none is kept.
+pub const TRIE_SET_IDS: u32 = 21;
+/// u32 `[sets, 8]`: bit `b & 31` of word `b >> 5` is byte `b`.
+pub const TRIE_SETS: u32 = 22;
+/// u8 `[256]`: the class of each byte.
+pub const BYTE_CLASSES: u32 = 32;
+/// `[states, classes]`: the next state.
+pub const TRANSITIONS: u32 = 33;
+/// u32 `[states]`: row id and completeness.
+pub const STATES: u32 = 34;
+/// u32 quadruples `[rows]`: kind, offset, length, base.
+pub const ROW_TABLE: u32 = 35;
+/// u32 `[dense rows, row words]`.
+pub const DENSE_ROWS: u32 = 36;
+/// u32 ids, ascending within a row.
+pub const ROW_IDS: u32 = 37;
+/// u32 pairs (word, bits), ascending by word within a row.
+pub const ROW_PATCHES: u32 = 38;
+
+/// Storage of a section whose layout needs no choice.
+pub const PLAIN: u32 = 0;
+/// Transitions as u16.
+pub const DENSE_U16: u32 = 1;
+/// Transitions as u32.
+pub const DENSE_U32: u32 = 2;
+
+/// The name of a section in messages and listings.
+pub fn name(kind: u32) -> Option<&'static str> {
+    Some(match kind {
+        ROOT => "root",
+        REPORT => "report",
+        CONSTRAINT => "constraint",
+        TOKEN_OFFSETS => "token offsets",
+        TOKEN_BYTES => "token bytes",
+        SPECIAL => "special",
+        TRIE => "trie",
+        TRIE_ORDER => "trie order",
+        TRIE_SET_IDS => "trie set ids",
+        TRIE_SETS => "trie sets",
+        BYTE_CLASSES => "byte classes",
+        TRANSITIONS => "transitions",
+        STATES => "states",
+        ROW_TABLE => "row table",
+        DENSE_ROWS => "dense rows",
+        ROW_IDS => "row ids",
+        ROW_PATCHES => "row patches",
+        _ => return None,
+    })
+}
+
+/// The sections of a vocabulary, in file order.
+pub const OF_VOCABULARY: &[u32] =
+    &[ROOT, TOKEN_OFFSETS, TOKEN_BYTES, SPECIAL, TRIE, TRIE_ORDER, TRIE_SET_IDS, TRIE_SETS];
+/// The sections of an index, in file order.
+pub const OF_INDEX: &[u32] = &[
+    ROOT,
+    REPORT,
+    CONSTRAINT,
+    BYTE_CLASSES,
+    TRANSITIONS,
+    STATES,
+    ROW_TABLE,
+    DENSE_ROWS,
+    ROW_IDS,
+    ROW_PATCHES,
+];

@@ -1,0 +1,195 @@
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gobo_artifact::{AlignedBytes, IndexParts, RowEncoder, Vocabulary, write_index};
+use gobo_automata::{DEAD, Lowered, StateId, refine};
+use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, index_key};
+
+use crate::spell::{Spelled, spell};
+use crate::walk::{Ranges, Walker};
+
+/// How to compile. Nothing here changes the bytes of the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompileOptions {
+    /// Threads that compute rows, the caller's among them; at least 1. Default 1.
+    pub threads: usize,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        Self { threads: 1 }
+    }
+}
+
+/// What a compile counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompileStats {
+    /// States of the automaton, the dead one left out.
+    pub states: u32,
+    /// Rows computed: groups of states that no token can tell apart.
+    pub rows: u32,
+    /// Rows stored: what is left when equal ones are merged.
+    pub distinct_rows: u32,
+    /// Steps charged to the budget.
+    pub steps: u64,
+    /// Bytes charged to the budget.
+    pub bytes: u64,
+}
+
+/// A compiled index: the very bytes of its file.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The key of the inputs.
+    pub key: IndexKey,
+    /// blake3 of the file.
+    pub artifact_digest: ArtifactDigest,
+    /// What was counted.
+    pub stats: CompileStats,
+    bytes: AlignedBytes,
+}
+
+impl Compiled {
+    /// The bytes of the file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Compiles the index of one constraint over one vocabulary. The same inputs give the same bytes, on every machine and
+/// with any number of threads.
+///
+/// The rows are those of Willard & Louf 2023 (arXiv 2307.09702), Algorithm 4, without a step per token and state: states
+/// that no token can tell apart share one walk of the vocabulary trie.
+///
+/// # Errors
+/// [`CompileError::Refused`] if the vocabulary cannot write the constraint, [`CompileError::OverBudget`],
+/// [`CompileError::Unavailable`] when cancelled.
+pub fn compile(
+    vocabulary: &Vocabulary,
+    constraint: &Constraint,
+    lowered: &Lowered,
+    options: &CompileOptions,
+    budget: &Budget,
+) -> Result<Compiled, CompileError> {
+    let mut report = lowered.report.clone();
+    let Spelled { dfa, useful, needs_row } =
+        spell(vocabulary, constraint, &lowered.dfa, &mut report, budget)?;
+
+    // One group for all states that no string as long as the longest token can tell apart by usefulness.
+    let marks: Vec<u32> = (0..)
+        .zip(&useful)
+        .map(|(state, &useful)| if state == DEAD { 0 } else { 2 - u32::from(useful) })
+        .collect();
+    let longest = vocabulary.root().longest_token_bytes;
+    let groups = refine(&dfa, &marks, Some(longest), "grouping states by their rows", budget)?;
+    let mut group_row: Vec<Option<usize>> = vec![None; groups.blocks()];
+    let mut representatives: Vec<StateId> = Vec::new();
+    for (state, _) in (0..).zip(&needs_row).filter(|(_, needs_row)| **needs_row) {
+        group_row[groups.block(state) as usize].get_or_insert_with(|| {
+            representatives.push(state);
+            representatives.len() - 1
+        });
+    }
+
+    let walker = Walker::new(&dfa, vocabulary.trie(), budget)?;
+    let computed =
+        in_parallel(options.threads, &representatives, |&state| walker.row(state, &useful, budget))?;
+
+    let mut rows = RowEncoder::new(vocabulary.row_words());
+    let mut known: HashMap<&Ranges, u32> = HashMap::new();
+    let order = vocabulary.trie().order;
+    let mut row_numbers = Vec::with_capacity(computed.len());
+    for ranges in &computed {
+        if let Some(&number) = known.get(ranges) {
+            row_numbers.push(number);
+            continue;
+        }
+        let before = rows.bytes();
+        let ids: Vec<u32> =
+            ranges.iter().flat_map(|&(from, to)| &order[from as usize..to as usize]).copied().collect();
+        budget.charge_steps("laying out rows", ids.len() as u64)?;
+        let number = u32::try_from(rows.push(ids.into_iter())).expect("no more rows than states");
+        budget.charge_bytes("laying out rows", (rows.bytes() - before) as u64)?;
+        known.insert(ranges, number);
+        row_numbers.push(number);
+    }
+
+    let states: Vec<(Option<u32>, bool)> = (0..)
+        .zip(&needs_row)
+        .map(|(state, &needs_row)| {
+            let row =
+                group_row[groups.block(state) as usize].filter(|_| needs_row).map(|row| row_numbers[row]);
+            (row, needs_row && dfa.accepting[state as usize])
+        })
+        .collect();
+    let key = index_key(&vocabulary.digest(), &constraint.digest());
+    let text = constraint.text();
+    let count = |n: usize| u32::try_from(n).expect("budgets keep every count below 2^32");
+    budget
+        .charge_bytes("writing the file", (dfa.transitions.len() * 4 + rows.bytes() + text.len()) as u64)?;
+    let (bytes, artifact_digest) = write_index(&IndexParts {
+        key,
+        vocabulary_digest: vocabulary.digest(),
+        vocabulary_len: vocabulary.len(),
+        constraint_digest: constraint.digest(),
+        constraint_kind: constraint.kind(),
+        constraint_text: &text,
+        report: &report,
+        start: dfa.start,
+        byte_classes: &dfa.classes,
+        classes: count(dfa.stride),
+        transitions: &dfa.transitions,
+        states: &states,
+        rows: &rows,
+        row_computations: count(representatives.len()),
+    });
+    let stats = CompileStats {
+        states: count(dfa.len() - 1),
+        rows: count(representatives.len()),
+        distinct_rows: count(rows.len()),
+        steps: budget.steps(),
+        bytes: budget.bytes(),
+    };
+    Ok(Compiled { key, artifact_digest, stats, bytes })
+}
+
+/// `work` on every item, on up to `threads` threads; the results in the order of the items, or the first error in that
+/// order.
+fn in_parallel<T: Sync, R: Send>(
+    threads: usize,
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, CompileError> + Sync,
+) -> Result<Vec<R>, CompileError> {
+    let threads = threads.min(items.len());
+    if threads <= 1 {
+        return items.iter().map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return done };
+            let result = work(item);
+            let failed = result.is_err();
+            done.push((at, result));
+            if failed {
+                // No item behind this one is needed.
+                next.store(items.len(), Ordering::Relaxed);
+            }
+        }
+    };
+    let mut done: Vec<(usize, Result<R, CompileError>)> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(take)).collect();
+        let mut done = take();
+        for other in others {
+            match other.join() {
+                Ok(more) => done.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}

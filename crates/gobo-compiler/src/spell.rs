@@ -1,0 +1,193 @@
+use gobo_artifact::Vocabulary;
+use gobo_automata::{ByteSet, DEAD, Dfa, StateId};
+use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source};
+
+use crate::walk::Walker;
+
+/// The automaton as far as the vocabulary can write it.
+pub(crate) struct Spelled {
+    pub(crate) dfa: Dfa,
+    /// `[states]`: some sequence of tokens reaches the end from here. Written as token-useful in the documentation.
+    pub(crate) useful: Vec<bool>,
+    /// `[states]`: useful, and some sequence of tokens leads here.
+    pub(crate) needs_row: Vec<bool>,
+}
+
+fn contains(set: &ByteSet, byte: usize) -> bool {
+    set[byte >> 5] >> (byte & 31) & 1 == 1
+}
+
+fn is_subset(set: &ByteSet, of: &ByteSet) -> bool {
+    set.iter().zip(of).all(|(set, of)| set & !of == 0)
+}
+
+/// `0x7b "{", 0x7d "}"`.
+fn name_bytes(bytes: impl Iterator<Item = usize>) -> String {
+    let name = |byte: usize| match u8::try_from(byte).map(char::from) {
+        Ok(shown) if shown.is_ascii_graphic() => format!("0x{byte:02x} {:?}", shown.to_string()),
+        _ => format!("0x{byte:02x}"),
+    };
+    let all: Vec<String> = bytes.map(name).collect();
+    match all.len() {
+        0..=16 => all.join(", "),
+        more => format!("{} and {} more", all[..16].join(", "), more - 16),
+    }
+}
+
+/// Cuts the automaton down to what tokens can write, and finds the states where a token may end.
+///
+/// Usefulness is a least fixpoint over tokens, not over bytes: with the vocabulary `{ab}` and the constraint `(ab)*` the
+/// state after `a` is not useful, yet no token may be lost for passing through it. Where every byte that is still live
+/// is a token by itself, the two agree and no fixpoint is computed.
+///
+/// # Errors
+/// [`RefusalKind::Unspellable`] if the start, or an item of a choice, cannot be written; [`CompileError::OverBudget`].
+pub(crate) fn spell(
+    vocabulary: &Vocabulary,
+    constraint: &Constraint,
+    dfa: &Dfa,
+    report: &mut Report,
+    budget: &Budget,
+) -> Result<Spelled, CompileError> {
+    let root = vocabulary.root();
+    let live = dfa.live_bytes();
+    let missing: Vec<usize> =
+        (0..256).filter(|&byte| contains(&live, byte) && !contains(&root.spellable, byte)).collect();
+    let dfa = if missing.is_empty() { dfa.clone() } else { dfa.restrict(&root.spellable, budget)? };
+    let all_single = is_subset(&dfa.live_bytes(), &root.single);
+    if let Source::Choice { items } = &constraint.source
+        && !(missing.is_empty() && all_single)
+    {
+        check_items(vocabulary, items, budget)?;
+    }
+    let refuse = |reason: String| {
+        Err(CompileError::refuse(
+            RefusalKind::Unspellable,
+            format!("the whole {}", constraint.kind()),
+            reason,
+        ))
+    };
+    if dfa.is_empty() {
+        return refuse(format!(
+            "no token contains {}, without which no text can be written",
+            name_bytes(missing.into_iter())
+        ));
+    }
+    if !missing.is_empty() {
+        let why = format!(
+            "no token contains {}: texts with them are left out",
+            name_bytes(missing.iter().copied())
+        );
+        report.unspellable.push(ReportEntry::whole("bytes", why));
+    }
+    if all_single {
+        let useful: Vec<bool> = (0..dfa.len()).map(|state| state != DEAD as usize).collect();
+        return Ok(Spelled { dfa, needs_row: useful.clone(), useful });
+    }
+
+    let (reached, useful) = token_useful(&dfa, &Walker::new(&dfa, vocabulary.trie(), budget)?, budget)?;
+    if !useful[dfa.start as usize] {
+        let hint = if missing.is_empty() {
+            String::new()
+        } else {
+            format!("; no token contains {}", name_bytes(missing.into_iter()))
+        };
+        return refuse(format!("no sequence of tokens writes any text of it{hint}"));
+    }
+    let lost = reached.iter().filter(|&&state| !useful[state as usize]).count();
+    if lost > 0 {
+        let why = format!(
+            "from {lost} states no sequence of tokens reaches the end: texts through them are left out"
+        );
+        report.unspellable.push(ReportEntry::whole("tokens", why));
+    }
+    let mut needs_row = vec![false; dfa.len()];
+    reached.iter().for_each(|&state| needs_row[state as usize] = useful[state as usize]);
+    Ok(Spelled { dfa, useful, needs_row })
+}
+
+/// The states that token sequences reach from the start, and which of all states are token-useful. A walk of the trie
+/// for each reached state.
+fn token_useful(
+    dfa: &Dfa,
+    walker: &Walker<'_>,
+    budget: &Budget,
+) -> Result<(Vec<StateId>, Vec<bool>), CompileError> {
+    let mut seen = vec![false; dfa.len()];
+    let mut is_reached = vec![false; dfa.len()];
+    is_reached[dfa.start as usize] = true;
+    let mut reached = vec![dfa.start];
+    let mut sources: Vec<Vec<StateId>> = vec![Vec::new(); dfa.len()];
+    let mut at = 0;
+    while at < reached.len() {
+        let from = reached[at];
+        for target in walker.targets(from, &mut seen, budget)? {
+            sources[target as usize].push(from);
+            if !std::mem::replace(&mut is_reached[target as usize], true) {
+                reached.push(target);
+            }
+        }
+        at += 1;
+    }
+    let mut useful = vec![false; dfa.len()];
+    let mut stack: Vec<StateId> =
+        reached.iter().copied().filter(|&state| dfa.accepting[state as usize]).collect();
+    stack.iter().for_each(|&state| useful[state as usize] = true);
+    while let Some(state) = stack.pop() {
+        for &source in &sources[state as usize] {
+            if !std::mem::replace(&mut useful[source as usize], true) {
+                stack.push(source);
+            }
+        }
+    }
+    Ok((reached, useful))
+}
+
+/// Refuses a choice if tokens cannot write one of its items: an item is asked for, not only allowed.
+fn check_items(vocabulary: &Vocabulary, items: &[String], budget: &Budget) -> Result<(), CompileError> {
+    let root = vocabulary.root();
+    for (number, item) in (1..).zip(items) {
+        if !can_write(vocabulary, item.as_bytes(), budget)? {
+            let shown: String = item.chars().take(40).collect();
+            let missing = item.bytes().map(usize::from).filter(|&byte| !contains(&root.spellable, byte));
+            let mut missing: Vec<usize> = missing.collect();
+            missing.sort_unstable();
+            missing.dedup();
+            let reason = if missing.is_empty() {
+                format!("no sequence of tokens writes {shown:?}")
+            } else {
+                format!("{shown:?} needs {}, which no token contains", name_bytes(missing.into_iter()))
+            };
+            return Err(CompileError::refuse(RefusalKind::Unspellable, format!("item {number}"), reason));
+        }
+    }
+    Ok(())
+}
+
+/// Whether some sequence of ordinary tokens is exactly `text`: from every offset that tokens reach, follow the trie.
+fn can_write(vocabulary: &Vocabulary, text: &[u8], budget: &Budget) -> Result<bool, CompileError> {
+    let nodes = vocabulary.trie().nodes;
+    let mut reached = vec![false; text.len() + 1];
+    reached[0] = true;
+    for from in 0..text.len() {
+        if !reached[from] {
+            continue;
+        }
+        let (mut node, mut end) = (0, nodes.len() - 1);
+        let mut steps = 1;
+        for (offset, &byte) in (from + 1..).zip(&text[from..]) {
+            while node < end && nodes[node].byte() != byte {
+                node = nodes[node].end();
+                steps += 1;
+            }
+            if node == end {
+                break;
+            }
+            reached[offset] |= nodes[node].first != nodes[node + 1].first;
+            end = nodes[node].end();
+            node += 1;
+        }
+        budget.charge_steps("spelling the choice", steps)?;
+    }
+    Ok(reached[text.len()])
+}

@@ -1,0 +1,295 @@
+use std::num::ParseIntError;
+use std::path::{Path, PathBuf};
+
+use gobo_types::{ErrorKind, TokenId};
+use gobo_vocab::VocabError;
+
+/// Why a tokenizer file cannot be imported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The file or folder cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// What was asked for.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A folder without a `tokenizer.json`.
+    #[error("the folder {} contains no tokenizer.json", path.display())]
+    NoTokenizer {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// More bytes than [`MAX_FILE_BYTES`](crate::MAX_FILE_BYTES).
+    #[error("{} is larger than {limit_bytes} bytes, the limit for a tokenizer file", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The limit in bytes.
+        limit_bytes: u64,
+    },
+    /// The placeholder that Git leaves where a large file was not downloaded.
+    #[error("{} is a Git-LFS pointer, not the file itself; hint: fetch it with `git lfs pull`", path.display())]
+    LfsPointer {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Neither JSON nor ranks nor any other tokenizer format known by name.
+    #[error("{} is not a tokenizer file: neither a tokenizer.json nor .tiktoken ranks", path.display())]
+    Unrecognized {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A binary file, or text in another encoding.
+    #[error("{} is not UTF-8 text: wrong byte at offset {offset}", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// Where the first wrong byte is.
+        offset: usize,
+        /// What is wrong with it.
+        source: std::str::Utf8Error,
+    },
+    /// The JSON stops in the middle.
+    #[error("{} is truncated: it ends after {length_bytes} bytes, inside a value", path.display())]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// How long the file is.
+        length_bytes: usize,
+        /// What the parser was reading, with line and column.
+        source: serde_json::Error,
+    },
+    /// A syntax error.
+    #[error("{} is not JSON from offset {offset} on", path.display())]
+    NotJson {
+        /// The file.
+        path: PathBuf,
+        /// Byte offset of the error.
+        offset: usize,
+        /// What the parser expected, with line and column.
+        source: serde_json::Error,
+    },
+    /// JSON, and not of the form that a `tokenizer.json` has: a missing or repeated field, a value of a wrong type.
+    #[error("{} does not have the form of a tokenizer.json, at offset {offset}", path.display())]
+    WrongShape {
+        /// The file.
+        path: PathBuf,
+        /// Byte offset behind the wrong value.
+        offset: usize,
+        /// Expected and found, with line and column.
+        source: serde_json::Error,
+    },
+    /// A tokenizer of a kind that gobo does not read.
+    #[error(
+        "{} is a tokenizer of the kind {kind}, which is not supported; supported are byte-level BPE and \
+         byte-fallback BPE (tokenizer.json) and tiktoken ranks",
+        path.display()
+    )]
+    UnsupportedKind {
+        /// The file.
+        path: PathBuf,
+        /// The kind, in the file's own word where it has one.
+        kind: String,
+    },
+    /// One text twice among the keys of the vocabulary.
+    #[error("{}: the token {token:?} stands twice in the vocabulary, as id {first} and as id {second}", path.display())]
+    DuplicateToken {
+        /// The file.
+        path: PathBuf,
+        /// The token's text in the file.
+        token: String,
+        /// Its id where it stands first.
+        first: TokenId,
+        /// Its id where it stands again.
+        second: TokenId,
+    },
+    /// One id for two tokens.
+    #[error("{}: id {id} is given twice, to {first:?} and to {second:?}", path.display())]
+    DuplicateId {
+        /// The file.
+        path: PathBuf,
+        /// The id.
+        id: TokenId,
+        /// The text of the token that has it first.
+        first: String,
+        /// The text of the other.
+        second: String,
+    },
+    /// An id that no vocabulary can have.
+    #[error("{}: token {token:?} has id {id}; ids end below {limit}", path.display())]
+    IdTooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The token's text in the file.
+        token: String,
+        /// The id.
+        id: u64,
+        /// Number of ids that a vocabulary can have.
+        limit: u64,
+    },
+    /// A token of a byte-level vocabulary with a character that stands for no byte.
+    #[error("{}: token {id}, {token:?}, has {character:?}, which is not in the byte-level alphabet", path.display())]
+    OutsideAlphabet {
+        /// The file.
+        path: PathBuf,
+        /// The id.
+        id: TokenId,
+        /// The token's text in the file.
+        token: String,
+        /// The first character outside.
+        character: char,
+    },
+    /// A token, or a table of tokens, that no vocabulary can hold.
+    #[error("{} does not make a vocabulary", path.display())]
+    Token {
+        /// The file.
+        path: PathBuf,
+        /// Which token, and why.
+        source: VocabError,
+    },
+    /// A line of a rank file.
+    #[error("{}, line {line}, is not a token with its rank", path.display())]
+    Rank {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: RankProblem,
+    },
+    /// An end-of-text token asked for by a name that no special or added token has.
+    #[error("{} has no special or added token named {name:?}, so it cannot end a text", path.display())]
+    UnknownEos {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// An end-of-text id outside the logits.
+    #[error("{}: the end-of-text id {id} is not below the logits width {logits_width}", path.display())]
+    EosBeyondWidth {
+        /// The file.
+        path: PathBuf,
+        /// The id.
+        id: TokenId,
+        /// The width.
+        logits_width: u32,
+    },
+    /// Fewer logits than ids.
+    #[error("{}: a logits width of {logits_width} is less than the vocabulary length {vocabulary_length}", path.display())]
+    WidthTooSmall {
+        /// The file.
+        path: PathBuf,
+        /// The width asked for.
+        logits_width: u32,
+        /// The highest id + 1.
+        vocabulary_length: u32,
+    },
+}
+
+/// What is wrong with a line of a rank file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RankProblem {
+    /// Not two fields with one space between them.
+    #[error("expected base64, one space and a number")]
+    Fields,
+    /// The first field is not base64.
+    #[error("the token is not base64")]
+    Base64(#[source] base64::DecodeError),
+    /// The second field is not a number below 2^32.
+    #[error("the rank is not a number")]
+    Number(#[source] ParseIntError),
+    /// A token without bytes.
+    #[error("the token is empty")]
+    Empty,
+    /// A rank that no vocabulary can have.
+    #[error("rank {rank} is too large; ranks end below {limit}")]
+    TooLarge {
+        /// The rank.
+        rank: u32,
+        /// Number of ids that a vocabulary can have.
+        limit: u64,
+    },
+    /// A rank for the second time.
+    #[error("rank {rank} is already given in line {first_line}")]
+    DuplicateRank {
+        /// The rank.
+        rank: u32,
+        /// The line where it stands first.
+        first_line: usize,
+    },
+    /// The same bytes for the second time: their rank would not be known.
+    #[error("the token {token:?} already stands in line {first_line}")]
+    DuplicateToken {
+        /// The bytes, lossily as text.
+        token: String,
+        /// The line where it stands first.
+        first_line: usize,
+    },
+}
+
+impl ImportError {
+    /// The kind of error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+            Self::Read { .. } => ErrorKind::Busy,
+            Self::NoTokenizer { .. } => ErrorKind::NotFound,
+            Self::UnsupportedKind { .. } => ErrorKind::Unsupported,
+            Self::TooLarge { .. }
+            | Self::IdTooLarge { .. }
+            | Self::Rank { source: RankProblem::TooLarge { .. }, .. } => ErrorKind::Limit,
+            Self::Token { source, .. } => source.kind(),
+            Self::LfsPointer { .. }
+            | Self::Unrecognized { .. }
+            | Self::NotText { .. }
+            | Self::Truncated { .. }
+            | Self::NotJson { .. }
+            | Self::WrongShape { .. }
+            | Self::DuplicateToken { .. }
+            | Self::DuplicateId { .. }
+            | Self::OutsideAlphabet { .. }
+            | Self::UnknownEos { .. }
+            | Self::EosBeyondWidth { .. }
+            | Self::WidthTooSmall { .. }
+            | Self::Rank { .. } => ErrorKind::Invalid,
+        }
+    }
+
+    /// The error for what `serde_json` said of `text`.
+    pub(crate) fn from_json(path: &Path, text: &str, source: serde_json::Error) -> Self {
+        let path = path.to_owned();
+        let offset = offset(text, source.line(), source.column());
+        match source.classify() {
+            serde_json::error::Category::Eof => Self::Truncated { path, length_bytes: text.len(), source },
+            serde_json::error::Category::Data => Self::WrongShape { path, offset, source },
+            serde_json::error::Category::Syntax | serde_json::error::Category::Io => {
+                Self::NotJson { path, offset, source }
+            }
+        }
+    }
+}
+
+/// The offset of a line and column, both from 1: published files are often one line of megabytes, where an editor's
+/// line number helps nobody.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    (before + column.saturating_sub(1)).min(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_count_bytes_over_lines() {
+        assert_eq!(offset("ab\ncd\n", 1, 1), 0);
+        assert_eq!(offset("ab\ncd\n", 2, 2), 4);
+        assert_eq!(offset("", 1, 0), 0);
+        assert_eq!(offset("ab", 9, 9), 2);
+    }
+}

@@ -1,0 +1,365 @@
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+
+use gobo_types::TokenId;
+use gobo_vocab::TokenTable;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::binding::NamedTokens;
+use crate::id_map::{ID_LIMIT, Vocab};
+use crate::pipeline::Component;
+use crate::{ImportError, byte_fallback, byte_level};
+
+/// A `tokenizer.json`. Fields that do not touch token bytes (`post_processor`, `truncation` …) are skipped unread.
+#[derive(Debug, Deserialize)]
+struct TokenizerJson<'a> {
+    added_tokens: Option<Vec<AddedToken>>,
+    normalizer: Option<Component>,
+    pre_tokenizer: Option<Component>,
+    decoder: Option<Component>,
+    #[serde(borrow)]
+    model: Model<'a>,
+}
+
+/// A token beside the model: its text is matched before the model sees the input.
+#[derive(Debug, Deserialize)]
+struct AddedToken {
+    id: u64,
+    content: String,
+    special: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Model<'a> {
+    /// Missing in files of old versions.
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    #[serde(borrow)]
+    vocab: Option<Vocab<'a>>,
+    /// Only whether they are there: how texts are cut into tokens does not change what a token's bytes are.
+    merges: Option<IgnoredAny>,
+    unk_token: Option<String>,
+    byte_fallback: Option<bool>,
+    continuing_subword_prefix: Option<String>,
+    end_of_word_suffix: Option<String>,
+}
+
+/// How the texts of a BPE vocabulary stand for bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spelling {
+    ByteLevel,
+    ByteFallback { space_mark: char },
+}
+
+/// Reads the tokens of a `tokenizer.json`.
+///
+/// # Errors
+/// Every variant of [`ImportError`] that concerns JSON, kinds, ids and the byte-level alphabet.
+pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> {
+    let file: TokenizerJson<'_> =
+        serde_json::from_str(text).map_err(|source| ImportError::from_json(path, text, source))?;
+    let kind = file.model.kind();
+    if kind != "BPE" {
+        return Err(ImportError::UnsupportedKind { path: path.into(), kind: kind.into() });
+    }
+    let before_model = || file.pre_tokenizer.iter().chain(&file.normalizer);
+    let byte_level = before_model().chain(&file.decoder).any(Component::is_byte_level);
+    let space_mark = file.decoder.as_ref().and_then(Component::mark_read_as_space);
+    let space_mark = space_mark.or_else(|| before_model().find_map(Component::mark_put_for_space));
+    let TokenizerJson { added_tokens, model, .. } = file;
+    let Model { vocab, unk_token, byte_fallback, continuing_subword_prefix, end_of_word_suffix, .. } = model;
+    let unsupported =
+        |kind: &str| Err(ImportError::UnsupportedKind { path: path.into(), kind: kind.to_owned() });
+    // Such vocabularies have two forms of most texts, which differ in where a word begins or ends.
+    for (affix, kind) in [
+        (continuing_subword_prefix, "BPE with continuing-subword prefix"),
+        (end_of_word_suffix, "BPE with end-of-word suffix"),
+    ] {
+        if affix.is_some_and(|affix| !affix.is_empty()) {
+            return unsupported(kind);
+        }
+    }
+    let Some(Vocab::Ids(ids)) = vocab else {
+        return unsupported("BPE without an object of ids");
+    };
+    let texts = ids.into_texts(path)?;
+    let has_byte_tokens = || texts.iter().flatten().any(|token| byte_fallback::single_byte(token).is_some());
+    let spelling = match space_mark {
+        _ if byte_level => Spelling::ByteLevel,
+        Some(space_mark) if byte_fallback == Some(true) || has_byte_tokens() => {
+            Spelling::ByteFallback { space_mark }
+        }
+        _ => return unsupported("BPE over characters, without byte-level alphabet or byte fallback"),
+    };
+    let added = by_id(path, added_tokens.unwrap_or_default())?;
+    let names = added.iter().map(|(&id, token)| (token.content.clone(), id)).collect();
+    let tokens = Tokens { path, texts, added, unk_token, spelling };
+    let kind = match spelling {
+        Spelling::ByteLevel => "byte-level BPE",
+        Spelling::ByteFallback { .. } => "byte-fallback BPE",
+    };
+    Ok(NamedTokens { table: tokens.into_table()?, kind, names })
+}
+
+impl Model<'_> {
+    /// The kind of model; inferred for files of old versions, which do not say it, in the order in which
+    /// `tokenizers` tries them.
+    fn kind(&self) -> &str {
+        match (&self.kind, &self.vocab, &self.merges) {
+            (Some(kind), _, _) => kind,
+            (None, Some(Vocab::Ids(_)), Some(_)) => "BPE",
+            (None, Some(Vocab::Ids(_)), None) if self.continuing_subword_prefix.is_some() => "WordPiece",
+            (None, Some(Vocab::Ids(_)), None) => "WordLevel",
+            (None, Some(Vocab::List), _) => "Unigram",
+            (None, None, _) => "unknown (a model without type and vocabulary)",
+        }
+    }
+}
+
+/// The added tokens by id. Those without text are skipped, as `tokenizers` does.
+fn by_id(path: &Path, added: Vec<AddedToken>) -> Result<BTreeMap<TokenId, AddedToken>, ImportError> {
+    let mut tokens = BTreeMap::<TokenId, AddedToken>::new();
+    for token in added.into_iter().filter(|token| !token.content.is_empty()) {
+        let id = match TokenId::try_from(token.id) {
+            Ok(id) if token.id < ID_LIMIT => id,
+            _ => {
+                let AddedToken { id, content: token, .. } = token;
+                return Err(ImportError::IdTooLarge { path: path.into(), token, id, limit: ID_LIMIT });
+            }
+        };
+        if let Some(first) = tokens.get(&id) {
+            let (first, second) = (first.content.clone(), token.content);
+            return Err(ImportError::DuplicateId { path: path.into(), id, first, second });
+        }
+        tokens.insert(id, token);
+    }
+    Ok(tokens)
+}
+
+/// Everything that says what an id stands for.
+struct Tokens<'a> {
+    path: &'a Path,
+    /// The model's own, by id.
+    texts: Vec<Option<Cow<'a, str>>>,
+    added: BTreeMap<TokenId, AddedToken>,
+    unk_token: Option<String>,
+    spelling: Spelling,
+}
+
+impl Tokens<'_> {
+    fn into_table(self) -> Result<TokenTable, ImportError> {
+        let special: HashSet<&str> =
+            self.added.values().filter(|token| token.special).map(|token| &*token.content).collect();
+        let length = self.added.last_key_value().map_or(0, |(&id, _)| id as usize + 1).max(self.texts.len());
+        let mut table = TokenTable::new();
+        for id in 0..TokenId::try_from(length).expect("ids are below the limit") {
+            // An id in both is one token: the added definition says what it is.
+            let (bytes, special) = if let Some(token) = self.added.get(&id) {
+                self.added_token(token)
+            } else if let Some(Some(token)) = self.texts.get(id as usize) {
+                // A control token of the model whose added entry claims another id is still no spelling.
+                if special.contains(&**token) {
+                    (token.as_bytes().to_vec(), true)
+                } else {
+                    (self.model_token(id, token)?, false)
+                }
+            } else {
+                continue;
+            };
+            table
+                .insert(id, bytes, special)
+                .map_err(|source| ImportError::Token { path: self.path.into(), source })?;
+        }
+        Ok(table)
+    }
+
+    fn added_token(&self, token: &AddedToken) -> (Vec<u8>, bool) {
+        let raw = || token.content.as_bytes().to_vec();
+        match (token.special, self.spelling) {
+            // What stands in for text that could not be encoded has no text of its own.
+            (_, Spelling::ByteFallback { .. }) if self.is_unknown(&token.content) => (Vec::new(), false),
+            (true, _) => (raw(), true),
+            // Added tokens are matched in the input before it is put into the byte alphabet.
+            (false, Spelling::ByteLevel) => (raw(), false),
+            // Here they are written with the space mark: runs of spaces, for instance, are `▁▁▁`.
+            (false, Spelling::ByteFallback { space_mark }) => {
+                (byte_fallback::decode(&token.content, space_mark), false)
+            }
+        }
+    }
+
+    fn model_token(&self, id: TokenId, token: &str) -> Result<Vec<u8>, ImportError> {
+        if self.is_unknown(token) {
+            return Ok(Vec::new());
+        }
+        match self.spelling {
+            Spelling::ByteFallback { space_mark } => Ok(byte_fallback::decode(token, space_mark)),
+            Spelling::ByteLevel => byte_level::decode(token).map_err(|character| {
+                let (path, token) = (self.path.into(), token.to_owned());
+                ImportError::OutsideAlphabet { path, id, token, character }
+            }),
+        }
+    }
+
+    fn is_unknown(&self, token: &str) -> bool {
+        self.unk_token.as_deref() == Some(token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTE_LEVEL: &str = r#""pre_tokenizer": {"type": "ByteLevel"}"#;
+    const METASPACE: &str = r#""decoder": {"type": "Metaspace", "replacement": "▁"}"#;
+
+    fn file(parts: &str, added: &str, model: &str) -> String {
+        format!(r#"{{"added_tokens": [{added}], {parts}, "model": {{{model}}}}}"#)
+    }
+
+    fn table(json: &str) -> Result<Vec<(Vec<u8>, bool)>, ImportError> {
+        let table = read(Path::new("t"), json)?.table;
+        Ok(table.tokens().iter().map(|token| (token.bytes.clone(), token.special)).collect())
+    }
+
+    fn text(text: &str) -> (Vec<u8>, bool) {
+        (text.as_bytes().to_vec(), false)
+    }
+
+    fn special(text: &str) -> (Vec<u8>, bool) {
+        (text.as_bytes().to_vec(), true)
+    }
+
+    #[test]
+    fn byte_level_with_added_tokens_as_raw_text() {
+        let added = r#"{"id": 5, "content": "<|end|>", "special": true, "normalized": false},
+            {"id": 3, "content": "  é", "special": false}, {"id": 1, "content": "Ġ", "special": false}"#;
+        let model = r#""type": "BPE", "vocab": {"Ġa": 0, "Ġ": 1, "Ã": 2}, "merges": []"#;
+        let found = table(&file(BYTE_LEVEL, added, model)).unwrap();
+        // Id 1 is given twice, and the added definition wins; 4 is a hole.
+        assert_eq!(
+            found,
+            [text(" a"), text("Ġ"), (vec![0xc3], false), text("  é"), text(""), special("<|end|>")]
+        );
+    }
+
+    #[test]
+    fn a_model_without_type_is_bpe_if_it_has_merges() {
+        let model = r#""vocab": {"a": 0}, "merges": ["a b"]"#;
+        assert_eq!(table(&file(BYTE_LEVEL, "", model)).unwrap(), [text("a")]);
+    }
+
+    #[test]
+    fn byte_fallback_with_marks_bytes_and_unknown() {
+        let added = r#"{"id": 0, "content": "<unk>", "special": true}, {"id": 1, "content": "</s>", "special": true},
+            {"id": 6, "content": "▁▁", "special": false}"#;
+        let model = r#""type": "BPE", "unk_token": "<unk>", "byte_fallback": true, "merges": [],
+            "vocab": {"<unk>": 0, "</s>": 1, "<0xE2>": 2, "▁a": 3, "<0x41>": 4, "<eot>": 5, "▁▁": 6}"#;
+        let expected = [
+            text(""),
+            special("</s>"),
+            (vec![0xe2], false),
+            text(" a"),
+            text("A"),
+            text("<eot>"),
+            text("  "),
+        ];
+        assert_eq!(table(&file(METASPACE, added, model)).unwrap(), expected);
+        // The same without the flag, which some files lack although they have the byte tokens.
+        let model = model.replace(r#""byte_fallback": true,"#, "");
+        assert_eq!(table(&file(METASPACE, added, &model)).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_unknown_token_at_the_end_keeps_the_vocabulary_length() {
+        let model = r#""type": "BPE", "unk_token": "?", "byte_fallback": true, "vocab": {"a": 0, "?": 3}"#;
+        assert_eq!(table(&file(METASPACE, "", model)).unwrap(), [text("a"), text(""), text(""), text("")]);
+    }
+
+    #[test]
+    fn a_control_token_is_special_also_under_the_id_of_the_model() {
+        let added = r#"{"id": 9, "content": "</s>", "special": true}"#;
+        let model = r#""type": "BPE", "vocab": {"</s>": 0, "a": 1}, "merges": []"#;
+        let found = table(&file(BYTE_LEVEL, added, model)).unwrap();
+        assert_eq!((&found[0], &found[9]), (&special("</s>"), &special("</s>")));
+    }
+
+    #[test]
+    fn other_kinds_are_refused_by_name() {
+        for (parts, model, kind) in [
+            (METASPACE, r#""type": "Unigram", "unk_id": 0, "vocab": [["a", -1.5]]"#, "Unigram"),
+            (METASPACE, r#""unk_id": 0, "vocab": [["a", -1.5]]"#, "Unigram"),
+            (METASPACE, r#""type": "WordPiece", "vocab": {"a": 0}"#, "WordPiece"),
+            (METASPACE, r###""continuing_subword_prefix": "##", "vocab": {"a": 0}"###, "WordPiece"),
+            (METASPACE, r#""vocab": {"a": 0}"#, "WordLevel"),
+            (BYTE_LEVEL, r#""type": "Mystery""#, "Mystery"),
+            (BYTE_LEVEL, r#""type": "BPE", "end_of_word_suffix": "</w>", "vocab": {}"#, "end-of-word suffix"),
+            (METASPACE, r#""type": "BPE", "vocab": {"a": 0}, "merges": []"#, "over characters"),
+            (
+                r#""decoder": null"#,
+                r#""type": "BPE", "byte_fallback": true, "vocab": {"a": 0}"#,
+                "over characters",
+            ),
+        ] {
+            match table(&file(parts, "", model)) {
+                Err(ImportError::UnsupportedKind { kind: found, .. }) => {
+                    assert!(found.contains(kind), "{found}");
+                }
+                other => panic!("{kind}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn characters_outside_the_byte_alphabet_name_token_and_id() {
+        let model = r#""type": "BPE", "vocab": {"a": 0, "a b": 7}, "merges": []"#;
+        let error = table(&file(BYTE_LEVEL, "", model)).unwrap_err();
+        assert!(matches!(&error, ImportError::OutsideAlphabet { id: 7, character: ' ', .. }), "{error:?}");
+        assert!(error.to_string().contains("\"a b\""));
+    }
+
+    #[test]
+    fn added_tokens_are_checked_like_the_others() {
+        let model = r#""type": "BPE", "vocab": {"a": 0}, "merges": []"#;
+        let twice =
+            r#"{"id": 3, "content": "x", "special": true}, {"id": 3, "content": "y", "special": true}"#;
+        let error = table(&file(BYTE_LEVEL, twice, model)).unwrap_err();
+        assert!(matches!(error, ImportError::DuplicateId { id: 3, .. }));
+        let far = r#"{"id": 4294967296, "content": "x", "special": true}"#;
+        let error = table(&file(BYTE_LEVEL, far, model)).unwrap_err();
+        assert!(matches!(error, ImportError::IdTooLarge { id: 4_294_967_296, .. }));
+        let nameless = r#"{"id": 3, "special": true}"#;
+        let error = table(&file(BYTE_LEVEL, nameless, model)).unwrap_err();
+        assert!(matches!(error, ImportError::WrongShape { .. }));
+    }
+
+    #[test]
+    fn tokens_too_long_for_a_vocabulary_are_named() {
+        let model = format!(r#""type": "BPE", "vocab": {{"{}": 4}}, "merges": []"#, "a".repeat(5000));
+        let error = table(&file(BYTE_LEVEL, "", &model)).unwrap_err();
+        assert!(matches!(error, ImportError::Token { .. }));
+        assert_eq!(error.kind(), gobo_types::ErrorKind::Limit);
+    }
+
+    #[test]
+    fn broken_json_says_where() {
+        let whole = file(BYTE_LEVEL, "", r#""type": "BPE", "vocab": {"a": 0}, "merges": []"#);
+        for end in 0..whole.len() {
+            let error = table(&whole[..end]).unwrap_err();
+            assert!(
+                matches!(&error, ImportError::Truncated { length_bytes, .. } if *length_bytes == end),
+                "{error:?}"
+            );
+        }
+        let error = table(&whole.replace(r#""a": 0"#, r#""a"; 0"#)).unwrap_err();
+        let position = whole.find(": 0}").unwrap();
+        assert!(matches!(&error, ImportError::NotJson { offset, .. } if *offset == position), "{error:?}");
+        assert!(matches!(table(r#"{"a": 1}"#), Err(ImportError::WrongShape { .. })));
+        assert!(matches!(table(&whole.replace('0', "[]")), Err(ImportError::WrongShape { .. })));
+        let twice = format!(r#"{{"model": {{}}, {}"#, &whole[1..]);
+        assert!(matches!(table(&twice), Err(ImportError::WrongShape { .. })));
+        assert!(matches!(table(&format!("{whole} x")), Err(ImportError::NotJson { .. })));
+    }
+}

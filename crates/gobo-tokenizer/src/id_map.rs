@@ -1,0 +1,200 @@
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+use std::path::Path;
+
+use gobo_types::TokenId;
+use gobo_vocab::MAX_VOCABULARY_LEN;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::ImportError;
+
+/// Number of ids that a vocabulary can have: checked before anything is allocated for an id.
+pub(crate) const ID_LIMIT: u64 = MAX_VOCABULARY_LEN as u64;
+
+/// The `vocab` field of a model.
+#[derive(Debug)]
+pub(crate) enum Vocab<'a> {
+    /// An object from token text to id.
+    Ids(IdMap<'a>),
+    /// An array: Unigram, or another format altogether. Not kept.
+    List,
+}
+
+/// A JSON object from token text to id, turned around while it is read, in one pass and without copying keys that
+/// have no escapes.
+#[derive(Debug, Default)]
+pub(crate) struct IdMap<'a> {
+    by_id: Vec<Option<Cow<'a, str>>>,
+    fault: Option<Fault>,
+}
+
+/// The first thing wrong with the map. Kept until the whole file has been read: serde's own errors are text only.
+#[derive(Debug)]
+enum Fault {
+    DuplicateId { id: TokenId, first: String, second: String },
+    IdTooLarge { token: String, id: u64 },
+}
+
+impl<'a> IdMap<'a> {
+    /// The texts by id: `[highest id + 1]`.
+    ///
+    /// # Errors
+    /// [`ImportError::DuplicateId`], [`ImportError::DuplicateToken`], [`ImportError::IdTooLarge`].
+    pub(crate) fn into_texts(self, path: &Path) -> Result<Vec<Option<Cow<'a, str>>>, ImportError> {
+        let path = path.to_owned();
+        match self.fault {
+            None => {}
+            Some(Fault::IdTooLarge { token, id }) => {
+                return Err(ImportError::IdTooLarge { path, token, id, limit: ID_LIMIT });
+            }
+            Some(Fault::DuplicateId { id, first, second }) if first == second => {
+                return Err(ImportError::DuplicateToken { path, token: first, first: id, second: id });
+            }
+            Some(Fault::DuplicateId { id, first, second }) => {
+                return Err(ImportError::DuplicateId { path, id, first, second });
+            }
+        }
+        let mut seen = HashSet::with_capacity(self.by_id.len());
+        for (second, token) in (0..).zip(&self.by_id) {
+            let Some(token) = token else { continue };
+            if !seen.insert(token.as_ref()) {
+                let mut ids = (0..).zip(&self.by_id);
+                let first = ids.find_map(|(id, text)| (text.as_ref() == Some(token)).then_some(id));
+                let first = first.unwrap_or(second);
+                return Err(ImportError::DuplicateToken { path, token: token.to_string(), first, second });
+            }
+        }
+        Ok(self.by_id)
+    }
+
+    fn insert(&mut self, token: Cow<'a, str>, id: u64) {
+        let (Some(index), Ok(small)) = (usize::try_from(id).ok(), TokenId::try_from(id)) else {
+            self.fault = Some(Fault::IdTooLarge { token: token.into_owned(), id });
+            return;
+        };
+        if id >= ID_LIMIT {
+            self.fault = Some(Fault::IdTooLarge { token: token.into_owned(), id });
+            return;
+        }
+        if index >= self.by_id.len() {
+            self.by_id.resize(index + 1, None);
+        }
+        match &mut self.by_id[index] {
+            Some(first) => {
+                let (first, second) = (first.to_string(), token.into_owned());
+                self.fault = Some(Fault::DuplicateId { id: small, first, second });
+            }
+            free => *free = Some(token),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Vocab<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct VocabVisitor;
+
+        impl<'de> Visitor<'de> for VocabVisitor {
+            type Value = Vocab<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a vocabulary: an object from tokens to ids, or an array of tokens")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+                let mut map = IdMap::default();
+                while let Some(Text(token)) = access.next_key()? {
+                    let id = access.next_value()?;
+                    if map.fault.is_none() {
+                        map.insert(token, id);
+                    }
+                }
+                Ok(Vocab::Ids(map))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+                while access.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Vocab::List)
+            }
+        }
+
+        deserializer.deserialize_any(VocabVisitor)
+    }
+}
+
+/// A string that borrows from the input where it can (serde's own `Cow` always copies).
+struct Text<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Text<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a token")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(json: &str) -> Result<Vec<Option<Cow<'_, str>>>, ImportError> {
+        match serde_json::from_str(json).unwrap() {
+            Vocab::Ids(map) => map.into_texts(Path::new("t")),
+            Vocab::List => panic!("expected an object"),
+        }
+    }
+
+    #[test]
+    fn ids_may_come_in_any_order_and_with_holes() {
+        let found = texts(r#"{"b\n": 3, "a": 0}"#).unwrap();
+        assert_eq!(found, [Some("a".into()), None, None, Some("b\n".into())]);
+        assert!(matches!(found[0], Some(Cow::Borrowed(_))));
+    }
+
+    #[test]
+    fn duplicates_name_the_token_and_its_ids() {
+        let error = texts(r#"{"a": 1, "b": 1}"#).unwrap_err();
+        assert!(
+            matches!(error, ImportError::DuplicateId { id: 1, first, second, .. } if first == "a" && second == "b")
+        );
+        for (json, ids) in [(r#"{"a": 1, "\u0061": 4}"#, (1, 4)), (r#"{"a": 4, "a": 4}"#, (4, 4))] {
+            let error = texts(json).unwrap_err();
+            assert!(
+                matches!(&error, ImportError::DuplicateToken { first, second, .. } if (*first, *second) == ids),
+                "{error:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn ids_out_of_range_are_refused_before_allocating() {
+        for id in [ID_LIMIT, u64::from(u32::MAX), u64::MAX] {
+            let json = format!(r#"{{"a": {id}}}"#);
+            let error = texts(&json).unwrap_err();
+            assert!(matches!(error, ImportError::IdTooLarge { id: found, .. } if found == id));
+        }
+    }
+
+    #[test]
+    fn ids_that_are_not_numbers_are_shape_errors() {
+        for json in [r#"{"a": -1}"#, r#"{"a": 1.5}"#, r#"{"a": "1"}"#, r#"{"a": null}"#, "7", "\"a\""] {
+            assert!(serde_json::from_str::<Vocab<'_>>(json).unwrap_err().is_data(), "{json}");
+        }
+    }
+}
