@@ -1,1 +1,47 @@
-//! Publishes, opens and catalogues artifact files
+//! Publishes, opens and catalogues artifact files.
+//!
+//! A store is a directory. Files appear in it whole and durable or not at all ([`Store`]), are never written again,
+//! and leave by unlink, which live maps survive. What fails its checks is moved to `quarantine/` and counts as a
+//! miss. The files are the truth: with the feature `catalog` (on by default) one process keeps a [`Catalog`] of
+//! them, which is rebuilt from the files whenever it is lost or not understood. Inference workers open files
+//! without it, without a lock and without a daemon.
+//!
+//! ```
+//! use gobo_store::Store;
+//! use gobo_types::IndexKey;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let store = Store::open(folder.path())?;
+//! assert!(store.open_index(&IndexKey::from([7; 32]))?.is_none());
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod artifact;
+#[cfg(feature = "catalog")]
+mod catalog;
+mod clock;
+mod error;
+mod layout;
+#[cfg(feature = "catalog")]
+mod migration;
+mod names;
+mod publish;
+mod quarantine;
+#[cfg(feature = "catalog")]
+mod record;
+mod scan;
+mod store;
+mod sweep;
+
+#[cfg(feature = "catalog")]
+pub use catalog::{Catalog, Opened, Rebuilt};
+pub use error::StoreError;
+pub use names::NamedVocabulary;
+pub use publish::PublishStep;
+#[cfg(feature = "catalog")]
+pub use record::{CachedVerdict, IndexRecord};
+pub use scan::{Published, Usage};
+pub use store::Store;

@@ -1,0 +1,134 @@
+use std::path::Path;
+
+use gobo_artifact::{ArtifactError, Index, Vocabulary};
+use gobo_types::{Digest, ErrorKind, IndexKey, VocabularyDigest};
+
+use crate::quarantine::Reason;
+use crate::{Store, StoreError};
+
+/// What the store has to know of a kind of file.
+pub(crate) trait ArtifactFile: Sized {
+    fn open(path: &Path) -> Result<Self, ArtifactError>;
+    /// The whole file: digests and meaning. O(bytes).
+    fn verify(&self) -> Result<(), ArtifactError>;
+    /// What the file says it is.
+    fn name(&self) -> Digest;
+}
+
+impl ArtifactFile for Index {
+    fn open(path: &Path) -> Result<Self, ArtifactError> {
+        Self::open(path)
+    }
+
+    fn verify(&self) -> Result<(), ArtifactError> {
+        self.verify()
+    }
+
+    fn name(&self) -> Digest {
+        let IndexKey(digest) = self.key();
+        digest
+    }
+}
+
+impl ArtifactFile for Vocabulary {
+    fn open(path: &Path) -> Result<Self, ArtifactError> {
+        Self::open(path)
+    }
+
+    fn verify(&self) -> Result<(), ArtifactError> {
+        self.verify()
+    }
+
+    fn name(&self) -> Digest {
+        let VocabularyDigest(digest) = self.digest();
+        digest
+    }
+}
+
+/// How far a file is looked into before it is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// O(1): header, bounds, root, name.
+    Open,
+    /// O(bytes): all of it.
+    Verify,
+}
+
+/// What came of opening a published file.
+pub(crate) enum Looked<A> {
+    Sound(A),
+    Absent,
+    /// Written by another version; left alone.
+    OtherVersion,
+    /// Damaged or foreign; moved to quarantine where possible.
+    Quarantined,
+}
+
+impl<A> Looked<A> {
+    pub(crate) fn sound(self) -> Option<A> {
+        match self {
+            Self::Sound(artifact) => Some(artifact),
+            Self::Absent | Self::OtherVersion | Self::Quarantined => None,
+        }
+    }
+}
+
+/// Opens `path`, which should hold the artifact named `expected`. Everything that is wrong with the *file* is a miss;
+/// an error is something wrong with this process or its machine (no permission, no file handles).
+pub(crate) fn look<A: ArtifactFile>(
+    store: &Store,
+    path: &Path,
+    expected: Digest,
+    depth: Depth,
+) -> Result<Looked<A>, StoreError> {
+    let opened = A::open(path).and_then(|artifact| {
+        if depth == Depth::Verify {
+            artifact.verify()?;
+        }
+        Ok(artifact)
+    });
+    match opened {
+        Ok(artifact) if artifact.name() == expected => Ok(Looked::Sound(artifact)),
+        Ok(artifact) => {
+            let why = format!("the file says it is {}", artifact.name());
+            store.set_aside(path, Reason::Foreign, &why);
+            Ok(Looked::Quarantined)
+        }
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound => Ok(Looked::Absent),
+            ErrorKind::Version => {
+                tracing::warn!(path = %path.display(), %error, "a file of another version is a miss");
+                Ok(Looked::OtherVersion)
+            }
+            ErrorKind::Corrupt | ErrorKind::Invalid | ErrorKind::Unsupported | ErrorKind::Limit => {
+                store.set_aside(path, Reason::Corrupt, &chain(&error));
+                Ok(Looked::Quarantined)
+            }
+            _ => Err(StoreError::Artifact { path: path.to_owned(), source: Box::new(error) }),
+        },
+    }
+}
+
+/// Refuses the file at `temp` unless it is wholly sound and is `expected`. `path` is where it would be published.
+pub(crate) fn require<A: ArtifactFile>(temp: &Path, path: &Path, expected: Digest) -> Result<(), StoreError> {
+    let refuse = |source| StoreError::Artifact { path: path.to_owned(), source: Box::new(source) };
+    let artifact = A::open(temp).map_err(refuse)?;
+    artifact.verify().map_err(refuse)?;
+    let found = artifact.name();
+    if found != expected {
+        return Err(StoreError::WrongKey { path: path.to_owned(), expected, found });
+    }
+    Ok(())
+}
+
+/// An error and its sources on one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    text
+}

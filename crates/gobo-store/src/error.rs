@@ -1,0 +1,180 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gobo_artifact::ArtifactError;
+use gobo_types::{Digest, ErrorKind};
+
+/// Everything that can go wrong with a store. Each error names the path it is about.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The file system refused.
+    #[error("cannot {action} {path}", path = path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No space, quota or allowed file size is left. Nothing became visible, and the temporary file is gone.
+    #[error("no room to {action} {path}", path = path.display())]
+    NoRoom {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Bytes offered for publishing, or a file in the store, are no whole artifact.
+    #[error("no sound artifact for {path}", path = path.display())]
+    Artifact {
+        /// Where the file lies or would have been published.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<ArtifactError>,
+    },
+    /// Bytes offered for publishing are a sound artifact of another name.
+    #[error("wrong artifact for {path}: expected {expected}, found {found}", path = path.display())]
+    WrongKey {
+        /// Where the file would have been published.
+        path: PathBuf,
+        /// The name asked for.
+        expected: Digest,
+        /// The name in the bytes.
+        found: Digest,
+    },
+    /// Not a name for a vocabulary.
+    #[error(
+        "{name:?} is no vocabulary name: 1 to 100 of A-Z, a-z, 0-9, '.', '_' and '-', beginning with a letter or digit"
+    )]
+    BadName {
+        /// What was given, cut to 120 characters.
+        name: String,
+    },
+    /// The file of a name is damaged. Import the vocabulary again under this name to replace it.
+    #[error("the name {name:?} is damaged in {path}", path = path.display())]
+    BrokenName {
+        /// The name.
+        name: String,
+        /// Its file.
+        path: PathBuf,
+        /// Where reading failed.
+        source: serde_json::Error,
+    },
+    /// Another owner has the catalog open.
+    #[error(
+        "another daemon owns the catalog {path}; hint: talk to it through {socket}",
+        path = path.display(), socket = socket.display()
+    )]
+    Locked {
+        /// The catalog's folder.
+        path: PathBuf,
+        /// Where its owner listens.
+        socket: PathBuf,
+    },
+    /// The catalog's database failed.
+    #[cfg(feature = "catalog")]
+    #[error("the catalog {path} failed", path = path.display())]
+    Catalog {
+        /// The catalog's folder.
+        path: PathBuf,
+        /// What the database said.
+        source: sled::Error,
+    },
+    /// A record of the catalog is not what this version writes.
+    #[cfg(feature = "catalog")]
+    #[error("the record {record} of the catalog {path} is damaged", path = path.display())]
+    Record {
+        /// The catalog's folder.
+        path: PathBuf,
+        /// The key of the record.
+        record: String,
+        /// Where reading failed.
+        source: serde_json::Error,
+    },
+    /// A value could not be written as JSON: a bug of gobo.
+    #[error("cannot encode {what}")]
+    Encode {
+        /// What.
+        what: &'static str,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A migration built into this program is malformed: a bug of gobo.
+    #[cfg(feature = "catalog")]
+    #[error("the built-in migration {file} is malformed")]
+    Migration {
+        /// Its file name in `migrations/`.
+        file: &'static str,
+        /// Where reading failed; none if its number is not its place.
+        source: Option<Box<toml::de::Error>>,
+    },
+}
+
+impl StoreError {
+    /// The kind of error: `Busy` for a full disk and a second owner, `Corrupt` for damage, `NotFound` and `Invalid`
+    /// for paths that are absent or may not be used, `Internal` for the rest.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Io { source, .. } => io_kind(source),
+            Self::NoRoom { .. } | Self::Locked { .. } => ErrorKind::Busy,
+            Self::Artifact { source, .. } => source.kind(),
+            Self::WrongKey { .. } | Self::BrokenName { .. } => ErrorKind::Corrupt,
+            Self::BadName { .. } => ErrorKind::Invalid,
+            Self::Encode { .. } => ErrorKind::Internal,
+            #[cfg(feature = "catalog")]
+            Self::Catalog { source, .. } => match source {
+                sled::Error::Io(source) => io_kind(source),
+                sled::Error::Corruption { .. } => ErrorKind::Corrupt,
+                sled::Error::Unsupported(_) => ErrorKind::Version,
+                _ => ErrorKind::Internal,
+            },
+            #[cfg(feature = "catalog")]
+            Self::Record { .. } => ErrorKind::Corrupt,
+            #[cfg(feature = "catalog")]
+            Self::Migration { .. } => ErrorKind::Internal,
+        }
+    }
+
+    /// Wraps an I/O error: for `map_err`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| {
+            let path = path.to_owned();
+            if is_no_room(&source) {
+                Self::NoRoom { action, path, source }
+            } else {
+                Self::Io { action, path, source }
+            }
+        }
+    }
+}
+
+fn is_no_room(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
+}
+
+fn io_kind(error: &io::Error) -> ErrorKind {
+    match error.kind() {
+        io::ErrorKind::NotFound => ErrorKind::NotFound,
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::NotADirectory
+        | io::ErrorKind::IsADirectory
+        | io::ErrorKind::AlreadyExists
+        | io::ErrorKind::InvalidInput
+        | io::ErrorKind::InvalidFilename => ErrorKind::Invalid,
+        io::ErrorKind::WouldBlock
+        | io::ErrorKind::ResourceBusy
+        | io::ErrorKind::StaleNetworkFileHandle
+        | io::ErrorKind::HostUnreachable
+        | io::ErrorKind::TimedOut => ErrorKind::Busy,
+        _ if is_no_room(error) => ErrorKind::Busy,
+        _ => ErrorKind::Internal,
+    }
+}

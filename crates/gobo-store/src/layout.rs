@@ -1,0 +1,109 @@
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use gobo_types::{FORMAT_EPOCH, IndexKey, SLICE_SET_EPOCH, VocabularyDigest};
+
+/// Where things lie in a store. The format version is part of the path, so that two versions never meet in a folder.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    root: PathBuf,
+}
+
+impl Layout {
+    pub(crate) fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn versioned(&self, folder: &str) -> PathBuf {
+        self.root.join(format!("v{FORMAT_EPOCH}")).join(folder)
+    }
+
+    pub(crate) fn indices(&self) -> PathBuf {
+        self.versioned("index")
+    }
+
+    pub(crate) fn vocabularies(&self) -> PathBuf {
+        self.versioned("vocab")
+    }
+
+    pub(crate) fn names(&self) -> PathBuf {
+        self.versioned("names")
+    }
+
+    pub(crate) fn quarantine(&self) -> PathBuf {
+        self.root.join("quarantine")
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.root.join("daemon.sock")
+    }
+
+    #[cfg(feature = "catalog")]
+    pub(crate) fn catalog(&self) -> PathBuf {
+        self.root.join("catalog")
+    }
+
+    #[cfg(feature = "catalog")]
+    pub(crate) fn catalog_lock(&self) -> PathBuf {
+        self.root.join("catalog.lock")
+    }
+
+    pub(crate) fn index(&self, key: &IndexKey) -> PathBuf {
+        fan_out(self.indices(), &format!("{key}.gobo"))
+    }
+
+    pub(crate) fn vocabulary(&self, digest: &VocabularyDigest) -> PathBuf {
+        fan_out(self.vocabularies(), &format!("{digest}-{SLICE_SET_EPOCH}.gobov"))
+    }
+}
+
+/// 256 folders by the first two digits keep each of them small.
+fn fan_out(folder: PathBuf, file: &str) -> PathBuf {
+    let mut path = folder;
+    path.push(&file[..2]);
+    path.push(file);
+    path
+}
+
+/// Whether a folder is one of the 256.
+pub(crate) fn is_fan_out(name: &OsStr) -> bool {
+    let bytes = name.as_encoded_bytes();
+    bytes.len() == 2 && bytes.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The key in the name of an index file, if that is what `name` is.
+pub(crate) fn parse_index(name: &str) -> Option<IndexKey> {
+    name.strip_suffix(".gobo")?.parse().ok()
+}
+
+/// The digest in the name of a vocabulary file of this slice-set epoch.
+pub(crate) fn parse_vocabulary(name: &str) -> Option<VocabularyDigest> {
+    let (digest, epoch) = name.strip_suffix(".gobov")?.split_once('-')?;
+    (epoch == SLICE_SET_EPOCH.to_string()).then(|| digest.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_those_of_the_design_and_parse_back() {
+        let layout = Layout::new("/s".into());
+        let index = layout.index(&IndexKey::from([0xab; 32]));
+        assert_eq!(index, Path::new(&format!("/s/v0/index/ab/{}.gobo", "ab".repeat(32))));
+        let vocabulary = layout.vocabulary(&VocabularyDigest::from([0xcd; 32]));
+        let expected = format!("/s/v0/vocab/cd/{}-{SLICE_SET_EPOCH}.gobov", "cd".repeat(32));
+        assert_eq!(vocabulary, Path::new(&expected));
+
+        let name = |path: &Path| path.file_name().and_then(OsStr::to_str).map(str::to_owned).unwrap();
+        assert_eq!(parse_index(&name(&index)), Some(IndexKey::from([0xab; 32])));
+        assert_eq!(parse_vocabulary(&name(&vocabulary)), Some(VocabularyDigest::from([0xcd; 32])));
+        for stranger in [".tmp-1-abcdef", "README", "ab.gobo", &format!("{}-77.gobov", "cd".repeat(32))] {
+            assert_eq!((parse_index(stranger), parse_vocabulary(stranger)), (None, None), "{stranger}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! How a file becomes visible: whole, durable, and never twice.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use gobo_types::{ArtifactDigest, Digest};
+use rustix::fs::{FlockOperation, flock};
+use tempfile::NamedTempFile;
+
+use crate::{Store, StoreError};
+
+/// Temporary files are named `.tmp-<process id>-<random>`, in the folder of the file to be.
+pub(crate) const TEMP_PREFIX: &str = ".tmp-";
+
+/// Written and hashed in pieces of this size, so that hashing finds the bytes in the cache.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// The steps of publishing, in order. An observer is told of each after it was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PublishStep {
+    /// The temporary file exists, empty and locked by its writer.
+    TempCreated,
+    /// It holds all bytes (and was verified, if that was asked for).
+    Written,
+    /// It can no longer be opened for writing (mode 0444).
+    ModeSet,
+    /// Its bytes are on the disk.
+    FileSynced,
+    /// It has its name: from here on others see it.
+    Renamed,
+    /// Its name is on the disk.
+    DirectorySynced,
+    /// The catalog's record of it is on the disk.
+    Catalogued,
+}
+
+impl PublishStep {
+    /// All steps, in order.
+    pub const ALL: [Self; 7] = [
+        Self::TempCreated,
+        Self::Written,
+        Self::ModeSet,
+        Self::FileSynced,
+        Self::Renamed,
+        Self::DirectorySynced,
+        Self::Catalogued,
+    ];
+}
+
+/// What to do when the name is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Leave the old file as it is: artifacts never change.
+    Keep,
+    /// The new file takes its place in one step.
+    Replace,
+}
+
+/// What became of a publish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    New(ArtifactDigest),
+    /// The name was taken, and the old file was kept.
+    Kept,
+}
+
+/// Writes `bytes` to `path` by the protocol. `check` sees the temporary file once its bytes are written and may
+/// refuse them. After any error nothing is visible and the temporary file is gone.
+pub(crate) fn publish(
+    store: &Store,
+    path: &Path,
+    bytes: &[u8],
+    taken: Taken,
+    check: impl FnOnce(&Path) -> Result<(), StoreError>,
+) -> Result<Outcome, StoreError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    create_folder(folder)?;
+
+    // Dropping it removes the file: every early return below cleans up.
+    let mut temp = tempfile::Builder::new()
+        .prefix(&format!("{TEMP_PREFIX}{}-", std::process::id()))
+        .tempfile_in(folder)
+        .map_err(StoreError::io("create a temporary file in", folder))?;
+    // Tells `sweep` that the writer lives, in whatever container. Where locks do not work, age has to tell.
+    let _ = flock(temp.as_file(), FlockOperation::NonBlockingLockExclusive);
+    store.observe(PublishStep::TempCreated);
+
+    let digest = write_hashing(temp.as_file_mut(), bytes).map_err(StoreError::io("write", path))?;
+    check(temp.path())?;
+    store.observe(PublishStep::Written);
+
+    temp.as_file()
+        .set_permissions(Permissions::from_mode(0o444))
+        .map_err(StoreError::io("set the mode of", path))?;
+    store.observe(PublishStep::ModeSet);
+
+    temp.as_file().sync_all().map_err(StoreError::io("sync", path))?;
+    store.observe(PublishStep::FileSynced);
+
+    match give_name(temp, path, taken) {
+        Ok(()) => {}
+        Err(error) if taken == Taken::Keep && error.kind() == io::ErrorKind::AlreadyExists => {
+            return Ok(Outcome::Kept);
+        }
+        Err(error) => return Err(StoreError::io("publish", path)(error)),
+    }
+    store.observe(PublishStep::Renamed);
+
+    sync_folder(folder)?;
+    store.observe(PublishStep::DirectorySynced);
+    Ok(Outcome::New(digest))
+}
+
+fn write_hashing(file: &mut File, bytes: &[u8]) -> io::Result<ArtifactDigest> {
+    let mut hasher = blake3::Hasher::new();
+    for piece in bytes.chunks(PIECE_BYTES) {
+        hasher.update(piece);
+        file.write_all(piece)?;
+    }
+    Ok(ArtifactDigest(Digest(*hasher.finalize().as_bytes())))
+}
+
+/// Renames the temporary file. Without replacing, two writers that race end with the first one's file
+/// (`RENAME_NOREPLACE`, or link and unlink where the file system lacks it): a published file is never swapped out
+/// under a reader.
+fn give_name(temp: NamedTempFile, path: &Path, taken: Taken) -> io::Result<()> {
+    let renamed = match taken {
+        Taken::Keep => temp.persist_noclobber(path),
+        Taken::Replace => temp.persist(path),
+    };
+    renamed.map(drop).map_err(|failed| failed.error)
+}
+
+/// Moves what is published out of the way, never into it.
+#[expect(clippy::disallowed_methods, reason = "the one rename beside publishing: into quarantine")]
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
+/// blake3 of a published file. O(bytes).
+pub(crate) fn digest_file(path: &Path) -> io::Result<ArtifactDigest> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(File::open(path)?)?;
+    Ok(ArtifactDigest(Digest(*hasher.finalize().as_bytes())))
+}
+
+/// Creates a folder with its parents; each new one's name is on the disk afterwards.
+pub(crate) fn create_folder(folder: &Path) -> Result<(), StoreError> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        create_folder(parent)?;
+    }
+    match fs::create_dir(folder) {
+        Ok(()) => {}
+        // Another process was faster. A file of that name is an error all the same.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => return Ok(()),
+        Err(error) => return Err(StoreError::io("create", folder)(error)),
+    }
+    folder.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Puts a folder's names on the disk.
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(StoreError::io("sync", folder))
+}

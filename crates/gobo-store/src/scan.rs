@@ -1,0 +1,139 @@
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use gobo_types::{IndexKey, VocabularyDigest};
+
+use crate::layout::{is_fan_out, parse_index, parse_vocabulary};
+use crate::{Store, StoreError};
+
+/// A published file, seen by its name. It was not opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Published<K> {
+    /// What the name says it is.
+    pub key: K,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Its length.
+    pub bytes: u64,
+    /// When it was published.
+    pub published: SystemTime,
+}
+
+/// What a store holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Number of published indices.
+    pub indices: u64,
+    /// Their bytes.
+    pub index_bytes: u64,
+    /// Number of published vocabularies of this slice-set epoch.
+    pub vocabularies: u64,
+    /// Their bytes.
+    pub vocabulary_bytes: u64,
+}
+
+impl Usage {
+    /// Bytes of all published files.
+    pub fn bytes(&self) -> u64 {
+        self.index_bytes + self.vocabulary_bytes
+    }
+}
+
+impl Store {
+    /// The published indices, ascending by key; temporary and strange files are passed over. Reads one of at most 256
+    /// folders at a time; a file that comes or goes meanwhile may or may not be seen.
+    ///
+    /// # Errors
+    /// An item is [`StoreError::Io`] for each folder that cannot be read.
+    pub fn scan_indices(&self) -> impl Iterator<Item = Result<Published<IndexKey>, StoreError>> + use<> {
+        scan(&self.layout().indices(), parse_index)
+    }
+
+    /// The published vocabularies of this slice-set epoch, like [`Store::scan_indices`].
+    ///
+    /// # Errors
+    /// An item is [`StoreError::Io`] for each folder that cannot be read.
+    pub fn scan_vocabularies(
+        &self,
+    ) -> impl Iterator<Item = Result<Published<VocabularyDigest>, StoreError>> + use<> {
+        scan(&self.layout().vocabularies(), parse_vocabulary)
+    }
+
+    /// Counts the published files. O(files), none is opened.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if a folder cannot be read.
+    pub fn usage(&self) -> Result<Usage, StoreError> {
+        let mut usage = Usage::default();
+        for index in self.scan_indices() {
+            usage.indices += 1;
+            usage.index_bytes += index?.bytes;
+        }
+        for vocabulary in self.scan_vocabularies() {
+            usage.vocabularies += 1;
+            usage.vocabulary_bytes += vocabulary?.bytes;
+        }
+        Ok(usage)
+    }
+}
+
+fn scan<K>(
+    folder: &Path,
+    parse: fn(&str) -> Option<K>,
+) -> impl Iterator<Item = Result<Published<K>, StoreError>> + use<K> {
+    each(fan_out_folders(folder))
+        .flat_map(move |folder| each(folder.and_then(|folder| files(&folder, parse))))
+}
+
+/// The items, or the one error.
+fn each<T>(result: Result<Vec<T>, StoreError>) -> impl Iterator<Item = Result<T, StoreError>> {
+    let (items, error) = match result {
+        Ok(items) => (items, None),
+        Err(error) => (Vec::new(), Some(Err(error))),
+    };
+    items.into_iter().map(Ok).chain(error)
+}
+
+fn files<K>(folder: &Path, parse: fn(&str) -> Option<K>) -> Result<Vec<Published<K>>, StoreError> {
+    let mut files = Vec::new();
+    for path in entries(folder)? {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        // Under the wrong two digits nobody would find it: not published.
+        let is_here =
+            folder.file_name().and_then(|digits| digits.to_str()).is_some_and(|two| name.starts_with(two));
+        let Some(key) = is_here.then(|| parse(name)).flatten() else { continue };
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_file() => files.push(Published {
+                key,
+                bytes: metadata.len(),
+                published: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                path,
+            }),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(StoreError::io("read", &path)(error)),
+        }
+    }
+    Ok(files)
+}
+
+/// The folders named by two digits, ascending.
+pub(crate) fn fan_out_folders(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let mut folders = entries(folder)?;
+    folders.retain(|path| path.file_name().is_some_and(is_fan_out) && path.is_dir());
+    Ok(folders)
+}
+
+/// The paths in a folder, ascending; none if it does not exist.
+pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let read = || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>();
+    let mut paths = match read() {
+        Ok(paths) => paths,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(StoreError::io("read the folder", folder)(error)),
+    };
+    paths.sort_unstable();
+    Ok(paths)
+}

@@ -1,0 +1,226 @@
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gobo_artifact::{Index, Vocabulary};
+use gobo_types::{ArtifactDigest, Digest, IndexKey, VocabularyDigest};
+
+use crate::artifact::{ArtifactFile, Depth, Looked, look, require};
+use crate::layout::Layout;
+use crate::publish::{Outcome, Taken, create_folder, digest_file, publish, sync_folder};
+use crate::quarantine::Reason;
+use crate::{PublishStep, StoreError};
+
+type Observer = Arc<dyn Fn(PublishStep) + Send + Sync>;
+
+/// A directory of published files. Cheap to clone; any number of processes may use one directory at once.
+///
+/// # Contract
+/// - A file under its final name is whole, on the disk, and never changes.
+/// - A reader never crashes over a file: what is damaged, foreign or of another version is a miss.
+/// - Removing a file does not disturb those who have it mapped.
+#[derive(Clone)]
+pub struct Store {
+    layout: Arc<Layout>,
+    observer: Option<Observer>,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("root", &self.root()).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Opens the store at `root`, creating what is missing of its folders. A complete store that may only be read is
+    /// opened too: its files serve, publishing to it fails.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] (or [`StoreError::NoRoom`]) naming the folder that is missing and cannot be created.
+    pub fn open(root: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let root = root.into();
+        // Paths are handed to other processes: they must not depend on this one's current folder.
+        let root = std::path::absolute(&root).map_err(StoreError::io("find", &root))?;
+        let layout = Layout::new(root);
+        for folder in [layout.indices(), layout.vocabularies(), layout.names(), layout.quarantine()] {
+            create_folder(&folder)?;
+        }
+        Ok(Self { layout: Arc::new(layout), observer: None })
+    }
+
+    /// The same store, telling `observer` of each step of publishing done through this handle and its clones. For
+    /// tests that stop in the middle; called on the publishing thread.
+    #[must_use]
+    pub fn with_observer(mut self, observer: Arc<dyn Fn(PublishStep) + Send + Sync>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    pub(crate) fn observe(&self, step: PublishStep) {
+        if let Some(observer) = &self.observer {
+            observer(step);
+        }
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The store's directory, absolute.
+    pub fn root(&self) -> &Path {
+        self.layout.root()
+    }
+
+    /// Where the daemon that owns this store listens: `<root>/daemon.sock`.
+    pub fn socket_path(&self) -> PathBuf {
+        self.layout.socket()
+    }
+
+    /// Where files are kept that failed their checks: `<root>/quarantine`.
+    pub fn quarantine_path(&self) -> PathBuf {
+        self.layout.quarantine()
+    }
+
+    /// Where the index of this key lies once it is published: `<root>/v0/index/ab/<key>.gobo`.
+    pub fn index_path(&self, key: &IndexKey) -> PathBuf {
+        self.layout.index(key)
+    }
+
+    /// Where this vocabulary lies once it is published: `<root>/v0/vocab/ab/<digest>-<slice-set epoch>.gobov`.
+    pub fn vocabulary_path(&self, digest: &VocabularyDigest) -> PathBuf {
+        self.layout.vocabulary(digest)
+    }
+
+    /// Publishes an index that this process compiled: durable when it returns. If a sound file already has the name,
+    /// that one stays, and its digest is returned. O(bytes).
+    ///
+    /// # Errors
+    /// [`StoreError::NoRoom`] on a full disk and [`StoreError::Io`] for what else the file system refuses. Nothing is
+    /// visible then, and the temporary file is gone.
+    pub fn publish_index(&self, key: &IndexKey, bytes: &[u8]) -> Result<ArtifactDigest, StoreError> {
+        self.publish::<Index>(&self.index_path(key), key.0, bytes, |_| Ok(()))
+    }
+
+    /// Publishes a vocabulary that this process built, like [`Store::publish_index`].
+    ///
+    /// # Errors
+    /// As for [`Store::publish_index`].
+    pub fn publish_vocabulary(
+        &self,
+        digest: &VocabularyDigest,
+        bytes: &[u8],
+    ) -> Result<ArtifactDigest, StoreError> {
+        self.publish::<Vocabulary>(&self.vocabulary_path(digest), digest.0, bytes, |_| Ok(()))
+    }
+
+    /// Publishes an index that came from elsewhere: opened, verified to its last byte and found to be the one of `key`
+    /// before it gets its name.
+    ///
+    /// # Errors
+    /// [`StoreError::Artifact`] for bytes that are no sound index, [`StoreError::WrongKey`] for another index, and
+    /// those of [`Store::publish_index`].
+    pub fn publish_verified_index(&self, key: &IndexKey, bytes: &[u8]) -> Result<ArtifactDigest, StoreError> {
+        let path = self.index_path(key);
+        self.publish::<Index>(&path, key.0, bytes, |temp| require::<Index>(temp, &path, key.0))
+    }
+
+    /// Publishes a vocabulary that came from elsewhere, like [`Store::publish_verified_index`].
+    ///
+    /// # Errors
+    /// As for [`Store::publish_verified_index`].
+    pub fn publish_verified_vocabulary(
+        &self,
+        digest: &VocabularyDigest,
+        bytes: &[u8],
+    ) -> Result<ArtifactDigest, StoreError> {
+        let path = self.vocabulary_path(digest);
+        self.publish::<Vocabulary>(&path, digest.0, bytes, |temp| {
+            require::<Vocabulary>(temp, &path, digest.0)
+        })
+    }
+
+    fn publish<A: ArtifactFile>(
+        &self,
+        path: &Path,
+        name: Digest,
+        bytes: &[u8],
+        check: impl FnOnce(&Path) -> Result<(), StoreError>,
+    ) -> Result<ArtifactDigest, StoreError> {
+        // Before writing anything: publishing twice is common, and a full disk does not matter then.
+        if let Some(digest) = self.already_published::<A>(path, name, bytes)? {
+            return Ok(digest);
+        }
+        match publish(self, path, bytes, Taken::Keep, check)? {
+            Outcome::New(digest) => Ok(digest),
+            // Someone was faster by a moment.
+            Outcome::Kept => digest_file(path).map_err(StoreError::io("read", path)),
+        }
+    }
+
+    /// The digest of the file that has the name already. Equal bytes make equal files; a file with other bytes has to
+    /// prove itself, or damage that only `verify` sees would stay for ever.
+    fn already_published<A: ArtifactFile>(
+        &self,
+        path: &Path,
+        name: Digest,
+        bytes: &[u8],
+    ) -> Result<Option<ArtifactDigest>, StoreError> {
+        let found = match digest_file(path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StoreError::io("read", path)(error)),
+        };
+        if found.0 != Digest::of(bytes) {
+            match look::<A>(self, path, name, Depth::Verify)? {
+                Looked::Sound(_) => {
+                    tracing::warn!(path = %path.display(), "another file of this name is published already; it stays");
+                }
+                Looked::OtherVersion => {
+                    self.set_aside(
+                        path,
+                        Reason::Version,
+                        "another version's file was in the way of a new one",
+                    );
+                    return Ok(None);
+                }
+                Looked::Absent | Looked::Quarantined => return Ok(None),
+            }
+        }
+        // Its publisher may have died between the rename and this.
+        path.parent().map_or(Ok(()), sync_folder)?;
+        Ok(Some(found))
+    }
+
+    /// Maps the index of `key`. O(1): the file is checked as far as safety needs, and its key is the one asked for.
+    /// `None`: not published, of another version, or damaged or foreign, in which case it was moved to quarantine.
+    ///
+    /// # Errors
+    /// [`StoreError::Artifact`] if the file is there and this process cannot read it.
+    pub fn open_index(&self, key: &IndexKey) -> Result<Option<Index>, StoreError> {
+        look(self, &self.index_path(key), key.0, Depth::Open).map(Looked::sound)
+    }
+
+    /// Maps a vocabulary, like [`Store::open_index`].
+    ///
+    /// # Errors
+    /// As for [`Store::open_index`].
+    pub fn open_vocabulary(&self, digest: &VocabularyDigest) -> Result<Option<Vocabulary>, StoreError> {
+        look(self, &self.vocabulary_path(digest), digest.0, Depth::Open).map(Looked::sound)
+    }
+
+    /// Removes the index of `key`; says whether there was one. Those who have it mapped keep it. The catalog's record
+    /// is the owner's to remove, afterwards.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if it is there and cannot be removed.
+    pub fn remove_index(&self, key: &IndexKey) -> Result<bool, StoreError> {
+        let path = self.index_path(key);
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(StoreError::io("remove", &path)(error)),
+        }
+    }
+}

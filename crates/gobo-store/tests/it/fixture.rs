@@ -1,0 +1,137 @@
+//! Small sound files, and folders to put them in.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use gobo_artifact::{
+    IndexParts, RowEncoder, TrieNode, VocabularyParts, VocabularyRoot, write_index, write_vocabulary,
+};
+use gobo_store::Store;
+use gobo_types::{Constraint, IndexKey, Report, ReportEntry, VocabularyDigest, index_key};
+use tempfile::TempDir;
+
+/// A store in a folder of its own.
+pub(crate) fn store() -> (TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    (folder, store)
+}
+
+/// The vocabulary of the one token `a`.
+pub(crate) fn vocabulary() -> (VocabularyDigest, Vec<u8>) {
+    let digest = VocabularyDigest::from([0x0a; 32]);
+    let mut a = [0; 8];
+    a[usize::from(b'a' / 32)] = 1 << (b'a' % 32);
+    let bytes = write_vocabulary(&VocabularyParts {
+        digest,
+        root: VocabularyRoot {
+            len: 1,
+            tokens: 1,
+            special: 0,
+            longest_token_bytes: 1,
+            trie_nodes: 1,
+            spellable: a,
+            single: a,
+        },
+        tokens: &[b"a"],
+        special: vec![0],
+        trie: vec![TrieNode::new(b'a', 1, 0), TrieNode::new(0, 1, 1)],
+        trie_order: vec![0],
+        trie_set_ids: vec![0],
+        trie_sets: vec![[u32::MAX; 8]],
+    });
+    (digest, bytes.to_vec())
+}
+
+/// The key of the index of `constraint`.
+pub(crate) fn key_of(constraint: &str) -> IndexKey {
+    index_key(&vocabulary().0, &Constraint::regex(constraint).digest())
+}
+
+/// A sound index that says it is of `constraint`. All of them allow exactly the text `a`.
+pub(crate) fn index(constraint: &str) -> (IndexKey, Vec<u8>) {
+    index_padded(constraint, 0)
+}
+
+/// Like [`index`], with this many bytes of report, which only `verify` looks at.
+pub(crate) fn index_padded(constraint: &str, padding: usize) -> (IndexKey, Vec<u8>) {
+    let key = key_of(constraint);
+    let mut byte_classes = [0; 256];
+    byte_classes[usize::from(b'a')] = 1;
+    let mut rows = RowEncoder::new(1);
+    let only_a = rows.push([0].into_iter());
+    let nothing = rows.push([].into_iter());
+    let row = |number: usize| u32::try_from(number).unwrap();
+    let mut report = Report::default();
+    report.enforced.push(ReportEntry::whole("regex", "x".repeat(padding)));
+    let (bytes, _) = write_index(&IndexParts {
+        key,
+        vocabulary_digest: vocabulary().0,
+        vocabulary_len: 1,
+        constraint_digest: Constraint::regex(constraint).digest(),
+        constraint_kind: "regex",
+        constraint_text: constraint,
+        report: &report,
+        start: 1,
+        byte_classes: &byte_classes,
+        classes: 2,
+        transitions: &[0, 0, 0, 2, 0, 0],
+        states: &[(None, false), (Some(row(only_a)), false), (Some(row(nothing)), true)],
+        rows: &rows,
+        row_computations: 2,
+    });
+    (key, bytes.to_vec())
+}
+
+/// Puts bytes where a published file would be, past the protocol.
+pub(crate) fn plant(path: &Path, bytes: &[u8]) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    if path.exists() {
+        fs::remove_file(path).unwrap();
+    }
+    fs::write(path, bytes).unwrap();
+}
+
+/// The names in quarantine, ascending.
+pub(crate) fn quarantined(store: &Store) -> Vec<String> {
+    let entries = fs::read_dir(store.quarantine_path()).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// All temporary files anywhere in the store.
+pub(crate) fn temporary(store: &Store) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![store.root().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.file_name().and_then(OsStr::to_str).unwrap().starts_with(".tmp-") {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// Runs one test of this binary in another process, told by its environment to be the child. `shell` is put before
+/// it, to set limits that this process cannot set for itself.
+pub(crate) fn child(test: &str, shell: &str, environment: &[(&str, &OsStr)]) -> ExitStatus {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("{shell} exec \"$0\" \"$@\"")])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    for (name, value) in environment {
+        command.env(name, value);
+    }
+    command.status().unwrap()
+}
