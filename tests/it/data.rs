@@ -1,0 +1,236 @@
+//! Every regular expression that people were found to use, on real vocabularies.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use gobo_artifact::{Matcher, Vocabulary};
+use gobo_tests::{Language, LanguageError, Segmenter, Tokens, allowed_where_every_byte_is_a_token};
+use gobo_tokenizer::ImportOptions;
+use gobo_types::{Binding, CompileError, Constraint, RefusalKind};
+use serde_json::Value;
+
+use crate::subject::{Answer, accepts, answer, compile, expected_of, index_of, tokens_of};
+
+const TOKENIZERS: [&str; 4] = ["gpt2", "llama-3.1", "gemma", "o200k_base"];
+
+/// Masks compared per regex and tokenizer. Each costs a walk of all the vocabulary's tokens.
+const POSITIONS: usize = 16;
+
+/// The folder of shared data, which a clone does not have; then its tests say that they were skipped.
+fn data_dir() -> Option<PathBuf> {
+    let dir = std::env::var_os("GOBO_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"), PathBuf::from);
+    if !dir.is_dir() {
+        // Not `eprintln`, which the test harness keeps to itself when a test passes.
+        let message = format!("SKIPPED: no data in {}; GOBO_DATA names another folder\n", dir.display());
+        std::io::stderr().write_all(message.as_bytes()).unwrap();
+        return None;
+    }
+    Some(dir)
+}
+
+struct Example {
+    id: String,
+    constraint: Constraint,
+    accept: Vec<String>,
+    reject: Vec<String>,
+    invalid: bool,
+    unsupported: bool,
+}
+
+fn examples(dir: &Path) -> Vec<Example> {
+    let text = std::fs::read_to_string(dir.join("regexes/regexes.jsonl")).unwrap();
+    let texts = |value: &Value| {
+        value.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+    };
+    let example = |line: &str| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let pattern = line["regex"].as_str().unwrap();
+        let search = line.get("match").and_then(Value::as_str) == Some("search");
+        Example {
+            id: line["id"].as_str().unwrap().to_owned(),
+            constraint: if search { Constraint::search(pattern) } else { Constraint::regex(pattern) },
+            accept: texts(&line["accept"]),
+            reject: texts(&line["reject"]),
+            invalid: line.get("invalid").is_some(),
+            unsupported: line.get("unsupported").is_some(),
+        }
+    };
+    text.lines().map(example).collect()
+}
+
+struct Tokenizer {
+    name: &'static str,
+    vocabulary: Arc<Vocabulary>,
+    tokens: Tokens,
+    segmenter: Segmenter,
+    binding: Binding,
+}
+
+fn tokenizer(dir: &Path, name: &'static str) -> Tokenizer {
+    let path = dir.join("tokenizers").join(name);
+    let imported = gobo_tokenizer::import(&path, &ImportOptions::default()).unwrap();
+    let bytes = imported.table.build().unwrap();
+    let vocabulary = Arc::new(Vocabulary::from_bytes(&bytes).unwrap());
+    let tokens = tokens_of(&vocabulary);
+    for (id, token) in (0..).zip(imported.table.tokens()) {
+        assert_eq!(vocabulary.bytes(id), token.bytes, "{name}: bytes of {id}");
+        assert_eq!(vocabulary.is_special(id), token.special, "{name}: flag of {id}");
+    }
+    assert!(tokens.every_byte_is_a_token(), "{name}: the oracle judges single states only with all bytes");
+    let binding = Binding::new(imported.eos, imported.logits_width);
+    Tokenizer { name, segmenter: Segmenter::new(&tokens), vocabulary, tokens, binding }
+}
+
+/// What came of one regex on one tokenizer.
+#[derive(Default)]
+struct Outcome {
+    index: bool,
+    texts: usize,
+    masks: usize,
+    faults: Vec<String>,
+}
+
+/// FNV-1a: spreads positions over texts, the same ones in every run.
+fn spread(parts: [&[u8]; 2]) -> usize {
+    let mix = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+    parts.into_iter().flatten().fold(0x811c_9dc5, mix) as usize
+}
+
+fn judge(example: &Example, tokenizer: &Tokenizer) -> Outcome {
+    let mut outcome = Outcome::default();
+    let language = Language::new(&example.constraint);
+    let bytes = match (compile(&tokenizer.vocabulary, &example.constraint, 1), &language) {
+        (Ok(bytes), Ok(_)) if !example.invalid => bytes,
+        (Err(CompileError::Refused(refusal)), Err(why)) => {
+            let kind = match why {
+                LanguageError::Malformed(_) if example.unsupported => RefusalKind::Unsupported,
+                LanguageError::Unsupported(_) => RefusalKind::Unsupported,
+                _ => RefusalKind::Malformed,
+            };
+            if refusal.kind != kind || refusal.place.is_empty() {
+                outcome.faults.push(format!("{kind} expected, found {refusal}"));
+            }
+            return outcome;
+        }
+        (found, _) => {
+            let (found, wanted) = (found.map(|bytes| bytes.len()), language.map(|_| ()));
+            outcome.faults.push(format!("the oracle says {wanted:?}, the compiler {found:?}"));
+            return outcome;
+        }
+    };
+    outcome.index = true;
+    let start =
+        Matcher::new(index_of(&bytes), Arc::clone(&tokenizer.vocabulary), &tokenizer.binding).unwrap();
+    let mut language = language.expect("matched above");
+    for (text, accept) in
+        example.accept.iter().map(|text| (text, true)).chain(example.reject.iter().map(|text| (text, false)))
+    {
+        outcome.texts += 1;
+        if language.contains(text.as_bytes()) != accept {
+            outcome.faults.push(format!("the oracle is wrong about {text:?}"));
+        }
+        for cut in [Segmenter::bytes, Segmenter::greedy] {
+            let ids = cut(&tokenizer.segmenter, text.as_bytes()).expect("every byte is a token");
+            if accepts(&start, &ids) != accept {
+                outcome.faults.push(format!("{text:?} as {ids:?}: accepted should be {accept}"));
+            }
+        }
+    }
+    compare_masks(example, tokenizer, &mut language, &start, &mut outcome);
+    outcome
+}
+
+/// Compares whole masks at some positions of the accepted texts; the start is always among them.
+fn compare_masks(
+    example: &Example,
+    tokenizer: &Tokenizer,
+    language: &mut Language,
+    start: &Matcher,
+    outcome: &mut Outcome,
+) {
+    let mut prefixes: Vec<&[u8]> =
+        example.accept.iter().flat_map(|text| (1..=text.len()).map(|to| &text.as_bytes()[..to])).collect();
+    prefixes.sort_unstable_by_key(|prefix| (spread([tokenizer.name.as_bytes(), prefix]), *prefix));
+    prefixes.dedup();
+    for prefix in std::iter::once([].as_slice()).chain(prefixes.into_iter().take(POSITIONS - 1)) {
+        let mut matcher = start.clone();
+        for id in tokenizer.segmenter.bytes(prefix).expect("every byte is a token") {
+            if matcher.advance(id).is_err() {
+                outcome.faults.push(format!("the prefix {} is refused", prefix.escape_ascii()));
+                return;
+            }
+        }
+        let Some(state) = language.walk(language.start(), prefix) else {
+            outcome.faults.push(format!("the oracle refuses the prefix {}", prefix.escape_ascii()));
+            return;
+        };
+        let complete = language.accepts(state);
+        let ids = allowed_where_every_byte_is_a_token(language, &tokenizer.tokens, state);
+        let eos = if complete { tokenizer.binding.eos.as_slice() } else { &[] };
+        let wanted = expected_of(ids.iter().chain(eos).copied(), &tokenizer.binding);
+        let found = answer(&matcher, &tokenizer.binding);
+        outcome.masks += 1;
+        if found != wanted || matcher.is_complete() != complete {
+            let differing = differing(&found, &wanted);
+            outcome.faults.push(format!("the mask after {} differs: {differing}", prefix.escape_ascii()));
+        }
+    }
+}
+
+fn differing(found: &Answer, wanted: &Answer) -> String {
+    let (Answer::Mask(found), Answer::Mask(wanted)) = (found, wanted) else {
+        return "one of them has ended".to_owned();
+    };
+    let words = (0_u32..).zip(found.iter().zip(wanted));
+    let bits = words.flat_map(|(at, (found, wanted))| {
+        (0..32).filter(move |bit| (found ^ wanted) >> bit & 1 == 1).map(move |bit| at * 32 + bit)
+    });
+    format!("ids {:?} …", bits.take(8).collect::<Vec<_>>())
+}
+
+#[test]
+fn all_collected_regexes_on_four_tokenizers() {
+    let Some(dir) = data_dir() else { return };
+    let began = Instant::now();
+    let examples = examples(&dir);
+    let tokenizers = TOKENIZERS.map(|name| tokenizer(&dir, name));
+    println!("read {} tokenizers in {:?}", tokenizers.len(), began.elapsed());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut outcomes = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(example) = examples.get(number / tokenizers.len()) else { return outcomes };
+            let tokenizer = &tokenizers[number % tokenizers.len()];
+            let began = Instant::now();
+            outcomes.push((example, tokenizer.name, judge(example, tokenizer), began.elapsed()));
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    let mut outcomes: Vec<_> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no worker panics")).collect()
+    });
+    outcomes.sort_by_key(|(.., time)| std::cmp::Reverse(*time));
+    for (example, tokenizer, _, time) in outcomes.iter().take(5) {
+        println!("slow: {} on {tokenizer}: {time:?}", example.id);
+    }
+    let sum =
+        |of: fn(&Outcome) -> usize| outcomes.iter().map(|(_, _, outcome, _)| of(outcome)).sum::<usize>();
+    let (indices, texts, masks) =
+        (sum(|outcome| outcome.index.into()), sum(|outcome| outcome.texts), sum(|outcome| outcome.masks));
+    println!("{indices} indices, {texts} texts, {masks} masks in {:?}", began.elapsed());
+    let faults: Vec<String> = outcomes
+        .iter()
+        .flat_map(|(example, tokenizer, outcome, _)| {
+            outcome.faults.iter().map(move |fault| format!("{} on {tokenizer}: {fault}", example.id))
+        })
+        .collect();
+    assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
+    let refused = examples.iter().filter(|example| example.invalid || example.unsupported).count();
+    assert_eq!(indices, (examples.len() - refused) * tokenizers.len());
+}

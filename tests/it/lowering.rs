@@ -1,0 +1,59 @@
+//! Lowered automata against the oracle's language, byte by byte: no vocabulary, so a fault here is lowering's.
+
+use std::collections::{HashMap, VecDeque};
+
+use gobo_automata::{DEAD, lower};
+use gobo_tests::Language;
+use gobo_types::{Budget, CompileError, CompileLimits, Constraint, RefusalKind};
+use proptest::prelude::*;
+
+use crate::cases::{config, constraint};
+
+/// Pairs of states compared per case.
+const MAX_PAIRS: usize = 3_000;
+
+fn compare(constraint: &Constraint) -> Result<(), TestCaseError> {
+    let mut language = Language::new(constraint)
+        .map_err(|error| TestCaseError::fail(format!("the generator made a bad pattern: {error}")))?;
+    let dfa = match lower(constraint, &Budget::new(CompileLimits::default())) {
+        Ok(lowered) => lowered.dfa,
+        Err(CompileError::Refused(refusal)) => {
+            prop_assert_eq!(refusal.kind, RefusalKind::Unsatisfiable, "{}", refusal);
+            prop_assert!(!language.is_alive(language.start()), "{}", refusal);
+            return Ok(());
+        }
+        Err(other) => return Err(TestCaseError::reject(other.to_string())),
+    };
+    prop_assert!(language.is_alive(language.start()), "an automaton of no text");
+    // Texts that lead the oracle to one state have one future, so they must lead a minimal automaton to one state.
+    let mut known = HashMap::from([(language.start(), dfa.start)]);
+    let mut waiting = VecDeque::from([(language.start(), vec![])]);
+    while let Some((state, text)) = waiting.pop_front() {
+        let at = known[&state];
+        prop_assert_eq!(dfa.accepting[at as usize], language.accepts(state), "after {:?}", text);
+        for byte in 0..=255 {
+            let next = dfa.next(at, byte);
+            let Some(expected) = language.step(state, byte) else {
+                prop_assert_eq!(next, DEAD, "{:?} after {:?}", byte, text);
+                continue;
+            };
+            prop_assert_ne!(next, DEAD, "{:?} after {:?}", byte, text);
+            if let Some(&before) = known.get(&expected) {
+                prop_assert_eq!(next, before, "{:?} after {:?}", byte, text);
+            } else if known.len() < MAX_PAIRS {
+                known.insert(expected, next);
+                waiting.push_back((expected, [text.as_slice(), &[byte]].concat()));
+            }
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(config(400))]
+
+    #[test]
+    fn an_automaton_is_the_language(constraint in constraint()) {
+        compare(&constraint)?;
+    }
+}

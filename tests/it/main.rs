@@ -1,0 +1,14 @@
+//! Tests that go through several crates: constraint to automaton to index file to masks, judged by the oracles.
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "all of this binary is test code, also what stands outside of test functions"
+)]
+
+mod cases;
+mod data;
+mod lowering;
+mod matcher_steps;
+mod oracle_agrees;
+mod regressions;
+mod subject;
