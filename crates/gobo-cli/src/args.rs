@@ -1,0 +1,283 @@
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use gobo_types::{CompileLimits, MatchMode};
+
+/// Precompiled token masks for constrained decoding.
+///
+/// A constraint (a regular expression, a choice list) and a tokenizer become an index: a file that an inference worker
+/// maps and asks, at each step, which token ids may come next.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gobo",
+    version,
+    max_term_width = 100,
+    after_help = "Try `gobo demo`: a daemon, a library of constraints and a worker in one run, nothing to set up.\n\
+                  Exit status: 0 success, 1 the answer is no, 2 usage or refused input."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// The store: where vocabularies and indices are kept [default: $XDG_CACHE_HOME/gobo or ~/.cache/gobo]
+    #[arg(long, global = true, env = "GOBO_STORE", value_name = "DIR", help_heading = "Everywhere")]
+    pub(crate) store: Option<PathBuf>,
+    /// A daemon to ask: unix:PATH or http://HOST:PORT [default: the store's daemon.sock, if one listens there]
+    #[arg(long, global = true, env = "GOBO_SERVER", value_name = "ADDR", help_heading = "Everywhere")]
+    pub(crate) server: Option<String>,
+    /// Threads [default: 1 for one compile, all cores for prewarm and serve]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Everywhere")]
+    pub(crate) threads: Option<u16>,
+    /// Most states of any automaton [default: 262144]
+    #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
+    pub(crate) max_states: Option<u64>,
+    /// Most steps of one compile, some 200 million a second [default: 2000000000]
+    #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
+    pub(crate) max_steps: Option<u64>,
+    /// Most bytes of tables of one compile [default: 268435456]
+    #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
+    pub(crate) max_bytes: Option<u64>,
+    /// Print one JSON object (or one per line) instead of text
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub(crate) json: bool,
+}
+
+impl Global {
+    pub(crate) fn limits(&self) -> CompileLimits {
+        let default = CompileLimits::default();
+        CompileLimits {
+            max_states: self.max_states.unwrap_or(default.max_states),
+            max_steps: self.max_steps.unwrap_or(default.max_steps),
+            max_bytes: self.max_bytes.unwrap_or(default.max_bytes),
+        }
+    }
+
+    pub(crate) fn threads_or(&self, default: usize) -> usize {
+        self.threads.map_or(default, usize::from)
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Import tokenizers as vocabularies, list and show them
+    #[command(subcommand)]
+    Tokenizer(TokenizerCommand),
+    /// Compile one constraint in this process: no store, no cache
+    Compile(CompileArgs),
+    /// Show what is in an artifact: header, sections, report
+    Inspect(FileArgs),
+    /// Read a whole artifact and check every digest and number in it
+    Verify(FileArgs),
+    /// The mask after a prefix
+    Mask(MaskArgs),
+    /// Where the automaton stands after a prefix, what may come next, and why a token is refused
+    Explain(ExplainArgs),
+    /// Replay cases: texts that must be accepted or rejected
+    Check(CheckArgs),
+    /// Write random texts under the masks
+    Sample(SampleArgs),
+    /// Compile a library of constraints into the store, ahead of demand
+    Prewarm(PrewarmArgs),
+    /// Run the daemon that owns the store
+    Serve(ServeArgs),
+    /// Resolve one constraint through the daemon, or in this process if none runs
+    Get(GetArgs),
+    /// What is in the store, and what the daemon has done
+    Status,
+    /// Care for the catalog
+    #[command(subcommand)]
+    Catalog(CatalogCommand),
+    /// See the whole system work on a temporary store
+    Demo,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenizerCommand {
+    /// Import a tokenizer.json, a folder with one, or a .tiktoken file
+    Import {
+        /// The file or folder
+        path: PathBuf,
+        /// Name in the store [default: from the path]
+        #[arg(long, value_name = "N")]
+        name: Option<String>,
+        /// Width of the model's logits, if padded beyond the vocabulary
+        #[arg(long, value_name = "W")]
+        logits_width: Option<u32>,
+        /// Ids or names of the tokens that end a text [default: well-known names among the special tokens]
+        #[arg(long, value_name = "ID|TEXT", num_args = 1..)]
+        eos: Vec<String>,
+    },
+    /// List the names in the store, and the built-in ones
+    List,
+    /// Show one vocabulary
+    Show {
+        /// A built-in name, an imported name, or a path
+        tokenizer: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Match {
+    /// The whole text matches
+    Full,
+    /// A match anywhere suffices
+    Search,
+}
+
+impl From<Match> for MatchMode {
+    fn from(mode: Match) -> Self {
+        match mode {
+            Match::Full => Self::Full,
+            Match::Search => Self::Search,
+        }
+    }
+}
+
+/// The constraint: one of these.
+#[derive(Debug, Clone, Args)]
+#[group(id = "constraint", multiple = false)]
+pub(crate) struct ConstraintArgs {
+    /// A regular expression that the whole text must match
+    #[arg(long, value_name = "R", help_heading = "Constraint")]
+    pub(crate) regex: Option<String>,
+    /// A file of texts, one per line, of which exactly one is written
+    #[arg(long, value_name = "FILE", help_heading = "Constraint")]
+    pub(crate) choice: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MatchArgs {
+    /// Where the regular expression has to match
+    #[arg(long = "match", value_enum, default_value = "full", help_heading = "Constraint")]
+    pub(crate) mode: Match,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TokenizerArg {
+    /// A built-in name (o200k_base, cl100k_base, r50k_base), an imported name, or a path
+    #[arg(long, value_name = "T")]
+    pub(crate) tokenizer: String,
+}
+
+/// A vocabulary and a constraint, or an index file that stands for both.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TargetArgs {
+    /// A built-in name (o200k_base, cl100k_base, r50k_base), an imported name, or a path
+    #[arg(long, value_name = "T", required_unless_present = "index")]
+    pub(crate) tokenizer: Option<String>,
+    #[command(flatten)]
+    pub(crate) constraint: ConstraintArgs,
+    #[command(flatten)]
+    pub(crate) mode: MatchArgs,
+    /// A compiled index, instead of a tokenizer and a constraint
+    #[arg(long, value_name = "FILE", conflicts_with = "constraint")]
+    pub(crate) index: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompileArgs {
+    #[command(flatten)]
+    pub(crate) tokenizer: TokenizerArg,
+    #[command(flatten)]
+    pub(crate) constraint: ConstraintArgs,
+    #[command(flatten)]
+    pub(crate) mode: MatchArgs,
+    /// Write the index here
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Compile so many times and show the spread
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) repeat: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FileArgs {
+    /// An index (.gobo) or vocabulary (.gobov) file
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MaskArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The text so far
+    #[arg(long, value_name = "PREFIX", default_value = "")]
+    pub(crate) text: String,
+    /// Print all ids, not only the first 100
+    #[arg(long)]
+    pub(crate) ids: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The text so far
+    #[arg(long, value_name = "PREFIX", default_value = "")]
+    pub(crate) text: String,
+    /// Explain this token
+    #[arg(long, value_name = "ID")]
+    pub(crate) token: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) tokenizer: TokenizerArg,
+    /// Lines {"id", "regex"|"choice", "accept": […], "reject": […]}
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SampleArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// How many texts
+    #[arg(short, value_name = "N", default_value_t = 1)]
+    pub(crate) n: u32,
+    /// Seed of the random walk: the same seed writes the same texts
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Most tokens of a text
+    #[arg(long, value_name = "M", default_value_t = 64)]
+    pub(crate) max_tokens: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PrewarmArgs {
+    /// Built-in names, imported names, or paths
+    #[arg(long, value_name = "T", required = true)]
+    pub(crate) tokenizer: Vec<String>,
+    /// Folders and files: .jsonl lines as `gobo check` reads, .regex and .choice files
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Listen on TCP too, for workers on other hosts (no encryption, no authentication)
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GetArgs {
+    #[command(flatten)]
+    pub(crate) tokenizer: TokenizerArg,
+    #[command(flatten)]
+    pub(crate) constraint: ConstraintArgs,
+    #[command(flatten)]
+    pub(crate) mode: MatchArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CatalogCommand {
+    /// Build the catalog anew from the files of the store
+    Rebuild,
+}

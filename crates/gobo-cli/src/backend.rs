@@ -1,0 +1,218 @@
+//! Who answers: the daemon where there is one, else an engine in this process.
+use std::collections::VecDeque;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use gobo_client::{Client, ClientError};
+use gobo_engine::{Engine, EngineConfig, Origin, Priority, Request, VocabularyRef};
+use gobo_store::Store;
+use gobo_tokenizer::ImportOptions;
+use gobo_types::{CompileError, Constraint, Digest};
+use tokio::runtime::Runtime;
+
+use crate::args::Global;
+
+/// The proto's number for a file that was there.
+const SOURCE_HOST: i32 = gobo_proto::v1::Source::Host as i32;
+
+/// Most prewarm requests handed to the engine ahead of the answers.
+const WINDOW: usize = 512;
+
+/// Most constraints of one batch call; a message holds 16 MiB.
+const BATCH: usize = 256;
+
+pub(crate) enum Backend {
+    Daemon(Runtime, Box<Client>),
+    Here(Box<Engine>),
+}
+
+/// Where one resolve found its index.
+pub(crate) struct Found {
+    pub(crate) key: String,
+    pub(crate) path: String,
+    pub(crate) source: &'static str,
+    pub(crate) resolve_us: u64,
+}
+
+/// The answer to one constraint of a prewarm: whether its index was there already.
+pub(crate) type Warmed = Result<bool, CompileError>;
+
+/// A runtime for the calls of one command.
+pub(crate) fn runtime() -> anyhow::Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start threads")
+}
+
+/// An engine over the store at hand.
+pub(crate) fn engine(global: &Global) -> anyhow::Result<Engine> {
+    let mut config = EngineConfig::new(global.store_dir()?);
+    config.workers = global.threads_or(config.workers);
+    config.limits = global.limits();
+    Ok(Engine::open(config)?)
+}
+
+impl Backend {
+    pub(crate) fn open(global: &Global) -> anyhow::Result<Self> {
+        let store = global.store_dir()?;
+        let address = match &global.server {
+            Some(address) => Some(address.clone()),
+            // A socket that nobody listens on is a dead daemon's.
+            None => Some(store.join("daemon.sock"))
+                .filter(|socket| UnixStream::connect(socket).is_ok())
+                .map(|socket| format!("unix:{}", socket.display())),
+        };
+        let Some(address) = address else { return Ok(Self::Here(Box::new(engine(global)?))) };
+        let runtime = runtime()?;
+        let client = {
+            let _context = runtime.enter();
+            Client::builder().store(store).server(address).limits(global.limits()).connect()?
+        };
+        Ok(Self::Daemon(runtime, Box::new(client)))
+    }
+
+    /// The name under which the store knows `tokenizer`: itself if it is a name, else that of the file, imported now.
+    pub(crate) fn name_of(&self, tokenizer: &str) -> anyhow::Result<String> {
+        let store = match self {
+            Self::Daemon(_, client) => client.store(),
+            Self::Here(engine) => engine.store(),
+        };
+        let is_name = !tokenizer.contains('/');
+        if is_name
+            && (gobo_tokenizer::BUILTIN.contains(&tokenizer)
+                || store.get_name(tokenizer).ok().flatten().is_some())
+        {
+            return Ok(tokenizer.into());
+        }
+        let path = std::path::Path::new(tokenizer);
+        if path.exists() {
+            return import(store, path, None, &ImportOptions::default());
+        }
+        // The daemon of another host may know a name that this host does not.
+        if is_name && matches!(self, Self::Daemon(..)) {
+            return Ok(tokenizer.into());
+        }
+        bail!("no tokenizer {tokenizer:?}\nhint: `gobo tokenizer list` shows the names")
+    }
+
+    /// Resolves one constraint.
+    pub(crate) fn resolve(
+        &self,
+        name: &str,
+        constraint: &Constraint,
+    ) -> anyhow::Result<Result<Found, CompileError>> {
+        let begun = Instant::now();
+        match self {
+            Self::Daemon(runtime, client) => match runtime.block_on(client.resolve(name, constraint)) {
+                Ok(resolved) => Ok(Ok(Found {
+                    key: resolved.key.to_string(),
+                    path: resolved.path.display().to_string(),
+                    source: resolved.source.name(),
+                    resolve_us: resolved.resolve_us,
+                })),
+                Err(ClientError::Verdict(verdict)) => Ok(Err(verdict)),
+                Err(other) => Err(other.into()),
+            },
+            Self::Here(engine) => Ok(engine
+                .resolve(request(engine, name, constraint, Priority::Interactive)?)
+                .map(|resolved| Found {
+                    key: resolved.key.to_string(),
+                    path: resolved.path.display().to_string(),
+                    source: match resolved.origin {
+                        Origin::Host => "map",
+                        Origin::Compile => "compile",
+                    },
+                    resolve_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+                })),
+        }
+    }
+
+    /// Resolves many, calling `done` with the position and the answer of each as they come.
+    pub(crate) fn prewarm(
+        &self,
+        name: &str,
+        constraints: &[Constraint],
+        mut done: impl FnMut(usize, Warmed),
+    ) -> anyhow::Result<()> {
+        match self {
+            Self::Daemon(runtime, client) => runtime.block_on(async {
+                for (chunk, constraints) in constraints.chunks(BATCH).enumerate() {
+                    let mut batch = client.resolve_batch(name, constraints, true).await?;
+                    while let Some(item) = batch.next().await? {
+                        let warmed = item.outcome.map(|location| location.source == SOURCE_HOST);
+                        done(chunk * BATCH + item.position, warmed);
+                    }
+                }
+                Ok(())
+            }),
+            Self::Here(engine) => {
+                let mut waiting = VecDeque::new();
+                for (position, constraint) in constraints.iter().enumerate() {
+                    if waiting.len() == WINDOW {
+                        next(&mut waiting, &mut done);
+                    }
+                    waiting.push_back((
+                        position,
+                        engine.submit(request(engine, name, constraint, Priority::Prewarm)?),
+                    ));
+                }
+                while !waiting.is_empty() {
+                    next(&mut waiting, &mut done);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+type Waiting = VecDeque<(usize, gobo_engine::Ticket<gobo_engine::Outcome>)>;
+
+fn next(waiting: &mut Waiting, done: &mut impl FnMut(usize, Warmed)) {
+    if let Some((position, ticket)) = waiting.pop_front() {
+        done(position, ticket.wait().map(|resolved| resolved.origin == Origin::Host));
+    }
+}
+
+fn request(
+    engine: &Engine,
+    name: &str,
+    constraint: &Constraint,
+    priority: Priority,
+) -> anyhow::Result<Request> {
+    let vocabulary = engine.vocabulary(&VocabularyRef::Name(name.into())).wait();
+    let vocabulary = vocabulary.map_err(|error: Arc<_>| anyhow::Error::new(error))?;
+    Ok(Request { vocabulary, constraint: constraint.clone(), limits: None, priority })
+}
+
+/// Imports a tokenizer into the store; its name there.
+pub(crate) fn import(
+    store: &Store,
+    path: &std::path::Path,
+    name: Option<String>,
+    options: &ImportOptions,
+) -> anyhow::Result<String> {
+    let imported = gobo_tokenizer::import(path, options)?;
+    let name = name.or_else(|| default_name(path)).context("the path gives no name\nhint: --name N")?;
+    let file = if path.is_dir() { path.join("tokenizer.json") } else { path.to_owned() };
+    let source = path.canonicalize()?.display().to_string();
+    let digest = Digest::of(&std::fs::read(file)?);
+    gobo_engine::publish_vocabulary(store, &name, &imported, Some((source, digest)))?;
+    Ok(name)
+}
+
+/// The folder of a `tokenizer.json`, otherwise the path's own last part without its ending.
+fn default_name(path: &std::path::Path) -> Option<String> {
+    let path = path.canonicalize().ok()?;
+    let name = if path.file_name()? == "tokenizer.json" {
+        path.parent()?.file_name()?
+    } else if path.is_dir() {
+        path.file_name()?
+    } else {
+        path.file_stem()?
+    };
+    Some(name.to_str()?.to_owned())
+}

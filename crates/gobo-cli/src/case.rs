@@ -1,0 +1,105 @@
+//! Lines of a case file: a constraint and texts with the answer expected for each.
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use gobo_types::{Constraint, MatchMode};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::constraint;
+
+/// One line. Keys that are not here are ignored.
+#[derive(Debug, Deserialize)]
+struct Line {
+    id: Option<Value>,
+    regex: Option<String>,
+    choice: Option<Vec<String>>,
+    schema: Option<Value>,
+    grammar: Option<Value>,
+    #[serde(default)]
+    accept: Vec<String>,
+    #[serde(default)]
+    reject: Vec<String>,
+    #[serde(default)]
+    incomplete: Vec<String>,
+    #[serde(default, rename = "match")]
+    mode: MatchMode,
+    invalid: Option<Value>,
+}
+
+/// A case: what to compile, and what to expect of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    pub(crate) id: String,
+    /// The constraint, or the name of a kind that gobo does not compile.
+    pub(crate) constraint: Result<Constraint, &'static str>,
+    pub(crate) texts: Vec<(String, Expected)>,
+    /// The constraint must be refused.
+    pub(crate) invalid: bool,
+}
+
+/// What a text must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// Viable to its end, and complete there.
+    Accept,
+    /// Not that.
+    Reject,
+    /// Viable to its end, and not complete there.
+    Incomplete,
+}
+
+impl Expected {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Reject => "reject",
+            Self::Incomplete => "incomplete",
+        }
+    }
+}
+
+impl Case {
+    fn parse(line: &str, number: usize) -> anyhow::Result<Self> {
+        let line: Line = serde_json::from_str(line)?;
+        let id = match line.id {
+            Some(Value::String(id)) => id,
+            Some(other) => other.to_string(),
+            None => format!("line {number}"),
+        };
+        let constraint = match (line.regex, line.choice) {
+            (Some(pattern), None) => Ok(constraint::regex(&pattern, line.mode)),
+            (None, Some(items)) => Ok(Constraint::choice(items)),
+            (None, None) if line.schema.is_some() => Err("schema"),
+            (None, None) if line.grammar.is_some() => Err("grammar"),
+            _ => bail!("{id}: a case has exactly one of regex, choice, schema, grammar"),
+        };
+        let of = |texts: Vec<String>, expected| texts.into_iter().map(move |text| (text, expected));
+        let texts = of(line.accept, Expected::Accept)
+            .chain(of(line.reject, Expected::Reject))
+            .chain(of(line.incomplete, Expected::Incomplete))
+            .collect();
+        let invalid =
+            line.invalid.is_some_and(|invalid| !matches!(invalid, Value::Bool(false) | Value::Null));
+        Ok(Self { id, constraint, texts, invalid })
+    }
+
+    /// The cases of a file, empty lines skipped.
+    pub(crate) fn read_all(path: &Path) -> anyhow::Result<Vec<Self>> {
+        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        Self::read(BufReader::new(file), &path.display().to_string())
+    }
+
+    pub(crate) fn read(reader: impl BufRead, origin: &str) -> anyhow::Result<Vec<Self>> {
+        let mut cases = Vec::new();
+        for (number, line) in (1..).zip(reader.lines()) {
+            let line = line.with_context(|| format!("{origin}:{number}"))?;
+            if !line.trim().is_empty() {
+                cases.push(Self::parse(&line, number).with_context(|| format!("{origin}:{number}"))?);
+            }
+        }
+        Ok(cases)
+    }
+}

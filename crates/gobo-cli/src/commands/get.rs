@@ -1,0 +1,25 @@
+use serde_json::json;
+
+use crate::args::{GetArgs, Global};
+use crate::backend::Backend;
+use crate::output::{self, Outcome, human_us};
+
+pub(crate) fn run(global: &Global, args: &GetArgs) -> anyhow::Result<Outcome> {
+    let constraint = args.constraint.read(&args.mode)?;
+    let backend = Backend::open(global)?;
+    let name = backend.name_of(&args.tokenizer.tokenizer)?;
+    let found = match backend.resolve(&name, &constraint)? {
+        Ok(found) => found,
+        Err(verdict) => return output::verdict(&verdict, global.json),
+    };
+    if global.json {
+        output::line(json!({
+            "verdict": "index", "source": found.source, "index_key": found.key, "path": found.path,
+            "resolve_us": found.resolve_us,
+        }))?;
+    } else {
+        output::line(&found.path)?;
+        output::note(format_args!("{} in {}", found.source, human_us(found.resolve_us)));
+    }
+    Ok(Outcome::Yes)
+}

@@ -1,0 +1,148 @@
+use std::path::Path;
+
+use gobo_artifact::{Artifact, ArtifactError, Fault, Index, Vocabulary};
+use gobo_types::{COMPILER_EPOCH, Digest, FORMAT_EPOCH, Report, ReportEntry};
+use serde_json::{Value, json};
+
+use crate::args::Global;
+use crate::output::{self, Outcome, grouped, human_bytes};
+
+/// Either kind of artifact.
+pub(crate) enum AnyArtifact {
+    Index(Index),
+    Vocabulary(Vocabulary),
+}
+
+impl AnyArtifact {
+    pub(crate) fn open(file: &Path) -> Result<Self, ArtifactError> {
+        match Index::open(file) {
+            Err(ArtifactError::Format { fault: Fault::Kind { .. }, .. }) => {
+                Vocabulary::open(file).map(Self::Vocabulary)
+            }
+            other => other.map(Self::Index),
+        }
+    }
+
+    pub(crate) fn artifact(&self) -> &Artifact {
+        match self {
+            Self::Index(index) => index.artifact(),
+            Self::Vocabulary(vocabulary) => vocabulary.artifact(),
+        }
+    }
+
+    pub(crate) fn verify(&self) -> Result<(), ArtifactError> {
+        match self {
+            Self::Index(index) => index.verify(),
+            Self::Vocabulary(vocabulary) => vocabulary.verify(),
+        }
+    }
+
+    fn header(&self) -> Vec<(&'static str, Value)> {
+        let mut header =
+            vec![("format_version", json!(FORMAT_EPOCH)), ("bytes", json!(self.artifact().bytes().len()))];
+        match self {
+            Self::Index(index) => {
+                let root = index.root();
+                header.extend([
+                    ("kind", json!("index")),
+                    ("index_key", json!(index.key().to_string())),
+                    ("vocabulary_digest", json!(index.vocabulary_digest().to_string())),
+                    ("constraint_digest", json!(index.constraint_digest().to_string())),
+                    ("constraint_kind", json!(index.constraint_kind())),
+                    ("constraint", json!(index.constraint_text())),
+                    ("class", json!(index.class().name())),
+                    ("compiler_epoch", json!(root.compiler_epoch)),
+                    ("vocabulary_len", json!(root.vocabulary_len)),
+                    ("states", json!(index.states() - 1)),
+                    ("byte_classes", json!(root.classes)),
+                    ("rows", json!(root.row_computations)),
+                    ("distinct_rows", json!(root.rows)),
+                ]);
+            }
+            Self::Vocabulary(vocabulary) => {
+                let root = vocabulary.root();
+                header.extend([
+                    ("kind", json!("vocabulary")),
+                    ("vocabulary_digest", json!(vocabulary.digest().to_string())),
+                    ("vocabulary_len", json!(root.len)),
+                    ("tokens", json!(root.tokens)),
+                    ("special", json!(root.special)),
+                    ("longest_token_bytes", json!(root.longest_token_bytes)),
+                    ("trie_nodes", json!(root.trie_nodes)),
+                ]);
+            }
+        }
+        header
+    }
+
+    fn report(&self) -> Result<Report, ArtifactError> {
+        match self {
+            Self::Index(index) => index.report(),
+            Self::Vocabulary(_) => Ok(Report::default()),
+        }
+    }
+}
+
+pub(crate) fn run(global: &Global, file: &Path) -> anyhow::Result<Outcome> {
+    let any = AnyArtifact::open(file)?;
+    let report = any.report()?;
+    let header = any.header();
+    if global.json {
+        let sections: Vec<Value> = any
+            .artifact()
+            .sections()
+            .iter()
+            .map(|section| {
+                json!({
+                    "name": section.name(), "kind": section.kind, "storage": section.storage,
+                    "offset": section.offset, "bytes": section.length, "digest": Digest(section.digest).to_string(),
+                })
+            })
+            .collect();
+        let header: serde_json::Map<String, Value> =
+            header.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        output::line(json!({"header": header, "sections": sections, "report": report}))?;
+        return Ok(Outcome::Yes);
+    }
+    for (key, value) in header {
+        let value =
+            value.as_u64().map_or_else(|| value.as_str().map_or(value.to_string(), Into::into), grouped);
+        output::line(format_args!("{key:<20} {value}"))?;
+    }
+    output::line("")?;
+    let rows: Vec<Vec<String>> = any
+        .artifact()
+        .sections()
+        .iter()
+        .map(|section| vec![section.name().into(), grouped(section.offset), human_bytes(section.length)])
+        .collect();
+    output::line(output::table(&["section", "offset", "size"], &rows))?;
+    print_report(&report)?;
+    if let AnyArtifact::Index(index) = &any
+        && index.root().compiler_epoch != COMPILER_EPOCH
+    {
+        output::note(format_args!(
+            "hint: this program is compiler epoch {COMPILER_EPOCH} and would compile it anew"
+        ));
+    }
+    Ok(Outcome::Yes)
+}
+
+/// The report, for a person; nothing for an empty one.
+pub(crate) fn print_report(report: &Report) -> anyhow::Result<()> {
+    let lists: [(&str, &[ReportEntry]); 5] = [
+        ("enforced", &report.enforced),
+        ("narrowed", &report.narrowed),
+        ("unspellable", &report.unspellable),
+        ("annotation", &report.annotations),
+        ("widened", &report.widened),
+    ];
+    for (name, entries) in lists {
+        for entry in entries {
+            let place =
+                if entry.pointer.is_empty() { String::new() } else { format!(" at {}", entry.pointer) };
+            output::line(format_args!("\n{name}: {}{place}: {}", entry.keyword, entry.why))?;
+        }
+    }
+    Ok(())
+}

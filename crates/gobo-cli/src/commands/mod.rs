@@ -1,0 +1,38 @@
+//! One file per command.
+mod catalog;
+mod check;
+mod compile;
+mod demo;
+mod explain;
+mod get;
+mod inspect;
+mod mask;
+mod prewarm;
+mod sample;
+mod serve;
+mod status;
+mod tokenizer;
+mod verify;
+
+use crate::args::{Cli, Command};
+use crate::output::Outcome;
+
+pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
+    let global = &cli.global;
+    match cli.command {
+        Command::Tokenizer(command) => tokenizer::run(global, command),
+        Command::Compile(args) => compile::run(global, &args),
+        Command::Inspect(args) => inspect::run(global, &args.file),
+        Command::Verify(args) => verify::run(global, &args.file),
+        Command::Mask(args) => mask::run(global, &args),
+        Command::Explain(args) => explain::run(global, &args),
+        Command::Check(args) => check::run(global, &args),
+        Command::Sample(args) => sample::run(global, &args),
+        Command::Prewarm(args) => prewarm::run(global, &args),
+        Command::Serve(args) => serve::run(global, &args),
+        Command::Get(args) => get::run(global, &args),
+        Command::Status => status::run(global),
+        Command::Catalog(command) => catalog::run(global, &command),
+        Command::Demo => demo::run(global),
+    }
+}

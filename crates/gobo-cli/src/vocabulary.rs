@@ -1,0 +1,151 @@
+//! From what a person calls a tokenizer to a mapped vocabulary.
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow, bail};
+use gobo_artifact::Vocabulary;
+use gobo_store::Store;
+use gobo_tokenizer::{BUILTIN, EncodeError, Encoder, ImportOptions, Imported};
+use gobo_types::Binding;
+
+use crate::args::Global;
+
+/// A vocabulary ready to compile with, and how its model uses it.
+#[derive(Debug, Clone)]
+pub(crate) struct Loaded {
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    pub(crate) vocabulary: Arc<Vocabulary>,
+    pub(crate) binding: Binding,
+    source: Source,
+}
+
+/// Where the tokenizer itself is, for its own encoding.
+#[derive(Debug, Clone)]
+enum Source {
+    Builtin(String),
+    Path(PathBuf),
+    Unknown,
+}
+
+impl Global {
+    /// The directory of the store.
+    pub(crate) fn store_dir(&self) -> anyhow::Result<PathBuf> {
+        if let Some(store) = &self.store {
+            return Ok(store.clone());
+        }
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        set("XDG_CACHE_HOME")
+            .or_else(|| set("HOME").map(|home| home.join(".cache")))
+            .map(|cache| cache.join("gobo"))
+            .ok_or_else(|| anyhow!("there is no store: neither --store nor GOBO_STORE nor HOME is set"))
+    }
+
+    /// The store if it is there already; nothing is created.
+    pub(crate) fn existing_store(&self) -> anyhow::Result<Option<Store>> {
+        let dir = self.store_dir()?;
+        if !dir.join("v0").is_dir() {
+            return Ok(None);
+        }
+        Ok(Some(Store::open(dir)?))
+    }
+}
+
+impl Loaded {
+    /// The vocabulary that `tokenizer` names: a name in the store, a built-in name, or a path. A name wins over a path;
+    /// `./NAME` is always a path.
+    pub(crate) fn open(tokenizer: &str, global: &Global) -> anyhow::Result<Self> {
+        if !tokenizer.contains('/')
+            && let Some(store) = global.existing_store()?
+            && let Some(loaded) = Self::from_store(&store, tokenizer)?
+        {
+            return Ok(loaded);
+        }
+        if let Some(imported) = gobo_tokenizer::builtin(tokenizer) {
+            return Self::from_import(tokenizer, &imported, Source::Builtin(tokenizer.into()));
+        }
+        let path = Path::new(tokenizer);
+        if !path.exists() {
+            bail!(
+                "no tokenizer {tokenizer:?}: not a built-in name ({}), not a name in the store, not a path\n\
+                 hint: `gobo tokenizer list` shows the names, `gobo tokenizer import PATH` adds one",
+                BUILTIN.join(", ")
+            );
+        }
+        let imported = gobo_tokenizer::import(path, &ImportOptions::default())?;
+        Self::from_import(tokenizer, &imported, Source::Path(path.into()))
+    }
+
+    fn from_import(name: &str, imported: &Imported, source: Source) -> anyhow::Result<Self> {
+        let vocabulary = Vocabulary::from_bytes(&imported.table.build()?).context("the built vocabulary")?;
+        Ok(Self {
+            name: name.into(),
+            kind: imported.kind.into(),
+            vocabulary: Arc::new(vocabulary),
+            binding: Binding::new(imported.eos.clone(), imported.logits_width),
+            source,
+        })
+    }
+
+    /// The vocabulary of a name in the store, `None` if there is no such name.
+    fn from_store(store: &Store, name: &str) -> anyhow::Result<Option<Self>> {
+        let Ok(Some(named)) = store.get_name(name) else { return Ok(None) };
+        let Some(vocabulary) = store.open_vocabulary(&named.vocabulary)? else {
+            bail!(
+                "the store names {name:?} and lacks its file\nhint: import it again with `gobo tokenizer import`"
+            );
+        };
+        let source = match named.source {
+            Some(path) => Source::Path(path.into()),
+            None if BUILTIN.contains(&name) => Source::Builtin(name.into()),
+            None => Source::Unknown,
+        };
+        Ok(Some(Self {
+            name: name.into(),
+            kind: named.kind,
+            vocabulary: Arc::new(vocabulary),
+            binding: named.binding,
+            source,
+        }))
+    }
+
+    /// The vocabulary that an index was compiled for: from the store that the index lies in, the store at hand, or a
+    /// built-in one.
+    pub(crate) fn of_index(
+        index: &gobo_artifact::Index,
+        file: &Path,
+        global: &Global,
+    ) -> anyhow::Result<Self> {
+        let digest = index.vocabulary_digest();
+        // <store>/v0/index/ab/<key>.gobo
+        let own = file.canonicalize().ok().and_then(|file| Some(file.ancestors().nth(4)?.to_owned()));
+        let own = own.filter(|root| root.join("v0/vocab").is_dir()).map(Store::open).transpose()?;
+        for store in [own, global.existing_store()?].into_iter().flatten() {
+            for name in store.list_names()? {
+                let is_it = store.get_name(&name)?.is_some_and(|named| named.vocabulary == digest);
+                if is_it && let Some(loaded) = Self::from_store(&store, &name)? {
+                    return Ok(loaded);
+                }
+            }
+        }
+        for name in BUILTIN {
+            let imported = gobo_tokenizer::builtin(name).filter(|imported| imported.table.digest() == digest);
+            if let Some(imported) = imported {
+                return Self::from_import(name, &imported, Source::Builtin(name.into()));
+            }
+        }
+        bail!(
+            "{} needs vocabulary {digest}, which is in no store here\nhint: name it with --tokenizer",
+            file.display()
+        )
+    }
+
+    /// The tokenizer's own encoder; `None` where its file is no longer known.
+    pub(crate) fn encoder(&self) -> Result<Option<Encoder>, EncodeError> {
+        match &self.source {
+            Source::Builtin(name) => Ok(Encoder::builtin(name)),
+            Source::Path(path) => Encoder::open(path).map(Some),
+            Source::Unknown => Ok(None),
+        }
+    }
+}
