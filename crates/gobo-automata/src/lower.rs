@@ -123,6 +123,9 @@ mod tests {
             let result = lower(&Constraint::regex(pattern), &budget());
             assert!(matches!(result, Err(CompileError::OverBudget(_))), "{pattern}");
         }
+        // A megabyte of pattern that stands for a gigabyte of ranges.
+        let classes = r"\pL".repeat(300_000);
+        assert!(matches!(lower(&Constraint::regex(classes), &budget()), Err(CompileError::OverBudget(_))));
         let tight = Budget::new(CompileLimits { max_states: 10, ..CompileLimits::default() });
         match lower(&Constraint::choice(["abcdefghijklmnop"]), &tight) {
             Err(CompileError::OverBudget(over)) => {

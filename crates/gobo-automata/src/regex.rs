@@ -9,6 +9,9 @@ use crate::dfa::Dfa;
 /// Longest pattern in bytes. Parsing takes some hundred times as much memory for a moment.
 pub const MAX_PATTERN_BYTES: usize = 1 << 20;
 
+/// What a character class is charged before it is translated: `\w`, the largest in common use, has some 800 ranges.
+const CLASS_BYTES: u64 = 8 << 10;
+
 /// Deepest nesting of groups, classes and repetitions in a pattern.
 pub const NEST_LIMIT: u32 = 250;
 
@@ -22,7 +25,7 @@ fn offset(span: &Span) -> String {
 /// A refusal naming the construct and its byte offset in the pattern; [`CompileError::OverBudget`].
 pub(crate) fn regex(pattern: &str, mode: MatchMode, budget: &Budget) -> Result<Dfa, CompileError> {
     const PHASE: &str = "building the NFA";
-    let hir = parse(pattern)?;
+    let hir = parse(pattern, budget)?;
     let hir = match mode {
         MatchMode::Full => hir,
         MatchMode::Search => {
@@ -50,7 +53,7 @@ pub(crate) fn regex(pattern: &str, mode: MatchMode, budget: &Budget) -> Result<D
 }
 
 /// Parses a pattern and refuses what the automaton could not hold: before anything is built of it.
-fn parse(pattern: &str) -> Result<Hir, CompileError> {
+fn parse(pattern: &str, budget: &Budget) -> Result<Hir, CompileError> {
     if pattern.len() > MAX_PATTERN_BYTES {
         return Err(CompileError::refuse(
             RefusalKind::Unsupported,
@@ -82,7 +85,7 @@ fn parse(pattern: &str) -> Result<Hir, CompileError> {
             };
             CompileError::refuse(kind, offset(error.span()), reason)
         })?;
-    ast::visit(&ast, AnchorCheck { pattern, multi_line: vec![false] })?;
+    ast::visit(&ast, PatternCheck { pattern, budget, multi_line: vec![false] })?;
     hir::translate::TranslatorBuilder::new().build().translate(pattern, &ast).map_err(|error| {
         let kind = match error.kind() {
             hir::ErrorKind::InvalidUtf8 | hir::ErrorKind::UnicodeNotAllowed => RefusalKind::Unsupported,
@@ -92,14 +95,22 @@ fn parse(pattern: &str) -> Result<Hir, CompileError> {
     })
 }
 
-/// Finds look-around other than text anchors, which needs to know where the multi-line flag is on.
-struct AnchorCheck<'a> {
+/// Finds look-around other than text anchors, which needs to know where the multi-line flag is on, and charges the
+/// classes: five bytes of pattern can stand for kilobytes of ranges.
+struct PatternCheck<'a> {
     pattern: &'a str,
+    budget: &'a Budget,
     /// Whether `m` is on, for each open group.
     multi_line: Vec<bool>,
 }
 
-impl AnchorCheck<'_> {
+impl PatternCheck<'_> {
+    fn charge_class(&self) -> Result<(), CompileError> {
+        const PHASE: &str = "parsing";
+        self.budget.charge_steps(PHASE, CLASS_BYTES / 8)?;
+        self.budget.charge_bytes(PHASE, CLASS_BYTES)
+    }
+
     fn apply(&mut self, flags: &ast::Flags) {
         let mut on = true;
         for item in &flags.items {
@@ -120,7 +131,7 @@ impl AnchorCheck<'_> {
     }
 }
 
-impl Visitor for AnchorCheck<'_> {
+impl Visitor for PatternCheck<'_> {
     type Output = ();
     type Err = CompileError;
 
@@ -131,6 +142,7 @@ impl Visitor for AnchorCheck<'_> {
     fn visit_pre(&mut self, ast: &Ast) -> Result<(), CompileError> {
         match ast {
             Ast::Flags(set) => self.apply(&set.flags),
+            Ast::ClassUnicode(_) | Ast::ClassPerl(_) | Ast::ClassBracketed(_) => self.charge_class()?,
             Ast::Group(group) => {
                 self.multi_line.push(self.is_multi_line());
                 if let Some(flags) = group.flags() {
@@ -155,6 +167,11 @@ impl Visitor for AnchorCheck<'_> {
             _ => {}
         }
         Ok(())
+    }
+
+    fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), CompileError> {
+        use ast::ClassSetItem::{Bracketed, Perl, Unicode};
+        if matches!(item, Unicode(_) | Perl(_) | Bracketed(_)) { self.charge_class() } else { Ok(()) }
     }
 
     fn visit_post(&mut self, ast: &Ast) -> Result<(), CompileError> {

@@ -144,7 +144,7 @@ impl From<Match> for MatchMode {
 #[group(id = "constraint", multiple = false)]
 pub(crate) struct ConstraintArgs {
     /// A regular expression that the whole text must match
-    #[arg(long, value_name = "R", help_heading = "Constraint")]
+    #[arg(long, value_name = "R", allow_hyphen_values = true, help_heading = "Constraint")]
     pub(crate) regex: Option<String>,
     /// A file of texts, one per line, of which exactly one is written
     #[arg(long, value_name = "FILE", help_heading = "Constraint")]
@@ -207,7 +207,7 @@ pub(crate) struct MaskArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     /// The text so far
-    #[arg(long, value_name = "PREFIX", default_value = "")]
+    #[arg(long, value_name = "PREFIX", default_value = "", allow_hyphen_values = true)]
     pub(crate) text: String,
     /// Print all ids, not only the first 100
     #[arg(long)]
@@ -219,7 +219,7 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     /// The text so far
-    #[arg(long, value_name = "PREFIX", default_value = "")]
+    #[arg(long, value_name = "PREFIX", default_value = "", allow_hyphen_values = true)]
     pub(crate) text: String,
     /// Explain this token
     #[arg(long, value_name = "ID")]

@@ -23,9 +23,9 @@ fn main() -> ExitCode {
     let level = if matches!(cli.command, args::Command::Serve(_)) { "info" } else { "warn" };
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_env("GOBO_LOG")
-                .unwrap_or_else(|_| level.into()),
+            tracing_subscriber::EnvFilter::try_from_env("GOBO_LOG").unwrap_or_else(|_| level.into()),
         )
         .with_target(false)
         .init();

@@ -146,7 +146,7 @@ fn token_useful(
 /// Refuses a choice if tokens cannot write one of its items: an item is asked for, not only allowed.
 fn check_items(vocabulary: &Vocabulary, items: &[String], budget: &Budget) -> Result<(), CompileError> {
     let root = vocabulary.root();
-    for (number, item) in (1..).zip(items) {
+    for item in items {
         if !can_write(vocabulary, item.as_bytes(), budget)? {
             let shown: String = item.chars().take(40).collect();
             let missing = item.bytes().map(usize::from).filter(|&byte| !contains(&root.spellable, byte));
@@ -154,11 +154,11 @@ fn check_items(vocabulary: &Vocabulary, items: &[String], budget: &Budget) -> Re
             missing.sort_unstable();
             missing.dedup();
             let reason = if missing.is_empty() {
-                format!("no sequence of tokens writes {shown:?}")
+                "no sequence of tokens writes it".to_owned()
             } else {
-                format!("{shown:?} needs {}, which no token contains", name_bytes(missing.into_iter()))
+                format!("it needs {}, which no token contains", name_bytes(missing.into_iter()))
             };
-            return Err(CompileError::refuse(RefusalKind::Unspellable, format!("item {number}"), reason));
+            return Err(CompileError::refuse(RefusalKind::Unspellable, format!("item {shown:?}"), reason));
         }
     }
     Ok(())

@@ -1,0 +1,269 @@
+//! The command line as scripts see it: names, JSON keys, exit status.
+#![expect(clippy::unwrap_used, reason = "test code")]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+const TOKENIZER: &str = "r50k_base";
+
+fn gobo(store: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gobo"));
+    command.args(args).env("GOBO_STORE", store).env_remove("GOBO_SERVER").env_remove("GOBO_LOG");
+    command.output().unwrap()
+}
+
+/// The JSON lines of a command that must end with `status`.
+fn json(store: &Path, status: i32, args: &[&str]) -> Vec<Value> {
+    let output = gobo(store, &[args, &["--json"]].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{args:?}: {stderr}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    stdout.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()
+}
+
+fn one(store: &Path, status: i32, args: &[&str]) -> Value {
+    let mut lines = json(store, status, args);
+    assert_eq!(lines.len(), 1, "{args:?}");
+    lines.remove(0)
+}
+
+fn has(value: &Value, keys: &[&str]) {
+    for key in keys {
+        assert!(value.get(key).is_some(), "{key} is missing in {value}");
+    }
+}
+
+/// A tokenizer file of single letters, `ab`, and one special token.
+fn tiny_tokenizer(folder: &Path) -> String {
+    let path = folder.join("tokenizer.json");
+    let text = r#"{"added_tokens":[{"id":4,"content":"<eos>","special":true}],
+        "pre_tokenizer":{"type":"ByteLevel"},"decoder":{"type":"ByteLevel"},
+        "model":{"type":"BPE","vocab":{"a":0,"b":1,"c":2,"ab":3,"<eos>":4},"merges":["a b"]}}"#;
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn tokenizers_are_imported_listed_and_shown() {
+    let store = tempfile::tempdir().unwrap();
+    let path = tiny_tokenizer(store.path());
+    let keys = ["name", "kind", "tokens", "logits_width", "special", "eos", "digest", "bytes"];
+    let import =
+        ["tokenizer", "import", &path, "--name", "tiny", "--logits-width", "8", "--eos", "<eos>", "2"];
+    let imported = one(store.path(), 0, &import);
+    has(&imported, &keys);
+    assert_eq!((&imported["tokens"], &imported["logits_width"]), (&5.into(), &8.into()));
+    assert_eq!(imported["eos"], serde_json::json!([2, 4]));
+    assert_eq!(one(store.path(), 0, &["tokenizer", "show", "tiny"]), imported);
+    let listed = json(store.path(), 0, &["tokenizer", "list"]);
+    assert!(listed.contains(&imported) && listed.len() == 4, "{listed:?}");
+    // A width too small, an unknown EOS, a file that is none.
+    for args in [["--logits-width", "3"], ["--eos", "<nope>"]] {
+        assert_eq!(
+            gobo(store.path(), &[&["tokenizer", "import", &path][..], &args].concat()).status.code(),
+            Some(2)
+        );
+    }
+    assert_eq!(gobo(store.path(), &["tokenizer", "import", "Cargo.toml"]).status.code(), Some(2));
+}
+
+#[test]
+fn one_constraint_through_compile_inspect_verify_mask_explain_and_sample() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let tiny = tiny_tokenizer(store);
+    let file = store.join("index.gobo");
+    let file = file.to_str().unwrap();
+    let compiled = one(
+        store,
+        0,
+        &["compile", "--tokenizer", &tiny, "--regex", "(ab)*c", "--out", file, "--repeat", "3"],
+    );
+    has(
+        &compiled,
+        &["verdict", "index_key", "artifact_digest", "artifact_bytes", "states", "rows", "distinct_rows"],
+    );
+    has(&compiled["compile_us"], &["min", "median", "max"]);
+    assert_eq!((&compiled["verdict"], &compiled["class"]), (&"index".into(), &"regular".into()));
+
+    let inspected = one(store, 0, &["inspect", file]);
+    has(&inspected, &["header", "sections", "report"]);
+    has(&inspected["report"], &["enforced", "narrowed", "unspellable", "annotations", "widened"]);
+    assert_eq!(inspected["header"]["index_key"], compiled["index_key"]);
+    assert_eq!(one(store, 0, &["verify", file])["artifact_digest"], compiled["artifact_digest"]);
+
+    let mask =
+        |prefix: &str| one(store, 0, &["mask", "--tokenizer", &tiny, "--regex", "(ab)*c", "--text", prefix]);
+    assert_eq!(mask(""), serde_json::json!({"complete": false, "allowed": 3, "ids": [0, 2, 3]}));
+    assert_eq!(mask("a")["ids"], serde_json::json!([1]));
+    assert_eq!(mask("abc"), serde_json::json!({"complete": true, "allowed": 1, "ids": [4]}));
+    let refused = one(store, 1, &["mask", "--tokenizer", &tiny, "--regex", "(ab)*c", "--text", "b"]);
+    assert_eq!(refused["allowed"], 0);
+    // An index stands for both, given its vocabulary's name or a store that knows it.
+    assert_eq!(one(store, 0, &["mask", "--index", file, "--tokenizer", &tiny])["allowed"], 3);
+    assert_eq!(gobo(store, &["mask", "--index", file]).status.code(), Some(2));
+    assert_eq!(gobo(store, &["tokenizer", "import", &tiny, "--name", "tiny"]).status.code(), Some(0));
+    assert_eq!(one(store, 0, &["mask", "--index", file])["allowed"], 3);
+
+    let explained = one(store, 0, &["explain", "--index", file, "--text", "a", "--token", "2"]);
+    assert!(explained["token"].as_str().unwrap().contains("refused"), "{explained}");
+    let explained = gobo(store, &["explain", "--index", file, "--text", "ac"]);
+    assert_eq!(explained.status.code(), Some(1));
+
+    let samples = json(store, 0, &["sample", "--index", file, "-n", "5", "--seed", "3"]);
+    assert_eq!(samples, json(store, 0, &["sample", "--index", file, "-n", "5", "--seed", "3"]));
+    for sample in &samples {
+        has(sample, &["text", "token_ids", "complete"]);
+        let text = sample["text"].as_str().unwrap();
+        assert!(sample["complete"] == false || text.trim_start_matches("ab") == "c", "{sample}");
+    }
+
+    // Bytes that are not what was written.
+    let mut bytes = std::fs::read(file).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    let broken = store.join("broken.gobo");
+    std::fs::write(&broken, bytes).unwrap();
+    assert_eq!(one(store, 1, &["verify", broken.to_str().unwrap()])["ok"], false);
+}
+
+#[test]
+fn refusals_name_kind_place_and_limit() {
+    let home = tempfile::tempdir().unwrap();
+    let tiny = tiny_tokenizer(home.path());
+    let compile = |args: &[&str]| one(home.path(), 2, &[&["compile", "--tokenizer", &tiny], args].concat());
+    let refused = compile(&["--regex", r"a\b"]);
+    has(&refused, &["verdict", "kind", "where", "reason", "limit", "given"]);
+    assert_eq!((&refused["kind"], &refused["where"]), (&"unsupported".into(), &"offset 1".into()));
+    assert_eq!(compile(&["--regex", "a^b"])["kind"], "unsatisfiable");
+    assert_eq!(compile(&["--regex", "-?a"])["kind"], "unspellable", "a pattern may begin with a hyphen");
+    let unspellable = compile(&["--regex", "az"]);
+    assert_eq!(unspellable["kind"], "unspellable");
+    assert!(unspellable["reason"].as_str().unwrap().contains("0x7a"), "{unspellable}");
+    let over = compile(&["--regex", "(a|b)*a(a|b){9}", "--max-states", "100"]);
+    assert_eq!(over["verdict"], "over_budget");
+    assert_eq!((&over["limit"], &over["given"]), (&"max_states".into(), &100.into()));
+    let items = home.path().join("items");
+    std::fs::write(&items, "ab\nabz\n").unwrap();
+    let item = compile(&["--choice", items.to_str().unwrap()]);
+    assert_eq!((&item["kind"], &item["where"]), (&"unspellable".into(), &"item \"abz\"".into()));
+    // No constraint, two constraints, an empty line, an unknown tokenizer.
+    std::fs::write(&items, "ab\n\nc\n").unwrap();
+    for args in [
+        &["compile", "--tokenizer", &tiny][..],
+        &["compile", "--tokenizer", &tiny, "--regex", "a", "--choice", items.to_str().unwrap()],
+        &["compile", "--tokenizer", &tiny, "--choice", items.to_str().unwrap()],
+        &["compile", "--tokenizer", "nobody", "--regex", "a"],
+    ] {
+        let output = gobo(home.path(), args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn check_counts_cases_and_texts() {
+    let home = tempfile::tempdir().unwrap();
+    let cases = home.path().join("cases.jsonl");
+    let lines = [
+        r#"{"id":"good","regex":"a|ab","accept":["a","ab"],"reject":["b","abb"],"incomplete":[""],"extra":1}"#,
+        r#"{"id":"search","regex":"b$","match":"search","accept":["xb"],"reject":["bx"]}"#,
+        r#"{"id":"choice","choice":["x","yy"],"accept":["x","yy"],"reject":["y",""]}"#,
+        r#"{"id":"bad","regex":"[z-a]","invalid":"malformed"}"#,
+        r#"{"id":"later","schema":{"type":"string"},"tests":[]}"#,
+    ];
+    std::fs::write(&cases, lines.join("\n")).unwrap();
+    let path = cases.to_str().unwrap();
+    let check = |status, path: &str| json(home.path(), status, &["check", "--tokenizer", TOKENIZER, path]);
+    let printed = check(0, path);
+    assert_eq!(printed.len(), lines.len() + 1);
+    has(&printed[0], &["id", "verdict", "reason", "compile_us", "wrong"]);
+    let summary = &printed[lines.len()]["summary"];
+    has(summary, &["unavailable", "order", "spelling", "not_encodable"]);
+    let counts = ["cases", "index", "refused", "over_budget", "failed", "wrong"]
+        .map(|key| summary[key].as_u64().unwrap());
+    assert_eq!(counts, [5, 3, 2, 0, 0, 0]);
+
+    std::fs::write(&cases, r#"{"id":"lie","regex":"a","accept":["b"],"reject":["a"]}"#).unwrap();
+    let printed = check(1, path);
+    assert_eq!(printed[1]["summary"]["wrong"], 2);
+    assert_eq!(printed[0]["wrong"][0], serde_json::json!({"text": "b", "expected": "accept"}));
+    std::fs::write(&cases, "{").unwrap();
+    assert_eq!(gobo(home.path(), &["check", "--tokenizer", TOKENIZER, path]).status.code(), Some(2));
+}
+
+/// A daemon that is killed when the test ends.
+struct Daemon(Child);
+
+impl Daemon {
+    fn start(store: &Path) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gobo"));
+        command.arg("serve").env("GOBO_STORE", store).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains("listening on unix:")));
+        // The pipe is read to its end, so that the daemon never waits for a reader.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self(child)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn get_prewarm_status_and_rebuild_work_with_and_without_a_daemon() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let library = store.join("library");
+    std::fs::create_dir(&library).unwrap();
+    std::fs::write(library.join("digits.regex"), "[0-9]{1,3}\n").unwrap();
+    std::fs::write(library.join("words.choice"), "yes\nno\n").unwrap();
+    std::fs::write(library.join("more.jsonl"), "{\"id\":\"bad\",\"regex\":\"(\"}\n").unwrap();
+    let prewarm = ["prewarm", "--tokenizer", TOKENIZER, library.to_str().unwrap()];
+    let get = ["get", "--tokenizer", TOKENIZER, "--regex", "[0-9]{1,3}"];
+
+    let first = one(store, 0, &prewarm);
+    has(&first, &["done", "hits", "compiled", "refused", "over_budget", "failed", "seconds"]);
+    assert_eq!((&first["done"], &first["compiled"], &first["refused"]), (&3.into(), &2.into(), &1.into()));
+    let again = one(store, 0, &prewarm);
+    assert_eq!((&again["hits"], &again["compiled"]), (&2.into(), &0.into()));
+    let got = one(store, 0, &get);
+    has(&got, &["verdict", "source", "index_key", "path", "resolve_us"]);
+    assert_eq!(got["source"], "map");
+
+    let daemon = Daemon::start(store);
+    assert_eq!(one(store, 0, &get)["path"], got["path"]);
+    assert_eq!(one(store, 0, &["get", "--tokenizer", TOKENIZER, "--regex", "x+"])["source"], "compile");
+    assert_eq!(one(store, 0, &prewarm)["hits"], 2);
+    let status = one(store, 0, &["status"]);
+    has(&status, &["store", "vocabularies", "indices", "bytes", "hits", "misses", "in_flight", "queued"]);
+    assert_eq!(status["indices"], 3);
+    let second = gobo(store, &["serve"]);
+    assert_eq!(second.status.code(), Some(2), "two daemons on one store");
+    drop(daemon);
+
+    // The daemon was killed: its socket is dead, its files are not.
+    assert_eq!(one(store, 0, &get)["source"], "map");
+    std::fs::remove_dir_all(store.join("catalog")).unwrap();
+    assert_eq!(one(store, 0, &["catalog", "rebuild"])["indices"], 3);
+    assert_eq!(one(store, 0, &["status"])["indices"], 3);
+    assert_eq!(one(store, 2, &["get", "--tokenizer", TOKENIZER, "--regex", "("])["verdict"], "refused");
+}
+
+#[test]
+fn the_demo_ends_well_and_its_library_is_right() {
+    let home = tempfile::tempdir().unwrap();
+    let library = concat!(env!("CARGO_MANIFEST_DIR"), "/library/everyday.jsonl");
+    let printed = json(home.path(), 0, &["check", "--tokenizer", TOKENIZER, library]);
+    let summary = &printed.last().unwrap()["summary"];
+    assert_eq!((&summary["wrong"], &summary["refused"]), (&0.into(), &0.into()));
+    let shown = json(home.path(), 0, &["demo"]);
+    assert_eq!(shown.len(), 2 * usize::try_from(summary["cases"].as_u64().unwrap()).unwrap());
+}
