@@ -1,1 +1,34 @@
-//! Get-or-compile: constraint to key to store to single-flight to worker pool to verdict
+//! Get-or-compile: constraint to key to store to single-flight to worker pool to verdict.
+//!
+//! An [`Engine`] owns one store and its catalog. The daemon puts gRPC before it; the command line calls it in its own
+//! process. Nothing here is asynchronous: work is done by a bounded [pool](Priority) of threads, and callers hold a
+//! [`Ticket`], which a thread waits for and a task awaits.
+//!
+//! The order of a resolve: the file in the store; a remembered verdict; the compile of another caller that is under
+//! way; a compile of its own, published and on record before anyone is told. [`compile_constraint`] is the compile
+//! alone, without any of that.
+#![forbid(unsafe_code)]
+
+mod compile;
+mod config;
+mod engine;
+mod error;
+mod known;
+mod owned_catalog;
+mod pool;
+mod resolve;
+mod single_flight;
+mod stats;
+mod ticket;
+mod vocabularies;
+
+pub use compile::{CompileFn, compile_constraint};
+pub use config::EngineConfig;
+pub use engine::Engine;
+pub use error::EngineError;
+pub use known::{Origin, Resolved};
+pub use pool::Priority;
+pub use resolve::{Outcome, Request};
+pub use stats::Stats;
+pub use ticket::Ticket;
+pub use vocabularies::{OpenVocabulary, VocabularyRef, publish_builtin, publish_vocabulary};

@@ -1,1 +1,32 @@
-//! Generated gRPC types and services of gobo
+//! Types and services of `proto/gobo/v1/gobo.proto`, and what they mean in the words of `gobo-types`.
+//!
+//! The generated code is [`v1`]. Both ends of the wire use the conversions here, so that neither can read a message
+//! in another way than the other writes it.
+#![forbid(unsafe_code)]
+
+mod convert;
+
+pub use convert::{ConvertError, digest, limits_or};
+
+/// The generated messages, client and server of package `gobo.v1`.
+#[allow(
+    clippy::pedantic,
+    clippy::allow_attributes,
+    clippy::allow_attributes_without_reason,
+    missing_docs,
+    unreachable_pub,
+    reason = "generated code; its comments are those of the proto file"
+)]
+pub mod v1 {
+    tonic::include_proto!("gobo.v1");
+}
+
+/// The encoded `FileDescriptorSet` of the proto file, for server reflection.
+pub const DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gobo_descriptor.bin"));
+
+/// Most bytes of file in one message of a fetch: 1 MiB.
+pub const CHUNK_BYTES: usize = 1 << 20;
+
+/// Most bytes of one request that a daemon decodes, and of one reply that a client decodes: 16 MiB. A batch of
+/// constraints is the only request that comes near, and a description of a very large one the only reply.
+pub const MAX_MESSAGE_BYTES: usize = 16 << 20;

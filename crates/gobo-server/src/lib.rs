@@ -1,1 +1,18 @@
-//! The gRPC adapter over the engine
+//! The gRPC adapter over the engine: request to domain, domain to reply, and nothing else.
+//!
+//! [`serve`] answers on a Unix socket, on TCP, or on both over one engine, with health and reflection beside the
+//! service itself. No work is done on the threads of the executor: compiles, imports and verifications run on the
+//! engine's workers. Requests of more than [`MAX_MESSAGE_BYTES`](gobo_proto::MAX_MESSAGE_BYTES) are refused; files
+//! travel as chunks of at most [`CHUNK_BYTES`](gobo_proto::CHUNK_BYTES).
+#![forbid(unsafe_code)]
+
+mod batch;
+mod fetch;
+mod listen;
+mod reply;
+mod server;
+mod service;
+mod status;
+
+pub use listen::ServeError;
+pub use server::{ServeConfig, Server, serve};

@@ -136,7 +136,12 @@ impl Catalog {
             return Ok((catalog, Opened::Created));
         }
         let why = why.unwrap_or_else(|| absence.to_owned());
-        tracing::warn!(path = %path.display(), why, indices = found.indices, "the catalog was rebuilt from the files");
+        if found.indices == 0 {
+            // A store into which vocabularies were imported before any catalog was needed: nothing is out of order.
+            tracing::info!(path = %path.display(), why, "the catalog was built");
+        } else {
+            tracing::warn!(path = %path.display(), why, indices = found.indices, "the catalog was rebuilt from the files");
+        }
         Ok((catalog, Opened::Rebuilt { why, found }))
     }
 

@@ -210,6 +210,24 @@ impl Store {
         look(self, &self.vocabulary_path(digest), digest.0, Depth::Open).map(Looked::sound)
     }
 
+    /// Maps the index of `key` and reads all of it: damage that [`Store::open_index`] does not see sends it to quarantine
+    /// too. O(bytes).
+    ///
+    /// # Errors
+    /// As for [`Store::open_index`].
+    pub fn verify_index(&self, key: &IndexKey) -> Result<Option<Index>, StoreError> {
+        look(self, &self.index_path(key), key.0, Depth::Verify).map(Looked::sound)
+    }
+
+    /// Maps a vocabulary and reads all of it, like [`Store::verify_index`]. Whoever compiles with it does this once:
+    /// a wrong byte in it would make wrong masks.
+    ///
+    /// # Errors
+    /// As for [`Store::open_index`].
+    pub fn verify_vocabulary(&self, digest: &VocabularyDigest) -> Result<Option<Vocabulary>, StoreError> {
+        look(self, &self.vocabulary_path(digest), digest.0, Depth::Verify).map(Looked::sound)
+    }
+
     /// Removes the index of `key`; says whether there was one. Those who have it mapped keep it. The catalog's record
     /// is the owner's to remove, afterwards.
     ///

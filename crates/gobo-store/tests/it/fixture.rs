@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use gobo_artifact::{
-    IndexParts, RowEncoder, TrieNode, VocabularyParts, VocabularyRoot, write_index, write_vocabulary,
+    IndexParts, RowEncoder, TrieNode, VocabularyParts, VocabularyRoot, vocabulary_digest, write_index,
+    write_vocabulary,
 };
 use gobo_store::Store;
 use gobo_types::{Constraint, IndexKey, Report, ReportEntry, VocabularyDigest, index_key};
@@ -21,7 +22,7 @@ pub(crate) fn store() -> (TempDir, Store) {
 
 /// The vocabulary of the one token `a`.
 pub(crate) fn vocabulary() -> (VocabularyDigest, Vec<u8>) {
-    let digest = VocabularyDigest::from([0x0a; 32]);
+    let digest = vocabulary_digest([(b"a".as_slice(), false)].into_iter());
     let mut a = [0; 8];
     a[usize::from(b'a' / 32)] = 1 << (b'a' % 32);
     let bytes = write_vocabulary(&VocabularyParts {

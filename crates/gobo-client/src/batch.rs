@@ -1,0 +1,78 @@
+use gobo_proto::v1;
+use gobo_types::{CompileError, Constraint};
+use tonic::Streaming;
+
+use crate::client::{by_name, missing};
+use crate::{Client, ClientError};
+
+/// How one constraint of a batch ended.
+#[derive(Debug, Clone)]
+pub struct BatchItem {
+    /// Its position in what was asked, from 0.
+    pub position: usize,
+    /// Where the index is on the daemon's host, or why there is none; unavailable and failed included.
+    pub outcome: Result<v1::IndexLocation, CompileError>,
+    /// How many are done, this one included.
+    pub done: u32,
+    /// How many there are.
+    pub total: u32,
+}
+
+/// The answers to a batch, in the order in which they are done. Dropping it stops what is not begun.
+#[derive(Debug)]
+pub struct Batch {
+    stream: Streaming<v1::ResolveBatchReply>,
+    address: String,
+}
+
+impl Batch {
+    /// The next answer; `None` after the last.
+    ///
+    /// # Errors
+    /// [`ClientError::Daemon`] and [`ClientError::Unreachable`] if the daemon fails before the end,
+    /// [`ClientError::Reply`] for an answer that means nothing.
+    pub async fn next(&mut self) -> Result<Option<BatchItem>, ClientError> {
+        use v1::resolve_batch_reply::Outcome;
+
+        let message = self.stream.message().await;
+        let message = message.map_err(|status| ClientError::of_status(status, &self.address))?;
+        let Some(reply) = message else { return Ok(None) };
+        let outcome = match reply.outcome.ok_or_else(|| missing("outcome"))? {
+            Outcome::Index(location) => Ok(location),
+            Outcome::Refused(refusal) => Err(CompileError::Refused(refusal.try_into()?)),
+            Outcome::OverBudget(over) => Err(CompileError::OverBudget(over.try_into()?)),
+            Outcome::Unavailable(why) => Err(CompileError::Unavailable(why)),
+            Outcome::Failed(why) => Err(CompileError::Failed(why)),
+        };
+        Ok(Some(BatchItem {
+            position: reply.position as usize,
+            outcome,
+            done: reply.done,
+            total: reply.total,
+        }))
+    }
+}
+
+impl Client {
+    /// Has the daemon find or compile many indices over one vocabulary. Nothing is mapped or streamed here: a resolve
+    /// of each does that. With `prewarm` they stand behind every interactive call.
+    ///
+    /// # Errors
+    /// [`ClientError::Daemon`] for a batch that is no request (an unknown vocabulary, more than 16 MiB) and
+    /// [`ClientError::Unreachable`] if there is no daemon.
+    pub async fn resolve_batch(
+        &self,
+        vocabulary: &str,
+        constraints: &[Constraint],
+        prewarm: bool,
+    ) -> Result<Batch, ClientError> {
+        let request = v1::ResolveBatchRequest {
+            vocabulary: Some(by_name(vocabulary)),
+            constraints: constraints.iter().map(Into::into).collect(),
+            limits: self.limits(),
+            prewarm,
+        };
+        let reply = self.daemon().resolve_batch(request).await.map_err(|status| self.failed(status))?;
+        Ok(Batch { stream: reply.into_inner(), address: self.address().to_owned() })
+    }
+}

@@ -1,0 +1,72 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use gobo_store::Store;
+use gobo_types::CompileLimits;
+use tonic::transport::Endpoint;
+
+use crate::{Client, ClientError};
+
+/// How long connecting may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Most indices that stay mapped while nobody uses them, by default.
+const OPEN_INDICES: usize = 4096;
+
+/// What a [`Client`] is made of. A store is needed; the rest has defaults.
+#[derive(Debug, Clone, Default)]
+#[must_use = "a builder does nothing until `connect`"]
+pub struct ClientBuilder {
+    store: Option<PathBuf>,
+    server: Option<String>,
+    limits: Option<CompileLimits>,
+    open_indices: Option<usize>,
+}
+
+impl ClientBuilder {
+    /// The store on this host. Created if missing.
+    pub fn store(mut self, path: impl Into<PathBuf>) -> Self {
+        self.store = Some(path.into());
+        self
+    }
+
+    /// The daemon: `unix:PATH` or `http://HOST:PORT`. Default: the socket in the store.
+    pub fn server(mut self, address: impl Into<String>) -> Self {
+        self.server = Some(address.into());
+        self
+    }
+
+    /// What each compile that this client asks for may use. Default: the daemon's own limits.
+    pub fn limits(mut self, limits: CompileLimits) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+
+    /// Most indices that stay mapped while nobody uses them. Default 4,096.
+    pub fn open_indices(mut self, count: usize) -> Self {
+        self.open_indices = Some(count);
+        self
+    }
+
+    /// Opens the store. The daemon is called when it is needed first, so that a client works without one as long as
+    /// the store has what it asks for.
+    ///
+    /// # Errors
+    /// [`ClientError::NoStore`] if none was given; [`ClientError::Address`] if the daemon's address is none; [`ClientError::Store`] if the store cannot be used.
+    pub fn connect(self) -> Result<Client, ClientError> {
+        let store = Store::open(self.store.ok_or(ClientError::NoStore)?)?;
+        let address = self.server.unwrap_or_else(|| format!("unix:{}", store.socket_path().display()));
+        let refuse = || ClientError::Address { address: address.clone() };
+        let is_known = ["unix:", "http://"]
+            .iter()
+            .any(|scheme| address.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
+        if !is_known {
+            return Err(refuse());
+        }
+        let endpoint = Endpoint::from_shared(address.clone())
+            .map_err(|_| refuse())?
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_nodelay(true);
+        Ok(Client::new(store, address, endpoint, self.limits, self.open_indices.unwrap_or(OPEN_INDICES)))
+    }
+}

@@ -1,0 +1,349 @@
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use gobo_artifact::{Index, Matcher, MatcherError, Vocabulary};
+use gobo_proto::v1::gobo_client::GoboClient;
+use gobo_proto::{MAX_MESSAGE_BYTES, digest, v1};
+use gobo_store::{NamedVocabulary, Store};
+use gobo_types::{
+    Binding, CompileError, CompileLimits, Constraint, ErrorKind, IndexKey, VocabularyDigest, index_key,
+};
+use tonic::transport::{Channel, Endpoint};
+
+use crate::fetch::{Fetched, fetch};
+use crate::maps::Maps;
+use crate::names::{Named, Names};
+use crate::thread::on_thread;
+use crate::{ClientBuilder, ClientError};
+
+/// How a resolve came by an index, from the nearest to the farthest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// Found on this host without any call.
+    Map,
+    /// The daemon of this host knew it.
+    Host,
+    /// Compiled now, on this host.
+    Compile,
+    /// Streamed from another host, verified, and published here.
+    Stream,
+}
+
+impl Source {
+    /// The word of the command line: `map`, `host`, `compile` or `stream`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Map => "map",
+            Self::Host => "host",
+            Self::Compile => "compile",
+            Self::Stream => "stream",
+        }
+    }
+}
+
+/// An index on this host, mapped, with all that a matcher needs.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// The index.
+    pub index: Arc<Index>,
+    /// The vocabulary that it was compiled for.
+    pub vocabulary: Arc<Vocabulary>,
+    /// The default binding of the vocabulary's name.
+    pub binding: Arc<Binding>,
+    /// How it was come by.
+    pub source: Source,
+    /// The index key.
+    pub key: IndexKey,
+    /// The file on this host.
+    pub path: PathBuf,
+    /// What this resolve took, in microseconds.
+    pub resolve_us: u64,
+}
+
+/// Finds indices: on this host without a call, else through the daemon, else as a stream of bytes that are verified
+/// and published here. Any number of tasks and threads may share one behind an [`Arc`]; what was mapped once is handed
+/// out again without I/O.
+///
+/// Its calls to the daemon belong to the tokio runtime that made the first of them.
+#[derive(Debug)]
+pub struct Client {
+    store: Store,
+    address: String,
+    endpoint: Endpoint,
+    channel: OnceLock<GoboClient<Channel>>,
+    limits: Option<CompileLimits>,
+    indices: Maps<IndexKey, Index>,
+    vocabularies: Maps<VocabularyDigest, Vocabulary>,
+    names: Names,
+}
+
+impl Client {
+    /// Where clients come from.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
+    pub(crate) fn new(
+        store: Store,
+        address: String,
+        endpoint: Endpoint,
+        limits: Option<CompileLimits>,
+        open_indices: usize,
+    ) -> Self {
+        Self {
+            store,
+            address,
+            endpoint,
+            channel: OnceLock::new(),
+            limits,
+            indices: Maps::new(open_indices),
+            vocabularies: Maps::new(256),
+            names: Names::default(),
+        }
+    }
+
+    /// The store on this host.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The daemon's address.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The generated client, connecting when it is called first. To be called inside a tokio runtime.
+    pub fn daemon(&self) -> GoboClient<Channel> {
+        let connect = || {
+            GoboClient::new(self.endpoint.connect_lazy())
+                .max_decoding_message_size(MAX_MESSAGE_BYTES)
+                .max_encoding_message_size(MAX_MESSAGE_BYTES)
+        };
+        self.channel.get_or_init(connect).clone()
+    }
+
+    pub(crate) fn failed(&self, status: tonic::Status) -> ClientError {
+        ClientError::of_status(status, &self.address)
+    }
+
+    pub(crate) fn limits(&self) -> Option<v1::CompileLimits> {
+        self.limits.map(Into::into)
+    }
+
+    /// Finds an index on this host and nowhere else: no call, at most three files opened, none if they are mapped
+    /// already. `None`: the name or the index is not here, or its file is damaged and was set aside.
+    ///
+    /// # Errors
+    /// [`ClientError::Store`] if a file is there and cannot be read.
+    pub fn find(&self, vocabulary: &str, constraint: &Constraint) -> Result<Option<Resolved>, ClientError> {
+        let begun = Instant::now();
+        let Some(named) = self.named(vocabulary)? else { return Ok(None) };
+        let key = index_key(&named.digest, &constraint.digest());
+        let Some(index) = self.open_index(&key)? else { return Ok(None) };
+        Ok(Some(self.resolved(index, named, Source::Map, key, begun)))
+    }
+
+    /// Finds an index here, or has the daemon find or compile it.
+    ///
+    /// # Errors
+    /// [`ClientError::Verdict`] where there is no such index; [`ClientError::Daemon`] for what the daemon cannot do
+    /// (its `kind` says whether to try again) and [`ClientError::Unreachable`] if there is none;
+    /// [`ClientError::Store`] if this host's store fails; the others for a daemon that does not keep to the protocol.
+    pub async fn resolve(&self, vocabulary: &str, constraint: &Constraint) -> Result<Resolved, ClientError> {
+        let begun = Instant::now();
+        if let Some(mut found) = self.find(vocabulary, constraint)? {
+            found.resolve_us = micros(begun);
+            return Ok(found);
+        }
+        match self.ask(vocabulary, constraint, begun, Round::First).await {
+            // The file is damaged or has just gone. The daemon notices when it is asked again, and compiles anew.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => {
+                self.ask(vocabulary, constraint, begun, Round::Last).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// A matcher at the start of the constraint, for the default binding.
+    ///
+    /// # Errors
+    /// [`MatcherError`] if the binding does not fit the vocabulary.
+    pub fn matcher(&self, resolved: &Resolved) -> Result<Matcher, MatcherError> {
+        Matcher::new(Arc::clone(&resolved.index), Arc::clone(&resolved.vocabulary), &resolved.binding)
+    }
+
+    fn resolved(
+        &self,
+        index: Arc<Index>,
+        named: Named,
+        source: Source,
+        key: IndexKey,
+        begun: Instant,
+    ) -> Resolved {
+        Resolved {
+            index,
+            vocabulary: named.vocabulary,
+            binding: named.binding,
+            source,
+            key,
+            path: self.store.index_path(&key),
+            resolve_us: micros(begun),
+        }
+    }
+
+    fn named(&self, name: &str) -> Result<Option<Named>, ClientError> {
+        if let Some(named) = self.names.get(name) {
+            return Ok(Some(named));
+        }
+        let Some(found) = self.store.get_name(name)? else { return Ok(None) };
+        let Some(vocabulary) = self.open_vocabulary(&found.vocabulary)? else { return Ok(None) };
+        let named = Named { digest: found.vocabulary, vocabulary, binding: Arc::new(found.binding) };
+        self.names.keep(name, named.clone());
+        Ok(Some(named))
+    }
+
+    fn open_index(&self, key: &IndexKey) -> Result<Option<Arc<Index>>, ClientError> {
+        if let Some(open) = self.indices.get(key) {
+            return Ok(Some(open));
+        }
+        Ok(self.store.open_index(key)?.map(|index| self.indices.keep(*key, index)))
+    }
+
+    fn open_vocabulary(&self, digest: &VocabularyDigest) -> Result<Option<Arc<Vocabulary>>, ClientError> {
+        if let Some(open) = self.vocabularies.get(digest) {
+            return Ok(Some(open));
+        }
+        Ok(self.store.open_vocabulary(digest)?.map(|vocabulary| self.vocabularies.keep(*digest, vocabulary)))
+    }
+
+    /// One round with the daemon.
+    async fn ask(
+        &self,
+        vocabulary: &str,
+        constraint: &Constraint,
+        begun: Instant,
+        round: Round,
+    ) -> Result<Resolved, ClientError> {
+        use v1::resolve_reply::Outcome;
+
+        let request = v1::ResolveRequest {
+            vocabulary: Some(by_name(vocabulary)),
+            constraint: Some(constraint.into()),
+            limits: self.limits(),
+        };
+        let reply = self.daemon().resolve(request).await.map_err(|status| self.failed(status))?;
+        let location = match reply.into_inner().outcome {
+            Some(Outcome::Index(location)) => location,
+            Some(Outcome::Refused(refusal)) => {
+                return Err(CompileError::Refused(refusal.try_into()?).into());
+            }
+            Some(Outcome::OverBudget(over)) => {
+                return Err(CompileError::OverBudget(over.try_into()?).into());
+            }
+            None => return Err(missing("outcome")),
+        };
+        let key: IndexKey = digest("index.key", &location.key)?;
+        let vocabulary_digest: VocabularyDigest =
+            digest("index.vocabulary_digest", &location.vocabulary_digest)?;
+        let expected = index_key(&vocabulary_digest, &constraint.digest());
+        if key != expected {
+            return Err(ClientError::OtherKey { expected, found: key });
+        }
+        // The path is this client's own: a daemon cannot have it open anything else.
+        if self.is_own_store(&location.store) {
+            match self.open_index(&key)? {
+                Some(index) => {
+                    let named = self.fetch_named(vocabulary, &vocabulary_digest, &location).await?;
+                    let source = match location.source() {
+                        v1::Source::Compile => Source::Compile,
+                        v1::Source::Host | v1::Source::Unspecified => Source::Host,
+                    };
+                    return Ok(self.resolved(index, named, source, key, begun));
+                }
+                None if round == Round::First => return Err(ClientError::Vanished { key }),
+                // Another host's store that happens to have the same path.
+                None => {}
+            }
+        }
+        let named = self.fetch_named(vocabulary, &vocabulary_digest, &location).await?;
+        let index = self.fetch_index(&key).await?;
+        Ok(self.resolved(index, named, Source::Stream, key, begun))
+    }
+
+    fn is_own_store(&self, store: &str) -> bool {
+        self.store.root().canonicalize().is_ok_and(|own| own.to_str() == Some(store))
+    }
+
+    async fn fetch_index(&self, key: &IndexKey) -> Result<Arc<Index>, ClientError> {
+        let request = v1::FetchIndexRequest { key: key.as_bytes().to_vec().into() };
+        let reply = self.daemon().fetch_index(request).await.map_err(|status| self.failed(status))?;
+        let Fetched { bytes, .. } = fetch(reply.into_inner(), &self.address).await?;
+        let (store, wanted) = (self.store.clone(), *key);
+        on_thread(move || store.publish_verified_index(&wanted, &bytes)).await??;
+        self.open_index(key)?.ok_or(ClientError::Vanished { key: *key })
+    }
+
+    /// The vocabulary of an answer, mapped, with the binding of its name: both streamed and published where this host
+    /// lacks them.
+    async fn fetch_named(
+        &self,
+        name: &str,
+        wanted: &VocabularyDigest,
+        location: &v1::IndexLocation,
+    ) -> Result<Named, ClientError> {
+        if let Some(named) = self.named(name)?.filter(|named| named.digest == *wanted) {
+            return Ok(named);
+        }
+        let binding = location.binding.clone().ok_or_else(|| missing("index.binding"))?;
+        let binding = Binding::from(binding);
+        let request = v1::FetchVocabularyRequest { vocabulary: Some(by_name(name)) };
+        let reply = self.daemon().fetch_vocabulary(request).await.map_err(|status| self.failed(status))?;
+        let Fetched { head, bytes } = fetch(reply.into_inner(), &self.address).await?;
+        let found: VocabularyDigest = digest("head.vocabulary_digest", &head.vocabulary_digest)?;
+        if found != *wanted {
+            // The name was given another meaning between the two calls.
+            return Err(ClientError::Stream { what: format!("vocabulary {found} instead of {wanted}") });
+        }
+        let (store, name_here, binding_here) = (self.store.clone(), name.to_owned(), binding.clone());
+        on_thread(move || {
+            store.publish_verified_vocabulary(&found, &bytes)?;
+            let named = NamedVocabulary {
+                vocabulary: found,
+                binding: binding_here,
+                kind: head.tokenizer_kind,
+                tokens: head.tokens,
+                special: head.special,
+                source: None,
+                source_digest: None,
+            };
+            store.put_name(&name_here, &named)
+        })
+        .await??;
+        let vocabulary = self.open_vocabulary(wanted)?.ok_or_else(|| ClientError::Stream {
+            what: format!("vocabulary {wanted}, which is gone again"),
+        })?;
+        let named = Named { digest: *wanted, vocabulary, binding: Arc::new(binding) };
+        self.names.keep(name, named.clone());
+        Ok(named)
+    }
+}
+
+/// Which try at the daemon it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Round {
+    First,
+    Last,
+}
+
+pub(crate) fn by_name(name: &str) -> v1::VocabularyRef {
+    v1::VocabularyRef { by: Some(v1::vocabulary_ref::By::Name(name.to_owned())) }
+}
+
+pub(crate) fn missing(field: &'static str) -> ClientError {
+    gobo_proto::ConvertError::Missing { field }.into()
+}
+
+fn micros(begun: Instant) -> u64 {
+    u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,145 @@
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use gobo_client::Client;
+use gobo_engine::{CompileFn, Engine, EngineConfig, compile_constraint};
+use gobo_server::{ServeConfig, ServeError, Server};
+use gobo_tokenizer::Imported;
+use gobo_types::ErrorKind;
+use gobo_vocab::TokenTable;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// All printable ASCII but `~`, a few longer tokens, and one special id at the end.
+pub(crate) fn tiny() -> Imported {
+    let mut table = TokenTable::new();
+    let mut tokens: Vec<Vec<u8>> = (b' '..=b'}').map(|byte| vec![byte]).collect();
+    tokens.extend(["ab", "abc", "00", "  "].map(|token| token.as_bytes().to_vec()));
+    for (id, bytes) in (0..).zip(&tokens) {
+        table.insert(id, bytes.clone(), false).unwrap();
+    }
+    let eos = u32::try_from(tokens.len()).unwrap();
+    table.insert(eos, b"<end>".to_vec(), true).unwrap();
+    Imported { table, kind: "test", eos: vec![eos], logits_width: 128 }
+}
+
+/// Holds every compile while it is shut, and counts.
+#[derive(Default)]
+pub(crate) struct Gate {
+    pub(crate) shut: AtomicBool,
+    pub(crate) begun: AtomicUsize,
+    pub(crate) cancelled: AtomicUsize,
+}
+
+impl Gate {
+    fn compile(self: Arc<Self>) -> Box<CompileFn> {
+        Box::new(move |vocabulary, constraint, budget| {
+            self.begun.fetch_add(1, Ordering::SeqCst);
+            while self.shut.load(Ordering::SeqCst) {
+                if let Err(error) = budget.charge_steps("gate", 1) {
+                    self.cancelled.fetch_add(1, Ordering::SeqCst);
+                    return Err(error);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert!(constraint.text() != "panic", "broken on purpose");
+            compile_constraint(vocabulary, constraint, 1, budget)
+        })
+    }
+}
+
+/// A running daemon over a store with the vocabulary `tiny`.
+pub(crate) struct Daemon {
+    pub(crate) tcp: String,
+    pub(crate) gate: Arc<Gate>,
+    stop: Mutex<Option<oneshot::Sender<()>>>,
+    serving: JoinHandle<Result<(), ServeError>>,
+}
+
+impl Daemon {
+    /// On the store's own Unix socket, and on TCP.
+    pub(crate) async fn start(store: &Path) -> Self {
+        Self::start_with(store, Duration::from_secs(10)).await
+    }
+
+    pub(crate) async fn start_with(store: &Path, drain: Duration) -> Self {
+        let gate = Arc::new(Gate::default());
+        let config = EngineConfig { workers: 2, queue_length: 64, ..EngineConfig::new(store) };
+        let engine = Engine::open_with(config, Arc::clone(&gate).compile()).unwrap();
+        engine.import("tiny", &tiny(), None).unwrap();
+        let engine = Arc::new(engine);
+        let config = ServeConfig { tcp: Some(([127, 0, 0, 1], 0).into()), drain, ..ServeConfig::of(&engine) };
+        let server = Server::bind(engine, &config).await.unwrap();
+        let tcp = format!("http://{}", server.tcp_address().unwrap());
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(server.run(async {
+            let _ = stopped.await;
+        }));
+        Self { tcp, gate, stop: Mutex::new(Some(stop)), serving }
+    }
+
+    /// Begins the shutdown.
+    pub(crate) fn shut_down(&self) {
+        drop(self.stop.lock().unwrap().take());
+    }
+
+    /// Shuts down, and returns when everything has ended.
+    pub(crate) async fn stop(self) {
+        self.shut_down();
+        self.serving.await.unwrap().unwrap();
+    }
+}
+
+pub(crate) fn client(store: &Path) -> Client {
+    Client::builder().store(store).connect().unwrap()
+}
+
+/// A client with another store: as if on another host.
+pub(crate) fn remote(store: &Path, daemon: &Daemon) -> Client {
+    Client::builder().store(store).server(&daemon.tcp).connect().unwrap()
+}
+
+pub(crate) async fn until(what: &str, condition: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_daemon_is_refused_and_a_dead_ones_socket_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path()).await;
+    let second = Engine::open(EngineConfig::new(folder.path())).unwrap_err();
+    assert_eq!(second.kind(), ErrorKind::Busy, "{second}");
+
+    // Also where the stores differ and only the socket is the same.
+    let other = tempfile::tempdir().unwrap();
+    let engine = Arc::new(Engine::open(EngineConfig::new(other.path())).unwrap());
+    let socket = folder.path().join("daemon.sock");
+    let config = ServeConfig { unix: Some(socket.clone()), ..ServeConfig::of(&engine) };
+    let taken = Server::bind(Arc::clone(&engine), &config).await.unwrap_err();
+    assert!(matches!(taken, ServeError::Taken { .. }), "{taken}");
+
+    let file = other.path().join("no-socket");
+    std::fs::write(&file, b"precious").unwrap();
+    let config = ServeConfig { unix: Some(file.clone()), ..ServeConfig::of(&engine) };
+    let error = Server::bind(Arc::clone(&engine), &config).await.unwrap_err();
+    assert!(matches!(error, ServeError::NoSocket { .. }), "{error}");
+    assert_eq!(std::fs::read(&file).unwrap(), b"precious");
+    let config = ServeConfig { unix: None, ..ServeConfig::of(&engine) };
+    let error = Server::bind(engine, &config).await.unwrap_err();
+    assert!(matches!(error, ServeError::Nowhere), "{error}");
+
+    daemon.stop().await;
+    assert!(!socket.exists(), "a daemon that ends well takes its socket with it");
+    // One that did not.
+    drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+    assert!(socket.exists());
+    let daemon = Daemon::start(folder.path()).await;
+    assert!(client(folder.path()).status().await.is_ok());
+    daemon.stop().await;
+}

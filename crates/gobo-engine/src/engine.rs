@@ -1,0 +1,389 @@
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use gobo_artifact::Index;
+use gobo_store::{Catalog, IndexRecord, NamedVocabulary, Opened, Rebuilt, Store};
+use gobo_tokenizer::Imported;
+use gobo_types::{CompileLimits, Digest, IndexKey};
+use tokio::sync::oneshot;
+
+use crate::compile::{CompileFn, compile_constraint};
+use crate::error::{chain, panic_message};
+use crate::known::{Known, Resolved};
+use crate::owned_catalog::OwnedCatalog;
+use crate::pool::{Pool, Priority, Turned};
+use crate::resolve::{FlightKey, Outcome, Request, take};
+use crate::single_flight::{Joined, SingleFlight};
+use crate::stats::{Counters, Stats};
+use crate::vocabularies::{Vocabularies, publish_builtin, publish_vocabulary};
+use crate::{EngineConfig, EngineError, OpenVocabulary, Ticket, VocabularyRef};
+
+/// Threads that verify files and read the catalog for callers that must not block.
+const READ_THREADS: usize = 2;
+
+/// Get-or-compile over one store.
+///
+/// It owns the store's catalog, so there is one engine per store. It is shared behind an [`Arc`]; all methods may be
+/// called from any thread, and those that do not return a [`Ticket`] say what they block on. Dropping it cancels what
+/// runs, and waits for it.
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+/// What the jobs of the pool share with their engine.
+pub(crate) struct Inner {
+    pub(crate) config: EngineConfig,
+    pub(crate) store: Store,
+    pub(crate) catalog: OwnedCatalog,
+    pub(crate) compile: Box<CompileFn>,
+    /// Compiles and imports.
+    pub(crate) pool: Pool,
+    /// What blocks on the disk and not on a core.
+    reads: Pool,
+    pub(crate) flights: SingleFlight<FlightKey, Outcome>,
+    pub(crate) known: Known,
+    pub(crate) counters: Counters,
+    vocabularies: Vocabularies,
+    imports: SingleFlight<String, VocabularyOutcome>,
+    closed: AtomicBool,
+    opened: Instant,
+}
+
+/// Errors are shared by all who waited.
+type VocabularyOutcome = Result<Arc<OpenVocabulary>, Arc<EngineError>>;
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("config", &self.inner.config).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Opens the store and its catalog, removes what dead publishers left behind, and starts the workers. Blocks: a
+    /// lost catalog is rebuilt from the files first.
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] if the store cannot be used; of kind `Busy` if another process owns it.
+    /// [`EngineError::Threads`] if the workers cannot be started.
+    pub fn open(config: EngineConfig) -> Result<Self, EngineError> {
+        // One thread per compile: the pool has as many compiles at once as there are workers.
+        let compile = |vocabulary: &_, constraint: &_, budget: &_| {
+            compile_constraint(vocabulary, constraint, 1, budget)
+        };
+        Self::open_with(config, Box::new(compile))
+    }
+
+    /// As [`Engine::open`], with another way to compile: for tests that count, hold or break compiles.
+    ///
+    /// # Errors
+    /// As for [`Engine::open`].
+    pub fn open_with(config: EngineConfig, compile: Box<CompileFn>) -> Result<Self, EngineError> {
+        let store = Store::open(&config.store)?;
+        // First the lock: sweeping is for the owner.
+        let (catalog, opened) = Catalog::open(&store)?;
+        let swept = store.sweep()?;
+        // A rebuild has just looked at every file.
+        if matches!(opened, Opened::Existing | Opened::Migrated { .. }) {
+            let (added, removed) = catalog.reconcile()?;
+            tracing::debug!(added, removed, "the catalog is in step with the files");
+        }
+        tracing::info!(store = %store.root().display(), ?opened, swept, "the store is open");
+        let pool =
+            |name, threads| Pool::start(name, threads, config.queue_length).map_err(EngineError::Threads);
+        let (pool, reads) = (pool("gobo-worker", config.workers.max(1))?, pool("gobo-read", READ_THREADS)?);
+        let inner = Inner {
+            config,
+            store,
+            catalog: OwnedCatalog::new(catalog),
+            compile,
+            pool,
+            reads,
+            flights: SingleFlight::new(),
+            known: Known::default(),
+            counters: Counters::default(),
+            vocabularies: Vocabularies::default(),
+            imports: SingleFlight::new(),
+            closed: AtomicBool::new(false),
+            opened: Instant::now(),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    /// What the engine was opened with.
+    pub fn config(&self) -> &EngineConfig {
+        &self.inner.config
+    }
+
+    /// When the engine was opened.
+    pub fn opened(&self) -> Instant {
+        self.inner.opened
+    }
+
+    /// The limits of a compile whose request names none.
+    pub fn default_limits(&self) -> CompileLimits {
+        self.inner.config.limits
+    }
+
+    /// Finds a vocabulary and maps it, once per process. A built-in name that is not in the store yet is imported on a
+    /// worker and published; who asks for it meanwhile waits for the same import. Everything else is ready at once,
+    /// after reading at most one small file.
+    ///
+    /// Errors are [`EngineError::UnknownVocabulary`], [`EngineError::MissingVocabulary`], [`EngineError::Store`], and
+    /// for imports [`EngineError::QueueFull`] and [`EngineError::Panicked`].
+    pub fn vocabulary(&self, wanted: &VocabularyRef) -> Ticket<VocabularyOutcome> {
+        let inner = &self.inner;
+        match inner.vocabularies.find(&inner.store, wanted) {
+            Ok(Some(found)) => Ticket::ready(Ok(found)),
+            Err(EngineError::MissingVocabulary { name, .. }) if is_builtin(&name) => {
+                inner.import_builtin(name)
+            }
+            Err(error) => Ticket::ready(Err(Arc::new(error))),
+            Ok(None) => {
+                let name = wanted.to_string();
+                if is_builtin(&name) {
+                    inner.import_builtin(name)
+                } else {
+                    Ticket::ready(Err(Arc::new(EngineError::UnknownVocabulary { name })))
+                }
+            }
+        }
+    }
+
+    /// A vocabulary that is in the store already: what [`Engine::vocabulary`] has ready at once. `None`: the name is
+    /// not there. Blocks on reading at most one small file.
+    ///
+    /// # Errors
+    /// [`EngineError::MissingVocabulary`] and [`EngineError::Store`]; [`EngineError::UnknownVocabulary`] for a digest
+    /// that is not there.
+    pub fn open_vocabulary(
+        &self,
+        wanted: &VocabularyRef,
+    ) -> Result<Option<Arc<OpenVocabulary>>, EngineError> {
+        self.inner.vocabularies.find(&self.inner.store, wanted)
+    }
+
+    /// Builds and publishes the vocabulary of an imported tokenizer, and lets `name` stand for it, whatever it stood
+    /// for before. `source` says where it came from: its path, and blake3 of what was read. Blocks; O(bytes).
+    ///
+    /// # Errors
+    /// As for [`publish_vocabulary`].
+    pub fn import(
+        &self,
+        name: &str,
+        imported: &Imported,
+        source: Option<(String, Digest)>,
+    ) -> Result<NamedVocabulary, EngineError> {
+        let named = publish_vocabulary(&self.inner.store, name, imported, source)?;
+        self.inner.vocabularies.forget(name);
+        Ok(named)
+    }
+
+    /// Finds an index or has it compiled.
+    ///
+    /// A file in the store and a remembered verdict are ready at once. Else the ticket joins the compile of this key
+    /// under these limits, or begins it: identical requests at the same time share one. Dropping a ticket never stops
+    /// a compile that others wait for; once nobody waits any more it is cancelled, unless some
+    /// [`Priority::Prewarm`] request wants it.
+    ///
+    /// An index is published and on record before a ticket is ready. Unavailable and failed are never remembered.
+    pub fn submit(&self, request: Request) -> Ticket<Outcome> {
+        self.inner.submit(request)
+    }
+
+    /// As [`Engine::submit`], blocking this thread until the outcome is there.
+    ///
+    /// # Errors
+    /// Every end without an index.
+    pub fn resolve(&self, request: Request) -> Outcome {
+        self.submit(request).wait()
+    }
+
+    /// Runs `job` off its caller's thread: for what blocks on the disk. It runs on threads of its own, so that nobody
+    /// who asks for a file or a count stands behind compiles. A dropped ticket does not stop it.
+    ///
+    /// Besides the errors of `job`: [`EngineError::QueueFull`], [`EngineError::Closed`], [`EngineError::Panicked`].
+    pub fn run<T: Send + Unpin + 'static>(
+        &self,
+        job: impl FnOnce() -> Result<T, EngineError> + Send + 'static,
+    ) -> Ticket<Result<T, EngineError>> {
+        let (sender, receiver) = oneshot::channel();
+        let run = move || {
+            let result = contained(job);
+            // Who left does not want it.
+            let _ = sender.send(result);
+        };
+        match self.inner.reads.submit(Priority::Interactive, Arc::default(), run) {
+            Ok(()) => Ticket::pending(async { receiver.await.unwrap_or(Err(EngineError::Closed)) }),
+            Err(turned) => Ticket::ready(Err(self.inner.turned(turned))),
+        }
+    }
+
+    /// The index of `key`, mapped, and where it is. Blocks on opening one file, O(1).
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownIndex`] if it is not in the store, or was damaged and set aside;
+    /// [`EngineError::Store`] if it cannot be read.
+    pub fn index(&self, key: &IndexKey) -> Result<(Resolved, Index), EngineError> {
+        let found = self.inner.find_file(key)?.zip(self.inner.store.open_index(key)?);
+        found.ok_or(EngineError::UnknownIndex { key: *key })
+    }
+
+    /// As [`Engine::index`], verified to its last byte: for sending it to another host. A damaged one goes to quarantine, so
+    /// that the next resolve compiles it anew. Blocks, O(bytes).
+    ///
+    /// # Errors
+    /// As for [`Engine::index`]; [`EngineError::Artifact`] for a damaged one.
+    pub fn verified_index(&self, key: &IndexKey) -> Result<(Resolved, Index), EngineError> {
+        let (resolved, index) = self.index(key)?;
+        if let Err(error) = index.verify() {
+            self.inner.known.remove(key);
+            // Reads it once more, and keeps the damaged file for study.
+            drop(self.inner.store.verify_index(key)?);
+            self.inner.catalog.with(|catalog| catalog.remove_index(key))?;
+            return Err(error.into());
+        }
+        Ok((resolved, index))
+    }
+
+    /// At most `limit` records of the catalog with keys beyond `after`, ascending. Blocks, O(records).
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] if the catalog fails.
+    pub fn indices(
+        &self,
+        after: Option<IndexKey>,
+        limit: usize,
+    ) -> Result<Vec<(IndexKey, IndexRecord)>, EngineError> {
+        let is_beyond = |key: &IndexKey| after.is_none_or(|after| *key > after);
+        self.inner.catalog.with(|catalog| {
+            let records = catalog.indices();
+            records
+                .filter(|record| record.as_ref().map_or(true, |(key, _)| is_beyond(key)))
+                .take(limit)
+                .collect()
+        })
+    }
+
+    /// Number of indices on record, and their bytes. Blocks, O(records).
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] if the catalog fails.
+    pub fn usage(&self) -> Result<(u64, u64), EngineError> {
+        self.inner.catalog.with(|catalog| {
+            let mut usage = (0, 0);
+            for record in catalog.indices() {
+                usage.0 += 1;
+                usage.1 += record?.1.bytes;
+            }
+            Ok(usage)
+        })
+    }
+
+    /// Builds the catalog anew from the files. Blocks, O(bytes of all files); indices stay resolvable meanwhile.
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] if a folder or the catalog fails.
+    pub fn rebuild_catalog(&self) -> Result<Rebuilt, EngineError> {
+        let rebuilt = self.inner.catalog.with(Catalog::rebuild)?;
+        self.inner.known.clear();
+        self.inner.vocabularies.clear();
+        Ok(rebuilt)
+    }
+
+    /// The counters.
+    pub fn stats(&self) -> Stats {
+        self.inner.counters.snapshot(self.inner.pool.queued_and_running())
+    }
+
+    /// Number of panics that reached a worker: bugs, each contained.
+    pub fn panics(&self) -> u64 {
+        self.inner.pool.panics() + self.inner.reads.panics()
+    }
+
+    /// Whether [`Engine::close`] was called.
+    pub fn is_closed(&self) -> bool {
+        self.inner.closed.load(Ordering::Relaxed)
+    }
+
+    /// Takes no more work, cancels what runs and what waits (their tickets end unavailable), waits for the workers,
+    /// flushes the catalog and lets go of it: another engine may own the store then. May be called again. Blocks for
+    /// as long as a compile takes to see that it is cancelled.
+    pub fn close(&self) {
+        self.inner.closed.store(true, Ordering::Relaxed);
+        self.inner.flights.cancel_all();
+        self.inner.pool.close();
+        self.inner.reads.close();
+        if let Err(error) = self.inner.catalog.close() {
+            tracing::warn!(error = chain(&error), "cannot flush the catalog");
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn is_builtin(name: &str) -> bool {
+    gobo_tokenizer::BUILTIN.contains(&name)
+}
+
+/// A panic becomes an error.
+fn contained<T>(job: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
+    catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(|panic| {
+        let message = panic_message(&*panic);
+        tracing::error!(message, "a job panicked");
+        Err(EngineError::Panicked { message })
+    })
+}
+
+impl Inner {
+    fn turned(&self, turned: Turned) -> EngineError {
+        match turned {
+            Turned::Full => EngineError::QueueFull { limit: self.config.queue_length },
+            Turned::Closed => EngineError::Closed,
+        }
+    }
+
+    fn import_builtin(self: &Arc<Self>, name: String) -> Ticket<VocabularyOutcome> {
+        // Kept: it is wanted sooner or later, and cannot be cancelled anyway.
+        let Joined { waiter, cancelled, lead } = self.imports.join(&name, true);
+        if let Some(lead) = lead {
+            let slot = Arc::new(Mutex::new(Some(lead)));
+            let in_queue = Arc::clone(&slot);
+            let inner = Arc::clone(self);
+            let turned = self.pool.submit(Priority::Interactive, cancelled, move || {
+                if let Some(lead) = take(&in_queue) {
+                    lead.deliver(&contained(|| inner.publish_builtin(&name)).map_err(Arc::new));
+                }
+            });
+            if let Err(turned) = turned
+                && let Some(lead) = take(&slot)
+            {
+                lead.deliver(&Err(Arc::new(self.turned(turned))));
+            }
+        }
+        Ticket::pending(async { waiter.await.unwrap_or_else(|| Err(Arc::new(EngineError::Closed))) })
+    }
+
+    fn publish_builtin(&self, name: &str) -> Result<Arc<OpenVocabulary>, EngineError> {
+        let wanted = VocabularyRef::Name(name.to_owned());
+        // An import may have ended between this caller's look and its joining.
+        if let Ok(Some(found)) = self.vocabularies.find(&self.store, &wanted) {
+            return Ok(found);
+        }
+        publish_builtin(&self.store, name)?;
+        self.vocabularies.forget(name);
+        let unknown = || EngineError::UnknownVocabulary { name: name.to_owned() };
+        self.vocabularies.find(&self.store, &wanted)?.ok_or_else(unknown)
+    }
+}

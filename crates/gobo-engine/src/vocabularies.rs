@@ -1,0 +1,170 @@
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use gobo_artifact::Vocabulary;
+use gobo_store::{NamedVocabulary, Store};
+use gobo_tokenizer::Imported;
+use gobo_types::{Binding, Digest, VocabularyDigest};
+
+use crate::EngineError;
+
+/// How long a name is believed without another look at its file, which another process may replace.
+const NAME_TTL: Duration = Duration::from_secs(1);
+
+/// Most names and most open vocabularies that are remembered.
+const MAX_REMEMBERED: usize = 256;
+
+/// Which vocabulary is meant.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum VocabularyRef {
+    /// By a name in the store, or by that of a built-in vocabulary.
+    Name(String),
+    /// By its digest alone.
+    Digest(VocabularyDigest),
+}
+
+impl fmt::Display for VocabularyRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Digest(digest) => digest.fmt(f),
+        }
+    }
+}
+
+/// A mapped vocabulary and what its name says about its use.
+#[derive(Debug, Clone)]
+pub struct OpenVocabulary {
+    /// The mapped file.
+    pub vocabulary: Arc<Vocabulary>,
+    /// The name that it was asked for by, and what that stands for. `None`: by digest.
+    pub named: Option<(String, NamedVocabulary)>,
+}
+
+impl OpenVocabulary {
+    /// The digest of the vocabulary.
+    pub fn digest(&self) -> VocabularyDigest {
+        self.vocabulary.digest()
+    }
+
+    /// The default binding of the name.
+    pub fn binding(&self) -> Option<&Binding> {
+        self.named.as_ref().map(|(_, named)| &named.binding)
+    }
+}
+
+/// Builds the vocabulary of an imported tokenizer, publishes it, and lets `name` stand for it, whatever it stood for
+/// before. `source` says where it came from: its path, and blake3 of what was read.
+///
+/// # Errors
+/// [`EngineError::Vocabulary`] if its table makes no vocabulary; [`EngineError::Store`] if it cannot be published.
+pub fn publish_vocabulary(
+    store: &Store,
+    name: &str,
+    imported: &Imported,
+    source: Option<(String, Digest)>,
+) -> Result<NamedVocabulary, EngineError> {
+    let refuse = |source| EngineError::Vocabulary { name: name.to_owned(), source };
+    let bytes = imported.table.build().map_err(refuse)?;
+    let digest = imported.table.digest();
+    store.publish_vocabulary(&digest, &bytes)?;
+    let tokens = imported.table.tokens();
+    let count = |wanted: &dyn Fn(&gobo_vocab::Token) -> bool| {
+        // A table has at most 2^22 ids.
+        u32::try_from(tokens.iter().filter(|token| wanted(token)).count()).unwrap_or(u32::MAX)
+    };
+    let (source, source_digest) = source.unzip();
+    let named = NamedVocabulary {
+        vocabulary: digest,
+        binding: Binding::new(imported.eos.clone(), imported.logits_width),
+        kind: imported.kind.to_owned(),
+        tokens: count(&|token| !token.bytes.is_empty()),
+        special: count(&|token| token.special),
+        source,
+        source_digest,
+    };
+    store.put_name(name, &named)?;
+    Ok(named)
+}
+
+/// Imports the built-in vocabulary `name` into `store` under that name; `None` if there is none. Takes up to some
+/// seconds.
+///
+/// # Errors
+/// As for [`publish_vocabulary`].
+pub fn publish_builtin(store: &Store, name: &str) -> Result<Option<NamedVocabulary>, EngineError> {
+    gobo_tokenizer::builtin(name).map(|imported| publish_vocabulary(store, name, &imported, None)).transpose()
+}
+
+/// Vocabularies that were opened, and what names stood for a moment ago.
+#[derive(Default)]
+pub(crate) struct Vocabularies {
+    open: Mutex<HashMap<VocabularyDigest, Arc<Vocabulary>>>,
+    names: Mutex<HashMap<String, (Instant, Arc<OpenVocabulary>)>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Vocabularies {
+    /// Finds a vocabulary that is in the store. `None`: the name is not there.
+    pub(crate) fn find(
+        &self,
+        store: &Store,
+        wanted: &VocabularyRef,
+    ) -> Result<Option<Arc<OpenVocabulary>>, EngineError> {
+        let name = match wanted {
+            VocabularyRef::Name(name) => name,
+            VocabularyRef::Digest(digest) => {
+                let vocabulary = self
+                    .open(store, digest)?
+                    .ok_or_else(|| EngineError::UnknownVocabulary { name: digest.to_string() })?;
+                return Ok(Some(Arc::new(OpenVocabulary { vocabulary, named: None })));
+            }
+        };
+        if let Some((seen, found)) = lock(&self.names).get(name)
+            && seen.elapsed() < NAME_TTL
+        {
+            return Ok(Some(Arc::clone(found)));
+        }
+        let Some(named) = store.get_name(name)? else { return Ok(None) };
+        let Some(vocabulary) = self.open(store, &named.vocabulary)? else {
+            return Err(EngineError::MissingVocabulary { name: name.clone(), digest: named.vocabulary });
+        };
+        let found = Arc::new(OpenVocabulary { vocabulary, named: Some((name.clone(), named)) });
+        let mut names = lock(&self.names);
+        if names.len() >= MAX_REMEMBERED {
+            names.clear();
+        }
+        names.insert(name.clone(), (Instant::now(), Arc::clone(&found)));
+        Ok(Some(found))
+    }
+
+    fn open(&self, store: &Store, digest: &VocabularyDigest) -> Result<Option<Arc<Vocabulary>>, EngineError> {
+        if let Some(open) = lock(&self.open).get(digest) {
+            return Ok(Some(Arc::clone(open)));
+        }
+        // Once per process: a byte that rotted on the disk would make wrong masks under a right key.
+        let Some(vocabulary) = store.verify_vocabulary(digest)?.map(Arc::new) else { return Ok(None) };
+        let mut open = lock(&self.open);
+        if open.len() >= MAX_REMEMBERED {
+            open.clear();
+        }
+        open.insert(*digest, Arc::clone(&vocabulary));
+        Ok(Some(vocabulary))
+    }
+
+    /// Forgets one name, so that the next look reads its file.
+    pub(crate) fn forget(&self, name: &str) {
+        lock(&self.names).remove(name);
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&self) {
+        lock(&self.names).clear();
+        lock(&self.open).clear();
+    }
+}

@@ -1,0 +1,191 @@
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gobo_engine::Engine;
+use gobo_proto::v1::gobo_server::GoboServer;
+use gobo_proto::{DESCRIPTOR_SET, MAX_MESSAGE_BYTES};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::service::Routes;
+use tonic::transport::Server as Transport;
+use tonic::transport::server::TcpIncoming;
+use tonic_health::server::HealthReporter;
+
+use crate::listen::{self, ServeError, SocketFile};
+use crate::service::Service;
+
+/// Where to listen and how to stop.
+#[derive(Debug, Clone)]
+pub struct ServeConfig {
+    /// The Unix socket. `None`: none.
+    pub unix: Option<PathBuf>,
+    /// The TCP address; port 0 takes a free one. `None`, the default: none. There is no authentication: whoever
+    /// reaches the port may compile.
+    pub tcp: Option<SocketAddr>,
+    /// How long calls under way may take after shutdown has begun. Default 10 seconds. What is not done then is cut
+    /// off, and its compiles are cancelled.
+    pub drain: Duration,
+}
+
+impl ServeConfig {
+    /// The default over a store: its own Unix socket alone, `<store>/daemon.sock`.
+    pub fn of(engine: &Engine) -> Self {
+        Self { unix: Some(engine.store().socket_path()), tcp: None, drain: Duration::from_secs(10) }
+    }
+}
+
+/// A daemon that has its sockets and does not answer yet: callers that connect wait until [`Server::run`].
+#[derive(Debug)]
+pub struct Server {
+    engine: Arc<Engine>,
+    drain: Duration,
+    unix: Option<(UnixListener, SocketFile)>,
+    tcp: Option<(TcpListener, SocketAddr)>,
+}
+
+impl Server {
+    /// Takes the sockets.
+    ///
+    /// # Errors
+    /// [`ServeError::Nowhere`] without any; [`ServeError::Taken`] if a living daemon has the Unix socket (a dead one's
+    /// is replaced), [`ServeError::NoSocket`] if the path is something else; [`ServeError::Unix`] and
+    /// [`ServeError::Tcp`] for what the system refuses.
+    pub async fn bind(engine: Arc<Engine>, config: &ServeConfig) -> Result<Self, ServeError> {
+        let unix = match &config.unix {
+            Some(path) => Some(listen::unix(path).await?),
+            None => None,
+        };
+        let tcp = match config.tcp {
+            Some(address) => Some(listen::tcp(address).await?),
+            None => None,
+        };
+        if unix.is_none() && tcp.is_none() {
+            return Err(ServeError::Nowhere);
+        }
+        Ok(Self { engine, drain: config.drain, unix, tcp })
+    }
+
+    /// The Unix socket.
+    pub fn unix_path(&self) -> Option<&Path> {
+        self.unix.as_ref().map(|(_, file)| file.0.as_path())
+    }
+
+    /// The TCP address, with the port that was taken.
+    pub fn tcp_address(&self) -> Option<SocketAddr> {
+        self.tcp.as_ref().map(|(_, address)| *address)
+    }
+
+    /// Answers calls until `shutdown` ends, then takes no more connections, lets calls under way end until the drain
+    /// deadline, and closes the engine, which flushes the catalog.
+    ///
+    /// # Errors
+    /// [`ServeError::Transport`] if a listener fails; the others are shut down with it.
+    pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Result<(), ServeError> {
+        let (reporter, health) = tonic_health::server::health_reporter();
+        reporter.set_serving::<GoboServer<Service>>().await;
+        let reflection = tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(DESCRIPTOR_SET)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+            .build_v1()?;
+        let gobo = GoboServer::new(Service::new(Arc::clone(&self.engine)))
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES);
+        let routes = Routes::new(gobo).add_service(health).add_service(reflection).prepare();
+
+        let (stop, stopping) = watch::channel(false);
+        let mut listeners = JoinSet::new();
+        // The file goes when serving has ended, not before: until then a second daemon must find a living socket.
+        let mut socket_file = None;
+        if let Some((listener, file)) = self.unix {
+            let incoming = UnixListenerStream::new(listener);
+            let serving = transport().add_routes(routes.clone());
+            listeners.spawn(serving.serve_with_incoming_shutdown(incoming, stopped(stopping.clone())));
+            socket_file = Some(file);
+        }
+        if let Some((listener, _)) = self.tcp {
+            // The transport's own setting does not reach sockets that it did not accept: without it each reply waits
+            // for the acknowledgement of the one before.
+            let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+            let serving = transport().add_routes(routes);
+            listeners.spawn(serving.serve_with_incoming_shutdown(incoming, stopped(stopping)));
+        }
+
+        tokio::pin!(shutdown);
+        let result = tokio::select! {
+            () = &mut shutdown => Ok(()),
+            Some(ended) = listeners.join_next() => flatten(ended),
+        };
+        drain(&reporter, &stop, &mut listeners, self.drain).await;
+        close(self.engine).await;
+        drop(socket_file);
+        result
+    }
+}
+
+/// As [`Server::bind`] and [`Server::run`] in one.
+///
+/// # Errors
+/// Those of both.
+pub async fn serve(
+    engine: Arc<Engine>,
+    config: &ServeConfig,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), ServeError> {
+    Server::bind(engine, config).await?.run(shutdown).await
+}
+
+fn transport() -> Transport {
+    Transport::builder()
+        // A client that vanished without a word is noticed, and its compiles with it.
+        .http2_keepalive_interval(Some(Duration::from_secs(20)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(10)))
+}
+
+async fn stopped(mut stopping: watch::Receiver<bool>) {
+    // An error says that the sender is gone: stop all the more.
+    let _ = stopping.wait_for(|stop| *stop).await;
+}
+
+type Served = Result<Result<(), tonic::transport::Error>, tokio::task::JoinError>;
+
+fn flatten(ended: Served) -> Result<(), ServeError> {
+    match ended {
+        Ok(served) => Ok(served?),
+        Err(error) => {
+            tracing::error!(%error, "a listener's task failed");
+            Ok(())
+        }
+    }
+}
+
+async fn drain(
+    reporter: &HealthReporter,
+    stop: &watch::Sender<bool>,
+    listeners: &mut JoinSet<Result<(), tonic::transport::Error>>,
+    deadline: Duration,
+) {
+    reporter.set_not_serving::<GoboServer<Service>>().await;
+    stop.send_replace(true);
+    let ended = async { while listeners.join_next().await.is_some() {} };
+    if tokio::time::timeout(deadline, ended).await.is_err() {
+        tracing::warn!(deadline_ms = deadline.as_millis(), "calls under way are cut off");
+        listeners.shutdown().await;
+    }
+}
+
+/// Closes the engine on a thread of its own: it waits for compiles to see that they are cancelled.
+async fn close(engine: Arc<Engine>) {
+    let (closed, wait) = tokio::sync::oneshot::channel();
+    let closing = std::thread::Builder::new().name("gobo-close".into()).spawn(move || {
+        engine.close();
+        let _ = closed.send(());
+    });
+    if closing.is_ok() {
+        let _ = wait.await;
+    }
+}

@@ -1,0 +1,286 @@
+//! One method per call: request to domain, domain to reply.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use gobo_engine::{Engine, EngineError, OpenVocabulary, Priority, Request as Asked, VocabularyRef};
+use gobo_proto::v1;
+use gobo_proto::v1::gobo_server::Gobo;
+use gobo_types::{ArtifactDigest, CompileError, Constraint, Digest, FORMAT_EPOCH, IndexKey};
+use tokio_stream::Stream;
+use tonic::{Request, Response, Status};
+
+use crate::batch::Batch;
+use crate::fetch::{FileStream, Mapped};
+use crate::reply::{bytes, location, path_text, vocabulary_info, vocabulary_ref};
+use crate::status;
+
+/// A page of a list when the request does not say.
+const PAGE: usize = 100;
+/// Most entries of a page.
+const MAX_PAGE: usize = 1000;
+
+/// The service over one engine.
+#[derive(Clone)]
+pub(crate) struct Service {
+    engine: Arc<Engine>,
+    /// The store's root with links resolved: what a caller compares with its own.
+    store: Arc<str>,
+}
+
+impl Service {
+    pub(crate) fn new(engine: Arc<Engine>) -> Self {
+        let root = engine.store().root();
+        let store = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        Self { store: path_text(&store).into(), engine }
+    }
+
+    /// Runs what blocks on one of the engine's threads.
+    async fn on_engine<T: Send + Unpin + 'static>(
+        &self,
+        job: impl FnOnce(&Engine) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, Status> {
+        let engine = Arc::clone(&self.engine);
+        let ticket = self.engine.run(move || job(&engine));
+        ticket.await.map_err(|error| status::of_engine(&error))
+    }
+
+    async fn vocabulary(&self, wanted: VocabularyRef) -> Result<Arc<OpenVocabulary>, Arc<EngineError>> {
+        self.engine.vocabulary(&wanted).await
+    }
+
+    async fn vocabulary_to_compile_over(
+        &self,
+        wanted: Option<v1::VocabularyRef>,
+    ) -> Result<Arc<OpenVocabulary>, Status> {
+        let found = self.vocabulary(vocabulary_ref(wanted)?).await;
+        found.map_err(|error| status::of_request_vocabulary(&error))
+    }
+}
+
+fn constraint(wanted: Option<v1::Constraint>) -> Result<Constraint, Status> {
+    let wanted = wanted.ok_or_else(|| status::missing("constraint"))?;
+    wanted.try_into().map_err(|error| status::of_convert(&error))
+}
+
+fn index_key(field: &'static str, bytes: &[u8]) -> Result<IndexKey, Status> {
+    gobo_proto::digest(field, bytes).map_err(|error| status::of_convert(&error))
+}
+
+#[tonic::async_trait]
+impl Gobo for Service {
+    type ResolveBatchStream = Pin<Box<dyn Stream<Item = Result<v1::ResolveBatchReply, Status>> + Send>>;
+    type FetchIndexStream = FileStream;
+    type FetchVocabularyStream = FileStream;
+
+    async fn resolve(
+        &self,
+        request: Request<v1::ResolveRequest>,
+    ) -> Result<Response<v1::ResolveReply>, Status> {
+        use v1::resolve_reply::Outcome;
+
+        let request = request.into_inner();
+        let constraint = constraint(request.constraint)?;
+        let vocabulary = self.vocabulary_to_compile_over(request.vocabulary).await?;
+        let limits = gobo_proto::limits_or(request.limits, self.engine.default_limits());
+        // A caller that goes away drops this future, and with it the ticket.
+        let ticket = self.engine.submit(Asked {
+            vocabulary: Arc::clone(&vocabulary),
+            constraint,
+            limits: Some(limits),
+            priority: Priority::Interactive,
+        });
+        let outcome = match ticket.await {
+            Ok(found) => Outcome::Index(location(&found, vocabulary.binding(), &self.store)),
+            Err(CompileError::Refused(refusal)) => Outcome::Refused(refusal.into()),
+            Err(CompileError::OverBudget(over)) => Outcome::OverBudget(over.into()),
+            Err(error) => return Err(status::of_compile(&error, self.engine.is_closed())),
+        };
+        Ok(Response::new(v1::ResolveReply { outcome: Some(outcome) }))
+    }
+
+    async fn resolve_batch(
+        &self,
+        request: Request<v1::ResolveBatchRequest>,
+    ) -> Result<Response<Self::ResolveBatchStream>, Status> {
+        let request = request.into_inner();
+        let mut waiting = VecDeque::with_capacity(request.constraints.len());
+        for (position, wanted) in (0..).zip(request.constraints) {
+            let constraint = constraint(Some(wanted)).map_err(|error| {
+                Status::new(error.code(), format!("constraints[{position}]: {}", error.message()))
+            })?;
+            waiting.push_back((position, constraint));
+        }
+        let vocabulary = self.vocabulary_to_compile_over(request.vocabulary).await?;
+        let batch = Batch {
+            limits: gobo_proto::limits_or(request.limits, self.engine.default_limits()),
+            priority: if request.prewarm { Priority::Prewarm } else { Priority::Interactive },
+            store: self.store.to_string(),
+            // A request of 16 MiB has fewer than 2^32 constraints.
+            total: u32::try_from(waiting.len()).unwrap_or(u32::MAX),
+            done: 0,
+            running: Vec::new(),
+            waiting,
+            engine: Arc::clone(&self.engine),
+            vocabulary,
+        };
+        Ok(Response::new(Box::pin(batch)))
+    }
+
+    async fn fetch_index(
+        &self,
+        request: Request<v1::FetchIndexRequest>,
+    ) -> Result<Response<Self::FetchIndexStream>, Status> {
+        let key = index_key("key", &request.into_inner().key)?;
+        let (found, index) = self.on_engine(move |engine| engine.verified_index(&key)).await?;
+        let head = v1::FetchHead {
+            total_bytes: index.file_bytes().len() as u64,
+            artifact_digest: bytes(found.artifact_digest.as_bytes()),
+            vocabulary_digest: bytes(found.vocabulary.as_bytes()),
+            ..v1::FetchHead::default()
+        };
+        Ok(Response::new(FileStream::new(head, Mapped::Index(Box::new(index)))))
+    }
+
+    async fn fetch_vocabulary(
+        &self,
+        request: Request<v1::FetchVocabularyRequest>,
+    ) -> Result<Response<Self::FetchVocabularyStream>, Status> {
+        let wanted = vocabulary_ref(request.into_inner().vocabulary)?;
+        let open = self.vocabulary(wanted).await.map_err(|error| status::of_engine(&error))?;
+        let vocabulary = Arc::clone(&open.vocabulary);
+        let artifact = self
+            .on_engine(move |_| {
+                vocabulary.verify()?;
+                Ok(ArtifactDigest(Digest::of(vocabulary.file_bytes())))
+            })
+            .await?;
+        let named = open.named.as_ref().map(|(_, named)| named);
+        let head = v1::FetchHead {
+            total_bytes: open.vocabulary.file_bytes().len() as u64,
+            artifact_digest: bytes(artifact.as_bytes()),
+            vocabulary_digest: bytes(open.digest().as_bytes()),
+            binding: open.binding().map(Into::into),
+            tokenizer_kind: named.map(|named| named.kind.clone()).unwrap_or_default(),
+            tokens: named.map_or(0, |named| named.tokens),
+            special: named.map_or(0, |named| named.special),
+        };
+        Ok(Response::new(FileStream::new(head, Mapped::Vocabulary(Arc::clone(&open.vocabulary)))))
+    }
+
+    async fn get_vocabulary(
+        &self,
+        request: Request<v1::GetVocabularyRequest>,
+    ) -> Result<Response<v1::GetVocabularyReply>, Status> {
+        let wanted = vocabulary_ref(request.into_inner().vocabulary)?;
+        let open = self.vocabulary(wanted).await.map_err(|error| status::of_engine(&error))?;
+        let info = vocabulary_info(&self.engine, &open, &self.store);
+        Ok(Response::new(v1::GetVocabularyReply { vocabulary: Some(info) }))
+    }
+
+    async fn list_vocabularies(
+        &self,
+        _: Request<v1::ListVocabulariesRequest>,
+    ) -> Result<Response<v1::ListVocabulariesReply>, Status> {
+        let names = self.on_engine(|engine| Ok(engine.store().list_names()?)).await?;
+        let mut vocabularies = Vec::with_capacity(names.len());
+        for name in names {
+            let info = match self.engine.open_vocabulary(&VocabularyRef::Name(name.clone())) {
+                Ok(Some(open)) => vocabulary_info(&self.engine, &open, &self.store),
+                // Damaged or gone since: it is listed, so that somebody sees it.
+                Ok(None) | Err(_) => v1::VocabularyInfo { name, ..v1::VocabularyInfo::default() },
+            };
+            vocabularies.push(info);
+        }
+        Ok(Response::new(v1::ListVocabulariesReply { vocabularies }))
+    }
+
+    async fn describe(
+        &self,
+        request: Request<v1::DescribeRequest>,
+    ) -> Result<Response<v1::DescribeReply>, Status> {
+        let key = index_key("key", &request.into_inner().key)?;
+        let store = Arc::clone(&self.store);
+        let describe = move |engine: &Engine| {
+            let (found, index) = engine.index(&key)?;
+            Ok(v1::DescribeReply {
+                index: Some(location(&found, None, &store)),
+                format_epoch: FORMAT_EPOCH,
+                constraint_digest: bytes(index.constraint_digest().as_bytes()),
+                constraint_kind: index.constraint_kind().to_owned(),
+                constraint_text: index.constraint_text().to_owned(),
+                report: Some(index.report()?.into()),
+            })
+        };
+        self.on_engine(describe).await.map(Response::new)
+    }
+
+    async fn list_indices(
+        &self,
+        request: Request<v1::ListIndicesRequest>,
+    ) -> Result<Response<v1::ListIndicesReply>, Status> {
+        let request = request.into_inner();
+        let token = request.page_token;
+        let after = if token.is_empty() { None } else { Some(index_key("page_token", &token)?) };
+        let size = match request.page_size as usize {
+            0 => PAGE,
+            size => size.min(MAX_PAGE),
+        };
+        let list = move |engine: &Engine| engine.indices(after, size);
+        let records = self.on_engine(list).await?;
+        let is_full = records.len() == size;
+        let next = records.last().filter(|_| is_full).map(|(key, _)| bytes(key.as_bytes()));
+        let indices = records
+            .into_iter()
+            .map(|(key, record)| v1::IndexEntry {
+                key: bytes(key.as_bytes()),
+                artifact_digest: bytes(record.artifact_digest.as_bytes()),
+                bytes: record.bytes,
+                vocabulary_digest: bytes(record.vocabulary.as_bytes()),
+                constraint_digest: bytes(record.constraint.as_bytes()),
+                constraint_kind: record.constraint_kind,
+                states: record.states,
+                rows: record.rows,
+                created_unix_ms: record.created_unix_ms,
+            })
+            .collect();
+        Ok(Response::new(v1::ListIndicesReply { indices, next_page_token: next.unwrap_or_default() }))
+    }
+
+    async fn status(&self, _: Request<v1::StatusRequest>) -> Result<Response<v1::StatusReply>, Status> {
+        let stats = self.engine.stats();
+        let count = |engine: &Engine| Ok((engine.store().list_names()?.len(), engine.usage()?));
+        let (vocabularies, (indices, index_bytes)) = self.on_engine(count).await?;
+        Ok(Response::new(v1::StatusReply {
+            store: self.store.to_string(),
+            vocabularies: vocabularies as u64,
+            indices,
+            bytes: index_bytes,
+            hits: stats.hits,
+            misses: stats.misses,
+            in_flight: stats.in_flight,
+            queued: stats.queued,
+            compiled: stats.compiled,
+            refused: stats.refused,
+            uptime_us: u64::try_from(self.engine.opened().elapsed().as_micros()).unwrap_or(u64::MAX),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            workers: u32::try_from(self.engine.config().workers).unwrap_or(u32::MAX),
+        }))
+    }
+
+    async fn rebuild_catalog(
+        &self,
+        _: Request<v1::RebuildCatalogRequest>,
+    ) -> Result<Response<v1::RebuildCatalogReply>, Status> {
+        let begun = std::time::Instant::now();
+        let rebuilt = self.on_engine(Engine::rebuild_catalog).await?;
+        Ok(Response::new(v1::RebuildCatalogReply {
+            indices: rebuilt.indices,
+            vocabularies: rebuilt.vocabularies,
+            quarantined: rebuilt.quarantined,
+            bytes: rebuilt.bytes,
+            elapsed_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+        }))
+    }
+}

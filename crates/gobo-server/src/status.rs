@@ -1,0 +1,140 @@
+//! The only place where errors become gRPC statuses. Codes are part of the API.
+//!
+//! | kind | code |
+//! |---|---|
+//! | `Invalid`, `Unsupported`, `Limit` | `INVALID_ARGUMENT`: the request itself; what is wrong with a constraint is a reply |
+//! | `NotFound` | `NOT_FOUND` |
+//! | `Version` | `FAILED_PRECONDITION` |
+//! | `Corrupt` | `DATA_LOSS` |
+//! | `Busy` | `RESOURCE_EXHAUSTED` with `RetryInfo` |
+//! | `Deadline` | `DEADLINE_EXCEEDED` |
+//! | `Cancelled` | `CANCELLED` |
+//! | `Internal` | `INTERNAL` |
+//!
+//! A daemon that is closing answers `UNAVAILABLE` whatever the kind.
+
+use std::error::Error;
+use std::time::Duration;
+
+use gobo_engine::EngineError;
+use gobo_proto::ConvertError;
+use gobo_types::{CompileError, ErrorKind};
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, StatusExt as _};
+
+/// What `RetryInfo` advises. A worker takes its next job within milliseconds; a queue takes longer to drain.
+const RETRY_AFTER: Duration = Duration::from_millis(200);
+
+fn code(kind: ErrorKind) -> Code {
+    match kind {
+        ErrorKind::Invalid | ErrorKind::Unsupported | ErrorKind::Limit => Code::InvalidArgument,
+        ErrorKind::NotFound => Code::NotFound,
+        ErrorKind::Version => Code::FailedPrecondition,
+        ErrorKind::Corrupt => Code::DataLoss,
+        ErrorKind::Busy => Code::ResourceExhausted,
+        ErrorKind::Deadline => Code::DeadlineExceeded,
+        ErrorKind::Cancelled => Code::Cancelled,
+        // A kind that this match does not know yet is a bug here.
+        _ => Code::Internal,
+    }
+}
+
+pub(crate) fn of_kind(kind: ErrorKind, message: impl Into<String>) -> Status {
+    match code(kind) {
+        code @ Code::ResourceExhausted => {
+            Status::with_error_details(code, message, ErrorDetails::with_retry_info(Some(RETRY_AFTER)))
+        }
+        code => Status::new(code, message),
+    }
+}
+
+/// The daemon is going away: the one answer that does not depend on what was asked.
+pub(crate) fn draining() -> Status {
+    Status::unavailable("the daemon is shutting down; ask again once it is back")
+}
+
+pub(crate) fn of_engine(error: &EngineError) -> Status {
+    match error {
+        EngineError::Closed => draining(),
+        error => of_kind(error.kind(), chain(error)),
+    }
+}
+
+/// As [`of_engine`], for a vocabulary that a request names to compile over: naming one that does not exist is a
+/// mistake in the request.
+pub(crate) fn of_request_vocabulary(error: &EngineError) -> Status {
+    match error {
+        EngineError::UnknownVocabulary { .. } => of_kind(ErrorKind::Invalid, chain(error)),
+        error => of_engine(error),
+    }
+}
+
+/// Unavailable and failed; the other ends of a compile are replies.
+pub(crate) fn of_compile(error: &CompileError, is_draining: bool) -> Status {
+    match error {
+        CompileError::Unavailable(_) if is_draining => draining(),
+        error => of_kind(error.kind(), error.to_string()),
+    }
+}
+
+pub(crate) fn of_convert(error: &ConvertError) -> Status {
+    of_kind(ErrorKind::Invalid, error.to_string())
+}
+
+pub(crate) fn missing(field: &'static str) -> Status {
+    of_convert(&ConvertError::Missing { field })
+}
+
+/// An error and its sources on one line.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        text.push_str(": ");
+        text.push_str(&source.to_string());
+        next = source.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_code() {
+        for (kind, expected) in [
+            (ErrorKind::Invalid, Code::InvalidArgument),
+            (ErrorKind::Unsupported, Code::InvalidArgument),
+            (ErrorKind::Limit, Code::InvalidArgument),
+            (ErrorKind::NotFound, Code::NotFound),
+            (ErrorKind::Version, Code::FailedPrecondition),
+            (ErrorKind::Corrupt, Code::DataLoss),
+            (ErrorKind::Busy, Code::ResourceExhausted),
+            (ErrorKind::Deadline, Code::DeadlineExceeded),
+            (ErrorKind::Cancelled, Code::Cancelled),
+            (ErrorKind::Internal, Code::Internal),
+        ] {
+            let status = of_kind(kind, "why");
+            assert_eq!((status.code(), status.message()), (expected, "why"), "{kind:?}");
+            let retry = status.get_details_retry_info().and_then(|info| info.retry_delay);
+            assert_eq!(retry.is_some(), kind == ErrorKind::Busy, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_closing_daemon_is_unavailable() {
+        assert_eq!(of_engine(&EngineError::Closed).code(), Code::Unavailable);
+        let cancelled = CompileError::Unavailable("cancelled".into());
+        assert_eq!(of_compile(&cancelled, true).code(), Code::Unavailable);
+        assert_eq!(of_compile(&cancelled, false).code(), Code::ResourceExhausted);
+        assert_eq!(of_compile(&CompileError::Failed("bug".into()), true).code(), Code::Internal);
+    }
+
+    #[test]
+    fn an_unknown_vocabulary_is_a_mistake_where_it_was_to_be_compiled_over() {
+        let unknown = EngineError::UnknownVocabulary { name: "x".into() };
+        assert_eq!(of_request_vocabulary(&unknown).code(), Code::InvalidArgument);
+        assert_eq!(of_engine(&unknown).code(), Code::NotFound);
+    }
+}
