@@ -9,6 +9,9 @@ use crate::header::{ArtifactKind, Header, Section};
 use crate::map::Backing;
 use crate::section as kinds;
 
+/// Longest root in bytes, some ten times what is written: it is the one section that `open` reads.
+const MAX_ROOT_BYTES: u64 = 1 << 12;
+
 /// The bytes of a file whose header has been checked: what vocabularies and indices are views of.
 #[derive(Debug)]
 pub struct Artifact {
@@ -113,13 +116,18 @@ impl Artifact {
         <[T]>::ref_from_bytes(&self.backing[span.0.clone()]).unwrap_or_default()
     }
 
-    /// The root of the file. O(size of the root).
+    /// The root of the file. O(1): a root is a few counts and digests.
     pub(crate) fn root<T>(&self) -> Result<T, ArtifactError>
     where
         T: rkyv::Archive,
         T::Archived: for<'a> rkyv::bytecheck::CheckBytes<rkyv::api::high::HighValidator<'a, rkyv::rancor::Failure>>
             + rkyv::Deserialize<T, rkyv::api::high::HighDeserializer<rkyv::rancor::Failure>>,
     {
+        let section = self.section(kinds::ROOT);
+        if section.length > MAX_ROOT_BYTES {
+            let what = format!("it has {} bytes, more than {MAX_ROOT_BYTES}", section.length);
+            return Err(self.fault(Fault::Section { section: section.name().into(), what }));
+        }
         self.archive(kinds::ROOT)
     }
 

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use gobo_types::{ConstraintDigest, IndexKey, Report, TokenId, VocabularyDigest};
+use gobo_types::{COMPILER_EPOCH, ConstraintDigest, IndexKey, Report, TokenId, VocabularyDigest, index_key};
 
 use crate::error::{ArtifactError, Fault};
 use crate::file::{Artifact, Span};
@@ -251,8 +251,8 @@ impl Index {
         )
     }
 
-    /// Reads everything: digests of all sections, and that every number in the tables names something that is there.
-    /// O(file).
+    /// Reads everything: digests of all sections, that the key is that of the inputs, and that every number in the
+    /// tables names something that is there. O(file), whatever its bytes.
     ///
     /// # Errors
     /// [`ArtifactError::Format`] naming the first fault.
@@ -262,15 +262,18 @@ impl Index {
         if std::str::from_utf8(self.artifact.section_bytes(kinds::CONSTRAINT)).is_err() {
             return Err(self.artifact.meaning("the constraint is not UTF-8"));
         }
+        // Another epoch's derivation is not known here.
+        if self.root.compiler_epoch == COMPILER_EPOCH
+            && index_key(&self.vocabulary_digest(), &self.constraint_digest()) != self.key()
+        {
+            return Err(self.artifact.meaning("the key is not that of its vocabulary and constraint"));
+        }
         let classes: &[u8] = self.artifact.get(&self.byte_classes);
         if classes.iter().any(|&class| u32::from(class) >= self.root.classes) {
             return Err(self.artifact.meaning("a byte class is out of range"));
         }
-        self.verify_states()?;
-        for number in 0..self.root.rows {
-            self.verify_row(number)?;
-        }
-        Ok(())
+        self.verify_rows()?;
+        self.verify_states()
     }
 
     fn verify_states(&self) -> Result<(), ArtifactError> {
@@ -307,36 +310,82 @@ impl Index {
         Ok(())
     }
 
-    fn verify_row(&self, number: u32) -> Result<(), ArtifactError> {
-        let fault = |what: &str| Err(self.artifact.meaning(format!("row {number}: {what}")));
+    /// The rows lie one behind the other, as they are written: nothing is read twice, and nothing lies between them. Only
+    /// the empty list of ids allows nothing, so that [`Row::is_empty`] needs no look at the words.
+    fn verify_rows(&self) -> Result<(), ArtifactError> {
+        let (mut dense, mut ids_end, mut patches_end) = (0_u32, 0_usize, 0_usize);
+        // `[dense rows so far]`: how many words of each are not zero.
+        let mut set_words: Vec<usize> = Vec::new();
+        let entries: &[RowEntry] = self.artifact.get(&self.row_table);
         let in_range = |id: TokenId| id < self.root.vocabulary_len;
         let tail_is_zero = |word: u32| match self.root.vocabulary_len % 32 {
             0 => true,
             used => word >> used == 0,
         };
-        match self.row(number) {
-            None => return fault("it points outside its section"),
-            Some(Row::Dense(words)) => {
-                if !words.last().is_none_or(|&word| tail_is_zero(word)) {
-                    return fault("it sets a bit beyond the vocabulary");
+        for (number, entry) in (0..).zip(entries) {
+            let fault = |what: &str| Err(self.artifact.meaning(format!("row {number}: {what}")));
+            match self.row(number) {
+                None => return fault("it points outside its section"),
+                Some(Row::Dense(words)) => {
+                    if entry.offset != dense || entry.len != 0 || entry.base != 0 {
+                        return fault("it does not begin where the one before ends");
+                    }
+                    let set = words.iter().filter(|&&word| word != 0).count();
+                    if set == 0 {
+                        return fault("it is dense and allows nothing");
+                    }
+                    if !words.last().is_none_or(|&word| tail_is_zero(word)) {
+                        return fault("it sets a bit beyond the vocabulary");
+                    }
+                    dense += 1;
+                    set_words.push(set);
                 }
-            }
-            Some(Row::Ids(ids)) => {
-                if !ids.windows(2).all(|pair| pair[0] < pair[1]) || !ids.iter().all(|&id| in_range(id)) {
-                    return fault("its ids are not ascending ids of the vocabulary");
+                Some(Row::Ids(ids)) => {
+                    if entry.offset as usize != ids_end || entry.base != 0 {
+                        return fault("it does not begin where the one before ends");
+                    }
+                    if !ids.windows(2).all(|pair| pair[0] < pair[1]) || !ids.iter().all(|&id| in_range(id)) {
+                        return fault("its ids are not ascending ids of the vocabulary");
+                    }
+                    ids_end += ids.len();
                 }
-            }
-            Some(Row::Patched { patches, .. }) => {
-                let ascending = patches.windows(2).all(|pair| pair[0][0] < pair[1][0]);
-                let fits = |&[at, bits]: &[u32; 2]| {
-                    (at as usize) < self.row_words && (at as usize + 1 < self.row_words || tail_is_zero(bits))
-                };
-                if !ascending || !patches.iter().all(fits) {
-                    return fault("its patches are not ascending words of a row");
+                Some(Row::Patched { base, patches }) => {
+                    if entry.offset as usize != patches_end {
+                        return fault("it does not begin where the one before ends");
+                    }
+                    let Some(mut set) = set_words.get(entry.base as usize).copied() else {
+                        return fault("its base does not come before it");
+                    };
+                    let ascending = patches.windows(2).all(|pair| pair[0][0] < pair[1][0]);
+                    let fits = |&[at, bits]: &[u32; 2]| {
+                        (at as usize) < self.row_words
+                            && (at as usize + 1 < self.row_words || tail_is_zero(bits))
+                    };
+                    if !ascending || !patches.iter().all(fits) {
+                        return fault("its patches are not ascending words of a row");
+                    }
+                    for &[at, bits] in patches {
+                        set = set + usize::from(bits != 0) - usize::from(base[at as usize] != 0);
+                    }
+                    if set == 0 {
+                        return fault("it is patched and allows nothing");
+                    }
+                    patches_end += patches.len();
                 }
             }
         }
-        Ok(())
+        let ends = [
+            (kinds::DENSE_ROWS, dense as usize * self.row_words * 4),
+            (kinds::ROW_IDS, ids_end * 4),
+            (kinds::ROW_PATCHES, patches_end * 8),
+        ];
+        match ends.iter().find(|&&(kind, end)| self.artifact.section(kind).length != end as u64) {
+            Some(&(kind, _)) => {
+                let name = self.artifact.section(kind).name();
+                Err(self.artifact.meaning(format!("no row holds the end of section {name}")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Fails unless the index was compiled for `vocabulary`.

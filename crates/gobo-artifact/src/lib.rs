@@ -30,7 +30,7 @@ pub use index::{DEAD, Index, IndexClass};
 pub use matcher::{DEFAULT_MAX_ROLLBACK, Fill, Matcher};
 pub use root::{IndexRoot, VocabularyRoot};
 pub use row::{Row, RowEncoder};
-pub use vocabulary::{Trie, TrieNode, Vocabulary};
+pub use vocabulary::{Trie, TrieNode, Vocabulary, vocabulary_digest};
 pub use writer::{ArtifactWriter, IndexParts, VocabularyParts, write_index, write_vocabulary};
 
 /// Bytes aligned as sections are, so that what was just written can be read in place.

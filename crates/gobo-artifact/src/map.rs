@@ -18,10 +18,15 @@ pub(crate) enum Backing {
 impl Backing {
     /// Maps a regular file read-only. O(1).
     pub(crate) fn map(path: &Path) -> io::Result<Self> {
+        // Looked at before it is opened: opening a pipe waits for its writer.
+        let not_regular = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(not_regular());
+        }
         let file = File::open(path)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+            return Err(not_regular());
         }
         if metadata.len() == 0 {
             // An empty file cannot be mapped; it fails the header check like any other foreign file.

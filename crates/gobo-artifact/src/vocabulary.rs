@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use gobo_types::{TokenId, VocabularyDigest};
+use gobo_types::{KeyHasher, TokenId, VocabularyDigest};
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
 use crate::error::ArtifactError;
@@ -171,21 +171,64 @@ impl Vocabulary {
         }
     }
 
-    /// Reads everything: digests of all sections, and that offsets, flags and trie say the same. O(file).
+    /// Reads everything: digests of all sections, that the key is the digest of the table, and that counts, offsets,
+    /// flags and trie say the same. O(file), whatever its bytes.
     ///
     /// # Errors
     /// [`ArtifactError::Format`] naming the first fault.
     pub fn verify(&self) -> Result<(), ArtifactError> {
         self.artifact.verify_digests()?;
+        let fault = |what: &str| Err(self.artifact.meaning(what));
         let offsets: &[u32] = self.artifact.get(&self.offsets);
         let byte_count = self.artifact.get::<u8>(&self.bytes).len();
         if offsets[0] != 0 || offsets.windows(2).any(|pair| pair[0] > pair[1]) {
-            return Err(self.artifact.meaning("token offsets are not ascending from zero"));
+            return fault("token offsets are not ascending from zero");
         }
         if offsets.last().map(|&end| end as usize) != Some(byte_count) {
-            return Err(self.artifact.meaning("the last token offset is not the number of token bytes"));
+            return fault("the last token offset is not the number of token bytes");
+        }
+        let ids = || (0..self.len()).map(|id| (self.bytes(id), self.is_special(id)));
+        // The digest cannot see a flag without an id, and it is the name under which the file is handed out.
+        let flags: &[u32] = self.artifact.get(&self.special);
+        let flagged: u32 = flags.iter().map(|word| word.count_ones()).sum();
+        if flagged as usize != ids().filter(|(_, special)| *special).count() {
+            return fault("an id beyond the vocabulary is special");
+        }
+        if vocabulary_digest(ids()) != self.digest() {
+            return fault("the key is not the digest of the table");
+        }
+        if self.counted() != self.root {
+            return fault("the root's counts are not those of the table");
         }
         self.verify_trie()
+    }
+
+    /// The root as the table says it. O(file).
+    fn counted(&self) -> VocabularyRoot {
+        let mut root = VocabularyRoot {
+            len: self.root.len,
+            tokens: 0,
+            special: 0,
+            longest_token_bytes: 0,
+            trie_nodes: self.root.trie_nodes,
+            spellable: [0; 8],
+            single: [0; 8],
+        };
+        for id in 0..self.len() {
+            let bytes = self.bytes(id);
+            root.tokens += u32::from(!bytes.is_empty());
+            if self.is_special(id) {
+                root.special += 1;
+                continue;
+            }
+            let length = u32::try_from(bytes.len()).expect("offsets are u32");
+            root.longest_token_bytes = root.longest_token_bytes.max(length);
+            bytes.iter().for_each(|&byte| set_insert(&mut root.spellable, byte));
+            if let [byte] = bytes {
+                set_insert(&mut root.single, *byte);
+            }
+        }
+        root
     }
 
     fn verify_trie(&self) -> Result<(), ArtifactError> {
@@ -203,23 +246,36 @@ impl Vocabulary {
         if trie.sets.first() != Some(&[u32::MAX; 8]) {
             return fault("byte set 0 does not hold all bytes".into());
         }
-        // Walk the trie with the path of open nodes, comparing each node's ids with their bytes.
         let last = trie.nodes.len() - 1;
-        if trie.nodes[last].first as usize != trie.order.len() || trie.nodes[0].first != 0 {
+        let closing = trie.nodes[last];
+        if closing.first as usize != trie.order.len() || trie.nodes[0].first != 0 {
             return fault("the trie does not cover the trie order".into());
         }
-        let mut open: Vec<usize> = Vec::new();
+        if closing.end() != last || closing.byte() != 0 {
+            return fault("the closing trie node is not the last".into());
+        }
+        // Walk the trie with the path of open nodes, comparing each node's ids with their bytes. What lies below a node
+        // is gathered on the way up, so that depth costs nothing.
+        let mut open = vec![OpenNode { number: None, end: last, below: [0; 8], last_child: None }];
         let mut path: Vec<u8> = Vec::new();
-        for (number, node) in trie.nodes[..last].iter().enumerate() {
-            while open.last().is_some_and(|&end| end == number) {
-                open.pop();
+        for number in 0..=last {
+            while open.len() > 1 && open.last().is_some_and(|node| node.end == number) {
+                self.close(&trie, &mut open)?;
                 path.pop();
             }
-            let limit = open.last().copied().unwrap_or(last);
-            if node.end() <= number || node.end() > limit {
+            if number == last {
+                break;
+            }
+            let node = trie.nodes[number];
+            let parent = open.last_mut().expect("the outermost never closes");
+            if node.end() <= number || node.end() > parent.end {
                 return fault(format!("trie node {number} does not nest"));
             }
-            open.push(node.end());
+            if parent.last_child.is_some_and(|before| before >= node.byte()) {
+                return fault(format!("trie node {number} is out of order"));
+            }
+            parent.last_child = Some(node.byte());
+            open.push(OpenNode { number: Some(number), end: node.end(), below: [0; 8], last_child: None });
             path.push(node.byte());
             let own = node.first as usize..trie.nodes[number + 1].first as usize;
             let Some(ids) = trie.order.get(own) else {
@@ -228,18 +284,57 @@ impl Vocabulary {
             if ids.iter().any(|&id| self.bytes(id) != path) {
                 return fault(format!("trie node {number} names tokens with other bytes"));
             }
-            let Some(set) = trie.sets.get(trie.set_ids[number] as usize) else {
-                return fault(format!("trie node {number} names a byte set that is not there"));
-            };
-            let below = &trie.nodes[number + 1..node.end()];
-            if trie.set_ids[number] != 0 && below.iter().any(|node| !set_contains(set, node.byte())) {
-                return fault(format!("the byte set of trie node {number} misses a byte"));
+            if ids.is_empty() && node.end() == number + 1 {
+                return fault(format!("trie node {number} leads to no token"));
             }
+            if usize::from(trie.set_ids[number]) >= trie.sets.len() {
+                return fault(format!("trie node {number} names a byte set that is not there"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the innermost open node: its set must hold every byte below it.
+    fn close(&self, trie: &Trie<'_>, open: &mut Vec<OpenNode>) -> Result<(), ArtifactError> {
+        let Some(OpenNode { number: Some(number), below, .. }) = open.pop() else { return Ok(()) };
+        let set = &trie.sets[usize::from(trie.set_ids[number])];
+        if below.iter().zip(set).any(|(below, set)| below & !set != 0) {
+            return Err(self.artifact.meaning(format!("the byte set of trie node {number} misses a byte")));
+        }
+        if let Some(parent) = open.last_mut() {
+            parent.below.iter_mut().zip(below).for_each(|(parent, below)| *parent |= below);
+            set_insert(&mut parent.below, trie.nodes[number].byte());
         }
         Ok(())
     }
 }
 
-fn set_contains(set: &[u32; 8], byte: u8) -> bool {
-    set[usize::from(byte >> 5)] >> (byte & 31) & 1 == 1
+/// A trie node whose subtree is being checked; the root has no number.
+struct OpenNode {
+    number: Option<usize>,
+    end: usize,
+    /// The bytes on all edges below.
+    below: [u32; 8],
+    /// The byte of the child seen last: siblings ascend.
+    last_child: Option<u8>,
+}
+
+fn set_insert(set: &mut [u32; 8], byte: u8) {
+    set[usize::from(byte >> 5)] |= 1 << (byte & 31);
+}
+
+/// The digest over every id's bytes and special flag, in id order, holes included: tables are equal exactly if their
+/// digests are. O(bytes).
+///
+/// # Panics
+/// If a token has 4 GiB, which neither a table nor a file can hold.
+pub fn vocabulary_digest<'a>(ids: impl Iterator<Item = (&'a [u8], bool)>) -> VocabularyDigest {
+    let mut flat = Vec::new();
+    for (bytes, special) in ids {
+        flat.push(u8::from(special));
+        let length = u32::try_from(bytes.len()).expect("tables and files keep token bytes below 4 GiB");
+        flat.extend_from_slice(&length.to_le_bytes());
+        flat.extend_from_slice(bytes);
+    }
+    VocabularyDigest(KeyHasher::new("gobo vocabulary v1").field("table", &flat).finish())
 }

@@ -90,7 +90,8 @@ impl Loaded {
     /// The vocabulary of a name in the store, `None` if there is no such name.
     fn from_store(store: &Store, name: &str) -> anyhow::Result<Option<Self>> {
         let Ok(Some(named)) = store.get_name(name) else { return Ok(None) };
-        let Some(vocabulary) = store.open_vocabulary(&named.vocabulary)? else {
+        // Read whole: what is compiled from a damaged vocabulary would be wrong.
+        let Some(vocabulary) = store.verify_vocabulary(&named.vocabulary)? else {
             bail!(
                 "the store names {name:?} and lacks its file\nhint: import it again with `gobo tokenizer import`"
             );

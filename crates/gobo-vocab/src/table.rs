@@ -1,4 +1,5 @@
-use gobo_types::{ErrorKind, KeyHasher, TokenId, VocabularyDigest};
+use gobo_artifact::vocabulary_digest;
+use gobo_types::{ErrorKind, TokenId, VocabularyDigest};
 
 /// Most ids of a vocabulary. The largest in use have about 2^18; a file that claims more than 2^22 is broken or hostile.
 pub const MAX_VOCABULARY_LEN: usize = 1 << 22;
@@ -126,13 +127,6 @@ impl TokenTable {
 
     /// The digest over every id's flag and bytes: tables are equal exactly if their digests are. O(bytes).
     pub fn digest(&self) -> VocabularyDigest {
-        let mut flat = Vec::with_capacity(self.tokens.iter().map(|token| token.bytes.len() + 5).sum());
-        for token in &self.tokens {
-            flat.push(u8::from(token.special));
-            let length = u32::try_from(token.bytes.len()).expect("insert caps the length of tokens");
-            flat.extend_from_slice(&length.to_le_bytes());
-            flat.extend_from_slice(&token.bytes);
-        }
-        VocabularyDigest(KeyHasher::new("gobo vocabulary v1").field("table", &flat).finish())
+        vocabulary_digest(self.tokens.iter().map(|token| (token.bytes.as_slice(), token.special)))
     }
 }

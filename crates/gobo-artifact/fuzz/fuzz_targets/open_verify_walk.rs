@@ -1,0 +1,47 @@
+//! Any bytes, opened, verified and read through every accessor: once as a file, and once as the content of a file whose
+//! checksums are right, because the fuzzer would not get past them by itself.
+#![no_main]
+
+#[path = "../../../gobo-compiler/tests/robust/walk.rs"]
+mod walk;
+
+use std::sync::Arc;
+
+use gobo_artifact::{ArtifactKind, ArtifactWriter, Index, Vocabulary, section};
+use libfuzzer_sys::fuzz_target;
+
+/// A file of `kind` whose sections are cut out of `data`, each behind its length.
+fn signed(kind: ArtifactKind, mut data: &[u8]) -> Vec<u8> {
+    let kinds = match kind {
+        ArtifactKind::Vocabulary => section::OF_VOCABULARY,
+        ArtifactKind::Index => section::OF_INDEX,
+    };
+    let mut writer = ArtifactWriter::new(kind, [0; 32]);
+    for &kind in kinds {
+        let (length, rest) = data.split_at(data.len().min(2));
+        let length = length.iter().fold(0, |length, &byte| length << 8 | usize::from(byte));
+        let (bytes, rest) = rest.split_at(rest.len().min(length));
+        let storage = if kind == section::TRANSITIONS { section::DENSE_U16 } else { section::PLAIN };
+        writer.section(kind, storage, bytes.to_vec());
+        data = rest;
+    }
+    writer.finish().to_vec()
+}
+
+fuzz_target!(|data: &[u8]| {
+    let vocabularies = [data.to_vec(), signed(ArtifactKind::Vocabulary, data)];
+    let indices = [data.to_vec(), signed(ArtifactKind::Index, data)];
+    let vocabularies: Vec<_> =
+        vocabularies.iter().filter_map(|file| Vocabulary::from_bytes(file).ok()).map(Arc::new).collect();
+    for vocabulary in &vocabularies {
+        let _ = vocabulary.verify();
+        walk::vocabulary(vocabulary);
+    }
+    for index in indices.iter().filter_map(|file| Index::from_bytes(file).ok()).map(Arc::new) {
+        let sound = index.verify().is_ok();
+        walk::index(&index);
+        for vocabulary in &vocabularies {
+            walk::matcher(&index, vocabulary, sound && vocabulary.verify().is_ok());
+        }
+    }
+});

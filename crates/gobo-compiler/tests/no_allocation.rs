@@ -1,0 +1,107 @@
+//! A step of decoding allocates nothing. In a binary of its own, because it counts with the global allocator.
+#![expect(clippy::unwrap_used, reason = "test code")]
+#![expect(unsafe_code, reason = "an allocator is an unsafe trait; this one passes everything on")]
+
+mod example;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+
+use gobo_artifact::{Index, Matcher, Row, Vocabulary};
+use gobo_types::{Binding, Constraint};
+
+struct Counting;
+
+thread_local! {
+    // Of this thread alone: the test harness has others.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    ALLOCATIONS.with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: every method passes its arguments on to the system's allocator unchanged, and counting does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How many allocations `work` makes.
+fn allocations(work: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.with(Cell::get);
+    work();
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+#[test]
+fn a_step_allocates_nothing() {
+    let letters = || b'a'..=b'z';
+    let mut tokens: Vec<Vec<u8>> = (b'0'..=b'9').chain(letters()).map(|byte| vec![byte]).collect();
+    tokens.extend(letters().flat_map(|one| letters().map(move |two| vec![one, two])));
+    tokens.extend((0..1400_u32).map(|n| format!("x{n:x}").into_bytes()));
+    let tokens: Vec<(&[u8], bool)> = tokens.iter().map(|token| (token.as_slice(), false)).collect();
+    let (vocabulary, index) = example::build(&tokens, &Constraint::regex("[a-z]+0?"));
+    let index = Arc::new(Index::from_bytes(&index).unwrap());
+    let vocabulary = Arc::new(Vocabulary::from_bytes(&vocabulary).unwrap());
+    let eos = vocabulary.len() + 1;
+    let binding = Binding::new(vec![eos], eos + 1);
+    let mut matcher = Matcher::with_rollback(index, vocabulary, &binding, 8).unwrap();
+    let mut mask = vec![0; matcher.mask_words()];
+    let mut forced = Vec::with_capacity(64);
+    let (zero, letter, pair) = (0, 10, 40);
+
+    assert!(allocations(|| drop(vec![1_u8])) > 0, "the counter counts");
+    let mut kinds = [false; 3];
+    let count = allocations(|| {
+        for _ in 0..20 {
+            for id in [letter, pair, letter, zero, eos] {
+                matcher.fill(&mut mask).unwrap();
+                let kind = match matcher.index().row_number(matcher.state().unwrap()) {
+                    Some(number) => match matcher.index().row(number).unwrap() {
+                        Row::Dense(_) => 0,
+                        Row::Ids(_) => 1,
+                        Row::Patched { .. } => 2,
+                    },
+                    None => unreachable!("a matcher stands where tokens may end"),
+                };
+                kinds[kind] = true;
+                matcher.mask();
+                matcher.allows(id);
+                // Refusals are values too.
+                matcher.allows(u32::MAX);
+                matcher.advance(u32::MAX).unwrap_err();
+                matcher.validate(&[letter, pair, zero, eos, letter]);
+                matcher.forced(&mut forced);
+                matcher.advance(id).unwrap();
+                matcher.rollback(1).unwrap();
+                matcher.rollback(100).unwrap_err();
+                matcher.advance(id).unwrap();
+            }
+            matcher.fill(&mut mask).unwrap();
+            matcher.reset();
+            matcher.advance_bytes(b"abc").unwrap();
+            matcher.reset();
+        }
+    });
+    assert_eq!(kinds, [true; 3], "rows of every kind are filled");
+    assert_eq!(count, 0);
+}

@@ -1,0 +1,379 @@
+//! Files of someone who means it: every checksum is right and the content is not.
+
+use std::sync::Arc;
+
+use gobo_artifact::{Fault, Index, Row, Vocabulary, section, vocabulary_digest};
+use gobo_automata::lower;
+use gobo_compiler::{CompileOptions, compile};
+use gobo_types::{Budget, CompileLimits, Constraint};
+use proptest::prelude::*;
+
+use crate::parts::{Parts, put_u32};
+use crate::{Pair, SMALL, WIDE, walk};
+
+#[expect(clippy::unnecessary_wraps, reason = "compared with what `Parts::fault` returns")]
+fn meaning(what: &str) -> Option<Fault> {
+    Some(Fault::Meaning { what: what.into() })
+}
+
+#[test]
+fn the_examples_are_sound_and_hold_every_kind_of_row() {
+    for pair in [&*SMALL, &*WIDE] {
+        assert_eq!(Parts::of(&pair.index).fault(), None);
+        assert_eq!(Parts::of(&pair.index).file(), pair.index);
+        assert_eq!(Parts::of(&pair.vocabulary).fault(), None);
+        assert_eq!(Parts::of(&pair.vocabulary).file(), pair.vocabulary);
+    }
+    let index = Index::from_bytes(&WIDE.index).unwrap();
+    let rows: Vec<Row<'_>> = (0..index.rows()).map(|number| index.row(number).unwrap()).collect();
+    assert!(rows.iter().any(|row| matches!(row, Row::Dense(_))));
+    assert!(rows.iter().any(|row| matches!(row, Row::Ids(_))));
+    assert!(rows.iter().any(|row| matches!(row, Row::Patched { .. })));
+    let vocabulary = Vocabulary::from_bytes(&WIDE.vocabulary).unwrap();
+    assert!(vocabulary.trie().set_ids.iter().any(|&set| set != 0));
+}
+
+/// Lies about one small vocabulary. Its tokens are a, b, ab, a special one, a hole, ab again; its trie is
+/// a (ab), b.
+#[test]
+fn a_vocabulary_that_contradicts_itself_is_found() {
+    let word = |kind: u32, word: usize, value: u32| {
+        Parts::of(&SMALL.vocabulary).with_word(kind, word, value).fault()
+    };
+    let not_ascending = meaning("token offsets are not ascending from zero");
+    assert_eq!(word(section::TOKEN_OFFSETS, 0, 1), not_ascending);
+    assert_eq!(word(section::TOKEN_OFFSETS, 1, 5), not_ascending);
+    let not_the_end = meaning("the last token offset is not the number of token bytes");
+    assert_eq!(word(section::TOKEN_OFFSETS, 6, 10), not_the_end);
+    assert_eq!(word(section::TOKEN_OFFSETS, 6, u32::MAX), not_the_end);
+    let beyond = meaning("an id beyond the vocabulary is special");
+    assert_eq!(word(section::SPECIAL, 0, 1 << 3 | 1 << 6), beyond);
+
+    // Another table under this vocabulary's name would be handed to whoever asks for the name.
+    let renamed = meaning("the key is not the digest of the table");
+    assert_eq!(word(section::SPECIAL, 0, 0), renamed);
+    assert_eq!(word(section::TOKEN_OFFSETS, 1, 0), renamed);
+    let mut parts = Parts::of(&SMALL.vocabulary);
+    parts.section(section::TOKEN_BYTES)[0] = b'c';
+    assert_eq!(parts.fault(), renamed);
+    let counts = meaning("the root's counts are not those of the table");
+    parts.name_honestly();
+    assert_eq!(parts.fault(), counts);
+    parts = Parts::of(&SMALL.vocabulary).with_word(section::SPECIAL, 0, 0);
+    parts.name_honestly();
+    assert_eq!(parts.fault(), counts);
+    for (count, value) in [(1, 4), (2, 0), (3, 3), (3, u32::MAX), (5, 1), (8, 2), (13, 1)] {
+        assert_eq!(word(section::ROOT, count, value), counts, "word {count}");
+    }
+
+    let other_ids = meaning("the trie order is not the ordinary tokens");
+    for id in [3, 4, 6, u32::MAX] {
+        assert_eq!(word(section::TRIE_ORDER, 0, id), other_ids, "id {id}");
+    }
+    parts = Parts::of(&SMALL.vocabulary);
+    parts.section(section::TRIE_ORDER).truncate(12);
+    assert_eq!(parts.fault(), other_ids);
+    let unsorted = meaning("the trie order is not sorted by bytes");
+    assert_eq!(word(section::TRIE_ORDER, 2, 2), unsorted);
+    assert_eq!(word(section::TRIE_ORDER, 0, 1), unsorted);
+
+    assert_eq!(word(section::TRIE_SETS, 0, 0), meaning("byte set 0 does not hold all bytes"));
+    let uncovered = meaning("the trie does not cover the trie order");
+    assert_eq!(word(section::TRIE, 1, 1), uncovered);
+    assert_eq!(word(section::TRIE, 7, 3), uncovered);
+    let node = |byte: u8, end: u32| u32::from(byte) << 24 | end;
+    let closing = meaning("the closing trie node is not the last");
+    assert_eq!(word(section::TRIE, 6, node(0, 2)), closing);
+    assert_eq!(word(section::TRIE, 6, node(1, 3)), closing);
+    // A node that ends at itself would be walked for ever.
+    for end in [0, 4, 0xff_ffff] {
+        assert_eq!(word(section::TRIE, 0, node(b'a', end)), meaning("trie node 0 does not nest"));
+    }
+    assert_eq!(word(section::TRIE, 2, node(b'b', 1)), meaning("trie node 1 does not nest"));
+    assert_eq!(word(section::TRIE, 2, node(b'b', 3)), meaning("trie node 1 does not nest"));
+    assert_eq!(word(section::TRIE, 4, node(b'a', 3)), meaning("trie node 2 is out of order"));
+    assert_eq!(word(section::TRIE, 2, node(b'c', 2)), meaning("trie node 1 names tokens with other bytes"));
+    assert_eq!(word(section::TRIE, 3, 2), meaning("trie node 0 names tokens with other bytes"));
+    assert_eq!(word(section::TRIE, 3, 9), meaning("trie node 0 has no range of ids"));
+    assert_eq!(word(section::TRIE, 5, 1), meaning("trie node 1 leads to no token"));
+    assert_eq!(word(section::TRIE_SET_IDS, 0, 1), meaning("trie node 0 names a byte set that is not there"));
+    parts = Parts::of(&SMALL.vocabulary).with_word(section::TRIE_SET_IDS, 0, 1);
+    parts.section(section::TRIE_SETS).resize(64, 0);
+    assert_eq!(parts.fault(), meaning("the byte set of trie node 0 misses a byte"));
+    // A set may hold more than it must: that costs time and no truth.
+    parts.section(section::TRIE_SETS)[32..].fill(0xff);
+    assert_eq!(parts.fault(), None);
+}
+
+/// Lies about the index of `(ab)*`: states 0 dead, 1 start and complete, 2 after `a`; two dense rows of one word.
+#[test]
+fn an_index_that_contradicts_itself_is_found() {
+    let good = || Parts::of(&SMALL.index);
+    let word = |kind: u32, word: usize, value: u32| good().with_word(kind, word, value).fault();
+    let byte = |kind: u32, at: usize, value: u8| {
+        let mut parts = good();
+        parts.section(kind)[at] = value;
+        parts.fault()
+    };
+    let mut parts = good();
+    parts.key = [7; 32];
+    let other_key = meaning("the key is not that of its vocabulary and constraint");
+    assert_eq!(parts.fault(), other_key);
+    assert_eq!(word(section::ROOT, 0, 7), other_key);
+    assert_eq!(word(section::ROOT, 8, 7), other_key);
+    // How another epoch derives its keys is not known here.
+    assert_eq!(parts.with_word(section::ROOT, 18, u32::MAX).fault(), None);
+
+    parts = good();
+    parts.section(section::REPORT).pop();
+    let section = "report".into();
+    assert_eq!(parts.fault(), Some(Fault::Section { section, what: "it is not a valid archive".into() }));
+    assert_eq!(byte(section::CONSTRAINT, 0, 0xff), meaning("the constraint is not UTF-8"));
+    assert_eq!(byte(section::BYTE_CLASSES, 0, 3), meaning("a byte class is out of range"));
+
+    let undead = meaning("the dead state is not dead");
+    assert_eq!(byte(section::TRANSITIONS, 0, 1), undead);
+    assert_eq!(word(section::STATES, 0, 0), undead);
+    assert_eq!(byte(section::TRANSITIONS, 6, 3), meaning("state 1 leads to no state"));
+    assert_eq!(word(section::STATES, 1, 2 << 1), meaning("state 1 has no row 2"));
+    assert_eq!(word(section::STATES, 1, u32::MAX), meaning("the start has no row"));
+
+    let out = meaning("row 0: it points outside its section");
+    for kind in [3, u32::MAX] {
+        assert_eq!(word(section::ROW_TABLE, 0, kind), out);
+    }
+    for offset in [2, u32::MAX] {
+        assert_eq!(word(section::ROW_TABLE, 1, offset), out);
+    }
+    let apart = |row: u32| meaning(&format!("row {row}: it does not begin where the one before ends"));
+    assert_eq!(word(section::ROW_TABLE, 1, 1), apart(0));
+    assert_eq!(word(section::ROW_TABLE, 2, 1), apart(0));
+    assert_eq!(word(section::ROW_TABLE, 3, 1), apart(0));
+    assert_eq!(word(section::ROW_TABLE, 5, 0), apart(1));
+    let nothing = meaning("row 0: it is dense and allows nothing");
+    assert_eq!(word(section::DENSE_ROWS, 0, 0), nothing);
+    let beyond = meaning("row 0: it sets a bit beyond the vocabulary");
+    assert_eq!(word(section::DENSE_ROWS, 0, 1 << 6), beyond);
+}
+
+/// The same index, its second row stored as ids or as patches.
+#[test]
+fn lists_and_patches_that_contradict_themselves_are_found() {
+    let rewritten = |entry: [u32; 4], ids: &[u32], patches: &[[u32; 2]], dense: usize| {
+        let mut parts = Parts::of(&SMALL.index);
+        for (at, value) in (4..).zip(entry) {
+            put_u32(parts.section(section::ROW_TABLE), 4 * at, value);
+        }
+        *parts.section(section::ROW_IDS) = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
+        *parts.section(section::ROW_PATCHES) =
+            patches.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect();
+        parts.section(section::DENSE_ROWS).truncate(4 * dense);
+        parts.fault()
+    };
+    let list = |ids: &[u32]| rewritten([1, 0, u32::try_from(ids.len()).unwrap(), 0], ids, &[], 1);
+    assert_eq!(list(&[1]), None);
+    assert_eq!(list(&[1, 5]), None);
+    let not_ids = meaning("row 1: its ids are not ascending ids of the vocabulary");
+    for ids in [&[1, 1][..], &[2, 1], &[6], &[1, u32::MAX]] {
+        assert_eq!(list(ids), not_ids, "{ids:?}");
+    }
+    assert_eq!(list(&[]), meaning("state 2 allows nothing and is not complete"));
+    assert_eq!(rewritten([1, 0, 2, 0], &[1], &[], 1), meaning("row 1: it points outside its section"));
+    assert_eq!(
+        rewritten([1, u32::MAX, u32::MAX, 0], &[1], &[], 1),
+        meaning("row 1: it points outside its section")
+    );
+    let apart = meaning("row 1: it does not begin where the one before ends");
+    assert_eq!(rewritten([1, 1, 1, 0], &[0, 1], &[], 1), apart);
+    assert_eq!(rewritten([1, 0, 1, 1], &[1], &[], 1), apart);
+    let rest = |name: &str| meaning(&format!("no row holds the end of section {name}"));
+    assert_eq!(rewritten([1, 0, 1, 0], &[1], &[], 2), rest("dense rows"));
+    assert_eq!(rewritten([1, 0, 1, 0], &[1, 2], &[], 1), rest("row ids"));
+
+    let patched =
+        |patches: &[[u32; 2]]| rewritten([2, 0, u32::try_from(patches.len()).unwrap(), 0], &[], patches, 1);
+    assert_eq!(patched(&[[0, 2]]), None);
+    assert_eq!(patched(&[]), None);
+    let not_words = meaning("row 1: its patches are not ascending words of a row");
+    for patches in [&[[0, 2], [0, 4]][..], &[[1, 1]], &[[0, 1 << 6]], &[[u32::MAX, 1]]] {
+        assert_eq!(patched(patches), not_words, "{patches:?}");
+    }
+    assert_eq!(patched(&[[0, 0]]), meaning("row 1: it is patched and allows nothing"));
+    assert_eq!(rewritten([2, 0, 1, 0], &[], &[[0, 2], [0, 2]], 1), rest("row patches"));
+    assert_eq!(rewritten([2, 1, 1, 0], &[], &[[0, 2], [0, 2]], 1), apart);
+    let later = meaning("row 1: its base does not come before it");
+    assert_eq!(rewritten([2, 0, 1, 1], &[], &[[0, 2]], 2), later);
+    assert_eq!(
+        rewritten([2, 0, 1, u32::MAX], &[], &[[0, 2]], 1),
+        meaning("row 1: it points outside its section")
+    );
+}
+
+/// `verify` is linear: rows cannot share what they name, nor nodes be deep at a price.
+#[test]
+fn verifying_hostile_files_ends_soon() {
+    let mut parts = Parts::of(&SMALL.index);
+    let many = 1 << 16;
+    put_u32(parts.section(section::ROOT), 4 * 24, many);
+    let entry: Vec<u8> = [1, 0, many, 0].iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+    *parts.section(section::ROW_TABLE) = entry.repeat(many as usize);
+    *parts.section(section::ROW_IDS) = vec![0; 4 * many as usize];
+    assert!(parts.fault().is_some());
+
+    // One token of 2^16 bytes; a set at every node.
+    let deep = 1 << 16;
+    let token = vec![b'a'; deep as usize];
+    let mut parts = Parts::of(&SMALL.vocabulary);
+    let words = |words: Vec<u32>| -> Vec<u8> { words.into_iter().flat_map(u32::to_le_bytes).collect() };
+    let mut root = vec![1, 1, 0, deep, deep];
+    root.extend([0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    *parts.section(section::ROOT) = words(root);
+    *parts.section(section::TOKEN_OFFSETS) = words(vec![0, deep]);
+    parts.section(section::TOKEN_BYTES).clone_from(&token);
+    *parts.section(section::SPECIAL) = words(vec![0]);
+    let nodes = (0..=deep).map(|node| {
+        let byte = if node == deep { 0 } else { u32::from(b'a') << 24 };
+        [byte | deep, u32::from(node == deep)]
+    });
+    *parts.section(section::TRIE) = words(nodes.flatten().collect());
+    *parts.section(section::TRIE_ORDER) = words(vec![0]);
+    *parts.section(section::TRIE_SET_IDS) = [1, 0].repeat(deep as usize);
+    *parts.section(section::TRIE_SETS) = vec![0xff; 64];
+    parts.key = *vocabulary_digest([(token.as_slice(), false)].into_iter()).as_bytes();
+    assert_eq!(parts.fault(), None);
+}
+
+/// A set that is not kept changes nothing but the time.
+#[test]
+fn a_sound_vocabulary_in_another_form_compiles_to_the_same_rows() {
+    let mut parts = Parts::of(&WIDE.vocabulary);
+    parts.section(section::TRIE_SET_IDS).fill(0);
+    assert_eq!(parts.fault(), None);
+    let constraint = Constraint::regex("[a-z]+0?");
+    let compiled = compiled(&Vocabulary::from_bytes(&parts.file()).unwrap(), &constraint);
+    assert_eq!(compiled.as_deref(), Some(WIDE.index.as_slice()));
+}
+
+fn compiled(vocabulary: &Vocabulary, constraint: &Constraint) -> Option<Vec<u8>> {
+    let budget = Budget::new(CompileLimits { max_steps: 10_000_000, ..CompileLimits::default() });
+    let lowered = lower(constraint, &budget).unwrap();
+    let result = compile(vocabulary, constraint, &lowered, &CompileOptions::default(), &budget);
+    result.ok().map(|compiled| compiled.bytes().to_vec())
+}
+
+/// All that may be done with a vocabulary that opens; if it verifies, it compiles or is refused, and what it compiles
+/// to is sound.
+fn use_vocabulary(file: &[u8], index: &Arc<Index>) {
+    let Ok(vocabulary) = Vocabulary::from_bytes(file) else { return };
+    walk::vocabulary(&vocabulary);
+    let sound = vocabulary.verify().is_ok();
+    let vocabulary = Arc::new(vocabulary);
+    walk::matcher(index, &vocabulary, sound);
+    if !sound {
+        return;
+    }
+    for constraint in
+        [Constraint::regex("(ab)*"), Constraint::regex("[a-z]*"), Constraint::choice(["a", "ab"])]
+    {
+        let Some(bytes) = compiled(&vocabulary, &constraint) else { continue };
+        let index = Index::from_bytes(&bytes).unwrap();
+        index.verify().unwrap();
+        walk::matcher(&Arc::new(index), &vocabulary, true);
+    }
+}
+
+fn use_index(file: &[u8], vocabulary: &Arc<Vocabulary>) {
+    let Ok(index) = Index::from_bytes(file) else { return };
+    walk::index(&index);
+    let sound = index.verify().is_ok();
+    walk::matcher(&Arc::new(index), vocabulary, sound);
+}
+
+/// One change to one section.
+#[derive(Debug, Clone)]
+enum Change {
+    Byte(u8),
+    Word(u32),
+    /// Another word of the same section.
+    Copy(prop::sample::Index),
+    Resize(isize),
+}
+
+fn change() -> impl Strategy<Value = (prop::sample::Index, prop::sample::Index, Change)> {
+    let word = prop_oneof![0_u32..8, Just(u32::MAX), Just(u32::MAX >> 1), Just(u32::MAX - 1), any::<u32>()];
+    let change = prop_oneof![
+        2 => any::<u8>().prop_map(Change::Byte),
+        4 => word.prop_map(Change::Word),
+        2 => any::<prop::sample::Index>().prop_map(Change::Copy),
+        1 => (-16_isize..17).prop_map(Change::Resize),
+    ];
+    (any::<prop::sample::Index>(), any::<prop::sample::Index>(), change)
+}
+
+fn apply(parts: &mut Parts, changes: Vec<(prop::sample::Index, prop::sample::Index, Change)>) {
+    for (section, at, change) in changes {
+        let section = section.index(parts.sections.len());
+        let bytes = &mut parts.sections[section].2;
+        let word = |at: prop::sample::Index| (bytes.len() >= 4).then(|| at.index(bytes.len() / 4) * 4);
+        match change {
+            Change::Byte(value) if !bytes.is_empty() => {
+                let at = at.index(bytes.len());
+                bytes[at] = value;
+            }
+            Change::Word(value) => {
+                if let Some(at) = word(at) {
+                    put_u32(bytes, at, value);
+                }
+            }
+            Change::Copy(from) => {
+                if let Some((at, from)) = word(at).zip(word(from)) {
+                    bytes.copy_within(from..from + 4, at);
+                }
+            }
+            Change::Resize(by) => bytes.resize(bytes.len().saturating_add_signed(by), 0),
+            Change::Byte(_) => {}
+        }
+    }
+}
+
+fn pair(wide: bool) -> &'static Pair {
+    if wide { &WIDE } else { &SMALL }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_index_changed_at_will_panics_nowhere(
+        wide in prop::bool::weighted(0.25),
+        changes in prop::collection::vec(change(), 1..6),
+    ) {
+        let pair = pair(wide);
+        let mut parts = Parts::of(&pair.index);
+        apply(&mut parts, changes);
+        use_index(&parts.file(), &Arc::new(Vocabulary::from_bytes(&pair.vocabulary).unwrap()));
+    }
+
+    #[test]
+    fn a_vocabulary_changed_at_will_panics_nowhere(
+        wide in prop::bool::weighted(0.25),
+        changes in prop::collection::vec(change(), 1..6),
+        honest in any::<bool>(),
+    ) {
+        let pair = pair(wide);
+        let mut parts = Parts::of(&pair.vocabulary);
+        apply(&mut parts, changes);
+        if honest {
+            parts.name_honestly();
+        }
+        use_vocabulary(&parts.file(), &Arc::new(Index::from_bytes(&pair.index).unwrap()));
+    }
+
+    #[test]
+    fn any_bytes_behind_the_magic_panic_nowhere(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let file = [gobo_artifact::MAGIC.as_slice(), &bytes].concat();
+        prop_assert!(Index::from_bytes(&file).is_err());
+        prop_assert!(Vocabulary::from_bytes(&file).is_err());
+        prop_assert!(Index::from_bytes(&bytes).is_err());
+    }
+}
