@@ -87,7 +87,7 @@ pub(crate) enum Command {
     /// Run the daemon that owns the store
     Serve(ServeArgs),
     /// Resolve one constraint through the daemon, or in this process if none runs
-    Get(GetArgs),
+    Get(PairArgs),
     /// What is in the store, and what the daemon has done
     Status,
     /// Care for the catalog
@@ -139,10 +139,10 @@ impl From<Match> for MatchMode {
     }
 }
 
-/// The constraint: one of these.
+/// The rule: one of these.
 #[derive(Debug, Clone, Args)]
 #[group(id = "constraint", multiple = false)]
-pub(crate) struct ConstraintArgs {
+pub(crate) struct SourceArgs {
     /// A regular expression that the whole text must match
     #[arg(long, value_name = "R", allow_hyphen_values = true, help_heading = "Constraint")]
     pub(crate) regex: Option<String>,
@@ -151,8 +151,11 @@ pub(crate) struct ConstraintArgs {
     pub(crate) choice: Option<PathBuf>,
 }
 
+/// A rule, and the options that change its language.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct MatchArgs {
+pub(crate) struct ConstraintArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
     /// Where the regular expression has to match
     #[arg(long = "match", value_enum, default_value = "full", help_heading = "Constraint")]
     pub(crate) mode: Match,
@@ -173,21 +176,24 @@ pub(crate) struct TargetArgs {
     pub(crate) tokenizer: Option<String>,
     #[command(flatten)]
     pub(crate) constraint: ConstraintArgs,
-    #[command(flatten)]
-    pub(crate) mode: MatchArgs,
     /// A compiled index, instead of a tokenizer and a constraint
     #[arg(long, value_name = "FILE", conflicts_with = "constraint")]
     pub(crate) index: Option<PathBuf>,
 }
 
+/// A vocabulary and a constraint.
 #[derive(Debug, Args)]
-pub(crate) struct CompileArgs {
+pub(crate) struct PairArgs {
     #[command(flatten)]
     pub(crate) tokenizer: TokenizerArg,
     #[command(flatten)]
     pub(crate) constraint: ConstraintArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompileArgs {
     #[command(flatten)]
-    pub(crate) mode: MatchArgs,
+    pub(crate) pair: PairArgs,
     /// Write the index here
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -264,16 +270,6 @@ pub(crate) struct ServeArgs {
     /// Listen on TCP too, for workers on other hosts (no encryption, no authentication)
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) listen: Option<std::net::SocketAddr>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct GetArgs {
-    #[command(flatten)]
-    pub(crate) tokenizer: TokenizerArg,
-    #[command(flatten)]
-    pub(crate) constraint: ConstraintArgs,
-    #[command(flatten)]
-    pub(crate) mode: MatchArgs,
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,13 +4,13 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use gobo_types::{Constraint, MatchMode};
 
-use crate::args::{ConstraintArgs, MatchArgs};
+use crate::args::ConstraintArgs;
 
 impl ConstraintArgs {
     /// The constraint that was given.
-    pub(crate) fn read(&self, mode: &MatchArgs) -> anyhow::Result<Constraint> {
-        match (&self.regex, &self.choice) {
-            (Some(pattern), None) => Ok(regex(pattern, mode.mode.into())),
+    pub(crate) fn read(&self) -> anyhow::Result<Constraint> {
+        match (&self.source.regex, &self.source.choice) {
+            (Some(pattern), None) => Ok(regex(pattern, self.mode.into())),
             (None, Some(file)) => choice_file(file),
             _ => bail!("a constraint is missing\nhint: give one of --regex R, --choice FILE"),
         }

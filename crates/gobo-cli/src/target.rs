@@ -25,7 +25,7 @@ impl Target {
             };
             return Ok(Ok(Self { loaded, index: Arc::new(index) }));
         }
-        let constraint = args.constraint.read(&args.mode)?;
+        let constraint = args.constraint.read()?;
         let tokenizer = args.tokenizer.as_deref().context("--tokenizer is missing")?;
         let loaded = Loaded::open(tokenizer, global)?;
         let budget = Budget::new(global.limits());

@@ -7,11 +7,11 @@ use std::time::Instant;
 use gobo_artifact::Index;
 use gobo_store::{Catalog, IndexRecord, NamedVocabulary, Opened, Rebuilt, Store};
 use gobo_tokenizer::Imported;
-use gobo_types::{CompileLimits, Digest, IndexKey};
+use gobo_types::{CompileLimits, Digest, IndexKey, error_chain};
 use tokio::sync::oneshot;
 
 use crate::compile::{CompileFn, compile_constraint};
-use crate::error::{chain, panic_message};
+use crate::error::panic_message;
 use crate::known::{Known, Resolved};
 use crate::owned_catalog::OwnedCatalog;
 use crate::pool::{Pool, Priority, Turned};
@@ -322,7 +322,7 @@ impl Engine {
         self.inner.pool.close();
         self.inner.reads.close();
         if let Err(error) = self.inner.catalog.close() {
-            tracing::warn!(error = chain(&error), "cannot flush the catalog");
+            tracing::warn!(error = error_chain(&error), "cannot flush the catalog");
         }
     }
 }

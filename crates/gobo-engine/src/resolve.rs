@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use gobo_store::{CachedVerdict, IndexRecord, StoreError};
-use gobo_types::{Budget, CompileError, CompileLimits, Constraint, ErrorKind, IndexKey, index_key};
+use gobo_types::{
+    Budget, CompileError, CompileLimits, Constraint, ErrorKind, IndexKey, error_chain, index_key,
+};
 
 use crate::engine::Inner;
-use crate::error::{chain, panic_message};
+use crate::error::panic_message;
 use crate::known::{Origin, Resolved};
 use crate::pool::{Priority, Turned};
 use crate::single_flight::{Joined, Lead};
@@ -249,7 +251,7 @@ impl Inner {
     /// The file is what counts: a catalog that refuses the record costs a verification later, not this answer.
     fn record(&self, key: &IndexKey, record: &IndexRecord) {
         if let Err(error) = self.catalog.with(|catalog| catalog.put_index(key, record)) {
-            tracing::warn!(%key, error = chain(&error), "cannot record a published index");
+            tracing::warn!(%key, error = error_chain(&error), "cannot record a published index");
         }
     }
 
@@ -265,7 +267,7 @@ impl Inner {
             _ => Ok(()),
         });
         if let Err(error) = remembered {
-            tracing::warn!(key = %job.key, error = chain(&error), "cannot remember a verdict");
+            tracing::warn!(key = %job.key, error = error_chain(&error), "cannot remember a verdict");
         }
     }
 }
@@ -277,7 +279,7 @@ pub(crate) fn take<T>(slot: &Mutex<Option<T>>) -> Option<T> {
 
 /// A store that cannot be used now is no verdict about the constraint.
 fn store_trouble(error: &EngineError) -> CompileError {
-    let text = chain(error);
+    let text = error_chain(error);
     if error.kind() == ErrorKind::Internal {
         CompileError::Failed(text)
     } else {

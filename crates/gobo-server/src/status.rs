@@ -13,12 +13,11 @@
 //!
 //! A daemon that is closing answers `UNAVAILABLE` whatever the kind.
 
-use std::error::Error;
 use std::time::Duration;
 
 use gobo_engine::EngineError;
 use gobo_proto::ConvertError;
-use gobo_types::{CompileError, ErrorKind};
+use gobo_types::{CompileError, ErrorKind, error_chain};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
@@ -56,7 +55,7 @@ pub(crate) fn draining() -> Status {
 pub(crate) fn of_engine(error: &EngineError) -> Status {
     match error {
         EngineError::Closed => draining(),
-        error => of_kind(error.kind(), chain(error)),
+        error => of_kind(error.kind(), error_chain(error)),
     }
 }
 
@@ -64,7 +63,7 @@ pub(crate) fn of_engine(error: &EngineError) -> Status {
 /// mistake in the request.
 pub(crate) fn of_request_vocabulary(error: &EngineError) -> Status {
     match error {
-        EngineError::UnknownVocabulary { .. } => of_kind(ErrorKind::Invalid, chain(error)),
+        EngineError::UnknownVocabulary { .. } => of_kind(ErrorKind::Invalid, error_chain(error)),
         error => of_engine(error),
     }
 }
@@ -83,18 +82,6 @@ pub(crate) fn of_convert(error: &ConvertError) -> Status {
 
 pub(crate) fn missing(field: &'static str) -> Status {
     of_convert(&ConvertError::Missing { field })
-}
-
-/// An error and its sources on one line.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        text.push_str(": ");
-        text.push_str(&source.to_string());
-        next = source.source();
-    }
-    text
 }
 
 #[cfg(test)]

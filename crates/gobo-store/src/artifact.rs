@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use gobo_artifact::{ArtifactError, Index, Vocabulary};
-use gobo_types::{Digest, ErrorKind, IndexKey, VocabularyDigest};
+use gobo_types::{Digest, ErrorKind, IndexKey, VocabularyDigest, error_chain};
 
 use crate::quarantine::Reason;
 use crate::{Store, StoreError};
@@ -101,7 +101,7 @@ pub(crate) fn look<A: ArtifactFile>(
                 Ok(Looked::OtherVersion)
             }
             ErrorKind::Corrupt | ErrorKind::Invalid | ErrorKind::Unsupported | ErrorKind::Limit => {
-                store.set_aside(path, Reason::Corrupt, &chain(&error));
+                store.set_aside(path, Reason::Corrupt, &error_chain(&error));
                 Ok(Looked::Quarantined)
             }
             _ => Err(StoreError::Artifact { path: path.to_owned(), source: Box::new(error) }),
@@ -119,16 +119,4 @@ pub(crate) fn require<A: ArtifactFile>(temp: &Path, path: &Path, expected: Diges
         return Err(StoreError::WrongKey { path: path.to_owned(), expected, found });
     }
     Ok(())
-}
-
-/// An error and its sources on one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text
 }

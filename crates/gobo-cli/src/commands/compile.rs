@@ -10,8 +10,8 @@ use crate::output::{self, Outcome, grouped, human_bytes, human_us};
 use crate::vocabulary::Loaded;
 
 pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome> {
-    let constraint = args.constraint.read(&args.mode)?;
-    let loaded = Loaded::open(&args.tokenizer.tokenizer, global)?;
+    let constraint = args.pair.constraint.read()?;
+    let loaded = Loaded::open(&args.pair.tokenizer.tokenizer, global)?;
     let mut times_us = Vec::new();
     let mut last = None;
     for _ in 0..args.repeat {

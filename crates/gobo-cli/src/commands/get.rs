@@ -1,11 +1,11 @@
 use serde_json::json;
 
-use crate::args::{GetArgs, Global};
+use crate::args::{Global, PairArgs};
 use crate::backend::Backend;
 use crate::output::{self, Outcome, human_us};
 
-pub(crate) fn run(global: &Global, args: &GetArgs) -> anyhow::Result<Outcome> {
-    let constraint = args.constraint.read(&args.mode)?;
+pub(crate) fn run(global: &Global, args: &PairArgs) -> anyhow::Result<Outcome> {
+    let constraint = args.constraint.read()?;
     let backend = Backend::open(global)?;
     let name = backend.name_of(&args.tokenizer.tokenizer)?;
     let found = match backend.resolve(&name, &constraint)? {

@@ -3,6 +3,10 @@ use gobo_types::{Constraint, ErrorKind, IndexKey, Report};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
+use tonic_reflection::pb::v1::ServerReflectionRequest;
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 
 use crate::daemon::{Daemon, client, remote, tiny};
 
@@ -72,6 +76,39 @@ async fn health_is_served() {
         assert_eq!(reply.status(), ServingStatus::Serving, "{service}");
     }
     drop(health);
+    daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reflection_names_the_service_and_shows_its_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path()).await;
+    let channel = tonic::transport::Endpoint::from_shared(daemon.tcp.clone()).unwrap();
+    let mut reflection = ServerReflectionClient::new(channel.connect().await.unwrap());
+    let asked = [
+        MessageRequest::ListServices(String::new()),
+        MessageRequest::FileContainingSymbol("gobo.v1.Gobo.Resolve".into()),
+    ];
+    let requests =
+        asked.map(|asked| ServerReflectionRequest { host: String::new(), message_request: Some(asked) });
+    let mut replies =
+        reflection.server_reflection_info(tokio_stream::iter(requests)).await.unwrap().into_inner();
+    match replies.message().await.unwrap().unwrap().message_response.unwrap() {
+        MessageResponse::ListServicesResponse(list) => {
+            assert!(list.service.iter().any(|service| service.name == "gobo.v1.Gobo"), "{list:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    match replies.message().await.unwrap().unwrap().message_response.unwrap() {
+        MessageResponse::FileDescriptorResponse(files) => {
+            let named = |name: &[u8]| {
+                files.file_descriptor_proto.iter().any(|file| file.windows(name.len()).any(|at| at == name))
+            };
+            assert!(named(b"ResolveRequest") && named(b"max_states"));
+        }
+        other => panic!("{other:?}"),
+    }
+    drop((replies, reflection));
     daemon.stop().await;
 }
 
