@@ -1,6 +1,7 @@
 //! The gobo command line: one file per command, and here only the way in and out.
 #![forbid(unsafe_code)]
 
+#[expect(clippy::doc_markdown, reason = "these comments are help texts, which people read in a terminal")]
 mod args;
 mod backend;
 mod case;

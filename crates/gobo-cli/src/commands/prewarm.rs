@@ -56,7 +56,7 @@ fn read(path: &Path, entries: &mut Vec<Entry>) -> anyhow::Result<()> {
     let name = || path.display().to_string();
     match kind(path) {
         Some("jsonl") => {
-            entries.extend(Case::read_all(path)?.into_iter().map(|case| (case.id, case.constraint)))
+            entries.extend(Case::read_all(path)?.into_iter().map(|case| (case.id, case.constraint)));
         }
         Some("regex") => {
             let text =
