@@ -64,7 +64,7 @@ impl Row<'_> {
         }
     }
 
-    /// Writes the row's words to `out`: `[row words]`. At most about 1.25 copies of a dense row. `false` if the row
+    /// Writes the row's words to `out`: `[row words]`. Between 0.6 and 2 copies of a dense row. `false` if the row
     /// does not fit, which a verified file never does.
     #[inline]
     pub fn write(&self, out: &mut [u32]) -> bool {
@@ -117,7 +117,7 @@ impl Row<'_> {
     }
 }
 
-/// Lays out distinct rows, choosing for each the smallest kind whose fill costs at most about 1.25 copies of a dense
+/// Lays out distinct rows, choosing for each the smallest kind whose fill costs at most about two copies of a dense
 /// row: ids cost a clear and a store each, patches a copy and a store each.
 #[derive(Debug)]
 pub struct RowEncoder {
