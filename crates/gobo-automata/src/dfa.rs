@@ -99,6 +99,40 @@ impl Dfa {
         split.canonical(budget)
     }
 
+    /// The automaton of all texts that are in the language once one leading space is dropped, if there is one: a new
+    /// start that reads a space and is where the old one was, and reads everything else as the old one did.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn before_strip_of_one_space(&self, budget: &Budget) -> Result<Self, CompileError> {
+        // The space needs a class of its own, so that only it leads to the old start.
+        let stride = self.stride + 1;
+        let space_class = u8::try_from(self.stride).ok().filter(|_| self.stride < 256);
+        let Some(space_class) = space_class else {
+            // 256 classes: every byte has its own already.
+            return self.with_start(usize::from(self.classes[usize::from(b' ')]), self.clone(), budget);
+        };
+        let mut split = Self { stride, transitions: Vec::with_capacity(self.len() * stride), ..self.clone() };
+        split.classes[usize::from(b' ')] = space_class;
+        for state in 0..self.len() {
+            let row = &self.transitions[state * self.stride..][..self.stride];
+            split.transitions.extend_from_slice(row);
+            split.transitions.push(row[usize::from(self.classes[usize::from(b' ')])]);
+        }
+        self.with_start(usize::from(space_class), split, budget)
+    }
+
+    /// `split`, which is this automaton with the space in class `space`, behind a start that reads one space.
+    fn with_start(&self, space: usize, mut split: Self, budget: &Budget) -> Result<Self, CompileError> {
+        budget.charge_bytes("building the start", split.transitions.len() as u64 * 4)?;
+        let mut row = split.row(self.start).to_vec();
+        row[space] = self.start;
+        split.transitions.extend(row);
+        split.accepting.push(self.accepting[self.start as usize]);
+        split.start = StateId::try_from(self.len()).expect("the budget keeps states below 2^32");
+        split.canonical(budget)
+    }
+
     /// The trimmed, minimal automaton of the same language with states numbered breadth first and classes by their
     /// first byte: equal languages give equal automata. State 0 must be dead.
     ///

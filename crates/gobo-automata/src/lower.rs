@@ -1,4 +1,4 @@
-use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source};
+use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
 
 use crate::choice::choice;
 use crate::dfa::Dfa;
@@ -29,7 +29,16 @@ pub fn lower(constraint: &Constraint, budget: &Budget) -> Result<Lowered, Compil
             "no text matches it",
         ));
     }
-    let report = Report { enforced: vec![ReportEntry::whole(constraint.kind(), why)], ..Report::default() };
+    let mut report =
+        Report { enforced: vec![ReportEntry::whole(constraint.kind(), why)], ..Report::default() };
+    let dfa = match constraint.text_start {
+        TextStart::Exact => dfa,
+        TextStart::StripOneSpace => {
+            let why = "of what is left when one leading space is dropped";
+            report.enforced.push(ReportEntry::whole("text_start", why));
+            dfa.before_strip_of_one_space(budget)?
+        }
+    };
     Ok(Lowered { dfa, report })
 }
 
@@ -45,6 +54,21 @@ mod tests {
 
     fn dfa(constraint: &Constraint) -> Dfa {
         lower(constraint, &budget()).unwrap().dfa
+    }
+
+    #[test]
+    fn one_leading_space_is_dropped_and_no_more() {
+        for (pattern, accepted, refused) in [
+            ("ab", vec!["ab", " ab"], vec!["  ab", "a b", " "]),
+            (" ab", vec!["  ab"], vec!["ab", " ab"]),
+            (" *", vec!["", " ", "  "], vec!["a"]),
+            ("|a", vec!["", " ", "a", " a"], vec!["  "]),
+            ("(ab)*", vec!["", "ab", " abab"], vec!["ab ab", "  "]),
+        ] {
+            let dfa = dfa(&Constraint::regex(pattern).starting(TextStart::StripOneSpace));
+            assert!(accepted.iter().all(|text| dfa.accepts(text.as_bytes())), "{pattern}");
+            assert!(!refused.iter().any(|text| dfa.accepts(text.as_bytes())), "{pattern}");
+        }
     }
 
     #[test]

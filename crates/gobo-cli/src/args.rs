@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use gobo_types::{CompileLimits, MatchMode};
+use gobo_types::{CompileLimits, MatchMode, TextStart};
 
 /// Precompiled token masks for constrained decoding.
 ///
@@ -139,6 +139,24 @@ impl From<Match> for MatchMode {
     }
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum Start {
+    /// The token bytes exactly: text after a prompt
+    Exact,
+    /// The token bytes without one leading space, for decoders that drop it
+    StripOneSpace,
+}
+
+impl From<Start> for TextStart {
+    fn from(start: Start) -> Self {
+        match start {
+            Start::Exact => Self::Exact,
+            Start::StripOneSpace => Self::StripOneSpace,
+        }
+    }
+}
+
 /// The rule: one of these.
 #[derive(Debug, Clone, Args)]
 #[group(id = "constraint", multiple = false)]
@@ -159,6 +177,9 @@ pub(crate) struct ConstraintArgs {
     /// Where the regular expression has to match
     #[arg(long = "match", value_enum, default_value = "full", help_heading = "Constraint")]
     pub(crate) mode: Match,
+    /// How the text begins
+    #[arg(long, value_enum, default_value = "exact", help_heading = "Constraint")]
+    pub(crate) text_start: Start,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -9,11 +9,12 @@ use crate::args::ConstraintArgs;
 impl ConstraintArgs {
     /// The constraint that was given.
     pub(crate) fn read(&self) -> anyhow::Result<Constraint> {
-        match (&self.source.regex, &self.source.choice) {
-            (Some(pattern), None) => Ok(regex(pattern, self.mode.into())),
-            (None, Some(file)) => choice_file(file),
+        let constraint = match (&self.source.regex, &self.source.choice) {
+            (Some(pattern), None) => regex(pattern, self.mode.into()),
+            (None, Some(file)) => choice_file(file)?,
             _ => bail!("a constraint is missing\nhint: give one of --regex R, --choice FILE"),
-        }
+        };
+        Ok(constraint.starting(self.text_start.into()))
     }
 }
 

@@ -149,6 +149,13 @@ fn refusals_name_kind_place_and_limit() {
     std::fs::write(&items, "ab\nabz\n").unwrap();
     let item = compile(&["--choice", items.to_str().unwrap()]);
     assert_eq!((&item["kind"], &item["where"]), (&"unspellable".into(), &"item \"abz\"".into()));
+    // Text at the start: the space before an item may be left out, the item's own may not.
+    let at_start = ["compile", "--tokenizer", &tiny, "--text-start", "strip_one_space", "--choice"];
+    std::fs::write(&items, "ab\n").unwrap();
+    let items_path = items.to_str().unwrap();
+    one(home.path(), 0, &[&at_start[..], &[items_path]].concat());
+    std::fs::write(&items, "ab\n a\n").unwrap();
+    assert_eq!(one(home.path(), 2, &[&at_start[..], &[items_path]].concat())["where"], "item \" a\"");
     // No constraint, two constraints, an empty line, an unknown tokenizer.
     std::fs::write(&items, "ab\n\nc\n").unwrap();
     for args in [

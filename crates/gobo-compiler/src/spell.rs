@@ -1,6 +1,6 @@
 use gobo_artifact::Vocabulary;
 use gobo_automata::{ByteSet, DEAD, Dfa, StateId};
-use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source};
+use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
 
 use crate::walk::Walker;
 
@@ -58,7 +58,7 @@ pub(crate) fn spell(
     if let Source::Choice { items } = &constraint.source
         && !(missing.is_empty() && all_single)
     {
-        check_items(vocabulary, items, budget)?;
+        check_items(vocabulary, items, constraint.text_start, budget)?;
     }
     let refuse = |reason: String| {
         Err(CompileError::refuse(
@@ -144,10 +144,23 @@ fn token_useful(
 }
 
 /// Refuses a choice if tokens cannot write one of its items: an item is asked for, not only allowed.
-fn check_items(vocabulary: &Vocabulary, items: &[String], budget: &Budget) -> Result<(), CompileError> {
+fn check_items(
+    vocabulary: &Vocabulary,
+    items: &[String],
+    text_start: TextStart,
+    budget: &Budget,
+) -> Result<(), CompileError> {
     let root = vocabulary.root();
     for item in items {
-        if !can_write(vocabulary, item.as_bytes(), budget)? {
+        let written = match text_start {
+            TextStart::Exact => can_write(vocabulary, item.as_bytes(), budget)?,
+            // A space before it is dropped, and so would be its own.
+            TextStart::StripOneSpace => {
+                can_write(vocabulary, format!(" {item}").as_bytes(), budget)?
+                    || (!item.starts_with(' ') && can_write(vocabulary, item.as_bytes(), budget)?)
+            }
+        };
+        if !written {
             let shown: String = item.chars().take(40).collect();
             let missing = item.bytes().map(usize::from).filter(|&byte| !contains(&root.spellable, byte));
             let mut missing: Vec<usize> = missing.collect();

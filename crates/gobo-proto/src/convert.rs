@@ -87,6 +87,7 @@ impl From<&Constraint> for v1::Constraint {
         };
         let text_start = match constraint.text_start {
             TextStart::Exact => v1::TextStart::Exact,
+            TextStart::StripOneSpace => v1::TextStart::StripOneSpace,
         };
         Self { source: Some(source), text_start: text_start.into() }
     }
@@ -113,6 +114,7 @@ impl TryFrom<v1::Constraint> for Constraint {
         };
         let text_start = match text_start {
             v1::TextStart::Exact => TextStart::Exact,
+            v1::TextStart::StripOneSpace => TextStart::StripOneSpace,
         };
         Ok(Self { text_start, ..rule })
     }

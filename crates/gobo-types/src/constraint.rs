@@ -20,6 +20,9 @@ pub enum TextStart {
     /// The concatenated token bytes, exactly: text after a prompt.
     #[default]
     Exact,
+    /// What is left of the concatenated token bytes when one leading space is dropped, if there is one: text at the
+    /// start, for decoders of SentencePiece kind.
+    StripOneSpace,
 }
 
 /// The rule itself, in the form its author wrote it.
@@ -75,6 +78,12 @@ impl Constraint {
         Self { source, text_start: TextStart::default() }
     }
 
+    /// The same rule over texts that begin as `text_start` says.
+    #[must_use]
+    pub fn starting(self, text_start: TextStart) -> Self {
+        Self { text_start, ..self }
+    }
+
     /// `regex` or `choice`: the word of the command line and of the proto.
     pub fn kind(&self) -> &'static str {
         match self.source {
@@ -108,6 +117,7 @@ impl Constraint {
         };
         let text_start = match self.text_start {
             TextStart::Exact => "exact",
+            TextStart::StripOneSpace => "strip_one_space",
         };
         ConstraintDigest(hasher.field("text_start", text_start.as_bytes()).finish())
     }
@@ -125,6 +135,7 @@ mod tests {
             Constraint::choice(["a"]).digest(),
             Constraint::choice(["a", "b"]).digest(),
             Constraint::choice(["a\nb"]).digest(),
+            Constraint::regex("a").starting(TextStart::StripOneSpace).digest(),
         ];
         for (i, a) in digests.iter().enumerate() {
             assert!(digests[..i].iter().all(|b| a != b), "{i}");
