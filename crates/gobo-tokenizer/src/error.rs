@@ -84,8 +84,8 @@ pub enum ImportError {
     },
     /// A tokenizer of a kind that gobo does not read.
     #[error(
-        "{} is a tokenizer of the kind {kind}, which is not supported; supported are byte-level BPE and \
-         byte-fallback BPE (tokenizer.json) and tiktoken ranks",
+        "{} is a tokenizer of the kind {kind}, which is not supported; supported are byte-level BPE, \
+         byte-fallback BPE, Unigram and WordPiece (tokenizer.json) and tiktoken ranks",
         path.display()
     )]
     UnsupportedKind {
@@ -93,6 +93,18 @@ pub enum ImportError {
         path: PathBuf,
         /// The kind, in the file's own word where it has one.
         kind: String,
+    },
+    /// JSON or metadata with a field whose value is missing, of a wrong type or out of range.
+    #[error("{}: the field {field} is {found}, expected {expected}", path.display())]
+    Field {
+        /// The file.
+        path: PathBuf,
+        /// The field, with the names of those around it: `text_config.vocab_size`.
+        field: String,
+        /// What was found.
+        found: String,
+        /// What can stand there.
+        expected: &'static str,
     },
     /// One text twice among the keys of the vocabulary.
     #[error("{}: the token {token:?} stands twice in the vocabulary, as id {first} and as id {second}", path.display())]
@@ -250,6 +262,7 @@ impl ImportError {
             | Self::Truncated { .. }
             | Self::NotJson { .. }
             | Self::WrongShape { .. }
+            | Self::Field { .. }
             | Self::DuplicateToken { .. }
             | Self::DuplicateId { .. }
             | Self::OutsideAlphabet { .. }
@@ -258,6 +271,12 @@ impl ImportError {
             | Self::WidthTooSmall { .. }
             | Self::Rank { .. } => ErrorKind::Invalid,
         }
+    }
+
+    /// The error for an unknown-token id beyond a vocabulary's `length`.
+    pub(crate) fn unknown_beyond(path: &Path, id: u64, length: usize) -> Self {
+        let found = format!("{id}, in a vocabulary of {length} pieces");
+        Self::Field { path: path.into(), field: "model.unk_id".into(), found, expected: "the id of a piece" }
     }
 
     /// The error for what `serde_json` said of `text`.

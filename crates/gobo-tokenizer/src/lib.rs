@@ -1,8 +1,28 @@
 //! Tokenizer files to vocabularies: what bytes each id of a model stands for, and how the tokenizer itself would
 //! spell a text.
 //!
-//! Imported are Hugging Face `tokenizer.json` files of byte-level BPE and of SentencePiece-style BPE with byte
-//! fallback, `.tiktoken` rank files, and the [`BUILTIN`] vocabularies. Every other kind is refused by name.
+//! Imported are Hugging Face `tokenizer.json` files of byte-level BPE, of SentencePiece-style BPE with byte fallback,
+//! of Unigram and of `WordPiece`, `.tiktoken` rank files, and the [`BUILTIN`] vocabularies. Every other kind is refused
+//! by name.
+//!
+//! # What a token's bytes are
+//!
+//! The bytes that the tokenizer's own decoder adds to a text *after a prompt*, so that the bytes of tokens put
+//! together are the text that a reader sees. A token that stands for text that could not be encoded (`<unk>`,
+//! `[UNK]`) has none: it is a hole.
+//!
+//! - **Byte-level BPE**: the bytes that the characters of the byte alphabet stand for; added tokens are raw text.
+//! - **Byte-fallback BPE and Unigram**: the text with `▁` as a space; `<0xNN>` is one byte, in a Unigram model if it
+//!   has `byte_fallback` or its decoder reads such pieces. `▁the` is ` the`; only at the very start of a text do
+//!   decoders drop the space.
+//! - **`WordPiece`**: a piece inside a word (`##ing`) is its text without the prefix; every other piece begins a word,
+//!   and the decoder writes a space before it: `play` is ` play`. It could not be without: the pieces `play` and
+//!   `##play` would then have the same bytes, and two words one after the other would run together. With `cleanup`
+//!   the decoder takes the space away again before a piece that is, or begins with, one of `.` `?` `!` `,` `n't` `'m`
+//!   `'s` `'ve` `'re`, so the bytes of the piece `.` are `.`; any other punctuation keeps it (`(` is ` (`, and `a-b`
+//!   is written `a - b`). Such a text never has a line feed, and in an uncased vocabulary no capital letter.
+//!   Libraries that clean up the whole text once more (`clean_up_tokenization_spaces`) may also join a lone `'` with
+//!   its neighbours or turn `do not` into `don't`; this is no token's bytes, and not followed.
 //!
 //! ```
 //! let gpt2 = gobo_tokenizer::builtin("r50k_base").expect("a built-in name");
@@ -23,6 +43,7 @@ mod id_map;
 mod pipeline;
 mod ranks;
 mod source;
+mod word_piece;
 
 use std::path::Path;
 
@@ -52,7 +73,7 @@ pub struct ImportOptions {
 pub struct Imported {
     /// Every id's bytes and special flag.
     pub table: TokenTable,
-    /// What it was made from: `byte-level BPE`, `byte-fallback BPE` or `tiktoken`.
+    /// What it was made from: `byte-level BPE`, `byte-fallback BPE`, `Unigram`, `WordPiece` or `tiktoken`.
     pub kind: &'static str,
     /// The ids that end a text, ascending, each once.
     pub eos: Vec<TokenId>,
