@@ -172,6 +172,12 @@ pub enum ImportError {
         /// What is wrong with it.
         source: RankProblem,
     },
+    /// A list of special tokens given for a file that says itself which tokens are special.
+    #[error("{} names its special tokens itself; a list of them goes with .tiktoken ranks only", path.display())]
+    OwnSpecialTokens {
+        /// The tokenizer file.
+        path: PathBuf,
+    },
     /// An end-of-text token asked for by a name that no special or added token has.
     #[error("{} has no special or added token named {name:?}, so it cannot end a text", path.display())]
     UnknownEos {
@@ -179,6 +185,20 @@ pub enum ImportError {
         path: PathBuf,
         /// The name.
         name: String,
+    },
+    /// A model's configuration with fewer logits than its tokenizer has ids: some added tokens have no logit.
+    #[error(
+        "{}: vocab_size is {vocab_size}, but the highest id of the tokenizer makes {vocabulary_length}; \
+         hint: give the number of logits that the model puts out with --logits-width",
+        path.display()
+    )]
+    ConfigTooSmall {
+        /// The `config.json`.
+        path: PathBuf,
+        /// Its number of logits.
+        vocab_size: u32,
+        /// The highest id of the tokenizer + 1.
+        vocabulary_length: u32,
     },
     /// An end-of-text id outside the logits.
     #[error("{}: the end-of-text id {id} is not below the logits width {logits_width}", path.display())]
@@ -266,11 +286,18 @@ impl ImportError {
             | Self::DuplicateToken { .. }
             | Self::DuplicateId { .. }
             | Self::OutsideAlphabet { .. }
+            | Self::OwnSpecialTokens { .. }
             | Self::UnknownEos { .. }
             | Self::EosBeyondWidth { .. }
+            | Self::ConfigTooSmall { .. }
             | Self::WidthTooSmall { .. }
             | Self::Rank { .. } => ErrorKind::Invalid,
         }
+    }
+
+    /// The error for bytes that are not UTF-8.
+    pub(crate) fn not_text(path: &Path, source: std::str::Utf8Error) -> Self {
+        Self::NotText { path: path.into(), offset: source.valid_up_to(), source }
     }
 
     /// The error for an unknown-token id beyond a vocabulary's `length`.

@@ -94,7 +94,7 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
     let added = by_id(path, file.added_tokens.unwrap_or_default())?;
     let names = added.iter().map(|(&id, token)| (token.content.clone(), id)).collect();
     let tokens = Tokens { path, texts, added, unknown, spelling };
-    Ok(NamedTokens { table: tokens.into_table()?, kind, names })
+    Ok(NamedTokens::new(tokens.into_table()?, kind, names))
 }
 
 impl TokenizerJson<'_> {

@@ -24,6 +24,15 @@
 //!   Libraries that clean up the whole text once more (`clean_up_tokenization_spaces`) may also join a lone `'` with
 //!   its neighbours or turn `do not` into `don't`; this is no token's bytes, and not followed.
 //!
+//! # A model's folder
+//!
+//! Where a folder is imported, the files beside the tokenizer say how the model is used. Its end-of-text ids are the
+//! first of: [`ImportOptions::eos`]; `eos_token_id` of `generation_config.json`, then of `config.json` (or of its
+//! `text_config`); `eos_token` of `tokenizer_config.json`, then of `special_tokens_map.json`; what the tokenizer file
+//! states itself; tokens with well-known names; none. The number of logits is [`ImportOptions::logits_width`], else
+//! `vocab_size` of `config.json` (or of its `text_config`), else the vocabulary length. None of it touches the table.
+//! A file that is imported by its own path stands for itself.
+//!
 //! ```
 //! let gpt2 = gobo_tokenizer::builtin("r50k_base").expect("a built-in name");
 //! assert_eq!(gpt2.table.tokens().len(), 50_257);
@@ -40,12 +49,13 @@ mod encoder;
 mod error;
 mod hugging_face;
 mod id_map;
+mod model_folder;
 mod pipeline;
 mod ranks;
 mod source;
 mod word_piece;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gobo_types::TokenId;
 use gobo_vocab::{TokenTable, VocabError};
@@ -56,16 +66,21 @@ pub use encoder::{EncodeError, Encoder, ordinary_bytes};
 pub use error::{ImportError, RankProblem};
 pub use source::MAX_FILE_BYTES;
 
+use model_folder::ModelFolder;
 use source::{Format, SourceFile};
 
 /// What the caller knows better than the file. The default takes everything from the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportOptions {
-    /// The ids that end a text. Empty: those among the file's special and added tokens whose names are well known
-    /// (`<|endoftext|>`, `</s>`, `<eos>`, `<|eot_id|>`, `<|im_end|>` …), possibly none.
+    /// The ids that end a text. Empty: those that the model folder names, else those that the tokenizer file states,
+    /// else those among its special and added tokens whose names are well known (`<|endoftext|>`, `</s>`, `<eos>`,
+    /// `<|eot_id|>`, `<|im_end|>` …), possibly none.
     pub eos: Vec<EosChoice>,
-    /// Number of logits the model puts out; models pad. `None`: the vocabulary length.
+    /// Number of logits the model puts out; models pad. `None`: what the model folder says, else the vocabulary
+    /// length.
     pub logits_width: Option<u32>,
+    /// Special tokens for a rank file, which has none itself: a JSON object from names to ids.
+    pub special: Option<PathBuf>,
 }
 
 /// A tokenizer as a vocabulary and the default way to use it.
@@ -89,12 +104,18 @@ pub struct Imported {
 /// refused.
 pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
     let source = SourceFile::open(path)?;
+    let folder = if path.is_dir() { ModelFolder::read(path)? } else { ModelFolder::default() };
+    let special = match (&options.special, source.format) {
+        (None, _) => Vec::new(),
+        (Some(list), Format::Ranks) => ranks::read_special(list)?,
+        (Some(_), _) => return Err(ImportError::OwnSpecialTokens { path: source.path }),
+    };
     let tokens = match source.format {
         Format::HuggingFace => hugging_face::read(&source.path, &source.text)?,
-        Format::Ranks => ranks::read(&source.path, &source.text)?,
+        Format::Ranks => ranks::read(&source.path, &source.text, special)?,
     };
     if !tokens.table.tokens().iter().any(|token| !token.special && !token.bytes.is_empty()) {
         return Err(ImportError::Token { path: source.path, source: VocabError::Empty });
     }
-    tokens.bind(&source.path, options)
+    tokens.bind(&source.path, &folder, options)
 }

@@ -34,16 +34,14 @@ impl SourceFile {
     }
 
     fn recognize(path: PathBuf, bytes: Vec<u8>) -> Result<Self, ImportError> {
-        if bytes.starts_with(b"version https://git-lfs.github.com/spec/") {
+        if is_lfs_pointer(&bytes) {
             return Err(ImportError::LfsPointer { path });
         }
         if let Some(kind) = known_by_name(&path, &bytes) {
             return Err(ImportError::UnsupportedKind { path, kind: kind.into() });
         }
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let source = error.utf8_error();
-            ImportError::NotText { path: path.clone(), offset: source.valid_up_to(), source }
-        })?;
+        let text =
+            String::from_utf8(bytes).map_err(|error| ImportError::not_text(&path, error.utf8_error()))?;
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let format = if extension == "json" || text.trim_start().starts_with('{') {
             Format::HuggingFace
@@ -54,6 +52,20 @@ impl SourceFile {
         };
         Ok(Self { path, text, format })
     }
+}
+
+/// A text file beside the tokenizer.
+pub(crate) fn read_text(path: &Path, limit_bytes: u64) -> Result<String, ImportError> {
+    let bytes = read_capped(path, limit_bytes)?;
+    if is_lfs_pointer(&bytes) {
+        return Err(ImportError::LfsPointer { path: path.into() });
+    }
+    String::from_utf8(bytes).map_err(|error| ImportError::not_text(path, error.utf8_error()))
+}
+
+/// Whether this is what Git leaves in the place of a large file.
+fn is_lfs_pointer(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"version https://git-lfs.github.com/spec/")
 }
 
 /// Formats that gobo does not read, recognised so that the refusal can name them.

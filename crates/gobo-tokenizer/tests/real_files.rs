@@ -217,10 +217,17 @@ fn the_three_packages_of_o200k_base_agree() {
     let ranks = imported(&folder.join("o200k_base.tiktoken"));
     let built_in = builtin("o200k_base").unwrap();
     assert_eq!(json.table, built_in.table);
-    assert_eq!((json.eos, json.logits_width), (built_in.eos, built_in.logits_width));
+    assert_eq!((&json.eos, json.logits_width), (&built_in.eos, built_in.logits_width));
     assert_eq!((ranks.kind, ranks.logits_width), ("tiktoken", 199_998));
     assert!(ranks.eos.is_empty());
     assert!(ordinary(&json.table).eq(ordinary(&ranks.table)));
+    let list = std::env::temp_dir().join(format!("gobo-tokenizer-o200k-special-{}.json", std::process::id()));
+    fs::write(&list, r#"{"<|endoftext|>": 199999, "<|endofprompt|>": 200018}"#).unwrap();
+    let options = ImportOptions { special: Some(list.clone()), ..ImportOptions::default() };
+    let with_special = import(&folder.join("o200k_base.tiktoken"), &options).unwrap();
+    fs::remove_file(&list).unwrap();
+    assert_eq!(with_special.table.digest(), built_in.table.digest());
+    assert_eq!((with_special.eos, with_special.logits_width), (built_in.eos, built_in.logits_width));
 }
 
 #[test]
