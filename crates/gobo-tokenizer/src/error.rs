@@ -16,8 +16,11 @@ pub enum ImportError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A folder without a `tokenizer.json`.
-    #[error("the folder {} contains no tokenizer.json", path.display())]
+    /// A folder without a tokenizer.
+    #[error(
+        "the folder {} contains no tokenizer.json, nor tekken.json, tokenizer.model or spiece.model",
+        path.display()
+    )]
     NoTokenizer {
         /// The folder.
         path: PathBuf,
@@ -85,7 +88,8 @@ pub enum ImportError {
     /// A tokenizer of a kind that gobo does not read.
     #[error(
         "{} is a tokenizer of the kind {kind}, which is not supported; supported are byte-level BPE, \
-         byte-fallback BPE, Unigram and WordPiece (tokenizer.json) and tiktoken ranks",
+         byte-fallback BPE, Unigram and WordPiece (tokenizer.json), tekken.json, SentencePiece BPE and Unigram \
+         (.model) and tiktoken ranks",
         path.display()
     )]
     UnsupportedKind {
@@ -161,6 +165,16 @@ pub enum ImportError {
         path: PathBuf,
         /// Which token, and why.
         source: VocabError,
+    },
+    /// A binary file that is not what its beginning promises.
+    #[error("{} is damaged at offset {offset}", path.display())]
+    Binary {
+        /// The file.
+        path: PathBuf,
+        /// Byte offset of the value that is wrong.
+        offset: u64,
+        /// What is wrong with it.
+        source: BinaryProblem,
     },
     /// A line of a rank file.
     #[error("{}, line {line}, is not a token with its rank", path.display())]
@@ -264,6 +278,55 @@ pub enum RankProblem {
     },
 }
 
+/// What is wrong at some offset of a binary file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BinaryProblem {
+    /// A value that does not fit into what is left of the file, or of the message around it.
+    #[error("a value of {needed_bytes} bytes, where {left_bytes} are left")]
+    Truncated {
+        /// Its length.
+        needed_bytes: u64,
+        /// What is left.
+        left_bytes: u64,
+    },
+    /// A number of more than 64 bits.
+    #[error("the number has more than 64 bits")]
+    Varint,
+    /// A type of value that the format does not have.
+    #[error("the format has no values of type {kind}")]
+    ValueType {
+        /// The type.
+        kind: u64,
+    },
+    /// A string that is not UTF-8.
+    #[error("the string is not UTF-8")]
+    Text(#[source] std::str::Utf8Error),
+    /// A type of token that the format does not have.
+    #[error("the format has no tokens of type {kind}")]
+    PieceKind {
+        /// The type.
+        kind: u64,
+    },
+    /// A token of type byte with another name than `<0xNN>`.
+    #[error("the token {token:?} is of type byte, but not named <0xNN>")]
+    ByteName {
+        /// Its name.
+        token: String,
+    },
+    /// A token without text.
+    #[error("the token has no text")]
+    Nameless,
+    /// More of something than any vocabulary has.
+    #[error("{given} of them, where the limit is {limit}")]
+    TooMany {
+        /// How many.
+        given: u64,
+        /// The limit.
+        limit: u64,
+    },
+}
+
 impl ImportError {
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
@@ -274,6 +337,7 @@ impl ImportError {
             Self::UnsupportedKind { .. } => ErrorKind::Unsupported,
             Self::TooLarge { .. }
             | Self::IdTooLarge { .. }
+            | Self::Binary { source: BinaryProblem::TooMany { .. }, .. }
             | Self::Rank { source: RankProblem::TooLarge { .. }, .. } => ErrorKind::Limit,
             Self::Token { source, .. } => source.kind(),
             Self::LfsPointer { .. }
@@ -291,6 +355,7 @@ impl ImportError {
             | Self::EosBeyondWidth { .. }
             | Self::ConfigTooSmall { .. }
             | Self::WidthTooSmall { .. }
+            | Self::Binary { .. }
             | Self::Rank { .. } => ErrorKind::Invalid,
         }
     }

@@ -2,8 +2,8 @@
 //! spell a text.
 //!
 //! Imported are Hugging Face `tokenizer.json` files of byte-level BPE, of SentencePiece-style BPE with byte fallback,
-//! of Unigram and of `WordPiece`, `.tiktoken` rank files, and the [`BUILTIN`] vocabularies. Every other kind is refused
-//! by name.
+//! of Unigram and of `WordPiece`, Mistral's `tekken.json`, `.model` files of SentencePiece, `.tiktoken` rank files, and
+//! the [`BUILTIN`] vocabularies. Every other kind is refused by name.
 //!
 //! # What a token's bytes are
 //!
@@ -23,6 +23,11 @@
 //!   is written `a - b`). Such a text never has a line feed, and in an uncased vocabulary no capital letter.
 //!   Libraries that clean up the whole text once more (`clean_up_tokenization_spaces`) may also join a lone `'` with
 //!   its neighbours or turn `do not` into `don't`; this is no token's bytes, and not followed.
+//! - **tekken**: the bytes of the file; ids are ranks after the special tokens, and ranks beyond the file's own
+//!   `default_vocab_size` are no tokens.
+//! - **SentencePiece**: the text with `▁` as a space; pieces of type byte are one byte, control pieces are special,
+//!   the unknown piece is a hole. Added tokens that a model keeps beside its `.model` are not in it; where there is a
+//!   `tokenizer.json`, that is taken.
 //!
 //! # A model's folder
 //!
@@ -50,9 +55,12 @@ mod error;
 mod hugging_face;
 mod id_map;
 mod model_folder;
+mod piece;
 mod pipeline;
 mod ranks;
+mod sentence_piece;
 mod source;
+mod tekken;
 mod word_piece;
 
 use std::path::{Path, PathBuf};
@@ -63,11 +71,11 @@ use gobo_vocab::{TokenTable, VocabError};
 pub use binding::EosChoice;
 pub use builtin::{BUILTIN, builtin};
 pub use encoder::{EncodeError, Encoder, ordinary_bytes};
-pub use error::{ImportError, RankProblem};
+pub use error::{BinaryProblem, ImportError, RankProblem};
 pub use source::MAX_FILE_BYTES;
 
 use model_folder::ModelFolder;
-use source::{Format, SourceFile};
+use source::{Content, SourceFile};
 
 /// What the caller knows better than the file. The default takes everything from the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -88,7 +96,8 @@ pub struct ImportOptions {
 pub struct Imported {
     /// Every id's bytes and special flag.
     pub table: TokenTable,
-    /// What it was made from: `byte-level BPE`, `byte-fallback BPE`, `Unigram`, `WordPiece` or `tiktoken`.
+    /// What it was made from: `byte-level BPE`, `byte-fallback BPE`, `Unigram`, `WordPiece`,
+    /// `tekken`, `SentencePiece BPE`, `SentencePiece Unigram` or `tiktoken`.
     pub kind: &'static str,
     /// The ids that end a text, ascending, each once.
     pub eos: Vec<TokenId>,
@@ -96,8 +105,9 @@ pub struct Imported {
     pub logits_width: u32,
 }
 
-/// Imports the tokenizer at `path`: a `tokenizer.json`, a folder that contains one, or a `.tiktoken` rank file
-/// (recognised by its content, whatever its name). Reads the file once and whole; O(file size).
+/// Imports the tokenizer at `path`: a file of one of the formats above, recognised by its content where its name does
+/// not tell, or a folder with a `tokenizer.json`, else a `tekken.json`, else a `tokenizer.model` or `spiece.model`.
+/// Reads the file once and whole; O(file size).
 ///
 /// # Errors
 /// [`ImportError`]: each variant says when. Nothing is guessed: a file that is not understood to the last token is
@@ -105,14 +115,18 @@ pub struct Imported {
 pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
     let source = SourceFile::open(path)?;
     let folder = if path.is_dir() { ModelFolder::read(path)? } else { ModelFolder::default() };
-    let special = match (&options.special, source.format) {
-        (None, _) => Vec::new(),
-        (Some(list), Format::Ranks) => ranks::read_special(list)?,
-        (Some(_), _) => return Err(ImportError::OwnSpecialTokens { path: source.path }),
-    };
-    let tokens = match source.format {
-        Format::HuggingFace => hugging_face::read(&source.path, &source.text)?,
-        Format::Ranks => ranks::read(&source.path, &source.text, special)?,
+    if options.special.is_some() && !matches!(source.content, Content::Ranks(_)) {
+        return Err(ImportError::OwnSpecialTokens { path: source.path });
+    }
+    let path = &source.path;
+    let tokens = match &source.content {
+        Content::HuggingFace(text) => hugging_face::read(path, text)?,
+        Content::Ranks(text) => {
+            let special = options.special.as_deref().map(ranks::read_special).transpose()?;
+            ranks::read(path, text, special.unwrap_or_default())?
+        }
+        Content::Tekken(text) => tekken::read(path, text)?,
+        Content::SentencePiece(bytes) => sentence_piece::read(path, bytes)?,
     };
     if !tokens.table.tokens().iter().any(|token| !token.special && !token.bytes.is_empty()) {
         return Err(ImportError::Token { path: source.path, source: VocabError::Empty });

@@ -1,0 +1,198 @@
+//! One vocabulary in several formats: files that the tests write, with the same table as their `tokenizer.json`.
+#![cfg(test)]
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use gobo_tokenizer::{BinaryProblem, EncodeError, Encoder, ImportError, ImportOptions, Imported, import};
+use gobo_types::ErrorKind;
+
+/// A file of its own for every call.
+fn written(name: &str, content: &[u8]) -> PathBuf {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("gobo-tokenizer-twins-{}-{count}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(name);
+    fs::write(&file, content).unwrap();
+    file
+}
+
+fn try_import(name: &str, content: &[u8]) -> Result<Imported, ImportError> {
+    let file = written(name, content);
+    let found = import(&file, &ImportOptions::default());
+    fs::remove_dir_all(file.parent().unwrap()).unwrap();
+    found
+}
+
+fn imported(name: &str, content: &[u8]) -> Imported {
+    try_import(name, content).unwrap_or_else(|error| panic!("{error}: {error:?}"))
+}
+
+const TEKKEN: &str = r#"{"config": {"pattern": ".", "default_vocab_size": 5, "default_num_special_tokens": 3},
+    "vocab": [{"rank": 0, "token_bytes": "YQ==", "token_str": "a"}, {"rank": 1, "token_bytes": "/w==", "token_str": null},
+        {"rank": 2, "token_bytes": "Yg==", "token_str": "b"}]}"#;
+
+fn tekken_twin(names: [&str; 3]) -> String {
+    let added: Vec<String> = (0..)
+        .zip(names)
+        .map(|(id, name)| format!(r#"{{"id": {id}, "content": "{name}", "special": true}}"#))
+        .collect();
+    format!(
+        r#"{{"pre_tokenizer": {{"type": "ByteLevel"}}, "added_tokens": [{}],
+            "model": {{"type": "BPE", "vocab": {{"a": 3, "ÿ": 4}}, "merges": []}}}}"#,
+        added.join(",")
+    )
+}
+
+#[test]
+fn tekken_and_its_twin() {
+    let found = imported("tekken.json", TEKKEN.as_bytes());
+    assert_eq!((found.kind, &found.eos[..], found.logits_width), ("tekken", &[2][..], 5));
+    let twin = imported("tokenizer.json", tekken_twin(["<unk>", "<s>", "</s>"]).as_bytes());
+    assert_eq!(found.table.digest(), twin.table.digest());
+    let listed = TEKKEN.replacen(
+        '{',
+        r#"{"special_tokens": [{"rank": 2, "token_str": "</s>", "is_control": true}, {"rank": 0, "token_str": "<u>"}],"#,
+        1,
+    );
+    let twin = imported("tokenizer.json", tekken_twin(["<u>", "<SPECIAL_1>", "</s>"]).as_bytes());
+    assert_eq!(imported("v7.json", listed.as_bytes()).table.digest(), twin.table.digest());
+    let file = written("tekken.json", TEKKEN.as_bytes());
+    assert!(matches!(Encoder::open(&file), Err(EncodeError::NoEncoder { .. })));
+    // A folder may have no other tokenizer.
+    let folder = file.parent().unwrap();
+    assert_eq!(import(folder, &ImportOptions::default()).unwrap(), found);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// The published file, written anew from its `tokenizer.json`.
+#[test]
+fn tekken_in_full_size() {
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let data = std::env::var_os("GOBO_DATA").map_or_else(beside, PathBuf::from);
+    let folder = data.join("tokenizers/mistral-tekken");
+    if !folder.is_dir() {
+        eprintln!("\n*** SKIPPED: {} is not there; set GOBO_DATA ***\n", folder.display());
+        return;
+    }
+    let twin = import(&folder, &ImportOptions::default()).unwrap();
+    let ranks: Vec<String> = (0..)
+        .zip(&twin.table.tokens()[1000..])
+        .map(|(rank, token)| {
+            format!(r#"{{"rank": {rank}, "token_bytes": "{}"}}"#, BASE64_STANDARD.encode(&token.bytes))
+        })
+        .collect();
+    let config = r#"{"default_vocab_size": 131072, "default_num_special_tokens": 1000}"#;
+    let json = format!(r#"{{"config": {config}, "vocab": [{}]}}"#, ranks.join(","));
+    let found = imported("tekken.json", json.as_bytes());
+    assert_eq!(found.table.digest(), twin.table.digest());
+    assert_eq!(found.eos, twin.eos);
+}
+
+#[test]
+fn bad_tekken_files_name_the_field() {
+    for (from, to, expected) in [
+        ("size\": 5", "size\": 10000000", "config.default_vocab_size"),
+        ("size\": 5", "size\": 18446744073709551615", "config.default_vocab_size"),
+        ("tokens\": 3", "tokens\": 6", "config.default_num_special_tokens"),
+        ("YQ==", "YQ=", "vocab[0].token_bytes"),
+        ("\"rank\": 1", "\"rank\": 7", "vocab"),
+        ("/w==", "", "vocab"),
+        ("size\": 5", "size\": 4000000", "vocab"),
+        ("{", r#"{"special_tokens": [{"rank": 3, "token_str": "x"}],"#, "special_tokens[0].rank"),
+    ] {
+        match try_import("tekken.json", TEKKEN.replacen(from, to, 1).as_bytes()) {
+            Err(ImportError::Field { field, .. }) => assert_eq!(field, expected),
+            other => panic!("{expected}: {other:?}"),
+        }
+    }
+    let twice = TEKKEN.replace("\"rank\": 1", "\"rank\": 0");
+    assert!(matches!(try_import("tekken.json", twice.as_bytes()), Err(ImportError::Token { .. })));
+    let negative = TEKKEN.replace("\"rank\": 1", "\"rank\": -1");
+    assert!(matches!(try_import("tekken.json", negative.as_bytes()), Err(ImportError::WrongShape { .. })));
+    let cut = &TEKKEN.as_bytes()[..100];
+    assert!(matches!(try_import("tekken.json", cut), Err(ImportError::Truncated { .. })));
+}
+
+/// Pieces with their types, which SentencePiece and GGUF share.
+const PIECES: [(&str, u8); 8] =
+    [("<unk>", 2), ("<s>", 3), ("</s>", 3), ("<0x0A>", 6), ("▁the", 1), ("▁▁", 4), ("é", 1), ("<0x41>", 1)];
+
+/// Without the last piece, whose type has no like there: a `<0x41>` that is text.
+const PIECES_TWIN: &str = r#"{"added_tokens": [{"id": 0, "content": "<unk>", "special": true},
+    {"id": 1, "content": "<s>", "special": true}, {"id": 2, "content": "</s>", "special": true},
+    {"id": 5, "content": "▁▁", "special": false}],
+    "decoder": {"type": "Metaspace", "replacement": "▁"},
+    "model": {"type": "BPE", "unk_token": "<unk>", "byte_fallback": true, "merges": [],
+        "vocab": {"<unk>": 0, "<s>": 1, "</s>": 2, "<0x0A>": 3, "▁the": 4, "▁▁": 5, "é": 6}}}"#;
+
+/// A field of protobuf that has a length.
+fn field(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut key = u16::from(number) << 3 | 2;
+    let mut bytes = Vec::new();
+    while key >= 0x80 {
+        bytes.push(u8::try_from(key & 0x7f).unwrap() | 0x80);
+        key >>= 7;
+    }
+    bytes.extend([u8::try_from(key).unwrap(), u8::try_from(content.len()).unwrap()]);
+    [&bytes, content].concat()
+}
+
+fn piece(text: &[u8], kind: u8) -> Vec<u8> {
+    field(1, &[&field(1, text)[..], &[0x15, 0, 0, 0x80, 0xbf], &[0x18, kind]].concat())
+}
+
+fn model(pieces: &[(&str, u8)], trainer: &[u8]) -> Vec<u8> {
+    let mut bytes: Vec<u8> = pieces.iter().flat_map(|(text, kind)| piece(text.as_bytes(), *kind)).collect();
+    bytes.extend(field(2, trainer));
+    bytes
+}
+
+#[test]
+fn sentence_piece_models_and_their_twin() {
+    let twin = imported("tokenizer.json", PIECES_TWIN.as_bytes());
+    let found = imported("tokenizer.model", &model(&PIECES[..7], &[0x18, 2]));
+    assert_eq!((found.kind, &found.eos[..], found.logits_width), ("SentencePiece BPE", &[2][..], 7));
+    assert_eq!(found.table.digest(), twin.table.digest());
+    // The type of the model and of a piece have defaults; the end of text may have another name.
+    let found = imported("spiece.model", &model(&PIECES, &field(47, b"<s>")));
+    assert_eq!((found.kind, &found.eos[..]), ("SentencePiece Unigram", &[1][..]));
+    assert_eq!(found.table.tokens()[7].bytes, b"<0x41>");
+    let defaults = [&field(1, &field(1, "▁".as_bytes()))[..], &[0x51, 0, 0, 0, 0, 0, 0, 0, 0]].concat();
+    assert_eq!(imported("x.model", &defaults).table.tokens()[0].bytes, b" ");
+}
+
+#[test]
+fn bad_sentence_piece_models_say_where() {
+    let problem = |bytes: &[u8]| match try_import("x.model", bytes) {
+        Err(ImportError::Binary { offset, source, .. }) => (offset, source),
+        other => panic!("{other:?}"),
+    };
+    let whole = model(&PIECES, &[0x18, 2]);
+    for end in 1..whole.len() {
+        // Cut between two fields of the file, it is a shorter model.
+        match try_import("x.model", &whole[..end]) {
+            Err(ImportError::Binary { source: BinaryProblem::Truncated { .. }, .. }) => {}
+            Ok(found) => assert!(found.table.tokens().len() < 9),
+            Err(ImportError::Token { .. }) => assert!(end < 60, "only control pieces up to {end}"),
+            other => panic!("{end}: {other:?}"),
+        }
+    }
+    let huge = [0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+    let (offset, source) = problem(&huge);
+    assert_eq!((offset, source), (11, BinaryProblem::Truncated { needed_bytes: u64::MAX, left_bytes: 0 }));
+    assert_eq!(problem(&[&[0x0a][..], &[0xff; 12]].concat()), (1, BinaryProblem::Varint));
+    assert_eq!(problem(&[0x0a, 1, 0x0b]), (2, BinaryProblem::ValueType { kind: 3 }));
+    assert_eq!(problem(&piece(b"", 1)), (0, BinaryProblem::Nameless));
+    assert_eq!(problem(&piece(b"a", 9)), (10, BinaryProblem::PieceKind { kind: 9 }));
+    assert!(matches!(problem(&piece(b"a\xff", 1)), (2, BinaryProblem::Text(_))));
+    assert!(matches!(problem(&piece(b"a", 6)), (0, BinaryProblem::ByteName { token }) if token == "a"));
+    let words = try_import("x.model", &model(&PIECES, &[0x18, 3])).unwrap_err();
+    assert_eq!(words.kind(), ErrorKind::Unsupported);
+    let twice = try_import("x.model", &model(&[("a", 1), ("b", 1), ("a", 1)], &[]));
+    assert!(matches!(twice, Err(ImportError::DuplicateToken { first: 0, second: 2, .. })));
+}
