@@ -111,6 +111,7 @@ impl Encoder {
                 Inner::Tiktoken(with_ranks(&tokens).ok_or(EncodeError::UnknownSplit { path })?)
             }
             Content::Tekken(_) => return Err(EncodeError::NoEncoder { path, format: "tekken.json" }),
+            Content::Gguf => return Err(EncodeError::NoEncoder { path, format: "GGUF file" }),
             Content::SentencePiece(_) => {
                 return Err(EncodeError::NoEncoder { path, format: "SentencePiece model" });
             }

@@ -89,7 +89,7 @@ pub enum ImportError {
     #[error(
         "{} is a tokenizer of the kind {kind}, which is not supported; supported are byte-level BPE, \
          byte-fallback BPE, Unigram and WordPiece (tokenizer.json), tekken.json, SentencePiece BPE and Unigram \
-         (.model) and tiktoken ranks",
+         (.model), GGUF gpt2 and llama, and tiktoken ranks",
         path.display()
     )]
     UnsupportedKind {
@@ -317,8 +317,8 @@ pub enum BinaryProblem {
     /// A token without text.
     #[error("the token has no text")]
     Nameless,
-    /// More of something than any vocabulary has.
-    #[error("{given} of them, where the limit is {limit}")]
+    /// More tokens, or a longer name, than any vocabulary has.
+    #[error("a length of {given}, where the limit is {limit}")]
     TooMany {
         /// How many.
         given: u64,

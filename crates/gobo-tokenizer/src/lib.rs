@@ -2,7 +2,7 @@
 //! spell a text.
 //!
 //! Imported are Hugging Face `tokenizer.json` files of byte-level BPE, of SentencePiece-style BPE with byte fallback,
-//! of Unigram and of `WordPiece`, Mistral's `tekken.json`, `.model` files of SentencePiece, `.tiktoken` rank files, and
+//! of Unigram and of `WordPiece`, Mistral's `tekken.json`, `.model` files of SentencePiece, GGUF files (their metadata alone), `.tiktoken` rank files, and
 //! the [`BUILTIN`] vocabularies. Every other kind is refused by name.
 //!
 //! # What a token's bytes are
@@ -28,6 +28,8 @@
 //! - **SentencePiece**: the text with `▁` as a space; pieces of type byte are one byte, control pieces are special,
 //!   the unknown piece is a hole. Added tokens that a model keeps beside its `.model` are not in it; where there is a
 //!   `tokenizer.json`, that is taken.
+//! - **GGUF**: `gpt2` is byte-level and `llama` SentencePiece, with types of tokens as there; user-defined tokens of
+//!   `gpt2` are raw text, unused ids are holes. As many logits as tokens, padding included.
 //!
 //! # A model's folder
 //!
@@ -52,6 +54,7 @@ mod byte_fallback;
 mod byte_level;
 mod encoder;
 mod error;
+mod gguf;
 mod hugging_face;
 mod id_map;
 mod model_folder;
@@ -97,7 +100,8 @@ pub struct Imported {
     /// Every id's bytes and special flag.
     pub table: TokenTable,
     /// What it was made from: `byte-level BPE`, `byte-fallback BPE`, `Unigram`, `WordPiece`,
-    /// `tekken`, `SentencePiece BPE`, `SentencePiece Unigram` or `tiktoken`.
+    /// `tekken`, `SentencePiece BPE`, `SentencePiece Unigram`, `GGUF gpt2`, `GGUF llama` or
+    /// `tiktoken`.
     pub kind: &'static str,
     /// The ids that end a text, ascending, each once.
     pub eos: Vec<TokenId>,
@@ -107,7 +111,7 @@ pub struct Imported {
 
 /// Imports the tokenizer at `path`: a file of one of the formats above, recognised by its content where its name does
 /// not tell, or a folder with a `tokenizer.json`, else a `tekken.json`, else a `tokenizer.model` or `spiece.model`.
-/// Reads the file once and whole; O(file size).
+/// Reads the file once and whole, O(file size); of a GGUF file, the metadata.
 ///
 /// # Errors
 /// [`ImportError`]: each variant says when. Nothing is guessed: a file that is not understood to the last token is
@@ -126,6 +130,7 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, ImportEr
             ranks::read(path, text, special.unwrap_or_default())?
         }
         Content::Tekken(text) => tekken::read(path, text)?,
+        Content::Gguf => gguf::read(path)?,
         Content::SentencePiece(bytes) => sentence_piece::read(path, bytes)?,
     };
     if !tokens.table.tokens().iter().any(|token| !token.special && !token.bytes.is_empty()) {

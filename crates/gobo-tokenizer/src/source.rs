@@ -2,7 +2,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use crate::{ImportError, ranks};
+use crate::{ImportError, gguf, ranks};
 
 /// Largest tokenizer file that is read, 512 MiB. The largest in use have about 35 MB.
 pub const MAX_FILE_BYTES: u64 = 512 << 20;
@@ -18,6 +18,8 @@ pub(crate) enum Content {
     Tekken(String),
     /// `.model` of SentencePiece.
     SentencePiece(Vec<u8>),
+    /// GGUF, of which nothing is read yet: it has the weights too.
+    Gguf,
 }
 
 /// A tokenizer file, read and recognised.
@@ -32,6 +34,9 @@ impl SourceFile {
     /// Finds, reads and recognises the tokenizer at `path`.
     pub(crate) fn open(path: &Path) -> Result<Self, ImportError> {
         let path = locate(path)?;
+        if begins_with(&path, gguf::MAGIC)? {
+            return Ok(Self { path, content: Content::Gguf });
+        }
         let bytes = read_capped(&path, MAX_FILE_BYTES)?;
         Self::recognize(path, bytes)
     }
@@ -39,9 +44,6 @@ impl SourceFile {
     fn recognize(path: PathBuf, bytes: Vec<u8>) -> Result<Self, ImportError> {
         if is_lfs_pointer(&bytes) {
             return Err(ImportError::LfsPointer { path });
-        }
-        if bytes.starts_with(b"GGUF") {
-            return Err(ImportError::UnsupportedKind { path, kind: "GGUF".into() });
         }
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         // The first field of a SentencePiece model is a nested message (tag 0x0a); the ranks that some models call
@@ -101,6 +103,18 @@ fn locate(path: &Path) -> Result<PathBuf, ImportError> {
         }
     }
     Err(ImportError::NoTokenizer { path: path.into() })
+}
+
+fn begins_with(path: &Path, magic: &[u8]) -> Result<bool, ImportError> {
+    let failed = |source| ImportError::Read { path: path.into(), source };
+    let file = File::open(path).map_err(failed)?;
+    // What is read from a pipe or a device would be gone.
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Ok(false);
+    }
+    let mut head = Vec::new();
+    file.take(magic.len() as u64).read_to_end(&mut head).map_err(failed)?;
+    Ok(head == magic)
 }
 
 fn read_capped(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, ImportError> {

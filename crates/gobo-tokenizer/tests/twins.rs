@@ -196,3 +196,141 @@ fn bad_sentence_piece_models_say_where() {
     let twice = try_import("x.model", &model(&[("a", 1), ("b", 1), ("a", 1)], &[]));
     assert!(matches!(twice, Err(ImportError::DuplicateToken { first: 0, second: 2, .. })));
 }
+
+/// A SentencePiece model with more pieces than any vocabulary.
+#[test]
+fn absurdly_many_pieces_are_refused() {
+    let bytes = piece(b"a", 1).repeat((1 << 22) + 1);
+    let error = try_import("x.model", &bytes).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+}
+
+fn gguf_text(text: &[u8]) -> Vec<u8> {
+    [&(text.len() as u64).to_le_bytes()[..], text].concat()
+}
+
+fn gguf_entry(key: &str, kind: u32, value: &[u8]) -> Vec<u8> {
+    [&gguf_text(key.as_bytes())[..], &kind.to_le_bytes(), value].concat()
+}
+
+fn gguf_array(kind: u32, count: u64, content: &[u8]) -> Vec<u8> {
+    [&kind.to_le_bytes()[..], &count.to_le_bytes(), content].concat()
+}
+
+fn gguf_strings(texts: &[&[u8]]) -> Vec<u8> {
+    let content: Vec<u8> = texts.iter().flat_map(|text| gguf_text(text)).collect();
+    gguf_array(8, texts.len() as u64, &content)
+}
+
+fn gguf_of(version: u32, entries: &[Vec<u8>]) -> Vec<u8> {
+    let count = entries.len() as u64;
+    let head = [&b"GGUF"[..], &version.to_le_bytes(), &7_u64.to_le_bytes(), &count.to_le_bytes()].concat();
+    [head, entries.concat()].concat()
+}
+
+fn gguf_entries(model: &str, tokens: &[(&str, u8)]) -> Vec<Vec<u8>> {
+    let texts: Vec<&[u8]> = tokens.iter().map(|(text, _)| text.as_bytes()).collect();
+    let kinds: Vec<u8> = tokens.iter().flat_map(|(_, kind)| u32::from(*kind).to_le_bytes()).collect();
+    let nested = gguf_array(9, 1, &gguf_array(0, 2, &[1, 2]));
+    vec![
+        gguf_entry("general.name", 8, &gguf_text(b"a model")),
+        gguf_entry("tokenizer.ggml.model", 8, &gguf_text(model.as_bytes())),
+        gguf_entry("tokenizer.ggml.tokens", 9, &gguf_strings(&texts)),
+        gguf_entry("tokenizer.ggml.merges", 9, &gguf_strings(&[b"a b", b"c \xff"])),
+        gguf_entry("tokenizer.ggml.scores", 9, &gguf_array(6, 2, &[0; 8])),
+        gguf_entry("other.nested", 9, &nested),
+        gguf_entry("tokenizer.ggml.token_type", 9, &gguf_array(5, tokens.len() as u64, &kinds)),
+        gguf_entry("tokenizer.ggml.eos_token_id", 4, &2_u32.to_le_bytes()),
+        gguf_entry("tokenizer.ggml.eot_token_id", 5, &(-1_i32).to_le_bytes()),
+        gguf_entry("tokenizer.ggml.add_bos_token", 7, &[1]),
+    ]
+}
+
+#[test]
+fn gguf_llama_and_its_twin() {
+    let twin = imported("tokenizer.json", PIECES_TWIN.as_bytes());
+    for version in [2, 3] {
+        let mut bytes = gguf_of(version, &gguf_entries("llama", &PIECES[..7]));
+        bytes.extend([0xff; 100]);
+        let found = imported("model.gguf", &bytes);
+        assert_eq!((found.kind, &found.eos[..], found.logits_width), ("GGUF llama", &[2][..], 7));
+        assert_eq!(found.table.digest(), twin.table.digest());
+    }
+}
+
+#[test]
+fn gguf_gpt2_and_its_twin() {
+    let tokens = [("Ġa", 1), ("Ã", 1), ("<|end|>", 3), ("  é", 4), ("[PAD4]", 5), ("[PAD5]", 5)];
+    let found = imported("any name", &gguf_of(3, &gguf_entries("gpt2", &tokens)));
+    assert_eq!((found.kind, &found.eos[..], found.logits_width), ("GGUF gpt2", &[2][..], 6));
+    let twin = r#"{"pre_tokenizer": {"type": "ByteLevel"}, "added_tokens": [
+        {"id": 2, "content": "<|end|>", "special": true}, {"id": 3, "content": "  é", "special": false}],
+        "model": {"type": "BPE", "vocab": {"Ġa": 0, "Ã": 1}, "merges": []}}"#;
+    assert_eq!(found.table.digest(), imported("tokenizer.json", twin.as_bytes()).table.digest());
+    let outside = try_import("x", &gguf_of(3, &gguf_entries("gpt2", &[("a b", 1)]))).unwrap_err();
+    assert!(matches!(outside, ImportError::OutsideAlphabet { id: 0, character: ' ', .. }));
+}
+
+#[test]
+fn bad_gguf_files_say_where_or_which_field() {
+    let whole = gguf_of(3, &gguf_entries("llama", &PIECES[..7]));
+    for end in 4..whole.len() {
+        match try_import("x.gguf", &whole[..end]) {
+            Err(ImportError::Binary { source: BinaryProblem::Truncated { .. }, .. }) => {}
+            other => panic!("{end}: {other:?}"),
+        }
+    }
+    for (version, kind) in [(1_u32, "GGUF version 1"), (3 << 24, "big-endian GGUF")] {
+        let error = try_import("x.gguf", &gguf_of(version, &[])).unwrap_err();
+        assert!(matches!(error, ImportError::UnsupportedKind { kind: found, .. } if found == kind));
+    }
+    let bert = try_import("x.gguf", &gguf_of(3, &gguf_entries("bert", &PIECES))).unwrap_err();
+    assert_eq!(bert.kind(), ErrorKind::Unsupported);
+    // Every entry that is needed, left out.
+    for (left_out, name) in [(1, "model"), (2, "tokens"), (6, "token_type")] {
+        let mut entries = gguf_entries("llama", &PIECES);
+        entries.remove(left_out);
+        match try_import("x.gguf", &gguf_of(3, &entries)) {
+            Err(ImportError::Field { field, .. }) => assert_eq!(field, format!("tokenizer.ggml.{name}")),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    let with = |entry: Vec<u8>| {
+        let mut entries = gguf_entries("llama", &PIECES);
+        entries.push(entry);
+        try_import("x.gguf", &gguf_of(3, &entries)).unwrap_err()
+    };
+    for (key, kind, value) in [
+        ("tokenizer.ggml.model", 4, vec![0; 4]),
+        ("tokenizer.ggml.tokens", 8, gguf_text(b"a")),
+        ("tokenizer.ggml.tokens", 9, gguf_array(4, 0, &[])),
+        ("tokenizer.ggml.token_type", 9, gguf_array(6, 0, &[])),
+        ("tokenizer.ggml.token_type", 9, gguf_array(5, 1, &[1, 0, 0, 0])),
+        ("tokenizer.ggml.eos_token_id", 8, gguf_text(b"2")),
+        ("tokenizer.ggml.eos_token_id", 10, vec![0xff; 8]),
+    ] {
+        let error = with(gguf_entry(key, kind, &value));
+        assert!(matches!(&error, ImportError::Field { field, .. } if field == key), "{key}: {error:?}");
+    }
+    let problem = |entry| match with(entry) {
+        ImportError::Binary { source, .. } => source,
+        other => panic!("{other:?}"),
+    };
+    let many = gguf_array(8, 10_000_000, &[]);
+    let limit = BinaryProblem::TooMany { given: 10_000_000, limit: 1 << 22 };
+    assert_eq!(problem(gguf_entry("tokenizer.ggml.tokens", 9, &many)), limit);
+    for value in
+        [gguf_array(8, u64::MAX, &[]), gguf_array(12, u64::MAX, &[]), u64::MAX.to_le_bytes().to_vec()]
+    {
+        let kind = if value.len() == 8 { 8 } else { 9 };
+        assert!(matches!(problem(gguf_entry("x", kind, &value)), BinaryProblem::Truncated { .. }));
+    }
+    let text = gguf_strings(&[b"a\xff"]);
+    assert!(matches!(problem(gguf_entry("tokenizer.ggml.tokens", 9, &text)), BinaryProblem::Text(_)));
+    let kinds = gguf_array(5, 1, &[9, 0, 0, 0]);
+    let kind = problem(gguf_entry("tokenizer.ggml.token_type", 9, &kinds));
+    assert_eq!(kind, BinaryProblem::PieceKind { kind: 9 });
+    assert_eq!(problem(gguf_entry("x", 13, &[])), BinaryProblem::ValueType { kind: 13 });
+    let deep = (0..9).fold(vec![0; 12], |inner, _| gguf_array(9, 1, &inner));
+    assert_eq!(problem(gguf_entry("x", 9, &deep)), BinaryProblem::ValueType { kind: 9 });
+}
