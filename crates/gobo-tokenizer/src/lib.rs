@@ -2,14 +2,16 @@
 //! spell a text.
 //!
 //! Imported are Hugging Face `tokenizer.json` files of byte-level BPE, of SentencePiece-style BPE with byte fallback,
-//! of Unigram and of `WordPiece`, Mistral's `tekken.json`, `.model` files of SentencePiece, GGUF files (their metadata alone), `.tiktoken` rank files, and
-//! the [`BUILTIN`] vocabularies. Every other kind is refused by name.
+//! of Unigram and of `WordPiece`; Mistral's `tekken.json`; `.model` files of SentencePiece; GGUF files (their metadata
+//! alone); `.tiktoken` rank files, with a list of special tokens where there is one; and the [`BUILTIN`] vocabularies.
+//! Every other kind is refused by name.
 //!
 //! # What a token's bytes are
 //!
 //! The bytes that the tokenizer's own decoder adds to a text *after a prompt*, so that the bytes of tokens put
 //! together are the text that a reader sees. A token that stands for text that could not be encoded (`<unk>`,
-//! `[UNK]`) has none: it is a hole.
+//! `[UNK]`) has none: it is a hole. (Byte-level kinds can encode everything; a `<unk>` among their special tokens is
+//! one of these.)
 //!
 //! - **Byte-level BPE**: the bytes that the characters of the byte alphabet stand for; added tokens are raw text.
 //! - **Byte-fallback BPE and Unigram**: the text with `▁` as a space; `<0xNN>` is one byte, in a Unigram model if it

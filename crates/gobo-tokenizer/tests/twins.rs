@@ -32,6 +32,18 @@ fn imported(name: &str, content: &[u8]) -> Imported {
     try_import(name, content).unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
 
+/// The folder of a published tokenizer, where the checkout has it.
+fn published(name: &str) -> Option<PathBuf> {
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let data = std::env::var_os("GOBO_DATA").map_or_else(beside, PathBuf::from);
+    let folder = data.join("tokenizers").join(name);
+    let found = folder.is_dir();
+    if !found {
+        eprintln!("\n*** SKIPPED: {} is not there; set GOBO_DATA ***\n", folder.display());
+    }
+    found.then_some(folder)
+}
+
 const TEKKEN: &str = r#"{"config": {"pattern": ".", "default_vocab_size": 5, "default_num_special_tokens": 3},
     "vocab": [{"rank": 0, "token_bytes": "YQ==", "token_str": "a"}, {"rank": 1, "token_bytes": "/w==", "token_str": null},
         {"rank": 2, "token_bytes": "Yg==", "token_str": "b"}]}"#;
@@ -72,13 +84,7 @@ fn tekken_and_its_twin() {
 /// The published file, written anew from its `tokenizer.json`.
 #[test]
 fn tekken_in_full_size() {
-    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let data = std::env::var_os("GOBO_DATA").map_or_else(beside, PathBuf::from);
-    let folder = data.join("tokenizers/mistral-tekken");
-    if !folder.is_dir() {
-        eprintln!("\n*** SKIPPED: {} is not there; set GOBO_DATA ***\n", folder.display());
-        return;
-    }
+    let Some(folder) = published("mistral-tekken") else { return };
     let twin = import(&folder, &ImportOptions::default()).unwrap();
     let ranks: Vec<String> = (0..)
         .zip(&twin.table.tokens()[1000..])
@@ -333,4 +339,37 @@ fn bad_gguf_files_say_where_or_which_field() {
     assert_eq!(problem(gguf_entry("x", 13, &[])), BinaryProblem::ValueType { kind: 13 });
     let deep = (0..9).fold(vec![0; 12], |inner, _| gguf_array(9, 1, &inner));
     assert_eq!(problem(gguf_entry("x", 9, &deep)), BinaryProblem::ValueType { kind: 9 });
+}
+
+/// Published tokenizers, written anew from their `tokenizer.json`.
+#[test]
+fn sentence_piece_and_gguf_in_full_size() {
+    for (name, model_name) in [("llama2", "llama"), ("gpt2", "gpt2")] {
+        let Some(folder) = published(name) else { continue };
+        let json = fs::read_to_string(folder.join("tokenizer.json")).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let mut tokens: Vec<(u64, &str)> = json["model"]["vocab"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(text, id)| (id.as_u64().unwrap(), text.as_str()))
+            .collect();
+        tokens.sort_unstable();
+        let added = json["added_tokens"].as_array().unwrap();
+        let tokens: Vec<(&str, u8)> = tokens
+            .into_iter()
+            .map(|(_, text)| match text {
+                "<unk>" => (text, 2),
+                _ if added.iter().any(|token| token["content"] == text) => (text, 3),
+                _ if text.len() == 6 && text.starts_with("<0x") => (text, 6),
+                _ => (text, 1),
+            })
+            .collect();
+        let twin = import(&folder, &ImportOptions::default()).unwrap().table.digest();
+        let gguf = imported("x.gguf", &gguf_of(3, &gguf_entries(model_name, &tokens)));
+        assert_eq!(gguf.table.digest(), twin, "{name}");
+        if model_name == "llama" {
+            assert_eq!(imported("x.model", &model(&tokens, &[0x18, 2])).table.digest(), twin);
+        }
+    }
 }
