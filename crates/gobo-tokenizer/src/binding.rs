@@ -3,6 +3,7 @@ use std::path::Path;
 use gobo_types::{Binding, TokenId};
 use gobo_vocab::TokenTable;
 
+use crate::model_folder::ModelFolder;
 use crate::{ImportError, ImportOptions, Imported};
 
 /// A token that ends a text, as a person names it.
@@ -46,45 +47,85 @@ pub(crate) struct NamedTokens {
     pub(crate) kind: &'static str,
     /// Special and added tokens, by name.
     pub(crate) names: Vec<(String, TokenId)>,
+    /// The end-of-text ids that the tokenizer file states by itself, as few formats do.
+    pub(crate) eos: Vec<TokenId>,
+    /// Number of logits, where the tokenizer file tells it by its padding.
+    pub(crate) logits_width: Option<u32>,
 }
 
 impl NamedTokens {
-    /// Settles end-of-text ids and width.
-    pub(crate) fn bind(self, path: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
-        let Self { table, kind, names } = self;
-        let length = u32::try_from(table.tokens().len()).expect("a table has fewer than 2^32 ids");
-        let logits_width = options.logits_width.unwrap_or(length);
-        if logits_width < length {
-            return Err(ImportError::WidthTooSmall {
-                path: path.into(),
-                logits_width,
-                vocabulary_length: length,
-            });
+    /// Tokens of a file that says no more of the model.
+    pub(crate) fn new(table: TokenTable, kind: &'static str, names: Vec<(String, TokenId)>) -> Self {
+        Self { table, kind, names, eos: Vec::new(), logits_width: None }
+    }
+
+    /// Settles end-of-text ids and width: options, then the model's folder, then the tokenizer file, then names.
+    pub(crate) fn bind(
+        self,
+        path: &Path,
+        folder: &ModelFolder,
+        options: &ImportOptions,
+    ) -> Result<Imported, ImportError> {
+        let logits_width = self.width(path, folder, options)?;
+        let (eos_path, eos) = if !options.eos.is_empty() {
+            (path, self.resolve(path, folder, &options.eos)?)
+        } else if let Some((path, eos)) = &folder.eos {
+            (&**path, self.resolve(path, folder, eos)?)
+        } else if !self.eos.is_empty() {
+            (path, self.eos)
+        } else {
+            let known = self.names.iter().filter(|(name, _)| WELL_KNOWN_EOS.contains(&name.as_str()));
+            (path, known.map(|(_, id)| *id).collect())
+        };
+        let Binding { eos, logits_width } = Binding::new(eos, logits_width);
+        match eos.last() {
+            Some(&id) if id >= logits_width => {
+                Err(ImportError::EosBeyondWidth { path: eos_path.into(), id, logits_width })
+            }
+            _ => Ok(Imported { table: self.table, kind: self.kind, eos, logits_width }),
         }
-        let mut eos = Vec::new();
-        for choice in &options.eos {
+    }
+
+    fn width(&self, path: &Path, folder: &ModelFolder, options: &ImportOptions) -> Result<u32, ImportError> {
+        let vocabulary_length =
+            u32::try_from(self.table.tokens().len()).expect("a table has fewer than 2^32 ids");
+        match (options.logits_width, &folder.logits_width) {
+            (Some(logits_width), _) if logits_width < vocabulary_length => {
+                Err(ImportError::WidthTooSmall { path: path.into(), logits_width, vocabulary_length })
+            }
+            (Some(logits_width), _) => Ok(logits_width),
+            (None, Some((path, vocab_size))) if *vocab_size < vocabulary_length => {
+                let vocab_size = *vocab_size;
+                Err(ImportError::ConfigTooSmall { path: path.clone(), vocab_size, vocabulary_length })
+            }
+            (None, Some((_, vocab_size))) => Ok(*vocab_size),
+            (None, None) => Ok(self.logits_width.unwrap_or_default().max(vocabulary_length)),
+        }
+    }
+
+    /// The ids of what was asked for in the file at `path`.
+    fn resolve(
+        &self,
+        path: &Path,
+        folder: &ModelFolder,
+        choices: &[EosChoice],
+    ) -> Result<Vec<TokenId>, ImportError> {
+        let mut ids = Vec::new();
+        for choice in choices {
             match choice {
-                EosChoice::Id(id) => eos.push(*id),
+                EosChoice::Id(id) => ids.push(*id),
                 EosChoice::Text(name) => {
-                    let before = eos.len();
-                    eos.extend(names.iter().filter(|(found, _)| found == name).map(|(_, id)| *id));
-                    if eos.len() == before {
-                        return Err(ImportError::UnknownEos { path: path.into(), name: name.clone() });
+                    let before = ids.len();
+                    ids.extend(self.names.iter().filter(|(found, _)| found == name).map(|(_, id)| *id));
+                    if ids.len() == before {
+                        let id = folder.names.get(name);
+                        let unknown = || ImportError::UnknownEos { path: path.into(), name: name.clone() };
+                        ids.push(*id.ok_or_else(unknown)?);
                     }
                 }
             }
         }
-        if options.eos.is_empty() {
-            let known = names.iter().filter(|(name, _)| WELL_KNOWN_EOS.contains(&name.as_str()));
-            eos.extend(known.map(|(_, id)| *id));
-        }
-        let Binding { eos, logits_width } = Binding::new(eos, logits_width);
-        match eos.last() {
-            Some(&id) if id >= logits_width => {
-                Err(ImportError::EosBeyondWidth { path: path.into(), id, logits_width })
-            }
-            _ => Ok(Imported { table, kind, eos, logits_width }),
-        }
+        Ok(ids)
     }
 }
 
@@ -98,7 +139,8 @@ mod tests {
         table.insert(3, b"</s>".to_vec(), true).unwrap();
         table.insert(2, b"<|endofprompt|>".to_vec(), true).unwrap();
         let names = vec![("</s>".to_owned(), 3), ("<|endofprompt|>".to_owned(), 2)];
-        NamedTokens { table, kind: "test", names }.bind(Path::new("t"), &ImportOptions { eos, logits_width })
+        let options = ImportOptions { eos, logits_width, ..ImportOptions::default() };
+        NamedTokens::new(table, "test", names).bind(Path::new("t"), &ModelFolder::default(), &options)
     }
 
     #[test]

@@ -6,6 +6,7 @@ use gobo_vocab::TokenTable;
 use tiktoken_rs::CoreBPE;
 
 use crate::binding::NamedTokens;
+use crate::model_folder::ModelFolder;
 use crate::{ImportOptions, Imported};
 
 /// The names of the vocabularies that need no file: their ranks are part of the program.
@@ -16,7 +17,7 @@ pub const BUILTIN: [&str; 3] = ["o200k_base", "cl100k_base", "r50k_base"];
 /// The ranks are unpacked once per process, which takes a good part of a second for the largest.
 pub fn builtin(name: &str) -> Option<Imported> {
     let tokens = tokens(encoding(name)?);
-    let imported = tokens.bind(Path::new(name), &ImportOptions::default());
+    let imported = tokens.bind(Path::new(name), &ModelFolder::default(), &ImportOptions::default());
     Some(imported.expect("ids of built-in vocabularies are below their own length"))
 }
 
@@ -61,7 +62,7 @@ fn tokens(encoding: &CoreBPE) -> NamedTokens {
             table.insert(id, bytes, special).expect("built-in tokens are short and have an id each");
         }
     }
-    NamedTokens { table, kind: "tiktoken", names }
+    NamedTokens::new(table, "tiktoken", names)
 }
 
 #[cfg(test)]

@@ -1,11 +1,16 @@
-//! Tokens of SentencePiece-style BPE: text with a mark for the space, and `<0xNN>` for single bytes.
+//! Tokens in the way of SentencePiece: text with a mark for the space, and `<0xNN>` for single bytes.
 
 /// The bytes that a token adds to a text after a prompt. (At the very start of a text, decoders of this kind strip
-/// one space; that is the matter of whoever starts there.)
-pub(crate) fn decode(token: &str, space_mark: char) -> Vec<u8> {
-    if let Some(byte) = single_byte(token) {
-        return vec![byte];
+/// one space; that is the matter of whoever starts there.) `byte_tokens`: whether `<0xNN>` is a byte or text.
+pub(crate) fn decode(token: &str, space_mark: char, byte_tokens: bool) -> Vec<u8> {
+    match single_byte(token) {
+        Some(byte) if byte_tokens => vec![byte],
+        _ => with_spaces(token, space_mark),
     }
+}
+
+/// The bytes of a text with marks for its spaces.
+pub(crate) fn with_spaces(token: &str, space_mark: char) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(token.len());
     for (index, part) in token.split(space_mark).enumerate() {
         if index > 0 {
@@ -29,16 +34,17 @@ mod tests {
 
     #[test]
     fn marks_are_spaces_and_byte_tokens_are_bytes() {
-        assert_eq!(decode("▁▁the▁", '▁'), b"  the ");
-        assert_eq!(decode("é", '▁'), "é".as_bytes());
-        assert_eq!(decode("<0xF0>", '▁'), [0xf0]);
-        assert_eq!(decode("<0x0a>", '▁'), b"\n");
+        assert_eq!(decode("▁▁the▁", '▁', true), b"  the ");
+        assert_eq!(decode("é", '▁', true), "é".as_bytes());
+        assert_eq!(decode("<0xF0>", '▁', true), [0xf0]);
+        assert_eq!(decode("<0x0a>", '▁', true), b"\n");
+        assert_eq!(decode("<0x0a>", '▁', false), b"<0x0a>");
     }
 
     #[test]
     fn look_alikes_of_byte_tokens_are_text() {
         for token in ["<0x0>", "<0x00A>", "<0xG0>", "<0x+1>", "<0x>", "0x0A", "<0x0A> "] {
-            assert_eq!(decode(token, '▁'), token.as_bytes());
+            assert_eq!(decode(token, '▁', true), token.as_bytes());
         }
     }
 }

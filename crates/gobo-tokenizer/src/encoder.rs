@@ -6,7 +6,7 @@ use gobo_vocab::TokenTable;
 use tiktoken_rs::CoreBPE;
 use tokenizers::Tokenizer;
 
-use crate::source::{Format, SourceFile};
+use crate::source::{Content, SourceFile};
 use crate::{BUILTIN, ImportError, builtin, ranks};
 
 /// Texts put before the one to encode, and cut off again, so that it is encoded as what follows a prompt: decoders
@@ -53,6 +53,14 @@ pub enum EncodeError {
         /// The file.
         path: PathBuf,
     },
+    /// A file whose tokens are read, while no library here encodes with it.
+    #[error("{} is a {format}, with which texts cannot be encoded; hint: use the tokenizer.json", path.display())]
+    NoEncoder {
+        /// The file.
+        path: PathBuf,
+        /// How it is written.
+        format: &'static str,
+    },
     /// The `tokenizers` library failed on a text.
     #[error("the tokenizer failed on a text of {text_bytes} bytes")]
     HuggingFace {
@@ -77,7 +85,7 @@ impl EncodeError {
         match self {
             Self::Import(source) => source.kind(),
             Self::Load { .. } | Self::HuggingFace { .. } => ErrorKind::Invalid,
-            Self::UnknownSplit { .. } => ErrorKind::Unsupported,
+            Self::UnknownSplit { .. } | Self::NoEncoder { .. } => ErrorKind::Unsupported,
             Self::Split { .. } => ErrorKind::Limit,
         }
     }
@@ -89,17 +97,23 @@ impl Encoder {
     ///
     /// # Errors
     /// [`EncodeError::Import`] if the file cannot be read; [`EncodeError::Load`] if `tokenizers` refuses it;
-    /// [`EncodeError::UnknownSplit`] for ranks that are not those of a built-in encoding.
+    /// [`EncodeError::UnknownSplit`] for ranks that are not those of a built-in encoding;
+    /// [`EncodeError::NoEncoder`] for formats that are only read.
     pub fn open(path: &Path) -> Result<Self, EncodeError> {
-        let SourceFile { path, text, format } = SourceFile::open(path)?;
-        let inner = match format {
-            Format::HuggingFace => match Tokenizer::from_bytes(&text) {
+        let SourceFile { path, content } = SourceFile::open(path)?;
+        let inner = match content {
+            Content::HuggingFace(text) => match Tokenizer::from_bytes(&text) {
                 Ok(tokenizer) => Inner::HuggingFace(Box::new(whole_and_literal(tokenizer))),
                 Err(source) => return Err(EncodeError::Load { path, source }),
             },
-            Format::Ranks => {
+            Content::Ranks(text) => {
                 let tokens = ranks::parse(&path, &text)?;
                 Inner::Tiktoken(with_ranks(&tokens).ok_or(EncodeError::UnknownSplit { path })?)
+            }
+            Content::Tekken(_) => return Err(EncodeError::NoEncoder { path, format: "tekken.json" }),
+            Content::Gguf => return Err(EncodeError::NoEncoder { path, format: "GGUF file" }),
+            Content::SentencePiece(_) => {
+                return Err(EncodeError::NoEncoder { path, format: "SentencePiece model" });
             }
         };
         Ok(Self { inner })

@@ -16,8 +16,11 @@ pub enum ImportError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A folder without a `tokenizer.json`.
-    #[error("the folder {} contains no tokenizer.json", path.display())]
+    /// A folder without a tokenizer.
+    #[error(
+        "the folder {} contains no tokenizer.json, nor tekken.json, tokenizer.model or spiece.model",
+        path.display()
+    )]
     NoTokenizer {
         /// The folder.
         path: PathBuf,
@@ -84,8 +87,9 @@ pub enum ImportError {
     },
     /// A tokenizer of a kind that gobo does not read.
     #[error(
-        "{} is a tokenizer of the kind {kind}, which is not supported; supported are byte-level BPE and \
-         byte-fallback BPE (tokenizer.json) and tiktoken ranks",
+        "{} is a tokenizer of the kind {kind}, which is not supported; supported are byte-level BPE, \
+         byte-fallback BPE, Unigram and WordPiece (tokenizer.json), tekken.json, SentencePiece BPE and Unigram \
+         (.model), GGUF gpt2 and llama, and tiktoken ranks",
         path.display()
     )]
     UnsupportedKind {
@@ -93,6 +97,18 @@ pub enum ImportError {
         path: PathBuf,
         /// The kind, in the file's own word where it has one.
         kind: String,
+    },
+    /// JSON or metadata with a field whose value is missing, of a wrong type or out of range.
+    #[error("{}: the field {field} is {found}, expected {expected}", path.display())]
+    Field {
+        /// The file.
+        path: PathBuf,
+        /// The field, with the names of those around it: `text_config.vocab_size`.
+        field: String,
+        /// What was found.
+        found: String,
+        /// What can stand there.
+        expected: &'static str,
     },
     /// One text twice among the keys of the vocabulary.
     #[error("{}: the token {token:?} stands twice in the vocabulary, as id {first} and as id {second}", path.display())]
@@ -150,6 +166,16 @@ pub enum ImportError {
         /// Which token, and why.
         source: VocabError,
     },
+    /// A binary file that is not what its beginning promises.
+    #[error("{} is damaged at offset {offset}", path.display())]
+    Binary {
+        /// The file.
+        path: PathBuf,
+        /// Byte offset of the value that is wrong.
+        offset: u64,
+        /// What is wrong with it.
+        source: BinaryProblem,
+    },
     /// A line of a rank file.
     #[error("{}, line {line}, is not a token with its rank", path.display())]
     Rank {
@@ -160,6 +186,12 @@ pub enum ImportError {
         /// What is wrong with it.
         source: RankProblem,
     },
+    /// A list of special tokens given for a file that says itself which tokens are special.
+    #[error("{} names its special tokens itself; a list of them goes with .tiktoken ranks only", path.display())]
+    OwnSpecialTokens {
+        /// The tokenizer file.
+        path: PathBuf,
+    },
     /// An end-of-text token asked for by a name that no special or added token has.
     #[error("{} has no special or added token named {name:?}, so it cannot end a text", path.display())]
     UnknownEos {
@@ -167,6 +199,20 @@ pub enum ImportError {
         path: PathBuf,
         /// The name.
         name: String,
+    },
+    /// A model's configuration with fewer logits than its tokenizer has ids: some added tokens have no logit.
+    #[error(
+        "{}: vocab_size is {vocab_size}, but the highest id of the tokenizer makes {vocabulary_length}; \
+         hint: give the number of logits that the model puts out with --logits-width",
+        path.display()
+    )]
+    ConfigTooSmall {
+        /// The `config.json`.
+        path: PathBuf,
+        /// Its number of logits.
+        vocab_size: u32,
+        /// The highest id of the tokenizer + 1.
+        vocabulary_length: u32,
     },
     /// An end-of-text id outside the logits.
     #[error("{}: the end-of-text id {id} is not below the logits width {logits_width}", path.display())]
@@ -232,6 +278,55 @@ pub enum RankProblem {
     },
 }
 
+/// What is wrong at some offset of a binary file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BinaryProblem {
+    /// A value that does not fit into what is left of the file, or of the message around it.
+    #[error("a value of {needed_bytes} bytes, where {left_bytes} are left")]
+    Truncated {
+        /// Its length.
+        needed_bytes: u64,
+        /// What is left.
+        left_bytes: u64,
+    },
+    /// A number of more than 64 bits.
+    #[error("the number has more than 64 bits")]
+    Varint,
+    /// A type of value that the format does not have.
+    #[error("the format has no values of type {kind}")]
+    ValueType {
+        /// The type.
+        kind: u64,
+    },
+    /// A string that is not UTF-8.
+    #[error("the string is not UTF-8")]
+    Text(#[source] std::str::Utf8Error),
+    /// A type of token that the format does not have.
+    #[error("the format has no tokens of type {kind}")]
+    PieceKind {
+        /// The type.
+        kind: u64,
+    },
+    /// A token of type byte with another name than `<0xNN>`.
+    #[error("the token {token:?} is of type byte, but not named <0xNN>")]
+    ByteName {
+        /// Its name.
+        token: String,
+    },
+    /// A token without text.
+    #[error("the token has no text")]
+    Nameless,
+    /// More tokens, or a longer name, than any vocabulary has.
+    #[error("a length of {given}, where the limit is {limit}")]
+    TooMany {
+        /// How many.
+        given: u64,
+        /// The limit.
+        limit: u64,
+    },
+}
+
 impl ImportError {
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
@@ -242,6 +337,7 @@ impl ImportError {
             Self::UnsupportedKind { .. } => ErrorKind::Unsupported,
             Self::TooLarge { .. }
             | Self::IdTooLarge { .. }
+            | Self::Binary { source: BinaryProblem::TooMany { .. }, .. }
             | Self::Rank { source: RankProblem::TooLarge { .. }, .. } => ErrorKind::Limit,
             Self::Token { source, .. } => source.kind(),
             Self::LfsPointer { .. }
@@ -250,14 +346,29 @@ impl ImportError {
             | Self::Truncated { .. }
             | Self::NotJson { .. }
             | Self::WrongShape { .. }
+            | Self::Field { .. }
             | Self::DuplicateToken { .. }
             | Self::DuplicateId { .. }
             | Self::OutsideAlphabet { .. }
+            | Self::OwnSpecialTokens { .. }
             | Self::UnknownEos { .. }
             | Self::EosBeyondWidth { .. }
+            | Self::ConfigTooSmall { .. }
             | Self::WidthTooSmall { .. }
+            | Self::Binary { .. }
             | Self::Rank { .. } => ErrorKind::Invalid,
         }
+    }
+
+    /// The error for bytes that are not UTF-8.
+    pub(crate) fn not_text(path: &Path, source: std::str::Utf8Error) -> Self {
+        Self::NotText { path: path.into(), offset: source.valid_up_to(), source }
+    }
+
+    /// The error for an unknown-token id beyond a vocabulary's `length`.
+    pub(crate) fn unknown_beyond(path: &Path, id: u64, length: usize) -> Self {
+        let found = format!("{id}, in a vocabulary of {length} pieces");
+        Self::Field { path: path.into(), field: "model.unk_id".into(), found, expected: "the id of a piece" }
     }
 
     /// The error for what `serde_json` said of `text`.

@@ -10,6 +10,7 @@ use serde::de::IgnoredAny;
 use crate::binding::NamedTokens;
 use crate::id_map::{ID_LIMIT, Vocab};
 use crate::pipeline::Component;
+use crate::word_piece::WordPieces;
 use crate::{ImportError, byte_fallback, byte_level};
 
 /// A `tokenizer.json`. Fields that do not touch token bytes (`post_processor`, `truncation` …) are skipped unread.
@@ -41,16 +42,23 @@ struct Model<'a> {
     /// Only whether they are there: how texts are cut into tokens does not change what a token's bytes are.
     merges: Option<IgnoredAny>,
     unk_token: Option<String>,
+    /// Of Unigram: a position in its vocabulary.
+    unk_id: Option<u64>,
     byte_fallback: Option<bool>,
     continuing_subword_prefix: Option<String>,
     end_of_word_suffix: Option<String>,
 }
 
-/// How the texts of a BPE vocabulary stand for bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How the texts of a vocabulary stand for bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Spelling {
     ByteLevel,
-    ByteFallback { space_mark: char },
+    /// `byte_tokens`: whether `<0xNN>` is a byte.
+    Marked {
+        space_mark: char,
+        byte_tokens: bool,
+    },
+    WordPieces(WordPieces),
 }
 
 /// Reads the tokens of a `tokenizer.json`.
@@ -58,49 +66,90 @@ enum Spelling {
 /// # Errors
 /// Every variant of [`ImportError`] that concerns JSON, kinds, ids and the byte-level alphabet.
 pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> {
-    let file: TokenizerJson<'_> =
+    let mut file: TokenizerJson<'_> =
         serde_json::from_str(text).map_err(|source| ImportError::from_json(path, text, source))?;
-    let kind = file.model.kind();
-    if kind != "BPE" {
-        return Err(ImportError::UnsupportedKind { path: path.into(), kind: kind.into() });
-    }
-    let before_model = || file.pre_tokenizer.iter().chain(&file.normalizer);
-    let byte_level = before_model().chain(&file.decoder).any(Component::is_byte_level);
-    let space_mark = file.decoder.as_ref().and_then(Component::mark_read_as_space);
-    let space_mark = space_mark.or_else(|| before_model().find_map(Component::mark_put_for_space));
-    let TokenizerJson { added_tokens, model, .. } = file;
-    let Model { vocab, unk_token, byte_fallback, continuing_subword_prefix, end_of_word_suffix, .. } = model;
-    let unsupported =
-        |kind: &str| Err(ImportError::UnsupportedKind { path: path.into(), kind: kind.to_owned() });
-    // Such vocabularies have two forms of most texts, which differ in where a word begins or ends.
-    for (affix, kind) in [
-        (continuing_subword_prefix, "BPE with continuing-subword prefix"),
-        (end_of_word_suffix, "BPE with end-of-word suffix"),
-    ] {
-        if affix.is_some_and(|affix| !affix.is_empty()) {
-            return unsupported(kind);
+    let unsupported = |kind: &str| ImportError::UnsupportedKind { path: path.into(), kind: kind.to_owned() };
+    let model_kind = file.model.kind().to_owned();
+    let texts = match (model_kind.as_str(), file.model.vocab.take()) {
+        ("BPE" | "WordPiece", Some(Vocab::Ids(map))) | ("Unigram", Some(Vocab::List(map))) => {
+            map.into_texts(path)?
         }
-    }
-    let Some(Vocab::Ids(ids)) = vocab else {
-        return unsupported("BPE without an object of ids");
+        ("BPE", _) => return Err(unsupported("BPE without an object of ids")),
+        ("WordPiece", _) => return Err(unsupported("WordPiece without an object of ids")),
+        ("Unigram", _) => return Err(unsupported("Unigram without a list of pieces")),
+        (kind, _) => return Err(unsupported(kind)),
     };
-    let texts = ids.into_texts(path)?;
-    let has_byte_tokens = || texts.iter().flatten().any(|token| byte_fallback::single_byte(token).is_some());
-    let spelling = match space_mark {
-        _ if byte_level => Spelling::ByteLevel,
-        Some(space_mark) if byte_fallback == Some(true) || has_byte_tokens() => {
-            Spelling::ByteFallback { space_mark }
+    let (kind, spelling) = match model_kind.as_str() {
+        "BPE" => file.bpe_spelling(&texts).map_err(unsupported)?,
+        "Unigram" => ("Unigram", file.unigram_spelling().map_err(unsupported)?),
+        _ => ("WordPiece", file.word_piece_spelling().map_err(unsupported)?),
+    };
+    let unknown = match file.model.unk_id {
+        Some(id) if model_kind == "Unigram" => {
+            let piece = usize::try_from(id).ok().and_then(|id| texts.get(id)?.as_deref());
+            Some(piece.ok_or_else(|| ImportError::unknown_beyond(path, id, texts.len()))?.to_owned())
         }
-        _ => return unsupported("BPE over characters, without byte-level alphabet or byte fallback"),
+        _ => file.model.unk_token,
     };
-    let added = by_id(path, added_tokens.unwrap_or_default())?;
+    let added = by_id(path, file.added_tokens.unwrap_or_default())?;
     let names = added.iter().map(|(&id, token)| (token.content.clone(), id)).collect();
-    let tokens = Tokens { path, texts, added, unk_token, spelling };
-    let kind = match spelling {
-        Spelling::ByteLevel => "byte-level BPE",
-        Spelling::ByteFallback { .. } => "byte-fallback BPE",
-    };
-    Ok(NamedTokens { table: tokens.into_table()?, kind, names })
+    let tokens = Tokens { path, texts, added, unknown, spelling };
+    Ok(NamedTokens::new(tokens.into_table()?, kind, names))
+}
+
+impl TokenizerJson<'_> {
+    /// The name of the kind and its spelling, else the name of a kind that is not supported.
+    fn bpe_spelling(&self, texts: &[Option<Cow<'_, str>>]) -> Result<(&'static str, Spelling), &'static str> {
+        // Such vocabularies have two forms of most texts, which differ in where a word begins or ends.
+        for (affix, kind) in [
+            (&self.model.continuing_subword_prefix, "BPE with continuing-subword prefix"),
+            (&self.model.end_of_word_suffix, "BPE with end-of-word suffix"),
+        ] {
+            if affix.as_ref().is_some_and(|affix| !affix.is_empty()) {
+                return Err(kind);
+            }
+        }
+        if self.before_model().chain(&self.decoder).any(Component::is_byte_level) {
+            return Ok(("byte-level BPE", Spelling::ByteLevel));
+        }
+        let has_byte_tokens =
+            || texts.iter().flatten().any(|token| byte_fallback::single_byte(token).is_some());
+        match self.space_mark() {
+            Some(space_mark) if self.model.byte_fallback == Some(true) || has_byte_tokens() => {
+                Ok(("byte-fallback BPE", Spelling::Marked { space_mark, byte_tokens: true }))
+            }
+            _ => Err("BPE over characters, without byte-level alphabet or byte fallback"),
+        }
+    }
+
+    fn unigram_spelling(&self) -> Result<Spelling, &'static str> {
+        let space_mark = self.space_mark().ok_or("Unigram without a mark for the space")?;
+        let byte_tokens = self.model.byte_fallback == Some(true)
+            || self.decoder.as_ref().is_some_and(Component::is_byte_fallback);
+        Ok(Spelling::Marked { space_mark, byte_tokens })
+    }
+
+    /// Without its decoder, nothing says whether and where the texts of such a tokenizer have spaces.
+    fn word_piece_spelling(&self) -> Result<Spelling, &'static str> {
+        let (prefix, cleanup) = self
+            .decoder
+            .as_ref()
+            .and_then(Component::word_pieces)
+            .ok_or("WordPiece without a WordPiece decoder")?;
+        if prefix.is_empty() {
+            return Err("WordPiece without a prefix for pieces inside a word");
+        }
+        Ok(Spelling::WordPieces(WordPieces { prefix: prefix.to_owned(), cleanup }))
+    }
+
+    fn before_model(&self) -> impl Iterator<Item = &Component> {
+        self.pre_tokenizer.iter().chain(&self.normalizer)
+    }
+
+    fn space_mark(&self) -> Option<char> {
+        let read = self.decoder.as_ref().and_then(Component::mark_read_as_space);
+        read.or_else(|| self.before_model().find_map(Component::mark_put_for_space))
+    }
 }
 
 impl Model<'_> {
@@ -112,7 +161,7 @@ impl Model<'_> {
             (None, Some(Vocab::Ids(_)), Some(_)) => "BPE",
             (None, Some(Vocab::Ids(_)), None) if self.continuing_subword_prefix.is_some() => "WordPiece",
             (None, Some(Vocab::Ids(_)), None) => "WordLevel",
-            (None, Some(Vocab::List), _) => "Unigram",
+            (None, Some(Vocab::List(_)), _) => "Unigram",
             (None, None, _) => "unknown (a model without type and vocabulary)",
         }
     }
@@ -144,7 +193,8 @@ struct Tokens<'a> {
     /// The model's own, by id.
     texts: Vec<Option<Cow<'a, str>>>,
     added: BTreeMap<TokenId, AddedToken>,
-    unk_token: Option<String>,
+    /// The text of the token for what could not be encoded.
+    unknown: Option<String>,
     spelling: Spelling,
 }
 
@@ -177,16 +227,20 @@ impl Tokens<'_> {
 
     fn added_token(&self, token: &AddedToken) -> (Vec<u8>, bool) {
         let raw = || token.content.as_bytes().to_vec();
-        match (token.special, self.spelling) {
-            // What stands in for text that could not be encoded has no text of its own.
-            (_, Spelling::ByteFallback { .. }) if self.is_unknown(&token.content) => (Vec::new(), false),
-            (true, _) => (raw(), true),
+        // What stands in for text that could not be encoded has no text of its own.
+        if self.is_unknown(&token.content) && self.spelling != Spelling::ByteLevel {
+            return (Vec::new(), false);
+        }
+        match &self.spelling {
+            _ if token.special => (raw(), true),
             // Added tokens are matched in the input before it is put into the byte alphabet.
-            (false, Spelling::ByteLevel) => (raw(), false),
+            Spelling::ByteLevel => (raw(), false),
             // Here they are written with the space mark: runs of spaces, for instance, are `▁▁▁`.
-            (false, Spelling::ByteFallback { space_mark }) => {
-                (byte_fallback::decode(&token.content, space_mark), false)
+            Spelling::Marked { space_mark, byte_tokens } => {
+                (byte_fallback::decode(&token.content, *space_mark, *byte_tokens), false)
             }
+            // The decoder does not tell them from pieces.
+            Spelling::WordPieces(pieces) => (pieces.decode(&token.content), false),
         }
     }
 
@@ -194,8 +248,11 @@ impl Tokens<'_> {
         if self.is_unknown(token) {
             return Ok(Vec::new());
         }
-        match self.spelling {
-            Spelling::ByteFallback { space_mark } => Ok(byte_fallback::decode(token, space_mark)),
+        match &self.spelling {
+            Spelling::Marked { space_mark, byte_tokens } => {
+                Ok(byte_fallback::decode(token, *space_mark, *byte_tokens))
+            }
+            Spelling::WordPieces(pieces) => Ok(pieces.decode(token)),
             Spelling::ByteLevel => byte_level::decode(token).map_err(|character| {
                 let (path, token) = (self.path.into(), token.to_owned());
                 ImportError::OutsideAlphabet { path, id, token, character }
@@ -204,7 +261,7 @@ impl Tokens<'_> {
     }
 
     fn is_unknown(&self, token: &str) -> bool {
-        self.unk_token.as_deref() == Some(token)
+        self.unknown.as_deref() == Some(token)
     }
 }
 
@@ -279,6 +336,41 @@ mod tests {
     }
 
     #[test]
+    fn unigram_pieces_are_text_with_marks() {
+        let added = r#"{"id": 0, "content": "<pad>", "special": true}, {"id": 1, "content": "<unk>", "special": true},
+            {"id": 5, "content": "<extra_id_0>", "special": true}"#;
+        let model =
+            r#""unk_id": 1, "vocab": [["<pad>", 0], ["<unk>", 0], ["▁", -1], ["▁a", -2], ["<0x41>", -3]]"#;
+        let found = read(Path::new("t"), &file(METASPACE, added, model)).unwrap();
+        assert_eq!(found.kind, "Unigram");
+        let expected =
+            [special("<pad>"), text(""), text(" "), text(" a"), text("<0x41>"), special("<extra_id_0>")];
+        assert_eq!(table(&file(METASPACE, added, model)).unwrap(), expected);
+        let with_bytes = format!(r#""type": "Unigram", "byte_fallback": true, {model}"#);
+        assert_eq!(table(&file(METASPACE, added, &with_bytes)).unwrap()[4], text("A"));
+        let by_decoder = r#""normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+            "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}]}"#;
+        assert_eq!(table(&file(by_decoder, added, model)).unwrap()[4], text("A"));
+        let error = table(&file(METASPACE, "", r#""unk_id": 7, "vocab": [["a", 0]]"#)).unwrap_err();
+        assert!(matches!(&error, ImportError::Field { field, .. } if field == "model.unk_id"), "{error:?}");
+    }
+
+    #[test]
+    fn word_pieces_begin_with_a_space_or_go_on() {
+        let added = r#"{"id": 0, "content": "[UNK]", "special": true}, {"id": 1, "content": "[CLS]", "special": true}"#;
+        let model = r###""unk_token": "[UNK]", "continuing_subword_prefix": "##",
+            "vocab": {"[UNK]": 0, "[CLS]": 1, "play": 2, "##ing": 3, ".": 4}"###;
+        let parts = r###""decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true}"###;
+        let found = read(Path::new("t"), &file(parts, added, model)).unwrap();
+        assert_eq!(found.kind, "WordPiece");
+        let mut expected = [text(""), special("[CLS]"), text(" play"), text("ing"), text(".")];
+        assert_eq!(table(&file(parts, added, model)).unwrap(), expected);
+        expected[4] = text(" .");
+        let parts = parts.replace("true", "false");
+        assert_eq!(table(&file(&parts, added, model)).unwrap(), expected);
+    }
+
+    #[test]
     fn a_control_token_is_special_also_under_the_id_of_the_model() {
         let added = r#"{"id": 9, "content": "</s>", "special": true}"#;
         let model = r#""type": "BPE", "vocab": {"</s>": 0, "a": 1}, "merges": []"#;
@@ -289,9 +381,10 @@ mod tests {
     #[test]
     fn other_kinds_are_refused_by_name() {
         for (parts, model, kind) in [
-            (METASPACE, r#""type": "Unigram", "unk_id": 0, "vocab": [["a", -1.5]]"#, "Unigram"),
-            (METASPACE, r#""unk_id": 0, "vocab": [["a", -1.5]]"#, "Unigram"),
-            (METASPACE, r#""type": "WordPiece", "vocab": {"a": 0}"#, "WordPiece"),
+            (METASPACE, r#""type": "Unigram", "vocab": {"a": 0}"#, "Unigram without a list"),
+            (r#""decoder": null"#, r#""vocab": [["a", -1.5]]"#, "Unigram without a mark"),
+            (METASPACE, r#""type": "BPE", "vocab": [["a", -1.5]]"#, "BPE without an object"),
+            (METASPACE, r#""type": "WordPiece", "vocab": {"a": 0}"#, "without a WordPiece decoder"),
             (METASPACE, r###""continuing_subword_prefix": "##", "vocab": {"a": 0}"###, "WordPiece"),
             (METASPACE, r#""vocab": {"a": 0}"#, "WordLevel"),
             (BYTE_LEVEL, r#""type": "Mystery""#, "Mystery"),

@@ -17,8 +17,8 @@ pub(crate) const ID_LIMIT: u64 = MAX_VOCABULARY_LEN as u64;
 pub(crate) enum Vocab<'a> {
     /// An object from token text to id.
     Ids(IdMap<'a>),
-    /// An array: Unigram, or another format altogether. Not kept.
-    List,
+    /// An array of `[piece, score]`, the form of Unigram: the position is the id.
+    List(IdMap<'a>),
 }
 
 /// A JSON object from token text to id, turned around while it is read, in one pass and without copying keys that
@@ -98,7 +98,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Vocab<'a> {
             type Value = Vocab<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a vocabulary: an object from tokens to ids, or an array of tokens")
+                f.write_str("a vocabulary: an object from tokens to ids, or an array of pieces with scores")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
@@ -113,8 +113,16 @@ impl<'de: 'a, 'a> Deserialize<'de> for Vocab<'a> {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-                while access.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Vocab::List)
+                let mut map = IdMap::default();
+                let mut id = 0;
+                // The score only decides how texts are cut.
+                while let Some((Text(piece), _)) = access.next_element::<(_, IgnoredAny)>()? {
+                    if map.fault.is_none() {
+                        map.insert(piece, id);
+                    }
+                    id += 1;
+                }
+                Ok(Vocab::List(map))
             }
         }
 
@@ -155,8 +163,7 @@ mod tests {
 
     fn texts(json: &str) -> Result<Vec<Option<Cow<'_, str>>>, ImportError> {
         match serde_json::from_str(json).unwrap() {
-            Vocab::Ids(map) => map.into_texts(Path::new("t")),
-            Vocab::List => panic!("expected an object"),
+            Vocab::Ids(map) | Vocab::List(map) => map.into_texts(Path::new("t")),
         }
     }
 
@@ -165,6 +172,16 @@ mod tests {
         let found = texts(r#"{"b\n": 3, "a": 0}"#).unwrap();
         assert_eq!(found, [Some("a".into()), None, None, Some("b\n".into())]);
         assert!(matches!(found[0], Some(Cow::Borrowed(_))));
+    }
+
+    #[test]
+    fn pieces_have_their_position_as_id() {
+        assert_eq!(texts(r#"[["b", -1.5], ["a", 0]]"#).unwrap(), [Some("b".into()), Some("a".into())]);
+        let error = texts(r#"[["a", -1], ["b", -2], ["a", -3]]"#).unwrap_err();
+        assert!(matches!(error, ImportError::DuplicateToken { first: 0, second: 2, .. }));
+        for json in [r#"["a"]"#, r#"[["a"]]"#, "[[1, 2]]"] {
+            assert!(serde_json::from_str::<Vocab<'_>>(json).unwrap_err().is_data(), "{json}");
+        }
     }
 
     #[test]

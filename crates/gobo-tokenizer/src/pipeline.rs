@@ -12,6 +12,10 @@ pub(crate) struct Component {
     pattern: Option<Pattern>,
     /// Of `Replace`; others mean other things by it.
     content: Option<String>,
+    /// Of `WordPiece`.
+    prefix: Option<String>,
+    /// Of `WordPiece`.
+    cleanup: Option<bool>,
     normalizers: Vec<Component>,
     pretokenizers: Vec<Component>,
     decoders: Vec<Component>,
@@ -26,7 +30,23 @@ enum Pattern {
 impl Component {
     /// Whether it, or a part of it, is a `ByteLevel`.
     pub(crate) fn is_byte_level(&self) -> bool {
-        self.kind.as_deref() == Some("ByteLevel") || self.parts().any(Self::is_byte_level)
+        self.is("ByteLevel")
+    }
+
+    /// Whether it, or a part of it, is a `ByteFallback`.
+    pub(crate) fn is_byte_fallback(&self) -> bool {
+        self.is("ByteFallback")
+    }
+
+    /// The prefix of pieces inside a word and whether to clean up, if this is a `WordPiece` decoder. One inside a
+    /// sequence does not count: its neighbours could change what it put together.
+    pub(crate) fn word_pieces(&self) -> Option<(&str, bool)> {
+        let word_pieces = self.kind.as_deref() == Some("WordPiece");
+        word_pieces.then(|| (self.prefix.as_deref().unwrap_or("##"), self.cleanup.unwrap_or(true)))
+    }
+
+    fn is(&self, kind: &str) -> bool {
+        self.kind.as_deref() == Some(kind) || self.parts().any(|part| part.is(kind))
     }
 
     /// The character that this normalizer or pre-tokenizer puts in the place of a space, by `Metaspace` or `Replace`.
@@ -74,6 +94,14 @@ mod tests {
             {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}]}]}"#;
         assert!(component(nested).is_byte_level());
         assert!(!component(r#"{"type": "Whitespace"}"#).is_byte_level());
+    }
+
+    #[test]
+    fn word_piece_decoders_say_their_prefix() {
+        assert_eq!(component(r#"{"type": "WordPiece"}"#).word_pieces(), Some(("##", true)));
+        let own = component(r#"{"type": "WordPiece", "prefix": "@", "cleanup": false}"#);
+        assert_eq!(own.word_pieces(), Some(("@", false)));
+        assert_eq!(component(r#"{"type": "Fuse"}"#).word_pieces(), None);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 
 use crate::binding::NamedTokens;
-use crate::id_map::ID_LIMIT;
+use crate::id_map::{ID_LIMIT, Vocab};
+use crate::source::{MAX_FILE_BYTES, read_text};
 use crate::{ImportError, RankProblem};
 
 /// Whether the first line has the form of a rank file's.
@@ -16,11 +17,16 @@ pub(crate) fn looks_like_ranks(text: &str) -> bool {
 }
 
 /// Reads a rank file: one token per line as base64, one space and the rank, which is its id. Such files have no
-/// special tokens.
+/// special tokens; `special` are those of a list beside it.
 ///
 /// # Errors
-/// [`ImportError::Rank`] naming the line; [`ImportError::Token`] for tokens longer than a vocabulary takes.
-pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> {
+/// [`ImportError::Rank`] naming the line; [`ImportError::Token`] for tokens longer than a vocabulary takes, and for a
+/// special token with the id of a rank.
+pub(crate) fn read(
+    path: &Path,
+    text: &str,
+    special: Vec<(String, TokenId)>,
+) -> Result<NamedTokens, ImportError> {
     let mut tokens = parse(path, text)?;
     // Ascending ids let the table grow at its end only.
     tokens.sort_unstable_by_key(|(_, rank)| *rank);
@@ -30,7 +36,34 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
             .insert(rank, bytes, false)
             .map_err(|source| ImportError::Token { path: path.into(), source })?;
     }
-    Ok(NamedTokens { table, kind: "tiktoken", names: Vec::new() })
+    for (name, id) in &special {
+        table
+            .insert(*id, name.as_bytes().to_vec(), true)
+            .map_err(|source| ImportError::Token { path: path.into(), source })?;
+    }
+    Ok(NamedTokens::new(table, "tiktoken", special))
+}
+
+/// Reads a list of special tokens: a JSON object from names to ids.
+///
+/// # Errors
+/// [`ImportError::Field`] if it is JSON of another form; the variants for files that cannot be read, are no JSON, and
+/// for names and ids that stand twice or are too large.
+pub(crate) fn read_special(path: &Path) -> Result<Vec<(String, TokenId)>, ImportError> {
+    let text = read_text(path, MAX_FILE_BYTES)?;
+    let vocab = serde_json::from_str(&text).map_err(|source| ImportError::from_json(path, &text, source))?;
+    let Vocab::Ids(map) = vocab else {
+        return Err(ImportError::Field {
+            path: path.into(),
+            field: "(whole file)".into(),
+            found: "an array".into(),
+            expected: "an object from names of special tokens to ids",
+        });
+    };
+    let texts = map.into_texts(path)?;
+    let names = (0..).zip(texts).filter_map(|(id, name)| Some((name?.into_owned(), id)));
+    // A token without a name would be a hole.
+    Ok(names.filter(|(name, _)| !name.is_empty()).collect())
 }
 
 /// The tokens of a rank file in the order of its lines, bytes and ranks each once.
@@ -80,7 +113,7 @@ mod tests {
 
     #[test]
     fn lines_are_tokens_and_gaps_are_holes() {
-        let found = read(Path::new("t"), "IGE= 3\r\nYg== 0\n\n/w== 1\n").unwrap();
+        let found = read(Path::new("t"), "IGE= 3\r\nYg== 0\n\n/w== 1\n", Vec::new()).unwrap();
         let bytes: Vec<&[u8]> = found.table.tokens().iter().map(|token| &*token.bytes).collect();
         assert_eq!(bytes, [&b"b"[..], b"\xff", b"", b" a"]);
         assert!(found.names.is_empty());
@@ -100,7 +133,7 @@ mod tests {
             ("YQ== 0", RankProblem::DuplicateRank { rank: 0, first_line: 1 }),
             ("Yg== 1", RankProblem::DuplicateToken { token: "b".into(), first_line: 1 }),
         ] {
-            match read(Path::new("t"), &format!("Yg== 0\n{second}\n")) {
+            match read(Path::new("t"), &format!("Yg== 0\n{second}\n"), Vec::new()) {
                 Err(ImportError::Rank { line: 2, source, .. }) => assert_eq!(source, expected, "{second}"),
                 other => panic!("{second}: {other:?}"),
             }

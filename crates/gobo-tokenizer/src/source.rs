@@ -2,90 +2,119 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use crate::{ImportError, ranks};
+use crate::{ImportError, gguf, ranks};
 
 /// Largest tokenizer file that is read, 512 MiB. The largest in use have about 35 MB.
 pub const MAX_FILE_BYTES: u64 = 512 << 20;
 
-/// How a tokenizer file is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+/// A tokenizer file's content, by how it is written.
+#[derive(Debug)]
+pub(crate) enum Content {
     /// `tokenizer.json` of Hugging Face `tokenizers`.
-    HuggingFace,
+    HuggingFace(String),
     /// Lines of base64 and rank, as tiktoken has them.
-    Ranks,
+    Ranks(String),
+    /// `tekken.json` of Mistral.
+    Tekken(String),
+    /// `.model` of SentencePiece.
+    SentencePiece(Vec<u8>),
+    /// GGUF, of which nothing is read yet: it has the weights too.
+    Gguf,
 }
 
-/// A tokenizer file, read whole and recognised.
+/// A tokenizer file, read and recognised.
 #[derive(Debug)]
 pub(crate) struct SourceFile {
     /// The file itself, also where a folder was asked for.
     pub(crate) path: PathBuf,
-    pub(crate) text: String,
-    pub(crate) format: Format,
+    pub(crate) content: Content,
 }
 
 impl SourceFile {
     /// Finds, reads and recognises the tokenizer at `path`.
     pub(crate) fn open(path: &Path) -> Result<Self, ImportError> {
         let path = locate(path)?;
+        if begins_with(&path, gguf::MAGIC)? {
+            return Ok(Self { path, content: Content::Gguf });
+        }
         let bytes = read_capped(&path, MAX_FILE_BYTES)?;
         Self::recognize(path, bytes)
     }
 
     fn recognize(path: PathBuf, bytes: Vec<u8>) -> Result<Self, ImportError> {
-        if bytes.starts_with(b"version https://git-lfs.github.com/spec/") {
+        if is_lfs_pointer(&bytes) {
             return Err(ImportError::LfsPointer { path });
         }
-        if let Some(kind) = known_by_name(&path, &bytes) {
-            return Err(ImportError::UnsupportedKind { path, kind: kind.into() });
-        }
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let source = error.utf8_error();
-            ImportError::NotText { path: path.clone(), offset: source.valid_up_to(), source }
-        })?;
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        let format = if extension == "json" || text.trim_start().starts_with('{') {
-            Format::HuggingFace
+        // The first field of a SentencePiece model is a nested message (tag 0x0a); the ranks that some models call
+        // `tokenizer.model` are base64 text.
+        if bytes.first() == Some(&0x0a) && extension == "model" {
+            return Ok(Self { path, content: Content::SentencePiece(bytes) });
+        }
+        let text =
+            String::from_utf8(bytes).map_err(|error| ImportError::not_text(&path, error.utf8_error()))?;
+        let content = if extension == "json" || text.trim_start().starts_with('{') {
+            if is_tekken(&path, &text) { Content::Tekken(text) } else { Content::HuggingFace(text) }
         } else if extension == "tiktoken" || ranks::looks_like_ranks(&text) {
-            Format::Ranks
+            Content::Ranks(text)
         } else {
             return Err(ImportError::Unrecognized { path });
         };
-        Ok(Self { path, text, format })
+        Ok(Self { path, content })
     }
 }
 
-/// Formats that gobo does not read, recognised so that the refusal can name them.
-fn known_by_name(path: &Path, bytes: &[u8]) -> Option<&'static str> {
-    if bytes.starts_with(b"GGUF") {
-        return Some("GGUF");
-    }
-    let (stem, extension) = (path.file_stem()?.to_str()?, path.extension()?.to_str()?);
-    // The first field of a SentencePiece model is a nested message (tag 0x0a); the ranks that some models call
-    // `tokenizer.model` are base64 text.
-    if bytes.first() == Some(&0x0a) && extension == "model" {
-        Some("SentencePiece model")
-    } else if stem.starts_with("tekken") && extension == "json" {
-        Some("Mistral tekken")
-    } else {
-        None
-    }
+/// Whether JSON is Mistral's, by its name or by what its configuration, which comes first, has and no other.
+fn is_tekken(path: &Path, text: &str) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let head = &text.as_bytes()[..text.len().min(1 << 12)];
+    let field = b"\"default_num_special_tokens\"";
+    name.starts_with("tekken") || head.windows(field.len()).any(|window| window == field)
 }
+
+/// A text file beside the tokenizer.
+pub(crate) fn read_text(path: &Path, limit_bytes: u64) -> Result<String, ImportError> {
+    let bytes = read_capped(path, limit_bytes)?;
+    if is_lfs_pointer(&bytes) {
+        return Err(ImportError::LfsPointer { path: path.into() });
+    }
+    String::from_utf8(bytes).map_err(|error| ImportError::not_text(path, error.utf8_error()))
+}
+
+/// Whether this is what Git leaves in the place of a large file.
+fn is_lfs_pointer(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"version https://git-lfs.github.com/spec/")
+}
+
+/// The names under which a folder has its tokenizer, the one that says most first.
+const FILE_NAMES: [&str; 4] = ["tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model"];
 
 fn locate(path: &Path) -> Result<PathBuf, ImportError> {
     let metadata = fs::metadata(path).map_err(|source| ImportError::Read { path: path.into(), source })?;
     if !metadata.is_dir() {
         return Ok(path.into());
     }
-    let file = path.join("tokenizer.json");
-    match fs::metadata(&file) {
-        Ok(_) => Ok(file),
-        Err(source) if source.kind() == ErrorKind::NotFound => {
-            Err(ImportError::NoTokenizer { path: path.into() })
+    for name in FILE_NAMES {
+        let file = path.join(name);
+        match fs::metadata(&file) {
+            Ok(_) => return Ok(file),
+            Err(source) if source.kind() == ErrorKind::NotFound => {}
+            Err(source) => return Err(ImportError::Read { path: file, source }),
         }
-        Err(source) => Err(ImportError::Read { path: file, source }),
     }
+    Err(ImportError::NoTokenizer { path: path.into() })
+}
+
+fn begins_with(path: &Path, magic: &[u8]) -> Result<bool, ImportError> {
+    let failed = |source| ImportError::Read { path: path.into(), source };
+    let file = File::open(path).map_err(failed)?;
+    // What is read from a pipe or a device would be gone.
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Ok(false);
+    }
+    let mut head = Vec::new();
+    file.take(magic.len() as u64).read_to_end(&mut head).map_err(failed)?;
+    Ok(head == magic)
 }
 
 fn read_capped(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, ImportError> {
@@ -110,29 +139,21 @@ mod tests {
 
     use super::*;
 
-    fn recognize(name: &str, bytes: &[u8]) -> Result<Format, ImportError> {
-        SourceFile::recognize(name.into(), bytes.to_vec()).map(|source| source.format)
+    fn recognize(name: &str, bytes: &[u8]) -> Result<Content, ImportError> {
+        SourceFile::recognize(name.into(), bytes.to_vec()).map(|source| source.content)
     }
 
     #[test]
     fn files_are_known_by_content_first() {
-        assert_eq!(recognize("tokenizer.json", b"").unwrap(), Format::HuggingFace);
-        assert_eq!(recognize("anything", b" {}").unwrap(), Format::HuggingFace);
-        assert_eq!(recognize("x.tiktoken", b"").unwrap(), Format::Ranks);
-        assert_eq!(recognize("tokenizer.model", b"IQ== 0\nIg== 1\n").unwrap(), Format::Ranks);
-    }
-
-    #[test]
-    fn what_is_not_read_is_refused_by_name() {
-        for (name, bytes, kind) in [
-            ("model.gguf", &b"GGUF\x03\0\0\0"[..], "GGUF"),
-            ("tokenizer.model", b"\n\x0e\n\x05<unk>", "SentencePiece model"),
-            ("tekken.json", b"{}", "Mistral tekken"),
-        ] {
-            let error = recognize(name, bytes).unwrap_err();
-            assert_eq!(error.kind(), Kind::Unsupported);
-            assert!(matches!(error, ImportError::UnsupportedKind { kind: found, .. } if found == kind));
-        }
+        assert!(matches!(recognize("tokenizer.json", b"").unwrap(), Content::HuggingFace(_)));
+        assert!(matches!(recognize("anything", b" {}").unwrap(), Content::HuggingFace(_)));
+        assert!(matches!(recognize("x.tiktoken", b"").unwrap(), Content::Ranks(_)));
+        assert!(matches!(recognize("tokenizer.model", b"IQ== 0\nIg== 1\n").unwrap(), Content::Ranks(_)));
+        let model = recognize("tokenizer.model", b"\n\x0e\n\x05<unk>").unwrap();
+        assert!(matches!(model, Content::SentencePiece(_)));
+        assert!(matches!(recognize("tekken_240718.json", b"{}").unwrap(), Content::Tekken(_)));
+        let tekken = br#"{"config": {"default_num_special_tokens": 3}}"#;
+        assert!(matches!(recognize("tokenizer.json", tekken).unwrap(), Content::Tekken(_)));
     }
 
     #[test]

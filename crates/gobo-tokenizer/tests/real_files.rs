@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use gobo_tokenizer::{
     BUILTIN, EncodeError, Encoder, ImportError, ImportOptions, Imported, builtin, import, ordinary_bytes,
 };
-use gobo_types::{ErrorKind, TokenId};
+use gobo_types::TokenId;
 use gobo_vocab::{Token, TokenTable};
 
 /// One row of the collection's own description.
@@ -162,15 +162,51 @@ fn tokens_that_the_description_names() {
 }
 
 #[test]
-fn other_kinds_are_refused_by_name() {
-    for (name, kind) in [("t5-small", "Unigram"), ("bert-base-uncased", "WordPiece")] {
-        let Some(folder) = folder(name) else { continue };
-        let error = import(&folder, &ImportOptions::default()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported);
-        assert!(
-            matches!(&error, ImportError::UnsupportedKind { kind: found, .. } if found == kind),
-            "{error:?}"
-        );
+fn pieces_of_t5() {
+    let Some(folder) = folder("t5-small") else { return };
+    let found = imported(&folder);
+    let tokens = found.table.tokens();
+    assert_eq!((found.kind, tokens.len(), found.eos), ("Unigram", 32_100, vec![1]));
+    assert_eq!(tokens.iter().filter(|token| token.special).count(), 102);
+    let holes: Vec<usize> = (0..tokens.len()).filter(|&id| tokens[id].bytes.is_empty()).collect();
+    assert_eq!(holes, [2]);
+    assert_eq!((&*tokens[3].bytes, &*tokens[8].bytes), (&b" "[..], &b" the"[..]));
+    assert!(
+        !ordinary(&found.table).any(|(_, token)| token.bytes.iter().any(|byte| b"{}\\\n".contains(byte)))
+    );
+    let encoder = Encoder::open(&folder).unwrap();
+    for text in [" hello", " The quick brown fox, 1234.", "ing", " d'accord; voilà (so)"] {
+        assert!(reproduces(&encoder, &found.table, text), "{text:?}");
+    }
+    let encode = |text| encoder.encode_continuation(text, ordinary_bytes(&found.table)).unwrap();
+    assert_eq!(encode(" {}"), None);
+    assert_eq!(encode(" a  b"), None);
+}
+
+/// Every piece after another, as the decoder of the library writes it.
+#[test]
+fn pieces_of_bert() {
+    let Some(folder) = folder("bert-base-uncased") else { return };
+    let found = imported(&folder);
+    let tokens = found.table.tokens();
+    assert_eq!((found.kind, tokens.len()), ("WordPiece", 30_522));
+    assert!(found.eos.is_empty());
+    assert_eq!(tokens.iter().filter(|token| token.special).count(), 4);
+    let holes: Vec<usize> = (0..tokens.len()).filter(|&id| tokens[id].bytes.is_empty()).collect();
+    assert_eq!(holes, [100]);
+    let library = tokenizers::Tokenizer::from_file(folder.join("tokenizer.json")).unwrap();
+    let prompt = library.token_to_id("the").unwrap();
+    for (id, token) in ordinary(&found.table) {
+        let decoded = library.decode(&[prompt, TokenId::try_from(id).unwrap()], false).unwrap();
+        assert_eq!(decoded.strip_prefix("the").map(str::as_bytes), Some(&*token.bytes), "{id}");
+    }
+    let encoder = Encoder::open(&folder).unwrap();
+    for text in [" hello world", " the quick brown fox, 1234.", " a ( b ) - c", "ing"] {
+        assert!(reproduces(&encoder, &found.table, text), "{text:?}");
+    }
+    let encode = |text| encoder.encode_continuation(text, ordinary_bytes(&found.table)).unwrap();
+    for text in [" Hello", " a-b", "\n"] {
+        assert_eq!(encode(text), None, "{text:?}");
     }
 }
 
@@ -181,10 +217,17 @@ fn the_three_packages_of_o200k_base_agree() {
     let ranks = imported(&folder.join("o200k_base.tiktoken"));
     let built_in = builtin("o200k_base").unwrap();
     assert_eq!(json.table, built_in.table);
-    assert_eq!((json.eos, json.logits_width), (built_in.eos, built_in.logits_width));
+    assert_eq!((&json.eos, json.logits_width), (&built_in.eos, built_in.logits_width));
     assert_eq!((ranks.kind, ranks.logits_width), ("tiktoken", 199_998));
     assert!(ranks.eos.is_empty());
     assert!(ordinary(&json.table).eq(ordinary(&ranks.table)));
+    let list = std::env::temp_dir().join(format!("gobo-tokenizer-o200k-special-{}.json", std::process::id()));
+    fs::write(&list, r#"{"<|endoftext|>": 199999, "<|endofprompt|>": 200018}"#).unwrap();
+    let options = ImportOptions { special: Some(list.clone()), ..ImportOptions::default() };
+    let with_special = import(&folder.join("o200k_base.tiktoken"), &options).unwrap();
+    fs::remove_file(&list).unwrap();
+    assert_eq!(with_special.table.digest(), built_in.table.digest());
+    assert_eq!((with_special.eos, with_special.logits_width), (built_in.eos, built_in.logits_width));
 }
 
 #[test]

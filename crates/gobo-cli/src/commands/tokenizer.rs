@@ -61,8 +61,9 @@ fn import(
         .iter()
         .map(|eos| eos.parse().map_or_else(|_| EosChoice::Text(eos.clone()), EosChoice::Id))
         .collect();
+    let options = ImportOptions { eos, logits_width, ..ImportOptions::default() };
     let store = Store::open(global.store_dir()?)?;
-    let name = backend::import(&store, path, name, &ImportOptions { eos, logits_width })?;
+    let name = backend::import(&store, path, name, &options)?;
     print(global, &describe(&Loaded::open(&name, global)?))?;
     Ok(Outcome::Yes)
 }

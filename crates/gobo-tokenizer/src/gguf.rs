@@ -1,0 +1,313 @@
+//! The tokenizer in the metadata of a GGUF file. Only the head of the file is read, never its tensors.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use gobo_types::TokenId;
+use gobo_vocab::TokenTable;
+
+use crate::binding::NamedTokens;
+use crate::id_map::ID_LIMIT;
+use crate::piece::{self, PieceKind};
+use crate::source::MAX_FILE_BYTES;
+use crate::{BinaryProblem, ImportError, byte_level};
+
+/// What GGUF files begin with.
+pub(crate) const MAGIC: &[u8] = b"GGUF";
+
+/// Longest key, as the format's own description has it.
+const MAX_KEY_BYTES: u64 = (1 << 16) - 1;
+/// Longest text that is kept: names and tokens. In the byte alphabet, most bytes of a token take two.
+const MAX_TEXT_BYTES: u64 = 1 << 14;
+/// Deepest arrays of arrays. The format allows any; no writer has two.
+const MAX_NESTING: u32 = 4;
+
+const UINT32: u32 = 4;
+const INT32: u32 = 5;
+const STRING: u32 = 8;
+const ARRAY: u32 = 9;
+const UINT64: u32 = 10;
+
+/// Reads the tokenizer of a GGUF file of version 2 or 3.
+///
+/// # Errors
+/// [`ImportError::Binary`] for a file that is cut or no such file; [`ImportError::Field`] for metadata that is
+/// missing or of another type; [`ImportError::UnsupportedKind`] for other versions and tokenizers;
+/// [`ImportError::OutsideAlphabet`]; [`ImportError::Token`]; [`ImportError::TooLarge`] for metadata beyond
+/// [`MAX_FILE_BYTES`].
+pub(crate) fn read(path: &Path) -> Result<NamedTokens, ImportError> {
+    let mut file = Head::open(path)?;
+    let unsupported = |kind: String| ImportError::UnsupportedKind { path: path.into(), kind };
+    file.take::<4>()?;
+    let version = file.u32()?;
+    if !matches!(version, 2 | 3) {
+        let big_endian = matches!(version.swap_bytes(), 2 | 3);
+        let kind = if big_endian { "big-endian GGUF".into() } else { format!("GGUF version {version}") };
+        return Err(unsupported(kind));
+    }
+    let _tensors = file.u64()?;
+    let count = file.u64()?;
+    let mut metadata = Metadata::default();
+    for _ in 0..count {
+        metadata.read_one(&mut file)?;
+    }
+    match metadata.model.as_deref() {
+        Some("gpt2") => metadata.into_tokens(path, "GGUF gpt2", gpt2_token),
+        Some("llama") => {
+            metadata.into_tokens(path, "GGUF llama", |_, _, kind, text| Ok(piece::decode(kind, text)))
+        }
+        Some(model) => Err(unsupported(format!("GGUF with a tokenizer of the model {model:?}"))),
+        None => Err(missing(path, "tokenizer.ggml.model")),
+    }
+}
+
+/// The bytes of an ordinary token of a byte-level vocabulary. Tokens that a user defined are raw text, as in
+/// `tokenizer.json`.
+fn gpt2_token(
+    path: &Path,
+    id: TokenId,
+    kind: PieceKind,
+    text: &str,
+) -> Result<Result<Vec<u8>, BinaryProblem>, ImportError> {
+    match kind {
+        PieceKind::UserDefined => Ok(Ok(text.as_bytes().to_vec())),
+        PieceKind::Normal => byte_level::decode(text).map(Ok).map_err(|character| {
+            let (path, token) = (path.into(), text.to_owned());
+            ImportError::OutsideAlphabet { path, id, token, character }
+        }),
+        _ => Ok(piece::decode(kind, text)),
+    }
+}
+
+fn missing(path: &Path, field: &str) -> ImportError {
+    let (path, field, found) = (path.into(), field.into(), "missing".into());
+    ImportError::Field { path, field, found, expected: "the metadata of a tokenizer" }
+}
+
+/// What of the metadata is about the tokenizer.
+#[derive(Default)]
+struct Metadata {
+    model: Option<String>,
+    /// With their offsets.
+    tokens: Option<Vec<(u64, String)>>,
+    kinds: Option<Vec<PieceKind>>,
+    eos: Vec<TokenId>,
+}
+
+impl Metadata {
+    /// Reads a key and its value, and keeps or skips it.
+    fn read_one(&mut self, file: &mut Head<'_>) -> Result<(), ImportError> {
+        let key = file.text(MAX_KEY_BYTES)?;
+        let at = file.at;
+        let kind = file.u32()?;
+        let path = file.path;
+        let wrong = |expected| {
+            let found = format!("a value of type {kind}");
+            ImportError::Field { path: path.into(), field: key.clone(), found, expected }
+        };
+        match key.as_str() {
+            "tokenizer.ggml.model" if kind == STRING => self.model = Some(file.text(MAX_TEXT_BYTES)?),
+            "tokenizer.ggml.model" => return Err(wrong("a string")),
+            "tokenizer.ggml.tokens" => {
+                let count = file.array(kind, &[STRING])?.ok_or_else(|| wrong("an array of strings"))?;
+                let mut tokens = Vec::new();
+                for _ in 0..count {
+                    tokens.push((file.at, file.text(MAX_TEXT_BYTES)?));
+                }
+                self.tokens = Some(tokens);
+            }
+            "tokenizer.ggml.token_type" => {
+                let count =
+                    file.array(kind, &[INT32, UINT32])?.ok_or_else(|| wrong("an array of integers"))?;
+                let mut kinds = Vec::new();
+                for _ in 0..count {
+                    let at = file.at;
+                    let number = u64::from(file.u32()?);
+                    kinds.push(PieceKind::from_number(number).map_err(|problem| file.fault(at, problem))?);
+                }
+                self.kinds = Some(kinds);
+            }
+            // A model of conversations ends its turn with the second or third.
+            "tokenizer.ggml.eos_token_id" | "tokenizer.ggml.eot_token_id" | "tokenizer.ggml.eom_token_id" => {
+                let id = match kind {
+                    UINT32 | INT32 => u64::from(file.u32()?),
+                    UINT64 => file.u64()?,
+                    _ => return Err(wrong("a token id")),
+                };
+                // Some writers put -1 for none.
+                if id < u64::from(u32::MAX) {
+                    self.eos.push(TokenId::try_from(id).expect("below 2^32"));
+                } else if id > u64::from(u32::MAX) {
+                    return Err(wrong("a token id below 2^32"));
+                }
+            }
+            _ => file.skip_value(kind, at, 0)?,
+        }
+        Ok(())
+    }
+
+    fn into_tokens(
+        self,
+        path: &Path,
+        kind: &'static str,
+        decode: impl Fn(&Path, TokenId, PieceKind, &str) -> Result<Result<Vec<u8>, BinaryProblem>, ImportError>,
+    ) -> Result<NamedTokens, ImportError> {
+        let tokens = self.tokens.ok_or_else(|| missing(path, "tokenizer.ggml.tokens"))?;
+        let kinds = self.kinds.ok_or_else(|| missing(path, "tokenizer.ggml.token_type"))?;
+        if kinds.len() != tokens.len() {
+            return Err(ImportError::Field {
+                path: path.into(),
+                field: "tokenizer.ggml.token_type".into(),
+                found: format!("for {} of {} tokens", kinds.len(), tokens.len()),
+                expected: "a type for every token",
+            });
+        }
+        let width = u32::try_from(tokens.len()).expect("the number of tokens is limited");
+        let mut table = TokenTable::new();
+        let mut names = Vec::new();
+        for ((id, (offset, text)), kind) in (0..).zip(tokens).zip(kinds) {
+            // The padding of the logits. The readers of these files write nothing for it.
+            if kind == PieceKind::Unused {
+                continue;
+            }
+            let control = kind == PieceKind::Control;
+            let bytes = if control { Ok(text.as_bytes().to_vec()) } else { decode(path, id, kind, &text)? };
+            let bytes = bytes.map_err(|source| ImportError::Binary { path: path.into(), offset, source })?;
+            table
+                .insert(id, bytes, control)
+                .map_err(|source| ImportError::Token { path: path.into(), source })?;
+            if matches!(kind, PieceKind::Control | PieceKind::UserDefined) {
+                names.push((text, id));
+            }
+        }
+        let (eos, logits_width) = (self.eos, Some(width));
+        Ok(NamedTokens { eos, logits_width, ..NamedTokens::new(table, kind, names) })
+    }
+}
+
+/// The head of a file, read forwards. Nothing is allocated for a length before the file is known to be that long.
+struct Head<'a> {
+    path: &'a Path,
+    file: BufReader<File>,
+    at: u64,
+    length: u64,
+}
+
+impl<'a> Head<'a> {
+    fn open(path: &'a Path) -> Result<Self, ImportError> {
+        let failed = |source| ImportError::Read { path: path.into(), source };
+        let file = File::open(path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        Ok(Self { path, file: BufReader::new(file), at: 0, length })
+    }
+
+    fn fault(&self, offset: u64, source: BinaryProblem) -> ImportError {
+        ImportError::Binary { path: self.path.into(), offset, source }
+    }
+
+    /// Whether the next `needed_bytes` are there, and not beyond what a head may have.
+    fn need(&self, needed_bytes: u64) -> Result<(), ImportError> {
+        let left_bytes = self.length.saturating_sub(self.at);
+        if needed_bytes > left_bytes {
+            return Err(self.fault(self.at, BinaryProblem::Truncated { needed_bytes, left_bytes }));
+        }
+        if self.at + needed_bytes > MAX_FILE_BYTES {
+            return Err(ImportError::TooLarge { path: self.path.into(), limit_bytes: MAX_FILE_BYTES });
+        }
+        Ok(())
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], ImportError> {
+        self.need(N as u64)?;
+        let mut bytes = [0; N];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), ImportError> {
+        let failed = |source| ImportError::Read { path: self.path.into(), source };
+        self.file.read_exact(bytes).map_err(failed)?;
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn u32(&mut self) -> Result<u32, ImportError> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, ImportError> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    fn text(&mut self, limit: u64) -> Result<String, ImportError> {
+        let at = self.at;
+        let length = self.u64()?;
+        self.need(length)?;
+        if length > limit {
+            return Err(self.fault(at, BinaryProblem::TooMany { given: length, limit }));
+        }
+        let mut bytes = vec![0; usize::try_from(length).expect("texts are limited")];
+        self.fill(&mut bytes)?;
+        String::from_utf8(bytes).map_err(|error| self.fault(at, BinaryProblem::Text(error.utf8_error())))
+    }
+
+    /// The length of an array of one value for each id, `None` if the value is not an array of such elements.
+    fn array(&mut self, kind: u32, elements: &[u32]) -> Result<Option<u64>, ImportError> {
+        if kind != ARRAY || !elements.contains(&self.u32()?) {
+            return Ok(None);
+        }
+        let at = self.at;
+        let count = self.u64()?;
+        if count > ID_LIMIT {
+            return Err(self.fault(at, BinaryProblem::TooMany { given: count, limit: ID_LIMIT }));
+        }
+        Ok(Some(count))
+    }
+
+    /// Steps over a value of the type given at the offset `at`.
+    fn skip_value(&mut self, kind: u32, at: u64, nesting: u32) -> Result<(), ImportError> {
+        if let Some(size) = scalar_bytes(kind) {
+            return self.skip(size);
+        }
+        match kind {
+            STRING => {
+                let length = self.u64()?;
+                self.skip(length)
+            }
+            ARRAY if nesting < MAX_NESTING => {
+                let at = self.at;
+                let kind = self.u32()?;
+                let count = self.u64()?;
+                if let Some(size) = scalar_bytes(kind) {
+                    return self.skip(count.saturating_mul(size));
+                }
+                for _ in 0..count {
+                    self.skip_value(kind, at, nesting + 1)?;
+                }
+                Ok(())
+            }
+            _ => Err(self.fault(at, BinaryProblem::ValueType { kind: u64::from(kind) })),
+        }
+    }
+
+    fn skip(&mut self, length: u64) -> Result<(), ImportError> {
+        self.need(length)?;
+        let step = i64::try_from(length).expect("heads are limited");
+        let failed = |source| ImportError::Read { path: self.path.into(), source };
+        self.file.seek_relative(step).map_err(failed)?;
+        self.at += length;
+        Ok(())
+    }
+}
+
+/// The size of numbers and truth values.
+fn scalar_bytes(kind: u32) -> Option<u64> {
+    match kind {
+        0 | 1 | 7 => Some(1),
+        2 | 3 => Some(2),
+        4..=6 => Some(4),
+        10..=12 => Some(8),
+        _ => None,
+    }
+}

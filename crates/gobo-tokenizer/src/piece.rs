@@ -1,0 +1,43 @@
+//! The types of SentencePiece's pieces, which GGUF files took over.
+
+use crate::{BinaryProblem, byte_fallback};
+
+/// The mark that SentencePiece puts for a space.
+pub(crate) const SPACE_MARK: char = '\u{2581}';
+
+/// What a piece is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PieceKind {
+    Normal,
+    Unknown,
+    Control,
+    UserDefined,
+    Unused,
+    Byte,
+}
+
+impl PieceKind {
+    /// The kind by its number in files.
+    pub(crate) fn from_number(number: u64) -> Result<Self, BinaryProblem> {
+        match number {
+            1 => Ok(Self::Normal),
+            2 => Ok(Self::Unknown),
+            3 => Ok(Self::Control),
+            4 => Ok(Self::UserDefined),
+            5 => Ok(Self::Unused),
+            6 => Ok(Self::Byte),
+            kind => Err(BinaryProblem::PieceKind { kind }),
+        }
+    }
+}
+
+/// The bytes of a piece that is no control piece: text with marks for its spaces, a byte, or nothing.
+pub(crate) fn decode(kind: PieceKind, text: &str) -> Result<Vec<u8>, BinaryProblem> {
+    match kind {
+        PieceKind::Unknown => Ok(Vec::new()),
+        PieceKind::Byte => byte_fallback::single_byte(text)
+            .map(|byte| vec![byte])
+            .ok_or_else(|| BinaryProblem::ByteName { token: text.to_owned() }),
+        _ => Ok(byte_fallback::with_spaces(text, SPACE_MARK)),
+    }
+}

@@ -1,0 +1,195 @@
+//! `.model` files of SentencePiece: a `ModelProto` message, of which a few fields are read.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use gobo_types::TokenId;
+use gobo_vocab::TokenTable;
+
+use crate::binding::NamedTokens;
+use crate::id_map::ID_LIMIT;
+use crate::piece::{self, PieceKind};
+use crate::{BinaryProblem, ImportError};
+
+/// Something wrong, and where.
+type Fault = (usize, BinaryProblem);
+
+/// Reads a `.model` file. The position of a piece is its id.
+///
+/// # Errors
+/// [`ImportError::Binary`] for what is no such message; [`ImportError::UnsupportedKind`] for models of words or
+/// characters; [`ImportError::DuplicateToken`]; [`ImportError::Token`].
+pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<NamedTokens, ImportError> {
+    let model = Model::parse(bytes).map_err(|(offset, source)| ImportError::Binary {
+        path: path.into(),
+        offset: offset as u64,
+        source,
+    })?;
+    let kind = match model.kind {
+        1 => "SentencePiece Unigram",
+        2 => "SentencePiece BPE",
+        3 => return Err(unsupported(path, "SentencePiece model of words")),
+        4 => return Err(unsupported(path, "SentencePiece model of characters")),
+        _ => return Err(unsupported(path, "SentencePiece model of unknown type")),
+    };
+    let mut table = TokenTable::new();
+    let mut names = Vec::new();
+    let mut seen = HashMap::new();
+    for (id, (offset, text, kind)) in (0..).zip(model.pieces) {
+        if let Some(first) = seen.insert(text, id) {
+            let (path, token) = (path.into(), text.to_owned());
+            return Err(ImportError::DuplicateToken { path, token, first, second: id });
+        }
+        let control = kind == PieceKind::Control;
+        let token = if control { Ok(text.as_bytes().to_vec()) } else { piece::decode(kind, text) };
+        let token = token.map_err(|source| ImportError::Binary {
+            path: path.into(),
+            offset: offset as u64,
+            source,
+        })?;
+        table
+            .insert(id, token, control)
+            .map_err(|source| ImportError::Token { path: path.into(), source })?;
+        if matches!(kind, PieceKind::Control | PieceKind::UserDefined) {
+            names.push((text.to_owned(), id));
+        }
+    }
+    let mut tokens = NamedTokens::new(table, kind, names);
+    let ends = |id: &TokenId| tokens.table.tokens()[*id as usize].special;
+    tokens.eos = seen.get(model.eos_piece).copied().filter(ends).into_iter().collect();
+    Ok(tokens)
+}
+
+fn unsupported(path: &Path, kind: &str) -> ImportError {
+    ImportError::UnsupportedKind { path: path.into(), kind: kind.into() }
+}
+
+/// What is read of a `ModelProto`.
+struct Model<'a> {
+    /// With their offsets.
+    pieces: Vec<(usize, &'a str, PieceKind)>,
+    /// `trainer_spec.model_type`.
+    kind: u64,
+    /// `trainer_spec.eos_piece`: its id in `trainer_spec` is only a wish of the training.
+    eos_piece: &'a str,
+}
+
+impl<'a> Model<'a> {
+    fn parse(bytes: &'a [u8]) -> Result<Self, Fault> {
+        let mut model = Self { pieces: Vec::new(), kind: 1, eos_piece: "</s>" };
+        let mut fields = Fields { bytes, end: bytes.len(), at: 0 };
+        while let Some((offset, number, value)) = fields.next()? {
+            match (number, value) {
+                (1, Value::Message(piece)) => {
+                    if model.pieces.len() as u64 >= ID_LIMIT {
+                        return Err((
+                            offset,
+                            BinaryProblem::TooMany { given: ID_LIMIT + 1, limit: ID_LIMIT },
+                        ));
+                    }
+                    let (text, kind) = parse_piece(offset, piece)?;
+                    model.pieces.push((offset, text, kind));
+                }
+                (2, Value::Message(mut trainer)) => {
+                    while let Some((offset, number, value)) = trainer.next()? {
+                        match (number, value) {
+                            (3, Value::Varint(kind)) => model.kind = kind,
+                            (47, Value::Message(text)) => model.eos_piece = text.text(offset)?,
+                            _ => {}
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(model)
+    }
+}
+
+fn parse_piece(offset: usize, mut fields: Fields<'_>) -> Result<(&str, PieceKind), Fault> {
+    let (mut text, mut kind) = ("", PieceKind::Normal);
+    while let Some((offset, number, value)) = fields.next()? {
+        match (number, value) {
+            (1, Value::Message(bytes)) => text = bytes.text(offset)?,
+            (3, Value::Varint(number)) => {
+                kind = PieceKind::from_number(number).map_err(|problem| (offset, problem))?;
+            }
+            _ => {}
+        }
+    }
+    if text.is_empty() { Err((offset, BinaryProblem::Nameless)) } else { Ok((text, kind)) }
+}
+
+/// The fields of a protobuf message, read in place: nothing is allocated whatever the bytes are.
+#[derive(Clone, Copy)]
+struct Fields<'a> {
+    /// The whole file, so that offsets are those of the file.
+    bytes: &'a [u8],
+    at: usize,
+    end: usize,
+}
+
+enum Value<'a> {
+    Varint(u64),
+    /// Also strings.
+    Message(Fields<'a>),
+    Fixed,
+}
+
+impl<'a> Fields<'a> {
+    /// Offset, number and value of the next field.
+    fn next(&mut self) -> Result<Option<(usize, u64, Value<'a>)>, Fault> {
+        if self.at == self.end {
+            return Ok(None);
+        }
+        let offset = self.at;
+        let key = self.varint()?;
+        let value = match key & 7 {
+            0 => Value::Varint(self.varint()?),
+            1 => self.advance(8).map(|_| Value::Fixed)?,
+            2 => {
+                let length = self.varint()?;
+                Value::Message(self.advance(length)?)
+            }
+            5 => self.advance(4).map(|_| Value::Fixed)?,
+            wire_type => return Err((offset, BinaryProblem::ValueType { kind: wire_type })),
+        };
+        Ok(Some((offset, key >> 3, value)))
+    }
+
+    fn varint(&mut self) -> Result<u64, Fault> {
+        let offset = self.at;
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.advance(1)?;
+            let byte = u64::from(self.bytes[byte.at]);
+            // The tenth byte has one bit left.
+            if shift == 63 && byte > 1 {
+                break;
+            }
+            value |= (byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err((offset, BinaryProblem::Varint))
+    }
+
+    /// Steps over `length` bytes and returns them.
+    fn advance(&mut self, length: u64) -> Result<Self, Fault> {
+        let left = self.end - self.at;
+        match usize::try_from(length) {
+            Ok(step) if step <= left => {
+                let stepped = Self { end: self.at + step, ..*self };
+                self.at += step;
+                Ok(stepped)
+            }
+            _ => Err((self.at, BinaryProblem::Truncated { needed_bytes: length, left_bytes: left as u64 })),
+        }
+    }
+
+    fn text(self, offset: usize) -> Result<&'a str, Fault> {
+        std::str::from_utf8(&self.bytes[self.at..self.end])
+            .map_err(|source| (offset, BinaryProblem::Text(source)))
+    }
+}
