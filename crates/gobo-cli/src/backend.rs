@@ -197,17 +197,21 @@ pub(crate) fn import(
 ) -> anyhow::Result<String> {
     let imported = gobo_tokenizer::import(path, options)?;
     let name = name.or_else(|| default_name(path)).context("the path gives no name\nhint: --name N")?;
-    let file = if path.is_dir() { path.join("tokenizer.json") } else { path.to_owned() };
+    let in_folder = TOKENIZER_FILES.iter().map(|file| path.join(file)).find(|file| file.is_file());
+    let file = in_folder.filter(|_| path.is_dir()).unwrap_or_else(|| path.to_owned());
     let source = path.canonicalize()?.display().to_string();
     let digest = Digest::of(&std::fs::read(file)?);
     gobo_engine::publish_vocabulary(store, &name, &imported, Some((source, digest)))?;
     Ok(name)
 }
 
-/// The folder of a `tokenizer.json`, otherwise the path's own last part without its ending.
+/// What a model's folder calls its tokenizer, in the order in which an import looks for them.
+const TOKENIZER_FILES: [&str; 4] = ["tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model"];
+
+/// The folder of a file that is always called so, otherwise the path's own last part without its ending.
 fn default_name(path: &std::path::Path) -> Option<String> {
     let path = path.canonicalize().ok()?;
-    let name = if path.file_name()? == "tokenizer.json" {
+    let name = if TOKENIZER_FILES.contains(&path.file_name()?.to_str()?) {
         path.parent()?.file_name()?
     } else if path.is_dir() {
         path.file_name()?

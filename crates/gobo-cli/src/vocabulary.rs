@@ -141,6 +141,11 @@ impl Loaded {
         )
     }
 
+    /// The bytes of an ordinary token; `None` for special tokens and holes.
+    pub(crate) fn ordinary_bytes(&self, id: u32) -> Option<&[u8]> {
+        Some(self.vocabulary.bytes(id)).filter(|bytes| !bytes.is_empty() && !self.vocabulary.is_special(id))
+    }
+
     /// The tokenizer's own encoder; `None` where its file is no longer known.
     pub(crate) fn encoder(&self) -> Result<Option<Encoder>, EncodeError> {
         match &self.source {

@@ -174,6 +174,25 @@ impl Encoder {
             },
         }
     }
+
+    /// What the source's own decoder writes for `ids`, special tokens by their names.
+    pub(crate) fn decode(&self, ids: &[TokenId]) -> Result<String, EncodeError> {
+        match &self.inner {
+            Inner::HuggingFace(tokenizer) => tokenizer
+                .decode(ids, false)
+                .map_err(|source| EncodeError::HuggingFace { text_bytes: 0, source }),
+            // An id that the encoding does not have writes nothing.
+            Inner::Tiktoken(encoding) => {
+                Ok(String::from_utf8_lossy(&encoding.decode_bytes(ids).unwrap_or_default()).into_owned())
+            }
+        }
+    }
+
+    /// Whether the source decodes its own encoding of `text` to `text`, perhaps but for a space before it.
+    pub(crate) fn gives_back(&self, text: &str) -> Result<bool, EncodeError> {
+        let decoded = self.decode(&self.encode(text)?)?;
+        Ok(decoded == text || decoded.strip_prefix(' ') == Some(text))
+    }
 }
 
 impl std::fmt::Debug for Encoder {

@@ -54,6 +54,7 @@ mod binding;
 mod builtin;
 mod byte_fallback;
 mod byte_level;
+mod conformance;
 mod encoder;
 mod error;
 mod gguf;
@@ -75,6 +76,7 @@ use gobo_vocab::{TokenTable, VocabError};
 
 pub use binding::EosChoice;
 pub use builtin::{BUILTIN, builtin};
+pub use conformance::{CORPUS, Conformance, Mismatch, RoundTrip};
 pub use encoder::{EncodeError, Encoder, ordinary_bytes};
 pub use error::{BinaryProblem, ImportError, RankProblem};
 pub use source::MAX_FILE_BYTES;

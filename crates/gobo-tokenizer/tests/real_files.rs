@@ -242,6 +242,29 @@ fn every_text_of_the_corpus_is_encoded_with_its_own_bytes() {
     }
 }
 
+/// The judge is the `tokenizers` library's own decoder, which shares no code with the import.
+#[test]
+fn every_id_of_every_file_is_what_its_own_decoder_writes() {
+    let names = EXPECTED.iter().map(|expected| expected.folder).chain(["t5-small", "bert-base-uncased"]);
+    for name in names {
+        let Some(folder) = folder(name) else { return };
+        let table = imported(&folder).table;
+        let len = u32::try_from(table.tokens().len()).unwrap();
+        let found = Encoder::open(&folder).unwrap().conformance(len, ordinary_bytes(&table)).unwrap();
+        assert!(
+            found.passes(),
+            "{name}: {:?} {:?}",
+            &found.mismatches[..found.mismatches.len().min(5)],
+            found.round_trips
+        );
+        // A wrong byte is found.
+        let broken =
+            |id| ordinary_bytes(&table)(id).map(|bytes| if bytes == b"the" { &b"teh"[..] } else { bytes });
+        let found = Encoder::open(&folder).unwrap().conformance(len, broken).unwrap();
+        assert!(!found.passes(), "{name}");
+    }
+}
+
 #[test]
 fn built_in_encodings_encode_the_corpus() {
     for name in BUILTIN {
