@@ -32,6 +32,40 @@ fn data_dir() -> Option<PathBuf> {
     Some(dir)
 }
 
+/// Tokenizers without byte fallback cannot write everything: a refusal that names the bytes, not a dead end.
+#[test]
+fn what_t5_and_bert_cannot_spell_is_refused_by_its_bytes() {
+    let Some(dir) = data_dir() else { return };
+    for (name, pattern, byte) in
+        [("t5-small", r#"\{"a": [0-9]+\}"#, "0x7b"), ("bert-base-uncased", "A[a-z]+", "0x41")]
+    {
+        let path = dir.join("tokenizers").join(name);
+        let table = gobo_tokenizer::import(&path, &ImportOptions::default()).unwrap().table;
+        let vocabulary = Vocabulary::from_bytes(&table.build().unwrap()).unwrap();
+        match compile(&vocabulary, &Constraint::regex(pattern), 1) {
+            Err(CompileError::Refused(refusal)) => {
+                assert_eq!(refusal.kind, RefusalKind::Unspellable, "{name}");
+                assert!(refusal.reason.contains(byte), "{name}: {refusal}");
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+        compile(&vocabulary, &Constraint::regex("( [a-z]+)+"), 1).unwrap();
+    }
+}
+
+/// phi-3 has llama2's vocabulary and more tokens behind it.
+#[test]
+fn llama2_and_phi_3_share_the_bytes_of_their_common_ids() {
+    let Some(dir) = data_dir() else { return };
+    let table = |name: &str| {
+        gobo_tokenizer::import(&dir.join("tokenizers").join(name), &ImportOptions::default()).unwrap().table
+    };
+    let (llama2, phi3) = (table("llama2"), table("phi-3"));
+    for (id, token) in llama2.tokens().iter().enumerate() {
+        assert_eq!(token.bytes, phi3.tokens()[id].bytes, "{id}");
+    }
+}
+
 struct Example {
     id: String,
     constraint: Constraint,

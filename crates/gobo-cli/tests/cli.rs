@@ -60,6 +60,25 @@ fn tokenizers_are_imported_listed_and_shown() {
     assert_eq!(one(store.path(), 0, &["tokenizer", "show", "tiny"]), imported);
     let listed = json(store.path(), 0, &["tokenizer", "list"]);
     assert!(listed.contains(&imported) && listed.len() == 4, "{listed:?}");
+    // The built-in ones are what their library decodes; a source of another tokenizer is not this one's.
+    let verified = one(store.path(), 0, &["tokenizer", "verify", TOKENIZER]);
+    has(
+        &verified,
+        &[
+            "name",
+            "passes",
+            "compared",
+            "mismatches",
+            "round_trips",
+            "lossy",
+            "lost",
+            "unspellable",
+            "eos",
+            "special",
+        ],
+    );
+    assert_eq!((&verified["passes"], &verified["compared"]), (&true.into(), &50_256.into()));
+    assert_eq!(one(store.path(), 1, &["tokenizer", "verify", TOKENIZER, "--source", &path])["passes"], false);
     // A width too small, an unknown EOS, a file that is none.
     for args in [["--logits-width", "3"], ["--eos", "<nope>"]] {
         assert_eq!(

@@ -1,0 +1,53 @@
+//! What a tokenizer costs: importing its file, beside parsing the same file as JSON, and opening the vocabulary.
+//!
+//! `cargo bench --bench vocabulary` in `benches/`. Tokenizer files are looked for in `GOBO_DATA`, then in `shared/data`
+//! beside the repository; without them nothing is measured.
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use gobo_artifact::Vocabulary;
+use gobo_tokenizer::{ImportOptions, import};
+
+fn files() -> Vec<(String, PathBuf)> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    let folder = std::env::var_os("GOBO_DATA").map_or_else(beside, PathBuf::from).join("tokenizers");
+    let Ok(listing) = std::fs::read_dir(&folder) else {
+        eprintln!("SKIPPED: {} is not there; set GOBO_DATA", folder.display());
+        return Vec::new();
+    };
+    let mut files: Vec<(String, PathBuf)> = listing
+        .filter_map(|entry| Some(entry.ok()?.path().join("tokenizer.json")))
+        .filter(|path| path.is_file())
+        .filter_map(|path| Some((path.parent()?.file_name()?.to_str()?.to_owned(), path)))
+        .collect();
+    files.sort();
+    files
+}
+
+fn vocabulary(criterion: &mut Criterion) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, path) in files() {
+        let mut group = criterion.benchmark_group(&name);
+        group.sample_size(10);
+        group.bench_function("import", |bencher| {
+            bencher.iter(|| import(black_box(&path), &ImportOptions::default()).expect("a known tokenizer"));
+        });
+        group.bench_function("parse_as_json_value", |bencher| {
+            bencher.iter(|| {
+                let text = std::fs::read(black_box(&path)).expect("a readable file");
+                serde_json::from_slice::<serde_json::Value>(&text).expect("JSON")
+            });
+        });
+        let table = import(&path, &ImportOptions::default()).expect("a known tokenizer").table;
+        let file = folder.path().join(&name);
+        std::fs::write(&file, table.build().expect("a vocabulary")).expect("room for a vocabulary");
+        group.bench_function("open", |bencher| {
+            bencher.iter(|| Vocabulary::open(black_box(&file)).expect("a vocabulary file"));
+        });
+    }
+}
+
+criterion_group!(benches, vocabulary);
+criterion_main!(benches);
