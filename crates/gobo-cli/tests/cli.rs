@@ -39,8 +39,10 @@ fn has(value: &Value, keys: &[&str]) {
 /// A tokenizer file of single letters, `ab`, and one special token.
 fn tiny_tokenizer(folder: &Path) -> String {
     let path = folder.join("tokenizer.json");
-    let text = r#"{"added_tokens":[{"id":4,"content":"<eos>","special":true}],
-        "pre_tokenizer":{"type":"ByteLevel"},"decoder":{"type":"ByteLevel"},
+    let text = r#"{"version":"1.0","added_tokens":[{"id":4,"content":"<eos>","special":true,"single_word":false,
+            "lstrip":false,"rstrip":false,"normalized":false}],"normalizer":null,"post_processor":null,
+        "pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true},
+        "decoder":{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true},
         "model":{"type":"BPE","vocab":{"a":0,"b":1,"c":2,"ab":3,"<eos>":4},"merges":["a b"]}}"#;
     std::fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
