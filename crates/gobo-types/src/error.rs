@@ -30,13 +30,6 @@ pub enum ErrorKind {
     Internal,
 }
 
-impl ErrorKind {
-    /// Whether the same input will end in the same error for everyone: only such errors may be cached.
-    pub fn is_permanent(self) -> bool {
-        matches!(self, Self::Invalid | Self::Unsupported | Self::Limit)
-    }
-}
-
 /// An error and its sources on one line: for logs, and for replies that carry text.
 pub fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -80,7 +73,7 @@ impl fmt::Display for RefusalKind {
 pub struct Refusal {
     /// Which sort of no.
     pub kind: RefusalKind,
-    /// Where in the constraint, for a person and for a script (`offset 3`, `item 7`, `/properties/a`).
+    /// Where in the constraint, for a person and for a script (`offset 3`, `item "naïve"`, `/properties/a`).
     #[serde(rename = "where")]
     pub place: String,
     /// Why.

@@ -113,13 +113,6 @@ impl TokenTable {
         Ok(())
     }
 
-    /// Marks an id as special, whatever its bytes; an id that does not exist stays a hole.
-    pub fn mark_special(&mut self, id: TokenId) {
-        if let Some(token) = self.tokens.get_mut(id as usize) {
-            token.special = true;
-        }
-    }
-
     /// All ids in order, holes included: `[vocabulary length]`.
     pub fn tokens(&self) -> &[Token] {
         &self.tokens
