@@ -1,12 +1,12 @@
-use std::collections::HashMap;
-
+use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError, RefusalKind};
 
-use crate::dfa::{DEAD, Dfa, StateId};
+use crate::char_dfa::CharDfa;
+use crate::dfa::StateId;
 
 const PHASE: &str = "building the choice";
 
-type Edges = Vec<(u8, StateId)>;
+type Edges = Vec<(char, StateId)>;
 
 /// The minimal automaton of a list of texts, built text by text in sorted order: a state is final, and merged with an
 /// equal one, as soon as the next text has left it. Linear in the bytes of the list. Daciuk, Mihov, Watson & Watson
@@ -14,7 +14,7 @@ type Edges = Vec<(u8, StateId)>;
 ///
 /// # Errors
 /// A refusal of the empty list; [`CompileError::OverBudget`].
-pub(crate) fn choice(items: &[String], budget: &Budget) -> Result<Dfa, CompileError> {
+pub(crate) fn choice(items: &[String], budget: &Budget) -> Result<CharDfa, CompileError> {
     if items.is_empty() {
         return Err(CompileError::refuse(
             RefusalKind::Unsatisfiable,
@@ -25,23 +25,25 @@ pub(crate) fn choice(items: &[String], budget: &Budget) -> Result<Dfa, CompileEr
     let bytes: usize = items.iter().map(String::len).sum();
     budget.charge_steps(PHASE, bytes as u64)?;
     budget.charge_bytes(PHASE, bytes as u64 * 16)?;
-    let mut sorted: Vec<&[u8]> = items.iter().map(String::as_bytes).collect();
+    // The order of bytes is the order of characters.
+    let mut sorted: Vec<&str> = items.iter().map(String::as_str).collect();
     sorted.sort_unstable();
     sorted.dedup();
 
     let mut trie = Builder { frozen: vec![(false, Edges::new())], register: HashMap::new() };
-    // The states along the last text: (accepting, finished edges, the byte of the open edge).
+    // The states along the last text, accepting or not, with their finished edges.
     let mut path: Vec<(bool, Edges)> = vec![(false, Edges::new())];
-    let mut last: &[u8] = &[];
+    let mut last: Vec<char> = Vec::new();
     for text in sorted {
-        let shared = last.iter().zip(text).take_while(|(a, b)| a == b).count();
-        trie.freeze(&mut path, last, shared);
-        path.resize(text.len() + 1, (false, Edges::new()));
-        path[text.len()].0 = true;
+        let shared = last.iter().zip(text.chars()).take_while(|(a, b)| **a == *b).count();
+        trie.freeze(&mut path, &last, shared);
+        last.truncate(shared);
+        last.extend(text.chars().skip(shared));
+        path.resize(last.len() + 1, (false, Edges::new()));
+        path[last.len()].0 = true;
         budget.check_states(PHASE, trie.frozen.len() + path.len())?;
-        last = text;
     }
-    trie.freeze(&mut path, last, 0);
+    trie.freeze(&mut path, &last, 0);
     let root = path.swap_remove(0);
     let start = trie.intern(root);
     trie.into_dfa(start, budget)
@@ -62,7 +64,7 @@ impl Builder {
     }
 
     /// Finishes the states of `text` deeper than `depth`.
-    fn freeze(&mut self, path: &mut Vec<(bool, Edges)>, text: &[u8], depth: usize) {
+    fn freeze(&mut self, path: &mut Vec<(bool, Edges)>, text: &[char], depth: usize) {
         while path.len() > depth + 1 {
             let Some(state) = path.pop() else { return };
             let number = self.intern(state);
@@ -71,26 +73,24 @@ impl Builder {
         }
     }
 
-    fn into_dfa(self, start: StateId, budget: &Budget) -> Result<Dfa, CompileError> {
-        // Class 0 for bytes that occur nowhere.
-        let mut classes = Box::new([0; 256]);
-        let mut stride = 1;
-        for &(byte, _) in self.frozen.iter().flat_map(|(_, edges)| edges) {
-            let class = &mut classes[usize::from(byte)];
-            if *class == 0 {
-                // UTF-8 has fewer than 255 distinct bytes.
-                *class = u8::try_from(stride).expect("UTF-8 text has at most 243 distinct bytes");
-                stride += 1;
-            }
+    fn into_dfa(self, start: StateId, budget: &Budget) -> Result<CharDfa, CompileError> {
+        // A class for each character that occurs.
+        let mut chars: Vec<char> =
+            self.frozen.iter().flat_map(|(_, edges)| edges.iter().map(|edge| edge.0)).collect();
+        budget.charge_bytes(PHASE, chars.len() as u64 * 12)?;
+        chars.sort_unstable();
+        chars.dedup();
+        let ranges =
+            (0..).zip(&chars).map(|(class, &char)| (u32::from(char), u32::from(char), class)).collect();
+        let class_of: HashMap<char, u32> = chars.iter().copied().zip(0..).collect();
+        let mut dfa = CharDfa::new(ranges, chars.len());
+        let mut row = Vec::new();
+        for (accepting, edges) in &self.frozen[1..] {
+            row.clear();
+            row.extend(edges.iter().map(|(char, next)| (class_of[char], *next)));
+            dfa.push(&row, *accepting);
         }
-        budget.charge_bytes(PHASE, (self.frozen.len() * stride * 4) as u64)?;
-        let mut transitions = vec![DEAD; self.frozen.len() * stride];
-        for (row, (_, edges)) in transitions.chunks_exact_mut(stride).zip(&self.frozen) {
-            for &(byte, next) in edges {
-                row[usize::from(classes[usize::from(byte)])] = next;
-            }
-        }
-        let accepting = self.frozen.iter().map(|&(accepting, _)| accepting).collect();
-        Dfa { classes, stride, transitions, accepting, start }.canonical(budget)
+        (dfa.start, dfa.is_minimal) = (start, true);
+        Ok(dfa)
     }
 }

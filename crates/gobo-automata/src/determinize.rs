@@ -1,192 +1,206 @@
-use std::collections::HashMap;
-
 use gobo_types::{Budget, CompileError};
-use regex_automata::nfa::thompson::{NFA, State};
-use regex_automata::util::look::Look;
-use regex_automata::util::primitives::StateID;
 
-use crate::dfa::{DEAD, Dfa, StateId};
+use crate::alphabet::Alphabet;
+use crate::char_dfa::CharDfa;
+use crate::dfa::{DEAD, StateId};
+use crate::nfa::{Nfa, Node, NodeId};
+use crate::slices::Slices;
 
 const PHASE: &str = "determinising";
 
-/// The automaton of all whole texts that `nfa` matches, every alternative alive: the subset construction, without the
-/// priorities that a search would keep. `nfa` may hold text anchors and no other look-around.
+/// The automaton of all whole texts that `nfa` matches, every alternative alive: the subset construction, over classes
+/// of characters. Not yet trimmed or minimal.
 ///
 /// Anchors are resolved here and never reach the automaton: an anchor at the start is passable only in the closure of
-/// the empty text, an anchor at the end only when acceptance is decided, because a byte behind it makes it false.
+/// the empty text, an anchor at the end only when acceptance is decided, because a character behind it makes it false.
+///
+/// A node is dropped from a set that holds an earlier copy of it in the same counted repetition, because that copy reads
+/// all that it reads: `(\w+\s?){1,50}` has as many states as counts and not as sets of counts.
 ///
 /// # Errors
 /// [`CompileError::OverBudget`]: the number of states may be exponential in the size of `nfa`.
-pub(crate) fn determinize(nfa: &NFA, budget: &Budget) -> Result<Dfa, CompileError> {
-    let byte_classes = nfa.byte_classes();
-    let mut classes = Box::new([0; 256]);
-    for byte in 0..=u8::MAX {
-        classes[usize::from(byte)] = byte_classes.get(byte);
-    }
-    // regex-automata numbers classes in the order of their bytes and keeps one more for the end of input.
-    let stride = usize::from(classes[255]) + 1;
+pub(crate) fn determinize(nfa: &Nfa, alphabet: Alphabet, budget: &Budget) -> Result<CharDfa, CompileError> {
     let mut builder = Builder {
         nfa,
         budget,
-        seen: vec![0; nfa.states().len()],
+        seen: vec![0; nfa.nodes.len()],
         generation: 0,
         stack: Vec::new(),
-        sets: HashMap::new(),
-        known_targets: HashMap::new(),
-        members: vec![Box::default()],
-        dfa: Dfa { classes, stride, transitions: vec![DEAD; stride], accepting: vec![false], start: DEAD },
+        members: Vec::new(),
+        ends: Vec::new(),
+        sets: Slices::default(),
+        targets: Slices::default(),
+        after: Vec::new(),
     };
-    let start = builder.closure(&[nfa.start_anchored()], true)?;
-    builder.dfa.start = start;
-    let mut targets: Vec<Vec<StateID>> = vec![Vec::new(); stride];
+    builder.sets.intern(&[]);
+    let start = builder.closure(&[nfa.start], true)?;
+    let mut dfa = CharDfa::new(alphabet.ranges, alphabet.classes);
+    let mut pairs: Vec<(u32, NodeId)> = Vec::new();
+    let mut targets: Vec<NodeId> = Vec::new();
+    let mut edges: Vec<(u32, StateId)> = Vec::new();
     let mut state = 1;
-    while state < builder.members.len() {
-        let members = std::mem::take(&mut builder.members[state]);
-        let mut steps = stride as u64;
-        for &member in &*members {
-            steps += builder.add_targets(member, &mut targets);
-        }
-        budget.charge_steps(PHASE, steps)?;
-        for (class, targets) in targets.iter_mut().enumerate() {
-            if !targets.is_empty() {
-                targets.sort_unstable();
-                targets.dedup();
-                let next = builder.after(targets)?;
-                builder.dfa.transitions[state * stride + class] = next;
-                targets.clear();
+    while state < number(builder.sets.len()) {
+        pairs.clear();
+        edges.clear();
+        let (accepting, members) = builder.state(state);
+        for &member in members {
+            if let Node::Chars { set, next, .. } = nfa.nodes[member as usize] {
+                pairs.extend(alphabet.of_set[set as usize].iter().map(|&class| (class, next)));
             }
         }
+        budget.charge_steps(PHASE, pairs.len() as u64)?;
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut last = DEAD;
+        for of_class in pairs.chunk_by(|a, b| a.0 == b.0) {
+            let same = targets.iter().eq(of_class.iter().map(|(_, node)| node));
+            if edges.is_empty() || !same {
+                targets.clear();
+                targets.extend(of_class.iter().map(|(_, node)| node));
+                last = builder.after(&targets)?;
+            }
+            if last != DEAD {
+                edges.push((of_class[0].0, last));
+            }
+        }
+        targets.clear();
+        budget.charge_bytes(PHASE, edges.len() as u64 * 8)?;
+        dfa.push(&edges, accepting);
         state += 1;
     }
-    builder.dfa.canonical(budget)
+    dfa.start = start;
+    Ok(dfa)
 }
 
 struct Builder<'a> {
-    nfa: &'a NFA,
+    nfa: &'a Nfa,
     budget: &'a Budget,
-    /// `[nfa states]`: the generation in which a state was last reached, so that a closure need not clear anything.
+    /// `[nodes]`: the generation in which a node was last reached, so that a closure need not clear anything.
     seen: Vec<u32>,
     generation: u32,
-    stack: Vec<StateID>,
-    /// Each set of byte-reading states, with whether a text may end there, to its number.
-    sets: HashMap<(Box<[StateID]>, bool), StateId>,
+    stack: Vec<NodeId>,
+    /// What a closure has found.
+    members: Vec<NodeId>,
+    ends: Vec<NodeId>,
+    /// The set of each state: whether a text may end there, then the nodes that read, ascending. That of the dead state
+    /// is empty.
+    sets: Slices,
     /// Targets before their closure: most are seen again and again.
-    known_targets: HashMap<Box<[StateID]>, StateId>,
-    /// `[states]`: the set of each state, taken once its transitions are built.
-    members: Vec<Box<[StateID]>>,
-    dfa: Dfa,
+    targets: Slices,
+    /// `[targets]`: the state of their closure.
+    after: Vec<StateId>,
 }
 
 impl Builder<'_> {
-    fn class(&self, byte: u8) -> usize {
-        usize::from(self.dfa.classes[usize::from(byte)])
+    /// Whether a text may end in a state other than the dead one, and the nodes that read there.
+    fn state(&self, state: StateId) -> (bool, &[NodeId]) {
+        let set = self.sets.get(state);
+        (set[0] == 1, &set[1..])
     }
 
-    /// Adds what each class leads to from one byte-reading state; the number of entries added.
-    fn add_targets(&self, member: StateID, targets: &mut [Vec<StateID>]) -> u64 {
-        let mut added = 0;
-        let mut add = |start: u8, end: u8, next: StateID| {
-            for targets in &mut targets[self.class(start)..=self.class(end)] {
-                targets.push(next);
-                added += 1;
-            }
-        };
-        match self.nfa.state(member) {
-            State::ByteRange { trans } => add(trans.start, trans.end, trans.next),
-            State::Sparse(sparse) => {
-                sparse.transitions.iter().for_each(|trans| add(trans.start, trans.end, trans.next));
-            }
-            State::Dense(dense) => {
-                (0..=u8::MAX)
-                    .filter_map(|byte| Some((byte, dense.matches_byte(byte)?)))
-                    .for_each(|(byte, next)| add(byte, byte, next));
-            }
-            _ => {}
+    /// The state after the character that leads to `targets`.
+    fn after(&mut self, targets: &[NodeId]) -> Result<StateId, CompileError> {
+        let (known, is_new) = self.targets.intern(targets);
+        if is_new {
+            self.budget.charge_bytes(PHASE, targets.len() as u64 * 4 + 16)?;
+            let state = self.closure(targets, false)?;
+            self.after.push(state);
         }
-        added
+        Ok(self.after[known as usize])
     }
 
-    /// The state after the byte that leads to `targets`.
-    fn after(&mut self, targets: &[StateID]) -> Result<StateId, CompileError> {
-        if let Some(&state) = self.known_targets.get(targets) {
-            return Ok(state);
-        }
-        let state = self.closure(targets, false)?;
-        self.budget.charge_bytes(PHASE, targets.len() as u64 * 4 + 32)?;
-        self.known_targets.insert(targets.into(), state);
-        Ok(state)
-    }
-
-    /// The state of everything reachable from `from` without reading a byte.
-    fn closure(&mut self, from: &[StateID], at_start: bool) -> Result<StateId, CompileError> {
-        let mut members = Vec::new();
+    /// The state of everything reachable from `from` without reading a character.
+    fn closure(&mut self, from: &[NodeId], at_start: bool) -> Result<StateId, CompileError> {
+        let mut members = std::mem::take(&mut self.members);
+        let mut ends = std::mem::take(&mut self.ends);
+        members.clear();
+        ends.clear();
         let mut accepting = false;
-        let mut ends = Vec::new();
-        self.reach(from, at_start, false, |builder, id| match builder.nfa.state(id) {
-            State::Match { .. } => accepting = true,
-            State::Look { look: Look::End, .. } => ends.push(id),
-            State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) => members.push(id),
+        self.reach(from, at_start, false, |id, node| match node {
+            Node::Accept => accepting = true,
+            Node::End { .. } => ends.push(id),
+            Node::Chars { .. } => members.push(id),
             _ => {}
         })?;
         if !accepting && !ends.is_empty() {
-            self.reach(&ends, at_start, true, |builder, id| {
-                accepting |= matches!(builder.nfa.state(id), State::Match { .. });
-            })?;
+            self.reach(&ends, at_start, true, |_, node| accepting |= matches!(node, Node::Accept))?;
         }
-        if members.is_empty() && !accepting {
-            return Ok(DEAD);
+        let mut state = DEAD;
+        if accepting || !members.is_empty() {
+            self.drop_covered(&mut members)?;
+            members.sort_unstable();
+            members.insert(0, u32::from(accepting));
+            let is_new;
+            (state, is_new) = self.sets.intern(&members);
+            if is_new {
+                self.budget.check_states(PHASE, self.sets.len() - 1)?;
+                self.budget.charge_bytes(PHASE, members.len() as u64 * 4 + 16)?;
+            }
         }
-        members.sort_unstable();
-        let key = (members.into_boxed_slice(), accepting);
-        if let Some(&state) = self.sets.get(&key) {
-            return Ok(state);
-        }
-        let number = self.members.len();
-        self.budget.check_states(PHASE, number)?;
-        self.budget.charge_bytes(PHASE, (key.0.len() * 8 + self.dfa.stride * 4 + 64) as u64)?;
-        let state = StateId::try_from(number).expect("the budget keeps states below 2^32");
-        self.members.push(key.0.clone());
-        self.dfa.transitions.resize((number + 1) * self.dfa.stride, DEAD);
-        self.dfa.accepting.push(accepting);
-        self.sets.insert(key, state);
+        (self.members, self.ends) = (members, ends);
         Ok(state)
     }
 
-    /// Visits every state reachable over edges that read nothing.
+    fn drop_covered(&self, members: &mut Vec<NodeId>) -> Result<(), CompileError> {
+        let place = |id: NodeId| match self.nfa.nodes[id as usize] {
+            Node::Chars { place, .. } => place,
+            _ => unreachable!("members read characters"),
+        };
+        let mut counted: Vec<(u32, NodeId)> =
+            members.iter().filter(|&&id| place(id) != 0).map(|&id| (self.nfa.leaf(place(id)), id)).collect();
+        if counted.len() < 2 {
+            return Ok(());
+        }
+        counted.sort_unstable();
+        let mut covered: Vec<NodeId> = Vec::new();
+        for copies in counted.chunk_by(|a, b| a.0 == b.0).filter(|copies| copies.len() > 1) {
+            self.budget.charge_steps(PHASE, (copies.len() * copies.len()) as u64)?;
+            for &(_, other) in copies {
+                let is_covered =
+                    |&(_, one): &(u32, NodeId)| one != other && self.nfa.covers(place(one), place(other));
+                if copies.iter().any(is_covered) {
+                    covered.push(other);
+                }
+            }
+        }
+        if !covered.is_empty() {
+            covered.sort_unstable();
+            members.retain(|id| covered.binary_search(id).is_err());
+        }
+        Ok(())
+    }
+
+    /// Visits every node reachable over edges that read nothing.
     fn reach(
         &mut self,
-        from: &[StateID],
+        from: &[NodeId],
         at_start: bool,
         at_end: bool,
-        mut visit: impl FnMut(&Self, StateID),
+        mut visit: impl FnMut(NodeId, Node),
     ) -> Result<(), CompileError> {
         self.generation += 1;
-        let mut stack = std::mem::take(&mut self.stack);
-        stack.extend_from_slice(from);
+        self.stack.extend_from_slice(from);
         let mut steps = 0;
-        while let Some(id) = stack.pop() {
-            if std::mem::replace(&mut self.seen[id.as_usize()], self.generation) == self.generation {
+        while let Some(id) = self.stack.pop() {
+            if std::mem::replace(&mut self.seen[id as usize], self.generation) == self.generation {
                 continue;
             }
             steps += 1;
-            visit(self, id);
-            match self.nfa.state(id) {
-                State::Look { look, next } => {
-                    if (*look == Look::Start && at_start) || (*look == Look::End && at_end) {
-                        stack.push(*next);
-                    }
+            let node = self.nfa.nodes[id as usize];
+            visit(id, node);
+            match node {
+                Node::Union { from, to } => {
+                    self.stack.extend_from_slice(&self.nfa.targets[from as usize..to as usize]);
                 }
-                State::Union { alternates } => stack.extend_from_slice(alternates),
-                State::BinaryUnion { alt1, alt2 } => stack.extend([*alt1, *alt2]),
-                State::Capture { next, .. } => stack.push(*next),
-                State::ByteRange { .. }
-                | State::Sparse(_)
-                | State::Dense(_)
-                | State::Fail
-                | State::Match { .. } => {}
+                Node::Start { next } if at_start => self.stack.push(next),
+                Node::End { next } if at_end => self.stack.push(next),
+                _ => {}
             }
         }
-        self.stack = stack;
         self.budget.charge_steps(PHASE, steps)
     }
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).expect("the budget keeps states below 2^32")
 }

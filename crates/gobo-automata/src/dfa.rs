@@ -1,6 +1,11 @@
-use gobo_types::{Budget, CompileError};
+use std::hash::BuildHasher;
 
-use crate::refine::refine;
+use foldhash::fast::RandomState;
+use gobo_types::{Budget, CompileError};
+use hashbrown::HashTable;
+
+use crate::chars::CharStates;
+use crate::refine::{Edges, Predecessors, refine};
 
 /// The number of a state.
 pub type StateId = u32;
@@ -8,22 +13,38 @@ pub type StateId = u32;
 /// The state from which no text is accepted. Every automaton has it, as state 0.
 pub const DEAD: StateId = 0;
 
+/// The relative transition that leads to the dead state.
+pub const NO_STEP: i32 = i32::MIN;
+
 /// A set of bytes: bit `b & 31` of word `b >> 5`.
 pub type ByteSet = [u32; 8];
 
-/// A total deterministic automaton over bytes: state 0 is dead, every other state can reach acceptance.
+/// A deterministic automaton over bytes: state 0 is dead, every other state can reach acceptance.
+///
+/// Transitions are relative to the state that they leave, and states with equal ones share a row: the copies of a
+/// counted repetition differ in their place alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dfa {
     /// The class of each byte. Bytes of one class lead to the same state everywhere.
     pub classes: Box<[u8; 256]>,
     /// Number of classes: 1 to 256.
     pub stride: usize,
-    /// `[states, stride]`.
-    pub transitions: Vec<StateId>,
+    /// `[states]`: the row of each state.
+    pub row_of: Vec<u32>,
+    /// `[rows, stride]`: how far the next state lies behind the state; [`NO_STEP`] where the dead state follows.
+    pub deltas: Vec<i32>,
     /// `[states]`: whether a text may end here.
     pub accepting: Vec<bool>,
     /// The state of the empty text; [`DEAD`] if the language is empty.
     pub start: StateId,
+    /// How the states make up characters, where that is known.
+    pub chars: Option<CharStates>,
+}
+
+/// `state` and `delta` as the next state.
+#[inline]
+fn follow(state: StateId, delta: i32) -> StateId {
+    if delta == NO_STEP { DEAD } else { state.wrapping_add_signed(delta) }
 }
 
 impl Dfa {
@@ -40,19 +61,20 @@ impl Dfa {
     /// The state after `byte`.
     #[inline]
     pub fn next(&self, state: StateId, byte: u8) -> StateId {
-        self.transitions[state as usize * self.stride + usize::from(self.classes[usize::from(byte)])]
+        follow(state, self.row(state)[usize::from(self.classes[usize::from(byte)])])
     }
 
-    /// The transitions of one state: `[stride]`.
-    pub fn row(&self, state: StateId) -> &[StateId] {
-        &self.transitions[state as usize * self.stride..][..self.stride]
+    /// The relative transitions of one state: `[stride]`.
+    #[inline]
+    pub fn row(&self, state: StateId) -> &[i32] {
+        row_at(&self.deltas, self.stride, self.row_of[state as usize])
     }
 
     /// The bytes that lead from some state to a live one.
     pub fn live_bytes(&self) -> ByteSet {
         let mut live = vec![false; self.stride];
-        for row in self.transitions.chunks_exact(self.stride) {
-            live.iter_mut().zip(row).for_each(|(live, &next)| *live |= next != DEAD);
+        for row in self.deltas.chunks_exact(self.stride) {
+            live.iter_mut().zip(row).for_each(|(live, &delta)| *live |= delta != NO_STEP);
         }
         self.bytes_of(|class| live[class])
     }
@@ -71,14 +93,14 @@ impl Dfa {
         self.accepting[text.iter().fold(self.start, |state, &byte| self.next(state, byte)) as usize]
     }
 
-    /// The automaton without the edges on bytes outside `keep`: trimmed, minimal, canonical.
+    /// The automaton without the edges on bytes outside `keep`: trimmed, minimal, numbered breadth first. It no longer
+    /// knows its characters.
     ///
     /// # Errors
     /// [`CompileError::OverBudget`].
     pub fn restrict(&self, keep: &ByteSet, budget: &Budget) -> Result<Self, CompileError> {
         // Bytes of one class may now part ways: one class for each (old class, kept).
-        let mut split =
-            Self { classes: Box::new([0; 256]), transitions: Vec::new(), stride: 0, ..self.clone() };
+        let mut classes = Box::new([0; 256]);
         let mut columns: Vec<(usize, bool)> = Vec::new();
         for byte in 0..256 {
             let column = (usize::from(self.classes[byte]), keep[byte >> 5] >> (byte & 31) & 1 == 1);
@@ -86,59 +108,92 @@ impl Dfa {
                 columns.push(column);
                 columns.len() - 1
             });
-            split.classes[byte] = u8::try_from(class).expect("256 bytes make at most 256 columns");
+            classes[byte] = u8::try_from(class).expect("256 bytes make at most 256 columns");
         }
-        split.stride = columns.len();
-        budget.charge_bytes("restricting to the vocabulary", (self.len() * split.stride * 4) as u64)?;
-        for state in 0..self.len() {
-            let row = &self.transitions[state * self.stride..][..self.stride];
-            split
-                .transitions
-                .extend(columns.iter().map(|&(class, kept)| if kept { row[class] } else { DEAD }));
+        let stride = columns.len();
+        budget.charge_bytes("restricting to the vocabulary", (self.len() * stride * 4) as u64)?;
+        let mut transitions = Vec::with_capacity(self.len() * stride);
+        for state in 0..number(self.len()) {
+            let row = self.row(state);
+            let next = |&(class, kept): &(usize, bool)| if kept { follow(state, row[class]) } else { DEAD };
+            transitions.extend(columns.iter().map(next));
         }
-        split.canonical(budget)
+        let accepting = self.accepting.clone();
+        Dense { classes, stride, transitions, accepting, start: self.start }.canonical(budget)
     }
 
-    /// The automaton of all texts that are in the language once one leading space is dropped, if there is one: a new
-    /// start that reads a space and is where the old one was, and reads everything else as the old one did.
+    /// `[states]`: the group of each state, and the number of groups, such that states of one group are told apart by no
+    /// token of at most `longest_bytes` bytes and `longest_chars` characters: from both it leads to a state of `useful`,
+    /// `[states]`, or from neither.
     ///
     /// # Errors
     /// [`CompileError::OverBudget`].
-    pub(crate) fn before_strip_of_one_space(&self, budget: &Budget) -> Result<Self, CompileError> {
-        // The space needs a class of its own, so that only it leads to the old start.
-        let stride = self.stride + 1;
-        let space_class = u8::try_from(self.stride).ok().filter(|_| self.stride < 256);
-        let Some(space_class) = space_class else {
-            // 256 classes: every byte has its own already.
-            return self.with_start(usize::from(self.classes[usize::from(b' ')]), self.clone(), budget);
-        };
-        let mut split = Self { stride, transitions: Vec::with_capacity(self.len() * stride), ..self.clone() };
-        split.classes[usize::from(b' ')] = space_class;
-        for state in 0..self.len() {
-            let row = &self.transitions[state * self.stride..][..self.stride];
-            split.transitions.extend_from_slice(row);
-            split.transitions.push(row[usize::from(self.classes[usize::from(b' ')])]);
+    pub fn groups(
+        &self,
+        useful: &[bool],
+        longest_bytes: u32,
+        longest_chars: u32,
+        budget: &Budget,
+    ) -> Result<(Vec<u32>, usize), CompileError> {
+        if let Some(chars) = self.chars.as_ref().filter(|_| useful.iter().skip(1).all(|&useful| useful)) {
+            return chars.groups(self.len(), longest_chars, budget);
         }
-        self.with_start(usize::from(space_class), split, budget)
+        const PHASE: &str = "grouping states by their rows";
+        let marks: Vec<u32> = (0..)
+            .zip(useful)
+            .map(|(state, &useful)| if state == DEAD { 0 } else { 2 - u32::from(useful) })
+            .collect();
+        let partition = refine(self, &marks, Some(longest_bytes), PHASE, budget)?;
+        Ok(((0..number(self.len())).map(|state| partition.block(state)).collect(), partition.blocks()))
+    }
+}
+
+impl Edges for Dfa {
+    fn states(&self) -> usize {
+        self.len()
     }
 
-    /// `split`, which is this automaton with the space in class `space`, behind a start that reads one space.
-    fn with_start(&self, space: usize, mut split: Self, budget: &Budget) -> Result<Self, CompileError> {
-        budget.charge_bytes("building the start", split.transitions.len() as u64 * 4)?;
-        let mut row = split.row(self.start).to_vec();
-        row[space] = self.start;
-        split.transitions.extend(row);
-        split.accepting.push(self.accepting[self.start as usize]);
-        split.start = StateId::try_from(self.len()).expect("the budget keeps states below 2^32");
-        split.canonical(budget)
+    fn edges(&self, state: StateId) -> impl Iterator<Item = (u32, StateId)> {
+        (0..)
+            .zip(self.row(state))
+            .filter(|(_, delta)| **delta != NO_STEP)
+            .map(move |(class, &delta)| (class, follow(state, delta)))
     }
 
+    fn edge_count(&self) -> usize {
+        self.len() * self.stride
+    }
+}
+
+/// An automaton with a row of absolute transitions for each state.
+struct Dense {
+    classes: Box<[u8; 256]>,
+    stride: usize,
+    /// `[states, stride]`.
+    transitions: Vec<StateId>,
+    accepting: Vec<bool>,
+    start: StateId,
+}
+
+impl Edges for Dense {
+    fn states(&self) -> usize {
+        self.accepting.len()
+    }
+
+    fn edges(&self, state: StateId) -> impl Iterator<Item = (u32, StateId)> {
+        let row = &self.transitions[state as usize * self.stride..][..self.stride];
+        (0..).zip(row).filter(|(_, next)| **next != DEAD).map(|(class, &next)| (class, next))
+    }
+
+    fn edge_count(&self) -> usize {
+        self.transitions.len()
+    }
+}
+
+impl Dense {
     /// The trimmed, minimal automaton of the same language with states numbered breadth first and classes by their
-    /// first byte: equal languages give equal automata. State 0 must be dead.
-    ///
-    /// # Errors
-    /// [`CompileError::OverBudget`].
-    pub fn canonical(mut self, budget: &Budget) -> Result<Self, CompileError> {
+    /// first byte.
+    fn canonical(mut self, budget: &Budget) -> Result<Dfa, CompileError> {
         const PHASE: &str = "minimising";
         self.trim(budget)?;
         let initial: Vec<u32> = (0..)
@@ -149,34 +204,42 @@ impl Dfa {
         self.merge_classes();
         // Breadth first over one state of each block.
         let mut numbers = vec![u32::MAX; partition.blocks()];
-        let mut order = vec![DEAD, self.start];
-        numbers[partition.block(DEAD) as usize] = 0;
-        if self.start == DEAD {
-            order.truncate(1);
-        } else {
+        numbers[partition.block(DEAD) as usize] = DEAD;
+        let mut order = vec![DEAD];
+        if self.start != DEAD {
             numbers[partition.block(self.start) as usize] = 1;
+            order.push(self.start);
         }
-        let mut transitions = Vec::new();
-        let mut at = 0;
+        let mut table = RowTable::new(self.stride);
+        let mut row_of = vec![0];
+        let mut row = vec![NO_STEP; self.stride];
+        let mut at = 1;
         while at < order.len() {
             budget.charge_steps(PHASE, self.stride as u64)?;
-            for class in 0..self.stride {
+            for (class, delta) in row.iter_mut().enumerate() {
                 let next = self.transitions[order[at] as usize * self.stride + class];
-                let number = &mut numbers[partition.block(next) as usize];
-                if *number == u32::MAX {
-                    *number = u32::try_from(order.len()).expect("no more states than before");
+                let known = &mut numbers[partition.block(next) as usize];
+                if *known == u32::MAX {
+                    *known = number(order.len());
                     order.push(next);
                 }
-                transitions.push(*number);
+                *delta = match *known {
+                    DEAD => NO_STEP,
+                    next => i32::try_from(i64::from(next) - at as i64).expect("states are below 2^31"),
+                };
             }
+            row_of.push(table.intern(&row));
             at += 1;
         }
-        budget.charge_bytes(PHASE, transitions.len() as u64 * 4)?;
-        Ok(Self {
+        budget.charge_bytes(PHASE, (order.len() * 4 + table.rows() * self.stride * 4) as u64)?;
+        Ok(Dfa {
             accepting: order.iter().map(|&state| self.accepting[state as usize]).collect(),
             start: u32::from(self.start != DEAD),
-            transitions,
-            ..self
+            classes: self.classes,
+            stride: self.stride,
+            row_of,
+            deltas: table.into_deltas(),
+            chars: None,
         })
     }
 
@@ -233,47 +296,54 @@ impl Dfa {
     }
 }
 
-/// The states from which some edge leads to a state, dead ones left out: compressed rows.
-#[derive(Debug)]
-pub(crate) struct Predecessors {
-    starts: Vec<u32>,
-    states: Vec<StateId>,
+/// Rows of relative transitions, equal ones kept once if they are interned. Row 0 is that of the dead state.
+pub(crate) struct RowTable {
+    stride: usize,
+    deltas: Vec<i32>,
+    known: HashTable<u32>,
+    state: RandomState,
 }
 
-impl Predecessors {
-    pub(crate) fn of(dfa: &Dfa, phase: &str, budget: &Budget) -> Result<Self, CompileError> {
-        let cells = dfa.transitions.len() as u64;
-        budget.charge_steps(phase, cells)?;
-        budget.charge_bytes(phase, cells * 4)?;
-        // Each (state, successor) pair once: successors of one state are deduplicated by a stamp.
-        let mut stamp = vec![DEAD; dfa.len()];
-        let mut edges = |visit: &mut dyn FnMut(StateId, StateId)| {
-            stamp.fill(DEAD);
-            for (state, row) in (0..).zip(dfa.transitions.chunks_exact(dfa.stride)) {
-                for &next in row {
-                    if next != DEAD && state != DEAD && stamp[next as usize] != state {
-                        stamp[next as usize] = state;
-                        visit(state, next);
-                    }
-                }
-            }
-        };
-        let mut starts = vec![0_u32; dfa.len() + 1];
-        edges(&mut |_, next| starts[next as usize + 1] += 1);
-        for at in 1..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        let mut states = vec![DEAD; *starts.last().unwrap_or(&0) as usize];
-        let mut fill = starts.clone();
-        edges(&mut |state, next| {
-            let slot = &mut fill[next as usize];
-            states[*slot as usize] = state;
-            *slot += 1;
-        });
-        Ok(Self { starts, states })
+impl RowTable {
+    pub(crate) fn new(stride: usize) -> Self {
+        let mut table =
+            Self { stride, deltas: Vec::new(), known: HashTable::new(), state: RandomState::default() };
+        table.intern(&vec![NO_STEP; stride]);
+        table
     }
 
-    pub(crate) fn of_state(&self, state: StateId) -> &[StateId] {
-        &self.states[self.starts[state as usize] as usize..self.starts[state as usize + 1] as usize]
+    pub(crate) fn rows(&self) -> usize {
+        self.deltas.len() / self.stride
     }
+
+    /// The number of a new row, whatever there is.
+    pub(crate) fn push(&mut self, row: &[i32]) -> u32 {
+        self.deltas.extend_from_slice(row);
+        number(self.rows() - 1)
+    }
+
+    /// The number of an equal interned row, or of a new one.
+    pub(crate) fn intern(&mut self, row: &[i32]) -> u32 {
+        let hash = self.state.hash_one(row);
+        if let Some(&known) = self.known.find(hash, |&known| row_at(&self.deltas, self.stride, known) == row)
+        {
+            return known;
+        }
+        let fresh = self.push(row);
+        let Self { stride, deltas, known, state } = self;
+        known.insert_unique(hash, fresh, |&row| state.hash_one(row_at(deltas, *stride, row)));
+        fresh
+    }
+
+    pub(crate) fn into_deltas(self) -> Vec<i32> {
+        self.deltas
+    }
+}
+
+fn row_at(deltas: &[i32], stride: usize, row: u32) -> &[i32] {
+    &deltas[row as usize * stride..][..stride]
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).expect("the budget keeps counts below 2^32")
 }

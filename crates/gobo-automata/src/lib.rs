@@ -1,17 +1,24 @@
-//! Byte-level automata from regular expressions and choice lists, under counted budgets.
+//! Automata from regular expressions and choice lists, under counted budgets.
 //!
 //! An automaton here is anchored and total: it speaks of whole texts, and every alternative is alive (`a|ab` accepts
-//! `ab`). It is trimmed, minimal and canonically numbered, so one language has one [`Dfa`].
+//! `ab`). It is built over classes of characters, where it is small, made minimal there, and then written over the bytes
+//! of UTF-8. One language has one [`Dfa`].
 #![forbid(unsafe_code)]
 
+mod alphabet;
+mod char_dfa;
+mod chars;
 mod choice;
 mod determinize;
 mod dfa;
 mod lower;
+mod nfa;
 mod refine;
 mod regex;
+mod slices;
+mod utf8;
 
-pub use dfa::{ByteSet, DEAD, Dfa, StateId};
+pub use chars::{CharStates, Closure};
+pub use dfa::{ByteSet, DEAD, Dfa, NO_STEP, StateId};
 pub use lower::{Lowered, lower};
-pub use refine::{Partition, refine};
 pub use regex::{MAX_PATTERN_BYTES, NEST_LIMIT};

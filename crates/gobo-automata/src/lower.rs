@@ -3,6 +3,7 @@ use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEn
 use crate::choice::choice;
 use crate::dfa::Dfa;
 use crate::regex::regex;
+use crate::utf8::expand;
 
 /// What a constraint becomes before it meets a vocabulary.
 #[derive(Debug, Clone)]
@@ -18,10 +19,14 @@ pub struct Lowered {
 /// # Errors
 /// [`CompileError::Refused`] for what is malformed, unsupported or has no text; [`CompileError::OverBudget`].
 pub fn lower(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileError> {
-    let (dfa, why) = match &constraint.source {
+    let (mut chars, why) = match &constraint.source {
         Source::Regex { pattern, mode } => (regex(pattern, *mode, budget)?, "exactly as written"),
         Source::Choice { items } => (choice(items, budget)?, "exactly one of the items"),
     };
+    if constraint.text_start == TextStart::StripOneSpace {
+        chars = chars.before_strip_of_one_space();
+    }
+    let dfa = expand(chars.canonical(budget)?, budget)?;
     if dfa.is_empty() {
         return Err(CompileError::refuse(
             RefusalKind::Unsatisfiable,
@@ -31,14 +36,10 @@ pub fn lower(constraint: &Constraint, budget: &Budget) -> Result<Lowered, Compil
     }
     let mut report =
         Report { enforced: vec![ReportEntry::whole(constraint.kind(), why)], ..Report::default() };
-    let dfa = match constraint.text_start {
-        TextStart::Exact => dfa,
-        TextStart::StripOneSpace => {
-            let why = "of what is left when one leading space is dropped";
-            report.enforced.push(ReportEntry::whole("text_start", why));
-            dfa.before_strip_of_one_space(budget)?
-        }
-    };
+    if constraint.text_start == TextStart::StripOneSpace {
+        let why = "of what is left when one leading space is dropped";
+        report.enforced.push(ReportEntry::whole("text_start", why));
+    }
     Ok(Lowered { dfa, report })
 }
 

@@ -1,10 +1,71 @@
 use gobo_types::{Budget, CompileError};
 
-use crate::dfa::{Dfa, Predecessors, StateId};
+use crate::dfa::{DEAD, StateId};
+
+/// The labelled edges of a deterministic automaton. State 0 is dead: it has no edges, and none leads to it.
+pub(crate) trait Edges {
+    /// Number of states, the dead one included.
+    fn states(&self) -> usize;
+
+    /// The edges of a state, ascending by label: at most one for each.
+    fn edges(&self, state: StateId) -> impl Iterator<Item = (u32, StateId)>;
+
+    /// Number of all edges, or more.
+    fn edge_count(&self) -> usize;
+}
+
+/// The states from which some edge leads to a state: compressed rows.
+#[derive(Debug)]
+pub(crate) struct Predecessors {
+    starts: Vec<u32>,
+    states: Vec<StateId>,
+}
+
+impl Predecessors {
+    pub(crate) fn of(automaton: &impl Edges, phase: &str, budget: &Budget) -> Result<Self, CompileError> {
+        let edges = automaton.edge_count() as u64;
+        budget.charge_steps(phase, edges)?;
+        budget.charge_bytes(phase, edges * 4)?;
+        let states = automaton.states();
+        // Each (state, successor) pair once: successors of one state are deduplicated by a stamp.
+        let mut stamp = vec![DEAD; states];
+        let mut each = |visit: &mut dyn FnMut(StateId, StateId)| {
+            stamp.fill(DEAD);
+            for state in 1..number(states) {
+                for (_, next) in automaton.edges(state) {
+                    if std::mem::replace(&mut stamp[next as usize], state) != state {
+                        visit(state, next);
+                    }
+                }
+            }
+        };
+        let mut starts = vec![0_u32; states + 1];
+        each(&mut |_, next| starts[next as usize + 1] += 1);
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut before = vec![DEAD; *starts.last().unwrap_or(&0) as usize];
+        let mut fill = starts.clone();
+        each(&mut |state, next| {
+            let slot = &mut fill[next as usize];
+            before[*slot as usize] = state;
+            *slot += 1;
+        });
+        Ok(Self { starts, states: before })
+    }
+
+    pub(crate) fn of_state(&self, state: StateId) -> &[StateId] {
+        &self.states[self.starts[state as usize] as usize..self.starts[state as usize + 1] as usize]
+    }
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).expect("the budget keeps states below 2^32")
+}
 
 /// A partition of an automaton's states into blocks.
 #[derive(Debug, Clone)]
-pub struct Partition {
+pub(crate) struct Partition {
     /// `[states]`: the block of each state.
     block: Vec<u32>,
     /// States, the members of one block side by side.
@@ -17,7 +78,6 @@ pub struct Partition {
 
 impl Partition {
     fn new(initial: &[u32]) -> Self {
-        let number = |n: usize| u32::try_from(n).expect("state numbers have 32 bits");
         let mut members: Vec<StateId> = (0..number(initial.len())).collect();
         members.sort_by_key(|&state| initial[state as usize]);
         let mut partition = Self {
@@ -41,13 +101,20 @@ impl Partition {
         partition
     }
 
+    /// Every state in a block of its own.
+    pub(crate) fn discrete(states: usize) -> Self {
+        let all: Vec<u32> = (0..number(states)).collect();
+        let bounds = all.iter().map(|&at| (at, at + 1)).collect();
+        Self { block: all.clone(), members: all.clone(), place: all, bounds }
+    }
+
     /// Number of blocks.
-    pub fn blocks(&self) -> usize {
+    pub(crate) fn blocks(&self) -> usize {
         self.bounds.len()
     }
 
     /// The block of a state.
-    pub fn block(&self, state: StateId) -> u32 {
+    pub(crate) fn block(&self, state: StateId) -> u32 {
         self.block[state as usize]
     }
 
@@ -88,25 +155,27 @@ impl Partition {
 ///
 /// # Errors
 /// [`CompileError::OverBudget`].
-pub fn refine(
-    dfa: &Dfa,
+pub(crate) fn refine(
+    automaton: &impl Edges,
     initial: &[u32],
     rounds: Option<u32>,
     phase: &str,
     budget: &Budget,
 ) -> Result<Partition, CompileError> {
-    budget.charge_bytes(phase, dfa.len() as u64 * 24)?;
-    let predecessors = Predecessors::of(dfa, phase, budget)?;
+    let states = automaton.states();
+    budget.charge_bytes(phase, states as u64 * 24)?;
+    let predecessors = Predecessors::of(automaton, phase, budget)?;
     let mut partition = Partition::new(initial);
-    let mut dirty: Vec<StateId> = (1..u32::try_from(dfa.len()).expect("32 bits")).collect();
-    let mut is_dirty = vec![false; dfa.len()];
+    let mut dirty: Vec<StateId> = (1..number(states)).collect();
+    let mut is_dirty = vec![false; states];
     let mut changed: Vec<StateId> = Vec::new();
     let mut round = 0;
     while !dirty.is_empty() && rounds.is_none_or(|rounds| round < rounds) {
         round += 1;
-        budget.charge_steps(phase, (dirty.len() * dfa.stride) as u64)?;
+        let edges: usize = dirty.iter().map(|&state| automaton.edges(state).count()).sum();
+        budget.charge_steps(phase, (dirty.len() + edges) as u64)?;
         changed.clear();
-        split_round(dfa, &mut partition, &mut dirty, &mut changed);
+        split_round(automaton, &mut partition, &mut dirty, &mut changed);
         dirty.clear();
         for &state in &changed {
             // The dead state's predecessors are not kept: it is alone in its block from the start.
@@ -122,49 +191,73 @@ pub fn refine(
 }
 
 /// One round over the states that may have changed. All signatures are taken before any block is split.
-fn split_round(dfa: &Dfa, partition: &mut Partition, dirty: &mut [StateId], changed: &mut Vec<StateId>) {
-    let signature = |state: StateId| dfa.row(state).iter().map(|&next| partition.block[next as usize]);
+fn split_round(
+    automaton: &impl Edges,
+    partition: &mut Partition,
+    dirty: &mut [StateId],
+    changed: &mut Vec<StateId>,
+) {
+    let signature = |state: StateId| {
+        automaton
+            .edges(state)
+            .map(|(label, next)| u64::from(label) << 32 | u64::from(partition.block[next as usize]))
+    };
     // A fixed hash (FNV-1a over words), so that the order is the same in every process; equality decides, not the hash.
     let hash = |state: StateId| {
         signature(state).fold(0xcbf2_9ce4_8422_2325_u64, |hash, block| {
-            (hash ^ u64::from(block)).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
+            (hash ^ block).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
         })
     };
     let mut keyed: Vec<(u32, u64, StateId)> =
         dirty.iter().map(|&state| (partition.block(state), hash(state), state)).collect();
-    keyed.sort_unstable_by(|a, b| {
-        (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| signature(a.2).cmp(signature(b.2))).then(a.2.cmp(&b.2))
-    });
-    // Groups of equal signature within each block.
-    let mut groups: Vec<(u32, Vec<StateId>)> = Vec::new();
-    for &(block, _, state) in &keyed {
-        match groups.last_mut() {
-            Some((last, group)) if *last == block && signature(group[0]).eq(signature(state)) => {
-                group.push(state);
-            }
-            _ => groups.push((block, vec![state])),
+    keyed.sort_unstable();
+    for run in keyed.chunk_by_mut(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let first = run[0].2;
+        if !run.iter().all(|&(_, _, state)| signature(state).eq(signature(first))) {
+            run.sort_unstable_by(|a, b| signature(a.2).cmp(signature(b.2)).then(a.2.cmp(&b.2)));
         }
     }
-    for of_block in groups.chunk_by(|a, b| a.0 == b.0) {
-        split_block(partition, of_block, changed);
+    let same = |a: &(u32, u64, StateId), b: &(u32, u64, StateId)| {
+        (a.0, a.1) == (b.0, b.1) && signature(a.2).eq(signature(b.2))
+    };
+    let sizes: Vec<usize> = keyed.chunk_by(same).map(<[_]>::len).collect();
+    let mut sizes = sizes.as_slice();
+    // The groups of equal signature of one block after the other.
+    for of_block in keyed.chunk_by(|a, b| a.0 == b.0) {
+        let mut left = of_block.len();
+        let groups = sizes.iter().take_while(|&&size| {
+            let belongs = left > 0;
+            left = left.saturating_sub(size);
+            belongs
+        });
+        let (groups, rest) = sizes.split_at(groups.count());
+        sizes = rest;
+        split_block(partition, of_block, groups, changed);
     }
 }
 
-/// Splits one block into the given groups and the rest. States that were not looked at have the successors' blocks they
-/// had, which at least one successor of every other state has left: they are one group. The largest keeps the number.
-fn split_block(partition: &mut Partition, groups: &[(u32, Vec<StateId>)], changed: &mut Vec<StateId>) {
-    let (from, to) = partition.bounds[groups[0].0 as usize];
-    let size = |group: &[StateId]| u32::try_from(group.len()).expect("32 bits");
+/// Splits one block into groups, which stand one behind the other in `members` and have the given sizes, and the rest.
+/// States that were not looked at have the successors' blocks they had, which at least one successor of every other
+/// state has left: they are one group. The largest keeps the number.
+fn split_block(
+    partition: &mut Partition,
+    members: &[(u32, u64, StateId)],
+    sizes: &[usize],
+    changed: &mut Vec<StateId>,
+) {
+    let (from, to) = partition.bounds[members[0].0 as usize];
+    if sizes.len() == 1 && members.len() == (to - from) as usize {
+        return;
+    }
     // Groups to the front of the block, in order; the rest stays behind them.
+    for (at, &(_, _, state)) in (from..).zip(members) {
+        partition.swap_to(state, at);
+    }
+    let mut parts: Vec<(u32, u32)> = Vec::with_capacity(sizes.len() + 1);
     let mut at = from;
-    let mut parts: Vec<(u32, u32)> = Vec::with_capacity(groups.len() + 1);
-    for (_, group) in groups {
-        let begin = at;
-        for &state in group {
-            partition.swap_to(state, at);
-            at += 1;
-        }
-        parts.push((begin, begin + size(group)));
+    for &size in sizes {
+        parts.push((at, at + number(size)));
+        at += number(size);
     }
     if at < to {
         parts.push((at, to));
@@ -185,13 +278,37 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::dfa::DEAD;
+
+    struct Table {
+        stride: usize,
+        cells: Vec<StateId>,
+    }
+
+    impl Table {
+        fn row(&self, state: StateId) -> &[StateId] {
+            &self.cells[state as usize * self.stride..][..self.stride]
+        }
+    }
+
+    impl Edges for Table {
+        fn states(&self) -> usize {
+            self.cells.len() / self.stride
+        }
+
+        fn edges(&self, state: StateId) -> impl Iterator<Item = (u32, StateId)> {
+            (0..).zip(self.row(state).iter().copied()).filter(|(_, next)| *next != DEAD)
+        }
+
+        fn edge_count(&self) -> usize {
+            self.cells.len()
+        }
+    }
 
     /// Moore's algorithm as in a textbook: every state in every round.
-    fn naive(dfa: &Dfa, initial: &[u32], rounds: Option<u32>) -> Vec<u32> {
+    fn naive(dfa: &Table, initial: &[u32], rounds: Option<u32>) -> Vec<u32> {
         let mut block = initial.to_vec();
         for _ in 0..rounds.unwrap_or(u32::MAX) {
-            let signatures: Vec<Vec<u32>> = (0..u32::try_from(dfa.len()).unwrap())
+            let signatures: Vec<Vec<u32>> = (0..u32::try_from(dfa.states()).unwrap())
                 .map(|state| {
                     let next = dfa.row(state).iter().map(|&next| block[next as usize]);
                     std::iter::once(block[state as usize]).chain(next).collect()
@@ -213,8 +330,8 @@ mod tests {
         block
     }
 
-    fn same_partition(dfa: &Dfa, ours: &Partition, theirs: &[u32]) -> bool {
-        let all = 0..u32::try_from(dfa.len()).unwrap();
+    fn same_partition(dfa: &Table, ours: &Partition, theirs: &[u32]) -> bool {
+        let all = 0..u32::try_from(dfa.states()).unwrap();
         all.clone().all(|a| {
             all.clone()
                 .all(|b| (ours.block(a) == ours.block(b)) == (theirs[a as usize] == theirs[b as usize]))
@@ -232,13 +349,7 @@ mod tests {
             let len = 24;
             let mut transitions = cells[..len * stride].to_vec();
             transitions[..stride].fill(DEAD);
-            let dfa = Dfa {
-                classes: Box::new([0; 256]),
-                stride,
-                transitions,
-                accepting: vec![false; len],
-                start: 1,
-            };
+            let dfa = Table { stride, cells: transitions };
             let mut initial = marks;
             initial[0] = 0;
             let budget = Budget::new(CompileLimits::default());
@@ -255,9 +366,9 @@ mod tests {
         let budget = Budget::new(CompileLimits::default());
         let dfa = crate::lower(&Constraint::regex("a{0,10000}"), &budget).unwrap().dfa;
         let before = budget.steps();
-        let initial: Vec<u32> = (0..dfa.len()).map(|state| u32::from(state != 0)).collect();
+        let initial: Vec<u32> = (0..dfa.states()).map(|state| u32::from(state != 0)).collect();
         let partition = refine(&dfa, &initial, Some(16), "test", &budget).unwrap();
         assert_eq!(partition.blocks(), 1 + 17);
-        assert!(budget.steps() - before < 10 * dfa.transitions.len() as u64);
+        assert!(budget.steps() - before < 10 * dfa.edge_count() as u64);
     }
 }

@@ -1,10 +1,11 @@
-use gobo_types::{Budget, CompileError, Limit, MatchMode, OverBudget, RefusalKind};
-use regex_automata::nfa::thompson;
+use gobo_types::{Budget, CompileError, MatchMode, RefusalKind};
 use regex_syntax::ast::{self, AssertionKind, Ast, FlagsItemKind, Span, Visitor};
 use regex_syntax::hir::{self, Hir};
 
+use crate::alphabet::{Alphabet, CharSets};
+use crate::char_dfa::CharDfa;
 use crate::determinize::determinize;
-use crate::dfa::Dfa;
+use crate::nfa::Nfa;
 
 /// Longest pattern in bytes. Parsing takes some hundred times as much memory for a moment.
 pub const MAX_PATTERN_BYTES: usize = 1 << 20;
@@ -19,12 +20,11 @@ fn offset(span: &Span) -> String {
     format!("offset {}", span.start.offset)
 }
 
-/// The automaton of a regular expression.
+/// The automaton of a regular expression, over characters: neither trimmed nor minimal.
 ///
 /// # Errors
 /// A refusal naming the construct and its byte offset in the pattern; [`CompileError::OverBudget`].
-pub(crate) fn regex(pattern: &str, mode: MatchMode, budget: &Budget) -> Result<Dfa, CompileError> {
-    const PHASE: &str = "building the NFA";
+pub(crate) fn regex(pattern: &str, mode: MatchMode, budget: &Budget) -> Result<CharDfa, CompileError> {
     let hir = parse(pattern, budget)?;
     let hir = match mode {
         MatchMode::Full => hir,
@@ -36,20 +36,10 @@ pub(crate) fn regex(pattern: &str, mode: MatchMode, budget: &Budget) -> Result<D
             Hir::concat(vec![anything(), hir, anything()])
         }
     };
-    // A quarter of the bytes for the NFA leaves room for the automaton that is made of it.
-    let nfa_bytes = usize::try_from(budget.limits().max_bytes / 4).unwrap_or(usize::MAX);
-    let config =
-        thompson::Config::new().nfa_size_limit(Some(nfa_bytes)).which_captures(thompson::WhichCaptures::None);
-    let nfa = thompson::Compiler::new().configure(config).build_from_hir(&hir).map_err(|error| {
-        if error.size_limit().is_some() {
-            let (limit, given) = (Limit::MaxBytes, budget.limits().max_bytes);
-            return OverBudget { limit, given, phase: PHASE.into() }.into();
-        }
-        CompileError::refuse(RefusalKind::Unsupported, "the whole regex", error.to_string())
-    })?;
-    budget.charge_bytes(PHASE, nfa.memory_usage() as u64)?;
-    budget.charge_steps(PHASE, nfa.states().len() as u64)?;
-    determinize(&nfa, budget)
+    let mut sets = CharSets::default();
+    let nfa = Nfa::of(&hir, &mut sets, budget)?;
+    let alphabet = Alphabet::of(&sets, budget)?;
+    determinize(&nfa, alphabet, budget)
 }
 
 /// Parses a pattern and refuses what the automaton could not hold: before anything is built of it.

@@ -1,0 +1,304 @@
+use std::collections::VecDeque;
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_types::{Budget, CompileError};
+
+use crate::char_dfa::CharDfa;
+use crate::dfa::{DEAD, StateId};
+use crate::refine::refine;
+
+/// The states of a byte automaton that belong to one state of its character automaton.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// The state between two characters.
+    pub(crate) root: StateId,
+    /// The first of the states inside characters. They may be those of an earlier block.
+    pub(crate) inner: StateId,
+    pub(crate) inner_states: u32,
+    /// Which bytes lead where: blocks of one template differ in their exits alone.
+    pub(crate) template: u32,
+    /// Where the exits stand in [`CharStates::exits`].
+    pub(crate) exits: (u32, u32),
+}
+
+/// How the states of a byte automaton make up characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CharStates {
+    pub(crate) dfa: CharDfa,
+    /// `[character states]`, ascending by root.
+    pub(crate) blocks: Vec<Block>,
+    /// The character states that follow a wide character.
+    pub(crate) exits: Vec<StateId>,
+}
+
+/// What becomes of texts over some set of characters, from every state between characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closure {
+    depth: Vec<u32>,
+    exact: Vec<bool>,
+}
+
+impl Closure {
+    /// No text over the set is alive everywhere for longer than this many characters: every shorter one is alive.
+    /// `u32::MAX` where every text is.
+    pub fn depth(&self, char_state: StateId) -> u32 {
+        self.depth[char_state as usize]
+    }
+
+    /// Whether no text over the set longer than the depth is alive.
+    pub fn is_exact(&self, char_state: StateId) -> bool {
+        self.exact[char_state as usize]
+    }
+}
+
+impl CharStates {
+    /// The state between characters with this number in the byte automaton.
+    pub fn at(&self, state: StateId) -> Option<StateId> {
+        let at = self.blocks.binary_search_by_key(&state, |block| block.root).ok()?;
+        (at > 0).then(|| number(at))
+    }
+
+    /// The classes of the given characters, ascending; `None` if some character has none and so leads nowhere. `chars`:
+    /// ranges, ascending, both ends included. O(ranges here × log(ranges there)).
+    pub fn classes_of(&self, chars: &[[u32; 2]]) -> Option<Vec<u32>> {
+        let mut found = vec![false; self.dfa.classes];
+        let mut rest = chars;
+        let mut behind = 0;
+        // Whether some character lies in [from, to]; ranges are asked for in ascending order.
+        let mut any = |from: u32, to: u32| {
+            // Doubling steps: near ranges are found in a few looks, far ones in few more.
+            let mut step = 1;
+            while rest.get(step).is_some_and(|range| range[1] < from) {
+                step *= 2;
+            }
+            let near = &rest[..rest.len().min(step + 1)];
+            rest = &rest[near.partition_point(|range| range[1] < from)..];
+            rest.first().is_some_and(|range| range[0] <= to)
+        };
+        for &(first, last, class) in &self.dfa.ranges {
+            if behind < first && any(behind, first - 1) {
+                return None;
+            }
+            found[class as usize] |= any(first, last);
+            behind = last + 1;
+        }
+        if any(behind, u32::from(char::MAX)) {
+            return None;
+        }
+        Some((0..).zip(found).filter(|(_, found)| *found).map(|(class, _)| class).collect())
+    }
+
+    /// What becomes of texts over the characters of `classes`. O(states + edges).
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub fn closure(&self, classes: &[u32], budget: &Budget) -> Result<Closure, CompileError> {
+        const PHASE: &str = "closing states";
+        let states = self.blocks.len();
+        let mut is_in = vec![false; self.dfa.classes];
+        classes.iter().for_each(|&class| is_in[class as usize] = true);
+        let edges = |state: StateId| {
+            self.dfa.row(state).iter().filter(|(class, _)| is_in[*class as usize]).map(|&(_, next)| next)
+        };
+        let mut before: Vec<(StateId, StateId)> = Vec::new();
+        let mut closure = Closure { depth: vec![u32::MAX; states], exact: vec![false; states] };
+        let mut queue: VecDeque<StateId> = VecDeque::new();
+        for state in 1..number(states) {
+            let from = before.len();
+            before.extend(edges(state).map(|next| (next, state)));
+            budget.charge_steps(PHASE, 1 + (before.len() - from) as u64)?;
+            // Some character leads nowhere from here.
+            if before.len() - from < classes.len() {
+                closure.depth[state as usize] = 0;
+                queue.push_back(state);
+            }
+        }
+        budget.charge_bytes(PHASE, before.len() as u64 * 8)?;
+        before.sort_unstable();
+        while let Some(state) = queue.pop_front() {
+            let depth = closure.depth[state as usize];
+            closure.exact[state as usize] = edges(state).all(|next| {
+                depth > 0 && closure.depth[next as usize] == depth - 1 && closure.exact[next as usize]
+            });
+            let from = before.partition_point(|edge| edge.0 < state);
+            for &(_, before) in before[from..].iter().take_while(|edge| edge.0 == state) {
+                if closure.depth[before as usize] == u32::MAX {
+                    closure.depth[before as usize] = depth + 1;
+                    queue.push_back(before);
+                }
+            }
+        }
+        Ok(closure)
+    }
+
+    /// `[byte states]`: the group of each state, such that two states of a group are told apart by no string of at most
+    /// `longest` characters (parts of characters at its ends count as whole ones), and the number of groups.
+    pub(crate) fn groups(
+        &self,
+        len: usize,
+        longest: u32,
+        budget: &Budget,
+    ) -> Result<(Vec<u32>, usize), CompileError> {
+        const PHASE: &str = "grouping states by their rows";
+        budget.charge_bytes(PHASE, len as u64 * 4)?;
+        let initial: Vec<u32> =
+            (0..number(self.blocks.len())).map(|state| u32::from(state != DEAD)).collect();
+        let partition = refine(&self.dfa, &initial, Some(longest), PHASE, budget)?;
+        let mut groups = vec![0; len];
+        let mut count = number(partition.blocks());
+        // States inside characters: by what they read and the groups of the states behind it.
+        let mut known: HashMap<(u32, Vec<u32>), u32> = HashMap::new();
+        for (state, block) in (0..).zip(&self.blocks) {
+            groups[block.root as usize] = partition.block(state);
+            if block.inner != block.root + 1 || block.inner_states == 0 {
+                continue;
+            }
+            let exits = &self.exits[block.exits.0 as usize..block.exits.1 as usize];
+            budget.charge_steps(PHASE, exits.len() as u64 + u64::from(block.inner_states))?;
+            let behind = exits.iter().map(|&next| partition.block(next)).collect();
+            let first = *known.entry((block.template, behind)).or_insert(count);
+            if first == count {
+                count += block.inner_states;
+            }
+            let inner = block.inner as usize..(block.inner + block.inner_states) as usize;
+            groups[inner].iter_mut().zip(first..).for_each(|(group, number)| *group = number);
+        }
+        Ok((groups, count as usize))
+    }
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).expect("the budget keeps counts below 2^32")
+}
+
+#[cfg(test)]
+mod tests {
+    use gobo_types::{CompileLimits, Constraint};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Dfa, lower};
+
+    fn dfa(pattern: &str) -> Dfa {
+        lower(&Constraint::regex(pattern), &Budget::new(CompileLimits::default())).unwrap().dfa
+    }
+
+    const PATTERNS: &[&str] = &[
+        "[ab]{0,6}c?",
+        "[^\"\\\\]{2,5}\"",
+        "(a|bé)*c{0,3}",
+        r"\w{1,4}x",
+        "(?s:.{0,5})",
+        "[a-f]*|[c-z]{3}",
+        "(aé{0,3}b)*",
+        "日本|日{2,4}|a*",
+        "[à-ÿ]{0,3}(a[b-d]{2}){0,2}",
+    ];
+
+    fn chars(chars: &str) -> Vec<[u32; 2]> {
+        let mut codes: Vec<u32> = chars.chars().map(u32::from).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        codes.chunk_by(|a, b| a + 1 == *b).map(|run| [run[0], run[run.len() - 1]]).collect()
+    }
+
+    /// The state after `text`, over bytes.
+    fn after(dfa: &Dfa, from: StateId, text: &str) -> StateId {
+        text.bytes().fold(from, |state, byte| dfa.next(state, byte))
+    }
+
+    /// Whether every text, and whether some text, of `length` characters of `set` is alive.
+    fn alive(dfa: &Dfa, from: StateId, set: &[char], length: u32) -> (bool, bool) {
+        if length == 0 {
+            return (from != DEAD, from != DEAD);
+        }
+        let next = |char: &char| alive(dfa, after(dfa, from, &char.to_string()), set, length - 1);
+        set.iter().map(next).fold((true, false), |all, one| (all.0 && one.0, all.1 || one.1))
+    }
+
+    proptest! {
+        /// Depths are those that trying every text finds.
+        #[test]
+        fn closures_agree_with_trying_every_text(
+            pattern in prop::sample::select(PATTERNS),
+            set in prop::collection::btree_set(prop::sample::select(&['a', 'b', 'c', 'd', 'é', '日'][..]), 1..4),
+        ) {
+            const LONGEST: u32 = 5;
+            let dfa = dfa(pattern);
+            let states = dfa.chars.as_ref().unwrap();
+            let set: Vec<char> = set.into_iter().collect();
+            let Some(classes) = states.classes_of(&chars(&set.iter().collect::<String>())) else {
+                // Some character leads nowhere, from anywhere.
+                let nowhere = |char: &char| {
+                    (1..u32::try_from(states.blocks.len()).unwrap())
+                        .all(|state| after(&dfa, states.blocks[state as usize].root, &char.to_string()) == DEAD)
+                };
+                prop_assert!(set.iter().any(nowhere));
+                return Ok(());
+            };
+            let closure = states.closure(&classes, &Budget::new(CompileLimits::default())).unwrap();
+            for (state, block) in (0..).zip(&states.blocks).skip(1) {
+                let depth = closure.depth(state);
+                for length in 0..=LONGEST {
+                    let (every, some) = alive(&dfa, block.root, &set, length);
+                    prop_assert_eq!(every, length <= depth);
+                    if closure.is_exact(state) {
+                        prop_assert_eq!(some, length <= depth);
+                    }
+                }
+                // Where nothing is alive behind the depth, that is known.
+                if depth < LONGEST && !alive(&dfa, block.root, &set, depth + 1).1 {
+                    prop_assert!(closure.is_exact(state));
+                }
+            }
+        }
+
+        /// Gaps and ranges of any width are searched alike.
+        #[test]
+        fn classes_are_found_wherever_they_lie(
+            codes in prop::collection::btree_set(0_u32..300, 1..120),
+            ranges in prop::collection::btree_set(0_u32..300, 2..40),
+        ) {
+            let bounds: Vec<u32> = ranges.into_iter().collect();
+            let ranges: Vec<(u32, u32, u32)> =
+                (0..).zip(bounds.windows(2)).filter(|(at, _)| at % 3 != 2).map(|(at, pair)| (pair[0], pair[1] - 1, at % 7)).collect();
+            let states = CharStates { dfa: CharDfa::new(ranges.clone(), 7), blocks: Vec::new(), exits: Vec::new() };
+            let class = |code: u32| ranges.iter().find(|range| range.0 <= code && code <= range.1).map(|range| range.2);
+            let text: String = codes.iter().map(|&code| char::from_u32(code).unwrap()).collect();
+            let expected: Option<std::collections::BTreeSet<u32>> = codes.iter().map(|&code| class(code)).collect();
+            prop_assert_eq!(states.classes_of(&chars(&text)), expected.map(|classes| classes.into_iter().collect::<Vec<_>>()));
+        }
+
+        /// States of one group are told apart by no string of so many bytes: the routine over bytes agrees.
+        #[test]
+        fn groups_are_never_coarser_than_over_bytes(
+            pattern in prop::sample::select(PATTERNS), longest in 1_u32..6,
+        ) {
+            let dfa = dfa(pattern);
+            let budget = Budget::new(CompileLimits::default());
+            let (groups, count) = dfa.chars.as_ref().unwrap().groups(dfa.len(), longest, &budget).unwrap();
+            let useful: Vec<bool> = (0..dfa.len()).map(|state| state != 0).collect();
+            let over_bytes = Dfa { chars: None, ..dfa.clone() };
+            let (expected, _) = over_bytes.groups(&useful, longest, longest, &budget).unwrap();
+            for a in 0..dfa.len() {
+                prop_assert!((groups[a] as usize) < count);
+                for b in 0..dfa.len() {
+                    prop_assert!(groups[a] != groups[b] || expected[a] == expected[b]);
+                }
+            }
+        }
+    }
+
+    /// Ten thousand repetitions make as many groups as the longest token has characters.
+    #[test]
+    fn counted_repetitions_share_groups() {
+        let dfa = dfa(r#""[^"\\\x00-\x1F]{0,10000}""#);
+        let (_, count) = dfa
+            .chars
+            .as_ref()
+            .unwrap()
+            .groups(dfa.len(), 16, &Budget::new(CompileLimits::default()))
+            .unwrap();
+        assert!(count < 20 * 10, "{count} groups");
+    }
+}
