@@ -12,9 +12,9 @@ pub const TOKEN_OFFSETS: u32 = 16;
 pub const TOKEN_BYTES: u32 = 17;
 /// u32 `[row words]`: the special ids, as a row.
 pub const SPECIAL: u32 = 18;
-/// u32 pairs `[trie nodes + 1]`, in preorder.
+/// u32 pairs `[trie nodes]`: byte, end of block and first child; first id. Block by block, in preorder of the parents.
 pub const TRIE: u32 = 19;
-/// u32 `[spellable ids]`: ids by bytes, then by number.
+/// u32 `[ordinary tokens]`: ids by bytes, then by number.
 pub const TRIE_ORDER: u32 = 20;
 /// u16 `[trie nodes]`: which byte set covers all edges below a node; 0 where none is kept.
 pub const TRIE_SET_IDS: u32 = 21;

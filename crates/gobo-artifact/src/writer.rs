@@ -8,7 +8,7 @@ use crate::index::{DEAD, NO_ROW};
 use crate::root::{IndexRoot, VocabularyRoot};
 use crate::row::RowEncoder;
 use crate::section as kinds;
-use crate::vocabulary::TrieNode;
+use crate::trie::TrieNode;
 
 /// Lays out the sections of one file behind its header.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ pub struct VocabularyParts<'a> {
     pub tokens: &'a [&'a [u8]],
     /// The special ids, as a row.
     pub special: Vec<u32>,
-    /// `[nodes + 1]`, in preorder.
+    /// `[nodes]`, block by block.
     pub trie: Vec<TrieNode>,
     /// Ids by bytes, then by number.
     pub trie_order: Vec<TokenId>,

@@ -14,9 +14,9 @@ const PATTERN: &str = "(ab)*";
 /// Any change to the compiler's bytes must bump `COMPILER_EPOCH`: otherwise two hosts hold different files under one
 /// key. Whoever changes one of these values bumps it too.
 const VOCABULARY_DIGEST: &str = "e924e4ef1f94dbce217e03e40b2690b8bb20b8412704fd878dd89b2a80a38f1a";
-const VOCABULARY_FILE_DIGEST: &str = "cadfcc3da44b0b63457ccfbc5a19c97441a6bc6c3a53670141f4122576cea87a";
-const INDEX_KEY: &str = "826bc5244c541b7d25b36a758c32b9f44239c9c84d0d1f9946a73a8051595b42";
-const INDEX_FILE_DIGEST: &str = "6dd3dbf4f2614b8034dc8eb5850cda64d9db7d2b9aa37558df9e262bf4609ea6";
+const VOCABULARY_FILE_DIGEST: &str = "dcae9ac67a584676f6cb74e5859a5e12b3d3cadd545f71cb337ddce81104b834";
+const INDEX_KEY: &str = "6c0abf93c80d0dc28affa6dd07c24f9aa698d212e7767d3c1548a5df235c71fa";
+const INDEX_FILE_DIGEST: &str = "20286b33d350b3d524f2f233cff34901248adab6a610be47e1a573ca4c077ce1";
 
 /// Prints a file field by field. Every byte is printed exactly once.
 struct Dump<'a> {
@@ -118,8 +118,10 @@ fn vocabulary_dump(file: &[u8]) -> String {
     for section in sections {
         dump.section(section, |dump| match section.kind {
             section::ROOT => {
-                for name in ["vocabulary length", "tokens", "special", "longest token in bytes", "trie nodes"]
-                {
+                for name in ["vocabulary length", "tokens", "ordinary tokens", "special"] {
+                    dump.named(4, name);
+                }
+                for name in ["longest token in bytes", "longest token in characters", "trie nodes"] {
                     dump.named(4, name);
                 }
                 dump.field(32, "spellable bytes: a = bit 1 of word 3, b = bit 2");
@@ -142,17 +144,18 @@ fn vocabulary_dump(file: &[u8]) -> String {
                 dump.field(4, format!("special ids: {}", members(words)));
             }
             section::TRIE => {
-                for (number, node) in trie.nodes[..trie.nodes.len() - 1].iter().enumerate() {
-                    let (end, first) = (node.end(), node.first);
+                for (number, node) in trie.nodes.iter().enumerate() {
                     let edge = text(&[node.byte()]);
+                    let last = if node.is_last() { ", last of its block" } else { "" };
+                    let children = node
+                        .children()
+                        .map_or("no children".into(), |child| format!("children from node {child}"));
+                    let first = node.first;
                     dump.field(
                         8,
-                        format!(
-                            "node {number}: edge \"{edge}\", subtree ends before {end}, first id at {first}"
-                        ),
+                        format!("node {number}: edge \"{edge}\"{last}, {children}, first id at {first}"),
                     );
                 }
-                dump.field(8, format!("closing node: ends at {}", trie.order.len()));
             }
             section::TRIE_ORDER => {
                 for position in 0..trie.order.len() {

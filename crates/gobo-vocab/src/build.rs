@@ -1,20 +1,16 @@
-use std::collections::HashMap;
-
-use gobo_artifact::{AlignedBytes, TrieNode, VocabularyParts, VocabularyRoot, write_vocabulary};
+use gobo_artifact::{AlignedBytes, VocabularyParts, VocabularyRoot, count_chars, write_vocabulary};
 use gobo_types::TokenId;
 
 use crate::table::{TokenTable, VocabError};
+use crate::trie::Tries;
 
-/// Subtrees with fewer edges are walked faster than their byte set is compared.
-const MIN_EDGES_FOR_SET: usize = 8;
+pub(crate) type ByteSet = [u32; 8];
 
-type ByteSet = [u32; 8];
-
-fn insert(set: &mut ByteSet, byte: u8) {
+pub(crate) fn insert(set: &mut ByteSet, byte: u8) {
     set[usize::from(byte >> 5)] |= 1 << (byte & 31);
 }
 
-fn count(n: usize) -> u32 {
+pub(crate) fn count(n: usize) -> u32 {
     u32::try_from(n).expect("the table's limits keep every count below 2^32")
 }
 
@@ -32,7 +28,8 @@ impl TokenTable {
             return Err(VocabError::Empty);
         }
         order.sort_unstable_by_key(|&id| (tokens[id as usize], id));
-        let trie = Trie::build(&order, &tokens)?;
+        let mut tries = Tries::new();
+        tries.add(&order, 0, &tokens)?;
 
         let mut special = vec![0_u32; tokens.len().div_ceil(32)];
         for (id, _) in self.tokens().iter().enumerate().filter(|(_, token)| token.special) {
@@ -49,9 +46,11 @@ impl TokenTable {
         let root = VocabularyRoot {
             len: count(tokens.len()),
             tokens: count(tokens.iter().filter(|bytes| !bytes.is_empty()).count()),
+            ordinary: count(order.len()),
             special: count(self.tokens().iter().filter(|token| token.special).count()),
             longest_token_bytes: count(order.iter().map(|&id| tokens[id as usize].len()).max().unwrap_or(0)),
-            trie_nodes: count(trie.nodes.len() - 1),
+            longest_token_chars: order.iter().map(|&id| count_chars(tokens[id as usize])).max().unwrap_or(0),
+            trie_nodes: count(tries.nodes.len()),
             spellable,
             single,
         };
@@ -60,76 +59,11 @@ impl TokenTable {
             root,
             tokens: &tokens,
             special,
-            trie: trie.nodes,
+            trie: tries.nodes,
             trie_order: order,
-            trie_set_ids: trie.set_ids,
-            trie_sets: trie.sets,
+            trie_set_ids: tries.set_ids,
+            trie_sets: tries.sets,
         }))
-    }
-}
-
-struct Trie {
-    nodes: Vec<TrieNode>,
-    set_ids: Vec<u16>,
-    sets: Vec<ByteSet>,
-}
-
-/// A node whose subtree is not finished.
-struct Open {
-    number: usize,
-    below: ByteSet,
-}
-
-impl Trie {
-    /// The trie of sorted tokens, in one pass: a node is numbered when the path first reaches it, and closed when the
-    /// path leaves it.
-    fn build(order: &[TokenId], tokens: &[&[u8]]) -> Result<Self, VocabError> {
-        let mut trie = Self { nodes: Vec::new(), set_ids: Vec::new(), sets: vec![[u32::MAX; 8]] };
-        let mut known_sets: HashMap<ByteSet, u16> = HashMap::new();
-        let mut path: Vec<u8> = Vec::new();
-        let mut open: Vec<Open> = Vec::new();
-        for (position, &id) in order.iter().enumerate() {
-            let bytes = tokens[id as usize];
-            let shared = path.iter().zip(bytes).take_while(|(a, b)| a == b).count();
-            trie.close(&mut open, shared, &mut known_sets);
-            path.truncate(shared);
-            for &byte in &bytes[shared..] {
-                if trie.nodes.len() == TrieNode::MAX_NODES {
-                    return Err(VocabError::TrieTooLarge { limit: TrieNode::MAX_NODES });
-                }
-                open.push(Open { number: trie.nodes.len(), below: ByteSet::default() });
-                path.push(byte);
-                trie.nodes.push(TrieNode::new(byte, 0, count(position)));
-                trie.set_ids.push(0);
-            }
-        }
-        trie.close(&mut open, 0, &mut known_sets);
-        let end = trie.nodes.len();
-        trie.nodes.push(TrieNode::new(0, end, count(order.len())));
-        Ok(trie)
-    }
-
-    /// Closes all open nodes deeper than `depth`.
-    fn close(&mut self, open: &mut Vec<Open>, depth: usize, known_sets: &mut HashMap<ByteSet, u16>) {
-        while open.len() > depth {
-            let Some(node) = open.pop() else { return };
-            let end = self.nodes.len();
-            let TrieNode { first, .. } = self.nodes[node.number];
-            let byte = self.nodes[node.number].byte();
-            self.nodes[node.number] = TrieNode::new(byte, end, first);
-            if end - node.number > MIN_EDGES_FOR_SET {
-                self.set_ids[node.number] = *known_sets.entry(node.below).or_insert_with(|| {
-                    // With no number left a node keeps set 0, which holds all bytes and so never allows a short cut.
-                    u16::try_from(self.sets.len()).inspect(|_| self.sets.push(node.below)).unwrap_or(0)
-                });
-            }
-            if let Some(parent) = open.last_mut() {
-                for (mine, theirs) in parent.below.iter_mut().zip(node.below) {
-                    *mine |= theirs;
-                }
-                insert(&mut parent.below, byte);
-            }
-        }
     }
 }
 

@@ -3,5 +3,6 @@
 
 mod build;
 mod table;
+mod trie;
 
 pub use table::{MAX_TOKEN_BYTES, MAX_VOCABULARY_LEN, Token, TokenTable, VocabError};

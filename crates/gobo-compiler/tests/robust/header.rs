@@ -219,11 +219,11 @@ fn sections_have_the_size_that_the_root_says() {
     };
     assert_eq!(resized(section::TOKEN_OFFSETS, 24), size("token offsets", 24, 7, 4));
     assert_eq!(resized(section::SPECIAL, 8), size("special", 8, 1, 4));
-    assert_eq!(resized(section::TRIE, 24), size("trie", 24, 4, 8));
-    assert_eq!(resized(section::TRIE_ORDER, 5), size("trie order", 5, 1, 4));
+    assert_eq!(resized(section::TRIE, 32), size("trie", 32, 3, 8));
+    assert_eq!(resized(section::TRIE_ORDER, 12), size("trie order", 12, 4, 4));
     assert_eq!(resized(section::TRIE_SET_IDS, 8), size("trie set ids", 8, 3, 2));
     assert_eq!(resized(section::TRIE_SETS, 33), size("trie sets", 33, 1, 32));
-    assert_eq!(resized(section::ROOT, 83), section_fault("root", "it is not a valid archive"));
+    assert_eq!(resized(section::ROOT, 91), section_fault("root", "it is not a valid archive"));
 }
 
 #[test]

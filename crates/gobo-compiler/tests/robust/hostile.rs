@@ -33,8 +33,8 @@ fn the_examples_are_sound_and_hold_every_kind_of_row() {
     assert!(vocabulary.trie().set_ids.iter().any(|&set| set != 0));
 }
 
-/// Lies about one small vocabulary. Its tokens are a, b, ab, a special one, a hole, ab again; its trie is
-/// a (ab), b.
+/// Lies about one small vocabulary. Its tokens are a, b, ab, a special one, a hole, ab again; its trie is the block
+/// a, b and below a the block b.
 #[test]
 fn a_vocabulary_that_contradicts_itself_is_found() {
     let word = |kind: u32, word: usize, value: u32| {
@@ -62,7 +62,7 @@ fn a_vocabulary_that_contradicts_itself_is_found() {
     parts = Parts::of(&SMALL.vocabulary).with_word(section::SPECIAL, 0, 0);
     parts.name_honestly();
     assert_eq!(parts.fault(), counts);
-    for (count, value) in [(1, 4), (2, 0), (3, 3), (3, u32::MAX), (5, 1), (8, 2), (13, 1)] {
+    for (count, value) in [(1, 4), (3, 0), (4, 3), (4, u32::MAX), (5, 1), (7, 1), (10, 2), (15, 1)] {
         assert_eq!(word(section::ROOT, count, value), counts, "word {count}");
     }
 
@@ -70,33 +70,59 @@ fn a_vocabulary_that_contradicts_itself_is_found() {
     for id in [3, 4, 6, u32::MAX] {
         assert_eq!(word(section::TRIE_ORDER, 0, id), other_ids, "id {id}");
     }
-    parts = Parts::of(&SMALL.vocabulary);
-    parts.section(section::TRIE_ORDER).truncate(12);
-    assert_eq!(parts.fault(), other_ids);
     let unsorted = meaning("the trie order is not sorted by bytes");
     assert_eq!(word(section::TRIE_ORDER, 2, 2), unsorted);
     assert_eq!(word(section::TRIE_ORDER, 0, 1), unsorted);
 
     assert_eq!(word(section::TRIE_SETS, 0, 0), meaning("byte set 0 does not hold all bytes"));
-    let uncovered = meaning("the trie does not cover the trie order");
-    assert_eq!(word(section::TRIE, 1, 1), uncovered);
-    assert_eq!(word(section::TRIE, 7, 3), uncovered);
-    let node = |byte: u8, end: u32| u32::from(byte) << 24 | end;
-    let closing = meaning("the closing trie node is not the last");
-    assert_eq!(word(section::TRIE, 6, node(0, 2)), closing);
-    assert_eq!(word(section::TRIE, 6, node(1, 3)), closing);
-    // A node that ends at itself would be walked for ever.
-    for end in [0, 4, 0xff_ffff] {
-        assert_eq!(word(section::TRIE, 0, node(b'a', end)), meaning("trie node 0 does not nest"));
+    let node = |byte: u8, is_last: bool, child: u32| u32::from(byte) | u32::from(is_last) << 8 | child << 9;
+    let no_token = |number: u32| meaning(&format!("trie node {number} leads to no token"));
+    assert_eq!(word(section::TRIE, 1, 1), no_token(0));
+    for first in [0, 4, u32::MAX] {
+        assert_eq!(word(section::TRIE, 3, first), no_token(1));
     }
-    assert_eq!(word(section::TRIE, 2, node(b'b', 1)), meaning("trie node 1 does not nest"));
-    assert_eq!(word(section::TRIE, 2, node(b'b', 3)), meaning("trie node 1 does not nest"));
-    assert_eq!(word(section::TRIE, 4, node(b'a', 3)), meaning("trie node 2 is out of order"));
-    assert_eq!(word(section::TRIE, 2, node(b'c', 2)), meaning("trie node 1 names tokens with other bytes"));
-    assert_eq!(word(section::TRIE, 3, 2), meaning("trie node 0 names tokens with other bytes"));
-    assert_eq!(word(section::TRIE, 3, 9), meaning("trie node 0 has no range of ids"));
-    assert_eq!(word(section::TRIE, 5, 1), meaning("trie node 1 leads to no token"));
+    // Children anywhere else would be walked twice, or for ever, or not at all.
+    let elsewhere =
+        |number: u32| meaning(&format!("the children of trie node {number} are not the next block"));
+    for child in [1, 3, 0x7f_ffff] {
+        assert_eq!(word(section::TRIE, 0, node(b'a', false, child)), elsewhere(0));
+    }
+    assert_eq!(word(section::TRIE, 0, node(b'a', true, 2)), elsewhere(0));
+    for child in [1, 2, 3] {
+        assert_eq!(word(section::TRIE, 2, node(b'b', true, child)), elsewhere(1));
+        assert_eq!(word(section::TRIE, 4, node(b'b', true, child)), elsewhere(2));
+    }
+    let other_bytes = |number: u32| meaning(&format!("trie node {number} names tokens with other bytes"));
+    assert_eq!(word(section::TRIE, 0, node(b'a', false, 0)), other_bytes(0));
+    assert_eq!(word(section::TRIE, 3, 2), other_bytes(1));
+    assert_eq!(word(section::TRIE, 4, node(b'c', true, 0)), other_bytes(2));
+    assert_eq!(word(section::TRIE, 5, 0), other_bytes(2));
+    assert_eq!(word(section::TRIE, 5, 2), other_bytes(0));
+    for first in [4, u32::MAX] {
+        assert_eq!(word(section::TRIE, 5, first), meaning("trie node 0 has no range of ids"));
+    }
+    for byte in [b'a', b'A'] {
+        assert_eq!(word(section::TRIE, 2, node(byte, true, 0)), meaning("trie node 1 is out of order"));
+    }
+    let endless = meaning("the last block of the trie does not end");
+    assert_eq!(word(section::TRIE, 4, node(b'b', false, 0)), endless);
+    let longer = |nodes: [[u32; 2]; 2]| {
+        let mut parts = Parts::of(&SMALL.vocabulary).with_word(section::ROOT, 6, 4);
+        parts.section(section::TRIE).truncate(16);
+        let words = nodes.as_flattened().iter().flat_map(|word| word.to_le_bytes());
+        parts.section(section::TRIE).extend(words);
+        parts.section(section::TRIE_SET_IDS).extend([0; 2]);
+        parts.fault()
+    };
+    let ab = [node(b'b', true, 0), 1];
+    assert_eq!(longer([ab, ab]), meaning("trie nodes lie behind the last block"));
+    assert_eq!(longer([[node(b'b', true, 3), 1], [node(b'c', true, 0), 3]]), no_token(3));
+    assert_eq!(longer([[node(b'b', false, 0), 1], [node(b'c', true, 0), 2]]), other_bytes(3));
+
     assert_eq!(word(section::TRIE_SET_IDS, 0, 1), meaning("trie node 0 names a byte set that is not there"));
+    parts = Parts::of(&SMALL.vocabulary);
+    parts.section(section::TRIE_SET_IDS)[4] = 1;
+    assert_eq!(parts.fault(), meaning("trie node 2 names a byte set that is not there"));
     parts = Parts::of(&SMALL.vocabulary).with_word(section::TRIE_SET_IDS, 0, 1);
     parts.section(section::TRIE_SETS).resize(64, 0);
     assert_eq!(parts.fault(), meaning("the byte set of trie node 0 misses a byte"));
@@ -225,15 +251,15 @@ fn verifying_hostile_files_ends_soon() {
     let token = vec![b'a'; deep as usize];
     let mut parts = Parts::of(&SMALL.vocabulary);
     let words = |words: Vec<u32>| -> Vec<u8> { words.into_iter().flat_map(u32::to_le_bytes).collect() };
-    let mut root = vec![1, 1, 0, deep, deep];
+    let mut root = vec![1, 1, 1, 0, deep, deep, deep];
     root.extend([0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     *parts.section(section::ROOT) = words(root);
     *parts.section(section::TOKEN_OFFSETS) = words(vec![0, deep]);
     parts.section(section::TOKEN_BYTES).clone_from(&token);
     *parts.section(section::SPECIAL) = words(vec![0]);
-    let nodes = (0..=deep).map(|node| {
-        let byte = if node == deep { 0 } else { u32::from(b'a') << 24 };
-        [byte | deep, u32::from(node == deep)]
+    let nodes = (1..=deep).map(|next| {
+        let child = if next == deep { 0 } else { next };
+        [u32::from(b'a') | 1 << 8 | child << 9, 0]
     });
     *parts.section(section::TRIE) = words(nodes.flatten().collect());
     *parts.section(section::TRIE_ORDER) = words(vec![0]);
@@ -241,6 +267,23 @@ fn verifying_hostile_files_ends_soon() {
     *parts.section(section::TRIE_SETS) = vec![0xff; 64];
     parts.key = *vocabulary_digest([(token.as_slice(), false)].into_iter()).as_bytes();
     assert_eq!(parts.fault(), None);
+}
+
+#[test]
+fn a_vocabulary_without_ordinary_tokens_is_none() {
+    let mut parts = Parts::of(&SMALL.vocabulary);
+    let words = |words: &[u32]| -> Vec<u8> { words.iter().copied().flat_map(u32::to_le_bytes).collect() };
+    let mut root = [0; 23];
+    (root[0], root[1], root[3]) = (1, 1, 1);
+    *parts.section(section::ROOT) = words(&root);
+    *parts.section(section::TOKEN_OFFSETS) = words(&[0, 1]);
+    *parts.section(section::TOKEN_BYTES) = b"s".to_vec();
+    *parts.section(section::SPECIAL) = words(&[1]);
+    for kind in [section::TRIE, section::TRIE_ORDER, section::TRIE_SET_IDS] {
+        parts.section(kind).clear();
+    }
+    parts.name_honestly();
+    assert_eq!(parts.fault(), meaning("there is no ordinary token"));
 }
 
 /// A set that is not kept changes nothing but the time.

@@ -52,10 +52,11 @@ pub(crate) fn vocabulary(vocabulary: &Vocabulary) {
         vocabulary.is_special(id);
     }
     let trie = vocabulary.trie();
-    assert_eq!(trie.nodes.len(), trie.set_ids.len() + 1);
+    assert_eq!(trie.nodes.len(), trie.set_ids.len());
     for node in trie.nodes {
         node.byte();
-        node.end();
+        node.is_last();
+        node.children();
     }
     assert!(trie.sets.len() * 32 + trie.order.len() * 4 <= vocabulary.file_bytes().len());
     vocabulary.digest();
