@@ -2,11 +2,12 @@ use std::path::Path;
 
 use gobo_types::{KeyHasher, TokenId, VocabularyDigest};
 
-use crate::error::ArtifactError;
+use crate::error::{ArtifactError, Fault};
 use crate::file::{Artifact, Span};
 use crate::header::ArtifactKind;
 use crate::root::VocabularyRoot;
 use crate::section as kinds;
+use crate::slice::{MAX_SLICES, Slice, SliceEntry, SliceTables};
 use crate::trie::{Trie, TrieNode};
 
 /// A vocabulary file: every id's bytes and flag, and the trie that the compiler walks. Opened once per host and shared.
@@ -21,6 +22,10 @@ pub struct Vocabulary {
     trie_order: Span,
     trie_set_ids: Span,
     trie_sets: Span,
+    slices: Span,
+    slice_chars: Span,
+    slice_rows: Span,
+    slice_long: Span,
 }
 
 impl Vocabulary {
@@ -44,14 +49,24 @@ impl Vocabulary {
         let root: VocabularyRoot = artifact.root()?;
         let len = u64::from(root.len);
         let nodes = u64::from(root.trie_nodes);
+        let slices = artifact.open_span::<SliceEntry>(kinds::SLICES)?;
+        let count = artifact.get::<SliceEntry>(&slices).len();
+        if count > MAX_SLICES {
+            let what = format!("it has {count} slices, more than {MAX_SLICES}");
+            return Err(artifact.fault(Fault::Section { section: "slices".into(), what }));
+        }
         Ok(Self {
             offsets: artifact.span::<u32>(kinds::TOKEN_OFFSETS, len + 1)?,
             bytes: artifact.open_span::<u8>(kinds::TOKEN_BYTES)?,
             special: artifact.span::<u32>(kinds::SPECIAL, len.div_ceil(32))?,
             trie: artifact.span::<TrieNode>(kinds::TRIE, nodes)?,
-            trie_order: artifact.span::<u32>(kinds::TRIE_ORDER, u64::from(root.ordinary))?,
+            trie_order: artifact.span::<u32>(kinds::TRIE_ORDER, 2 * u64::from(root.ordinary))?,
             trie_set_ids: artifact.span::<u16>(kinds::TRIE_SET_IDS, nodes)?,
             trie_sets: artifact.open_span::<[u32; 8]>(kinds::TRIE_SETS)?,
+            slices,
+            slice_chars: artifact.open_span::<[u32; 2]>(kinds::SLICE_CHARS)?,
+            slice_rows: artifact.open_span::<u32>(kinds::SLICE_ROWS)?,
+            slice_long: artifact.open_span::<[u32; 2]>(kinds::SLICE_LONG)?,
             root,
             artifact,
         })
@@ -117,8 +132,26 @@ impl Vocabulary {
         }
     }
 
+    fn slice_entries(&self) -> &[SliceEntry] {
+        self.artifact.get(&self.slices)
+    }
+
+    /// The slice of that number. O(1).
+    pub fn slice(&self, number: usize) -> Option<Slice<'_>> {
+        let chars: &[[u32; 2]] = self.artifact.get(&self.slice_chars);
+        let rows: &[u32] = self.artifact.get(&self.slice_rows);
+        let long: &[[u32; 2]] = self.artifact.get(&self.slice_long);
+        let entry = self.slice_entries().get(number)?;
+        Some(entry.slice(self.trie(), chars, rows, long, self.row_words()))
+    }
+
+    /// The slices: disjoint, and together all ordinary tokens.
+    pub fn slices(&self) -> impl Iterator<Item = Slice<'_>> {
+        (0..self.slice_entries().len()).filter_map(|number| self.slice(number))
+    }
+
     /// Reads everything: digests of all sections, that the key is the digest of the table, and that counts, offsets,
-    /// flags and trie say the same. O(file), whatever its bytes.
+    /// flags, tries and slices say the same. O(file), whatever its bytes.
     ///
     /// # Errors
     /// [`ArtifactError::Format`] naming the first fault.
@@ -146,7 +179,8 @@ impl Vocabulary {
         if self.counted() != self.root {
             return fault("the root's counts are not those of the table");
         }
-        self.verify_trie()
+        let nodes_end = self.verify_trie()?;
+        self.verify_slices(nodes_end)
     }
 
     /// The root as the table says it. O(file).
@@ -181,33 +215,97 @@ impl Vocabulary {
         root
     }
 
-    fn verify_trie(&self) -> Result<(), ArtifactError> {
+    /// Checks the trie of all ordinary tokens. Returns the number of the node behind its last one.
+    fn verify_trie(&self) -> Result<usize, ArtifactError> {
         let trie = self.trie();
         let fault = |what: &str| Err(self.artifact.meaning(what));
-        if trie.order.is_empty() {
+        let order = &trie.order[..trie.to as usize];
+        if order.is_empty() {
             return fault("there is no ordinary token");
         }
         let is_ordinary = |id: TokenId| id < self.len() && !self.is_special(id) && !self.bytes(id).is_empty();
+        // The slices are tokens of the same kind, so all of the table is looked at here.
         if trie.order.iter().any(|&id| !is_ordinary(id)) {
             return fault("the trie order is not the ordinary tokens");
         }
-        let ascend = |pair: &[TokenId]| (self.bytes(pair[0]), pair[0]) < (self.bytes(pair[1]), pair[1]);
-        if !trie.order.windows(2).all(ascend) {
+        if !self.is_sorted(order) {
             return fault("the trie order is not sorted by bytes");
         }
         if trie.sets.first() != Some(&[u32::MAX; 8]) {
             return fault("byte set 0 does not hold all bytes");
         }
-        let end = trie.verify(self).map_err(|what| self.artifact.meaning(what))?;
-        if end != trie.nodes.len() {
-            return fault("trie nodes lie behind the last block");
-        }
-        Ok(())
+        trie.verify(self).map_err(|what| self.artifact.meaning(what))
     }
-}
 
-pub(crate) fn set_insert(set: &mut [u32; 8], byte: u8) {
-    set[usize::from(byte >> 5)] |= 1 << (byte & 31);
+    /// By bytes, then by id; no id twice.
+    fn is_sorted(&self, ids: &[TokenId]) -> bool {
+        ids.windows(2).all(|pair| (self.bytes(pair[0]), pair[0]) < (self.bytes(pair[1]), pair[1]))
+    }
+
+    /// Checks that the slices are disjoint and complete, that their tables lie one behind the other, and that they say what
+    /// follows from their tokens.
+    fn verify_slices(&self, nodes_end: usize) -> Result<(), ArtifactError> {
+        // Where the next slice begins: nodes, ids, ranges of characters, words of bitmaps, long tokens.
+        let mut next = [nodes_end, self.root.ordinary as usize, 0, 0, 0];
+        let mut seen = vec![0_u32; self.row_words()];
+        for (number, (entry, slice)) in self.slice_entries().iter().zip(self.slices()).enumerate() {
+            let fault = |what: &str| Err(self.artifact.meaning(format!("slice {number}: {what}")));
+            let begins =
+                [entry.root, entry.order[0], entry.chars[0], entry.rows, entry.long[0]].map(|at| at as usize);
+            if [begins[0], begins[1], begins[2], begins[3].saturating_mul(self.row_words()), begins[4]]
+                != next
+            {
+                return fault("it does not begin where the one before ends");
+            }
+            let trie = slice.trie;
+            let Some(ids) =
+                trie.order.get(trie.from as usize..trie.to as usize).filter(|ids| !ids.is_empty())
+            else {
+                return fault("it has no ids");
+            };
+            if !self.is_sorted(ids) {
+                return fault("its ids are not sorted by bytes");
+            }
+            for &id in ids {
+                let (word, bit) = (&mut seen[(id >> 5) as usize], 1 << (id & 31));
+                if *word & bit != 0 {
+                    return fault(&format!("token {id} is in another slice too"));
+                }
+                *word |= bit;
+                if !self.bytes(id).iter().any(|&byte| set_contains(slice.needs, byte)) {
+                    return fault(&format!("token {id} has none of the bytes that it needs"));
+                }
+            }
+            next[0] = trie.verify(self).or_else(|what| fault(&what).map(|()| 0))?;
+            let is_text = slice.max_chars > 0;
+            match SliceTables::new(ids, |id| self.bytes(id), is_text, self.row_words()) {
+                Err(id) => return fault(&format!("token {id} is not text")),
+                Ok(tables) if slice.holds(&tables) => {
+                    next[1] = trie.to as usize;
+                    next[2] += tables.chars.len();
+                    next[3] += tables.rows.len();
+                    next[4] += tables.long.len();
+                }
+                Ok(_) => return fault("its lengths or characters are not those of its tokens"),
+            }
+        }
+        let trie = self.trie();
+        let ends = [
+            (kinds::TRIE, trie.nodes.len()),
+            (kinds::TRIE_ORDER, trie.order.len()),
+            (kinds::SLICE_CHARS, self.artifact.get::<[u32; 2]>(&self.slice_chars).len()),
+            (kinds::SLICE_ROWS, self.artifact.get::<u32>(&self.slice_rows).len()),
+            (kinds::SLICE_LONG, self.artifact.get::<[u32; 2]>(&self.slice_long).len()),
+        ];
+        // The order holds ordinary tokens twice as many as there are, and no slice any twice: with its end, all are there.
+        match ends.iter().zip(next).find(|((_, end), next)| end != next) {
+            Some(((kind, _), _)) => {
+                let name = self.artifact.section(*kind).name();
+                Err(self.artifact.meaning(format!("no slice holds the end of section {name}")))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// How many characters some bytes are: each byte that does not continue a character begins one, and what continues one
@@ -217,6 +315,14 @@ pub fn count_chars(bytes: &[u8]) -> u32 {
     let begun = bytes.iter().filter(|&&byte| !continues(byte)).count();
     let before = bytes.first().is_some_and(|&byte| continues(byte));
     u32::try_from(begun).unwrap_or(u32::MAX).saturating_add(u32::from(before))
+}
+
+pub(crate) fn set_insert(set: &mut [u32; 8], byte: u8) {
+    set[usize::from(byte >> 5)] |= 1 << (byte & 31);
+}
+
+fn set_contains(set: &[u32; 8], byte: u8) -> bool {
+    set[usize::from(byte >> 5)] >> (byte & 31) & 1 == 1
 }
 
 /// The digest over every id's bytes and special flag, in id order, holes included: tables are equal exactly if their

@@ -1,6 +1,9 @@
-use gobo_artifact::{AlignedBytes, VocabularyParts, VocabularyRoot, count_chars, write_vocabulary};
+use gobo_artifact::{
+    AlignedBytes, SliceParts, VocabularyParts, VocabularyRoot, count_chars, write_vocabulary,
+};
 use gobo_types::TokenId;
 
+use crate::slices::SliceKind;
 use crate::table::{TokenTable, VocabError};
 use crate::trie::Tries;
 
@@ -30,13 +33,36 @@ impl TokenTable {
         order.sort_unstable_by_key(|&id| (tokens[id as usize], id));
         let mut tries = Tries::new();
         tries.add(&order, 0, &tokens)?;
+        let kinds: Vec<SliceKind> = order.iter().map(|&id| SliceKind::of(tokens[id as usize])).collect();
+        let ordinary = order.len();
+        let mut slices = Vec::new();
+        for kind in SliceKind::ALL {
+            let begin = order.len();
+            // What is left of a sorted order is sorted.
+            for at in (0..ordinary).filter(|&at| kinds[at] == kind) {
+                order.push(order[at]);
+            }
+            if begin == order.len() {
+                continue;
+            }
+            let mut occurring = ByteSet::default();
+            for &id in &order[begin..] {
+                tokens[id as usize].iter().for_each(|&byte| insert(&mut occurring, byte));
+            }
+            slices.push(SliceParts {
+                root: tries.add(&order[begin..], begin, &tokens)?,
+                order: begin..order.len(),
+                needs: kind.needs(&occurring),
+                is_text: kind != SliceKind::Split,
+            });
+        }
 
         let mut special = vec![0_u32; tokens.len().div_ceil(32)];
         for (id, _) in self.tokens().iter().enumerate().filter(|(_, token)| token.special) {
             special[id >> 5] |= 1 << (id & 31);
         }
         let (mut spellable, mut single) = (ByteSet::default(), ByteSet::default());
-        for &id in &order {
+        for &id in &order[..ordinary] {
             let bytes = tokens[id as usize];
             bytes.iter().for_each(|&byte| insert(&mut spellable, byte));
             if let [byte] = bytes {
@@ -46,7 +72,7 @@ impl TokenTable {
         let root = VocabularyRoot {
             len: count(tokens.len()),
             tokens: count(tokens.iter().filter(|bytes| !bytes.is_empty()).count()),
-            ordinary: count(order.len()),
+            ordinary: count(ordinary),
             special: count(self.tokens().iter().filter(|token| token.special).count()),
             longest_token_bytes: count(order.iter().map(|&id| tokens[id as usize].len()).max().unwrap_or(0)),
             longest_token_chars: order.iter().map(|&id| count_chars(tokens[id as usize])).max().unwrap_or(0),
@@ -63,6 +89,7 @@ impl TokenTable {
             trie_order: order,
             trie_set_ids: tries.set_ids,
             trie_sets: tries.sets,
+            slices,
         }))
     }
 }
@@ -73,12 +100,26 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::table::Token;
+
+    /// Bytes of few kinds, so that tokens share beginnings; and text of every slice, whole and cut in pieces.
+    fn token() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            prop::collection::vec(0_u8..4, 0..6),
+            "[ab]{0,3}[AB]{0,2}".prop_map(String::into_bytes),
+            " ?[aé漢\u{301}]{1,20}".prop_map(String::into_bytes),
+            "[ \n\"\\\\\u{a0}1é]{1,20}".prop_map(String::into_bytes),
+            ("[é漢😀a]{1,4}", 0_usize..8)
+                .prop_map(|(text, cut)| text.as_bytes()[cut.min(text.len())..].to_vec()),
+        ]
+    }
 
     proptest! {
-        /// Whatever the table, its file verifies (which compares trie, order, flags and bytes) and reads back as the table.
+        /// Whatever the table, its file verifies (which compares tries, slices, flags and bytes) and reads back as the
+        /// table.
         #[test]
         fn a_built_vocabulary_reads_back(
-            tokens in prop::collection::vec((prop::collection::vec(0_u8..4, 0..6), prop::bool::weighted(0.1)), 1..80)
+            tokens in prop::collection::vec((token(), prop::bool::weighted(0.1)), 1..80)
         ) {
             let mut table = TokenTable::new();
             for (id, (bytes, special)) in (0..).zip(&tokens) {
@@ -98,7 +139,45 @@ mod tests {
                         prop_assert_eq!(vocabulary.bytes(id), &token.bytes);
                         prop_assert_eq!(vocabulary.is_special(id), token.special);
                     }
+                    check_tries(&vocabulary, table.tokens());
                 }
+            }
+        }
+    }
+
+    /// Every trie leads from each text to exactly the tokens of its own that the text begins with, and the slices are the
+    /// tokens of each kind.
+    fn check_tries(vocabulary: &Vocabulary, tokens: &[Token]) {
+        let ordinary = || (0..).zip(tokens).filter(|(_, token)| !token.special && !token.bytes.is_empty());
+        let mut tries = vec![(vocabulary.trie(), None)];
+        let mut slices = vocabulary.slices();
+        for kind in SliceKind::ALL {
+            if ordinary().any(|(_, token)| SliceKind::of(&token.bytes) == kind) {
+                let slice = slices.next().unwrap();
+                assert_eq!(slice.max_chars == 0, kind == SliceKind::Split);
+                tries.push((slice.trie, Some(kind)));
+            }
+        }
+        assert!(slices.next().is_none());
+        for (trie, kind) in tries {
+            for text in tokens.iter().map(|token| token.bytes.as_slice()) {
+                let found: Vec<(usize, Vec<u32>)> = trie
+                    .prefixes(text)
+                    .filter(|(_, ids)| !ids.is_empty())
+                    .map(|(length, ids)| (length, ids.to_vec()))
+                    .collect();
+                let mut expected: Vec<(usize, Vec<u32>)> = Vec::new();
+                for length in 1..=text.len() {
+                    let ids: Vec<u32> = ordinary()
+                        .filter(|(_, token)| token.bytes == text[..length])
+                        .filter(|(_, token)| kind.is_none_or(|kind| SliceKind::of(&token.bytes) == kind))
+                        .map(|(id, _)| id)
+                        .collect();
+                    if !ids.is_empty() {
+                        expected.push((length, ids));
+                    }
+                }
+                assert_eq!(found, expected, "{kind:?}");
             }
         }
     }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod slices;
 mod table;
 mod trie;
 

@@ -88,10 +88,14 @@ fn a_vocabulary_that_contradicts_itself_is_found() {
         assert_eq!(word(section::TRIE, 0, node(b'a', false, child)), elsewhere(0));
     }
     assert_eq!(word(section::TRIE, 0, node(b'a', true, 2)), elsewhere(0));
-    for child in [1, 2, 3] {
+    for child in [1, 2, 4, 6] {
         assert_eq!(word(section::TRIE, 2, node(b'b', true, child)), elsewhere(1));
         assert_eq!(word(section::TRIE, 4, node(b'b', true, child)), elsewhere(2));
     }
+    // Node 3 is the next block, and that of a slice.
+    assert_eq!(word(section::TRIE, 2, node(b'b', true, 3)), no_token(3));
+    let no_range = |number: u32| meaning(&format!("trie node {number} has no range of ids"));
+    assert_eq!(word(section::TRIE, 4, node(b'b', true, 3)), no_range(2));
     let other_bytes = |number: u32| meaning(&format!("trie node {number} names tokens with other bytes"));
     assert_eq!(word(section::TRIE, 0, node(b'a', false, 0)), other_bytes(0));
     assert_eq!(word(section::TRIE, 3, 2), other_bytes(1));
@@ -99,25 +103,14 @@ fn a_vocabulary_that_contradicts_itself_is_found() {
     assert_eq!(word(section::TRIE, 5, 0), other_bytes(2));
     assert_eq!(word(section::TRIE, 5, 2), other_bytes(0));
     for first in [4, u32::MAX] {
-        assert_eq!(word(section::TRIE, 5, first), meaning("trie node 0 has no range of ids"));
+        assert_eq!(word(section::TRIE, 5, first), no_range(0));
     }
     for byte in [b'a', b'A'] {
         assert_eq!(word(section::TRIE, 2, node(byte, true, 0)), meaning("trie node 1 is out of order"));
     }
-    let endless = meaning("the last block of the trie does not end");
-    assert_eq!(word(section::TRIE, 4, node(b'b', false, 0)), endless);
-    let longer = |nodes: [[u32; 2]; 2]| {
-        let mut parts = Parts::of(&SMALL.vocabulary).with_word(section::ROOT, 6, 4);
-        parts.section(section::TRIE).truncate(16);
-        let words = nodes.as_flattened().iter().flat_map(|word| word.to_le_bytes());
-        parts.section(section::TRIE).extend(words);
-        parts.section(section::TRIE_SET_IDS).extend([0; 2]);
-        parts.fault()
-    };
-    let ab = [node(b'b', true, 0), 1];
-    assert_eq!(longer([ab, ab]), meaning("trie nodes lie behind the last block"));
-    assert_eq!(longer([[node(b'b', true, 3), 1], [node(b'c', true, 0), 3]]), no_token(3));
-    assert_eq!(longer([[node(b'b', false, 0), 1], [node(b'c', true, 0), 2]]), other_bytes(3));
+    assert_eq!(word(section::TRIE, 4, node(b'b', false, 0)), meaning("trie node 3 is out of order"));
+    let endless = meaning("slice 0: the last block of the trie does not end");
+    assert_eq!(word(section::TRIE, 10, node(b'b', false, 0)), endless);
 
     assert_eq!(word(section::TRIE_SET_IDS, 0, 1), meaning("trie node 0 names a byte set that is not there"));
     parts = Parts::of(&SMALL.vocabulary);
@@ -129,6 +122,81 @@ fn a_vocabulary_that_contradicts_itself_is_found() {
     // A set may hold more than it must: that costs time and no truth.
     parts.section(section::TRIE_SETS)[32..].fill(0xff);
     assert_eq!(parts.fault(), None);
+}
+
+/// Lies about slices. Here are four, with one word for each row: 0 holds token 2, which is no text; 1 holds 3, a line end;
+/// 2 the letters 0 and 1; 3 holds 4, which is 20 spaces. Their ids begin at 5 in the order, their tries at node 25.
+#[test]
+fn slices_that_contradict_themselves_are_found() {
+    let spaces = [b' '; 20];
+    let tokens: &[(&[u8], bool)] =
+        &[(b"a", false), (b"bb", false), (b"\xc3", false), (b"\n", false), (&spaces, false), (b"s", true)];
+    let (file, _) = crate::example::build(tokens, &Constraint::regex("a"));
+    let vocabulary = Vocabulary::from_bytes(&file).unwrap();
+    assert_eq!(vocabulary.slices().map(|slice| slice.max_chars).collect::<Vec<_>>(), [0, 1, 2, 20]);
+    let good = || Parts::of(&file);
+    let word = |kind: u32, word: usize, value: u32| good().with_word(kind, word, value).fault();
+    // Words of an entry: root, ids (2), characters of the longest, ranges (2), bitmap, long tokens (2), bytes (8).
+    let entry = |slice: usize, at: usize, value: u32| word(section::SLICES, 17 * slice + at, value);
+    let in_slice = |slice: u32, what: &str| meaning(&format!("slice {slice}: {what}"));
+
+    let apart = in_slice(2, "it does not begin where the one before ends");
+    for (at, values) in [(0, [26, 28]), (1, [6, 8]), (4, [0, 2]), (6, [2, 4]), (7, [1, u32::MAX])] {
+        for value in values {
+            assert_eq!(entry(2, at, value), apart, "word {at} = {value}");
+        }
+    }
+    for to in [0, 7, 11, u32::MAX] {
+        assert_eq!(entry(2, 2, to), in_slice(2, "it has no ids"), "{to}");
+    }
+    let unsorted = in_slice(2, "its ids are not sorted by bytes");
+    assert_eq!(entry(2, 2, 10), unsorted);
+    assert_eq!(word(section::TRIE_ORDER, 7, 1), unsorted);
+    assert_eq!(word(section::TRIE_ORDER, 8, 2), in_slice(2, "token 2 is in another slice too"));
+    assert_eq!(word(section::TRIE_ORDER, 8, 5), meaning("the trie order is not the ordinary tokens"));
+    assert_eq!(entry(2, 2, 8), in_slice(2, "trie node 28 leads to no token"));
+    let other_bytes = in_slice(2, "trie node 27 names tokens with other bytes");
+    assert_eq!(word(section::TRIE, 2 * 27, u32::from(b'A')), other_bytes);
+
+    let letters = 9 + 3;
+    assert_eq!(entry(2, letters, 1 << 1), in_slice(2, "token 1 has none of the bytes that it needs"));
+    assert_eq!(entry(2, letters, 0), in_slice(2, "token 0 has none of the bytes that it needs"));
+    // More bytes than it must: that costs time and no truth.
+    assert_eq!(entry(2, letters, u32::MAX), None);
+
+    assert_eq!(entry(0, 3, 1), in_slice(0, "token 2 is not text"));
+    let others = in_slice(2, "its lengths or characters are not those of its tokens");
+    for (at, value) in [(3, 0), (3, 1), (3, 3), (3, u32::MAX), (5, 1), (5, 3), (5, u32::MAX), (8, 1)] {
+        assert_eq!(entry(2, at, value), others, "word {at} = {value}");
+    }
+    for (at, value) in [(2, 0x60), (3, 0x61), (3, 0x63)] {
+        assert_eq!(word(section::SLICE_CHARS, at, value), others);
+    }
+    for (row, value) in [(3, 1), (3, 1 << 4 | 3), (4, 3), (4, 0), (5, 1), (5, 1 << 31 | 3)] {
+        assert_eq!(word(section::SLICE_ROWS, row, value), others, "row {row} = {value}");
+    }
+    let others = in_slice(3, "its lengths or characters are not those of its tokens");
+    assert_eq!(word(section::SLICE_LONG, 0, 19), others);
+    assert_eq!(word(section::SLICE_LONG, 1, 3), others);
+    assert_eq!(entry(3, 8, 0), others);
+
+    let rest = |name: &str| meaning(&format!("no slice holds the end of section {name}"));
+    for (kind, name) in [
+        (section::SLICE_CHARS, "slice characters"),
+        (section::SLICE_ROWS, "slice rows"),
+        (section::SLICE_LONG, "slice long tokens"),
+    ] {
+        let mut parts = good();
+        parts.section(kind).extend([0; 8]);
+        assert_eq!(parts.fault(), rest(name));
+    }
+    let mut parts = good();
+    parts.section(section::SLICES).truncate(3 * 68);
+    assert_eq!(parts.fault(), rest("trie"));
+    put_u32(parts.section(section::ROOT), 4 * 6, 30);
+    parts.section(section::TRIE).truncate(30 * 8);
+    parts.section(section::TRIE_SET_IDS).truncate(30 * 2);
+    assert_eq!(parts.fault(), rest("trie order"));
 }
 
 /// Lies about the index of `(ab)*`: states 0 dead, 1 start and complete, 2 after `a`; two dense rows of one word.
@@ -251,20 +319,24 @@ fn verifying_hostile_files_ends_soon() {
     let token = vec![b'a'; deep as usize];
     let mut parts = Parts::of(&SMALL.vocabulary);
     let words = |words: Vec<u32>| -> Vec<u8> { words.into_iter().flat_map(u32::to_le_bytes).collect() };
-    let mut root = vec![1, 1, 1, 0, deep, deep, deep];
+    let mut root = vec![1, 1, 1, 0, deep, deep, 2 * deep];
     root.extend([0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     *parts.section(section::ROOT) = words(root);
     *parts.section(section::TOKEN_OFFSETS) = words(vec![0, deep]);
     parts.section(section::TOKEN_BYTES).clone_from(&token);
     *parts.section(section::SPECIAL) = words(vec![0]);
-    let nodes = (1..=deep).map(|next| {
-        let child = if next == deep { 0 } else { next };
-        [u32::from(b'a') | 1 << 8 | child << 9, 0]
+    let nodes = (1..=2 * deep).map(|next| {
+        let child = if next % deep == 0 { 0 } else { next };
+        [u32::from(b'a') | 1 << 8 | child << 9, u32::from(next > deep)]
     });
     *parts.section(section::TRIE) = words(nodes.flatten().collect());
-    *parts.section(section::TRIE_ORDER) = words(vec![0]);
-    *parts.section(section::TRIE_SET_IDS) = [1, 0].repeat(deep as usize);
+    *parts.section(section::TRIE_ORDER) = words(vec![0, 0]);
+    *parts.section(section::TRIE_SET_IDS) = [1, 0].repeat(2 * deep as usize);
     *parts.section(section::TRIE_SETS) = vec![0xff; 64];
+    *parts.section(section::SLICES) = words(vec![deep, 1, 2, deep, 0, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0]);
+    *parts.section(section::SLICE_CHARS) = words(vec![0x61, 0x61]);
+    *parts.section(section::SLICE_ROWS) = words([vec![1], vec![0; 16]].concat());
+    *parts.section(section::SLICE_LONG) = words(vec![deep, 0]);
     parts.key = *vocabulary_digest([(token.as_slice(), false)].into_iter()).as_bytes();
     assert_eq!(parts.fault(), None);
 }

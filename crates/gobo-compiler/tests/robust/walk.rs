@@ -59,6 +59,16 @@ pub(crate) fn vocabulary(vocabulary: &Vocabulary) {
         node.children();
     }
     assert!(trie.sets.len() * 32 + trie.order.len() * 4 <= vocabulary.file_bytes().len());
+    for slice in vocabulary.slices() {
+        for chars in numbers(slice.max_chars) {
+            let (row, long) = slice.at_most(chars);
+            assert!(row.is_empty() || row.len() == vocabulary.row_words());
+            assert!(long.len() * 8 <= vocabulary.file_bytes().len());
+        }
+        assert!(slice.all().is_empty() || slice.all().len() == vocabulary.row_words());
+        assert!(slice.chars.len() * 8 <= vocabulary.file_bytes().len());
+    }
+    assert!(vocabulary.slice(usize::MAX).is_none());
     vocabulary.digest();
     vocabulary.artifact().digest();
 }
