@@ -18,6 +18,8 @@ mod root;
 mod row;
 /// The kinds of sections and their storage, as written in the section table.
 pub mod section;
+mod slice;
+mod trie;
 mod vocabulary;
 mod writer;
 
@@ -30,8 +32,10 @@ pub use index::{DEAD, Index, IndexClass};
 pub use matcher::{DEFAULT_MAX_ROLLBACK, Fill, Matcher};
 pub use root::{IndexRoot, VocabularyRoot};
 pub use row::{Row, RowEncoder};
-pub use vocabulary::{Trie, TrieNode, Vocabulary, vocabulary_digest};
-pub use writer::{ArtifactWriter, IndexParts, VocabularyParts, write_index, write_vocabulary};
+pub use slice::{MAX_SLICES, SLICE_LENGTHS, Slice};
+pub use trie::{Prefixes, Trie, TrieNode};
+pub use vocabulary::{Vocabulary, count_chars, vocabulary_digest};
+pub use writer::{ArtifactWriter, IndexParts, SliceParts, VocabularyParts, write_index, write_vocabulary};
 
 /// Bytes aligned as sections are, so that what was just written can be read in place.
 pub type AlignedBytes = rkyv::util::AlignedVec<{ header::SECTION_ALIGN }>;

@@ -32,11 +32,15 @@ pub struct VocabularyRoot {
     pub len: u32,
     /// Ids that name a token: neither holes nor ids without bytes.
     pub tokens: u32,
+    /// Ordinary tokens: ids with bytes that are not special.
+    pub ordinary: u32,
     /// Special ids.
     pub special: u32,
     /// Length of the longest ordinary token in bytes.
     pub longest_token_bytes: u32,
-    /// Number of trie nodes, the root not counted.
+    /// Most characters of an ordinary token, a partial one at either end counting as one.
+    pub longest_token_chars: u32,
+    /// Number of nodes of all tries, roots not counted.
     pub trie_nodes: u32,
     /// Bytes that occur in some ordinary token: bit `b & 31` of word `b >> 5`.
     pub spellable: [u32; 8],

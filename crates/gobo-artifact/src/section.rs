@@ -12,14 +12,22 @@ pub const TOKEN_OFFSETS: u32 = 16;
 pub const TOKEN_BYTES: u32 = 17;
 /// u32 `[row words]`: the special ids, as a row.
 pub const SPECIAL: u32 = 18;
-/// u32 pairs `[trie nodes + 1]`, in preorder.
+/// u32 pairs `[trie nodes]`, of the trie of all and of each slice: byte, end of block and first child; first id. Block by block, in preorder of the parents.
 pub const TRIE: u32 = 19;
-/// u32 `[spellable ids]`: ids by bytes, then by number.
+/// u32 `[2, ordinary tokens]`: ids by bytes, then by number; of all, then slice by slice.
 pub const TRIE_ORDER: u32 = 20;
 /// u16 `[trie nodes]`: which byte set covers all edges below a node; 0 where none is kept.
 pub const TRIE_SET_IDS: u32 = 21;
 /// u32 `[sets, 8]`: bit `b & 31` of word `b >> 5` is byte `b`.
 pub const TRIE_SETS: u32 = 22;
+/// 68 bytes `[slices]`: where the tables of each slice lie.
+pub const SLICES: u32 = 23;
+/// u32 pairs: ranges of characters, first and last.
+pub const SLICE_CHARS: u32 = 24;
+/// u32 `[bitmaps, row words]`: of each slice all tokens, then those of at most 1, 2, … characters.
+pub const SLICE_ROWS: u32 = 25;
+/// u32 pairs (characters, id) of tokens too long for a bitmap.
+pub const SLICE_LONG: u32 = 26;
 /// u8 `[256]`: the class of each byte.
 pub const BYTE_CLASSES: u32 = 32;
 /// `[states, classes]`: the next state.
@@ -55,6 +63,10 @@ pub fn name(kind: u32) -> Option<&'static str> {
         TRIE_ORDER => "trie order",
         TRIE_SET_IDS => "trie set ids",
         TRIE_SETS => "trie sets",
+        SLICES => "slices",
+        SLICE_CHARS => "slice characters",
+        SLICE_ROWS => "slice rows",
+        SLICE_LONG => "slice long tokens",
         BYTE_CLASSES => "byte classes",
         TRANSITIONS => "transitions",
         STATES => "states",
@@ -67,8 +79,20 @@ pub fn name(kind: u32) -> Option<&'static str> {
 }
 
 /// The sections of a vocabulary, in file order.
-pub const OF_VOCABULARY: &[u32] =
-    &[ROOT, TOKEN_OFFSETS, TOKEN_BYTES, SPECIAL, TRIE, TRIE_ORDER, TRIE_SET_IDS, TRIE_SETS];
+pub const OF_VOCABULARY: &[u32] = &[
+    ROOT,
+    TOKEN_OFFSETS,
+    TOKEN_BYTES,
+    SPECIAL,
+    TRIE,
+    TRIE_ORDER,
+    TRIE_SET_IDS,
+    TRIE_SETS,
+    SLICES,
+    SLICE_CHARS,
+    SLICE_ROWS,
+    SLICE_LONG,
+];
 /// The sections of an index, in file order.
 pub const OF_INDEX: &[u32] = &[
     ROOT,

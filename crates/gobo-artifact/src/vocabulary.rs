@@ -1,13 +1,14 @@
 use std::path::Path;
 
 use gobo_types::{KeyHasher, TokenId, VocabularyDigest};
-use zerocopy::{FromBytes, Immutable, KnownLayout};
 
-use crate::error::ArtifactError;
+use crate::error::{ArtifactError, Fault};
 use crate::file::{Artifact, Span};
 use crate::header::ArtifactKind;
 use crate::root::VocabularyRoot;
 use crate::section as kinds;
+use crate::slice::{MAX_SLICES, Slice, SliceEntry, SliceTables};
+use crate::trie::{Trie, TrieNode};
 
 /// A vocabulary file: every id's bytes and flag, and the trie that the compiler walks. Opened once per host and shared.
 #[derive(Debug)]
@@ -21,63 +22,10 @@ pub struct Vocabulary {
     trie_order: Span,
     trie_set_ids: Span,
     trie_sets: Span,
-}
-
-/// One node of the trie: 8 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub struct TrieNode {
-    end_and_byte: u32,
-    /// Position in the trie order of the first id that ends at this node or later.
-    pub first: u32,
-}
-
-impl TrieNode {
-    /// Most nodes of a trie: 24 bits number them.
-    pub const MAX_NODES: usize = (1 << 24) - 1;
-
-    /// A node over the edge `byte`; `end` is the number of the first node behind its subtree.
-    ///
-    /// # Panics
-    /// If `end` is beyond [`Self::MAX_NODES`].
-    pub fn new(byte: u8, end: usize, first: u32) -> Self {
-        assert!(end <= Self::MAX_NODES, "a trie has at most 2^24 - 1 nodes");
-        Self { end_and_byte: u32::from(byte) << 24 | u32::try_from(end).expect("24 bits"), first }
-    }
-
-    /// The byte on the edge that leads here.
-    #[inline]
-    pub fn byte(self) -> u8 {
-        self.end_and_byte.to_be_bytes()[0]
-    }
-
-    /// The number of the first node behind the subtree of this one.
-    #[inline]
-    pub fn end(self) -> usize {
-        (self.end_and_byte & 0xff_ffff) as usize
-    }
-
-    fn words(self) -> [u32; 2] {
-        [self.end_and_byte, self.first]
-    }
-
-    pub(crate) fn write(nodes: &[Self]) -> Vec<u8> {
-        nodes.iter().flat_map(|node| node.words()).flat_map(u32::to_le_bytes).collect()
-    }
-}
-
-/// The tokens of a vocabulary as a trie over their bytes, in preorder: the ids at or below a node are one range of
-/// `order`. Special ids and holes are not in it.
-#[derive(Debug, Clone, Copy)]
-pub struct Trie<'a> {
-    /// `[nodes + 1]`, the root left out; the last one closes the ranges.
-    pub nodes: &'a [TrieNode],
-    /// `[spellable ids]`, by bytes, then by id.
-    pub order: &'a [TokenId],
-    /// `[nodes]`: number of the byte set over all edges below a node; 0 where none is kept.
-    pub set_ids: &'a [u16],
-    /// `[sets]`: bit `b & 31` of word `b >> 5` is byte `b`. Set 0 holds all bytes.
-    pub sets: &'a [[u32; 8]],
+    slices: Span,
+    slice_chars: Span,
+    slice_rows: Span,
+    slice_long: Span,
 }
 
 impl Vocabulary {
@@ -101,14 +49,24 @@ impl Vocabulary {
         let root: VocabularyRoot = artifact.root()?;
         let len = u64::from(root.len);
         let nodes = u64::from(root.trie_nodes);
+        let slices = artifact.open_span::<SliceEntry>(kinds::SLICES)?;
+        let count = artifact.get::<SliceEntry>(&slices).len();
+        if count > MAX_SLICES {
+            let what = format!("it has {count} slices, more than {MAX_SLICES}");
+            return Err(artifact.fault(Fault::Section { section: "slices".into(), what }));
+        }
         Ok(Self {
             offsets: artifact.span::<u32>(kinds::TOKEN_OFFSETS, len + 1)?,
             bytes: artifact.open_span::<u8>(kinds::TOKEN_BYTES)?,
             special: artifact.span::<u32>(kinds::SPECIAL, len.div_ceil(32))?,
-            trie: artifact.span::<TrieNode>(kinds::TRIE, nodes + 1)?,
-            trie_order: artifact.open_span::<u32>(kinds::TRIE_ORDER)?,
+            trie: artifact.span::<TrieNode>(kinds::TRIE, nodes)?,
+            trie_order: artifact.span::<u32>(kinds::TRIE_ORDER, 2 * u64::from(root.ordinary))?,
             trie_set_ids: artifact.span::<u16>(kinds::TRIE_SET_IDS, nodes)?,
             trie_sets: artifact.open_span::<[u32; 8]>(kinds::TRIE_SETS)?,
+            slices,
+            slice_chars: artifact.open_span::<[u32; 2]>(kinds::SLICE_CHARS)?,
+            slice_rows: artifact.open_span::<u32>(kinds::SLICE_ROWS)?,
+            slice_long: artifact.open_span::<[u32; 2]>(kinds::SLICE_LONG)?,
             root,
             artifact,
         })
@@ -168,11 +126,32 @@ impl Vocabulary {
             order: self.artifact.get(&self.trie_order),
             set_ids: self.artifact.get(&self.trie_set_ids),
             sets: self.artifact.get(&self.trie_sets),
+            root: 0,
+            from: 0,
+            to: self.root.ordinary,
         }
     }
 
+    fn slice_entries(&self) -> &[SliceEntry] {
+        self.artifact.get(&self.slices)
+    }
+
+    /// The slice of that number. O(1).
+    pub fn slice(&self, number: usize) -> Option<Slice<'_>> {
+        let chars: &[[u32; 2]] = self.artifact.get(&self.slice_chars);
+        let rows: &[u32] = self.artifact.get(&self.slice_rows);
+        let long: &[[u32; 2]] = self.artifact.get(&self.slice_long);
+        let entry = self.slice_entries().get(number)?;
+        Some(entry.slice(self.trie(), chars, rows, long, self.row_words()))
+    }
+
+    /// The slices: disjoint, and together all ordinary tokens.
+    pub fn slices(&self) -> impl Iterator<Item = Slice<'_>> {
+        (0..self.slice_entries().len()).filter_map(|number| self.slice(number))
+    }
+
     /// Reads everything: digests of all sections, that the key is the digest of the table, and that counts, offsets,
-    /// flags and trie say the same. O(file), whatever its bytes.
+    /// flags, tries and slices say the same. O(file), whatever its bytes.
     ///
     /// # Errors
     /// [`ArtifactError::Format`] naming the first fault.
@@ -200,7 +179,8 @@ impl Vocabulary {
         if self.counted() != self.root {
             return fault("the root's counts are not those of the table");
         }
-        self.verify_trie()
+        let nodes_end = self.verify_trie()?;
+        self.verify_slices(nodes_end)
     }
 
     /// The root as the table says it. O(file).
@@ -208,8 +188,10 @@ impl Vocabulary {
         let mut root = VocabularyRoot {
             len: self.root.len,
             tokens: 0,
+            ordinary: 0,
             special: 0,
             longest_token_bytes: 0,
+            longest_token_chars: 0,
             trie_nodes: self.root.trie_nodes,
             spellable: [0; 8],
             single: [0; 8],
@@ -221,8 +203,10 @@ impl Vocabulary {
                 root.special += 1;
                 continue;
             }
+            root.ordinary += u32::from(!bytes.is_empty());
             let length = u32::try_from(bytes.len()).expect("offsets are u32");
             root.longest_token_bytes = root.longest_token_bytes.max(length);
+            root.longest_token_chars = root.longest_token_chars.max(count_chars(bytes));
             bytes.iter().for_each(|&byte| set_insert(&mut root.spellable, byte));
             if let [byte] = bytes {
                 set_insert(&mut root.single, *byte);
@@ -231,96 +215,114 @@ impl Vocabulary {
         root
     }
 
-    fn verify_trie(&self) -> Result<(), ArtifactError> {
+    /// Checks the trie of all ordinary tokens. Returns the number of the node behind its last one.
+    fn verify_trie(&self) -> Result<usize, ArtifactError> {
         let trie = self.trie();
-        let fault = |what: String| Err(self.artifact.meaning(what));
-        let spellable = |id: &TokenId| !self.is_special(*id) && !self.bytes(*id).is_empty();
-        let expected = (0..self.len()).filter(spellable).count();
-        if trie.order.len() != expected || trie.order.iter().any(|id| *id >= self.len() || !spellable(id)) {
-            return fault("the trie order is not the ordinary tokens".into());
+        let fault = |what: &str| Err(self.artifact.meaning(what));
+        let order = &trie.order[..trie.to as usize];
+        if order.is_empty() {
+            return fault("there is no ordinary token");
         }
-        let sorted = |pair: &[TokenId]| (self.bytes(pair[0]), pair[0]) < (self.bytes(pair[1]), pair[1]);
-        if !trie.order.windows(2).all(sorted) {
-            return fault("the trie order is not sorted by bytes".into());
+        let is_ordinary = |id: TokenId| id < self.len() && !self.is_special(id) && !self.bytes(id).is_empty();
+        // The slices are tokens of the same kind, so all of the table is looked at here.
+        if trie.order.iter().any(|&id| !is_ordinary(id)) {
+            return fault("the trie order is not the ordinary tokens");
+        }
+        if !self.is_sorted(order) {
+            return fault("the trie order is not sorted by bytes");
         }
         if trie.sets.first() != Some(&[u32::MAX; 8]) {
-            return fault("byte set 0 does not hold all bytes".into());
+            return fault("byte set 0 does not hold all bytes");
         }
-        let last = trie.nodes.len() - 1;
-        let closing = trie.nodes[last];
-        if closing.first as usize != trie.order.len() || trie.nodes[0].first != 0 {
-            return fault("the trie does not cover the trie order".into());
-        }
-        if closing.end() != last || closing.byte() != 0 {
-            return fault("the closing trie node is not the last".into());
-        }
-        // Walk the trie with the path of open nodes, comparing each node's ids with their bytes. What lies below a node
-        // is gathered on the way up, so that depth costs nothing.
-        let mut open = vec![OpenNode { number: None, end: last, below: [0; 8], last_child: None }];
-        let mut path: Vec<u8> = Vec::new();
-        for number in 0..=last {
-            while open.len() > 1 && open.last().is_some_and(|node| node.end == number) {
-                self.close(&trie, &mut open)?;
-                path.pop();
+        trie.verify(self).map_err(|what| self.artifact.meaning(what))
+    }
+
+    /// By bytes, then by id; no id twice.
+    fn is_sorted(&self, ids: &[TokenId]) -> bool {
+        ids.windows(2).all(|pair| (self.bytes(pair[0]), pair[0]) < (self.bytes(pair[1]), pair[1]))
+    }
+
+    /// Checks that the slices are disjoint and complete, that their tables lie one behind the other, and that they say what
+    /// follows from their tokens.
+    fn verify_slices(&self, nodes_end: usize) -> Result<(), ArtifactError> {
+        // Where the next slice begins: nodes, ids, ranges of characters, words of bitmaps, long tokens.
+        let mut next = [nodes_end, self.root.ordinary as usize, 0, 0, 0];
+        let mut seen = vec![0_u32; self.row_words()];
+        for (number, (entry, slice)) in self.slice_entries().iter().zip(self.slices()).enumerate() {
+            let fault = |what: &str| Err(self.artifact.meaning(format!("slice {number}: {what}")));
+            let begins =
+                [entry.root, entry.order[0], entry.chars[0], entry.rows, entry.long[0]].map(|at| at as usize);
+            if [begins[0], begins[1], begins[2], begins[3].saturating_mul(self.row_words()), begins[4]]
+                != next
+            {
+                return fault("it does not begin where the one before ends");
             }
-            if number == last {
-                break;
-            }
-            let node = trie.nodes[number];
-            let parent = open.last_mut().expect("the outermost never closes");
-            if node.end() <= number || node.end() > parent.end {
-                return fault(format!("trie node {number} does not nest"));
-            }
-            if parent.last_child.is_some_and(|before| before >= node.byte()) {
-                return fault(format!("trie node {number} is out of order"));
-            }
-            parent.last_child = Some(node.byte());
-            open.push(OpenNode { number: Some(number), end: node.end(), below: [0; 8], last_child: None });
-            path.push(node.byte());
-            let own = node.first as usize..trie.nodes[number + 1].first as usize;
-            let Some(ids) = trie.order.get(own) else {
-                return fault(format!("trie node {number} has no range of ids"));
+            let trie = slice.trie;
+            let Some(ids) =
+                trie.order.get(trie.from as usize..trie.to as usize).filter(|ids| !ids.is_empty())
+            else {
+                return fault("it has no ids");
             };
-            if ids.iter().any(|&id| self.bytes(id) != path) {
-                return fault(format!("trie node {number} names tokens with other bytes"));
+            if !self.is_sorted(ids) {
+                return fault("its ids are not sorted by bytes");
             }
-            if ids.is_empty() && node.end() == number + 1 {
-                return fault(format!("trie node {number} leads to no token"));
+            for &id in ids {
+                let (word, bit) = (&mut seen[(id >> 5) as usize], 1 << (id & 31));
+                if *word & bit != 0 {
+                    return fault(&format!("token {id} is in another slice too"));
+                }
+                *word |= bit;
+                if !self.bytes(id).iter().any(|&byte| set_contains(slice.needs, byte)) {
+                    return fault(&format!("token {id} has none of the bytes that it needs"));
+                }
             }
-            if usize::from(trie.set_ids[number]) >= trie.sets.len() {
-                return fault(format!("trie node {number} names a byte set that is not there"));
+            next[0] = trie.verify(self).or_else(|what| fault(&what).map(|()| 0))?;
+            let is_text = slice.max_chars > 0;
+            match SliceTables::new(ids, |id| self.bytes(id), is_text, self.row_words()) {
+                Err(id) => return fault(&format!("token {id} is not text")),
+                Ok(tables) if slice.holds(&tables) => {
+                    next[1] = trie.to as usize;
+                    next[2] += tables.chars.len();
+                    next[3] += tables.rows.len();
+                    next[4] += tables.long.len();
+                }
+                Ok(_) => return fault("its lengths or characters are not those of its tokens"),
             }
         }
-        Ok(())
-    }
-
-    /// Closes the innermost open node: its set must hold every byte below it.
-    fn close(&self, trie: &Trie<'_>, open: &mut Vec<OpenNode>) -> Result<(), ArtifactError> {
-        let Some(OpenNode { number: Some(number), below, .. }) = open.pop() else { return Ok(()) };
-        let set = &trie.sets[usize::from(trie.set_ids[number])];
-        if below.iter().zip(set).any(|(below, set)| below & !set != 0) {
-            return Err(self.artifact.meaning(format!("the byte set of trie node {number} misses a byte")));
+        let trie = self.trie();
+        let ends = [
+            (kinds::TRIE, trie.nodes.len()),
+            (kinds::TRIE_ORDER, trie.order.len()),
+            (kinds::SLICE_CHARS, self.artifact.get::<[u32; 2]>(&self.slice_chars).len()),
+            (kinds::SLICE_ROWS, self.artifact.get::<u32>(&self.slice_rows).len()),
+            (kinds::SLICE_LONG, self.artifact.get::<[u32; 2]>(&self.slice_long).len()),
+        ];
+        // The order holds ordinary tokens twice as many as there are, and no slice any twice: with its end, all are there.
+        match ends.iter().zip(next).find(|((_, end), next)| end != next) {
+            Some(((kind, _), _)) => {
+                let name = self.artifact.section(*kind).name();
+                Err(self.artifact.meaning(format!("no slice holds the end of section {name}")))
+            }
+            None => Ok(()),
         }
-        if let Some(parent) = open.last_mut() {
-            parent.below.iter_mut().zip(below).for_each(|(parent, below)| *parent |= below);
-            set_insert(&mut parent.below, trie.nodes[number].byte());
-        }
-        Ok(())
     }
 }
 
-/// A trie node whose subtree is being checked; the root has no number.
-struct OpenNode {
-    number: Option<usize>,
-    end: usize,
-    /// The bytes on all edges below.
-    below: [u32; 8],
-    /// The byte of the child seen last: siblings ascend.
-    last_child: Option<u8>,
+/// How many characters some bytes are: each byte that does not continue a character begins one, and what continues one
+/// from before counts as one more. Of text, its number of characters; of any piece of a text, how many it touches.
+pub fn count_chars(bytes: &[u8]) -> u32 {
+    let continues = |byte: u8| byte & 0xc0 == 0x80;
+    let begun = bytes.iter().filter(|&&byte| !continues(byte)).count();
+    let before = bytes.first().is_some_and(|&byte| continues(byte));
+    u32::try_from(begun).unwrap_or(u32::MAX).saturating_add(u32::from(before))
 }
 
-fn set_insert(set: &mut [u32; 8], byte: u8) {
+pub(crate) fn set_insert(set: &mut [u32; 8], byte: u8) {
     set[usize::from(byte >> 5)] |= 1 << (byte & 31);
+}
+
+fn set_contains(set: &[u32; 8], byte: u8) -> bool {
+    set[usize::from(byte >> 5)] >> (byte & 31) & 1 == 1
 }
 
 /// The digest over every id's bytes and special flag, in id order, holes included: tables are equal exactly if their

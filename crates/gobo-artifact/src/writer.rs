@@ -1,6 +1,10 @@
+use std::ops::Range;
+
 use gobo_types::{
     ArtifactDigest, COMPILER_EPOCH, ConstraintDigest, Digest, IndexKey, Report, TokenId, VocabularyDigest,
 };
+
+use zerocopy::IntoBytes;
 
 use crate::AlignedBytes;
 use crate::header::{ArtifactKind, Header, Section, align_up, header_bytes};
@@ -8,7 +12,8 @@ use crate::index::{DEAD, NO_ROW};
 use crate::root::{IndexRoot, VocabularyRoot};
 use crate::row::RowEncoder;
 use crate::section as kinds;
-use crate::vocabulary::TrieNode;
+use crate::slice::{SliceEntry, SliceTables};
+use crate::trie::TrieNode;
 
 /// Lays out the sections of one file behind its header.
 #[derive(Debug)]
@@ -87,17 +92,35 @@ pub struct VocabularyParts<'a> {
     pub tokens: &'a [&'a [u8]],
     /// The special ids, as a row.
     pub special: Vec<u32>,
-    /// `[nodes + 1]`, in preorder.
+    /// `[nodes]`, block by block: the trie of all ordinary tokens, then that of each slice.
     pub trie: Vec<TrieNode>,
-    /// Ids by bytes, then by number.
+    /// Ids by bytes, then by number: of all, then slice by slice.
     pub trie_order: Vec<TokenId>,
     /// `[nodes]`.
     pub trie_set_ids: Vec<u16>,
     /// `[sets]`; set 0 holds all bytes.
     pub trie_sets: Vec<[u32; 8]>,
+    /// The slices, none of them empty.
+    pub slices: Vec<SliceParts>,
+}
+
+/// What a vocabulary file has to be told of a slice; lengths and characters follow from its tokens.
+#[derive(Debug)]
+pub struct SliceParts {
+    /// Number of the first node of its trie.
+    pub root: usize,
+    /// Where its ids lie in the trie order.
+    pub order: Range<usize>,
+    /// Each of its tokens has one of these bytes.
+    pub needs: [u32; 8],
+    /// Whether its tokens are UTF-8, each by itself.
+    pub is_text: bool,
 }
 
 /// The bytes of a vocabulary file.
+///
+/// # Panics
+/// If a token of a slice of text is not UTF-8.
 pub fn write_vocabulary(parts: &VocabularyParts<'_>) -> AlignedBytes {
     let mut writer = ArtifactWriter::new(ArtifactKind::Vocabulary, *parts.digest.as_bytes());
     let mut offsets = vec![0_u32];
@@ -114,7 +137,36 @@ pub fn write_vocabulary(parts: &VocabularyParts<'_>) -> AlignedBytes {
     plain(kinds::TRIE_ORDER, le_u32(parts.trie_order.iter().copied()));
     plain(kinds::TRIE_SET_IDS, parts.trie_set_ids.iter().flat_map(|id| id.to_le_bytes()).collect());
     plain(kinds::TRIE_SETS, le_u32(parts.trie_sets.iter().flatten().copied()));
+    let row_words = parts.special.len();
+    let mut entries: Vec<SliceEntry> = Vec::new();
+    let mut all = SliceTables::default();
+    for slice in &parts.slices {
+        let ids = &parts.trie_order[slice.order.clone()];
+        let tables = SliceTables::new(ids, |id| parts.tokens[id as usize], slice.is_text, row_words)
+            .expect("the tokens of a slice of text are UTF-8");
+        let (chars, rows, long) = (all.chars.len(), all.rows.len(), all.long.len());
+        all.chars.extend(tables.chars);
+        all.rows.extend(tables.rows);
+        all.long.extend(tables.long);
+        entries.push(SliceEntry {
+            root: count(slice.root),
+            order: [count(slice.order.start), count(slice.order.end)],
+            max_chars: tables.max_chars,
+            chars: [count(chars), count(all.chars.len())],
+            rows: count(rows / row_words),
+            long: [count(long), count(all.long.len())],
+            needs: slice.needs,
+        });
+    }
+    plain(kinds::SLICES, entries.as_bytes().to_vec());
+    plain(kinds::SLICE_CHARS, all.chars.as_bytes().to_vec());
+    plain(kinds::SLICE_ROWS, all.rows.as_bytes().to_vec());
+    plain(kinds::SLICE_LONG, all.long.as_bytes().to_vec());
     writer.finish()
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).expect("limits and budgets keep every count below 2^32")
 }
 
 /// What an index file is made of.
@@ -152,7 +204,6 @@ pub struct IndexParts<'a> {
 
 /// The bytes of an index file, and their digest.
 pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
-    let count = |len: usize| u32::try_from(len).expect("budgets keep every count below 2^31");
     let root = IndexRoot {
         vocabulary_digest: *parts.vocabulary_digest.as_bytes(),
         constraint_digest: *parts.constraint_digest.as_bytes(),

@@ -179,26 +179,17 @@ fn check_items(
 
 /// Whether some sequence of ordinary tokens is exactly `text`: from every offset that tokens reach, follow the trie.
 fn can_write(vocabulary: &Vocabulary, text: &[u8], budget: &Budget) -> Result<bool, CompileError> {
-    let nodes = vocabulary.trie().nodes;
+    let trie = vocabulary.trie();
     let mut reached = vec![false; text.len() + 1];
     reached[0] = true;
     for from in 0..text.len() {
         if !reached[from] {
             continue;
         }
-        let (mut node, mut end) = (0, nodes.len() - 1);
         let mut steps = 1;
-        for (offset, &byte) in (from + 1..).zip(&text[from..]) {
-            while node < end && nodes[node].byte() != byte {
-                node = nodes[node].end();
-                steps += 1;
-            }
-            if node == end {
-                break;
-            }
-            reached[offset] |= nodes[node].first != nodes[node + 1].first;
-            end = nodes[node].end();
-            node += 1;
+        for (length, ids) in trie.prefixes(&text[from..]) {
+            reached[from + length] |= !ids.is_empty();
+            steps += 1;
         }
         budget.charge_steps("spelling the choice", steps)?;
     }

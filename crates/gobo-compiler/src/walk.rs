@@ -43,7 +43,7 @@ impl<'a> Walker<'a> {
 
     /// The tokens that lead from `from` to a state that satisfies `useful`, `[states]`.
     ///
-    /// The trie is walked in preorder with the states along the path. A subtree is dropped at the dead state, and taken
+    /// The trie is walked in depth, with the states along the path. A subtree is dropped at the dead state, and taken
     /// whole where a useful state leads to itself on every byte below: then each token there ends in that state.
     /// O(nodes that neither rule spares).
     pub(crate) fn row(
@@ -53,14 +53,13 @@ impl<'a> Walker<'a> {
         budget: &Budget,
     ) -> Result<Ranges, CompileError> {
         let mut ranges = Ranges::new();
-        self.visit(from, budget, |walker, node, end, state| {
+        self.visit(from, budget, |walker, node, own_end, end, state| {
             if !useful[state as usize] {
                 return false;
             }
-            let nodes = walker.trie.nodes;
             let whole = walker.stays(node, state);
-            let behind = nodes[if whole { end } else { node + 1 }].first;
-            let first = nodes[node].first;
+            let behind = if whole { end } else { own_end };
+            let first = walker.trie.nodes[node].first;
             match ranges.last_mut() {
                 _ if first == behind => {}
                 Some(last) if last.1 == first => last.1 = behind,
@@ -81,8 +80,8 @@ impl<'a> Walker<'a> {
         budget: &Budget,
     ) -> Result<Vec<StateId>, CompileError> {
         let mut targets = Vec::new();
-        self.visit(from, budget, |walker, node, _, state| {
-            let is_token = walker.trie.nodes[node].first != walker.trie.nodes[node + 1].first;
+        self.visit(from, budget, |walker, node, own_end, _, state| {
+            let is_token = walker.trie.nodes[node].first != own_end;
             if is_token && !std::mem::replace(&mut seen[state as usize], true) {
                 targets.push(state);
             }
@@ -104,37 +103,47 @@ impl<'a> Walker<'a> {
                 .all(|(below, looped)| below & !looped == 0)
     }
 
-    /// Calls `at(self, node, end, state)` at every node whose path is alive; it says whether to skip what is below.
+    /// Calls `at(self, node, own_end, end, state)` at every node whose path is alive, with the ends of its own ids and of
+    /// those of its subtree; it says whether to skip what is below.
     fn visit(
         &self,
         from: StateId,
         budget: &Budget,
-        mut at: impl FnMut(&Self, usize, usize, StateId) -> bool,
+        mut at: impl FnMut(&Self, usize, u32, u32, StateId) -> bool,
     ) -> Result<(), CompileError> {
-        let nodes = self.trie.nodes;
-        let last = nodes.len() - 1;
-        let mut open: Vec<(usize, StateId)> = Vec::with_capacity(64);
-        let (mut limit, mut state) = (last, from);
-        let (mut node, mut uncharged) = (0, 0);
-        while node < last {
-            while node == limit {
-                (limit, state) = open.pop().expect("the root closes behind the last node");
-            }
+        let trie = &self.trie;
+        // Where to go on behind the blocks that were descended into: the next sibling, the end of its block's ids, the
+        // state above.
+        let mut open: Vec<(usize, u32, StateId)> = Vec::with_capacity(64);
+        let (mut number, mut to, mut state) = (trie.root, trie.to, from);
+        let mut uncharged = 0;
+        loop {
             uncharged += 1;
             if uncharged == NODES_PER_CHARGE {
                 budget.charge_steps(PHASE, uncharged)?;
                 uncharged = 0;
             }
-            let end = nodes[node].end();
-            let next = self.dfa.next(state, nodes[node].byte());
-            if next == DEAD || at(self, node, end, next) {
-                node = end;
-                continue;
+            let node = trie.nodes[number];
+            let next = self.dfa.next(state, node.byte());
+            let mut below = None;
+            if next != DEAD {
+                let end = trie.subtree_end(number, to);
+                if !at(self, number, trie.own_end(number, end), end, next) {
+                    below = node.children().map(|child| (child, end, next));
+                }
             }
-            node += 1;
-            if node < end {
-                open.push((limit, state));
-                (limit, state) = (end, next);
+            match below {
+                Some(below) => {
+                    if !node.is_last() {
+                        open.push((number + 1, to, state));
+                    }
+                    (number, to, state) = below;
+                }
+                None if node.is_last() => match open.pop() {
+                    Some(above) => (number, to, state) = above,
+                    None => break,
+                },
+                None => number += 1,
             }
         }
         budget.charge_steps(PHASE, uncharged)

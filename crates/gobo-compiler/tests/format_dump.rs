@@ -14,9 +14,9 @@ const PATTERN: &str = "(ab)*";
 /// Any change to the compiler's bytes must bump `COMPILER_EPOCH`: otherwise two hosts hold different files under one
 /// key. Whoever changes one of these values bumps it too.
 const VOCABULARY_DIGEST: &str = "e924e4ef1f94dbce217e03e40b2690b8bb20b8412704fd878dd89b2a80a38f1a";
-const VOCABULARY_FILE_DIGEST: &str = "cadfcc3da44b0b63457ccfbc5a19c97441a6bc6c3a53670141f4122576cea87a";
-const INDEX_KEY: &str = "826bc5244c541b7d25b36a758c32b9f44239c9c84d0d1f9946a73a8051595b42";
-const INDEX_FILE_DIGEST: &str = "6dd3dbf4f2614b8034dc8eb5850cda64d9db7d2b9aa37558df9e262bf4609ea6";
+const VOCABULARY_FILE_DIGEST: &str = "518c63f01b09061a1339bcbea8d308cddeb52ddf3058118772373558261fd288";
+const INDEX_KEY: &str = "f5349321ea685aa974f228e207622fd7b7550cf330a3d09dd0a205a9d5620ff2";
+const INDEX_FILE_DIGEST: &str = "ad563df6bcd569d90ab6160d616baf39da9bd33b6a091b470caf3a540bf698bb";
 
 /// Prints a file field by field. Every byte is printed exactly once.
 struct Dump<'a> {
@@ -118,8 +118,10 @@ fn vocabulary_dump(file: &[u8]) -> String {
     for section in sections {
         dump.section(section, |dump| match section.kind {
             section::ROOT => {
-                for name in ["vocabulary length", "tokens", "special", "longest token in bytes", "trie nodes"]
-                {
+                for name in ["vocabulary length", "tokens", "ordinary tokens", "special"] {
+                    dump.named(4, name);
+                }
+                for name in ["longest token in bytes", "longest token in characters", "trie nodes"] {
                     dump.named(4, name);
                 }
                 dump.field(32, "spellable bytes: a = bit 1 of word 3, b = bit 2");
@@ -142,17 +144,18 @@ fn vocabulary_dump(file: &[u8]) -> String {
                 dump.field(4, format!("special ids: {}", members(words)));
             }
             section::TRIE => {
-                for (number, node) in trie.nodes[..trie.nodes.len() - 1].iter().enumerate() {
-                    let (end, first) = (node.end(), node.first);
+                for (number, node) in trie.nodes.iter().enumerate() {
                     let edge = text(&[node.byte()]);
+                    let last = if node.is_last() { ", last of its block" } else { "" };
+                    let children = node
+                        .children()
+                        .map_or("no children".into(), |child| format!("children from node {child}"));
+                    let first = node.first;
                     dump.field(
                         8,
-                        format!(
-                            "node {number}: edge \"{edge}\", subtree ends before {end}, first id at {first}"
-                        ),
+                        format!("node {number}: edge \"{edge}\"{last}, {children}, first id at {first}"),
                     );
                 }
-                dump.field(8, format!("closing node: ends at {}", trie.order.len()));
             }
             section::TRIE_ORDER => {
                 for position in 0..trie.order.len() {
@@ -167,6 +170,26 @@ fn vocabulary_dump(file: &[u8]) -> String {
             section::TRIE_SETS => {
                 dump.field(32, "set 0: all bytes");
             }
+            section::SLICES => {
+                dump.named(4, "slice 0, of lower-case letters: first trie node");
+                for name in ["ids: from position", "to", "characters of its longest token"] {
+                    dump.named(4, name);
+                }
+                for name in ["character ranges: from", "to", "first bitmap", "long tokens: from", "to"] {
+                    dump.named(4, name);
+                }
+                dump.field(32, "every token has one of the bytes: a, b");
+            }
+            section::SLICE_CHARS => {
+                dump.field(8, "characters U+0061 to U+0062");
+            }
+            section::SLICE_ROWS => {
+                for name in ["all", "at most 1 character", "at most 2 characters"] {
+                    let words = &dump.file[dump.at..dump.at + 4];
+                    dump.field(4, format!("{name}: ids {}", members(words)));
+                }
+            }
+            section::SLICE_LONG => dump.out.push_str("      empty\n"),
             other => panic!("section {other} is new: show it"),
         });
     }

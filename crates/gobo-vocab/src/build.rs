@@ -1,20 +1,19 @@
-use std::collections::HashMap;
-
-use gobo_artifact::{AlignedBytes, TrieNode, VocabularyParts, VocabularyRoot, write_vocabulary};
+use gobo_artifact::{
+    AlignedBytes, SliceParts, VocabularyParts, VocabularyRoot, count_chars, write_vocabulary,
+};
 use gobo_types::TokenId;
 
+use crate::slices::SliceKind;
 use crate::table::{TokenTable, VocabError};
+use crate::trie::Tries;
 
-/// Subtrees with fewer edges are walked faster than their byte set is compared.
-const MIN_EDGES_FOR_SET: usize = 8;
+pub(crate) type ByteSet = [u32; 8];
 
-type ByteSet = [u32; 8];
-
-fn insert(set: &mut ByteSet, byte: u8) {
+pub(crate) fn insert(set: &mut ByteSet, byte: u8) {
     set[usize::from(byte >> 5)] |= 1 << (byte & 31);
 }
 
-fn count(n: usize) -> u32 {
+pub(crate) fn count(n: usize) -> u32 {
     u32::try_from(n).expect("the table's limits keep every count below 2^32")
 }
 
@@ -32,14 +31,38 @@ impl TokenTable {
             return Err(VocabError::Empty);
         }
         order.sort_unstable_by_key(|&id| (tokens[id as usize], id));
-        let trie = Trie::build(&order, &tokens)?;
+        let mut tries = Tries::new();
+        tries.add(&order, 0, &tokens)?;
+        let kinds: Vec<SliceKind> = order.iter().map(|&id| SliceKind::of(tokens[id as usize])).collect();
+        let ordinary = order.len();
+        let mut slices = Vec::new();
+        for kind in SliceKind::ALL {
+            let begin = order.len();
+            // What is left of a sorted order is sorted.
+            for at in (0..ordinary).filter(|&at| kinds[at] == kind) {
+                order.push(order[at]);
+            }
+            if begin == order.len() {
+                continue;
+            }
+            let mut occurring = ByteSet::default();
+            for &id in &order[begin..] {
+                tokens[id as usize].iter().for_each(|&byte| insert(&mut occurring, byte));
+            }
+            slices.push(SliceParts {
+                root: tries.add(&order[begin..], begin, &tokens)?,
+                order: begin..order.len(),
+                needs: kind.needs(&occurring),
+                is_text: kind != SliceKind::Split,
+            });
+        }
 
         let mut special = vec![0_u32; tokens.len().div_ceil(32)];
         for (id, _) in self.tokens().iter().enumerate().filter(|(_, token)| token.special) {
             special[id >> 5] |= 1 << (id & 31);
         }
         let (mut spellable, mut single) = (ByteSet::default(), ByteSet::default());
-        for &id in &order {
+        for &id in &order[..ordinary] {
             let bytes = tokens[id as usize];
             bytes.iter().for_each(|&byte| insert(&mut spellable, byte));
             if let [byte] = bytes {
@@ -49,9 +72,11 @@ impl TokenTable {
         let root = VocabularyRoot {
             len: count(tokens.len()),
             tokens: count(tokens.iter().filter(|bytes| !bytes.is_empty()).count()),
+            ordinary: count(ordinary),
             special: count(self.tokens().iter().filter(|token| token.special).count()),
             longest_token_bytes: count(order.iter().map(|&id| tokens[id as usize].len()).max().unwrap_or(0)),
-            trie_nodes: count(trie.nodes.len() - 1),
+            longest_token_chars: order.iter().map(|&id| count_chars(tokens[id as usize])).max().unwrap_or(0),
+            trie_nodes: count(tries.nodes.len()),
             spellable,
             single,
         };
@@ -60,76 +85,12 @@ impl TokenTable {
             root,
             tokens: &tokens,
             special,
-            trie: trie.nodes,
+            trie: tries.nodes,
             trie_order: order,
-            trie_set_ids: trie.set_ids,
-            trie_sets: trie.sets,
+            trie_set_ids: tries.set_ids,
+            trie_sets: tries.sets,
+            slices,
         }))
-    }
-}
-
-struct Trie {
-    nodes: Vec<TrieNode>,
-    set_ids: Vec<u16>,
-    sets: Vec<ByteSet>,
-}
-
-/// A node whose subtree is not finished.
-struct Open {
-    number: usize,
-    below: ByteSet,
-}
-
-impl Trie {
-    /// The trie of sorted tokens, in one pass: a node is numbered when the path first reaches it, and closed when the
-    /// path leaves it.
-    fn build(order: &[TokenId], tokens: &[&[u8]]) -> Result<Self, VocabError> {
-        let mut trie = Self { nodes: Vec::new(), set_ids: Vec::new(), sets: vec![[u32::MAX; 8]] };
-        let mut known_sets: HashMap<ByteSet, u16> = HashMap::new();
-        let mut path: Vec<u8> = Vec::new();
-        let mut open: Vec<Open> = Vec::new();
-        for (position, &id) in order.iter().enumerate() {
-            let bytes = tokens[id as usize];
-            let shared = path.iter().zip(bytes).take_while(|(a, b)| a == b).count();
-            trie.close(&mut open, shared, &mut known_sets);
-            path.truncate(shared);
-            for &byte in &bytes[shared..] {
-                if trie.nodes.len() == TrieNode::MAX_NODES {
-                    return Err(VocabError::TrieTooLarge { limit: TrieNode::MAX_NODES });
-                }
-                open.push(Open { number: trie.nodes.len(), below: ByteSet::default() });
-                path.push(byte);
-                trie.nodes.push(TrieNode::new(byte, 0, count(position)));
-                trie.set_ids.push(0);
-            }
-        }
-        trie.close(&mut open, 0, &mut known_sets);
-        let end = trie.nodes.len();
-        trie.nodes.push(TrieNode::new(0, end, count(order.len())));
-        Ok(trie)
-    }
-
-    /// Closes all open nodes deeper than `depth`.
-    fn close(&mut self, open: &mut Vec<Open>, depth: usize, known_sets: &mut HashMap<ByteSet, u16>) {
-        while open.len() > depth {
-            let Some(node) = open.pop() else { return };
-            let end = self.nodes.len();
-            let TrieNode { first, .. } = self.nodes[node.number];
-            let byte = self.nodes[node.number].byte();
-            self.nodes[node.number] = TrieNode::new(byte, end, first);
-            if end - node.number > MIN_EDGES_FOR_SET {
-                self.set_ids[node.number] = *known_sets.entry(node.below).or_insert_with(|| {
-                    // With no number left a node keeps set 0, which holds all bytes and so never allows a short cut.
-                    u16::try_from(self.sets.len()).inspect(|_| self.sets.push(node.below)).unwrap_or(0)
-                });
-            }
-            if let Some(parent) = open.last_mut() {
-                for (mine, theirs) in parent.below.iter_mut().zip(node.below) {
-                    *mine |= theirs;
-                }
-                insert(&mut parent.below, byte);
-            }
-        }
     }
 }
 
@@ -139,12 +100,26 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::table::Token;
+
+    /// Bytes of few kinds, so that tokens share beginnings; and text of every slice, whole and cut in pieces.
+    fn token() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            prop::collection::vec(0_u8..4, 0..6),
+            "[ab]{0,3}[AB]{0,2}".prop_map(String::into_bytes),
+            " ?[aé漢\u{301}]{1,20}".prop_map(String::into_bytes),
+            "[ \n\"\\\\\u{a0}1é]{1,20}".prop_map(String::into_bytes),
+            ("[é漢😀a]{1,4}", 0_usize..8)
+                .prop_map(|(text, cut)| text.as_bytes()[cut.min(text.len())..].to_vec()),
+        ]
+    }
 
     proptest! {
-        /// Whatever the table, its file verifies (which compares trie, order, flags and bytes) and reads back as the table.
+        /// Whatever the table, its file verifies (which compares tries, slices, flags and bytes) and reads back as the
+        /// table.
         #[test]
         fn a_built_vocabulary_reads_back(
-            tokens in prop::collection::vec((prop::collection::vec(0_u8..4, 0..6), prop::bool::weighted(0.1)), 1..80)
+            tokens in prop::collection::vec((token(), prop::bool::weighted(0.1)), 1..80)
         ) {
             let mut table = TokenTable::new();
             for (id, (bytes, special)) in (0..).zip(&tokens) {
@@ -164,7 +139,45 @@ mod tests {
                         prop_assert_eq!(vocabulary.bytes(id), &token.bytes);
                         prop_assert_eq!(vocabulary.is_special(id), token.special);
                     }
+                    check_tries(&vocabulary, table.tokens());
                 }
+            }
+        }
+    }
+
+    /// Every trie leads from each text to exactly the tokens of its own that the text begins with, and the slices are the
+    /// tokens of each kind.
+    fn check_tries(vocabulary: &Vocabulary, tokens: &[Token]) {
+        let ordinary = || (0..).zip(tokens).filter(|(_, token)| !token.special && !token.bytes.is_empty());
+        let mut tries = vec![(vocabulary.trie(), None)];
+        let mut slices = vocabulary.slices();
+        for kind in SliceKind::ALL {
+            if ordinary().any(|(_, token)| SliceKind::of(&token.bytes) == kind) {
+                let slice = slices.next().unwrap();
+                assert_eq!(slice.max_chars == 0, kind == SliceKind::Split);
+                tries.push((slice.trie, Some(kind)));
+            }
+        }
+        assert!(slices.next().is_none());
+        for (trie, kind) in tries {
+            for text in tokens.iter().map(|token| token.bytes.as_slice()) {
+                let found: Vec<(usize, Vec<u32>)> = trie
+                    .prefixes(text)
+                    .filter(|(_, ids)| !ids.is_empty())
+                    .map(|(length, ids)| (length, ids.to_vec()))
+                    .collect();
+                let mut expected: Vec<(usize, Vec<u32>)> = Vec::new();
+                for length in 1..=text.len() {
+                    let ids: Vec<u32> = ordinary()
+                        .filter(|(_, token)| token.bytes == text[..length])
+                        .filter(|(_, token)| kind.is_none_or(|kind| SliceKind::of(&token.bytes) == kind))
+                        .map(|(id, _)| id)
+                        .collect();
+                    if !ids.is_empty() {
+                        expected.push((length, ids));
+                    }
+                }
+                assert_eq!(found, expected, "{kind:?}");
             }
         }
     }

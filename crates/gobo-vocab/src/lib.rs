@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod slices;
 mod table;
+mod trie;
 
 pub use table::{MAX_TOKEN_BYTES, MAX_VOCABULARY_LEN, Token, TokenTable, VocabError};

@@ -188,22 +188,13 @@ pub(crate) fn most_tokens(vocabulary: &Vocabulary, text: &[u8]) -> Option<Vec<u3
     best[0] = Some((0, 0));
     for from in 0..text.len() {
         let Some((count, _)) = best[from] else { continue };
-        let (mut node, mut end) = (0, trie.nodes.len() - 1);
-        for (offset, &byte) in (from + 1..).zip(&text[from..]) {
-            while node < end && trie.nodes[node].byte() != byte {
-                node = trie.nodes[node].end();
-            }
-            if node == end {
-                break;
-            }
-            let first = trie.nodes[node].first;
-            if first != trie.nodes[node + 1].first
-                && best[offset].is_none_or(|(tokens, _)| tokens < count + 1)
+        for (length, ids) in trie.prefixes(&text[from..]) {
+            let here = &mut best[from + length];
+            if let Some(&id) = ids.first()
+                && here.is_none_or(|(tokens, _)| tokens < count + 1)
             {
-                best[offset] = Some((count + 1, trie.order[first as usize]));
+                *here = Some((count + 1, id));
             }
-            end = trie.nodes[node].end();
-            node += 1;
         }
     }
     let mut tokens = Vec::new();

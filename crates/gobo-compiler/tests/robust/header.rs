@@ -219,11 +219,17 @@ fn sections_have_the_size_that_the_root_says() {
     };
     assert_eq!(resized(section::TOKEN_OFFSETS, 24), size("token offsets", 24, 7, 4));
     assert_eq!(resized(section::SPECIAL, 8), size("special", 8, 1, 4));
-    assert_eq!(resized(section::TRIE, 24), size("trie", 24, 4, 8));
-    assert_eq!(resized(section::TRIE_ORDER, 5), size("trie order", 5, 1, 4));
-    assert_eq!(resized(section::TRIE_SET_IDS, 8), size("trie set ids", 8, 3, 2));
+    assert_eq!(resized(section::TRIE, 32), size("trie", 32, 6, 8));
+    assert_eq!(resized(section::TRIE_ORDER, 28), size("trie order", 28, 8, 4));
+    assert_eq!(resized(section::TRIE_SET_IDS, 8), size("trie set ids", 8, 6, 2));
     assert_eq!(resized(section::TRIE_SETS, 33), size("trie sets", 33, 1, 32));
-    assert_eq!(resized(section::ROOT, 83), section_fault("root", "it is not a valid archive"));
+    assert_eq!(resized(section::SLICES, 67), size("slices", 67, 0, 68));
+    let many = section_fault("slices", "it has 33 slices, more than 32");
+    assert_eq!(resized(section::SLICES, 33 * 68), many);
+    assert_eq!(resized(section::SLICE_CHARS, 4), size("slice characters", 4, 0, 8));
+    assert_eq!(resized(section::SLICE_ROWS, 5), size("slice rows", 5, 1, 4));
+    assert_eq!(resized(section::SLICE_LONG, 9), size("slice long tokens", 9, 1, 8));
+    assert_eq!(resized(section::ROOT, 91), section_fault("root", "it is not a valid archive"));
 }
 
 #[test]

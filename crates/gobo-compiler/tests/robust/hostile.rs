@@ -33,8 +33,8 @@ fn the_examples_are_sound_and_hold_every_kind_of_row() {
     assert!(vocabulary.trie().set_ids.iter().any(|&set| set != 0));
 }
 
-/// Lies about one small vocabulary. Its tokens are a, b, ab, a special one, a hole, ab again; its trie is
-/// a (ab), b.
+/// Lies about one small vocabulary. Its tokens are a, b, ab, a special one, a hole, ab again; its trie is the block
+/// a, b and below a the block b.
 #[test]
 fn a_vocabulary_that_contradicts_itself_is_found() {
     let word = |kind: u32, word: usize, value: u32| {
@@ -62,7 +62,7 @@ fn a_vocabulary_that_contradicts_itself_is_found() {
     parts = Parts::of(&SMALL.vocabulary).with_word(section::SPECIAL, 0, 0);
     parts.name_honestly();
     assert_eq!(parts.fault(), counts);
-    for (count, value) in [(1, 4), (2, 0), (3, 3), (3, u32::MAX), (5, 1), (8, 2), (13, 1)] {
+    for (count, value) in [(1, 4), (3, 0), (4, 3), (4, u32::MAX), (5, 1), (7, 1), (10, 2), (15, 1)] {
         assert_eq!(word(section::ROOT, count, value), counts, "word {count}");
     }
 
@@ -70,39 +70,133 @@ fn a_vocabulary_that_contradicts_itself_is_found() {
     for id in [3, 4, 6, u32::MAX] {
         assert_eq!(word(section::TRIE_ORDER, 0, id), other_ids, "id {id}");
     }
-    parts = Parts::of(&SMALL.vocabulary);
-    parts.section(section::TRIE_ORDER).truncate(12);
-    assert_eq!(parts.fault(), other_ids);
     let unsorted = meaning("the trie order is not sorted by bytes");
     assert_eq!(word(section::TRIE_ORDER, 2, 2), unsorted);
     assert_eq!(word(section::TRIE_ORDER, 0, 1), unsorted);
 
     assert_eq!(word(section::TRIE_SETS, 0, 0), meaning("byte set 0 does not hold all bytes"));
-    let uncovered = meaning("the trie does not cover the trie order");
-    assert_eq!(word(section::TRIE, 1, 1), uncovered);
-    assert_eq!(word(section::TRIE, 7, 3), uncovered);
-    let node = |byte: u8, end: u32| u32::from(byte) << 24 | end;
-    let closing = meaning("the closing trie node is not the last");
-    assert_eq!(word(section::TRIE, 6, node(0, 2)), closing);
-    assert_eq!(word(section::TRIE, 6, node(1, 3)), closing);
-    // A node that ends at itself would be walked for ever.
-    for end in [0, 4, 0xff_ffff] {
-        assert_eq!(word(section::TRIE, 0, node(b'a', end)), meaning("trie node 0 does not nest"));
+    let node = |byte: u8, is_last: bool, child: u32| u32::from(byte) | u32::from(is_last) << 8 | child << 9;
+    let no_token = |number: u32| meaning(&format!("trie node {number} leads to no token"));
+    assert_eq!(word(section::TRIE, 1, 1), no_token(0));
+    for first in [0, 4, u32::MAX] {
+        assert_eq!(word(section::TRIE, 3, first), no_token(1));
     }
-    assert_eq!(word(section::TRIE, 2, node(b'b', 1)), meaning("trie node 1 does not nest"));
-    assert_eq!(word(section::TRIE, 2, node(b'b', 3)), meaning("trie node 1 does not nest"));
-    assert_eq!(word(section::TRIE, 4, node(b'a', 3)), meaning("trie node 2 is out of order"));
-    assert_eq!(word(section::TRIE, 2, node(b'c', 2)), meaning("trie node 1 names tokens with other bytes"));
-    assert_eq!(word(section::TRIE, 3, 2), meaning("trie node 0 names tokens with other bytes"));
-    assert_eq!(word(section::TRIE, 3, 9), meaning("trie node 0 has no range of ids"));
-    assert_eq!(word(section::TRIE, 5, 1), meaning("trie node 1 leads to no token"));
+    // Children anywhere else would be walked twice, or for ever, or not at all.
+    let elsewhere =
+        |number: u32| meaning(&format!("the children of trie node {number} are not the next block"));
+    for child in [1, 3, 0x7f_ffff] {
+        assert_eq!(word(section::TRIE, 0, node(b'a', false, child)), elsewhere(0));
+    }
+    assert_eq!(word(section::TRIE, 0, node(b'a', true, 2)), elsewhere(0));
+    for child in [1, 2, 4, 6] {
+        assert_eq!(word(section::TRIE, 2, node(b'b', true, child)), elsewhere(1));
+        assert_eq!(word(section::TRIE, 4, node(b'b', true, child)), elsewhere(2));
+    }
+    // Node 3 is the next block, and that of a slice.
+    assert_eq!(word(section::TRIE, 2, node(b'b', true, 3)), no_token(3));
+    let no_range = |number: u32| meaning(&format!("trie node {number} has no range of ids"));
+    assert_eq!(word(section::TRIE, 4, node(b'b', true, 3)), no_range(2));
+    let other_bytes = |number: u32| meaning(&format!("trie node {number} names tokens with other bytes"));
+    assert_eq!(word(section::TRIE, 0, node(b'a', false, 0)), other_bytes(0));
+    assert_eq!(word(section::TRIE, 3, 2), other_bytes(1));
+    assert_eq!(word(section::TRIE, 4, node(b'c', true, 0)), other_bytes(2));
+    assert_eq!(word(section::TRIE, 5, 0), other_bytes(2));
+    assert_eq!(word(section::TRIE, 5, 2), other_bytes(0));
+    for first in [4, u32::MAX] {
+        assert_eq!(word(section::TRIE, 5, first), no_range(0));
+    }
+    for byte in [b'a', b'A'] {
+        assert_eq!(word(section::TRIE, 2, node(byte, true, 0)), meaning("trie node 1 is out of order"));
+    }
+    assert_eq!(word(section::TRIE, 4, node(b'b', false, 0)), meaning("trie node 3 is out of order"));
+    let endless = meaning("slice 0: the last block of the trie does not end");
+    assert_eq!(word(section::TRIE, 10, node(b'b', false, 0)), endless);
+
     assert_eq!(word(section::TRIE_SET_IDS, 0, 1), meaning("trie node 0 names a byte set that is not there"));
+    parts = Parts::of(&SMALL.vocabulary);
+    parts.section(section::TRIE_SET_IDS)[4] = 1;
+    assert_eq!(parts.fault(), meaning("trie node 2 names a byte set that is not there"));
     parts = Parts::of(&SMALL.vocabulary).with_word(section::TRIE_SET_IDS, 0, 1);
     parts.section(section::TRIE_SETS).resize(64, 0);
     assert_eq!(parts.fault(), meaning("the byte set of trie node 0 misses a byte"));
     // A set may hold more than it must: that costs time and no truth.
     parts.section(section::TRIE_SETS)[32..].fill(0xff);
     assert_eq!(parts.fault(), None);
+}
+
+/// Lies about slices. Here are four, with one word for each row: 0 holds token 2, which is no text; 1 holds 3, a line end;
+/// 2 the letters 0 and 1; 3 holds 4, which is 20 spaces. Their ids begin at 5 in the order, their tries at node 25.
+#[test]
+fn slices_that_contradict_themselves_are_found() {
+    let spaces = [b' '; 20];
+    let tokens: &[(&[u8], bool)] =
+        &[(b"a", false), (b"bb", false), (b"\xc3", false), (b"\n", false), (&spaces, false), (b"s", true)];
+    let (file, _) = crate::example::build(tokens, &Constraint::regex("a"));
+    let vocabulary = Vocabulary::from_bytes(&file).unwrap();
+    assert_eq!(vocabulary.slices().map(|slice| slice.max_chars).collect::<Vec<_>>(), [0, 1, 2, 20]);
+    let good = || Parts::of(&file);
+    let word = |kind: u32, word: usize, value: u32| good().with_word(kind, word, value).fault();
+    // Words of an entry: root, ids (2), characters of the longest, ranges (2), bitmap, long tokens (2), bytes (8).
+    let entry = |slice: usize, at: usize, value: u32| word(section::SLICES, 17 * slice + at, value);
+    let in_slice = |slice: u32, what: &str| meaning(&format!("slice {slice}: {what}"));
+
+    let apart = in_slice(2, "it does not begin where the one before ends");
+    for (at, values) in [(0, [26, 28]), (1, [6, 8]), (4, [0, 2]), (6, [2, 4]), (7, [1, u32::MAX])] {
+        for value in values {
+            assert_eq!(entry(2, at, value), apart, "word {at} = {value}");
+        }
+    }
+    for to in [0, 7, 11, u32::MAX] {
+        assert_eq!(entry(2, 2, to), in_slice(2, "it has no ids"), "{to}");
+    }
+    let unsorted = in_slice(2, "its ids are not sorted by bytes");
+    assert_eq!(entry(2, 2, 10), unsorted);
+    assert_eq!(word(section::TRIE_ORDER, 7, 1), unsorted);
+    assert_eq!(word(section::TRIE_ORDER, 8, 2), in_slice(2, "token 2 is in another slice too"));
+    assert_eq!(word(section::TRIE_ORDER, 8, 5), meaning("the trie order is not the ordinary tokens"));
+    assert_eq!(entry(2, 2, 8), in_slice(2, "trie node 28 leads to no token"));
+    let other_bytes = in_slice(2, "trie node 27 names tokens with other bytes");
+    assert_eq!(word(section::TRIE, 2 * 27, u32::from(b'A')), other_bytes);
+
+    let letters = 9 + 3;
+    assert_eq!(entry(2, letters, 1 << 1), in_slice(2, "token 1 has none of the bytes that it needs"));
+    assert_eq!(entry(2, letters, 0), in_slice(2, "token 0 has none of the bytes that it needs"));
+    // More bytes than it must: that costs time and no truth.
+    assert_eq!(entry(2, letters, u32::MAX), None);
+
+    assert_eq!(entry(0, 3, 1), in_slice(0, "token 2 is not text"));
+    let others = in_slice(2, "its lengths or characters are not those of its tokens");
+    for (at, value) in [(3, 0), (3, 1), (3, 3), (3, u32::MAX), (5, 1), (5, 3), (5, u32::MAX), (8, 1)] {
+        assert_eq!(entry(2, at, value), others, "word {at} = {value}");
+    }
+    for (at, value) in [(2, 0x60), (3, 0x61), (3, 0x63)] {
+        assert_eq!(word(section::SLICE_CHARS, at, value), others);
+    }
+    for (row, value) in [(3, 1), (3, 1 << 4 | 3), (4, 3), (4, 0), (5, 1), (5, 1 << 31 | 3)] {
+        assert_eq!(word(section::SLICE_ROWS, row, value), others, "row {row} = {value}");
+    }
+    let others = in_slice(3, "its lengths or characters are not those of its tokens");
+    assert_eq!(word(section::SLICE_LONG, 0, 19), others);
+    assert_eq!(word(section::SLICE_LONG, 1, 3), others);
+    assert_eq!(entry(3, 8, 0), others);
+
+    let rest = |name: &str| meaning(&format!("no slice holds the end of section {name}"));
+    for (kind, name) in [
+        (section::SLICE_CHARS, "slice characters"),
+        (section::SLICE_ROWS, "slice rows"),
+        (section::SLICE_LONG, "slice long tokens"),
+    ] {
+        let mut parts = good();
+        parts.section(kind).extend([0; 8]);
+        assert_eq!(parts.fault(), rest(name));
+    }
+    let mut parts = good();
+    parts.section(section::SLICES).truncate(3 * 68);
+    assert_eq!(parts.fault(), rest("trie"));
+    put_u32(parts.section(section::ROOT), 4 * 6, 30);
+    parts.section(section::TRIE).truncate(30 * 8);
+    parts.section(section::TRIE_SET_IDS).truncate(30 * 2);
+    assert_eq!(parts.fault(), rest("trie order"));
 }
 
 /// Lies about the index of `(ab)*`: states 0 dead, 1 start and complete, 2 after `a`; two dense rows of one word.
@@ -225,22 +319,43 @@ fn verifying_hostile_files_ends_soon() {
     let token = vec![b'a'; deep as usize];
     let mut parts = Parts::of(&SMALL.vocabulary);
     let words = |words: Vec<u32>| -> Vec<u8> { words.into_iter().flat_map(u32::to_le_bytes).collect() };
-    let mut root = vec![1, 1, 0, deep, deep];
+    let mut root = vec![1, 1, 1, 0, deep, deep, 2 * deep];
     root.extend([0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     *parts.section(section::ROOT) = words(root);
     *parts.section(section::TOKEN_OFFSETS) = words(vec![0, deep]);
     parts.section(section::TOKEN_BYTES).clone_from(&token);
     *parts.section(section::SPECIAL) = words(vec![0]);
-    let nodes = (0..=deep).map(|node| {
-        let byte = if node == deep { 0 } else { u32::from(b'a') << 24 };
-        [byte | deep, u32::from(node == deep)]
+    let nodes = (1..=2 * deep).map(|next| {
+        let child = if next % deep == 0 { 0 } else { next };
+        [u32::from(b'a') | 1 << 8 | child << 9, u32::from(next > deep)]
     });
     *parts.section(section::TRIE) = words(nodes.flatten().collect());
-    *parts.section(section::TRIE_ORDER) = words(vec![0]);
-    *parts.section(section::TRIE_SET_IDS) = [1, 0].repeat(deep as usize);
+    *parts.section(section::TRIE_ORDER) = words(vec![0, 0]);
+    *parts.section(section::TRIE_SET_IDS) = [1, 0].repeat(2 * deep as usize);
     *parts.section(section::TRIE_SETS) = vec![0xff; 64];
+    *parts.section(section::SLICES) = words(vec![deep, 1, 2, deep, 0, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0]);
+    *parts.section(section::SLICE_CHARS) = words(vec![0x61, 0x61]);
+    *parts.section(section::SLICE_ROWS) = words([vec![1], vec![0; 16]].concat());
+    *parts.section(section::SLICE_LONG) = words(vec![deep, 0]);
     parts.key = *vocabulary_digest([(token.as_slice(), false)].into_iter()).as_bytes();
     assert_eq!(parts.fault(), None);
+}
+
+#[test]
+fn a_vocabulary_without_ordinary_tokens_is_none() {
+    let mut parts = Parts::of(&SMALL.vocabulary);
+    let words = |words: &[u32]| -> Vec<u8> { words.iter().copied().flat_map(u32::to_le_bytes).collect() };
+    let mut root = [0; 23];
+    (root[0], root[1], root[3]) = (1, 1, 1);
+    *parts.section(section::ROOT) = words(&root);
+    *parts.section(section::TOKEN_OFFSETS) = words(&[0, 1]);
+    *parts.section(section::TOKEN_BYTES) = b"s".to_vec();
+    *parts.section(section::SPECIAL) = words(&[1]);
+    for kind in [section::TRIE, section::TRIE_ORDER, section::TRIE_SET_IDS] {
+        parts.section(kind).clear();
+    }
+    parts.name_honestly();
+    assert_eq!(parts.fault(), meaning("there is no ordinary token"));
 }
 
 /// A set that is not kept changes nothing but the time.

@@ -52,12 +52,23 @@ pub(crate) fn vocabulary(vocabulary: &Vocabulary) {
         vocabulary.is_special(id);
     }
     let trie = vocabulary.trie();
-    assert_eq!(trie.nodes.len(), trie.set_ids.len() + 1);
+    assert_eq!(trie.nodes.len(), trie.set_ids.len());
     for node in trie.nodes {
         node.byte();
-        node.end();
+        node.is_last();
+        node.children();
     }
     assert!(trie.sets.len() * 32 + trie.order.len() * 4 <= vocabulary.file_bytes().len());
+    for slice in vocabulary.slices() {
+        for chars in numbers(slice.max_chars) {
+            let (row, long) = slice.at_most(chars);
+            assert!(row.is_empty() || row.len() == vocabulary.row_words());
+            assert!(long.len() * 8 <= vocabulary.file_bytes().len());
+        }
+        assert!(slice.all().is_empty() || slice.all().len() == vocabulary.row_words());
+        assert!(slice.chars.len() * 8 <= vocabulary.file_bytes().len());
+    }
+    assert!(vocabulary.slice(usize::MAX).is_none());
     vocabulary.digest();
     vocabulary.artifact().digest();
 }

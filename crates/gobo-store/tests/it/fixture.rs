@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use gobo_artifact::{
-    IndexParts, RowEncoder, TrieNode, VocabularyParts, VocabularyRoot, vocabulary_digest, write_index,
-    write_vocabulary,
+    IndexParts, RowEncoder, SliceParts, TrieNode, VocabularyParts, VocabularyRoot, vocabulary_digest,
+    write_index, write_vocabulary,
 };
 use gobo_store::Store;
 use gobo_types::{Constraint, IndexKey, Report, ReportEntry, VocabularyDigest, index_key};
@@ -30,18 +30,21 @@ pub(crate) fn vocabulary() -> (VocabularyDigest, Vec<u8>) {
         root: VocabularyRoot {
             len: 1,
             tokens: 1,
+            ordinary: 1,
             special: 0,
             longest_token_bytes: 1,
-            trie_nodes: 1,
+            longest_token_chars: 1,
+            trie_nodes: 2,
             spellable: a,
             single: a,
         },
         tokens: &[b"a"],
         special: vec![0],
-        trie: vec![TrieNode::new(b'a', 1, 0), TrieNode::new(0, 1, 1)],
-        trie_order: vec![0],
-        trie_set_ids: vec![0],
+        trie: vec![TrieNode::new(b'a', true, None, 0), TrieNode::new(b'a', true, None, 1)],
+        trie_order: vec![0; 2],
+        trie_set_ids: vec![0; 2],
         trie_sets: vec![[u32::MAX; 8]],
+        slices: vec![SliceParts { root: 1, order: 1..2, needs: a, is_text: true }],
     });
     (digest, bytes.to_vec())
 }
