@@ -46,6 +46,78 @@ pub(crate) fn constraint() -> impl Strategy<Value = Constraint> {
     ]
 }
 
+/// Classes wide enough that all tokens of a kind stay alive in them, a bounded number of times, in vocabularies with long
+/// words of each kind: what a compiler may take without looking at each token.
+pub(crate) fn wide_case() -> impl Strategy<Value = Case> {
+    (wide_pattern(), words()).prop_map(|(pattern, tokens)| {
+        let binding = Binding::new(vec![], tokens.len());
+        Case { constraint: Constraint::regex(pattern), tokens, binding }
+    })
+}
+
+fn wide_pattern() -> impl Strategy<Value = String> {
+    let class = select(vec![
+        r#"[^"\\\x00-\x1F]"#,
+        r"\w",
+        r"(?s:.)",
+        ".",
+        r"[a-z]",
+        r"[a-zA-Z]",
+        r"[a-zA-Z ]",
+        r"\p{L}",
+        r"[\p{L}\p{M} ]",
+        r"\S",
+        r"[^\s]",
+        r"[ -~]",
+        r"[^a]",
+        r"[\u{80}-\u{10FFFF}]",
+        r"[a-zé-ÿ]",
+    ]);
+    let count = prop_oneof![
+        2 => Just("*".to_owned()),
+        4 => (0_u32..4, 0_u32..22).prop_map(|(min, more)| format!("{{{min},{}}}", min + more)),
+        1 => (14_u32..20).prop_map(|times| format!("{{{times}}}")),
+    ];
+    let piece = (class.clone(), count).prop_map(|(class, count)| format!("{class}{count}"));
+    let end = select(vec!["", "\"", "x", "[0-9]{2}", "\n", "é"]);
+    (piece.clone(), end.clone(), class, prop::option::of((piece, end))).prop_map(
+        |(first, end, class, more)| match more {
+            None => format!("{first}{end}"),
+            Some((second, last)) => format!("{first}(?:{end}{class}{second}|{last})"),
+        },
+    )
+}
+
+/// All bytes, and words of up to twenty characters of each sort.
+fn words() -> impl Strategy<Value = Tokens> {
+    let word = prop_oneof![
+        "[a-z]{1,20}",
+        "[a-c]{1,3}[A-Z]{1,3}",
+        " [a-zA-Z]{1,18}",
+        "[é-ÿ一-三]{1,18}",
+        " [a-cé]{1,4}",
+        "[0-9.,-]{1,4}",
+        " {1,20}",
+        "[a-b]{0,3}[\"\\\\][a-b]{0,2}",
+        "[a-b]{0,2}\u{3000}",
+        "[a-b]{0,2}[\n\t\u{7F}]{1,3}",
+        "e\u{301}{1,17}",
+    ]
+    .prop_map(String::into_bytes);
+    let part = select(vec![&b"\xc3"[..], b"\xa9a", b"a\xe4", b"\xb8\xad", b"\xe4\xb8", b"x\xf0\x9f"])
+        .prop_map(<[u8]>::to_vec);
+    vec(prop_oneof![9 => word, 1 => part], 0..40).prop_map(|words| {
+        let mut tokens = Tokens::new();
+        for byte in 0..=255 {
+            tokens.push(&[byte], false);
+        }
+        for word in &words {
+            tokens.push(word, false);
+        }
+        tokens
+    })
+}
+
 fn item() -> impl Strategy<Value = String> {
     vec(select(vec!["a", "b", "c", "ab", "é", "中", "😀", "1"]), 0..4).prop_map(|parts| parts.concat())
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{TestCaseError, TestRunner};
 
-use crate::cases::{Case, case, config};
+use crate::cases::{Case, case, config, wide_case};
 use crate::subject::{Answer, answer, compile, expected, index_of, vocabulary_of};
 
 /// States of a naive index; past them a case is thrown away.
@@ -139,6 +139,18 @@ proptest! {
 
     #[test]
     fn every_row_and_every_step(case in case()) {
+        let (mut language, naive, matcher) = both(&case)?;
+        if let Some(matcher) = matcher {
+            compare(&case, &mut language, &naive, matcher)?;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(100))]
+
+    #[test]
+    fn every_row_of_wide_classes_and_long_words(case in wide_case()) {
         let (mut language, naive, matcher) = both(&case)?;
         if let Some(matcher) = matcher {
             compare(&case, &mut language, &naive, matcher)?;

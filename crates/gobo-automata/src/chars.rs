@@ -58,6 +58,11 @@ impl CharStates {
         (at > 0).then(|| number(at))
     }
 
+    /// Number of ranges of characters that lead anywhere.
+    pub fn ranges(&self) -> usize {
+        self.dfa.ranges.len()
+    }
+
     /// The classes of the given characters, ascending; `None` if some character has none and so leads nowhere. `chars`:
     /// ranges, ascending, both ends included. O(ranges here × log(ranges there)).
     pub fn classes_of(&self, chars: &[[u32; 2]]) -> Option<Vec<u32>> {

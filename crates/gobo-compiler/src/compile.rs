@@ -2,11 +2,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gobo_artifact::{AlignedBytes, IndexParts, RowEncoder, Vocabulary, write_index};
-use gobo_automata::{DEAD, Lowered, StateId, refine};
-use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, index_key};
+use gobo_automata::{Lowered, StateId};
+use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, TokenId, index_key};
 
 use crate::spell::{Spelled, spell};
-use crate::walk::{Ranges, Walker};
+use crate::walk::{RowTokens, Walker};
 
 /// How to compile. Nothing here changes the bytes of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,51 +74,32 @@ pub fn compile(
     let mut report = lowered.report.clone();
     let Spelled { dfa, useful, needs_row } =
         spell(vocabulary, constraint, &lowered.dfa, &mut report, budget)?;
+    let root = vocabulary.root();
 
-    // One group for all states that no string as long as the longest token can tell apart by usefulness.
-    let marks: Vec<u32> = (0..)
-        .zip(&useful)
-        .map(|(state, &useful)| if state == DEAD { 0 } else { 2 - u32::from(useful) })
-        .collect();
-    let longest = vocabulary.root().longest_token_bytes;
-    let groups = refine(&dfa, &marks, Some(longest), "grouping states by their rows", budget)?;
-    let mut group_row: Vec<Option<usize>> = vec![None; groups.blocks()];
+    // One row for all states that no token can tell apart.
+    let (groups, count) = dfa.groups(&useful, root.longest_token_bytes, root.longest_token_chars, budget)?;
+    let mut group_row: Vec<Option<usize>> = vec![None; count];
     let mut representatives: Vec<StateId> = Vec::new();
     for (state, _) in (0..).zip(&needs_row).filter(|(_, needs_row)| **needs_row) {
-        group_row[groups.block(state) as usize].get_or_insert_with(|| {
+        group_row[groups[state as usize] as usize].get_or_insert_with(|| {
             representatives.push(state);
             representatives.len() - 1
         });
     }
 
-    let walker = Walker::new(&dfa, vocabulary.trie(), budget)?;
+    let mut walker = Walker::new(&dfa, vocabulary, budget)?;
+    if useful.iter().skip(1).all(|&useful| useful) {
+        walker.close_slices(budget)?;
+    }
     let computed =
         in_parallel(options.threads, &representatives, |&state| walker.row(state, &useful, budget))?;
-
-    let mut rows = RowEncoder::new(vocabulary.row_words());
-    let mut known: HashMap<&Ranges, u32> = HashMap::new();
-    let order = vocabulary.trie().order;
-    let mut row_numbers = Vec::with_capacity(computed.len());
-    for ranges in &computed {
-        if let Some(&number) = known.get(ranges) {
-            row_numbers.push(number);
-            continue;
-        }
-        let before = rows.bytes();
-        let ids: Vec<u32> =
-            ranges.iter().flat_map(|&(from, to)| &order[from as usize..to as usize]).copied().collect();
-        budget.charge_steps("laying out rows", ids.len() as u64)?;
-        let number = u32::try_from(rows.push(ids.into_iter())).expect("no more rows than states");
-        budget.charge_bytes("laying out rows", (rows.bytes() - before) as u64)?;
-        known.insert(ranges, number);
-        row_numbers.push(number);
-    }
+    let (rows, row_numbers) = lay_out(&walker, vocabulary, &computed, budget)?;
 
     let states: Vec<(Option<u32>, bool)> = (0..)
         .zip(&needs_row)
         .map(|(state, &needs_row)| {
             let row =
-                group_row[groups.block(state) as usize].filter(|_| needs_row).map(|row| row_numbers[row]);
+                group_row[groups[state as usize] as usize].filter(|_| needs_row).map(|row| row_numbers[row]);
             (row, needs_row && dfa.accepting[state as usize])
         })
         .collect();
@@ -126,7 +107,7 @@ pub fn compile(
     let text = constraint.text();
     let count = |n: usize| u32::try_from(n).expect("budgets keep every count below 2^32");
     budget
-        .charge_bytes("writing the file", (dfa.transitions.len() * 4 + rows.bytes() + text.len()) as u64)?;
+        .charge_bytes("writing the file", (dfa.deltas.len() * 4 + dfa.len() * 8 + rows.bytes() + text.len()) as u64)?;
     let (bytes, artifact_digest) = write_index(&IndexParts {
         key,
         vocabulary_digest: vocabulary.digest(),
@@ -138,7 +119,8 @@ pub fn compile(
         start: dfa.start,
         byte_classes: &dfa.classes,
         classes: count(dfa.stride),
-        transitions: &dfa.transitions,
+        row_of: &dfa.row_of,
+        deltas: &dfa.deltas,
         states: &states,
         rows: &rows,
         row_computations: count(representatives.len()),
@@ -151,6 +133,46 @@ pub fn compile(
         bytes: budget.bytes(),
     };
     Ok(Compiled { key, artifact_digest, stats, bytes })
+}
+
+/// Stores the distinct rows, and tells the number of each computed one.
+fn lay_out(
+    walker: &Walker<'_>,
+    vocabulary: &Vocabulary,
+    computed: &[RowTokens],
+    budget: &Budget,
+) -> Result<(RowEncoder, Vec<u32>), CompileError> {
+    const PHASE: &str = "laying out rows";
+    let order = vocabulary.trie().order;
+    let mut rows = RowEncoder::new(vocabulary.row_words());
+    let mut known: HashMap<&RowTokens, u32> = HashMap::new();
+    let mut numbers = Vec::with_capacity(computed.len());
+    let mut words = vec![0; vocabulary.row_words()];
+    let mut ids: Vec<TokenId> = Vec::new();
+    for tokens in computed {
+        if let Some(&number) = known.get(tokens) {
+            numbers.push(number);
+            continue;
+        }
+        let before = rows.bytes();
+        let walked: u32 = tokens.ranges.iter().map(|(from, to)| to - from).sum();
+        let number = if tokens.taken.is_empty() && (walked as usize) < words.len() {
+            budget.charge_steps(PHASE, u64::from(walked))?;
+            ids.clear();
+            ids.extend(tokens.ranges.iter().flat_map(|&(from, to)| &order[from as usize..to as usize]));
+            rows.push_sparse(&mut ids)
+        } else {
+            let slices = words.len() * (1 + tokens.taken.len());
+            budget.charge_steps(PHASE, u64::from(walked) + slices as u64 / 8)?;
+            walker.write(tokens, &mut words);
+            rows.push(&words)
+        };
+        let number = u32::try_from(number).expect("no more rows than states");
+        budget.charge_bytes(PHASE, (rows.bytes() - before) as u64)?;
+        known.insert(tokens, number);
+        numbers.push(number);
+    }
+    Ok((rows, numbers))
 }
 
 /// `work` on every item, on up to `threads` threads; the results in the order of the items, or the first error in that

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use gobo_artifact::Vocabulary;
 use gobo_automata::{ByteSet, DEAD, Dfa, StateId};
 use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
@@ -5,8 +7,8 @@ use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEn
 use crate::walk::Walker;
 
 /// The automaton as far as the vocabulary can write it.
-pub(crate) struct Spelled {
-    pub(crate) dfa: Dfa,
+pub(crate) struct Spelled<'a> {
+    pub(crate) dfa: Cow<'a, Dfa>,
     /// `[states]`: some sequence of tokens reaches the end from here. Written as token-useful in the documentation.
     pub(crate) useful: Vec<bool>,
     /// `[states]`: useful, and some sequence of tokens leads here.
@@ -42,18 +44,22 @@ fn name_bytes(bytes: impl Iterator<Item = usize>) -> String {
 ///
 /// # Errors
 /// [`RefusalKind::Unspellable`] if the start, or an item of a choice, cannot be written; [`CompileError::OverBudget`].
-pub(crate) fn spell(
+pub(crate) fn spell<'a>(
     vocabulary: &Vocabulary,
     constraint: &Constraint,
-    dfa: &Dfa,
+    dfa: &'a Dfa,
     report: &mut Report,
     budget: &Budget,
-) -> Result<Spelled, CompileError> {
+) -> Result<Spelled<'a>, CompileError> {
     let root = vocabulary.root();
     let live = dfa.live_bytes();
     let missing: Vec<usize> =
         (0..256).filter(|&byte| contains(&live, byte) && !contains(&root.spellable, byte)).collect();
-    let dfa = if missing.is_empty() { dfa.clone() } else { dfa.restrict(&root.spellable, budget)? };
+    let dfa = if missing.is_empty() {
+        Cow::Borrowed(dfa)
+    } else {
+        Cow::Owned(dfa.restrict(&root.spellable, budget)?)
+    };
     let all_single = is_subset(&dfa.live_bytes(), &root.single);
     if let Source::Choice { items } = &constraint.source
         && !(missing.is_empty() && all_single)
@@ -85,7 +91,7 @@ pub(crate) fn spell(
         return Ok(Spelled { dfa, needs_row: useful.clone(), useful });
     }
 
-    let (reached, useful) = token_useful(&dfa, &Walker::new(&dfa, vocabulary.trie(), budget)?, budget)?;
+    let (reached, useful) = token_useful(&dfa, &Walker::new(&dfa, vocabulary, budget)?, budget)?;
     if !useful[dfa.start as usize] {
         let hint = if missing.is_empty() {
             String::new()
