@@ -64,10 +64,6 @@ impl ArtifactWriter {
     }
 }
 
-fn le_u32(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
-    words.into_iter().flat_map(u32::to_le_bytes).collect()
-}
-
 fn archive<T>(value: &T) -> Vec<u8>
 where
     T: for<'a> rkyv::Serialize<
@@ -130,13 +126,13 @@ pub fn write_vocabulary(parts: &VocabularyParts<'_>) -> AlignedBytes {
     }
     let mut plain = |kind: u32, bytes: Vec<u8>| writer.section(kind, kinds::PLAIN, bytes);
     plain(kinds::ROOT, archive(&parts.root));
-    plain(kinds::TOKEN_OFFSETS, le_u32(offsets));
+    plain(kinds::TOKEN_OFFSETS, offsets.as_bytes().to_vec());
     plain(kinds::TOKEN_BYTES, parts.tokens.concat());
-    plain(kinds::SPECIAL, le_u32(parts.special.iter().copied()));
-    plain(kinds::TRIE, TrieNode::write(&parts.trie));
-    plain(kinds::TRIE_ORDER, le_u32(parts.trie_order.iter().copied()));
-    plain(kinds::TRIE_SET_IDS, parts.trie_set_ids.iter().flat_map(|id| id.to_le_bytes()).collect());
-    plain(kinds::TRIE_SETS, le_u32(parts.trie_sets.iter().flatten().copied()));
+    plain(kinds::SPECIAL, parts.special.as_bytes().to_vec());
+    plain(kinds::TRIE, parts.trie.as_bytes().to_vec());
+    plain(kinds::TRIE_ORDER, parts.trie_order.as_bytes().to_vec());
+    plain(kinds::TRIE_SET_IDS, parts.trie_set_ids.as_bytes().to_vec());
+    plain(kinds::TRIE_SETS, parts.trie_sets.as_bytes().to_vec());
     let row_words = parts.special.len();
     let mut entries: Vec<SliceEntry> = Vec::new();
     let mut all = SliceTables::default();
@@ -227,21 +223,20 @@ pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
     let narrow: Result<Vec<u16>, _> = parts.transitions.iter().map(|&next| u16::try_from(next)).collect();
     match narrow {
         Ok(narrow) => {
-            let bytes = narrow.into_iter().flat_map(u16::to_le_bytes).collect();
-            writer.section(kinds::TRANSITIONS, kinds::DENSE_U16, bytes);
+            writer.section(kinds::TRANSITIONS, kinds::DENSE_U16, narrow.as_bytes().to_vec());
         }
         Err(_) => {
-            writer.section(kinds::TRANSITIONS, kinds::DENSE_U32, le_u32(parts.transitions.iter().copied()));
+            writer.section(kinds::TRANSITIONS, kinds::DENSE_U32, parts.transitions.as_bytes().to_vec());
         }
     }
     let state_word =
         |&(row, complete): &(Option<u32>, bool)| row.unwrap_or(NO_ROW) << 1 | u32::from(complete);
     let mut plain = |kind: u32, bytes: Vec<u8>| writer.section(kind, kinds::PLAIN, bytes);
-    plain(kinds::STATES, le_u32(parts.states.iter().map(state_word)));
+    plain(kinds::STATES, parts.states.iter().map(state_word).flat_map(u32::to_le_bytes).collect());
     plain(kinds::ROW_TABLE, parts.rows.table_bytes());
-    plain(kinds::DENSE_ROWS, le_u32(parts.rows.dense.iter().copied()));
-    plain(kinds::ROW_IDS, le_u32(parts.rows.ids.iter().copied()));
-    plain(kinds::ROW_PATCHES, le_u32(parts.rows.patches.iter().flatten().copied()));
+    plain(kinds::DENSE_ROWS, parts.rows.dense.as_bytes().to_vec());
+    plain(kinds::ROW_IDS, parts.rows.ids.as_bytes().to_vec());
+    plain(kinds::ROW_PATCHES, parts.rows.patches.as_bytes().to_vec());
     let bytes = writer.finish();
     let digest = ArtifactDigest(Digest::of(&bytes));
     (bytes, digest)
