@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use gobo_types::{COMPILER_EPOCH, ConstraintDigest, IndexKey, Report, TokenId, VocabularyDigest, index_key};
+use gobo_types::{COMPILER_EPOCH, ConstraintDigest, IndexKey, Report, VocabularyDigest, index_key};
 
 use crate::error::{ArtifactError, Fault};
 use crate::file::{Artifact, Span};
@@ -51,7 +51,6 @@ pub struct Index {
     states: Span,
     row_table: Span,
     dense: Span,
-    ids: Span,
     patches: Span,
 }
 
@@ -107,7 +106,6 @@ impl Index {
             states: artifact.span::<u32>(kinds::STATES, u64::from(root.states))?,
             row_table: artifact.span::<RowEntry>(kinds::ROW_TABLE, u64::from(root.rows))?,
             dense: artifact.open_span::<u32>(kinds::DENSE_ROWS)?,
-            ids: artifact.open_span::<u32>(kinds::ROW_IDS)?,
             patches: artifact.open_span::<[u32; 2]>(kinds::ROW_PATCHES)?,
             row_words,
             root,
@@ -244,7 +242,6 @@ impl Index {
         row_of(
             self.artifact.get(&self.row_table),
             self.artifact.get(&self.dense),
-            self.artifact.get(&self.ids),
             self.artifact.get(&self.patches),
             self.row_words,
             number as usize,
@@ -311,13 +308,12 @@ impl Index {
     }
 
     /// The rows lie one behind the other, as they are written: nothing is read twice, and nothing lies between them. Only
-    /// the empty list of ids allows nothing, so that [`Row::is_empty`] needs no look at the words.
+    /// no patches over zeros allow nothing, so that [`Row::is_empty`] needs no look at the words.
     fn verify_rows(&self) -> Result<(), ArtifactError> {
-        let (mut dense, mut ids_end, mut patches_end) = (0_u32, 0_usize, 0_usize);
+        let (mut dense, mut patches_end) = (0_u32, 0_usize);
         // `[dense rows so far]`: how many words of each are not zero.
         let mut set_words: Vec<usize> = Vec::new();
         let entries: &[RowEntry] = self.artifact.get(&self.row_table);
-        let in_range = |id: TokenId| id < self.root.vocabulary_len;
         let tail_is_zero = |word: u32| match self.root.vocabulary_len % 32 {
             0 => true,
             used => word >> used == 0,
@@ -327,7 +323,7 @@ impl Index {
             match self.row(number) {
                 None => return fault("it points outside its section"),
                 Some(Row::Dense(words)) => {
-                    if entry.offset != dense || entry.len != 0 || entry.base != 0 {
+                    if entry.offset != dense || entry.len != 0 || entry.base != row::NO_BASE {
                         return fault("it does not begin where the one before ends");
                     }
                     let set = words.iter().filter(|&&word| word != 0).count();
@@ -340,20 +336,12 @@ impl Index {
                     dense += 1;
                     set_words.push(set);
                 }
-                Some(Row::Ids(ids)) => {
-                    if entry.offset as usize != ids_end || entry.base != 0 {
-                        return fault("it does not begin where the one before ends");
-                    }
-                    if !ids.windows(2).all(|pair| pair[0] < pair[1]) || !ids.iter().all(|&id| in_range(id)) {
-                        return fault("its ids are not ascending ids of the vocabulary");
-                    }
-                    ids_end += ids.len();
-                }
                 Some(Row::Patched { base, patches }) => {
                     if entry.offset as usize != patches_end {
                         return fault("it does not begin where the one before ends");
                     }
-                    let Some(mut set) = set_words.get(entry.base as usize).copied() else {
+                    let set = base.map_or(Some(0), |_| set_words.get(entry.base as usize).copied());
+                    let Some(mut set) = set else {
                         return fault("its base does not come before it");
                     };
                     let ascending = patches.windows(2).all(|pair| pair[0][0] < pair[1][0]);
@@ -364,21 +352,22 @@ impl Index {
                     if !ascending || !patches.iter().all(fits) {
                         return fault("its patches are not ascending words of a row");
                     }
-                    for &[at, bits] in patches {
-                        set = set + usize::from(bits != 0) - usize::from(base[at as usize] != 0);
+                    if base.is_none() && patches.iter().any(|&[_, bits]| bits == 0) {
+                        return fault("it patches zeros with zeros");
                     }
-                    if set == 0 {
+                    for &[at, bits] in patches {
+                        let before = base.is_some_and(|base| base[at as usize] != 0);
+                        set = set + usize::from(bits != 0) - usize::from(before);
+                    }
+                    if set == 0 && base.is_some() {
                         return fault("it is patched and allows nothing");
                     }
                     patches_end += patches.len();
                 }
             }
         }
-        let ends = [
-            (kinds::DENSE_ROWS, dense as usize * self.row_words * 4),
-            (kinds::ROW_IDS, ids_end * 4),
-            (kinds::ROW_PATCHES, patches_end * 8),
-        ];
+        let ends =
+            [(kinds::DENSE_ROWS, dense as usize * self.row_words * 4), (kinds::ROW_PATCHES, patches_end * 8)];
         match ends.iter().find(|&&(kind, end)| self.artifact.section(kind).length != end as u64) {
             Some(&(kind, _)) => {
                 let name = self.artifact.section(kind).name();
@@ -400,7 +389,6 @@ impl Index {
 pub(crate) fn row_of<'a>(
     table: &[RowEntry],
     dense: &'a [u32],
-    ids: &'a [TokenId],
     patches: &'a [[u32; 2]],
     row_words: usize,
     number: usize,
@@ -413,8 +401,10 @@ pub(crate) fn row_of<'a>(
     let (from, to) = (entry.offset as usize, entry.offset as usize + entry.len as usize);
     Some(match entry.kind {
         row::DENSE => Row::Dense(dense_row(entry.offset)?),
-        row::IDS => Row::Ids(ids.get(from..to)?),
-        row::PATCHED => Row::Patched { base: dense_row(entry.base)?, patches: patches.get(from..to)? },
+        row::PATCHED => {
+            let base = if entry.base == row::NO_BASE { None } else { Some(dense_row(entry.base)?) };
+            Row::Patched { base, patches: patches.get(from..to)? }
+        }
         _ => return None,
     })
 }

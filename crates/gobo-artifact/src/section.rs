@@ -38,8 +38,6 @@ pub const STATES: u32 = 34;
 pub const ROW_TABLE: u32 = 35;
 /// u32 `[dense rows, row words]`.
 pub const DENSE_ROWS: u32 = 36;
-/// u32 ids, ascending within a row.
-pub const ROW_IDS: u32 = 37;
 /// u32 pairs (word, bits), ascending by word within a row.
 pub const ROW_PATCHES: u32 = 38;
 
@@ -72,7 +70,6 @@ pub fn name(kind: u32) -> Option<&'static str> {
         STATES => "states",
         ROW_TABLE => "row table",
         DENSE_ROWS => "dense rows",
-        ROW_IDS => "row ids",
         ROW_PATCHES => "row patches",
         _ => return None,
     })
@@ -94,15 +91,5 @@ pub const OF_VOCABULARY: &[u32] = &[
     SLICE_LONG,
 ];
 /// The sections of an index, in file order.
-pub const OF_INDEX: &[u32] = &[
-    ROOT,
-    REPORT,
-    CONSTRAINT,
-    BYTE_CLASSES,
-    TRANSITIONS,
-    STATES,
-    ROW_TABLE,
-    DENSE_ROWS,
-    ROW_IDS,
-    ROW_PATCHES,
-];
+pub const OF_INDEX: &[u32] =
+    &[ROOT, REPORT, CONSTRAINT, BYTE_CLASSES, TRANSITIONS, STATES, ROW_TABLE, DENSE_ROWS, ROW_PATCHES];

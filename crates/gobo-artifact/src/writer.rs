@@ -233,9 +233,8 @@ pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
         |&(row, complete): &(Option<u32>, bool)| row.unwrap_or(NO_ROW) << 1 | u32::from(complete);
     let mut plain = |kind: u32, bytes: Vec<u8>| writer.section(kind, kinds::PLAIN, bytes);
     plain(kinds::STATES, parts.states.iter().map(state_word).flat_map(u32::to_le_bytes).collect());
-    plain(kinds::ROW_TABLE, parts.rows.table_bytes());
+    plain(kinds::ROW_TABLE, parts.rows.table.as_bytes().to_vec());
     plain(kinds::DENSE_ROWS, parts.rows.dense.as_bytes().to_vec());
-    plain(kinds::ROW_IDS, parts.rows.ids.as_bytes().to_vec());
     plain(kinds::ROW_PATCHES, parts.rows.patches.as_bytes().to_vec());
     let bytes = writer.finish();
     let digest = ArtifactDigest(Digest::of(&bytes));

@@ -105,10 +105,10 @@ pub fn compile(
             continue;
         }
         let before = rows.bytes();
-        let ids: Vec<u32> =
+        let mut ids: Vec<u32> =
             ranges.iter().flat_map(|&(from, to)| &order[from as usize..to as usize]).copied().collect();
         budget.charge_steps("laying out rows", ids.len() as u64)?;
-        let number = u32::try_from(rows.push(ids.into_iter())).expect("no more rows than states");
+        let number = u32::try_from(rows.push_sparse(&mut ids)).expect("no more rows than states");
         budget.charge_bytes("laying out rows", (rows.bytes() - before) as u64)?;
         known.insert(ranges, number);
         row_numbers.push(number);

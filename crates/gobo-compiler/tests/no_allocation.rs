@@ -78,8 +78,8 @@ fn a_step_allocates_nothing() {
                 let kind = match matcher.index().row_number(matcher.state().unwrap()) {
                     Some(number) => match matcher.index().row(number).unwrap() {
                         Row::Dense(_) => 0,
-                        Row::Ids(_) => 1,
-                        Row::Patched { .. } => 2,
+                        Row::Patched { base: None, .. } => 1,
+                        Row::Patched { base: Some(_), .. } => 2,
                     },
                     None => unreachable!("a matcher stands where tokens may end"),
                 };

@@ -65,8 +65,8 @@ pub(crate) fn index_padded(constraint: &str, padding: usize) -> (IndexKey, Vec<u
     let mut byte_classes = [0; 256];
     byte_classes[usize::from(b'a')] = 1;
     let mut rows = RowEncoder::new(1);
-    let only_a = rows.push([0].into_iter());
-    let nothing = rows.push([].into_iter());
+    let only_a = rows.push(&[1]);
+    let nothing = rows.push(&[0]);
     let row = |number: usize| u32::try_from(number).unwrap();
     let mut report = Report::default();
     report.enforced.push(ReportEntry::whole("regex", "x".repeat(padding)));
