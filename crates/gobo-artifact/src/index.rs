@@ -8,6 +8,7 @@ use crate::header::ArtifactKind;
 use crate::root::IndexRoot;
 use crate::row::{self, Row, RowEntry};
 use crate::section as kinds;
+use crate::transitions::Transitions;
 use crate::vocabulary::Vocabulary;
 
 /// The dead state: no text leads on from here.
@@ -30,12 +31,6 @@ impl IndexClass {
             Self::Regular => "regular",
         }
     }
-}
-
-#[derive(Debug, Clone)]
-enum Transitions {
-    U16(Span),
-    U32(Span),
 }
 
 /// An index file: for every state of a constraint's automaton the row of allowed ids, and the tables to advance.
@@ -95,11 +90,7 @@ impl Index {
             return Err(artifact.meaning("the root's counts of states and classes"));
         }
         let row_words = root.vocabulary_len.div_ceil(32) as usize;
-        let cells = u64::from(root.states) * u64::from(root.classes);
-        let transitions = match artifact.section(kinds::TRANSITIONS).storage {
-            kinds::DENSE_U16 => Transitions::U16(artifact.span::<u16>(kinds::TRANSITIONS, cells)?),
-            _ => Transitions::U32(artifact.span::<u32>(kinds::TRANSITIONS, cells)?),
-        };
+        let transitions = Transitions::open(&artifact, root.states, root.classes)?;
         Ok(Self {
             byte_classes: artifact.span::<u8>(kinds::BYTE_CLASSES, 256)?,
             transitions,
@@ -194,28 +185,11 @@ impl Index {
 
     /// The state after `bytes`; [`DEAD`] where they lead nowhere. A few loads for each byte.
     #[inline]
-    pub(crate) fn walk(&self, mut state: u32, bytes: &[u8]) -> u32 {
+    pub(crate) fn walk(&self, state: u32, bytes: &[u8]) -> u32 {
         let classes: &[u8] = self.artifact.get(&self.byte_classes);
-        let stride = self.root.classes as usize;
-        let at = |state: u32, byte: u8| {
-            let class = classes.get(usize::from(byte)).map_or(0, |&class| usize::from(class));
-            state as usize * stride + class
-        };
-        match &self.transitions {
-            Transitions::U16(span) => {
-                let table: &[u16] = self.artifact.get(span);
-                for &byte in bytes {
-                    state = table.get(at(state, byte)).map_or(DEAD, |&next| u32::from(next));
-                }
-            }
-            Transitions::U32(span) => {
-                let table: &[u32] = self.artifact.get(span);
-                for &byte in bytes {
-                    state = table.get(at(state, byte)).copied().unwrap_or(DEAD);
-                }
-            }
-        }
-        state
+        let class = |byte: &u8| classes.get(usize::from(*byte)).copied().unwrap_or_default();
+        let shape = (self.root.states, self.root.classes);
+        self.transitions.walk(&self.artifact, shape, state, bytes.iter().map(class))
     }
 
     #[inline]
@@ -274,18 +248,10 @@ impl Index {
     }
 
     fn verify_states(&self) -> Result<(), ArtifactError> {
-        let stride = self.root.classes as usize;
-        let next = |cell: usize| match &self.transitions {
-            Transitions::U16(span) => u32::from(self.artifact.get::<u16>(span)[cell]),
-            Transitions::U32(span) => self.artifact.get::<u32>(span)[cell],
-        };
-        if (0..stride).any(|cell| next(cell) != DEAD) || self.state_word(DEAD) != NO_ROW << 1 {
+        let transitions = self.transitions.verify(&self.artifact, self.root.states, self.root.classes);
+        transitions.map_err(|what| self.artifact.meaning(what))?;
+        if self.state_word(DEAD) != NO_ROW << 1 {
             return Err(self.artifact.meaning("the dead state is not dead"));
-        }
-        for cell in 0..self.root.states as usize * stride {
-            if next(cell) >= self.root.states {
-                return Err(self.artifact.meaning(format!("state {} leads to no state", cell / stride)));
-            }
         }
         for state in 0..self.root.states {
             match self.row_number(state) {

@@ -19,6 +19,7 @@ mod row;
 /// The kinds of sections and their storage, as written in the section table.
 pub mod section;
 mod slice;
+mod transitions;
 mod trie;
 mod vocabulary;
 mod writer;
@@ -33,6 +34,7 @@ pub use matcher::{DEFAULT_MAX_ROLLBACK, Fill, Matcher};
 pub use root::{IndexRoot, VocabularyRoot};
 pub use row::{Row, RowEncoder};
 pub use slice::{MAX_SLICES, SLICE_LENGTHS, Slice};
+pub use transitions::NO_STEP;
 pub use trie::{Prefixes, Trie, TrieNode};
 pub use vocabulary::{Vocabulary, count_chars, vocabulary_digest};
 pub use writer::{ArtifactWriter, IndexParts, SliceParts, VocabularyParts, write_index, write_vocabulary};

@@ -8,11 +8,12 @@ use zerocopy::IntoBytes;
 
 use crate::AlignedBytes;
 use crate::header::{ArtifactKind, Header, Section, align_up, header_bytes};
-use crate::index::{DEAD, NO_ROW};
+use crate::index::NO_ROW;
 use crate::root::{IndexRoot, VocabularyRoot};
 use crate::row::RowEncoder;
 use crate::section as kinds;
 use crate::slice::{SliceEntry, SliceTables};
+use crate::transitions;
 use crate::trie::TrieNode;
 
 /// Lays out the sections of one file behind its header.
@@ -188,8 +189,10 @@ pub struct IndexParts<'a> {
     pub byte_classes: &'a [u8; 256],
     /// Number of classes.
     pub classes: u32,
-    /// `[states, classes]`; state 0 is dead.
-    pub transitions: &'a [u32],
+    /// `[states]`: the row of transitions of each state; state 0 is dead.
+    pub row_of: &'a [u32],
+    /// `[transition rows, classes]`: the next state less the present one, or [`NO_STEP`](crate::NO_STEP).
+    pub deltas: &'a [i32],
     /// `[states]`: the row of each state, `None` where no token may end; and whether the text may end there.
     pub states: &'a [(Option<u32>, bool)],
     /// The distinct rows.
@@ -213,22 +216,16 @@ pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
         rows: count(parts.rows.len()),
         row_computations: parts.row_computations,
     };
-    debug_assert!(parts.transitions[..parts.classes as usize].iter().all(|&next| next == DEAD));
+    debug_assert_eq!(parts.row_of.len(), parts.states.len());
     let mut writer = ArtifactWriter::new(ArtifactKind::Index, *parts.key.as_bytes());
     let mut plain = |kind: u32, bytes: Vec<u8>| writer.section(kind, kinds::PLAIN, bytes);
     plain(kinds::ROOT, archive(&root));
     plain(kinds::REPORT, archive(parts.report));
     plain(kinds::CONSTRAINT, parts.constraint_text.as_bytes().to_vec());
     plain(kinds::BYTE_CLASSES, parts.byte_classes.to_vec());
-    let narrow: Result<Vec<u16>, _> = parts.transitions.iter().map(|&next| u16::try_from(next)).collect();
-    match narrow {
-        Ok(narrow) => {
-            writer.section(kinds::TRANSITIONS, kinds::DENSE_U16, narrow.as_bytes().to_vec());
-        }
-        Err(_) => {
-            writer.section(kinds::TRANSITIONS, kinds::DENSE_U32, parts.transitions.as_bytes().to_vec());
-        }
-    }
+    let (storage, table, rows) = transitions::encode(parts.row_of, parts.deltas, parts.classes as usize);
+    writer.section(kinds::TRANSITIONS, storage, table);
+    writer.section(kinds::TRANSITION_ROWS, kinds::PLAIN, rows);
     let state_word =
         |&(row, complete): &(Option<u32>, bool)| row.unwrap_or(NO_ROW) << 1 | u32::from(complete);
     let mut plain = |kind: u32, bytes: Vec<u8>| writer.section(kind, kinds::PLAIN, bytes);

@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use gobo_artifact::{AlignedBytes, IndexParts, RowEncoder, Vocabulary, write_index};
-use gobo_automata::{DEAD, Lowered, StateId, refine};
+use gobo_artifact::{AlignedBytes, IndexParts, NO_STEP, RowEncoder, Vocabulary, write_index};
+use gobo_automata::{DEAD, Dfa, Lowered, StateId, refine};
 use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, index_key};
 
 use crate::spell::{Spelled, spell};
@@ -127,6 +127,8 @@ pub fn compile(
     let count = |n: usize| u32::try_from(n).expect("budgets keep every count below 2^32");
     budget
         .charge_bytes("writing the file", (dfa.transitions.len() * 4 + rows.bytes() + text.len()) as u64)?;
+    let row_of: Vec<u32> = (0..).take(dfa.len()).collect();
+    let deltas = deltas(&dfa);
     let (bytes, artifact_digest) = write_index(&IndexParts {
         key,
         vocabulary_digest: vocabulary.digest(),
@@ -138,7 +140,8 @@ pub fn compile(
         start: dfa.start,
         byte_classes: &dfa.classes,
         classes: count(dfa.stride),
-        transitions: &dfa.transitions,
+        row_of: &row_of,
+        deltas: &deltas,
         states: &states,
         rows: &rows,
         row_computations: count(representatives.len()),
@@ -151,6 +154,16 @@ pub fn compile(
         bytes: budget.bytes(),
     };
     Ok(Compiled { key, artifact_digest, stats, bytes })
+}
+
+/// `[states, classes]`: the next state less the present one.
+fn deltas(dfa: &Dfa) -> Vec<i32> {
+    let signed = |state: StateId| i32::try_from(state).expect("budgets keep the number of states below 2^31");
+    let rows = (0..).zip(dfa.transitions.chunks_exact(dfa.stride));
+    rows.flat_map(|(state, row)| {
+        row.iter().map(move |&next| if next == DEAD { NO_STEP } else { signed(next) - signed(state) })
+    })
+    .collect()
 }
 
 /// `work` on every item, on up to `threads` threads; the results in the order of the items, or the first error in that

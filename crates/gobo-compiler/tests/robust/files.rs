@@ -34,9 +34,9 @@ fn mapped_files_read_as_their_bytes() {
 #[test]
 fn damaged_files_are_refused_with_their_path() {
     let folder = tempfile::tempdir().unwrap();
-    let mut cuts: Vec<usize> = vec![0, 1, 127, 128, 128 + 9 * 64];
+    let mut cuts: Vec<usize> = vec![0, 1, 127, 128, 128 + 10 * 64];
     // Where each section begins, and a byte before.
-    for position in 0..9 {
+    for position in 0..10 {
         let at = entry(position) + 8;
         let offset = u64::from_le_bytes(SMALL.index[at..at + 8].try_into().unwrap());
         let offset = usize::try_from(offset).unwrap();

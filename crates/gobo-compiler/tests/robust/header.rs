@@ -57,7 +57,7 @@ fn lies_about_lengths_are_found() {
     assert_eq!(unsigned(16, u32::MAX), header_fault("4294967295 sections, more than 32"));
     assert_eq!(unsigned(20, 0), header_fault("a header of 0 bytes"));
     assert_eq!(unsigned(20, u32::MAX), header_fault("a header of 4294967295 bytes"));
-    assert_eq!(unsigned(16, 8), header_fault("a header of 704 bytes"));
+    assert_eq!(unsigned(16, 9), header_fault("a header of 768 bytes"));
     let found = SMALL.index.len() as u64;
     for expected in [0, found - 1, found + 1, u64::MAX] {
         assert_eq!(changed(|file| put_u64(file, 24, expected)), Fault::Length { found, expected });
@@ -72,7 +72,7 @@ fn lies_about_lengths_are_found() {
 
 #[test]
 fn the_checksum_covers_the_whole_header() {
-    for at in [12, 32, 63, 64, 95, 96, 127, entry(0), entry(8) + 63] {
+    for at in [12, 32, 63, 64, 95, 96, 127, entry(0), entry(9) + 63] {
         let mut file = SMALL.index.clone();
         file[at] ^= 0x80;
         assert_eq!(index_fault(&file), Fault::HeaderChecksum, "byte {at}");
@@ -106,7 +106,7 @@ fn reserved_bytes_are_zero() {
     }
     for at in [24, 31] {
         let expected = header_fault("reserved bytes of a section that are not zero");
-        assert_eq!(changed(|file| file[entry(8) + at] = 1), expected);
+        assert_eq!(changed(|file| file[entry(9) + at] = 1), expected);
     }
 }
 
@@ -140,8 +140,8 @@ fn unknown_storage_is_refused() {
     for (position, storage, name) in [
         (0, 1, "root"),
         (4, section::PLAIN, "transitions"),
-        (4, 3, "transitions"),
-        (8, u32::MAX, "row patches"),
+        (4, 4, "transitions"),
+        (9, u32::MAX, "row patches"),
     ] {
         assert_eq!(
             changed(|file| put_u32(file, entry(position) + 4, storage)),
@@ -170,13 +170,13 @@ fn sections_lie_one_behind_the_other_to_the_end_of_the_file() {
     // The end fits into 64 bits and its alignment does not.
     assert_eq!(long(3, u64::MAX - offset(3)), misplaced("transitions"));
     assert_eq!(long(3, 256 + 64), misplaced("transitions"));
-    assert_eq!(long(8, 8), Fault::Length { found: length, expected: offset(8) + 8 });
-    assert_eq!(long(8, u64::MAX - offset(8)), Fault::Length { found: length, expected: u64::MAX });
+    assert_eq!(long(9, 8), Fault::Length { found: length, expected: offset(9) + 8 });
+    assert_eq!(long(9, u64::MAX - offset(9)), Fault::Length { found: length, expected: u64::MAX });
     // Bytes behind the last section.
     let mut longer = file.clone();
     longer.push(0);
     put_u64(&mut longer, 24, length + 1);
-    sign_header_of(&mut longer, 128 + 9 * 64);
+    sign_header_of(&mut longer, 128 + 10 * 64);
     assert_eq!(index_fault(&longer), Fault::Length { found: length + 1, expected: length });
 }
 
@@ -184,7 +184,7 @@ fn sections_lie_one_behind_the_other_to_the_end_of_the_file() {
 #[test]
 fn padding_is_zero() {
     let mut file = SMALL.index.clone();
-    let at = entry(9) + 104;
+    let at = entry(10) + 104;
     file[at] = 1;
     let index = Index::from_bytes(&file).unwrap();
     let what = "padding before section report is not zero".into();
@@ -203,6 +203,7 @@ fn sections_have_the_size_that_the_root_says() {
     };
     assert_eq!(resized(section::BYTE_CLASSES, 255), size("byte classes", 255, 256, 1));
     assert_eq!(resized(section::TRANSITIONS, 16), size("transitions", 16, 9, 2));
+    assert_eq!(resized(section::TRANSITION_ROWS, 12), size("transition rows", 12, 0, 4));
     assert_eq!(resized(section::STATES, 11), size("states", 11, 3, 4));
     assert_eq!(resized(section::ROW_TABLE, 33), size("row table", 33, 2, 16));
     assert_eq!(resized(section::DENSE_ROWS, 9), size("dense rows", 9, 2, 4));

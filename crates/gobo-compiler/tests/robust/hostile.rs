@@ -250,6 +250,60 @@ fn an_index_that_contradicts_itself_is_found() {
     assert_eq!(word(section::DENSE_ROWS, 0, 1 << 6), beyond);
 }
 
+/// The same index, its transitions stored as rows that states share: one for the dead state, one for each other.
+#[test]
+fn shared_transitions_that_contradict_themselves_are_found() {
+    const DEAD: i32 = i32::MIN;
+    let good = [DEAD, DEAD, DEAD, DEAD, 1, DEAD, DEAD, DEAD, -1];
+    let rewritten = |row_of: &[u32], deltas: &[i32]| {
+        let mut parts = Parts::of(&SMALL.index);
+        parts.sections[4].1 = section::SHARED;
+        *parts.section(section::TRANSITIONS) = deltas.iter().flat_map(|delta| delta.to_le_bytes()).collect();
+        *parts.section(section::TRANSITION_ROWS) = row_of.iter().flat_map(|row| row.to_le_bytes()).collect();
+        // Whatever it says, no step leads out of the table.
+        if let Ok(index) = Index::from_bytes(&parts.file()) {
+            walk::index(&index);
+            for (state, byte) in (0..5).flat_map(|state| [(state, b'a'), (state, b'b')]) {
+                assert!(index.next_state(state, byte) < index.states());
+            }
+        }
+        parts
+    };
+    let fault = |row_of: &[u32], deltas: &[i32]| rewritten(row_of, deltas).fault();
+    let sound = rewritten(&[0, 1, 2], &good);
+    assert_eq!(sound.fault(), None);
+    let (shared, dense) =
+        (Index::from_bytes(&sound.file()).unwrap(), Index::from_bytes(&SMALL.index).unwrap());
+    for (state, byte) in (0..4).flat_map(|state| (0..=u8::MAX).map(move |byte| (state, byte))) {
+        assert_eq!(shared.next_state(state, byte), dense.next_state(state, byte));
+    }
+    walk::matcher(&Arc::new(shared), &Arc::new(Vocabulary::from_bytes(&SMALL.vocabulary).unwrap()), true);
+
+    let with = |at: usize, delta: i32| {
+        let mut deltas = good;
+        deltas[at] = delta;
+        fault(&[0, 1, 2], &deltas)
+    };
+    let undead = meaning("the dead state is not dead");
+    assert_eq!(with(0, 1), undead);
+    assert_eq!(with(2, 0), undead);
+    assert_eq!(fault(&[1, 1, 2], &good), undead);
+    // To the dead state, below it, behind the last, and out of all numbers.
+    for delta in [-1, -2, 2, i32::MAX, i32::MIN + 1] {
+        assert_eq!(with(3, delta), meaning("state 1 leads to no state"), "{delta}");
+    }
+    assert_eq!(with(8, -2), meaning("state 2 leads to no state"));
+    assert_eq!(fault(&[0, 1, 1], &good[..6]), meaning("state 2 leads to no state"));
+    for row in [3, u32::MAX] {
+        assert_eq!(fault(&[0, row, 2], &good), meaning("state 1 has no transitions"));
+    }
+    assert_eq!(fault(&[0, 1, 0], &good), meaning("no state has row 2 of the transitions"));
+    let size =
+        |section: &str, what: &str| Some(Fault::Section { section: section.into(), what: what.into() });
+    assert_eq!(fault(&[0, 1], &good), size("transition rows", "it has 8 bytes instead of 3 times 4"));
+    assert_eq!(fault(&[0, 1, 2], &good[..8]), size("transitions", "it has 32 bytes instead of 6 times 4"));
+}
+
 /// The same index, its second row stored as patches.
 #[test]
 fn patches_that_contradict_themselves_are_found() {
