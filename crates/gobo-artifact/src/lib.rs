@@ -8,6 +8,7 @@
 #[cfg(target_endian = "big")]
 compile_error!("artifacts are mapped as they lie on disk, which is little-endian");
 
+mod batch;
 mod error;
 mod file;
 mod header;
@@ -24,7 +25,8 @@ mod trie;
 mod vocabulary;
 mod writer;
 
-pub use error::{ArtifactError, Fault, MatcherError};
+pub use batch::fill_batch;
+pub use error::{ArtifactError, BatchError, Fault, MatcherError};
 pub use file::Artifact;
 pub use header::{
     ArtifactKind, HEADER_PREFIX_BYTES, MAGIC, MAX_SECTIONS, SECTION_ALIGN, SECTION_ENTRY_BYTES, Section,
