@@ -190,3 +190,34 @@ impl MatcherError {
         }
     }
 }
+
+/// Why a batch cannot be filled: nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// The matrix is not one row for each matcher.
+    #[error("the matrix has {given} words, which is not {rows} rows of {row_stride_words}")]
+    Matrix {
+        /// Words given.
+        given: usize,
+        /// Matchers given.
+        rows: usize,
+        /// Words from one row to the next.
+        row_stride_words: usize,
+    },
+    /// There is not one place for each matcher to say what was filled.
+    #[error("there is room for what {given} fills say, of {expected} matchers")]
+    Fills {
+        /// Places given.
+        given: usize,
+        /// Matchers given.
+        expected: usize,
+    },
+}
+
+impl BatchError {
+    /// The kind of error.
+    pub fn kind(&self) -> ErrorKind {
+        ErrorKind::Invalid
+    }
+}

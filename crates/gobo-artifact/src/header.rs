@@ -200,7 +200,7 @@ impl Header {
                 _ => return Err(fault(section.kind, "this program does not know it")),
             }
             let storages: &[u32] = match section.kind {
-                kinds::TRANSITIONS => &[kinds::DENSE_U16, kinds::DENSE_U32],
+                kinds::TRANSITIONS => &[kinds::DENSE_U16, kinds::DENSE_U32, kinds::SHARED],
                 _ => &[kinds::PLAIN],
             };
             if !storages.contains(&section.storage) {

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use gobo_types::{COMPILER_EPOCH, ConstraintDigest, IndexKey, Report, TokenId, VocabularyDigest, index_key};
+use gobo_types::{COMPILER_EPOCH, ConstraintDigest, IndexKey, Report, VocabularyDigest, index_key};
 
 use crate::error::{ArtifactError, Fault};
 use crate::file::{Artifact, Span};
@@ -8,6 +8,7 @@ use crate::header::ArtifactKind;
 use crate::root::IndexRoot;
 use crate::row::{self, Row, RowEntry};
 use crate::section as kinds;
+use crate::transitions::Transitions;
 use crate::vocabulary::Vocabulary;
 
 /// The dead state: no text leads on from here.
@@ -32,12 +33,6 @@ impl IndexClass {
     }
 }
 
-#[derive(Debug, Clone)]
-enum Transitions {
-    U16(Span),
-    U32(Span),
-}
-
 /// An index file: for every state of a constraint's automaton the row of allowed ids, and the tables to advance.
 ///
 /// `Send + Sync`; one per index and process, shared by any number of [`Matcher`](crate::Matcher)s.
@@ -51,7 +46,6 @@ pub struct Index {
     states: Span,
     row_table: Span,
     dense: Span,
-    ids: Span,
     patches: Span,
 }
 
@@ -96,18 +90,13 @@ impl Index {
             return Err(artifact.meaning("the root's counts of states and classes"));
         }
         let row_words = root.vocabulary_len.div_ceil(32) as usize;
-        let cells = u64::from(root.states) * u64::from(root.classes);
-        let transitions = match artifact.section(kinds::TRANSITIONS).storage {
-            kinds::DENSE_U16 => Transitions::U16(artifact.span::<u16>(kinds::TRANSITIONS, cells)?),
-            _ => Transitions::U32(artifact.span::<u32>(kinds::TRANSITIONS, cells)?),
-        };
+        let transitions = Transitions::open(&artifact, root.states, root.classes)?;
         Ok(Self {
             byte_classes: artifact.span::<u8>(kinds::BYTE_CLASSES, 256)?,
             transitions,
             states: artifact.span::<u32>(kinds::STATES, u64::from(root.states))?,
             row_table: artifact.span::<RowEntry>(kinds::ROW_TABLE, u64::from(root.rows))?,
             dense: artifact.open_span::<u32>(kinds::DENSE_ROWS)?,
-            ids: artifact.open_span::<u32>(kinds::ROW_IDS)?,
             patches: artifact.open_span::<[u32; 2]>(kinds::ROW_PATCHES)?,
             row_words,
             root,
@@ -196,28 +185,11 @@ impl Index {
 
     /// The state after `bytes`; [`DEAD`] where they lead nowhere. A few loads for each byte.
     #[inline]
-    pub(crate) fn walk(&self, mut state: u32, bytes: &[u8]) -> u32 {
+    pub(crate) fn walk(&self, state: u32, bytes: &[u8]) -> u32 {
         let classes: &[u8] = self.artifact.get(&self.byte_classes);
-        let stride = self.root.classes as usize;
-        let at = |state: u32, byte: u8| {
-            let class = classes.get(usize::from(byte)).map_or(0, |&class| usize::from(class));
-            state as usize * stride + class
-        };
-        match &self.transitions {
-            Transitions::U16(span) => {
-                let table: &[u16] = self.artifact.get(span);
-                for &byte in bytes {
-                    state = table.get(at(state, byte)).map_or(DEAD, |&next| u32::from(next));
-                }
-            }
-            Transitions::U32(span) => {
-                let table: &[u32] = self.artifact.get(span);
-                for &byte in bytes {
-                    state = table.get(at(state, byte)).copied().unwrap_or(DEAD);
-                }
-            }
-        }
-        state
+        let class = |byte: &u8| classes.get(usize::from(*byte)).copied().unwrap_or_default();
+        let shape = (self.root.states, self.root.classes);
+        self.transitions.walk(&self.artifact, shape, state, bytes.iter().map(class))
     }
 
     #[inline]
@@ -244,7 +216,6 @@ impl Index {
         row_of(
             self.artifact.get(&self.row_table),
             self.artifact.get(&self.dense),
-            self.artifact.get(&self.ids),
             self.artifact.get(&self.patches),
             self.row_words,
             number as usize,
@@ -277,18 +248,10 @@ impl Index {
     }
 
     fn verify_states(&self) -> Result<(), ArtifactError> {
-        let stride = self.root.classes as usize;
-        let next = |cell: usize| match &self.transitions {
-            Transitions::U16(span) => u32::from(self.artifact.get::<u16>(span)[cell]),
-            Transitions::U32(span) => self.artifact.get::<u32>(span)[cell],
-        };
-        if (0..stride).any(|cell| next(cell) != DEAD) || self.state_word(DEAD) != NO_ROW << 1 {
+        let transitions = self.transitions.verify(&self.artifact, self.root.states, self.root.classes);
+        transitions.map_err(|what| self.artifact.meaning(what))?;
+        if self.state_word(DEAD) != NO_ROW << 1 {
             return Err(self.artifact.meaning("the dead state is not dead"));
-        }
-        for cell in 0..self.root.states as usize * stride {
-            if next(cell) >= self.root.states {
-                return Err(self.artifact.meaning(format!("state {} leads to no state", cell / stride)));
-            }
         }
         for state in 0..self.root.states {
             match self.row_number(state) {
@@ -311,13 +274,12 @@ impl Index {
     }
 
     /// The rows lie one behind the other, as they are written: nothing is read twice, and nothing lies between them. Only
-    /// the empty list of ids allows nothing, so that [`Row::is_empty`] needs no look at the words.
+    /// no patches over zeros allow nothing, so that [`Row::is_empty`] needs no look at the words.
     fn verify_rows(&self) -> Result<(), ArtifactError> {
-        let (mut dense, mut ids_end, mut patches_end) = (0_u32, 0_usize, 0_usize);
+        let (mut dense, mut patches_end) = (0_u32, 0_usize);
         // `[dense rows so far]`: how many words of each are not zero.
         let mut set_words: Vec<usize> = Vec::new();
         let entries: &[RowEntry] = self.artifact.get(&self.row_table);
-        let in_range = |id: TokenId| id < self.root.vocabulary_len;
         let tail_is_zero = |word: u32| match self.root.vocabulary_len % 32 {
             0 => true,
             used => word >> used == 0,
@@ -327,7 +289,7 @@ impl Index {
             match self.row(number) {
                 None => return fault("it points outside its section"),
                 Some(Row::Dense(words)) => {
-                    if entry.offset != dense || entry.len != 0 || entry.base != 0 {
+                    if entry.offset != dense || entry.len != 0 || entry.base != row::NO_BASE {
                         return fault("it does not begin where the one before ends");
                     }
                     let set = words.iter().filter(|&&word| word != 0).count();
@@ -340,20 +302,12 @@ impl Index {
                     dense += 1;
                     set_words.push(set);
                 }
-                Some(Row::Ids(ids)) => {
-                    if entry.offset as usize != ids_end || entry.base != 0 {
-                        return fault("it does not begin where the one before ends");
-                    }
-                    if !ids.windows(2).all(|pair| pair[0] < pair[1]) || !ids.iter().all(|&id| in_range(id)) {
-                        return fault("its ids are not ascending ids of the vocabulary");
-                    }
-                    ids_end += ids.len();
-                }
                 Some(Row::Patched { base, patches }) => {
                     if entry.offset as usize != patches_end {
                         return fault("it does not begin where the one before ends");
                     }
-                    let Some(mut set) = set_words.get(entry.base as usize).copied() else {
+                    let set = base.map_or(Some(0), |_| set_words.get(entry.base as usize).copied());
+                    let Some(mut set) = set else {
                         return fault("its base does not come before it");
                     };
                     let ascending = patches.windows(2).all(|pair| pair[0][0] < pair[1][0]);
@@ -364,21 +318,22 @@ impl Index {
                     if !ascending || !patches.iter().all(fits) {
                         return fault("its patches are not ascending words of a row");
                     }
-                    for &[at, bits] in patches {
-                        set = set + usize::from(bits != 0) - usize::from(base[at as usize] != 0);
+                    if base.is_none() && patches.iter().any(|&[_, bits]| bits == 0) {
+                        return fault("it patches zeros with zeros");
                     }
-                    if set == 0 {
+                    for &[at, bits] in patches {
+                        let before = base.is_some_and(|base| base[at as usize] != 0);
+                        set = set + usize::from(bits != 0) - usize::from(before);
+                    }
+                    if set == 0 && base.is_some() {
                         return fault("it is patched and allows nothing");
                     }
                     patches_end += patches.len();
                 }
             }
         }
-        let ends = [
-            (kinds::DENSE_ROWS, dense as usize * self.row_words * 4),
-            (kinds::ROW_IDS, ids_end * 4),
-            (kinds::ROW_PATCHES, patches_end * 8),
-        ];
+        let ends =
+            [(kinds::DENSE_ROWS, dense as usize * self.row_words * 4), (kinds::ROW_PATCHES, patches_end * 8)];
         match ends.iter().find(|&&(kind, end)| self.artifact.section(kind).length != end as u64) {
             Some(&(kind, _)) => {
                 let name = self.artifact.section(kind).name();
@@ -400,7 +355,6 @@ impl Index {
 pub(crate) fn row_of<'a>(
     table: &[RowEntry],
     dense: &'a [u32],
-    ids: &'a [TokenId],
     patches: &'a [[u32; 2]],
     row_words: usize,
     number: usize,
@@ -413,8 +367,10 @@ pub(crate) fn row_of<'a>(
     let (from, to) = (entry.offset as usize, entry.offset as usize + entry.len as usize);
     Some(match entry.kind {
         row::DENSE => Row::Dense(dense_row(entry.offset)?),
-        row::IDS => Row::Ids(ids.get(from..to)?),
-        row::PATCHED => Row::Patched { base: dense_row(entry.base)?, patches: patches.get(from..to)? },
+        row::PATCHED => {
+            let base = if entry.base == row::NO_BASE { None } else { Some(dense_row(entry.base)?) };
+            Row::Patched { base, patches: patches.get(from..to)? }
+        }
         _ => return None,
     })
 }

@@ -8,6 +8,7 @@
 #[cfg(target_endian = "big")]
 compile_error!("artifacts are mapped as they lie on disk, which is little-endian");
 
+mod batch;
 mod error;
 mod file;
 mod header;
@@ -19,11 +20,13 @@ mod row;
 /// The kinds of sections and their storage, as written in the section table.
 pub mod section;
 mod slice;
+mod transitions;
 mod trie;
 mod vocabulary;
 mod writer;
 
-pub use error::{ArtifactError, Fault, MatcherError};
+pub use batch::fill_batch;
+pub use error::{ArtifactError, BatchError, Fault, MatcherError};
 pub use file::Artifact;
 pub use header::{
     ArtifactKind, HEADER_PREFIX_BYTES, MAGIC, MAX_SECTIONS, SECTION_ALIGN, SECTION_ENTRY_BYTES, Section,
@@ -33,6 +36,7 @@ pub use matcher::{DEFAULT_MAX_ROLLBACK, Fill, Matcher};
 pub use root::{IndexRoot, VocabularyRoot};
 pub use row::{Row, RowEncoder};
 pub use slice::{MAX_SLICES, SLICE_LENGTHS, Slice};
+pub use transitions::NO_STEP;
 pub use trie::{Prefixes, Trie, TrieNode};
 pub use vocabulary::{Vocabulary, count_chars, vocabulary_digest};
 pub use writer::{ArtifactWriter, IndexParts, SliceParts, VocabularyParts, write_index, write_vocabulary};

@@ -141,7 +141,7 @@ impl Matcher {
     pub fn mask(&self) -> Option<&[u32]> {
         match self.row(self.state)? {
             Row::Dense(words) => Some(words),
-            _ => None,
+            Row::Patched { .. } => None,
         }
     }
 

@@ -30,7 +30,7 @@ pub const SLICE_ROWS: u32 = 25;
 pub const SLICE_LONG: u32 = 26;
 /// u8 `[256]`: the class of each byte.
 pub const BYTE_CLASSES: u32 = 32;
-/// `[states, classes]`: the next state.
+/// `[states, classes]`: the next state; or i32 `[rows, classes]`: how far it is from the state at hand.
 pub const TRANSITIONS: u32 = 33;
 /// u32 `[states]`: row id and completeness.
 pub const STATES: u32 = 34;
@@ -38,10 +38,10 @@ pub const STATES: u32 = 34;
 pub const ROW_TABLE: u32 = 35;
 /// u32 `[dense rows, row words]`.
 pub const DENSE_ROWS: u32 = 36;
-/// u32 ids, ascending within a row.
-pub const ROW_IDS: u32 = 37;
 /// u32 pairs (word, bits), ascending by word within a row.
 pub const ROW_PATCHES: u32 = 38;
+/// u32 `[states]`: which row of shared transitions a state has; empty for the other storages.
+pub const TRANSITION_ROWS: u32 = 39;
 
 /// Storage of a section whose layout needs no choice.
 pub const PLAIN: u32 = 0;
@@ -49,6 +49,8 @@ pub const PLAIN: u32 = 0;
 pub const DENSE_U16: u32 = 1;
 /// Transitions as u32.
 pub const DENSE_U32: u32 = 2;
+/// Transitions as rows that states share: i32, relative to the state.
+pub const SHARED: u32 = 3;
 
 /// The name of a section in messages and listings.
 pub fn name(kind: u32) -> Option<&'static str> {
@@ -69,10 +71,10 @@ pub fn name(kind: u32) -> Option<&'static str> {
         SLICE_LONG => "slice long tokens",
         BYTE_CLASSES => "byte classes",
         TRANSITIONS => "transitions",
+        TRANSITION_ROWS => "transition rows",
         STATES => "states",
         ROW_TABLE => "row table",
         DENSE_ROWS => "dense rows",
-        ROW_IDS => "row ids",
         ROW_PATCHES => "row patches",
         _ => return None,
     })
@@ -100,9 +102,9 @@ pub const OF_INDEX: &[u32] = &[
     CONSTRAINT,
     BYTE_CLASSES,
     TRANSITIONS,
+    TRANSITION_ROWS,
     STATES,
     ROW_TABLE,
     DENSE_ROWS,
-    ROW_IDS,
     ROW_PATCHES,
 ];

@@ -1,5 +1,5 @@
 use gobo_types::TokenId;
-use zerocopy::{FromBytes, Immutable, KnownLayout};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::vocabulary::{Vocabulary, set_insert};
 
@@ -7,7 +7,7 @@ use crate::vocabulary::{Vocabulary, set_insert};
 ///
 /// The children of a node lie side by side, as a *block*, ascending by byte. Blocks lie in preorder of their parents, so
 /// that looking through siblings and descending both run forward in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, Immutable, KnownLayout)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct TrieNode {
     /// Bits 0 to 7 the byte, bit 8 whether it is the last of its block, from bit 9 on the number of its first child.
@@ -50,10 +50,6 @@ impl TrieNode {
     pub fn children(self) -> Option<usize> {
         let number = (self.word >> 9) as usize;
         (number != 0).then_some(number)
-    }
-
-    pub(crate) fn write(nodes: &[Self]) -> Vec<u8> {
-        nodes.iter().flat_map(|node| [node.word, node.first]).flat_map(u32::to_le_bytes).collect()
     }
 }
 

@@ -8,11 +8,12 @@ use zerocopy::IntoBytes;
 
 use crate::AlignedBytes;
 use crate::header::{ArtifactKind, Header, Section, align_up, header_bytes};
-use crate::index::{DEAD, NO_ROW};
+use crate::index::NO_ROW;
 use crate::root::{IndexRoot, VocabularyRoot};
 use crate::row::RowEncoder;
 use crate::section as kinds;
 use crate::slice::{SliceEntry, SliceTables};
+use crate::transitions;
 use crate::trie::TrieNode;
 
 /// Lays out the sections of one file behind its header.
@@ -62,10 +63,6 @@ impl ArtifactWriter {
         }
         out
     }
-}
-
-fn le_u32(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
-    words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
 fn archive<T>(value: &T) -> Vec<u8>
@@ -130,13 +127,13 @@ pub fn write_vocabulary(parts: &VocabularyParts<'_>) -> AlignedBytes {
     }
     let mut plain = |kind: u32, bytes: Vec<u8>| writer.section(kind, kinds::PLAIN, bytes);
     plain(kinds::ROOT, archive(&parts.root));
-    plain(kinds::TOKEN_OFFSETS, le_u32(offsets));
+    plain(kinds::TOKEN_OFFSETS, offsets.as_bytes().to_vec());
     plain(kinds::TOKEN_BYTES, parts.tokens.concat());
-    plain(kinds::SPECIAL, le_u32(parts.special.iter().copied()));
-    plain(kinds::TRIE, TrieNode::write(&parts.trie));
-    plain(kinds::TRIE_ORDER, le_u32(parts.trie_order.iter().copied()));
-    plain(kinds::TRIE_SET_IDS, parts.trie_set_ids.iter().flat_map(|id| id.to_le_bytes()).collect());
-    plain(kinds::TRIE_SETS, le_u32(parts.trie_sets.iter().flatten().copied()));
+    plain(kinds::SPECIAL, parts.special.as_bytes().to_vec());
+    plain(kinds::TRIE, parts.trie.as_bytes().to_vec());
+    plain(kinds::TRIE_ORDER, parts.trie_order.as_bytes().to_vec());
+    plain(kinds::TRIE_SET_IDS, parts.trie_set_ids.as_bytes().to_vec());
+    plain(kinds::TRIE_SETS, parts.trie_sets.as_bytes().to_vec());
     let row_words = parts.special.len();
     let mut entries: Vec<SliceEntry> = Vec::new();
     let mut all = SliceTables::default();
@@ -192,8 +189,10 @@ pub struct IndexParts<'a> {
     pub byte_classes: &'a [u8; 256],
     /// Number of classes.
     pub classes: u32,
-    /// `[states, classes]`; state 0 is dead.
-    pub transitions: &'a [u32],
+    /// `[states]`: the row of transitions of each state; state 0 is dead.
+    pub row_of: &'a [u32],
+    /// `[transition rows, classes]`: the next state less the present one, or [`NO_STEP`](crate::NO_STEP).
+    pub deltas: &'a [i32],
     /// `[states]`: the row of each state, `None` where no token may end; and whether the text may end there.
     pub states: &'a [(Option<u32>, bool)],
     /// The distinct rows.
@@ -217,31 +216,23 @@ pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
         rows: count(parts.rows.len()),
         row_computations: parts.row_computations,
     };
-    debug_assert!(parts.transitions[..parts.classes as usize].iter().all(|&next| next == DEAD));
+    debug_assert_eq!(parts.row_of.len(), parts.states.len());
     let mut writer = ArtifactWriter::new(ArtifactKind::Index, *parts.key.as_bytes());
     let mut plain = |kind: u32, bytes: Vec<u8>| writer.section(kind, kinds::PLAIN, bytes);
     plain(kinds::ROOT, archive(&root));
     plain(kinds::REPORT, archive(parts.report));
     plain(kinds::CONSTRAINT, parts.constraint_text.as_bytes().to_vec());
     plain(kinds::BYTE_CLASSES, parts.byte_classes.to_vec());
-    let narrow: Result<Vec<u16>, _> = parts.transitions.iter().map(|&next| u16::try_from(next)).collect();
-    match narrow {
-        Ok(narrow) => {
-            let bytes = narrow.into_iter().flat_map(u16::to_le_bytes).collect();
-            writer.section(kinds::TRANSITIONS, kinds::DENSE_U16, bytes);
-        }
-        Err(_) => {
-            writer.section(kinds::TRANSITIONS, kinds::DENSE_U32, le_u32(parts.transitions.iter().copied()));
-        }
-    }
+    let (storage, table, rows) = transitions::encode(parts.row_of, parts.deltas, parts.classes as usize);
+    writer.section(kinds::TRANSITIONS, storage, table);
+    writer.section(kinds::TRANSITION_ROWS, kinds::PLAIN, rows);
     let state_word =
         |&(row, complete): &(Option<u32>, bool)| row.unwrap_or(NO_ROW) << 1 | u32::from(complete);
     let mut plain = |kind: u32, bytes: Vec<u8>| writer.section(kind, kinds::PLAIN, bytes);
-    plain(kinds::STATES, le_u32(parts.states.iter().map(state_word)));
-    plain(kinds::ROW_TABLE, parts.rows.table_bytes());
-    plain(kinds::DENSE_ROWS, le_u32(parts.rows.dense.iter().copied()));
-    plain(kinds::ROW_IDS, le_u32(parts.rows.ids.iter().copied()));
-    plain(kinds::ROW_PATCHES, le_u32(parts.rows.patches.iter().flatten().copied()));
+    plain(kinds::STATES, parts.states.iter().map(state_word).flat_map(u32::to_le_bytes).collect());
+    plain(kinds::ROW_TABLE, parts.rows.table.as_bytes().to_vec());
+    plain(kinds::DENSE_ROWS, parts.rows.dense.as_bytes().to_vec());
+    plain(kinds::ROW_PATCHES, parts.rows.patches.as_bytes().to_vec());
     let bytes = writer.finish();
     let digest = ArtifactDigest(Digest::of(&bytes));
     (bytes, digest)

@@ -129,7 +129,7 @@ impl<'a> Walker<'a> {
         budget: &Budget,
     ) -> Result<RowTokens, CompileError> {
         let mut tokens = RowTokens::default();
-        let mut add = |tokens: &mut RowTokens, trie: &Trie<'_>| {
+        let add = |tokens: &mut RowTokens, trie: &Trie<'_>| {
             self.visit(trie, from, budget, |node, [first, own_end, end], state| {
                 if !useful[state as usize] {
                     return false;

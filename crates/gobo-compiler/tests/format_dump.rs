@@ -16,7 +16,7 @@ const PATTERN: &str = "(ab)*";
 const VOCABULARY_DIGEST: &str = "e924e4ef1f94dbce217e03e40b2690b8bb20b8412704fd878dd89b2a80a38f1a";
 const VOCABULARY_FILE_DIGEST: &str = "518c63f01b09061a1339bcbea8d308cddeb52ddf3058118772373558261fd288";
 const INDEX_KEY: &str = "f5349321ea685aa974f228e207622fd7b7550cf330a3d09dd0a205a9d5620ff2";
-const INDEX_FILE_DIGEST: &str = "ad563df6bcd569d90ab6160d616baf39da9bd33b6a091b470caf3a540bf698bb";
+const INDEX_FILE_DIGEST: &str = "9d248c4890b7de6d47d8a5468fcbb40ba7357d52438cb156147445cfe6ea4259";
 
 /// Prints a file field by field. Every byte is printed exactly once.
 struct Dump<'a> {
@@ -246,7 +246,7 @@ fn index_dump(file: &[u8]) -> String {
             section::ROW_TABLE => {
                 for number in 0..index.rows() {
                     let ids = index.row(number).unwrap().ids(index.row_words());
-                    let kind = ["dense", "ids", "patched"][dump.file[dump.at] as usize];
+                    let kind = ["dense", "none", "patched"][dump.file[dump.at] as usize];
                     dump.field(
                         16,
                         format!("row {number}: kind, offset, length, base; {kind}, allows {ids:?}"),
@@ -259,7 +259,7 @@ fn index_dump(file: &[u8]) -> String {
                     dump.field(4, format!("dense row {number}: ids {}", members(words)));
                 }
             }
-            section::ROW_IDS | section::ROW_PATCHES => {
+            section::TRANSITION_ROWS | section::ROW_PATCHES => {
                 assert_eq!(section.length, 0, "show section {}", section.name());
                 dump.out.push_str("      empty\n");
             }

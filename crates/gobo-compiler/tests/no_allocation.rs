@@ -8,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
-use gobo_artifact::{Index, Matcher, Row, Vocabulary};
+use gobo_artifact::{Fill, Index, Matcher, Row, Vocabulary, fill_batch};
 use gobo_types::{Binding, Constraint};
 
 struct Counting;
@@ -78,8 +78,8 @@ fn a_step_allocates_nothing() {
                 let kind = match matcher.index().row_number(matcher.state().unwrap()) {
                     Some(number) => match matcher.index().row(number).unwrap() {
                         Row::Dense(_) => 0,
-                        Row::Ids(_) => 1,
-                        Row::Patched { .. } => 2,
+                        Row::Patched { base: None, .. } => 1,
+                        Row::Patched { base: Some(_), .. } => 2,
                     },
                     None => unreachable!("a matcher stands where tokens may end"),
                 };
@@ -104,4 +104,11 @@ fn a_step_allocates_nothing() {
     });
     assert_eq!(kinds, [true; 3], "rows of every kind are filled");
     assert_eq!(count, 0);
+
+    let matchers = [matcher.clone(), matcher];
+    let mut matrix = vec![0; 2 * mask.len()];
+    let mut fills = vec![Ok(Fill::Ended); 2];
+    let count = allocations(|| fill_batch(&matchers, &mut matrix, mask.len(), 1, &mut fills).unwrap());
+    assert_eq!(fills, [Ok(Fill::Masked), Ok(Fill::Masked)]);
+    assert_eq!(count, 0, "a batch of one thread allocates nothing either");
 }

@@ -24,13 +24,10 @@ impl TokenTable {
     /// [`VocabError::Empty`] if no id spells anything, [`VocabError::TrieTooLarge`] past the trie's limit.
     pub fn build(&self) -> Result<AlignedBytes, VocabError> {
         let tokens: Vec<&[u8]> = self.tokens().iter().map(|token| token.bytes.as_slice()).collect();
-        let mut order: Vec<TokenId> = (0..count(tokens.len()))
-            .filter(|&id| !self.tokens()[id as usize].special && !tokens[id as usize].is_empty())
-            .collect();
+        let mut order = sorted(&tokens, |id| !self.tokens()[id as usize].special);
         if order.is_empty() {
             return Err(VocabError::Empty);
         }
-        order.sort_unstable_by_key(|&id| (tokens[id as usize], id));
         let mut tries = Tries::new();
         tries.add(&order, 0, &tokens)?;
         let kinds: Vec<SliceKind> = order.iter().map(|&id| SliceKind::of(tokens[id as usize])).collect();
@@ -92,6 +89,23 @@ impl TokenTable {
             slices,
         }))
     }
+}
+
+/// The ids with bytes that `keep` keeps, by bytes, then by id.
+fn sorted(tokens: &[&[u8]], keep: impl Fn(TokenId) -> bool) -> Vec<TokenId> {
+    // Most comparisons end within the first bytes, and those are at hand.
+    let begin = |bytes: &[u8]| {
+        let mut first = [0; 8];
+        first.iter_mut().zip(bytes).for_each(|(first, byte)| *first = *byte);
+        u64::from_be_bytes(first)
+    };
+    let with_bytes = (0..).zip(tokens).filter(|(id, bytes)| !bytes.is_empty() && keep(*id));
+    let mut keyed: Vec<(u64, TokenId)> = with_bytes.map(|(id, bytes)| (begin(bytes), id)).collect();
+    keyed.sort_unstable_by(|(a, a_id), (b, b_id)| {
+        let whole = |id: TokenId| (tokens[id as usize], id);
+        a.cmp(b).then_with(|| whole(*a_id).cmp(&whole(*b_id)))
+    });
+    keyed.into_iter().map(|(_, id)| id).collect()
 }
 
 #[cfg(test)]

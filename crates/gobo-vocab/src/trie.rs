@@ -42,8 +42,17 @@ impl Tries {
         tokens: &[&[u8]],
     ) -> Result<usize, VocabError> {
         let root = self.nodes.len();
+        // Side by side in memory, as they are visited.
+        let bytes: Vec<u8> = order.iter().flat_map(|&id| tokens[id as usize]).copied().collect();
+        let mut rest = bytes.as_slice();
+        let mut sorted: Vec<&[u8]> = Vec::with_capacity(order.len());
+        for &id in order {
+            let (token, behind) = rest.split_at(tokens[id as usize].len());
+            sorted.push(token);
+            rest = behind;
+        }
         // `[nodes of this trie]`: number of the parent.
-        let mut parents: Vec<Option<usize>> = Vec::new();
+        let mut parents: Vec<Option<u32>> = Vec::new();
         let mut pending = vec![Parent { number: None, below: 0..order.len(), depth: 0 }];
         while let Some(Parent { number: parent, below, depth }) = pending.pop() {
             if let Some(parent) = parent {
@@ -57,18 +66,17 @@ impl Tries {
                 if self.nodes.len() == TrieNode::MAX_NODES {
                     return Err(VocabError::TrieTooLarge { limit: TrieNode::MAX_NODES });
                 }
-                let byte = tokens[order[at] as usize][depth];
-                let rest = &order[at..below.end];
-                let end = at + rest.iter().take_while(|&&id| tokens[id as usize][depth] == byte).count();
+                let byte = sorted[at][depth];
+                let end = at + sorted[at..below.end].iter().take_while(|token| token[depth] == byte).count();
                 // Tokens that end here sort before those that go on.
-                let own = order[at..end].iter().take_while(|&&id| tokens[id as usize].len() == depth + 1);
+                let own = sorted[at..end].iter().take_while(|token| token.len() == depth + 1);
                 let own_end = at + own.count();
                 let number = self.nodes.len();
                 if own_end < end {
                     pending.push(Parent { number: Some(number), below: own_end..end, depth: depth + 1 });
                 }
                 self.nodes.push(TrieNode::new(byte, end == below.end, None, count(from + at)));
-                parents.push(parent);
+                parents.push(parent.map(count));
                 at = end;
             }
             // The first child's block comes next.
@@ -80,12 +88,12 @@ impl Tries {
 
     /// Numbers the byte sets below the nodes of the trie that begins at `root`. Children come behind their parents, so
     /// one pass from the end has gathered what is below a node when it gets there.
-    fn add_sets(&mut self, root: usize, parents: &[Option<usize>]) {
+    fn add_sets(&mut self, root: usize, parents: &[Option<u32>]) {
         let mut below = vec![(ByteSet::default(), 0_u32); parents.len()];
         for (at, parent) in parents.iter().enumerate().rev() {
             let Some(parent) = *parent else { continue };
             let (set, edges) = below[at];
-            let (parent_set, parent_edges) = &mut below[parent - root];
+            let (parent_set, parent_edges) = &mut below[parent as usize - root];
             parent_set.iter_mut().zip(set).for_each(|(mine, theirs)| *mine |= theirs);
             insert(parent_set, self.nodes[root + at].byte());
             *parent_edges += edges + 1;

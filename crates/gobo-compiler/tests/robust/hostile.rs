@@ -27,8 +27,8 @@ fn the_examples_are_sound_and_hold_every_kind_of_row() {
     let index = Index::from_bytes(&WIDE.index).unwrap();
     let rows: Vec<Row<'_>> = (0..index.rows()).map(|number| index.row(number).unwrap()).collect();
     assert!(rows.iter().any(|row| matches!(row, Row::Dense(_))));
-    assert!(rows.iter().any(|row| matches!(row, Row::Ids(_))));
-    assert!(rows.iter().any(|row| matches!(row, Row::Patched { .. })));
+    assert!(rows.iter().any(|row| matches!(row, Row::Patched { base: None, .. })));
+    assert!(rows.iter().any(|row| matches!(row, Row::Patched { base: Some(_), .. })));
     let vocabulary = Vocabulary::from_bytes(&WIDE.vocabulary).unwrap();
     assert!(vocabulary.trie().set_ids.iter().any(|&set| set != 0));
 }
@@ -233,7 +233,7 @@ fn an_index_that_contradicts_itself_is_found() {
     assert_eq!(word(section::STATES, 1, u32::MAX), meaning("the start has no row"));
 
     let out = meaning("row 0: it points outside its section");
-    for kind in [3, u32::MAX] {
+    for kind in [1, 3, u32::MAX] {
         assert_eq!(word(section::ROW_TABLE, 0, kind), out);
     }
     for offset in [2, u32::MAX] {
@@ -250,57 +250,97 @@ fn an_index_that_contradicts_itself_is_found() {
     assert_eq!(word(section::DENSE_ROWS, 0, 1 << 6), beyond);
 }
 
-/// The same index, its second row stored as ids or as patches.
+/// The same index, its transitions stored as rows that states share: one for the dead state, one for each other.
 #[test]
-fn lists_and_patches_that_contradict_themselves_are_found() {
-    let rewritten = |entry: [u32; 4], ids: &[u32], patches: &[[u32; 2]], dense: usize| {
+fn shared_transitions_that_contradict_themselves_are_found() {
+    const DEAD: i32 = i32::MIN;
+    let good = [DEAD, DEAD, DEAD, DEAD, 1, DEAD, DEAD, DEAD, -1];
+    let rewritten = |row_of: &[u32], deltas: &[i32]| {
+        let mut parts = Parts::of(&SMALL.index);
+        parts.sections[4].1 = section::SHARED;
+        *parts.section(section::TRANSITIONS) = deltas.iter().flat_map(|delta| delta.to_le_bytes()).collect();
+        *parts.section(section::TRANSITION_ROWS) = row_of.iter().flat_map(|row| row.to_le_bytes()).collect();
+        // Whatever it says, no step leads out of the table.
+        if let Ok(index) = Index::from_bytes(&parts.file()) {
+            walk::index(&index);
+            for (state, byte) in (0..5).flat_map(|state| [(state, b'a'), (state, b'b')]) {
+                assert!(index.next_state(state, byte) < index.states());
+            }
+        }
+        parts
+    };
+    let fault = |row_of: &[u32], deltas: &[i32]| rewritten(row_of, deltas).fault();
+    let sound = rewritten(&[0, 1, 2], &good);
+    assert_eq!(sound.fault(), None);
+    let (shared, dense) =
+        (Index::from_bytes(&sound.file()).unwrap(), Index::from_bytes(&SMALL.index).unwrap());
+    for (state, byte) in (0..4).flat_map(|state| (0..=u8::MAX).map(move |byte| (state, byte))) {
+        assert_eq!(shared.next_state(state, byte), dense.next_state(state, byte));
+    }
+    walk::matcher(&Arc::new(shared), &Arc::new(Vocabulary::from_bytes(&SMALL.vocabulary).unwrap()), true);
+
+    let with = |at: usize, delta: i32| {
+        let mut deltas = good;
+        deltas[at] = delta;
+        fault(&[0, 1, 2], &deltas)
+    };
+    let undead = meaning("the dead state is not dead");
+    assert_eq!(with(0, 1), undead);
+    assert_eq!(with(2, 0), undead);
+    assert_eq!(fault(&[1, 1, 2], &good), undead);
+    // To the dead state, below it, behind the last, and out of all numbers.
+    for delta in [-1, -2, 2, i32::MAX, i32::MIN + 1] {
+        assert_eq!(with(3, delta), meaning("state 1 leads to no state"), "{delta}");
+    }
+    assert_eq!(with(8, -2), meaning("state 2 leads to no state"));
+    assert_eq!(fault(&[0, 1, 1], &good[..6]), meaning("state 2 leads to no state"));
+    for row in [3, u32::MAX] {
+        assert_eq!(fault(&[0, row, 2], &good), meaning("state 1 has no transitions"));
+    }
+    assert_eq!(fault(&[0, 1, 0], &good), meaning("no state has row 2 of the transitions"));
+    let size =
+        |section: &str, what: &str| Some(Fault::Section { section: section.into(), what: what.into() });
+    assert_eq!(fault(&[0, 1], &good), size("transition rows", "it has 8 bytes instead of 3 times 4"));
+    assert_eq!(fault(&[0, 1, 2], &good[..8]), size("transitions", "it has 32 bytes instead of 6 times 4"));
+}
+
+/// The same index, its second row stored as patches.
+#[test]
+fn patches_that_contradict_themselves_are_found() {
+    const NONE: u32 = u32::MAX;
+    let rewritten = |entry: [u32; 4], patches: &[[u32; 2]], dense: usize| {
         let mut parts = Parts::of(&SMALL.index);
         for (at, value) in (4..).zip(entry) {
             put_u32(parts.section(section::ROW_TABLE), 4 * at, value);
         }
-        *parts.section(section::ROW_IDS) = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
         *parts.section(section::ROW_PATCHES) =
             patches.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect();
         parts.section(section::DENSE_ROWS).truncate(4 * dense);
         parts.fault()
     };
-    let list = |ids: &[u32]| rewritten([1, 0, u32::try_from(ids.len()).unwrap(), 0], ids, &[], 1);
-    assert_eq!(list(&[1]), None);
-    assert_eq!(list(&[1, 5]), None);
-    let not_ids = meaning("row 1: its ids are not ascending ids of the vocabulary");
-    for ids in [&[1, 1][..], &[2, 1], &[6], &[1, u32::MAX]] {
-        assert_eq!(list(ids), not_ids, "{ids:?}");
-    }
-    assert_eq!(list(&[]), meaning("state 2 allows nothing and is not complete"));
-    assert_eq!(rewritten([1, 0, 2, 0], &[1], &[], 1), meaning("row 1: it points outside its section"));
-    assert_eq!(
-        rewritten([1, u32::MAX, u32::MAX, 0], &[1], &[], 1),
-        meaning("row 1: it points outside its section")
-    );
     let apart = meaning("row 1: it does not begin where the one before ends");
-    assert_eq!(rewritten([1, 1, 1, 0], &[0, 1], &[], 1), apart);
-    assert_eq!(rewritten([1, 0, 1, 1], &[1], &[], 1), apart);
-    let rest = |name: &str| meaning(&format!("no row holds the end of section {name}"));
-    assert_eq!(rewritten([1, 0, 1, 0], &[1], &[], 2), rest("dense rows"));
-    assert_eq!(rewritten([1, 0, 1, 0], &[1, 2], &[], 1), rest("row ids"));
-
-    let patched =
-        |patches: &[[u32; 2]]| rewritten([2, 0, u32::try_from(patches.len()).unwrap(), 0], &[], patches, 1);
-    assert_eq!(patched(&[[0, 2]]), None);
-    assert_eq!(patched(&[]), None);
+    let out = meaning("row 1: it points outside its section");
     let not_words = meaning("row 1: its patches are not ascending words of a row");
-    for patches in [&[[0, 2], [0, 4]][..], &[[1, 1]], &[[0, 1 << 6]], &[[u32::MAX, 1]]] {
-        assert_eq!(patched(patches), not_words, "{patches:?}");
+    let rest = |name: &str| meaning(&format!("no row holds the end of section {name}"));
+    for base in [0, NONE] {
+        let patched =
+            |patches: &[[u32; 2]]| rewritten([2, 0, u32::try_from(patches.len()).unwrap(), base], patches, 1);
+        assert_eq!(patched(&[[0, 2]]), None);
+        for patches in [&[[0, 2], [0, 4]][..], &[[1, 1]], &[[0, 1 << 6]], &[[u32::MAX, 1]]] {
+            assert_eq!(patched(patches), not_words, "{patches:?}");
+        }
+        assert_eq!(rewritten([2, 1, 1, base], &[[0, 2], [0, 2]], 1), apart);
+        assert_eq!(rewritten([2, 0, 2, base], &[[0, 2]], 1), out);
+        assert_eq!(rewritten([2, u32::MAX, u32::MAX, base], &[[0, 2]], 1), out);
+        assert_eq!(rewritten([2, 0, 1, base], &[[0, 2], [0, 2]], 1), rest("row patches"));
+        assert_eq!(rewritten([2, 0, 1, base], &[[0, 2]], 2), rest("dense rows"));
     }
-    assert_eq!(patched(&[[0, 0]]), meaning("row 1: it is patched and allows nothing"));
-    assert_eq!(rewritten([2, 0, 1, 0], &[], &[[0, 2], [0, 2]], 1), rest("row patches"));
-    assert_eq!(rewritten([2, 1, 1, 0], &[], &[[0, 2], [0, 2]], 1), apart);
-    let later = meaning("row 1: its base does not come before it");
-    assert_eq!(rewritten([2, 0, 1, 1], &[], &[[0, 2]], 2), later);
-    assert_eq!(
-        rewritten([2, 0, 1, u32::MAX], &[], &[[0, 2]], 1),
-        meaning("row 1: it points outside its section")
-    );
+    assert_eq!(rewritten([2, 0, 0, 0], &[], 1), None);
+    assert_eq!(rewritten([2, 0, 1, 0], &[[0, 0]], 1), meaning("row 1: it is patched and allows nothing"));
+    assert_eq!(rewritten([2, 0, 1, NONE], &[[0, 0]], 1), meaning("row 1: it patches zeros with zeros"));
+    assert_eq!(rewritten([2, 0, 0, NONE], &[], 1), meaning("state 2 allows nothing and is not complete"));
+    assert_eq!(rewritten([2, 0, 1, 1], &[[0, 2]], 2), meaning("row 1: its base does not come before it"));
+    assert_eq!(rewritten([2, 0, 1, NONE - 1], &[[0, 2]], 1), out);
 }
 
 /// `verify` is linear: rows cannot share what they name, nor nodes be deep at a price.
@@ -309,9 +349,9 @@ fn verifying_hostile_files_ends_soon() {
     let mut parts = Parts::of(&SMALL.index);
     let many = 1 << 16;
     put_u32(parts.section(section::ROOT), 4 * 24, many);
-    let entry: Vec<u8> = [1, 0, many, 0].iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+    let entry: Vec<u8> = [2, 0, many, u32::MAX].iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
     *parts.section(section::ROW_TABLE) = entry.repeat(many as usize);
-    *parts.section(section::ROW_IDS) = vec![0; 4 * many as usize];
+    *parts.section(section::ROW_PATCHES) = vec![0; 8 * many as usize];
     assert!(parts.fault().is_some());
 
     // One token of 2^16 bytes; a set at every node.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use gobo_artifact::{
-    IndexParts, RowEncoder, SliceParts, TrieNode, VocabularyParts, VocabularyRoot, vocabulary_digest,
-    write_index, write_vocabulary,
+    IndexParts, NO_STEP, RowEncoder, SliceParts, TrieNode, VocabularyParts, VocabularyRoot,
+    vocabulary_digest, write_index, write_vocabulary,
 };
 use gobo_store::Store;
 use gobo_types::{Constraint, IndexKey, Report, ReportEntry, VocabularyDigest, index_key};
@@ -65,8 +65,8 @@ pub(crate) fn index_padded(constraint: &str, padding: usize) -> (IndexKey, Vec<u
     let mut byte_classes = [0; 256];
     byte_classes[usize::from(b'a')] = 1;
     let mut rows = RowEncoder::new(1);
-    let only_a = rows.push([0].into_iter());
-    let nothing = rows.push([].into_iter());
+    let only_a = rows.push(&[1]);
+    let nothing = rows.push(&[0]);
     let row = |number: usize| u32::try_from(number).unwrap();
     let mut report = Report::default();
     report.enforced.push(ReportEntry::whole("regex", "x".repeat(padding)));
@@ -81,7 +81,8 @@ pub(crate) fn index_padded(constraint: &str, padding: usize) -> (IndexKey, Vec<u
         start: 1,
         byte_classes: &byte_classes,
         classes: 2,
-        transitions: &[0, 0, 0, 2, 0, 0],
+        row_of: &[0, 1, 0],
+        deltas: &[NO_STEP, NO_STEP, NO_STEP, 1],
         states: &[(None, false), (Some(row(only_a)), false), (Some(row(nothing)), true)],
         rows: &rows,
         row_computations: 2,
