@@ -9,6 +9,7 @@ pub mod clock;
 pub mod compare;
 pub mod contestants;
 pub mod heap;
+pub mod instructions;
 pub mod library;
 pub mod plot;
 pub mod record;
