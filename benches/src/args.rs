@@ -38,6 +38,9 @@ impl Args {
             machine: None,
         };
         while let Some(flag) = words.next() {
+            if flag == "--help" {
+                bail!(USAGE);
+            }
             let value = words.next().with_context(|| format!("{flag} needs a value\n{USAGE}"))?;
             let list = || value.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
             match flag.as_str() {

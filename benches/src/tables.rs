@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::cases::{Case, Goal};
 use crate::record::Record;
 use crate::run::ALL;
+use crate::spread::Spread;
 use crate::targets;
 
 fn time(ns: f64) -> String {
@@ -69,16 +70,19 @@ fn compile(text: &mut String, record: &Record, cases: &[Case]) {
                 Err(reason) => reason.replace('|', "\\|"),
             })
         };
-        let median = |who| Some(record.get((vocabulary, name, who), "compile_ns")?.p50);
-        let ratio =
-            median("gobo").zip(median("llguidance")).map(|(gobo, peer)| format!("{:.3}", gobo / peer));
+        let ratio = |part: fn(Spread) -> f64| {
+            let time = |who| record.get((vocabulary, name, who), "compile_ns").map(part);
+            time("gobo").zip(time("llguidance")).map(|(gobo, peer)| gobo / peer)
+        };
+        let ratios = ratio(|time| time.p50).zip(ratio(|time| time.min));
+        let ratios = ratios.map_or_else(String::new, |(median, least)| format!("{median:.3} ({least:.3})"));
         let goal = match cases.iter().find(|case| case.name == name)?.goal {
             Goal::OfLlguidance(limit) => format!("{limit:.3}"),
             Goal::Milliseconds(limit) => format!("{limit} ms"),
             Goal::None => String::new(),
         };
         let (gobo, llguidance, outlines) = (figure("gobo"), figure("llguidance"), figure("outlines-core"));
-        Some(format!("{gobo} | {llguidance} | {outlines} | {} | {goal}", ratio.unwrap_or_default()))
+        Some(format!("{gobo} | {llguidance} | {outlines} | {ratios} | {goal}"))
     });
 }
 
@@ -93,13 +97,15 @@ fn steps(text: &mut String, record: &Record, cases: &[Case]) {
             spread.map_or_else(String::new, |spread| format!("{} / {}", time(spread.p50), time(spread.p99)))
         };
         let (fill, copy) = ("copy_fill_ns", "copy_copy_ns");
-        let both =
-            record.get((vocabulary, name, "gobo"), fill).zip(record.get((vocabulary, name, "gobo"), copy))?;
+        let gobo = |measure| record.get((vocabulary, name, "gobo"), measure);
+        let ratio = gobo(fill).zip(gobo(copy));
         let advance = if name == ALL { "advance_ns" } else { "walk_advance_ns" };
         let cells = [
             pair("gobo", fill),
             pair("gobo", copy),
-            format!("{:.2} / {:.2}", both.0.p50 / both.1.p50, both.0.p99 / both.1.p99),
+            ratio.map_or_else(String::new, |(fill, copy)| {
+                format!("{:.2} / {:.2}", fill.p50 / copy.p50, fill.p99 / copy.p99)
+            }),
             pair("llguidance", "walk_fill_ns"),
             pair("llguidance", "walk_cold_fill_ns"),
             pair("outlines-core", "walk_fill_ns"),

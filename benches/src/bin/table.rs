@@ -11,6 +11,12 @@ use gobo_benches::{cases, plot, run, tables, vocabularies, worker};
 #[global_allocator]
 static HEAP: CountingHeap = CountingHeap;
 
+/// Over the last minute: on a machine without neighbours it stays at about one.
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().unwrap_or_default().into()
+}
+
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if let [flag, contestant, source] = &words[..]
@@ -26,16 +32,17 @@ fn main() -> anyhow::Result<()> {
     }
     cases.retain(|case| args.only.is_empty() || args.only.contains(&case.name));
 
+    let (commit, date, load) = (commit(), output_of("date", &["-u", "+%F"]), load());
     let folder = tempfile::tempdir()?;
     let mut record = Record::default();
     for source in vocabularies::load(&args.vocabularies, folder.path())? {
         run::vocabulary(&args, &source, &cases, &mut record)?;
     }
 
-    let (commit, date) = (commit(), output_of("date", &["-u", "+%F"]));
     let command = ["cargo run --release --bin table --", &words.join(" ")].join(" ");
     let machine = args.machine.as_deref().unwrap_or("a machine without a name");
-    let origin = format!("commit {commit}; {date}; {command}; {machine}");
+    let load = format!("load average before {load}, after {}", self::load());
+    let origin = format!("commit {commit}; {date}; {command}; {machine}; {load}");
     println!("{origin}\n{}", tables::report(&record, &cases));
     if let Some(machine) = &args.machine {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("record").join(machine);

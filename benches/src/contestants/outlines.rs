@@ -57,14 +57,19 @@ struct Decoding {
 impl Session for Decoding {
     fn fill(&mut self, mask: &mut [u32]) -> anyhow::Result<()> {
         mask.fill(0);
-        for &id in self.index.allowed_tokens_iter(&self.state).context("a state with tokens")? {
+        for &id in self
+            .index
+            .allowed_tokens_iter(&self.state)
+            .context("no token leads on within an accepted text")?
+        {
             mask[(id >> 5) as usize] |= 1 << (id & 31);
         }
         Ok(())
     }
 
     fn advance(&mut self, id: u32) -> anyhow::Result<()> {
-        self.state = self.index.next_state(&self.state, &id).context("refused")?;
+        self.state =
+            self.index.next_state(&self.state, &id).context("a token of an accepted text is refused")?;
         Ok(())
     }
 
