@@ -26,7 +26,7 @@ pub trait Contestant {
     fn facts(&self, ready: &Self::Ready) -> Vec<(&'static str, f64)>;
 
     /// A text at its beginning.
-    fn session(&self, ready: &Self::Ready) -> anyhow::Result<Box<dyn Session>>;
+    fn decoding(&self, ready: &Self::Ready) -> anyhow::Result<Box<dyn Decoding>>;
 
     /// Words of a mask.
     fn mask_words(&self) -> usize;
@@ -38,7 +38,7 @@ pub trait Contestant {
 }
 
 /// One text being decoded.
-pub trait Session {
+pub trait Decoding {
     /// Writes the mask of the next token.
     fn fill(&mut self, mask: &mut [u32]) -> anyhow::Result<()>;
 

@@ -93,8 +93,13 @@ fn steps(text: &mut String, record: &Record, cases: &[Case]) {
     let names: Vec<&str> = names(cases).into_iter().chain([ALL]).collect();
     table(text, record, &names, columns, |vocabulary, name| {
         let pair = |who: &str, measure: &str| {
-            let spread = record.get((vocabulary, name, who), measure);
-            spread.map_or_else(String::new, |spread| format!("{} / {}", time(spread.p50), time(spread.p99)))
+            let at = (vocabulary, name, who);
+            if let Some(spread) = record.get(at, measure) {
+                return format!("{} / {}", time(spread.p50), time(spread.p99));
+            }
+            let failed = record.row(at, "walk_error").filter(|_| measure == "walk_fill_ns");
+            let reason = failed.and_then(|row| row.figure.as_ref().err());
+            reason.map_or_else(String::new, |reason| reason.replace('|', "\\|"))
         };
         let (fill, copy) = ("copy_fill_ns", "copy_copy_ns");
         let gobo = |measure| record.get((vocabulary, name, "gobo"), measure);
@@ -144,9 +149,9 @@ fn collections(text: &mut String, record: &Record) {
     text.push_str("\n## Open to first mask; collections\n\n");
     text.push_str(
         "| vocabulary | smallest file: open | map and copy a row | largest file | open | map and copy a row \
-         | corpus: median file | p99 | without an index | library | one thread | two | ratio of least |\n",
+         | corpus: median file | p99 | without an index | library | one thread | two | ratio of least | … of arithmetic |\n",
     );
-    text.push_str("|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+    text.push_str("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for vocabulary in record.vocabularies() {
         let get = |constraint, measure| record.get((vocabulary, constraint, "gobo"), measure);
         let median = |constraint, measure| {
@@ -156,7 +161,10 @@ fn collections(text: &mut String, record: &Record) {
         let ms = |measure| {
             get(ALL, measure).map_or_else(String::new, |ms| format!("{:.0} ({:.0}) ms", ms.p50, ms.min))
         };
-        let ratio = get(ALL, "one_thread_ms").zip(get(ALL, "two_threads_ms"));
+        let ratio = |one, two| {
+            let both = get(ALL, one).zip(get(ALL, two));
+            both.map_or_else(String::new, |(one, two)| format!("{:.2}", one.min / two.min))
+        };
         let corpus = get(ALL, "corpus_file_bytes");
         let cells = [
             median("smallest_file", "open_ns"),
@@ -170,7 +178,8 @@ fn collections(text: &mut String, record: &Record) {
             count("library_constraints"),
             ms("one_thread_ms"),
             ms("two_threads_ms"),
-            ratio.map_or_else(String::new, |(one, two)| format!("{:.2}", one.min / two.min)),
+            ratio("one_thread_ms", "two_threads_ms"),
+            ratio("arithmetic_one_thread_ms", "arithmetic_two_threads_ms"),
         ];
         let _ = writeln!(text, "| {vocabulary} | {} |", cells.join(" | "));
     }

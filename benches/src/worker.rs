@@ -8,7 +8,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::ask::{Answer, Ask, Sequence};
 use crate::clock::Clock;
-use crate::contestants::{Contestant, Gobo, Llguidance, Outlines, Session};
+use crate::contestants::{Contestant, Decoding, Gobo, Llguidance, Outlines};
 use crate::heap;
 use crate::vocabularies::Source;
 
@@ -75,10 +75,10 @@ fn answer<C: Contestant>(
         Ask::Walk { sequence, rounds } => walk(contestant, last, sequence, *rounds, &mut answer)?,
         Ask::Masks { sequence, to } => {
             let ready = contestant.compile(&sequence.case)?;
-            let mut session = contestant.session(&ready)?;
+            let mut decoding = contestant.decoding(&ready)?;
             let mut file = BufWriter::new(File::create(to)?);
             let mut mask = vec![0; contestant.mask_words()];
-            pass(&mut *session, &sequence.texts, &mut mask, |mask, _| {
+            pass(&mut *decoding, &sequence.texts, &mut mask, |mask, _| {
                 mask.iter().try_for_each(|word| file.write_all(&word.to_le_bytes()))?;
                 Ok(())
             })?;
@@ -96,19 +96,19 @@ fn answer<C: Contestant>(
 
 /// One pass over all texts: a fill, timed by the caller's `at_mask`, before each token and at the end of each text.
 fn pass(
-    session: &mut dyn Session,
+    decoding: &mut dyn Decoding,
     texts: &[Vec<u32>],
     mask: &mut [u32],
     mut at_mask: impl FnMut(&mut [u32], f64) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let clock = Clock::calibrated();
     for tokens in texts {
-        session.restart()?;
+        decoding.restart()?;
         for token in tokens.iter().map(Some).chain([None]) {
-            let (filled, ns) = clock.time(|| session.fill(mask));
+            let (filled, ns) = clock.time(|| decoding.fill(mask));
             filled?;
             at_mask(mask, ns)?;
-            token.map_or(Ok(()), |&id| session.advance(id))?;
+            token.map_or(Ok(()), |&id| decoding.advance(id))?;
         }
     }
     Ok(())
@@ -127,12 +127,12 @@ fn walk<C: Contestant>(
         *last = Some((name.clone(), contestant.compile(&sequence.case)?));
     }
     let Some((_, ready)) = last else { unreachable!("compiled above") };
-    let mut session = contestant.session(ready)?;
+    let mut decoding = contestant.decoding(ready)?;
     let mut mask = vec![0; contestant.mask_words()];
     for round in 0..=rounds {
         let name = if round == 0 { "cold_fill_ns" } else { "fill_ns" };
         let times = answer.samples.entry(name.into()).or_default();
-        pass(&mut *session, &sequence.texts, &mut mask, |_, ns| {
+        pass(&mut *decoding, &sequence.texts, &mut mask, |_, ns| {
             times.push(ns);
             Ok(())
         })?;
@@ -143,8 +143,8 @@ fn walk<C: Contestant>(
     for tokens in &sequence.texts {
         let mut times = Vec::new();
         for _ in 0..=rounds {
-            session.restart()?;
-            let take_all = || tokens.iter().try_for_each(|&id| session.advance(id));
+            decoding.restart()?;
+            let take_all = || tokens.iter().try_for_each(|&id| decoding.advance(id));
             let (taken, ns) = clock.time(take_all);
             taken?;
             times.push(ns / tokens.len() as f64);
@@ -156,9 +156,9 @@ fn walk<C: Contestant>(
     let steps: usize = sequence.texts.iter().map(|tokens| tokens.len() + 1).sum();
     let (walked, heap) = heap::watch(|| {
         sequence.texts.iter().try_for_each(|tokens| {
-            session.restart()?;
-            tokens.iter().try_for_each(|&id| session.fill(&mut mask).and_then(|()| session.advance(id)))?;
-            session.fill(&mut mask)
+            decoding.restart()?;
+            tokens.iter().try_for_each(|&id| decoding.fill(&mut mask).and_then(|()| decoding.advance(id)))?;
+            decoding.fill(&mut mask)
         })
     });
     walked?;

@@ -12,7 +12,7 @@ use gobo_compiler::Compiled;
 use gobo_engine::compile_constraint;
 use gobo_types::{Binding, Budget, CompileLimits};
 
-use super::{Contestant, Session};
+use super::{Contestant, Decoding};
 use crate::ask::{Answer, Ask};
 use crate::cases::Case;
 use crate::vocabularies::Source;
@@ -57,7 +57,7 @@ impl Contestant for Gobo {
         ]
     }
 
-    fn session(&self, ready: &Self::Ready) -> anyhow::Result<Box<dyn Session>> {
+    fn decoding(&self, ready: &Self::Ready) -> anyhow::Result<Box<dyn Decoding>> {
         let index = Index::from_bytes(ready.bytes()).context("its own bytes")?;
         Ok(Box::new(self.matcher(Arc::new(index))?))
     }
@@ -76,7 +76,7 @@ impl Contestant for Gobo {
     }
 }
 
-impl Session for Matcher {
+impl Decoding for Matcher {
     fn fill(&mut self, mask: &mut [u32]) -> anyhow::Result<()> {
         Matcher::fill(self, mask)?;
         Ok(())

@@ -7,7 +7,7 @@ use llguidance::api::TopLevelGrammar;
 use llguidance::{Matcher, ParserFactory};
 use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
-use super::{Contestant, Session};
+use super::{Contestant, Decoding};
 use crate::cases::Case;
 use crate::vocabularies::Source;
 
@@ -54,7 +54,7 @@ impl Contestant for Llguidance {
         Vec::new()
     }
 
-    fn session(&self, ready: &Matcher) -> anyhow::Result<Box<dyn Session>> {
+    fn decoding(&self, ready: &Matcher) -> anyhow::Result<Box<dyn Decoding>> {
         Ok(Box::new(ready.clone()))
     }
 
@@ -63,7 +63,7 @@ impl Contestant for Llguidance {
     }
 }
 
-impl Session for Matcher {
+impl Decoding for Matcher {
     fn fill(&mut self, mask: &mut [u32]) -> anyhow::Result<()> {
         let computed = self.compute_mask_or_eos()?;
         mask.copy_from_slice(&computed.as_slice()[..mask.len()]);

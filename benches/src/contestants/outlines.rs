@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use outlines_core::prelude::{Index, Vocabulary};
 
-use super::{Contestant, Session};
+use super::{Contestant, Decoding};
 use crate::cases::Case;
 use crate::vocabularies::Source;
 
@@ -40,8 +40,8 @@ impl Contestant for Outlines {
         vec![("states", ready.transitions().len() as f64)]
     }
 
-    fn session(&self, ready: &Arc<Index>) -> anyhow::Result<Box<dyn Session>> {
-        Ok(Box::new(Decoding { state: ready.initial_state(), index: ready.clone() }))
+    fn decoding(&self, ready: &Arc<Index>) -> anyhow::Result<Box<dyn Decoding>> {
+        Ok(Box::new(Walk { state: ready.initial_state(), index: ready.clone() }))
     }
 
     fn mask_words(&self) -> usize {
@@ -49,12 +49,12 @@ impl Contestant for Outlines {
     }
 }
 
-struct Decoding {
+struct Walk {
     index: Arc<Index>,
     state: u32,
 }
 
-impl Session for Decoding {
+impl Decoding for Walk {
     fn fill(&mut self, mask: &mut [u32]) -> anyhow::Result<()> {
         mask.fill(0);
         for &id in self
