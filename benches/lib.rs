@@ -1,1 +1,0 @@
-//! Benchmarks of gobo live in `benches/`; run them with `cargo bench` in this folder.

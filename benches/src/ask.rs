@@ -1,0 +1,45 @@
+//! What the table asks of a contestant, one line of JSON each way.
+//!
+//! Each contestant answers in a process of its own, so that one that hangs, eats the memory or crashes ends its own
+//! measurement and no other.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cases::Case;
+
+/// A constraint and the tokens of texts that it accepts.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Sequence {
+    pub case: Case,
+    pub texts: Vec<Vec<u32>>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Ask {
+    /// Compile up to `runs` times or until `spend_ms` is spent. Answers `compile_ns` and facts.
+    Compile { case: Case, runs: usize, spend_ms: u64 },
+    /// Walk the texts, once from cold and `rounds` times warm. Answers `cold_fill_ns`, `fill_ns`, `advance_ns` (for a
+    /// token, one sample a text), and the fact `allocations_per_step`.
+    Walk { sequence: Sequence, rounds: usize },
+    /// Write all masks along the texts to a file, one after the other. Answers nothing.
+    Masks { sequence: Sequence, to: PathBuf },
+    /// Compile once and count. Answers the fact `peak_bytes`.
+    Memory { case: Case },
+    /// gobo: fills beside copies of the same rows. Answers `fill_ns` and `copy_ns`.
+    FillBesideCopy { sequences: Vec<Sequence>, rounds: usize },
+    /// gobo: a file opened up to its first mask, beside a bare map and copy. Answers `open_ns` and `map_and_copy_ns`.
+    Open { case: Case, samples: usize },
+    /// gobo: a library by one thread and by two. Answers `one_thread_ms` and `two_threads_ms`.
+    Threads { cases: Vec<Case>, rounds: usize },
+}
+
+/// Samples and counts by name, or why there are none.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Answer {
+    pub samples: BTreeMap<String, Vec<f64>>,
+    pub facts: BTreeMap<String, f64>,
+    pub refused: Option<String>,
+}

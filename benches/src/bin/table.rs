@@ -1,0 +1,59 @@
+//! Prints the table: gobo, its peers and the floors, measured in one run, as ratios; and records it.
+
+use std::path::Path;
+
+use anyhow::Context;
+use gobo_benches::args::Args;
+use gobo_benches::heap::CountingHeap;
+use gobo_benches::record::{Record, commit, output_of};
+use gobo_benches::{cases, plot, run, tables, vocabularies, worker};
+
+#[global_allocator]
+static HEAP: CountingHeap = CountingHeap;
+
+/// Over the last minute: on a machine without neighbours it stays at about one.
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().unwrap_or_default().into()
+}
+
+fn main() -> anyhow::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, contestant, source] = &words[..]
+        && flag == "--worker"
+    {
+        return worker::run(contestant, &serde_json::from_str(source)?);
+    }
+    let args = Args::parse(words.iter().cloned())?;
+    let mut cases = cases::all();
+    if let Some(name) = args.only.iter().find(|name| !cases.iter().any(|case| case.name == **name)) {
+        let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        anyhow::bail!("no constraint is called {name}; there are {}", names.join(", "));
+    }
+    cases.retain(|case| args.only.is_empty() || args.only.contains(&case.name));
+
+    let (commit, date, load) = (commit(), output_of("date", &["-u", "+%F"]), load());
+    let folder = tempfile::tempdir()?;
+    let mut record = Record::default();
+    for source in vocabularies::load(&args.vocabularies, folder.path())? {
+        run::vocabulary(&args, &source, &cases, &mut record)?;
+    }
+
+    let command = ["cargo run --release --bin table --", &words.join(" ")].join(" ");
+    let machine = args.machine.as_deref().unwrap_or("a machine without a name");
+    let load = format!("load average before {load}, after {}", self::load());
+    let origin = format!("commit {commit}; {date}; {command}; {machine}; {load}");
+    println!("{origin}\n{}", tables::report(&record, &cases));
+    if let Some(machine) = &args.machine {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("record").join(machine);
+        std::fs::create_dir_all(&folder)?;
+        let path = |end: &str| folder.join(format!("{date}-table.{end}"));
+        std::fs::write(path("csv"), record.csv(&origin)).context("writing the record")?;
+        std::fs::write(path("md"), format!("{origin}\n{}", tables::report(&record, &cases)))?;
+        std::fs::write(
+            path("svg"),
+            plot::compile(&record, &cases, &format!("Compile, commit {commit}, {date}")),
+        )?;
+    }
+    Ok(())
+}

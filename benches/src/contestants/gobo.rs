@@ -1,0 +1,93 @@
+//! gobo: complete indices, opened from the bytes of their files.
+
+mod fill;
+mod open;
+mod threads;
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use gobo_artifact::{Index, Matcher, Vocabulary};
+use gobo_compiler::Compiled;
+use gobo_engine::compile_constraint;
+use gobo_types::{Binding, Budget, CompileLimits};
+
+use super::{Contestant, Decoding};
+use crate::ask::{Answer, Ask};
+use crate::cases::Case;
+use crate::vocabularies::Source;
+
+/// gobo over one mapped vocabulary.
+pub struct Gobo {
+    pub vocabulary: Arc<Vocabulary>,
+    pub binding: Binding,
+}
+
+impl Gobo {
+    pub fn new(source: &Source) -> anyhow::Result<Self> {
+        Ok(Self { vocabulary: Arc::new(source.open()?), binding: source.binding.clone() })
+    }
+
+    /// A matcher at the beginning of a text.
+    pub fn matcher(&self, index: Arc<Index>) -> anyhow::Result<Matcher> {
+        Ok(Matcher::new(index, self.vocabulary.clone(), &self.binding)?)
+    }
+
+    /// An index in memory and a matcher on it.
+    pub fn matcher_of(&self, case: &Case) -> anyhow::Result<Matcher> {
+        self.matcher(Arc::new(Index::from_bytes(self.compile(case)?.bytes())?))
+    }
+}
+
+impl Contestant for Gobo {
+    type Ready = Compiled;
+
+    fn compile(&self, case: &Case) -> anyhow::Result<Self::Ready> {
+        let budget = Budget::new(CompileLimits::default());
+        Ok(compile_constraint(&self.vocabulary, &case.constraint(), 1, &budget)?)
+    }
+
+    fn facts(&self, ready: &Self::Ready) -> Vec<(&'static str, f64)> {
+        vec![
+            ("file_bytes", ready.bytes().len() as f64),
+            ("charged_bytes", ready.stats.bytes as f64),
+            ("states", f64::from(ready.stats.states)),
+            ("row_computations", f64::from(ready.stats.rows)),
+            ("distinct_rows", f64::from(ready.stats.distinct_rows)),
+        ]
+    }
+
+    fn decoding(&self, ready: &Self::Ready) -> anyhow::Result<Box<dyn Decoding>> {
+        let index = Index::from_bytes(ready.bytes()).context("its own bytes")?;
+        Ok(Box::new(self.matcher(Arc::new(index))?))
+    }
+
+    fn mask_words(&self) -> usize {
+        self.binding.mask_words()
+    }
+
+    fn own(&self, ask: &Ask) -> anyhow::Result<Answer> {
+        match ask {
+            Ask::FillBesideCopy { sequences, rounds } => fill::beside_copy(self, sequences, *rounds),
+            Ask::Open { case, samples } => open::beside_copy(self, case, *samples),
+            Ask::Threads { cases, rounds } => threads::one_and_two(self, cases, *rounds),
+            _ => anyhow::bail!("every contestant answers this: {ask:?}"),
+        }
+    }
+}
+
+impl Decoding for Matcher {
+    fn fill(&mut self, mask: &mut [u32]) -> anyhow::Result<()> {
+        Matcher::fill(self, mask)?;
+        Ok(())
+    }
+
+    fn advance(&mut self, id: u32) -> anyhow::Result<()> {
+        Ok(Matcher::advance(self, id)?)
+    }
+
+    fn restart(&mut self) -> anyhow::Result<()> {
+        self.reset();
+        Ok(())
+    }
+}

@@ -1,0 +1,21 @@
+//! Benchmarks of gobo with its peers linked: everything that the binaries and the criterion benches share.
+//!
+//! How to run each command, and how to read it, is in `README.md`.
+
+pub mod args;
+pub mod ask;
+pub mod cases;
+pub mod clock;
+pub mod compare;
+pub mod contestants;
+pub mod heap;
+pub mod instructions;
+pub mod library;
+pub mod plot;
+pub mod record;
+pub mod run;
+pub mod spread;
+pub mod tables;
+pub mod targets;
+pub mod vocabularies;
+pub mod worker;
