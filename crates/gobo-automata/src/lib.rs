@@ -7,11 +7,13 @@
 mod choice;
 mod determinize;
 mod dfa;
+mod difference;
 mod lower;
 mod refine;
 mod regex;
 
 pub use dfa::{ByteSet, DEAD, Dfa, StateId};
+pub use difference::{ByteAutomaton, Difference, MAX_PAIRS, Side, TooManyPairs, difference};
 pub use lower::{Lowered, lower};
 pub use refine::{Partition, refine};
 pub use regex::{MAX_PATTERN_BYTES, NEST_LIMIT};
