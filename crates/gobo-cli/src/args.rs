@@ -3,6 +3,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gobo_types::{CompileLimits, MatchMode, TextStart};
 
+use crate::operand::Operand;
+
 /// Precompiled token masks for constrained decoding.
 ///
 /// A constraint (a regular expression, a choice list) and a tokenizer become an index: a file that an inference worker
@@ -80,6 +82,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Replay cases: texts that must be accepted or rejected
     Check(CheckArgs),
+    /// Whether two constraints or indices allow the same texts, and if not, the shortest that tells them apart
+    Diff(DiffArgs),
     /// Write random texts under the masks
     Sample(SampleArgs),
     /// Compile a library of constraints into the store, ahead of demand
@@ -270,6 +274,28 @@ pub(crate) struct CheckArgs {
     pub(crate) tokenizer: TokenizerArg,
     /// Lines {"id", "regex"|"choice", "accept": […], "reject": […]}
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        gobo diff 'regex:[0-9]+' 'regex:\\d+'                two constraints, without any vocabulary\n  \
+        gobo diff before.gobo after.gobo                   two index files\n  \
+        gobo diff month.gobo 'regex:[0-9]{4}-[0-9]{2}'     an index, and what it should be\n\n\
+    Of an index its own automaton is compared: that of its constraint without what its vocabulary cannot write.\n\
+    Exit status: 0 equal, 1 different, 2 trouble.")]
+pub(crate) struct DiffArgs {
+    /// One side: regex:PATTERN, search:PATTERN (a match anywhere), choice:FILE, an index file, or an index key in the store
+    #[arg(value_name = "A")]
+    pub(crate) a: Operand,
+    /// The other side, in any of these forms
+    #[arg(value_name = "B")]
+    pub(crate) b: Operand,
+    /// How texts begin, for the sides that are constraints
+    #[arg(long, value_enum, default_value = "exact")]
+    pub(crate) text_start: Start,
+    /// Most pairs of states to visit, some 40 bytes each
+    #[arg(long, value_name = "N", default_value_t = gobo_automata::MAX_PAIRS, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_pairs: u32,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@ mod catalog;
 mod check;
 mod compile;
 mod demo;
+mod diff;
 mod explain;
 mod get;
 mod inspect;
@@ -27,6 +28,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Mask(args) => mask::run(global, &args),
         Command::Explain(args) => explain::run(global, &args),
         Command::Check(args) => check::run(global, &args),
+        Command::Diff(args) => diff::run(global, &args),
         Command::Sample(args) => sample::run(global, &args),
         Command::Prewarm(args) => prewarm::run(global, &args),
         Command::Serve(args) => serve::run(global, &args),
