@@ -1,4 +1,5 @@
 //! One file per command.
+mod bench;
 mod catalog;
 mod check;
 mod compile;
@@ -35,6 +36,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Get(args) => get::run(global, &args),
         Command::Status => status::run(global),
         Command::Catalog(command) => catalog::run(global, &command),
+        Command::Bench(command) => bench::run(global, &command),
         Command::Demo => demo::run(global),
     }
 }
