@@ -123,7 +123,7 @@ fn item() -> impl Strategy<Value = String> {
 }
 
 /// Patterns over few characters, so that tokens, alternatives and repetitions overlap all the time.
-fn pattern() -> impl Strategy<Value = String> {
+pub(crate) fn pattern() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         8 => select(vec!["a", "b", "c", "ab", "é", "中", "😀", "1"]),
         3 => select(vec!["[ab]", "[^a]", "[^a-cé]", "[é-中]", "[a-cé😀]", ".", "(?s:.)", r"\x{E9}"]),

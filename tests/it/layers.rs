@@ -31,6 +31,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
         &[
             "gobo-types",
             "gobo-artifact",
+            "gobo-automata",
             "gobo-tokenizer",
             "gobo-store",
             "gobo-engine",

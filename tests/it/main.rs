@@ -7,6 +7,7 @@
 
 mod cases;
 mod data;
+mod difference;
 mod layers;
 mod lowering;
 mod matcher_steps;

@@ -183,6 +183,11 @@ impl Index {
         self.walk(state, &[byte])
     }
 
+    /// The class of `byte`: bytes of one class lead to the same state from every state. O(1).
+    pub fn byte_class(&self, byte: u8) -> u8 {
+        self.artifact.get::<u8>(&self.byte_classes).get(usize::from(byte)).copied().unwrap_or(0)
+    }
+
     /// The state after `bytes`; [`DEAD`] where they lead nowhere. A few loads for each byte.
     #[inline]
     pub(crate) fn walk(&self, state: u32, bytes: &[u8]) -> u32 {

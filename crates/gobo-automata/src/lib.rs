@@ -11,6 +11,7 @@ mod chars;
 mod choice;
 mod determinize;
 mod dfa;
+mod difference;
 mod lower;
 mod nfa;
 mod refine;
@@ -20,5 +21,6 @@ mod utf8;
 
 pub use chars::{CharStates, Closure};
 pub use dfa::{ByteSet, DEAD, Dfa, NO_STEP, StateId};
+pub use difference::{ByteAutomaton, Difference, MAX_PAIRS, Side, TooManyPairs, difference};
 pub use lower::{Lowered, lower};
 pub use regex::{MAX_PATTERN_BYTES, NEST_LIMIT};

@@ -3,6 +3,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gobo_types::{CompileLimits, MatchMode, TextStart};
 
+use crate::operand::Operand;
+
 /// Precompiled token masks for constrained decoding.
 ///
 /// A constraint (a regular expression, a choice list) and a tokenizer become an index: a file that an inference worker
@@ -80,6 +82,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Replay cases: texts that must be accepted or rejected
     Check(CheckArgs),
+    /// Whether two constraints or indices allow the same texts, and if not, the shortest that tells them apart
+    Diff(DiffArgs),
     /// Write random texts under the masks
     Sample(SampleArgs),
     /// Compile a library of constraints into the store, ahead of demand
@@ -93,6 +97,9 @@ pub(crate) enum Command {
     /// Care for the catalog
     #[command(subcommand)]
     Catalog(CatalogCommand),
+    /// Measure this host, each way beside the least that it can cost
+    #[command(subcommand)]
+    Bench(BenchCommand),
     /// See the whole system work on a temporary store
     Demo,
 }
@@ -273,6 +280,28 @@ pub(crate) struct CheckArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        gobo diff 'regex:[0-9]+' 'regex:\\d+'                two constraints, without any vocabulary\n  \
+        gobo diff before.gobo after.gobo                   two index files\n  \
+        gobo diff month.gobo 'regex:[0-9]{4}-[0-9]{2}'     an index, and what it should be\n\n\
+    Of an index its own automaton is compared: that of its constraint without what its vocabulary cannot write.\n\
+    Exit status: 0 equal, 1 different, 2 trouble.")]
+pub(crate) struct DiffArgs {
+    /// One side: regex:PATTERN, search:PATTERN (a match anywhere), choice:FILE, an index file, or an index key in the store
+    #[arg(value_name = "A")]
+    pub(crate) a: Operand,
+    /// The other side, in any of these forms
+    #[arg(value_name = "B")]
+    pub(crate) b: Operand,
+    /// How texts begin, for the sides that are constraints
+    #[arg(long, value_enum, default_value = "exact")]
+    pub(crate) text_start: Start,
+    /// Most pairs of states to visit, some 40 bytes each
+    #[arg(long, value_name = "N", default_value_t = gobo_automata::MAX_PAIRS, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_pairs: u32,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct SampleArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -308,4 +337,35 @@ pub(crate) struct ServeArgs {
 pub(crate) enum CatalogCommand {
     /// Build the catalog anew from the files of the store
     Rebuild,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// How long it takes to be handed an index that exists: in process, from its file, over a socket
+    Hit(BenchHitArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Scenarios, each beside its floor, calls of both by turns:\n  \
+        in_process    an engine of this process finds the index      floor: a copy of one mask row\n  \
+        host_open     key, open, map, first mask, without a daemon   floor: open the file, read one row's length\n  \
+        unix_socket   Resolve over the daemon's Unix socket          floor: a health check over the same connection\n  \
+        tcp_loopback  Resolve over TCP on the loopback               floor: the same\n\n\
+    Everything runs on a temporary store. With --server only that daemon's socket is measured, beside the first two.")]
+pub(crate) struct BenchHitArgs {
+    /// A built-in name (o200k_base, cl100k_base, r50k_base), an imported name, or a path
+    #[arg(long, value_name = "T", default_value = "o200k_base")]
+    pub(crate) tokenizer: String,
+    /// What is asked for [default: iso-datetime of the built-in library]
+    #[command(flatten)]
+    pub(crate) constraint: ConstraintArgs,
+    /// Most calls of each scenario
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub(crate) count: u64,
+    /// Most seconds of each scenario
+    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) seconds: u64,
+    /// Write the table here too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
 }

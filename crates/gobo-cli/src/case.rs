@@ -10,6 +10,9 @@ use serde_json::Value;
 
 use crate::constraint;
 
+/// The library that ships with gobo.
+const LIBRARY: &str = include_str!("../library/everyday.jsonl");
+
 /// One line. Keys that are not here are ignored.
 #[derive(Debug, Deserialize)]
 struct Line {
@@ -86,13 +89,18 @@ impl Case {
         Ok(Self { id, constraint, texts, invalid })
     }
 
+    /// The cases of the library that ships with gobo.
+    pub(crate) fn library() -> anyhow::Result<Vec<Self>> {
+        Self::read(LIBRARY.as_bytes(), "the library")
+    }
+
     /// The cases of a file, empty lines skipped.
     pub(crate) fn read_all(path: &Path) -> anyhow::Result<Vec<Self>> {
         let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
         Self::read(BufReader::new(file), &path.display().to_string())
     }
 
-    pub(crate) fn read(reader: impl BufRead, origin: &str) -> anyhow::Result<Vec<Self>> {
+    fn read(reader: impl BufRead, origin: &str) -> anyhow::Result<Vec<Self>> {
         let mut cases = Vec::new();
         for (number, line) in (1..).zip(reader.lines()) {
             let line = line.with_context(|| format!("{origin}:{number}"))?;

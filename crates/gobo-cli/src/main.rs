@@ -7,6 +7,7 @@ mod backend;
 mod case;
 mod commands;
 mod constraint;
+mod operand;
 mod output;
 mod target;
 mod vocabulary;

@@ -222,6 +222,87 @@ fn check_counts_cases_and_texts() {
     assert_eq!(gobo(home.path(), &["check", "--tokenizer", TOKENIZER, path]).status.code(), Some(2));
 }
 
+#[test]
+fn diff_answers_equal_or_the_shortest_text_and_its_taker() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let equal = one(store, 0, &["diff", "regex:(a|b)*", "regex:(a*b*)*"]);
+    has(&equal, &["equal", "text", "bytes", "taken_by", "same_bytes", "same_vocabulary", "a", "b"]);
+    assert_eq!((&equal["equal"], &equal["text"]), (&true.into(), &Value::Null));
+    let differ = one(store, 1, &["diff", "regex:[0-9]{3}", r"regex:\d{3}"]);
+    assert_eq!(differ["text"], "00\u{660}");
+    assert_eq!(differ["bytes"], serde_json::json!([0x30, 0x30, 0xd9, 0xa0]));
+    assert_eq!((&differ["taken_by"], &differ["b"]["kind"]), (&"b".into(), &"regex".into()));
+    let text = one(store, 1, &["diff", "search:b", "regex:b"])["text"].clone();
+    assert_eq!(text, "!b", "visible before smaller bytes");
+    let items = store.join("items");
+    std::fs::write(&items, "yes\nno\n").unwrap();
+    let choice = format!("choice:{}", items.display());
+    one(store, 0, &["diff", &choice, "regex:no|yes"]);
+    // The option holds for both sides.
+    let at_start = ["diff", "--text-start", "strip_one_space", "regex:a"];
+    one(store, 0, &[&at_start[..], &["regex:a"]].concat());
+    assert_eq!(one(store, 1, &["diff", "regex:a", "regex: ?a"])["text"], " a");
+    let shown = gobo(store, &["diff", "regex:a{0,2}", "regex:a{0,3}"]);
+    let shown = (shown.status.code(), String::from_utf8(shown.stdout).unwrap());
+    assert_eq!(shown, (Some(1), "differ    \"aaa\"\ntaken by  B, regex:a{0,3}\n".into()));
+
+    // Trouble is never taken for a difference.
+    let refused = one(store, 2, &["diff", "regex:a", r"regex:a\b"]);
+    assert_eq!((&refused["verdict"], &refused["side"]), (&"refused".into(), &"b".into()));
+    let over = ["diff", "--max-states", "100", "regex:(a|b)*a(a|b){9}", "regex:a"];
+    assert_eq!(one(store, 2, &over)["side"], "a");
+    let none = "0".repeat(64);
+    for args in [
+        &["diff", "--max-pairs", "3", "regex:[ab]*a[ab]{9}", "regex:[ab]*b[ab]{9}"][..],
+        &["diff", "regex:a"],
+        &["diff", "regex:a", "nothing-here"],
+        &["diff", "regex:a", &none],
+        &["diff", "regex:a", "Cargo.toml"],
+    ] {
+        let output = gobo(store, args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn diff_compares_index_files_and_keys() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let tiny = tiny_tokenizer(store);
+    let file = |name: &str| store.join(name).to_str().unwrap().to_owned();
+    let (short, long, wide) = (file("short.gobo"), file("long.gobo"), file("wide.gobo"));
+    for (out, tokenizer, pattern) in
+        [(&short, &*tiny, "[abz]{1,2}"), (&long, &*tiny, "[ab]{1,3}"), (&wide, TOKENIZER, "[ab]{1,2}")]
+    {
+        one(store, 0, &["compile", "--tokenizer", tokenizer, "--regex", pattern, "--out", out]);
+    }
+    let differ = one(store, 1, &["diff", &short, &long]);
+    assert_eq!((&differ["text"], &differ["taken_by"]), (&"aaa".into(), &"b".into()));
+    assert_eq!((&differ["same_bytes"], &differ["same_vocabulary"]), (&false.into(), &true.into()));
+    assert_eq!(one(store, 0, &["diff", &short, &short])["same_bytes"], true);
+    // The tiny vocabulary lacks the z: what is left is what the other one was asked for.
+    let other = one(store, 0, &["diff", &short, &wide]);
+    assert_eq!((&other["same_bytes"], &other["same_vocabulary"]), (&false.into(), &false.into()));
+    let shown = gobo(store, &["diff", &short, &wide]).stdout;
+    assert!(String::from_utf8(shown).unwrap().contains("different vocabularies"));
+    let against_its_constraint = gobo(store, &["diff", &short, "regex:[abz]{1,2}"]);
+    assert_eq!(against_its_constraint.status.code(), Some(1));
+    let hint = String::from_utf8(against_its_constraint.stderr).unwrap();
+    assert!(hint.contains("vocabulary cannot write"), "{hint}");
+
+    let found = one(store, 0, &["get", "--tokenizer", TOKENIZER, "--regex", "[ab]{1,2}"]);
+    let key = found["index_key"].as_str().unwrap();
+    assert_eq!(one(store, 0, &["diff", key, &wide])["same_bytes"], true);
+
+    // A changed byte in the tables is found before it becomes an answer.
+    let mut bytes = std::fs::read(&short).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&long, bytes).unwrap();
+    assert_eq!(gobo(store, &["diff", &short, &long]).status.code(), Some(2));
+}
+
 /// A daemon that is killed when the test ends.
 struct Daemon(Child);
 
@@ -294,4 +375,59 @@ fn the_demo_ends_well_and_its_library_is_right() {
     assert_eq!((&summary["wrong"], &summary["refused"]), (&0.into(), &0.into()));
     let shown = json(home.path(), 0, &["demo"]);
     assert_eq!(shown.len(), 2 * usize::try_from(summary["cases"].as_u64().unwrap()).unwrap());
+}
+
+#[test]
+fn bench_hit_reports_every_scenario_beside_its_floor() {
+    let home = tempfile::tempdir().unwrap();
+    let csv = home.path().join("hit.csv");
+    let bench = ["bench", "hit", "--tokenizer", TOKENIZER, "--count", "40", "--csv", csv.to_str().unwrap()];
+    let rows = json(home.path(), 0, &bench);
+    let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["in_process", "host_open", "unix_socket", "tcp_loopback"]);
+    for row in &rows {
+        assert_eq!((&row["n"], &row["failed"]), (&40.into(), &0.into()), "{row}");
+        let us = |key: &str| row[key].as_f64().unwrap();
+        assert!(0.0 < us("floor_p50_us") && us("floor_p50_us") <= us("floor_p99_us"), "{row}");
+        let ascending = ["p50_us", "p99_us", "p999_us", "max_us"].map(us);
+        assert!(0.0 < ascending[0] && ascending.is_sorted(), "{row}");
+    }
+    let table = std::fs::read_to_string(csv).unwrap();
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines[0], "name,n,failed,p50_us,p99_us,p999_us,max_us,floor_p50_us,floor_p99_us");
+    assert_eq!(lines.len(), 5);
+    assert!(lines[1..].iter().zip(names).all(|(line, name)| line.starts_with(&format!("{name},40,0,"))));
+    assert!(!home.path().join("v0").exists(), "the user's store is left alone");
+}
+
+#[test]
+fn bench_hit_measures_a_daemon_of_this_host_and_no_other() {
+    let home = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(home.path());
+    let socket = format!("unix:{}", home.path().join("daemon.sock").display());
+    let bench = |server: &str, more: &[&str]| {
+        let args = ["bench", "hit", "--json", "--tokenizer", TOKENIZER, "--count", "10", "--server", server];
+        gobo(home.path(), &[&args[..], more].concat())
+    };
+    let output = bench(&socket, &["--regex", "[ab]{2}"]);
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(stdout.lines().count(), 3);
+    assert!(
+        stdout.lines().last().unwrap().starts_with(r#"{"name":"unix_socket","n":10,"failed":0"#),
+        "{stdout}"
+    );
+    assert_eq!(one(home.path(), 0, &["status"])["indices"], 1, "it was that daemon");
+    drop(daemon);
+    // A dead daemon, another host (of the addresses for documentation), no address, a refused constraint.
+    for (server, more) in [
+        (socket.as_str(), &[][..]),
+        ("http://192.0.2.1:7450", &[]),
+        ("nowhere", &[]),
+        (socket.as_str(), &["--regex", "("]),
+    ] {
+        let output = bench(server, more);
+        assert_eq!(output.status.code(), Some(2), "{server}");
+        assert!(!String::from_utf8_lossy(&output.stdout).contains("p50_us"), "{server}");
+    }
 }

@@ -71,7 +71,7 @@ pub struct Client {
     store: Store,
     address: String,
     endpoint: Endpoint,
-    channel: OnceLock<GoboClient<Channel>>,
+    channel: OnceLock<Channel>,
     limits: Option<CompileLimits>,
     indices: Maps<IndexKey, Index>,
     vocabularies: Maps<VocabularyDigest, Vocabulary>,
@@ -113,14 +113,16 @@ impl Client {
         &self.address
     }
 
+    /// The one connection, made when it is used first. To be called inside a tokio runtime.
+    pub(crate) fn channel(&self) -> Channel {
+        self.channel.get_or_init(|| self.endpoint.connect_lazy()).clone()
+    }
+
     /// The generated client, connecting when it is called first. To be called inside a tokio runtime.
     pub fn daemon(&self) -> GoboClient<Channel> {
-        let connect = || {
-            GoboClient::new(self.endpoint.connect_lazy())
-                .max_decoding_message_size(MAX_MESSAGE_BYTES)
-                .max_encoding_message_size(MAX_MESSAGE_BYTES)
-        };
-        self.channel.get_or_init(connect).clone()
+        GoboClient::new(self.channel())
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES)
     }
 
     pub(crate) fn failed(&self, status: tonic::Status) -> ClientError {

@@ -106,8 +106,10 @@ pub fn compile(
     let key = index_key(&vocabulary.digest(), &constraint.digest());
     let text = constraint.text();
     let count = |n: usize| u32::try_from(n).expect("budgets keep every count below 2^32");
-    budget
-        .charge_bytes("writing the file", (dfa.deltas.len() * 4 + dfa.len() * 8 + rows.bytes() + text.len()) as u64)?;
+    budget.charge_bytes(
+        "writing the file",
+        (dfa.deltas.len() * 4 + dfa.len() * 8 + rows.bytes() + text.len()) as u64,
+    )?;
     let (bytes, artifact_digest) = write_index(&IndexParts {
         key,
         vocabulary_digest: vocabulary.digest(),

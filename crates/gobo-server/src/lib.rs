@@ -9,6 +9,7 @@
 mod batch;
 mod fetch;
 mod listen;
+mod one_write;
 mod reply;
 mod server;
 mod service;

@@ -10,6 +10,7 @@ use gobo_proto::{DESCRIPTOR_SET, MAX_MESSAGE_BYTES};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_stream::StreamExt;
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::service::Routes;
 use tonic::transport::Server as Transport;
@@ -17,6 +18,7 @@ use tonic::transport::server::TcpIncoming;
 use tonic_health::server::HealthReporter;
 
 use crate::listen::{self, ServeError, SocketFile};
+use crate::one_write::OneWrite;
 use crate::service::Service;
 
 /// Where to listen and how to stop.
@@ -102,7 +104,7 @@ impl Server {
         // The file goes when serving has ended, not before: until then a second daemon must find a living socket.
         let mut socket_file = None;
         if let Some((listener, file)) = self.unix {
-            let incoming = UnixListenerStream::new(listener);
+            let incoming = UnixListenerStream::new(listener).map(|connection| connection.map(OneWrite));
             let serving = transport().add_routes(routes.clone());
             listeners.spawn(serving.serve_with_incoming_shutdown(incoming, stopped(stopping.clone())));
             socket_file = Some(file);
@@ -111,6 +113,7 @@ impl Server {
             // The transport's own setting does not reach sockets that it did not accept: without it each reply waits
             // for the acknowledgement of the one before.
             let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+            let incoming = incoming.map(|connection| connection.map(OneWrite));
             let serving = transport().add_routes(routes);
             listeners.spawn(serving.serve_with_incoming_shutdown(incoming, stopped(stopping)));
         }

@@ -17,8 +17,6 @@ use crate::backend::runtime;
 use crate::case::Case;
 use crate::output::{self, Outcome, grouped, human_bytes, human_us};
 
-/// The library that ships with gobo.
-const LIBRARY: &str = include_str!("../../library/everyday.jsonl");
 const VOCABULARY: &str = "o200k_base";
 
 /// What the table says of one constraint.
@@ -34,7 +32,7 @@ struct Row {
 
 pub(crate) fn run(global: &Global) -> anyhow::Result<Outcome> {
     let home = tempfile::tempdir().context("cannot make a temporary store")?;
-    let cases = Case::read(LIBRARY.as_bytes(), "the library")?;
+    let cases = Case::library()?;
     let constraints: Vec<(String, Constraint)> =
         cases.into_iter().filter_map(|case| Some((case.id, case.constraint.ok()?))).collect();
     runtime()?.block_on(async {

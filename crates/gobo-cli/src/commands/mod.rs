@@ -1,8 +1,10 @@
 //! One file per command.
+mod bench;
 mod catalog;
 mod check;
 mod compile;
 mod demo;
+mod diff;
 mod explain;
 mod get;
 mod inspect;
@@ -27,12 +29,14 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Mask(args) => mask::run(global, &args),
         Command::Explain(args) => explain::run(global, &args),
         Command::Check(args) => check::run(global, &args),
+        Command::Diff(args) => diff::run(global, &args),
         Command::Sample(args) => sample::run(global, &args),
         Command::Prewarm(args) => prewarm::run(global, &args),
         Command::Serve(args) => serve::run(global, &args),
         Command::Get(args) => get::run(global, &args),
         Command::Status => status::run(global),
         Command::Catalog(command) => catalog::run(global, &command),
+        Command::Bench(command) => bench::run(global, &command),
         Command::Demo => demo::run(global),
     }
 }

@@ -76,7 +76,12 @@ async fn health_is_served() {
         assert_eq!(reply.status(), ServingStatus::Serving, "{service}");
     }
     drop(health);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (here, there) = (client(folder.path()), remote(elsewhere.path(), &daemon));
+    here.ping().await.unwrap();
+    there.ping().await.unwrap();
     daemon.stop().await;
+    assert!(matches!(here.ping().await, Err(gobo_client::ClientError::Unreachable { .. })));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

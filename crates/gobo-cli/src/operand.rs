@@ -1,0 +1,129 @@
+//! One side of a comparison: what a person says, and the automaton that it stands for.
+use std::convert::Infallible;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Context, bail};
+use gobo_artifact::Index;
+use gobo_automata::{ByteAutomaton, Dfa, StateId, lower};
+use gobo_types::{Budget, CompileError, Constraint, Digest, IndexKey, MatchMode, TextStart};
+
+use crate::args::Global;
+use crate::constraint;
+
+/// A constraint or an index, as it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Operand(String);
+
+impl FromStr for Operand {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What an operand stands for.
+pub(crate) enum Opened {
+    /// The automaton of a constraint, before it meets any vocabulary.
+    Constraint { kind: &'static str, dfa: Dfa },
+    /// An index, read to its last byte and found sound.
+    Index(Box<Index>),
+}
+
+impl Operand {
+    /// Lowers the constraint, or opens and verifies the index. The inner error is the verdict on the constraint.
+    pub(crate) fn open(
+        &self,
+        text_start: TextStart,
+        global: &Global,
+    ) -> anyhow::Result<Result<Opened, CompileError>> {
+        if let Some(constraint) = self.constraint()? {
+            let lowered = lower(&constraint.clone().starting(text_start), &Budget::new(global.limits()));
+            return Ok(
+                lowered.map(|lowered| Opened::Constraint { kind: constraint.kind(), dfa: lowered.dfa })
+            );
+        }
+        let index = match self.0.parse::<Digest>() {
+            Ok(key) => {
+                let key = IndexKey(key);
+                let store = global.existing_store()?;
+                let path = store.map(|store| store.index_path(&key)).filter(|path| path.exists());
+                let path = path.with_context(|| format!("no index {key} in the store"))?;
+                Index::open_key(&path, &key)?
+            }
+            Err(_) => Index::open(&self.file()?)?,
+        };
+        // Damaged tables would give an answer, and a wrong one.
+        index.verify()?;
+        Ok(Ok(Opened::Index(Box::new(index))))
+    }
+
+    /// The constraint behind `regex:`, `search:` or `choice:`.
+    fn constraint(&self) -> anyhow::Result<Option<Constraint>> {
+        Ok(match self.0.split_once(':') {
+            Some(("regex", pattern)) => Some(constraint::regex(pattern, MatchMode::Full)),
+            Some(("search", pattern)) => Some(constraint::regex(pattern, MatchMode::Search)),
+            Some(("choice", file)) => Some(constraint::choice_file(Path::new(file))?),
+            _ => None,
+        })
+    }
+
+    fn file(&self) -> anyhow::Result<PathBuf> {
+        let path = PathBuf::from(&self.0);
+        if !path.exists() {
+            bail!(
+                "{:?} is no constraint, no index key and no file\n\
+                 hint: a constraint is regex:PATTERN, search:PATTERN or choice:FILE",
+                self.0
+            );
+        }
+        Ok(path)
+    }
+}
+
+impl Opened {
+    pub(crate) fn index(&self) -> Option<&Index> {
+        match self {
+            Self::Constraint { .. } => None,
+            Self::Index(index) => Some(index),
+        }
+    }
+}
+
+impl ByteAutomaton for Opened {
+    fn start(&self) -> StateId {
+        match self {
+            Self::Constraint { dfa, .. } => dfa.start,
+            Self::Index(index) => index.start(),
+        }
+    }
+
+    fn next(&self, state: StateId, byte: u8) -> StateId {
+        match self {
+            Self::Constraint { dfa, .. } => dfa.next(state, byte),
+            Self::Index(index) => index.next_state(state, byte),
+        }
+    }
+
+    fn is_accepting(&self, state: StateId) -> bool {
+        match self {
+            Self::Constraint { dfa, .. } => dfa.is_accepting(state),
+            Self::Index(index) => index.is_complete(state),
+        }
+    }
+
+    fn class(&self, byte: u8) -> u8 {
+        match self {
+            Self::Constraint { dfa, .. } => dfa.class(byte),
+            Self::Index(index) => index.byte_class(byte),
+        }
+    }
+}
