@@ -168,7 +168,9 @@ mod tests {
         Dfa {
             classes: Box::new([0; 256]),
             stride: 1,
-            transitions: vec![DEAD],
+            row_of: vec![0],
+            deltas: vec![crate::NO_STEP],
+            chars: None,
             accepting: vec![false],
             start: DEAD,
         }
