@@ -82,7 +82,7 @@ impl Loaded {
             name: name.into(),
             kind: imported.kind.into(),
             vocabulary: Arc::new(vocabulary),
-            binding: Binding::new(imported.eos.clone(), imported.logits_width),
+            binding: imported.binding(),
             source,
         })
     }

@@ -7,10 +7,11 @@ use std::path::Path;
 use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 
-use crate::binding::NamedTokens;
+use crate::binding::{ByRole, NamedTokens};
 use crate::id_map::ID_LIMIT;
 use crate::piece::{self, PieceKind};
 use crate::source::MAX_FILE_BYTES;
+use crate::spelling::Spelling;
 use crate::{BinaryProblem, ImportError, byte_level};
 
 /// What GGUF files begin with.
@@ -53,9 +54,10 @@ pub(crate) fn read(path: &Path) -> Result<NamedTokens, ImportError> {
         metadata.read_one(&mut file)?;
     }
     match metadata.model.as_deref() {
-        Some("gpt2") => metadata.into_tokens(path, "GGUF gpt2", gpt2_token),
+        Some("gpt2") => metadata.into_tokens(path, "GGUF gpt2", Spelling::ByteLevel, gpt2_token),
         Some("llama") => {
-            metadata.into_tokens(path, "GGUF llama", |_, _, kind, text| Ok(piece::decode(kind, text)))
+            let decode = |_: &Path, _, kind, text: &str| Ok(piece::decode(kind, text));
+            metadata.into_tokens(path, "GGUF llama", piece::SPELLING, decode)
         }
         Some(model) => Err(unsupported(format!("GGUF with a tokenizer of the model {model:?}"))),
         None => Err(missing(path, "tokenizer.ggml.model")),
@@ -92,7 +94,7 @@ struct Metadata {
     /// With their offsets.
     tokens: Option<Vec<(u64, String)>>,
     kinds: Option<Vec<PieceKind>>,
-    eos: Vec<TokenId>,
+    roles: ByRole<Vec<TokenId>>,
 }
 
 impl Metadata {
@@ -129,7 +131,16 @@ impl Metadata {
                 self.kinds = Some(kinds);
             }
             // A model of conversations ends its turn with the second or third.
-            "tokenizer.ggml.eos_token_id" | "tokenizer.ggml.eot_token_id" | "tokenizer.ggml.eom_token_id" => {
+            "tokenizer.ggml.eos_token_id"
+            | "tokenizer.ggml.eot_token_id"
+            | "tokenizer.ggml.eom_token_id"
+            | "tokenizer.ggml.bos_token_id"
+            | "tokenizer.ggml.padding_token_id" => {
+                let role = match key.as_str() {
+                    "tokenizer.ggml.bos_token_id" => &mut self.roles.bos,
+                    "tokenizer.ggml.padding_token_id" => &mut self.roles.pad,
+                    _ => &mut self.roles.eos,
+                };
                 let id = match kind {
                     UINT32 | INT32 => u64::from(file.u32()?),
                     UINT64 => file.u64()?,
@@ -137,7 +148,7 @@ impl Metadata {
                 };
                 // Some writers put -1 for none.
                 if id < u64::from(u32::MAX) {
-                    self.eos.push(TokenId::try_from(id).expect("below 2^32"));
+                    role.push(TokenId::try_from(id).expect("below 2^32"));
                 } else if id > u64::from(u32::MAX) {
                     return Err(wrong("a token id below 2^32"));
                 }
@@ -151,6 +162,7 @@ impl Metadata {
         self,
         path: &Path,
         kind: &'static str,
+        spelling: Spelling,
         decode: impl Fn(&Path, TokenId, PieceKind, &str) -> Result<Result<Vec<u8>, BinaryProblem>, ImportError>,
     ) -> Result<NamedTokens, ImportError> {
         let tokens = self.tokens.ok_or_else(|| missing(path, "tokenizer.ggml.tokens"))?;
@@ -177,12 +189,12 @@ impl Metadata {
             table
                 .insert(id, bytes, control)
                 .map_err(|source| ImportError::Token { path: path.into(), source })?;
-            if matches!(kind, PieceKind::Control | PieceKind::UserDefined) {
+            if matches!(kind, PieceKind::Control | PieceKind::UserDefined | PieceKind::Unknown) {
                 names.push((text, id));
             }
         }
-        let (eos, logits_width) = (self.eos, Some(width));
-        Ok(NamedTokens { eos, logits_width, ..NamedTokens::new(table, kind, names) })
+        let (stated, logits_width) = (self.roles, Some(width));
+        Ok(NamedTokens { stated, logits_width, ..NamedTokens::new(table, kind, spelling, names) })
     }
 }
 

@@ -10,6 +10,7 @@ use serde::de::IgnoredAny;
 use crate::binding::NamedTokens;
 use crate::id_map::{ID_LIMIT, Vocab};
 use crate::pipeline::Component;
+use crate::spelling::Spelling;
 use crate::word_piece::WordPieces;
 use crate::{ImportError, byte_fallback, byte_level};
 
@@ -49,18 +50,6 @@ struct Model<'a> {
     end_of_word_suffix: Option<String>,
 }
 
-/// How the texts of a vocabulary stand for bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Spelling {
-    ByteLevel,
-    /// `byte_tokens`: whether `<0xNN>` is a byte.
-    Marked {
-        space_mark: char,
-        byte_tokens: bool,
-    },
-    WordPieces(WordPieces),
-}
-
 /// Reads the tokens of a `tokenizer.json`.
 ///
 /// # Errors
@@ -92,9 +81,14 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
         _ => file.model.unk_token,
     };
     let added = by_id(path, file.added_tokens.unwrap_or_default())?;
-    let names = added.iter().map(|(&id, token)| (token.content.clone(), id)).collect();
-    let tokens = Tokens { path, texts, added, unknown, spelling };
-    Ok(NamedTokens::new(tokens.into_table()?, kind, names))
+    let mut names: Vec<_> = added.iter().map(|(&id, token)| (token.content.clone(), id)).collect();
+    let is_unknown = |text: &Option<Cow<'_, str>>| text.is_some() && text.as_deref() == unknown.as_deref();
+    let unknown_id = texts.iter().position(is_unknown).and_then(|id| TokenId::try_from(id).ok());
+    if let (Some(id), Some(name)) = (unknown_id.filter(|id| !added.contains_key(id)), &unknown) {
+        names.push((name.clone(), id));
+    }
+    let tokens = Tokens { path, texts, added, unknown, spelling: &spelling };
+    Ok(NamedTokens::new(tokens.into_table()?, kind, spelling, names))
 }
 
 impl TokenizerJson<'_> {
@@ -195,7 +189,7 @@ struct Tokens<'a> {
     added: BTreeMap<TokenId, AddedToken>,
     /// The text of the token for what could not be encoded.
     unknown: Option<String>,
-    spelling: Spelling,
+    spelling: &'a Spelling,
 }
 
 impl Tokens<'_> {
@@ -226,29 +220,21 @@ impl Tokens<'_> {
     }
 
     fn added_token(&self, token: &AddedToken) -> (Vec<u8>, bool) {
-        let raw = || token.content.as_bytes().to_vec();
         // What stands in for text that could not be encoded has no text of its own.
-        if self.is_unknown(&token.content) && self.spelling != Spelling::ByteLevel {
+        if self.is_unknown(&token.content) && *self.spelling != Spelling::ByteLevel {
             return (Vec::new(), false);
         }
-        match &self.spelling {
-            _ if token.special => (raw(), true),
-            // Added tokens are matched in the input before it is put into the byte alphabet.
-            Spelling::ByteLevel => (raw(), false),
-            // Here they are written with the space mark: runs of spaces, for instance, are `▁▁▁`.
-            Spelling::Marked { space_mark, byte_tokens } => {
-                (byte_fallback::decode(&token.content, *space_mark, *byte_tokens), false)
-            }
-            // The decoder does not tell them from pieces.
-            Spelling::WordPieces(pieces) => (pieces.decode(&token.content), false),
+        if token.special {
+            return (token.content.as_bytes().to_vec(), true);
         }
+        (self.spelling.added(&token.content), false)
     }
 
     fn model_token(&self, id: TokenId, token: &str) -> Result<Vec<u8>, ImportError> {
         if self.is_unknown(token) {
             return Ok(Vec::new());
         }
-        match &self.spelling {
+        match self.spelling {
             Spelling::Marked { space_mark, byte_tokens } => {
                 Ok(byte_fallback::decode(token, *space_mark, *byte_tokens))
             }

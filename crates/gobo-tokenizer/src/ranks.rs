@@ -9,6 +9,7 @@ use gobo_vocab::TokenTable;
 use crate::binding::NamedTokens;
 use crate::id_map::{ID_LIMIT, Vocab};
 use crate::source::{MAX_FILE_BYTES, read_text};
+use crate::spelling::Spelling;
 use crate::{ImportError, RankProblem};
 
 /// Whether the first line has the form of a rank file's.
@@ -41,7 +42,7 @@ pub(crate) fn read(
             .insert(*id, name.as_bytes().to_vec(), true)
             .map_err(|source| ImportError::Token { path: path.into(), source })?;
     }
-    Ok(NamedTokens::new(table, "tiktoken", special))
+    Ok(NamedTokens::new(table, "tiktoken", Spelling::ByteLevel, special))
 }
 
 /// Reads a list of special tokens: a JSON object from names to ids.

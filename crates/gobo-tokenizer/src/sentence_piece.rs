@@ -6,7 +6,7 @@ use std::path::Path;
 use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 
-use crate::binding::NamedTokens;
+use crate::binding::{ByRole, NamedTokens};
 use crate::id_map::ID_LIMIT;
 use crate::piece::{self, PieceKind};
 use crate::{BinaryProblem, ImportError};
@@ -50,13 +50,15 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<NamedTokens, ImportError
         table
             .insert(id, token, control)
             .map_err(|source| ImportError::Token { path: path.into(), source })?;
-        if matches!(kind, PieceKind::Control | PieceKind::UserDefined) {
+        if matches!(kind, PieceKind::Control | PieceKind::UserDefined | PieceKind::Unknown) {
             names.push((text.to_owned(), id));
         }
     }
-    let mut tokens = NamedTokens::new(table, kind, names);
-    let ends = |id: &TokenId| tokens.table.tokens()[*id as usize].special;
-    tokens.eos = seen.get(model.eos_piece).copied().filter(ends).into_iter().collect();
+    let mut tokens = NamedTokens::new(table, kind, piece::SPELLING, names);
+    let special = |id: &TokenId| tokens.table.tokens()[*id as usize].special;
+    let id = |piece: &str| seen.get(piece).copied().filter(special).into_iter().collect();
+    let ByRole { eos, bos, pad } = model.roles;
+    tokens.stated = ByRole { eos: id(eos), bos: id(bos), pad: id(pad) };
     Ok(tokens)
 }
 
@@ -70,13 +72,14 @@ struct Model<'a> {
     pieces: Vec<(usize, &'a str, PieceKind)>,
     /// `trainer_spec.model_type`.
     kind: u64,
-    /// `trainer_spec.eos_piece`: its id in `trainer_spec` is only a wish of the training.
-    eos_piece: &'a str,
+    /// `eos_piece`, `bos_piece` and `pad_piece` of `trainer_spec`: the ids there are only a wish of the training.
+    roles: ByRole<&'a str>,
 }
 
 impl<'a> Model<'a> {
     fn parse(bytes: &'a [u8]) -> Result<Self, Fault> {
-        let mut model = Self { pieces: Vec::new(), kind: 1, eos_piece: "</s>" };
+        let roles = ByRole { eos: "</s>", bos: "<s>", pad: "<pad>" };
+        let mut model = Self { pieces: Vec::new(), kind: 1, roles };
         let mut fields = Fields { bytes, end: bytes.len(), at: 0 };
         while let Some((offset, number, value)) = fields.next()? {
             match (number, value) {
@@ -94,7 +97,9 @@ impl<'a> Model<'a> {
                     while let Some((offset, number, value)) = trainer.next()? {
                         match (number, value) {
                             (3, Value::Varint(kind)) => model.kind = kind,
-                            (47, Value::Message(text)) => model.eos_piece = text.text(offset)?,
+                            (46, Value::Message(text)) => model.roles.bos = text.text(offset)?,
+                            (47, Value::Message(text)) => model.roles.eos = text.text(offset)?,
+                            (48, Value::Message(text)) => model.roles.pad = text.text(offset)?,
                             _ => {}
                         }
                     }

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use crate::ImportError;
 use crate::binding::NamedTokens;
 use crate::id_map::ID_LIMIT;
+use crate::spelling::Spelling;
 
 #[derive(Deserialize)]
 struct TekkenJson<'a> {
@@ -126,5 +127,5 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
         let expected = "every rank below default_vocab_size - default_num_special_tokens";
         return Err(wrong("vocab".into(), found, expected));
     }
-    Ok(NamedTokens::new(table, "tekken", names))
+    Ok(NamedTokens::new(table, "tekken", Spelling::ByteLevel, names))
 }

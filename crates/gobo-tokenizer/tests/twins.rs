@@ -64,6 +64,7 @@ fn tekken_twin(names: [&str; 3]) -> String {
 fn tekken_and_its_twin() {
     let found = imported("tekken.json", TEKKEN.as_bytes());
     assert_eq!((found.kind, &found.eos[..], found.logits_width), ("tekken", &[2][..], 5));
+    assert_eq!((found.bos, found.pad), (Some(1), None));
     let twin = imported("tokenizer.json", tekken_twin(["<unk>", "<s>", "</s>"]).as_bytes());
     assert_eq!(found.table.digest(), twin.table.digest());
     let listed = TEKKEN.replacen(
@@ -167,6 +168,10 @@ fn sentence_piece_models_and_their_twin() {
     // The type of the model and of a piece have defaults; the end of text may have another name.
     let found = imported("spiece.model", &model(&PIECES, &field(47, b"<s>")));
     assert_eq!((found.kind, &found.eos[..]), ("SentencePiece Unigram", &[1][..]));
+    assert_eq!((found.bos, found.pad), (Some(1), None));
+    let named = [field(46, b"</s>"), field(48, b"<s>")].concat();
+    let found = imported("spiece.model", &model(&PIECES, &named));
+    assert_eq!((found.bos, found.pad), (Some(2), Some(1)));
     assert_eq!(found.table.tokens()[7].bytes, b"<0x41>");
     let defaults = [&field(1, &field(1, "▁".as_bytes()))[..], &[0x51, 0, 0, 0, 0, 0, 0, 0, 0]].concat();
     assert_eq!(imported("x.model", &defaults).table.tokens()[0].bytes, b" ");
@@ -248,6 +253,8 @@ fn gguf_entries(model: &str, tokens: &[(&str, u8)]) -> Vec<Vec<u8>> {
         gguf_entry("tokenizer.ggml.token_type", 9, &gguf_array(5, tokens.len() as u64, &kinds)),
         gguf_entry("tokenizer.ggml.eos_token_id", 4, &2_u32.to_le_bytes()),
         gguf_entry("tokenizer.ggml.eot_token_id", 5, &(-1_i32).to_le_bytes()),
+        gguf_entry("tokenizer.ggml.bos_token_id", 4, &1_u32.to_le_bytes()),
+        gguf_entry("tokenizer.ggml.padding_token_id", 10, &0_u64.to_le_bytes()),
         gguf_entry("tokenizer.ggml.add_bos_token", 7, &[1]),
     ]
 }
@@ -260,6 +267,7 @@ fn gguf_llama_and_its_twin() {
         bytes.extend([0xff; 100]);
         let found = imported("model.gguf", &bytes);
         assert_eq!((found.kind, &found.eos[..], found.logits_width), ("GGUF llama", &[2][..], 7));
+        assert_eq!((found.bos, found.pad), (Some(1), Some(0)));
         assert_eq!(found.table.digest(), twin.table.digest());
     }
 }

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use gobo_store::Store;
-use gobo_tokenizer::{BUILTIN, Encoder, EosChoice, ImportOptions, RoundTrip};
+use gobo_tokenizer::{BUILTIN, Encoder, ImportOptions, RoundTrip, TokenChoice};
 use serde_json::{Value, json};
 
 use crate::args::{Global, TokenizerCommand};
@@ -13,12 +13,12 @@ use crate::vocabulary::Loaded;
 
 pub(crate) fn run(global: &Global, command: TokenizerCommand) -> anyhow::Result<Outcome> {
     match command {
-        TokenizerCommand::Import { path, name, logits_width, special, eos } => {
-            let eos = eos
-                .iter()
-                .map(|eos| eos.parse().map_or_else(|_| EosChoice::Text(eos.clone()), EosChoice::Id))
-                .collect();
-            import(global, &path, name, &ImportOptions { eos, logits_width, special })
+        TokenizerCommand::Import { path, name, logits_width, special, eos, bos, pad } => {
+            let choice =
+                |token: String| token.parse().map_or_else(|_| TokenChoice::Text(token), TokenChoice::Id);
+            let eos = eos.into_iter().map(choice).collect();
+            let (bos, pad) = (bos.map(choice), pad.map(choice));
+            import(global, &path, name, &ImportOptions { eos, bos, pad, logits_width, special })
         }
         TokenizerCommand::Verify { tokenizer, source } => verify(global, &tokenizer, source.as_deref()),
         TokenizerCommand::List => list(global),
@@ -39,6 +39,8 @@ fn describe(loaded: &Loaded) -> Value {
         "logits_width": loaded.binding.logits_width,
         "special": root.special,
         "eos": loaded.binding.eos,
+        "bos": loaded.binding.bos,
+        "pad": loaded.binding.pad,
         "digest": loaded.vocabulary.digest().to_string(),
         "bytes": loaded.vocabulary.file_bytes().len(),
     })

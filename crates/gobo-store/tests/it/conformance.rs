@@ -184,7 +184,7 @@ fn bytes_from_a_network_are_published_only_if_sound_and_asked_for() {
 fn named() -> NamedVocabulary {
     NamedVocabulary {
         vocabulary: vocabulary().0,
-        binding: Binding::new(vec![7, 2], 32),
+        binding: Binding { bos: Some(1), ..Binding::new(vec![7, 2], 32) },
         kind: "tiktoken".into(),
         tokens: 1,
         special: 0,
