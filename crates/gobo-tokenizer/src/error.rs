@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use gobo_types::{ErrorKind, TokenId};
 use gobo_vocab::VocabError;
 
-use crate::TokenRole;
+use crate::{MergeProblem, TokenRole};
 
 /// Why a tokenizer file cannot be imported.
 #[derive(Debug, thiserror::Error)]
@@ -159,6 +159,30 @@ pub enum ImportError {
         token: String,
         /// The first character outside.
         character: char,
+    },
+    /// A merge of a BPE model that cannot be. Merges are no part of the vocabulary, but no tokenizer loads such a file.
+    #[error("{}: merge {position}, {merge}, is impossible", path.display())]
+    Merge {
+        /// The file.
+        path: PathBuf,
+        /// Its position among the merges, from 0.
+        position: usize,
+        /// What is to be merged.
+        merge: String,
+        /// What is wrong with it.
+        source: MergeProblem,
+    },
+    /// A list longer than any vocabulary.
+    #[error("{}: the field {field} has {given} entries, the limit is {limit}", path.display())]
+    TooMany {
+        /// The file.
+        path: PathBuf,
+        /// The field.
+        field: &'static str,
+        /// How many entries it has.
+        given: u64,
+        /// The limit.
+        limit: u64,
     },
     /// A token, or a table of tokens, that no vocabulary can hold.
     #[error("{} does not make a vocabulary", path.display())]
@@ -341,6 +365,9 @@ pub enum BinaryProblem {
         /// Its name.
         token: String,
     },
+    /// A score that is infinite or not a number.
+    #[error("the score is not a finite number")]
+    Score,
     /// A token without text.
     #[error("the token has no text")]
     Nameless,
@@ -364,6 +391,7 @@ impl ImportError {
             Self::UnsupportedKind { .. } => ErrorKind::Unsupported,
             Self::TooLarge { .. }
             | Self::IdTooLarge { .. }
+            | Self::TooMany { .. }
             | Self::Binary { source: BinaryProblem::TooMany { .. }, .. }
             | Self::Rank { source: RankProblem::TooLarge { .. }, .. } => ErrorKind::Limit,
             Self::Token { source, .. } => source.kind(),
@@ -377,6 +405,7 @@ impl ImportError {
             | Self::DuplicateToken { .. }
             | Self::DuplicateId { .. }
             | Self::OutsideAlphabet { .. }
+            | Self::Merge { .. }
             | Self::OwnSpecialTokens { .. }
             | Self::UnknownName { .. }
             | Self::Contradiction { .. }

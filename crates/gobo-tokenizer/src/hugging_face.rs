@@ -5,10 +5,11 @@ use std::path::Path;
 use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::binding::NamedTokens;
-use crate::id_map::{ID_LIMIT, Vocab};
+use crate::capped::Capped;
+use crate::id_map::{ID_LIMIT, Vocab, index};
+use crate::merges::{self, Merge};
 use crate::pipeline::Component;
 use crate::spelling::Spelling;
 use crate::word_piece::WordPieces;
@@ -17,7 +18,7 @@ use crate::{ImportError, byte_fallback, byte_level};
 /// A `tokenizer.json`. Fields that do not touch token bytes (`post_processor`, `truncation` …) are skipped unread.
 #[derive(Debug, Deserialize)]
 struct TokenizerJson<'a> {
-    added_tokens: Option<Vec<AddedToken>>,
+    added_tokens: Option<Capped<AddedToken>>,
     normalizer: Option<Component>,
     pre_tokenizer: Option<Component>,
     decoder: Option<Component>,
@@ -40,8 +41,8 @@ struct Model<'a> {
     kind: Option<String>,
     #[serde(borrow)]
     vocab: Option<Vocab<'a>>,
-    /// Only whether they are there: how texts are cut into tokens does not change what a token's bytes are.
-    merges: Option<IgnoredAny>,
+    #[serde(borrow)]
+    merges: Option<Capped<Merge<'a>>>,
     unk_token: Option<String>,
     /// Of Unigram: a position in its vocabulary.
     unk_id: Option<u64>,
@@ -68,11 +69,15 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
         ("Unigram", _) => return Err(unsupported("Unigram without a list of pieces")),
         (kind, _) => return Err(unsupported(kind)),
     };
+    let ids = index(path, &texts)?;
     let (kind, spelling) = match model_kind.as_str() {
         "BPE" => file.bpe_spelling(&texts).map_err(unsupported)?,
         "Unigram" => ("Unigram", file.unigram_spelling().map_err(unsupported)?),
         _ => ("WordPiece", file.word_piece_spelling().map_err(unsupported)?),
     };
+    if let Some(merges) = file.model.merges.filter(|_| model_kind == "BPE") {
+        merges::check(path, &merges.all(path, "model.merges")?, &ids)?;
+    }
     let unknown = match file.model.unk_id {
         Some(id) if model_kind == "Unigram" => {
             let piece = usize::try_from(id).ok().and_then(|id| texts.get(id)?.as_deref());
@@ -80,10 +85,10 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
         }
         _ => file.model.unk_token,
     };
-    let added = by_id(path, file.added_tokens.unwrap_or_default())?;
+    let added =
+        by_id(path, file.added_tokens.map_or(Ok(Vec::new()), |added| added.all(path, "added_tokens"))?)?;
     let mut names: Vec<_> = added.iter().map(|(&id, token)| (token.content.clone(), id)).collect();
-    let is_unknown = |text: &Option<Cow<'_, str>>| text.is_some() && text.as_deref() == unknown.as_deref();
-    let unknown_id = texts.iter().position(is_unknown).and_then(|id| TokenId::try_from(id).ok());
+    let unknown_id = unknown.as_deref().and_then(|name| ids.get(name).copied());
     if let (Some(id), Some(name)) = (unknown_id.filter(|id| !added.contains_key(id)), &unknown) {
         names.push((name.clone(), id));
     }
@@ -290,8 +295,8 @@ mod tests {
 
     #[test]
     fn a_model_without_type_is_bpe_if_it_has_merges() {
-        let model = r#""vocab": {"a": 0}, "merges": ["a b"]"#;
-        assert_eq!(table(&file(BYTE_LEVEL, "", model)).unwrap(), [text("a")]);
+        let model = r#""vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]"#;
+        assert_eq!(table(&file(BYTE_LEVEL, "", model)).unwrap(), [text("a"), text("b"), text("ab")]);
     }
 
     #[test]

@@ -32,6 +32,13 @@
 //! - **GGUF**: `gpt2` is byte-level and `llama` SentencePiece, with types of tokens as there; user-defined tokens of
 //!   `gpt2` are raw text, unused ids are holes. As many logits as tokens, padding included.
 //!
+//! # What is refused although it has no part in the bytes
+//!
+//! Merges of a BPE model (`tokenizer.json`, GGUF `gpt2`): one whose parts or product are no tokens, one that stands twice,
+//! one with an empty part (the only cycle that can be written down: a product is its two parts together, and so longer
+//! than either). No tokenizer works with such a file, so its vocabulary may be damaged too. Scores of `SentencePiece`
+//! pieces that are no numbers. How texts are split before merges apply is not looked at.
+//!
 //! # A model's folder
 //!
 //! Where a folder is imported, the files beside the tokenizer say how the model is used. Its end-of-text ids are the
@@ -60,12 +67,14 @@ mod binding;
 mod builtin;
 mod byte_fallback;
 mod byte_level;
+mod capped;
 mod conformance;
 mod encoder;
 mod error;
 mod gguf;
 mod hugging_face;
 mod id_map;
+mod merges;
 mod model_folder;
 mod piece;
 mod pipeline;
@@ -74,6 +83,7 @@ mod sentence_piece;
 mod source;
 mod spelling;
 mod tekken;
+mod twin;
 mod word_piece;
 
 use std::path::{Path, PathBuf};
@@ -86,6 +96,7 @@ pub use builtin::{BUILTIN, builtin};
 pub use conformance::{CORPUS, Conformance, Mismatch, RoundTrip};
 pub use encoder::{EncodeError, Encoder, ordinary_bytes};
 pub use error::{BinaryProblem, ImportError, RankProblem};
+pub use merges::MergeProblem;
 pub use source::MAX_FILE_BYTES;
 
 use model_folder::ModelFolder;
