@@ -214,7 +214,7 @@ fn masks_of_byte_level_twins_are_equal() {
         Package::new("ranks", &import(&scratch.write("x.tiktoken", ranks.join("\n")), Some(list))),
         Package::new("GGUF", &import(&scratch.write("x.gguf", gguf("gpt2", &gguf_tokens)), None)),
     ];
-    assert!(compare(&packages, &cases()) > 100);
+    assert!(compare(&packages, &cases()) > 50);
 }
 
 #[test]
@@ -244,5 +244,5 @@ fn masks_of_twins_with_marks_are_equal() {
         Package::new("SentencePiece", &import(&scratch.write("tokenizer.model", model), None)),
         Package::new("GGUF", &import(&scratch.write("x.gguf", gguf("llama", &pieces)), None)),
     ];
-    assert!(compare(&packages, &cases()) > 100);
+    assert!(compare(&packages, &cases()) > 50);
 }

@@ -146,6 +146,15 @@ impl Loaded {
         Some(self.vocabulary.bytes(id)).filter(|bytes| !bytes.is_empty() && !self.vocabulary.is_special(id))
     }
 
+    /// Where the tokenizer itself is, for a person to read.
+    pub(crate) fn source_name(&self) -> String {
+        match &self.source {
+            Source::Builtin(name) => format!("{name}, built in"),
+            Source::Path(path) => path.display().to_string(),
+            Source::Unknown => "unknown".into(),
+        }
+    }
+
     /// The tokenizer's own encoder; `None` where its file is no longer known.
     pub(crate) fn encoder(&self) -> Result<Option<Encoder>, EncodeError> {
         match &self.source {

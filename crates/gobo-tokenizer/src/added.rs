@@ -69,14 +69,13 @@ impl NamedTokens {
                 (Some(name), _) if name != content => return contradicts(format!("{name:?}")),
                 // The unknown token has no bytes, whoever names it.
                 (Some(_), None) => continue,
-                (Some(_), Some(_)) => {}
                 (None, _) if ids.contains_key(content.as_str()) => {
                     return contradicts(format!("it under id {}", ids[content.as_str()]));
                 }
                 (None, Some(token)) if token.bytes != bytes && token.bytes != content.as_bytes() => {
                     return contradicts(format!("{:?}", String::from_utf8_lossy(&token.bytes)));
                 }
-                (None, _) => {}
+                _ => {}
             }
             if present.is_none_or(|token| *special && !token.special) {
                 new.insert(id, Token { bytes, special: *special });

@@ -227,10 +227,10 @@ mod tests {
     use super::*;
 
     fn bind(eos: Vec<TokenChoice>, logits_width: Option<u32>) -> Result<Imported, ImportError> {
-        bind_with(ImportOptions { eos, logits_width, ..ImportOptions::default() })
+        bind_with(&ImportOptions { eos, logits_width, ..ImportOptions::default() })
     }
 
-    fn bind_with(options: ImportOptions) -> Result<Imported, ImportError> {
+    fn bind_with(options: &ImportOptions) -> Result<Imported, ImportError> {
         let mut table = TokenTable::new();
         table.insert(0, b"a".to_vec(), false).unwrap();
         table.insert(3, b"</s>".to_vec(), true).unwrap();
@@ -241,7 +241,7 @@ mod tests {
         NamedTokens::new(table, "test", Spelling::ByteLevel, names).bind(
             Path::new("t"),
             &ModelFolder::default(),
-            &options,
+            options,
         )
     }
 
@@ -276,13 +276,13 @@ mod tests {
         let text = |name: &str| Some(TokenChoice::Text(name.into()));
         let options =
             ImportOptions { bos: text("</s>"), pad: Some(TokenChoice::Id(0)), ..Default::default() };
-        let imported = bind_with(options).unwrap();
+        let imported = bind_with(&options).unwrap();
         assert_eq!((imported.bos, imported.pad, &*imported.eos), (Some(3), Some(0), &[3][..]));
         assert_eq!(imported.binding(), Binding { bos: Some(3), pad: Some(0), ..Binding::new(vec![3], 4) });
-        let unknown = bind_with(ImportOptions { pad: text("x"), ..Default::default() }).unwrap_err();
+        let unknown = bind_with(&ImportOptions { pad: text("x"), ..Default::default() }).unwrap_err();
         assert!(matches!(unknown, ImportError::UnknownName { role: TokenRole::Pad, .. }));
         let beyond = ImportOptions { bos: Some(TokenChoice::Id(4)), ..Default::default() };
-        let beyond = bind_with(beyond).unwrap_err();
+        let beyond = bind_with(&beyond).unwrap_err();
         assert!(matches!(beyond, ImportError::BeyondWidth { role: TokenRole::Bos, id: 4, .. }));
     }
 }

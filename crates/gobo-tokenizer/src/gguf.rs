@@ -14,7 +14,7 @@ use crate::merges::{self, Merge};
 use crate::piece::{self, PieceKind};
 use crate::source::MAX_FILE_BYTES;
 use crate::spelling::Spelling;
-use crate::twin::{self, Pieces};
+use crate::twin::{self, PieceModel};
 use crate::{BinaryProblem, ImportError, byte_level};
 
 /// What GGUF files begin with.
@@ -59,10 +59,10 @@ pub(crate) fn read(path: &Path) -> Result<NamedTokens, ImportError> {
 /// # Errors
 /// As for [`read`].
 pub(crate) fn twin(path: &Path) -> Result<serde_json::Value, ImportError> {
-    let metadata = Metadata::read(path)?;
+    let mut metadata = Metadata::read(path)?;
     let byte_level = metadata.is_byte_level(path)?;
     let merges = if byte_level { metadata.merges(path)? } else { Vec::new() };
-    let (space_first, scores) = (metadata.space_first.unwrap_or(true), metadata.scores.clone());
+    let (space_first, scores) = (metadata.space_first.unwrap_or(true), std::mem::take(&mut metadata.scores));
     let tokens = metadata.into_typed(path)?;
     if byte_level {
         let written = tokens
@@ -77,7 +77,7 @@ pub(crate) fn twin(path: &Path) -> Result<serde_json::Value, ImportError> {
     let pieces =
         tokens.into_iter().zip(scores).map(|((_, kind, text), score)| twin::Piece { text, kind, score });
     let (pieces, charsmap) = (pieces.collect(), Vec::new());
-    Ok(Pieces { pieces, unigram: false, space_first, one_space: false, charsmap }.into_json())
+    Ok(PieceModel { pieces, unigram: false, space_first, one_space: false, charsmap }.into_json())
 }
 
 impl Metadata {

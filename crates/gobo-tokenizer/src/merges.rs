@@ -57,7 +57,11 @@ impl<'a> Merge<'a> {
                 None => return Self::Other(text),
             },
         };
-        if right.contains(' ') || left == "#version:" { Self::Other(text) } else { Self::Pair(left, right) }
+        if right.contains(' ') || left.starts_with("#version") {
+            Self::Other(text)
+        } else {
+            Self::Pair(left, right)
+        }
     }
 
     fn is_comment(&self) -> bool {
@@ -172,7 +176,7 @@ mod tests {
         for good in [
             "[]",
             r#"["a b"]"#,
-            r##"["#version: 0.2", "a b"]"##,
+            r##"["#version: 0.2", "#version 3", "a b"]"##,
             r#"[["a", "b"], ["ab", " b"]]"#,
             r#"["\u0061 b"]"#,
         ] {

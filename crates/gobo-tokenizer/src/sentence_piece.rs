@@ -9,7 +9,7 @@ use gobo_vocab::TokenTable;
 use crate::binding::{ByRole, NamedTokens};
 use crate::id_map::ID_LIMIT;
 use crate::piece::{self, PieceKind};
-use crate::twin::{self, Pieces};
+use crate::twin::{self, PieceModel};
 use crate::{BinaryProblem, ImportError};
 
 /// Something wrong, and where.
@@ -64,7 +64,7 @@ pub(crate) fn twin(path: &Path, bytes: &[u8]) -> Result<serde_json::Value, Impor
         |piece: Piece<'_>| twin::Piece { text: piece.text.into(), kind: piece.kind, score: piece.score };
     let pieces = model.pieces.into_iter().map(piece).collect();
     let Normalizer { charsmap, space_first, one_space } = model.normalizer;
-    Ok(Pieces { pieces, unigram, space_first, one_space, charsmap: charsmap.to_vec() }.into_json())
+    Ok(PieceModel { pieces, unigram, space_first, one_space, charsmap: charsmap.to_vec() }.into_json())
 }
 
 fn unsupported(path: &Path, kind: &str) -> ImportError {

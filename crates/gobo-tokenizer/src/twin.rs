@@ -1,6 +1,6 @@
 //! Sources that are no `tokenizer.json`, as the `tokenizer.json` that would be their twin: the `tokenizers` library then
-//! encodes and decodes for them. It is made from the file's own texts, never from an imported table, which is to be
-//! compared with it. Control tokens are left out: no text reaches them.
+//! encodes and decodes for them. It is made from the file's own texts (or the bytes of its ranks), not from the vocabulary
+//! that is to be compared with it. Control tokens are left out: no text reaches them.
 //!
 //! What a source does not say, or says in a way that the library does not know, may cut texts into other tokens than the
 //! model's own tokenizer; it cannot change what the tokens' bytes are.
@@ -56,7 +56,7 @@ pub(crate) struct Piece {
 
 /// A model of pieces with marks for their spaces. The position of a piece is its id.
 #[derive(Debug)]
-pub(crate) struct Pieces {
+pub(crate) struct PieceModel {
     pub(crate) pieces: Vec<Piece>,
     /// Else BPE.
     pub(crate) unigram: bool,
@@ -68,7 +68,7 @@ pub(crate) struct Pieces {
     pub(crate) charsmap: Vec<u8>,
 }
 
-impl Pieces {
+impl PieceModel {
     pub(crate) fn into_json(self) -> Value {
         let has_bytes = self.pieces.iter().any(|piece| piece.kind == PieceKind::Byte);
         let mut normalizers = Vec::new();

@@ -504,7 +504,7 @@ fn impossible_merges_are_refused_in_every_file_that_has_them() {
                 );
                 match try_import("tokenizer.json", json.as_bytes()) {
                     Err(ImportError::Merge { position: 1, source, .. }) => {
-                        assert_eq!(source, expected, "{json}")
+                        assert_eq!(source, expected, "{json}");
                     }
                     other => panic!("{json}: {other:?}"),
                 }
