@@ -116,7 +116,7 @@ impl Encoder {
             }
             Content::SentencePiece(bytes) => (
                 sentence_piece::twin(&path, &bytes)?.to_string(),
-                "the tokenizers library, with the file's pieces, scores and normalizer",
+                "the tokenizers library, with the file's pieces and scores, without its table of normalization",
             ),
         };
         match Tokenizer::from_bytes(&json) {

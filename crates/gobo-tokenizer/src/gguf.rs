@@ -76,8 +76,7 @@ pub(crate) fn twin(path: &Path) -> Result<serde_json::Value, ImportError> {
     let scores = scores.into_iter().chain(std::iter::repeat(f32::MIN));
     let pieces =
         tokens.into_iter().zip(scores).map(|((_, kind, text), score)| twin::Piece { text, kind, score });
-    let (pieces, charsmap) = (pieces.collect(), Vec::new());
-    Ok(PieceModel { pieces, unigram: false, space_first, one_space: false, charsmap }.into_json())
+    Ok(PieceModel { pieces: pieces.collect(), unigram: false, space_first, one_space: false }.into_json())
 }
 
 impl Metadata {

@@ -63,8 +63,8 @@ pub(crate) fn twin(path: &Path, bytes: &[u8]) -> Result<serde_json::Value, Impor
     let piece =
         |piece: Piece<'_>| twin::Piece { text: piece.text.into(), kind: piece.kind, score: piece.score };
     let pieces = model.pieces.into_iter().map(piece).collect();
-    let Normalizer { charsmap, space_first, one_space } = model.normalizer;
-    Ok(PieceModel { pieces, unigram, space_first, one_space, charsmap: charsmap.to_vec() }.into_json())
+    let Normalizer { space_first, one_space } = model.normalizer;
+    Ok(PieceModel { pieces, unigram, space_first, one_space }.into_json())
 }
 
 fn unsupported(path: &Path, kind: &str) -> ImportError {
@@ -78,7 +78,7 @@ struct Model<'a> {
     kind: u64,
     /// `eos_piece`, `bos_piece` and `pad_piece` of `trainer_spec`: the ids there are only a wish of the training.
     roles: ByRole<&'a str>,
-    normalizer: Normalizer<'a>,
+    normalizer: Normalizer,
 }
 
 struct Piece<'a> {
@@ -88,9 +88,8 @@ struct Piece<'a> {
     score: f32,
 }
 
-/// What of a `NormalizerSpec` changes texts.
-struct Normalizer<'a> {
-    charsmap: &'a [u8],
+/// What of a `NormalizerSpec` changes the spaces of texts.
+struct Normalizer {
     /// `add_dummy_prefix`
     space_first: bool,
     /// `remove_extra_whitespaces`
@@ -118,7 +117,7 @@ impl<'a> Model<'a> {
     }
 
     fn parse(bytes: &'a [u8]) -> Result<Self, Fault> {
-        let normalizer = Normalizer { charsmap: &[], space_first: true, one_space: true };
+        let normalizer = Normalizer { space_first: true, one_space: true };
         let roles = ByRole { eos: "</s>", bos: "<s>", pad: "<pad>" };
         let mut model = Self { pieces: Vec::new(), kind: 1, roles, normalizer };
         let mut fields = Fields { bytes, end: bytes.len(), at: 0 };
@@ -147,7 +146,6 @@ impl<'a> Model<'a> {
                 (3, Value::Message(mut normalizer)) => {
                     while let Some((_, number, value)) = normalizer.next()? {
                         match (number, value) {
-                            (2, Value::Message(map)) => model.normalizer.charsmap = map.bytes(),
                             (3, Value::Varint(flag)) => model.normalizer.space_first = flag != 0,
                             (4, Value::Varint(flag)) => model.normalizer.one_space = flag != 0,
                             _ => {}

@@ -7,8 +7,6 @@
 
 use std::collections::HashMap;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use gobo_types::TokenId;
 use serde_json::{Value, json};
 
@@ -54,7 +52,8 @@ pub(crate) struct Piece {
     pub(crate) score: f32,
 }
 
-/// A model of pieces with marks for their spaces. The position of a piece is its id.
+/// A model of pieces with marks for their spaces. The position of a piece is its id. SentencePiece's own table of
+/// normalization is left out: the library trusts its offsets, and would panic at a damaged one.
 #[derive(Debug)]
 pub(crate) struct PieceModel {
     pub(crate) pieces: Vec<Piece>,
@@ -64,18 +63,12 @@ pub(crate) struct PieceModel {
     pub(crate) space_first: bool,
     /// Whether runs of spaces are one.
     pub(crate) one_space: bool,
-    /// SentencePiece's table of normalization; empty for none.
-    pub(crate) charsmap: Vec<u8>,
 }
 
 impl PieceModel {
     pub(crate) fn into_json(self) -> Value {
         let has_bytes = self.pieces.iter().any(|piece| piece.kind == PieceKind::Byte);
         let mut normalizers = Vec::new();
-        if !self.charsmap.is_empty() {
-            let charsmap = BASE64_STANDARD.encode(&self.charsmap);
-            normalizers.push(json!({"type": "Precompiled", "precompiled_charsmap": charsmap}));
-        }
         if self.one_space {
             normalizers.push(json!({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}));
         }
