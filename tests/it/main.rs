@@ -12,5 +12,6 @@ mod layers;
 mod lowering;
 mod matcher_steps;
 mod oracle_agrees;
+mod packages;
 mod regressions;
 mod subject;

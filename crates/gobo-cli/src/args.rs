@@ -122,6 +122,12 @@ pub(crate) enum TokenizerCommand {
         /// Ids or names of the tokens that end a text [default: what the model's folder says, else well-known names]
         #[arg(long, value_name = "ID|TEXT", num_args = 1..)]
         eos: Vec<String>,
+        /// Id or name of the token that begins a text; no mask depends on it [default: found like those of --eos]
+        #[arg(long, value_name = "ID|TEXT")]
+        bos: Option<String>,
+        /// Id or name of the token that fills up a batch; no mask depends on it [default: found like those of --eos]
+        #[arg(long, value_name = "ID|TEXT")]
+        pad: Option<String>,
     },
     /// List the names in the store, and the built-in ones
     List,

@@ -82,7 +82,7 @@ impl Loaded {
             name: name.into(),
             kind: imported.kind.into(),
             vocabulary: Arc::new(vocabulary),
-            binding: Binding::new(imported.eos.clone(), imported.logits_width),
+            binding: imported.binding(),
             source,
         })
     }
@@ -144,6 +144,15 @@ impl Loaded {
     /// The bytes of an ordinary token; `None` for special tokens and holes.
     pub(crate) fn ordinary_bytes(&self, id: u32) -> Option<&[u8]> {
         Some(self.vocabulary.bytes(id)).filter(|bytes| !bytes.is_empty() && !self.vocabulary.is_special(id))
+    }
+
+    /// Where the tokenizer itself is, for a person to read.
+    pub(crate) fn source_name(&self) -> String {
+        match &self.source {
+            Source::Builtin(name) => format!("{name}, built in"),
+            Source::Path(path) => path.display().to_string(),
+            Source::Unknown => "unknown".into(),
+        }
     }
 
     /// The tokenizer's own encoder; `None` where its file is no longer known.

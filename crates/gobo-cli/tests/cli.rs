@@ -52,16 +52,32 @@ fn tiny_tokenizer(folder: &Path) -> String {
 fn tokenizers_are_imported_listed_and_shown() {
     let store = tempfile::tempdir().unwrap();
     let path = tiny_tokenizer(store.path());
-    let keys = ["name", "kind", "tokens", "logits_width", "special", "eos", "digest", "bytes"];
-    let import =
-        ["tokenizer", "import", &path, "--name", "tiny", "--logits-width", "8", "--eos", "<eos>", "2"];
+    let keys = ["name", "kind", "tokens", "logits_width", "special", "eos", "bos", "pad", "digest", "bytes"];
+    let import = ["tokenizer", "import", &path, "--name", "tiny", "--logits-width", "8"];
+    let import = [&import[..], &["--eos", "<eos>", "2", "--bos", "0"]].concat();
     let imported = one(store.path(), 0, &import);
     has(&imported, &keys);
     assert_eq!((&imported["tokens"], &imported["logits_width"]), (&5.into(), &8.into()));
     assert_eq!(imported["eos"], serde_json::json!([2, 4]));
+    assert_eq!((&imported["bos"], &imported["pad"]), (&0.into(), &Value::Null));
     assert_eq!(one(store.path(), 0, &["tokenizer", "show", "tiny"]), imported);
     let listed = json(store.path(), 0, &["tokenizer", "list"]);
     assert!(listed.contains(&imported) && listed.len() == 4, "{listed:?}");
+    // Listing builds nothing and reads no vocabulary whole: the built-in ones have no numbers before their first use, and a
+    // damaged byte is not its matter.
+    assert!(listed.iter().all(|line| line["name"] == "tiny" || line.get("tokens").is_none()), "{listed:?}");
+    let digest = imported["digest"].as_str().unwrap();
+    let vocabularies = store.path().join("v0/vocab").join(&digest[..2]);
+    let file = std::fs::read_dir(&vocabularies).unwrap().next().unwrap().unwrap().path();
+    let sound = std::fs::read(&file).unwrap();
+    let mut damaged = sound.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&file, damaged).unwrap();
+    assert_eq!(json(store.path(), 0, &["tokenizer", "list"]), listed);
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(json(store.path(), 0, &["tokenizer", "list"]).len(), 3, "it is not there");
+    std::fs::write(&file, sound).unwrap();
     // The built-in ones are what their library decodes; a source of another tokenizer is not this one's.
     let verified = one(store.path(), 0, &["tokenizer", "verify", TOKENIZER]);
     has(
@@ -76,7 +92,17 @@ fn tokenizers_are_imported_listed_and_shown() {
             "lost",
             "unspellable",
             "eos",
+            "bos",
+            "pad",
             "special",
+            "holes",
+            "duplicates",
+            "only_inside",
+            "as_replacement",
+            "beside",
+            "source",
+            "judge",
+            "digest",
         ],
     );
     assert_eq!((&verified["passes"], &verified["compared"]), (&true.into(), &50_256.into()));
@@ -301,6 +327,28 @@ fn diff_compares_index_files_and_keys() {
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&long, bytes).unwrap();
     assert_eq!(gobo(store, &["diff", &short, &long]).status.code(), Some(2));
+}
+
+/// Every example of the documentation: behind a line `$ …` stands what it prints.
+#[test]
+fn examples_of_the_documentation_print_what_they_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let bin = Path::new(env!("CARGO_BIN_EXE_gobo")).parent().unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let store = tempfile::tempdir().unwrap();
+    let page = std::fs::read_to_string(root.join("docs/semantics.md")).unwrap();
+    let blocks = page.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let mut seen = 0;
+    for example in blocks.flat_map(|block| block.strip_prefix("$ ").unwrap().split("\n$ ")) {
+        let (command, expected) = example.split_once('\n').unwrap_or((example, ""));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("{command} 2>&1")]).current_dir(&root).env("PATH", &path);
+        shell.env("GOBO_STORE", store.path()).env_remove("GOBO_SERVER").env_remove("GOBO_LOG");
+        let printed = String::from_utf8(shell.output().unwrap().stdout).unwrap();
+        assert_eq!(printed.trim_end(), expected.trim_end(), "{command}");
+        seen += 1;
+    }
+    assert!(seen >= 10, "{seen}");
 }
 
 /// A daemon that is killed when the test ends.

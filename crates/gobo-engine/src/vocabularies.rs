@@ -78,7 +78,7 @@ pub fn publish_vocabulary(
     let (source, source_digest) = source.unzip();
     let named = NamedVocabulary {
         vocabulary: digest,
-        binding: Binding::new(imported.eos.clone(), imported.logits_width),
+        binding: imported.binding(),
         kind: imported.kind.to_owned(),
         tokens: count(&|token| !token.bytes.is_empty()),
         special: count(&|token| token.special),

@@ -1,6 +1,8 @@
 //! An engine over a temporary store, with compiles that can be counted, held and broken.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod tiny;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -13,21 +15,9 @@ use gobo_engine::{
     VocabularyRef, compile_constraint,
 };
 use gobo_tokenizer::Imported;
-use gobo_types::{Binding, CompileError, CompileLimits, Constraint, ErrorKind, Limit, RefusalKind};
-use gobo_vocab::TokenTable;
+use gobo_types::{CompileError, CompileLimits, Constraint, ErrorKind, Limit, RefusalKind};
 
-/// All printable ASCII, a few longer tokens, and one special id at the end.
-fn tiny() -> Imported {
-    let mut table = TokenTable::new();
-    let mut tokens: Vec<Vec<u8>> = (b' '..=b'~').map(|byte| vec![byte]).collect();
-    tokens.extend(["ab", "abc", "00", "  "].map(|token| token.as_bytes().to_vec()));
-    for (id, bytes) in (0..).zip(&tokens) {
-        table.insert(id, bytes.clone(), false).unwrap();
-    }
-    let eos = u32::try_from(tokens.len()).unwrap();
-    table.insert(eos, b"<end>".to_vec(), true).unwrap();
-    Imported { table, kind: "test", eos: vec![eos], logits_width: 128 }
-}
+use crate::tiny::tiny;
 
 fn config(store: &Path) -> EngineConfig {
     EngineConfig { workers: 2, queue_length: 64, ..EngineConfig::new(store) }
@@ -351,9 +341,10 @@ async fn tickets_can_be_awaited_and_dropped_by_tasks() {
 fn names_stand_for_what_was_imported_last() {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path());
-    assert_eq!(vocabulary(&engine).binding(), Some(&Binding::new(tiny().eos, 128)));
-    engine.import("tiny", &Imported { logits_width: 256, ..tiny() }, None).unwrap();
-    assert_eq!(vocabulary(&engine).binding(), Some(&Binding::new(tiny().eos, 256)));
+    assert_eq!(vocabulary(&engine).binding(), Some(&tiny().binding()));
+    let wider = Imported { logits_width: 256, bos: Some(0), ..tiny() };
+    engine.import("tiny", &wider, None).unwrap();
+    assert_eq!(vocabulary(&engine).binding(), Some(&wider.binding()));
     let digest = vocabulary(&engine).digest();
     let by_digest = engine.vocabulary(&VocabularyRef::Digest(digest)).wait().unwrap();
     assert_eq!((by_digest.digest(), by_digest.binding()), (digest, None));

@@ -43,13 +43,14 @@ pub fn digest<D: From<[u8; 32]>>(field: &'static str, bytes: &[u8]) -> Result<D,
 
 impl From<&Binding> for v1::Binding {
     fn from(binding: &Binding) -> Self {
-        Self { eos: binding.eos.clone(), logits_width: binding.logits_width }
+        let Binding { eos, bos, pad, logits_width } = binding;
+        Self { eos: eos.clone(), logits_width: *logits_width, bos: *bos, pad: *pad }
     }
 }
 
 impl From<v1::Binding> for Binding {
     fn from(binding: v1::Binding) -> Self {
-        Self::new(binding.eos, binding.logits_width)
+        Self { bos: binding.bos, pad: binding.pad, ..Self::new(binding.eos, binding.logits_width) }
     }
 }
 

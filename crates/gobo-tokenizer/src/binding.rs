@@ -1,89 +1,157 @@
+use std::fmt;
 use std::path::Path;
 
 use gobo_types::{Binding, TokenId};
 use gobo_vocab::TokenTable;
 
 use crate::model_folder::ModelFolder;
+use crate::spelling::Spelling;
 use crate::{ImportError, ImportOptions, Imported};
 
-/// A token that ends a text, as a person names it.
+/// A token with a role in texts, as a person names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EosChoice {
+pub enum TokenChoice {
     /// By id.
     Id(TokenId),
     /// By the name of a special or added token, `</s>` for instance.
     Text(String),
 }
 
-/// Names under which special tokens end a text in models that are widely served. `<|endofprompt|>`, padding and
-/// beginning-of-text names are left out on purpose: after them the text goes on.
-const WELL_KNOWN_EOS: [&str; 20] = [
-    "<|endoftext|>",
-    "</s>",
-    "<eos>",
-    "<EOS>",
-    "[EOS]",
-    "<|eos|>",
-    "<|end_of_text|>",
-    "<|eot_id|>",
-    "<|eom_id|>",
-    "<|eot|>",
-    "<|EOT|>",
-    "<|im_end|>",
-    "<|end|>",
-    "<|return|>",
-    "<end_of_turn>",
-    "<|endofturn|>",
-    "<|END_OF_TURN_TOKEN|>",
-    "<|EOS_TOKEN|>",
-    "<EOS_TOKEN>",
-    "<\u{ff5c}end\u{2581}of\u{2581}sentence\u{ff5c}>",
-];
+/// What a token of a binding does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenRole {
+    /// Ends a text.
+    Eos,
+    /// Begins a text.
+    Bos,
+    /// Fills up a batch.
+    Pad,
+}
+
+impl fmt::Display for TokenRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Eos => "end-of-text",
+            Self::Bos => "beginning-of-text",
+            Self::Pad => "padding",
+        })
+    }
+}
+
+/// Something for every role.
+#[derive(Debug, Default)]
+pub(crate) struct ByRole<T> {
+    pub(crate) eos: T,
+    pub(crate) bos: T,
+    pub(crate) pad: T,
+}
+
+impl<T> ByRole<T> {
+    pub(crate) fn get(&self, role: TokenRole) -> &T {
+        match role {
+            TokenRole::Eos => &self.eos,
+            TokenRole::Bos => &self.bos,
+            TokenRole::Pad => &self.pad,
+        }
+    }
+
+    pub(crate) fn get_mut(&mut self, role: TokenRole) -> &mut T {
+        match role {
+            TokenRole::Eos => &mut self.eos,
+            TokenRole::Bos => &mut self.bos,
+            TokenRole::Pad => &mut self.pad,
+        }
+    }
+}
+
+/// Names that special tokens have in models that are widely served. Those that end a text leave `<|endofprompt|>` out
+/// on purpose: after it the text goes on. `<|endoftext|>` begins texts in some models and pads in others; only their
+/// folders know.
+const WELL_KNOWN: ByRole<&[&str]> = ByRole {
+    eos: &[
+        "<|endoftext|>",
+        "</s>",
+        "<eos>",
+        "<EOS>",
+        "[EOS]",
+        "<|eos|>",
+        "<|end_of_text|>",
+        "<|eot_id|>",
+        "<|eom_id|>",
+        "<|eot|>",
+        "<|EOT|>",
+        "<|im_end|>",
+        "<|end|>",
+        "<|return|>",
+        "<end_of_turn>",
+        "<|endofturn|>",
+        "<|END_OF_TURN_TOKEN|>",
+        "<|EOS_TOKEN|>",
+        "<EOS_TOKEN>",
+        "<\u{ff5c}end\u{2581}of\u{2581}sentence\u{ff5c}>",
+    ],
+    bos: &[
+        "<s>",
+        "<bos>",
+        "<BOS>",
+        "[BOS]",
+        "<|bos|>",
+        "<|begin_of_text|>",
+        "<|startoftext|>",
+        "<BOS_TOKEN>",
+        "<\u{ff5c}begin\u{2581}of\u{2581}sentence\u{ff5c}>",
+    ],
+    pad: &[
+        "<pad>",
+        "<PAD>",
+        "[PAD]",
+        "<|pad|>",
+        "<|padding|>",
+        "<|finetune_right_pad_id|>",
+        "<\u{ff5c}\u{2581}pad\u{2581}\u{ff5c}>",
+    ],
+};
 
 /// A table and the names by which its control tokens can be asked for.
 #[derive(Debug)]
 pub(crate) struct NamedTokens {
     pub(crate) table: TokenTable,
     pub(crate) kind: &'static str,
-    /// Special and added tokens, by name.
+    /// How tokens that are added beside the table are written.
+    pub(crate) spelling: Spelling,
+    /// Special and added tokens and the unknown one, by name.
     pub(crate) names: Vec<(String, TokenId)>,
-    /// The end-of-text ids that the tokenizer file states by itself, as few formats do.
-    pub(crate) eos: Vec<TokenId>,
+    /// The ids that the tokenizer file states by itself, as few formats do.
+    pub(crate) stated: ByRole<Vec<TokenId>>,
     /// Number of logits, where the tokenizer file tells it by its padding.
     pub(crate) logits_width: Option<u32>,
 }
 
 impl NamedTokens {
     /// Tokens of a file that says no more of the model.
-    pub(crate) fn new(table: TokenTable, kind: &'static str, names: Vec<(String, TokenId)>) -> Self {
-        Self { table, kind, names, eos: Vec::new(), logits_width: None }
+    pub(crate) fn new(
+        table: TokenTable,
+        kind: &'static str,
+        spelling: Spelling,
+        names: Vec<(String, TokenId)>,
+    ) -> Self {
+        Self { table, kind, spelling, names, stated: ByRole::default(), logits_width: None }
     }
 
-    /// Settles end-of-text ids and width: options, then the model's folder, then the tokenizer file, then names.
+    /// Settles roles and width: options, then the model's folder, then the tokenizer file, then well-known names.
     pub(crate) fn bind(
         self,
         path: &Path,
         folder: &ModelFolder,
         options: &ImportOptions,
     ) -> Result<Imported, ImportError> {
-        let logits_width = self.width(path, folder, options)?;
-        let (eos_path, eos) = if !options.eos.is_empty() {
-            (path, self.resolve(path, folder, &options.eos)?)
-        } else if let Some((path, eos)) = &folder.eos {
-            (&**path, self.resolve(path, folder, eos)?)
-        } else if !self.eos.is_empty() {
-            (path, self.eos)
-        } else {
-            let known = self.names.iter().filter(|(name, _)| WELL_KNOWN_EOS.contains(&name.as_str()));
-            (path, known.map(|(_, id)| *id).collect())
-        };
-        let Binding { eos, logits_width } = Binding::new(eos, logits_width);
-        match eos.last() {
-            Some(&id) if id >= logits_width => {
-                Err(ImportError::EosBeyondWidth { path: eos_path.into(), id, logits_width })
-            }
-            _ => Ok(Imported { table: self.table, kind: self.kind, eos, logits_width }),
-        }
+        let width = self.width(path, folder, options)?;
+        let ids = |role, asked: &[TokenChoice]| self.ids(role, asked, path, folder, width);
+        let eos = ids(TokenRole::Eos, &options.eos)?;
+        let bos = ids(TokenRole::Bos, options.bos.as_slice())?.first().copied();
+        let pad = ids(TokenRole::Pad, options.pad.as_slice())?.first().copied();
+        let Binding { eos, logits_width, .. } = Binding::new(eos, width);
+        Ok(Imported { table: self.table, kind: self.kind, eos, bos, pad, logits_width })
     }
 
     fn width(&self, path: &Path, folder: &ModelFolder, options: &ImportOptions) -> Result<u32, ImportError> {
@@ -103,24 +171,49 @@ impl NamedTokens {
         }
     }
 
+    /// The ids that have `role`, from the first that says any: `asked`, the folder, the file at `path`, known names.
+    fn ids(
+        &self,
+        role: TokenRole,
+        asked: &[TokenChoice],
+        path: &Path,
+        folder: &ModelFolder,
+        logits_width: u32,
+    ) -> Result<Vec<TokenId>, ImportError> {
+        let (path, ids) = if !asked.is_empty() {
+            (path, self.resolve(role, path, asked)?)
+        } else if let Some((path, asked)) = folder.roles.get(role) {
+            (&**path, self.resolve(role, path, asked)?)
+        } else if !self.stated.get(role).is_empty() {
+            (path, self.stated.get(role).clone())
+        } else {
+            let known = self.names.iter().filter(|(name, _)| WELL_KNOWN.get(role).contains(&name.as_str()));
+            (path, known.map(|(_, id)| *id).collect())
+        };
+        match ids.iter().max() {
+            Some(&id) if id >= logits_width => {
+                Err(ImportError::BeyondWidth { path: path.into(), role, id, logits_width })
+            }
+            _ => Ok(ids),
+        }
+    }
+
     /// The ids of what was asked for in the file at `path`.
     fn resolve(
         &self,
+        role: TokenRole,
         path: &Path,
-        folder: &ModelFolder,
-        choices: &[EosChoice],
+        choices: &[TokenChoice],
     ) -> Result<Vec<TokenId>, ImportError> {
         let mut ids = Vec::new();
         for choice in choices {
             match choice {
-                EosChoice::Id(id) => ids.push(*id),
-                EosChoice::Text(name) => {
+                TokenChoice::Id(id) => ids.push(*id),
+                TokenChoice::Text(name) => {
                     let before = ids.len();
                     ids.extend(self.names.iter().filter(|(found, _)| found == name).map(|(_, id)| *id));
                     if ids.len() == before {
-                        let id = folder.names.get(name);
-                        let unknown = || ImportError::UnknownEos { path: path.into(), name: name.clone() };
-                        ids.push(*id.ok_or_else(unknown)?);
+                        return Err(ImportError::UnknownName { path: path.into(), role, name: name.clone() });
                     }
                 }
             }
@@ -133,36 +226,63 @@ impl NamedTokens {
 mod tests {
     use super::*;
 
-    fn bind(eos: Vec<EosChoice>, logits_width: Option<u32>) -> Result<Imported, ImportError> {
+    fn bind(eos: Vec<TokenChoice>, logits_width: Option<u32>) -> Result<Imported, ImportError> {
+        bind_with(&ImportOptions { eos, logits_width, ..ImportOptions::default() })
+    }
+
+    fn bind_with(options: &ImportOptions) -> Result<Imported, ImportError> {
         let mut table = TokenTable::new();
         table.insert(0, b"a".to_vec(), false).unwrap();
         table.insert(3, b"</s>".to_vec(), true).unwrap();
         table.insert(2, b"<|endofprompt|>".to_vec(), true).unwrap();
-        let names = vec![("</s>".to_owned(), 3), ("<|endofprompt|>".to_owned(), 2)];
-        let options = ImportOptions { eos, logits_width, ..ImportOptions::default() };
-        NamedTokens::new(table, "test", names).bind(Path::new("t"), &ModelFolder::default(), &options)
+        table.insert(1, b"<pad>".to_vec(), true).unwrap();
+        let names = [("</s>", 3), ("<|endofprompt|>", 2), ("<pad>", 1)];
+        let names = names.map(|(name, id)| (name.to_owned(), id)).to_vec();
+        NamedTokens::new(table, "test", Spelling::ByteLevel, names).bind(
+            Path::new("t"),
+            &ModelFolder::default(),
+            options,
+        )
     }
 
     #[test]
     fn names_and_widths_default_to_the_file() {
         let imported = bind(vec![], None).unwrap();
+        assert_eq!((imported.bos, imported.pad), (None, Some(1)));
         assert_eq!((imported.eos, imported.logits_width), (vec![3], 4));
     }
 
     #[test]
     fn options_win_and_are_sorted() {
-        let text = EosChoice::Text("<|endofprompt|>".into());
-        let imported = bind(vec![EosChoice::Id(7), text.clone(), text], Some(8)).unwrap();
+        let text = TokenChoice::Text("<|endofprompt|>".into());
+        let imported = bind(vec![TokenChoice::Id(7), text.clone(), text], Some(8)).unwrap();
         assert_eq!((imported.eos, imported.logits_width), (vec![2, 7], 8));
     }
 
     #[test]
     fn impossible_bindings_are_refused() {
-        let unknown = bind(vec![EosChoice::Text("a".into())], None).unwrap_err();
-        assert!(matches!(unknown, ImportError::UnknownEos { name, .. } if name == "a"));
-        let beyond = bind(vec![EosChoice::Id(4)], None).unwrap_err();
-        assert!(matches!(beyond, ImportError::EosBeyondWidth { id: 4, logits_width: 4, .. }));
+        let unknown = bind(vec![TokenChoice::Text("a".into())], None).unwrap_err();
+        assert!(
+            matches!(unknown, ImportError::UnknownName { name, role: TokenRole::Eos, .. } if name == "a")
+        );
+        let beyond = bind(vec![TokenChoice::Id(4)], None).unwrap_err();
+        assert!(matches!(beyond, ImportError::BeyondWidth { id: 4, logits_width: 4, .. }));
         let narrow = bind(vec![], Some(3)).unwrap_err();
         assert!(matches!(narrow, ImportError::WidthTooSmall { vocabulary_length: 4, .. }));
+    }
+
+    #[test]
+    fn beginning_and_padding_are_settled_like_the_end() {
+        let text = |name: &str| Some(TokenChoice::Text(name.into()));
+        let options =
+            ImportOptions { bos: text("</s>"), pad: Some(TokenChoice::Id(0)), ..Default::default() };
+        let imported = bind_with(&options).unwrap();
+        assert_eq!((imported.bos, imported.pad, &*imported.eos), (Some(3), Some(0), &[3][..]));
+        assert_eq!(imported.binding(), Binding { bos: Some(3), pad: Some(0), ..Binding::new(vec![3], 4) });
+        let unknown = bind_with(&ImportOptions { pad: text("x"), ..Default::default() }).unwrap_err();
+        assert!(matches!(unknown, ImportError::UnknownName { role: TokenRole::Pad, .. }));
+        let beyond = ImportOptions { bos: Some(TokenChoice::Id(4)), ..Default::default() };
+        let beyond = bind_with(&beyond).unwrap_err();
+        assert!(matches!(beyond, ImportError::BeyondWidth { role: TokenRole::Bos, id: 4, .. }));
     }
 }

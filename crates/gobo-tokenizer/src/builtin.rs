@@ -7,6 +7,7 @@ use tiktoken_rs::CoreBPE;
 
 use crate::binding::NamedTokens;
 use crate::model_folder::ModelFolder;
+use crate::spelling::Spelling;
 use crate::{ImportOptions, Imported};
 
 /// The names of the vocabularies that need no file: their ranks are part of the program.
@@ -62,7 +63,7 @@ fn tokens(encoding: &CoreBPE) -> NamedTokens {
             table.insert(id, bytes, special).expect("built-in tokens are short and have an id each");
         }
     }
-    NamedTokens::new(table, "tiktoken", names)
+    NamedTokens::new(table, "tiktoken", Spelling::ByteLevel, names)
 }
 
 #[cfg(test)]

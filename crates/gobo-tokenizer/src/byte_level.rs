@@ -15,6 +15,22 @@ fn byte_of(character: char) -> Option<u8> {
     }
 }
 
+/// The character that stands for a byte.
+fn char_of(byte: u8) -> char {
+    let code = match byte {
+        b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff => u32::from(byte),
+        0..=0x20 => u32::from(byte) + 0x100,
+        0x7f..=0xa0 => u32::from(byte) - 0x7f + 0x121,
+        0xad => 0x143,
+    };
+    char::from_u32(code).expect("all of the alphabet are characters")
+}
+
+/// Bytes written in the alphabet.
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    bytes.iter().copied().map(char_of).collect()
+}
+
 /// The bytes of a token written in the alphabet.
 ///
 /// # Errors
@@ -40,6 +56,7 @@ mod tests {
                 char::from_u32(next - 1).unwrap()
             };
             assert_eq!(byte_of(character), Some(byte), "{byte}");
+            assert_eq!(char_of(byte), character, "{byte}");
         }
         let covered = ('\0'..=char::MAX).filter(|&character| byte_of(character).is_some()).count();
         assert_eq!(covered, 256);

@@ -59,7 +59,12 @@ pub enum RoundTrip {
 pub struct Conformance {
     /// Ordinary ids whose bytes were compared with the source's decoder.
     pub compared: u32,
-    /// Those that differ. Bytes that are no whole characters are compared as the replacement character.
+    /// Those of them whose bytes no tokens of single bytes make whole characters, as 0xff: decoders write U+FFFD for
+    /// them, and only that is compared.
+    pub as_replacement: u32,
+    /// Ordinary ids that only the configuration beside the tokenizer file has: there is no decoder to compare with.
+    pub beside: u32,
+    /// Ids that differ.
     pub mismatches: Vec<Mismatch>,
     /// Each name of [`CORPUS`] with how it went.
     pub round_trips: BTreeMap<&'static str, RoundTrip>,
@@ -78,8 +83,9 @@ impl Encoder {
     /// Compares a vocabulary of `len` ids with the source's own decoder, id by id, and sends [`CORPUS`] through the
     /// source's encoder. `bytes_of` is as for [`Encoder::encode_continuation`]. O(ids).
     ///
-    /// Each id is decoded behind an ordinary `a`, and what the decoder writes for the `a` alone is taken off: text after
-    /// a prompt, which the start of a text is not.
+    /// Each id is decoded behind an ordinary letter, and what the decoder writes for the letter alone is taken off: text
+    /// after a prompt, which the start of a text is not. An id with a part of a character stands between tokens of single
+    /// bytes that make the character whole, so that it is compared byte for byte too.
     ///
     /// # Errors
     /// [`EncodeError`] if the library behind fails.
@@ -89,19 +95,28 @@ impl Encoder {
         bytes_of: impl Fn(TokenId) -> Option<&'v [u8]>,
     ) -> Result<Conformance, EncodeError> {
         let mut found = Conformance::default();
-        // The last such id: byte-fallback tokenizers spell an `a` twice, first as a byte, and bytes side by side are decoded
-        // as one character or not at all.
-        let anchor =
-            (0..len).rev().find(|&id| bytes_of(id).is_some_and(|bytes| bytes == b"a" || bytes == b" a"));
-        if let Some(anchor) = anchor {
+        let mut singles = [None; 256];
+        for id in 0..len {
+            if let Some([byte]) = bytes_of(id) {
+                singles[usize::from(*byte)] = Some(id);
+            }
+        }
+        if let Some(anchor) = anchor(len, &bytes_of) {
             let before = self.decode(&[anchor])?;
             for id in 0..len {
                 let Some(bytes) = bytes_of(id) else { continue };
+                if self.is_beside(id) {
+                    found.beside += 1;
+                    continue;
+                }
                 found.compared += 1;
-                let both = self.decode(&[anchor, id])?;
-                let ours = String::from_utf8_lossy(bytes);
-                if both.strip_prefix(&before) != Some(&*ours) {
-                    found.mismatches.push(Mismatch { id, ours: ours.into_owned(), theirs: both });
+                let (ids, ours) = whole_characters(id, bytes, &singles).unwrap_or_else(|| {
+                    found.as_replacement += 1;
+                    (vec![id], String::from_utf8_lossy(bytes).into_owned())
+                });
+                let theirs = self.decode(&[&[anchor], &*ids].concat())?;
+                if theirs.strip_prefix(&before) != Some(&*ours) {
+                    found.mismatches.push(Mismatch { id, ours, theirs });
                 }
             }
         }
@@ -116,5 +131,72 @@ impl Encoder {
             found.round_trips.insert(name, trip);
         }
         Ok(found)
+    }
+}
+
+/// A token to stand before others: an `a`, or else a letter, with or without a space. The last such, because
+/// byte-fallback tokenizers spell letters twice, first as bytes, and bytes side by side are decoded as one character.
+fn anchor<'v>(len: u32, bytes_of: impl Fn(TokenId) -> Option<&'v [u8]>) -> Option<TokenId> {
+    let letter = |id| match bytes_of(id)? {
+        [letter] | [b' ', letter] if letter.is_ascii_alphabetic() => Some(*letter),
+        _ => None,
+    };
+    let last = |wanted: fn(u8) -> bool| (0..len).rev().find(|&id| letter(id).is_some_and(wanted));
+    last(|letter| letter == b'a').or_else(|| last(|_| true))
+}
+
+/// `id`, among tokens of single bytes where its bytes are no whole characters, and the text that all of them make.
+/// `None` if there is no such text.
+fn whole_characters(
+    id: TokenId,
+    bytes: &[u8],
+    singles: &[Option<TokenId>; 256],
+) -> Option<(Vec<TokenId>, String)> {
+    // Lead bytes behind which one, two or three continuation bytes may be any; and enough of them behind any lead byte.
+    const BEFORE: [&[u8]; 4] = [b"", b"\xc3", b"\xe1", b"\xf1"];
+    const BEHIND: [&[u8]; 6] = [b"", b"\x80", b"\x80\x80", b"\x80\x80\x80", b"\xa0\x80", b"\x90\x80\x80"];
+    let spelled =
+        |bytes: &[u8]| bytes.iter().map(|&byte| singles[usize::from(byte)]).collect::<Option<Vec<_>>>();
+    BEFORE.iter().flat_map(|before| BEHIND.map(|behind| (*before, behind))).find_map(|(before, behind)| {
+        let text = String::from_utf8([before, bytes, behind].concat()).ok()?;
+        Some(([spelled(before)?, vec![id], spelled(behind)?].concat(), text))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every way in which a token can begin or end inside a character.
+    #[test]
+    fn parts_of_characters_are_made_whole() {
+        let singles: [Option<TokenId>; 256] = std::array::from_fn(|byte| TokenId::try_from(byte).ok());
+        for text in ["aé", "日b", "🙂", "ߐࠀ\u{d7ff}\u{10000}\u{10ffff}", "é日🙂"] {
+            let bytes = text.as_bytes();
+            for from in 0..bytes.len() {
+                for to in from + 1..=bytes.len() {
+                    let part = &bytes[from..to];
+                    let (ids, whole) = whole_characters(999, part, &singles).unwrap();
+                    let at = ids.iter().position(|&id| id == 999).unwrap();
+                    assert_eq!(&whole.as_bytes()[at..][..part.len()], part);
+                    assert_eq!(ids.len() + part.len() - 1, whole.len());
+                }
+            }
+        }
+        for never in [&b"\xff"[..], b"\xc0", b"a\xf5", b"\x80\x80\x80\x80", b"\xc3a", b"\xed\xa0"] {
+            assert_eq!(whole_characters(999, never, &singles), None, "{never:?}");
+        }
+        assert_eq!(whole_characters(999, b"\xc3", &[None; 256]), None);
+    }
+
+    #[test]
+    fn a_letter_stands_before() {
+        let find = |tokens: &[&'static [u8]]| {
+            let len = TokenId::try_from(tokens.len()).unwrap();
+            anchor(len, |id| Some(tokens[id as usize]))
+        };
+        assert_eq!(find(&[b"b", b"a", b" a", b"ab", b"z"]), Some(2));
+        assert_eq!(find(&[b"1", b"b", b" c", b"cd"]), Some(2));
+        assert_eq!(find(&[b"1", b"cd"]), None);
     }
 }

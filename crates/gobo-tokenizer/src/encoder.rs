@@ -1,4 +1,4 @@
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use gobo_types::{ErrorKind, TokenId};
@@ -6,8 +6,9 @@ use gobo_vocab::TokenTable;
 use tiktoken_rs::CoreBPE;
 use tokenizers::Tokenizer;
 
+use crate::model_folder::ModelFolder;
 use crate::source::{Content, SourceFile};
-use crate::{BUILTIN, ImportError, builtin, ranks};
+use crate::{BUILTIN, ImportError, builtin, gguf, ranks, sentence_piece, tekken};
 
 /// Texts put before the one to encode, and cut off again, so that it is encoded as what follows a prompt: decoders
 /// and prefix spaces treat the start of a text differently.
@@ -17,9 +18,15 @@ use crate::{BUILTIN, ImportError, builtin, ranks};
 /// vocabularies with merges across lines.
 const SENTINELS: [&str; 7] = ["a\n", "a", "1", ".", "\u{2}", "\u{1f642}", "\u{4e00}"];
 
+const LIBRARY: &str = "the tokenizers library, with the file itself";
+const TIKTOKEN: &str = "the tiktoken library, with its own ranks";
+
 /// A tokenizer's own way of cutting texts into tokens. One value may serve many threads.
 pub struct Encoder {
     inner: Inner,
+    judge: &'static str,
+    /// Ids that a folder's configuration adds, whether or not the tokenizer file has them.
+    added: BTreeSet<TokenId>,
 }
 
 enum Inner {
@@ -42,24 +49,6 @@ pub enum EncodeError {
         path: PathBuf,
         /// What the library said.
         source: tokenizers::Error,
-    },
-    /// A rank file does not say how texts are split before ranks apply. That is known for the built-in encodings only.
-    #[error(
-        "{} is none of the encodings {}, so how it splits texts is not known",
-        path.display(),
-        BUILTIN.join(", ")
-    )]
-    UnknownSplit {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file whose tokens are read, while no library here encodes with it.
-    #[error("{} is a {format}, with which texts cannot be encoded; hint: use the tokenizer.json", path.display())]
-    NoEncoder {
-        /// The file.
-        path: PathBuf,
-        /// How it is written.
-        format: &'static str,
     },
     /// The `tokenizers` library failed on a text.
     #[error("the tokenizer failed on a text of {text_bytes} bytes")]
@@ -85,7 +74,6 @@ impl EncodeError {
         match self {
             Self::Import(source) => source.kind(),
             Self::Load { .. } | Self::HuggingFace { .. } => ErrorKind::Invalid,
-            Self::UnknownSplit { .. } | Self::NoEncoder { .. } => ErrorKind::Unsupported,
             Self::Split { .. } => ErrorKind::Limit,
         }
     }
@@ -93,35 +81,73 @@ impl EncodeError {
 
 impl Encoder {
     /// The encoder of the tokenizer at `path`, found as by [`import`](crate::import). Builds hash tables of all
-    /// tokens and merges: up to a second for the largest files.
+    /// tokens and merges: up to some seconds for the largest files.
+    ///
+    /// A `tokenizer.json` is loaded by the `tokenizers` library as it is, and the ranks of a built-in encoding by
+    /// `tiktoken`. For every other source the same library gets a model made from the file's own texts and merges, ranks
+    /// or scores; [`Encoder::judge`] says so. It may cut texts into other tokens than the model's own tokenizer, for
+    /// instance where a file does not say how texts are split first; what ids stand for does not depend on it.
     ///
     /// # Errors
-    /// [`EncodeError::Import`] if the file cannot be read; [`EncodeError::Load`] if `tokenizers` refuses it;
-    /// [`EncodeError::UnknownSplit`] for ranks that are not those of a built-in encoding;
-    /// [`EncodeError::NoEncoder`] for formats that are only read.
+    /// [`EncodeError::Import`] if the file cannot be read; [`EncodeError::Load`] if `tokenizers` refuses it.
     pub fn open(path: &Path) -> Result<Self, EncodeError> {
+        let folder = if path.is_dir() { ModelFolder::read(path)? } else { ModelFolder::default() };
+        let added = folder.added.iter().flat_map(|(_, added)| added.keys().copied()).collect();
         let SourceFile { path, content } = SourceFile::open(path)?;
-        let inner = match content {
-            Content::HuggingFace(text) => match Tokenizer::from_bytes(&text) {
-                Ok(tokenizer) => Inner::HuggingFace(Box::new(whole_and_literal(tokenizer))),
-                Err(source) => return Err(EncodeError::Load { path, source }),
-            },
+        let (json, judge) = match content {
+            Content::HuggingFace(text) => (text, LIBRARY),
             Content::Ranks(text) => {
                 let tokens = ranks::parse(&path, &text)?;
-                Inner::Tiktoken(with_ranks(&tokens).ok_or(EncodeError::UnknownSplit { path })?)
+                if let Some(encoding) = with_ranks(&tokens) {
+                    return Ok(Self { inner: Inner::Tiktoken(encoding), judge: TIKTOKEN, added });
+                }
+                let judge = "the tokenizers library, with the file's ranks; texts are split as for GPT-2, since the \
+                             file does not say how";
+                (ranks::twin(tokens).to_string(), judge)
             }
-            Content::Tekken(_) => return Err(EncodeError::NoEncoder { path, format: "tekken.json" }),
-            Content::Gguf => return Err(EncodeError::NoEncoder { path, format: "GGUF file" }),
-            Content::SentencePiece(_) => {
-                return Err(EncodeError::NoEncoder { path, format: "SentencePiece model" });
+            Content::Tekken(text) => (
+                tekken::twin(&path, &text)?.to_string(),
+                "the tokenizers library, with the file's ranks and pattern",
+            ),
+            Content::Gguf => {
+                let judge = "the tokenizers library, with the file's tokens and merges or scores; texts are split as \
+                             for GPT-2, since the file does not say how";
+                (gguf::twin(&path)?.to_string(), judge)
             }
+            Content::SentencePiece(bytes) => (
+                sentence_piece::twin(&path, &bytes)?.to_string(),
+                "the tokenizers library, with the file's pieces and scores, without its table of normalization",
+            ),
         };
-        Ok(Self { inner })
+        match Tokenizer::from_bytes(&json) {
+            Ok(tokenizer) => {
+                Ok(Self { inner: Inner::HuggingFace(Box::new(whole_and_literal(tokenizer))), judge, added })
+            }
+            Err(source) => Err(EncodeError::Load { path, source }),
+        }
+    }
+
+    /// Who encodes and decodes, and with what, for a person to read.
+    pub fn judge(&self) -> &'static str {
+        self.judge
+    }
+
+    /// Whether `id` is only in the configuration beside the tokenizer file, and so unknown to its decoder.
+    pub(crate) fn is_beside(&self, id: TokenId) -> bool {
+        self.added.contains(&id)
+            && match &self.inner {
+                Inner::HuggingFace(tokenizer) => tokenizer.id_to_token(id).is_none(),
+                Inner::Tiktoken(encoding) => encoding.decode_bytes(&[id]).is_err(),
+            }
     }
 
     /// The encoder of a built-in vocabulary, `None` if `name` is none of [`BUILTIN`].
     pub fn builtin(name: &str) -> Option<Self> {
-        builtin::encoding(name).map(|encoding| Self { inner: Inner::Tiktoken(encoding) })
+        builtin::encoding(name).map(|encoding| Self {
+            inner: Inner::Tiktoken(encoding),
+            judge: TIKTOKEN,
+            added: BTreeSet::new(),
+        })
     }
 
     /// The ids of `text` where it follows other text. Names of special tokens in it are text like any other.

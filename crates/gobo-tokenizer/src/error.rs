@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use gobo_types::{ErrorKind, TokenId};
 use gobo_vocab::VocabError;
 
+use crate::{MergeProblem, TokenRole};
+
 /// Why a tokenizer file cannot be imported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -158,6 +160,30 @@ pub enum ImportError {
         /// The first character outside.
         character: char,
     },
+    /// A merge of a BPE model that cannot be. Merges are no part of the vocabulary, but no tokenizer loads such a file.
+    #[error("{}: merge {position}, {merge}, is impossible", path.display())]
+    Merge {
+        /// The file.
+        path: PathBuf,
+        /// Its position among the merges, from 0.
+        position: usize,
+        /// What is to be merged.
+        merge: String,
+        /// What is wrong with it.
+        source: MergeProblem,
+    },
+    /// A list longer than any vocabulary.
+    #[error("{}: the field {field} has {given} entries, the limit is {limit}", path.display())]
+    TooMany {
+        /// The file.
+        path: PathBuf,
+        /// The field.
+        field: &'static str,
+        /// How many entries it has.
+        given: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// A token, or a table of tokens, that no vocabulary can hold.
     #[error("{} does not make a vocabulary", path.display())]
     Token {
@@ -192,13 +218,36 @@ pub enum ImportError {
         /// The tokenizer file.
         path: PathBuf,
     },
-    /// An end-of-text token asked for by a name that no special or added token has.
-    #[error("{} has no special or added token named {name:?}, so it cannot end a text", path.display())]
-    UnknownEos {
-        /// The file.
+    /// A token with a role asked for by a name that no special or added token has.
+    #[error(
+        "{} names {name:?} as {role} token, and no special or added token of the tokenizer is called so",
+        path.display()
+    )]
+    UnknownName {
+        /// The file that names it, or the tokenizer if it was asked for by option.
         path: PathBuf,
+        /// What it should do.
+        role: TokenRole,
         /// The name.
         name: String,
+    },
+    /// An added token of `tokenizer_config.json` that the tokenizer file has otherwise.
+    #[error(
+        "{}: the added token {token:?} has id {id}, where {} has {found}; hint: the tokenizer file imported by its \
+         own path leaves the configuration out",
+        path.display(), tokenizer.display()
+    )]
+    Contradiction {
+        /// The `tokenizer_config.json`.
+        path: PathBuf,
+        /// The tokenizer file.
+        tokenizer: PathBuf,
+        /// The id in the configuration.
+        id: TokenId,
+        /// The token's text there.
+        token: String,
+        /// What the tokenizer file has under that id, or under which id it has the text.
+        found: String,
     },
     /// A model's configuration with fewer logits than its tokenizer has ids: some added tokens have no logit.
     #[error(
@@ -214,11 +263,13 @@ pub enum ImportError {
         /// The highest id of the tokenizer + 1.
         vocabulary_length: u32,
     },
-    /// An end-of-text id outside the logits.
-    #[error("{}: the end-of-text id {id} is not below the logits width {logits_width}", path.display())]
-    EosBeyondWidth {
+    /// The id of a token with a role outside the logits.
+    #[error("{}: the {role} id {id} is not below the logits width {logits_width}", path.display())]
+    BeyondWidth {
         /// The file.
         path: PathBuf,
+        /// What the token does.
+        role: TokenRole,
         /// The id.
         id: TokenId,
         /// The width.
@@ -314,6 +365,9 @@ pub enum BinaryProblem {
         /// Its name.
         token: String,
     },
+    /// A score that is infinite or not a number.
+    #[error("the score is not a finite number")]
+    Score,
     /// A token without text.
     #[error("the token has no text")]
     Nameless,
@@ -337,6 +391,7 @@ impl ImportError {
             Self::UnsupportedKind { .. } => ErrorKind::Unsupported,
             Self::TooLarge { .. }
             | Self::IdTooLarge { .. }
+            | Self::TooMany { .. }
             | Self::Binary { source: BinaryProblem::TooMany { .. }, .. }
             | Self::Rank { source: RankProblem::TooLarge { .. }, .. } => ErrorKind::Limit,
             Self::Token { source, .. } => source.kind(),
@@ -350,9 +405,11 @@ impl ImportError {
             | Self::DuplicateToken { .. }
             | Self::DuplicateId { .. }
             | Self::OutsideAlphabet { .. }
+            | Self::Merge { .. }
             | Self::OwnSpecialTokens { .. }
-            | Self::UnknownEos { .. }
-            | Self::EosBeyondWidth { .. }
+            | Self::UnknownName { .. }
+            | Self::Contradiction { .. }
+            | Self::BeyondWidth { .. }
             | Self::ConfigTooSmall { .. }
             | Self::WidthTooSmall { .. }
             | Self::Binary { .. }

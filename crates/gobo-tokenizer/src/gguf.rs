@@ -1,5 +1,6 @@
 //! The tokenizer in the metadata of a GGUF file. Only the head of the file is read, never its tensors.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -7,10 +8,13 @@ use std::path::Path;
 use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 
-use crate::binding::NamedTokens;
-use crate::id_map::ID_LIMIT;
+use crate::binding::{ByRole, NamedTokens};
+use crate::id_map::{ID_LIMIT, Index};
+use crate::merges::{self, Merge};
 use crate::piece::{self, PieceKind};
 use crate::source::MAX_FILE_BYTES;
+use crate::spelling::Spelling;
+use crate::twin::{self, PieceModel};
 use crate::{BinaryProblem, ImportError, byte_level};
 
 /// What GGUF files begin with.
@@ -25,6 +29,8 @@ const MAX_NESTING: u32 = 4;
 
 const UINT32: u32 = 4;
 const INT32: u32 = 5;
+const FLOAT32: u32 = 6;
+const BOOL: u32 = 7;
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 const UINT64: u32 = 10;
@@ -34,31 +40,76 @@ const UINT64: u32 = 10;
 /// # Errors
 /// [`ImportError::Binary`] for a file that is cut or no such file; [`ImportError::Field`] for metadata that is
 /// missing or of another type; [`ImportError::UnsupportedKind`] for other versions and tokenizers;
-/// [`ImportError::OutsideAlphabet`]; [`ImportError::Token`]; [`ImportError::TooLarge`] for metadata beyond
+/// [`ImportError::OutsideAlphabet`]; [`ImportError::Merge`]; [`ImportError::Token`]; [`ImportError::TooLarge`] for metadata beyond
 /// [`MAX_FILE_BYTES`].
 pub(crate) fn read(path: &Path) -> Result<NamedTokens, ImportError> {
-    let mut file = Head::open(path)?;
-    let unsupported = |kind: String| ImportError::UnsupportedKind { path: path.into(), kind };
-    file.take::<4>()?;
-    let version = file.u32()?;
-    if !matches!(version, 2 | 3) {
-        let big_endian = matches!(version.swap_bytes(), 2 | 3);
-        let kind = if big_endian { "big-endian GGUF".into() } else { format!("GGUF version {version}") };
-        return Err(unsupported(kind));
+    let metadata = Metadata::read(path)?;
+    if metadata.is_byte_level(path)? {
+        metadata.merges(path)?;
+        metadata.into_tokens(path, "GGUF gpt2", Spelling::ByteLevel, gpt2_token)
+    } else {
+        let decode = |_: &Path, _, kind, text: &str| Ok(piece::decode(kind, text));
+        metadata.into_tokens(path, "GGUF llama", piece::SPELLING, decode)
     }
-    let _tensors = file.u64()?;
-    let count = file.u64()?;
-    let mut metadata = Metadata::default();
-    for _ in 0..count {
-        metadata.read_one(&mut file)?;
+}
+
+/// What `tokenizers` encodes with in the place of this tokenizer. Files name the regex by which texts are split
+/// (`tokenizer.ggml.pre`) and do not have it: split is as for GPT-2.
+///
+/// # Errors
+/// As for [`read`].
+pub(crate) fn twin(path: &Path) -> Result<serde_json::Value, ImportError> {
+    let mut metadata = Metadata::read(path)?;
+    let byte_level = metadata.is_byte_level(path)?;
+    let merges = if byte_level { metadata.merges(path)? } else { Vec::new() };
+    let (space_first, scores) = (metadata.space_first.unwrap_or(true), std::mem::take(&mut metadata.scores));
+    let tokens = metadata.into_typed(path)?;
+    if byte_level {
+        let written = tokens
+            .into_iter()
+            .zip(0..)
+            .filter(|((_, kind, _), _)| matches!(kind, PieceKind::Normal | PieceKind::UserDefined));
+        let texts: Vec<(String, TokenId)> = written.map(|((_, _, text), id)| (text, id)).collect();
+        return Ok(twin::of_byte_level(&texts, &merges, None));
     }
-    match metadata.model.as_deref() {
-        Some("gpt2") => metadata.into_tokens(path, "GGUF gpt2", gpt2_token),
-        Some("llama") => {
-            metadata.into_tokens(path, "GGUF llama", |_, _, kind, text| Ok(piece::decode(kind, text)))
+    // Without scores, tokens are made in their order.
+    let scores = scores.into_iter().chain(std::iter::repeat(f32::MIN));
+    let pieces =
+        tokens.into_iter().zip(scores).map(|((_, kind, text), score)| twin::Piece { text, kind, score });
+    Ok(PieceModel { pieces: pieces.collect(), unigram: false, space_first, one_space: false }.into_json())
+}
+
+impl Metadata {
+    fn read(path: &Path) -> Result<Self, ImportError> {
+        let mut file = Head::open(path)?;
+        let unsupported = |kind: String| ImportError::UnsupportedKind { path: path.into(), kind };
+        file.take::<4>()?;
+        let version = file.u32()?;
+        if !matches!(version, 2 | 3) {
+            let big_endian = matches!(version.swap_bytes(), 2 | 3);
+            let kind = if big_endian { "big-endian GGUF".into() } else { format!("GGUF version {version}") };
+            return Err(unsupported(kind));
         }
-        Some(model) => Err(unsupported(format!("GGUF with a tokenizer of the model {model:?}"))),
-        None => Err(missing(path, "tokenizer.ggml.model")),
+        let _tensors = file.u64()?;
+        let count = file.u64()?;
+        let mut metadata = Metadata::default();
+        for _ in 0..count {
+            metadata.read_one(&mut file)?;
+        }
+        Ok(metadata)
+    }
+
+    /// Whether its texts are in the byte alphabet; else they are pieces.
+    fn is_byte_level(&self, path: &Path) -> Result<bool, ImportError> {
+        match self.model.as_deref() {
+            Some("gpt2") => Ok(true),
+            Some("llama") => Ok(false),
+            Some(model) => {
+                let kind = format!("GGUF with a tokenizer of the model {model:?}");
+                Err(ImportError::UnsupportedKind { path: path.into(), kind })
+            }
+            None => Err(missing(path, "tokenizer.ggml.model")),
+        }
     }
 }
 
@@ -92,7 +143,12 @@ struct Metadata {
     /// With their offsets.
     tokens: Option<Vec<(u64, String)>>,
     kinds: Option<Vec<PieceKind>>,
-    eos: Vec<TokenId>,
+    /// With their offsets. Text only where they count.
+    merges: Vec<(u64, Vec<u8>)>,
+    scores: Vec<f32>,
+    /// Whether a space is put before every text.
+    space_first: Option<bool>,
+    roles: ByRole<Vec<TokenId>>,
 }
 
 impl Metadata {
@@ -128,8 +184,38 @@ impl Metadata {
                 }
                 self.kinds = Some(kinds);
             }
+            "tokenizer.ggml.merges" => {
+                let count = file.array(kind, &[STRING])?.ok_or_else(|| wrong("an array of strings"))?;
+                for _ in 0..count {
+                    self.merges.push((file.at, file.raw_text(MAX_TEXT_BYTES)?));
+                }
+            }
+            "tokenizer.ggml.scores" => {
+                let count = file.array(kind, &[FLOAT32])?.ok_or_else(|| wrong("an array of numbers"))?;
+                for _ in 0..count {
+                    let at = file.at;
+                    let score = f32::from_le_bytes(file.take()?);
+                    if !score.is_finite() {
+                        return Err(file.fault(at, BinaryProblem::Score));
+                    }
+                    self.scores.push(score);
+                }
+            }
+            "tokenizer.ggml.add_space_prefix" if kind == BOOL => {
+                self.space_first = Some(file.take()? != [0]);
+            }
+            "tokenizer.ggml.add_space_prefix" => return Err(wrong("true or false")),
             // A model of conversations ends its turn with the second or third.
-            "tokenizer.ggml.eos_token_id" | "tokenizer.ggml.eot_token_id" | "tokenizer.ggml.eom_token_id" => {
+            "tokenizer.ggml.eos_token_id"
+            | "tokenizer.ggml.eot_token_id"
+            | "tokenizer.ggml.eom_token_id"
+            | "tokenizer.ggml.bos_token_id"
+            | "tokenizer.ggml.padding_token_id" => {
+                let role = match key.as_str() {
+                    "tokenizer.ggml.bos_token_id" => &mut self.roles.bos,
+                    "tokenizer.ggml.padding_token_id" => &mut self.roles.pad,
+                    _ => &mut self.roles.eos,
+                };
                 let id = match kind {
                     UINT32 | INT32 => u64::from(file.u32()?),
                     UINT64 => file.u64()?,
@@ -137,7 +223,7 @@ impl Metadata {
                 };
                 // Some writers put -1 for none.
                 if id < u64::from(u32::MAX) {
-                    self.eos.push(TokenId::try_from(id).expect("below 2^32"));
+                    role.push(TokenId::try_from(id).expect("below 2^32"));
                 } else if id > u64::from(u32::MAX) {
                     return Err(wrong("a token id below 2^32"));
                 }
@@ -147,12 +233,28 @@ impl Metadata {
         Ok(())
     }
 
-    fn into_tokens(
-        self,
-        path: &Path,
-        kind: &'static str,
-        decode: impl Fn(&Path, TokenId, PieceKind, &str) -> Result<Result<Vec<u8>, BinaryProblem>, ImportError>,
-    ) -> Result<NamedTokens, ImportError> {
+    /// The merges, which are sound.
+    fn merges(&self, path: &Path) -> Result<Vec<(String, String)>, ImportError> {
+        let tokens = self.tokens.iter().flatten();
+        let ids: Index<'_> = tokens.zip(0..).map(|((_, text), id)| (text.as_str(), id)).collect();
+        let merge = |(offset, bytes): &'_ (u64, Vec<u8>)| match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Merge::parse(Cow::Owned(text.to_owned()))),
+            Err(error) => {
+                let (path, source) = (path.into(), BinaryProblem::Text(error));
+                Err(ImportError::Binary { path, offset: *offset, source })
+            }
+        };
+        let merges = self.merges.iter().map(merge).collect::<Result<Vec<_>, _>>()?;
+        merges::check(path, &merges, &ids)?;
+        let pair = |merge| match merge {
+            Merge::Pair(left, right) => Some((left.into_owned(), right.into_owned())),
+            Merge::Other(_) => None,
+        };
+        Ok(merges.into_iter().filter_map(pair).collect())
+    }
+
+    /// Tokens with their offsets and types.
+    fn into_typed(self, path: &Path) -> Result<Vec<(u64, PieceKind, String)>, ImportError> {
         let tokens = self.tokens.ok_or_else(|| missing(path, "tokenizer.ggml.tokens"))?;
         let kinds = self.kinds.ok_or_else(|| missing(path, "tokenizer.ggml.token_type"))?;
         if kinds.len() != tokens.len() {
@@ -163,10 +265,22 @@ impl Metadata {
                 expected: "a type for every token",
             });
         }
+        Ok(tokens.into_iter().zip(kinds).map(|((offset, text), kind)| (offset, kind, text)).collect())
+    }
+
+    fn into_tokens(
+        mut self,
+        path: &Path,
+        kind: &'static str,
+        spelling: Spelling,
+        decode: impl Fn(&Path, TokenId, PieceKind, &str) -> Result<Result<Vec<u8>, BinaryProblem>, ImportError>,
+    ) -> Result<NamedTokens, ImportError> {
+        let stated = std::mem::take(&mut self.roles);
+        let tokens = self.into_typed(path)?;
         let width = u32::try_from(tokens.len()).expect("the number of tokens is limited");
         let mut table = TokenTable::new();
         let mut names = Vec::new();
-        for ((id, (offset, text)), kind) in (0..).zip(tokens).zip(kinds) {
+        for (id, (offset, kind, text)) in (0..).zip(tokens) {
             // The padding of the logits. The readers of these files write nothing for it.
             if kind == PieceKind::Unused {
                 continue;
@@ -177,12 +291,12 @@ impl Metadata {
             table
                 .insert(id, bytes, control)
                 .map_err(|source| ImportError::Token { path: path.into(), source })?;
-            if matches!(kind, PieceKind::Control | PieceKind::UserDefined) {
+            if matches!(kind, PieceKind::Control | PieceKind::UserDefined | PieceKind::Unknown) {
                 names.push((text, id));
             }
         }
-        let (eos, logits_width) = (self.eos, Some(width));
-        Ok(NamedTokens { eos, logits_width, ..NamedTokens::new(table, kind, names) })
+        let logits_width = Some(width);
+        Ok(NamedTokens { stated, logits_width, ..NamedTokens::new(table, kind, spelling, names) })
     }
 }
 
@@ -242,6 +356,12 @@ impl<'a> Head<'a> {
 
     fn text(&mut self, limit: u64) -> Result<String, ImportError> {
         let at = self.at;
+        let bytes = self.raw_text(limit)?;
+        String::from_utf8(bytes).map_err(|error| self.fault(at, BinaryProblem::Text(error.utf8_error())))
+    }
+
+    fn raw_text(&mut self, limit: u64) -> Result<Vec<u8>, ImportError> {
+        let at = self.at;
         let length = self.u64()?;
         self.need(length)?;
         if length > limit {
@@ -249,7 +369,7 @@ impl<'a> Head<'a> {
         }
         let mut bytes = vec![0; usize::try_from(length).expect("texts are limited")];
         self.fill(&mut bytes)?;
-        String::from_utf8(bytes).map_err(|error| self.fault(at, BinaryProblem::Text(error.utf8_error())))
+        Ok(bytes)
     }
 
     /// The length of an array of one value for each id, `None` if the value is not an array of such elements.

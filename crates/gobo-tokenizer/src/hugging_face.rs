@@ -5,18 +5,20 @@ use std::path::Path;
 use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::binding::NamedTokens;
-use crate::id_map::{ID_LIMIT, Vocab};
+use crate::capped::Capped;
+use crate::id_map::{ID_LIMIT, Vocab, index};
+use crate::merges::{self, Merge};
 use crate::pipeline::Component;
+use crate::spelling::Spelling;
 use crate::word_piece::WordPieces;
 use crate::{ImportError, byte_fallback, byte_level};
 
 /// A `tokenizer.json`. Fields that do not touch token bytes (`post_processor`, `truncation` …) are skipped unread.
 #[derive(Debug, Deserialize)]
 struct TokenizerJson<'a> {
-    added_tokens: Option<Vec<AddedToken>>,
+    added_tokens: Option<Capped<AddedToken>>,
     normalizer: Option<Component>,
     pre_tokenizer: Option<Component>,
     decoder: Option<Component>,
@@ -39,26 +41,14 @@ struct Model<'a> {
     kind: Option<String>,
     #[serde(borrow)]
     vocab: Option<Vocab<'a>>,
-    /// Only whether they are there: how texts are cut into tokens does not change what a token's bytes are.
-    merges: Option<IgnoredAny>,
+    #[serde(borrow)]
+    merges: Option<Capped<Merge<'a>>>,
     unk_token: Option<String>,
     /// Of Unigram: a position in its vocabulary.
     unk_id: Option<u64>,
     byte_fallback: Option<bool>,
     continuing_subword_prefix: Option<String>,
     end_of_word_suffix: Option<String>,
-}
-
-/// How the texts of a vocabulary stand for bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Spelling {
-    ByteLevel,
-    /// `byte_tokens`: whether `<0xNN>` is a byte.
-    Marked {
-        space_mark: char,
-        byte_tokens: bool,
-    },
-    WordPieces(WordPieces),
 }
 
 /// Reads the tokens of a `tokenizer.json`.
@@ -79,11 +69,15 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
         ("Unigram", _) => return Err(unsupported("Unigram without a list of pieces")),
         (kind, _) => return Err(unsupported(kind)),
     };
+    let ids = index(path, &texts)?;
     let (kind, spelling) = match model_kind.as_str() {
         "BPE" => file.bpe_spelling(&texts).map_err(unsupported)?,
         "Unigram" => ("Unigram", file.unigram_spelling().map_err(unsupported)?),
         _ => ("WordPiece", file.word_piece_spelling().map_err(unsupported)?),
     };
+    if let Some(merges) = file.model.merges.filter(|_| model_kind == "BPE") {
+        merges::check(path, &merges.all(path, "model.merges")?, &ids)?;
+    }
     let unknown = match file.model.unk_id {
         Some(id) if model_kind == "Unigram" => {
             let piece = usize::try_from(id).ok().and_then(|id| texts.get(id)?.as_deref());
@@ -91,10 +85,15 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
         }
         _ => file.model.unk_token,
     };
-    let added = by_id(path, file.added_tokens.unwrap_or_default())?;
-    let names = added.iter().map(|(&id, token)| (token.content.clone(), id)).collect();
-    let tokens = Tokens { path, texts, added, unknown, spelling };
-    Ok(NamedTokens::new(tokens.into_table()?, kind, names))
+    let added =
+        by_id(path, file.added_tokens.map_or(Ok(Vec::new()), |added| added.all(path, "added_tokens"))?)?;
+    let mut names: Vec<_> = added.iter().map(|(&id, token)| (token.content.clone(), id)).collect();
+    let unknown_id = unknown.as_deref().and_then(|name| ids.get(name).copied());
+    if let (Some(id), Some(name)) = (unknown_id.filter(|id| !added.contains_key(id)), &unknown) {
+        names.push((name.clone(), id));
+    }
+    let tokens = Tokens { path, texts, added, unknown, spelling: &spelling };
+    Ok(NamedTokens::new(tokens.into_table()?, kind, spelling, names))
 }
 
 impl TokenizerJson<'_> {
@@ -195,7 +194,7 @@ struct Tokens<'a> {
     added: BTreeMap<TokenId, AddedToken>,
     /// The text of the token for what could not be encoded.
     unknown: Option<String>,
-    spelling: Spelling,
+    spelling: &'a Spelling,
 }
 
 impl Tokens<'_> {
@@ -226,29 +225,21 @@ impl Tokens<'_> {
     }
 
     fn added_token(&self, token: &AddedToken) -> (Vec<u8>, bool) {
-        let raw = || token.content.as_bytes().to_vec();
         // What stands in for text that could not be encoded has no text of its own.
-        if self.is_unknown(&token.content) && self.spelling != Spelling::ByteLevel {
+        if self.is_unknown(&token.content) && *self.spelling != Spelling::ByteLevel {
             return (Vec::new(), false);
         }
-        match &self.spelling {
-            _ if token.special => (raw(), true),
-            // Added tokens are matched in the input before it is put into the byte alphabet.
-            Spelling::ByteLevel => (raw(), false),
-            // Here they are written with the space mark: runs of spaces, for instance, are `▁▁▁`.
-            Spelling::Marked { space_mark, byte_tokens } => {
-                (byte_fallback::decode(&token.content, *space_mark, *byte_tokens), false)
-            }
-            // The decoder does not tell them from pieces.
-            Spelling::WordPieces(pieces) => (pieces.decode(&token.content), false),
+        if token.special {
+            return (token.content.as_bytes().to_vec(), true);
         }
+        (self.spelling.added(&token.content), false)
     }
 
     fn model_token(&self, id: TokenId, token: &str) -> Result<Vec<u8>, ImportError> {
         if self.is_unknown(token) {
             return Ok(Vec::new());
         }
-        match &self.spelling {
+        match self.spelling {
             Spelling::Marked { space_mark, byte_tokens } => {
                 Ok(byte_fallback::decode(token, *space_mark, *byte_tokens))
             }
@@ -304,8 +295,8 @@ mod tests {
 
     #[test]
     fn a_model_without_type_is_bpe_if_it_has_merges() {
-        let model = r#""vocab": {"a": 0}, "merges": ["a b"]"#;
-        assert_eq!(table(&file(BYTE_LEVEL, "", model)).unwrap(), [text("a")]);
+        let model = r#""vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]"#;
+        assert_eq!(table(&file(BYTE_LEVEL, "", model)).unwrap(), [text("a"), text("b"), text("ab")]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
+use foldhash::fast::RandomState;
 use gobo_types::TokenId;
 use gobo_vocab::MAX_VOCABULARY_LEN;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -37,35 +38,25 @@ enum Fault {
 }
 
 impl<'a> IdMap<'a> {
-    /// The texts by id: `[highest id + 1]`.
+    /// The texts by id: `[highest id + 1]`. That they are different is checked by [`index`].
     ///
     /// # Errors
-    /// [`ImportError::DuplicateId`], [`ImportError::DuplicateToken`], [`ImportError::IdTooLarge`].
+    /// [`ImportError::DuplicateId`], [`ImportError::IdTooLarge`]; [`ImportError::DuplicateToken`] for a text that is twice
+    /// given the same id.
     pub(crate) fn into_texts(self, path: &Path) -> Result<Vec<Option<Cow<'a, str>>>, ImportError> {
         let path = path.to_owned();
         match self.fault {
-            None => {}
+            None => Ok(self.by_id),
             Some(Fault::IdTooLarge { token, id }) => {
-                return Err(ImportError::IdTooLarge { path, token, id, limit: ID_LIMIT });
+                Err(ImportError::IdTooLarge { path, token, id, limit: ID_LIMIT })
             }
             Some(Fault::DuplicateId { id, first, second }) if first == second => {
-                return Err(ImportError::DuplicateToken { path, token: first, first: id, second: id });
+                Err(ImportError::DuplicateToken { path, token: first, first: id, second: id })
             }
             Some(Fault::DuplicateId { id, first, second }) => {
-                return Err(ImportError::DuplicateId { path, id, first, second });
+                Err(ImportError::DuplicateId { path, id, first, second })
             }
         }
-        let mut seen = HashSet::with_capacity(self.by_id.len());
-        for (second, token) in (0..).zip(&self.by_id) {
-            let Some(token) = token else { continue };
-            if !seen.insert(token.as_ref()) {
-                let mut ids = (0..).zip(&self.by_id);
-                let first = ids.find_map(|(id, text)| (text.as_ref() == Some(token)).then_some(id));
-                let first = first.unwrap_or(second);
-                return Err(ImportError::DuplicateToken { path, token: token.to_string(), first, second });
-            }
-        }
-        Ok(self.by_id)
     }
 
     fn insert(&mut self, token: Cow<'a, str>, id: u64) {
@@ -88,6 +79,26 @@ impl<'a> IdMap<'a> {
             free => *free = Some(token),
         }
     }
+}
+
+/// Ids by text. A file has some hundred thousand texts, and most are looked up several times: the hash is a fast one,
+/// with a seed of its own for each map, so that no file can be made to collide.
+pub(crate) type Index<'t> = HashMap<&'t str, TokenId, RandomState>;
+
+/// The ids by text.
+///
+/// # Errors
+/// [`ImportError::DuplicateToken`] for a text with two ids.
+pub(crate) fn index<'t>(path: &Path, texts: &'t [Option<Cow<'_, str>>]) -> Result<Index<'t>, ImportError> {
+    let mut ids = Index::with_capacity_and_hasher(texts.len(), RandomState::default());
+    for (second, text) in (0..).zip(texts) {
+        let Some(text) = text else { continue };
+        if let Some(first) = ids.insert(&**text, second) {
+            let (path, token) = (path.into(), text.to_string());
+            return Err(ImportError::DuplicateToken { path, token, first, second });
+        }
+    }
+    Ok(ids)
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Vocab<'a> {
@@ -131,7 +142,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Vocab<'a> {
 }
 
 /// A string that borrows from the input where it can (serde's own `Cow` always copies).
-struct Text<'a>(Cow<'a, str>);
+pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Text<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -162,9 +173,10 @@ mod tests {
     use super::*;
 
     fn texts(json: &str) -> Result<Vec<Option<Cow<'_, str>>>, ImportError> {
-        match serde_json::from_str(json).unwrap() {
-            Vocab::Ids(map) | Vocab::List(map) => map.into_texts(Path::new("t")),
-        }
+        let (Vocab::Ids(map) | Vocab::List(map)) = serde_json::from_str(json).unwrap();
+        let texts = map.into_texts(Path::new("t"))?;
+        index(Path::new("t"), &texts)?;
+        Ok(texts)
     }
 
     #[test]

@@ -28,18 +28,30 @@
 //! - **tekken**: the bytes of the file; ids are ranks after the special tokens, and ranks beyond the file's own
 //!   `default_vocab_size` are no tokens.
 //! - **SentencePiece**: the text with `▁` as a space; pieces of type byte are one byte, control pieces are special,
-//!   the unknown piece is a hole. Added tokens that a model keeps beside its `.model` are not in it; where there is a
-//!   `tokenizer.json`, that is taken.
+//!   the unknown piece is a hole.
 //! - **GGUF**: `gpt2` is byte-level and `llama` SentencePiece, with types of tokens as there; user-defined tokens of
 //!   `gpt2` are raw text, unused ids are holes. As many logits as tokens, padding included.
+//!
+//! # What is refused although it has no part in the bytes
+//!
+//! Merges of a BPE model (`tokenizer.json`, GGUF `gpt2`): one whose parts or product are no tokens, one that stands twice,
+//! one with an empty part (the only cycle that can be written down: a product is its two parts together, and so longer
+//! than either). No tokenizer works with such a file, so its vocabulary may be damaged too. Scores of `SentencePiece`
+//! pieces that are no numbers. How texts are split before merges apply is not looked at.
 //!
 //! # A model's folder
 //!
 //! Where a folder is imported, the files beside the tokenizer say how the model is used. Its end-of-text ids are the
 //! first of: [`ImportOptions::eos`]; `eos_token_id` of `generation_config.json`, then of `config.json` (or of its
 //! `text_config`); `eos_token` of `tokenizer_config.json`, then of `special_tokens_map.json`; what the tokenizer file
-//! states itself; tokens with well-known names; none. The number of logits is [`ImportOptions::logits_width`], else
+//! states itself; tokens with well-known names; none. The ids that begin a text and that pad are found in the same order
+//! (`bos_token_id`, `bos_token`, `pad_token_id`, `pad_token`), and no mask depends on them. The number of logits is [`ImportOptions::logits_width`], else
 //! `vocab_size` of `config.json` (or of its `text_config`), else the vocabulary length. None of it touches the table.
+//!
+//! What does is `added_tokens_decoder` of `tokenizer_config.json`: tokens that the tokenizer file lacks, as a `.model`
+//! does, are added to the table, special where either of the two says so. Where the two contradict each other, one id for
+//! two texts or one text for two ids, the folder is refused.
+//!
 //! A file that is imported by its own path stands for itself.
 //!
 //! ```
@@ -50,35 +62,41 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod added;
 mod binding;
 mod builtin;
 mod byte_fallback;
 mod byte_level;
+mod capped;
 mod conformance;
 mod encoder;
 mod error;
 mod gguf;
 mod hugging_face;
 mod id_map;
+mod merges;
 mod model_folder;
 mod piece;
 mod pipeline;
 mod ranks;
 mod sentence_piece;
 mod source;
+mod spelling;
 mod tekken;
+mod twin;
 mod word_piece;
 
 use std::path::{Path, PathBuf};
 
-use gobo_types::TokenId;
+use gobo_types::{Binding, TokenId};
 use gobo_vocab::{TokenTable, VocabError};
 
-pub use binding::EosChoice;
+pub use binding::{TokenChoice, TokenRole};
 pub use builtin::{BUILTIN, builtin};
 pub use conformance::{CORPUS, Conformance, Mismatch, RoundTrip};
 pub use encoder::{EncodeError, Encoder, ordinary_bytes};
 pub use error::{BinaryProblem, ImportError, RankProblem};
+pub use merges::MergeProblem;
 pub use source::MAX_FILE_BYTES;
 
 use model_folder::ModelFolder;
@@ -90,7 +108,11 @@ pub struct ImportOptions {
     /// The ids that end a text. Empty: those that the model folder names, else those that the tokenizer file states,
     /// else those among its special and added tokens whose names are well known (`<|endoftext|>`, `</s>`, `<eos>`,
     /// `<|eot_id|>`, `<|im_end|>` …), possibly none.
-    pub eos: Vec<EosChoice>,
+    pub eos: Vec<TokenChoice>,
+    /// The token that begins a text. `None`: found in the same order.
+    pub bos: Option<TokenChoice>,
+    /// The token that fills up a batch. `None`: found in the same order.
+    pub pad: Option<TokenChoice>,
     /// Number of logits the model puts out; models pad. `None`: what the model folder says, else the vocabulary
     /// length.
     pub logits_width: Option<u32>,
@@ -109,8 +131,20 @@ pub struct Imported {
     pub kind: &'static str,
     /// The ids that end a text, ascending, each once.
     pub eos: Vec<TokenId>,
+    /// The id that begins a text.
+    pub bos: Option<TokenId>,
+    /// The id that fills up a batch.
+    pub pad: Option<TokenId>,
     /// Number of logits: at least the vocabulary length, which is the highest id + 1.
     pub logits_width: u32,
+}
+
+impl Imported {
+    /// The default binding of the vocabulary's name.
+    pub fn binding(&self) -> Binding {
+        let Self { eos, bos, pad, logits_width, .. } = self;
+        Binding { bos: *bos, pad: *pad, ..Binding::new(eos.clone(), *logits_width) }
+    }
 }
 
 /// Imports the tokenizer at `path`: a file of one of the formats above, recognised by its content where its name does
@@ -140,5 +174,5 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, ImportEr
     if !tokens.table.tokens().iter().any(|token| !token.special && !token.bytes.is_empty()) {
         return Err(ImportError::Token { path: source.path, source: VocabError::Empty });
     }
-    tokens.bind(&source.path, &folder, options)
+    tokens.with_added(&source.path, &folder)?.bind(&source.path, &folder, options)
 }

@@ -1,4 +1,5 @@
-//! What the files beside a tokenizer say of the model: where its texts end and how many logits it puts out.
+//! What the files beside a tokenizer say of the model: which tokens have a role in its texts, which were added, and how
+//! many logits it puts out.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -8,21 +9,28 @@ use gobo_types::TokenId;
 use serde_json::Value;
 
 use crate::ImportError;
-use crate::binding::EosChoice;
+use crate::binding::{ByRole, TokenChoice, TokenRole};
 use crate::source::read_text;
 
-/// Largest file beside a tokenizer that is read, 64 MiB.
-const MAX_SIDE_FILE_BYTES: u64 = 64 << 20;
+/// Largest file beside a tokenizer that is read, 16 MiB. It is kept as a tree, which takes many times as much memory.
+const MAX_SIDE_FILE_BYTES: u64 = 16 << 20;
+
+/// A token of `added_tokens_decoder`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct AddedToken {
+    pub(crate) content: String,
+    pub(crate) special: bool,
+}
 
 /// What a model folder says, its files in order of precedence.
 #[derive(Debug, Default)]
 pub(crate) struct ModelFolder {
-    /// The first file that says how texts end, and what it says.
-    pub(crate) eos: Option<(PathBuf, Vec<EosChoice>)>,
+    /// For each role, the first file that gives it to tokens, and to which.
+    pub(crate) roles: ByRole<Option<(PathBuf, Vec<TokenChoice>)>>,
     /// `config.json` and its number of logits.
     pub(crate) logits_width: Option<(PathBuf, u32)>,
-    /// Names that `tokenizer_config.json` gives to ids.
-    pub(crate) names: BTreeMap<String, TokenId>,
+    /// `tokenizer_config.json` and the tokens that it adds, by id.
+    pub(crate) added: Option<(PathBuf, BTreeMap<TokenId, AddedToken>)>,
 }
 
 impl ModelFolder {
@@ -36,21 +44,26 @@ impl ModelFolder {
             ["generation_config.json", "config.json", "tokenizer_config.json", "special_tokens_map.json"]
         {
             let Some(file) = SideFile::open(folder.join(name))? else { continue };
-            let eos = match name {
-                "generation_config.json" => file.ids("", "eos_token_id")?,
+            match name {
                 "config.json" => {
                     let width = first_of(|object| file.width(object))?;
                     found.logits_width = width.map(|width| (file.path.clone(), width));
-                    first_of(|object| file.ids(object, "eos_token_id"))?
                 }
                 "tokenizer_config.json" => {
-                    found.names = file.added_tokens()?;
-                    file.name()?
+                    found.added = file.added_tokens()?.map(|added| (file.path.clone(), added));
                 }
-                _ => file.name()?,
-            };
-            if let (None, Some(eos)) = (&found.eos, eos) {
-                found.eos = Some((file.path, eos));
+                _ => {}
+            }
+            for (role, short) in [(TokenRole::Eos, "eos"), (TokenRole::Bos, "bos"), (TokenRole::Pad, "pad")] {
+                let asked = match name {
+                    "generation_config.json" => file.ids("", &format!("{short}_token_id"))?,
+                    "config.json" => first_of(|object| file.ids(object, &format!("{short}_token_id")))?,
+                    _ => file.name(&format!("{short}_token"))?,
+                };
+                let role = found.roles.get_mut(role);
+                if let (None, Some(asked)) = (&role, asked) {
+                    *role = Some((file.path.clone(), asked));
+                }
             }
         }
         Ok(found)
@@ -101,52 +114,58 @@ impl SideFile {
         width.map(Some).ok_or_else(|| self.wrong(&path, value, "a number of logits"))
     }
 
-    /// An id or a list of ids; an empty list says nothing.
-    fn ids(&self, object: &str, name: &str) -> Result<Option<Vec<EosChoice>>, ImportError> {
+    /// An id or a list of ids; an empty list says nothing, nor does the -1 of older files.
+    fn ids(&self, object: &str, name: &str) -> Result<Option<Vec<TokenChoice>>, ImportError> {
         let Some((path, value)) = self.field(object, name)? else { return Ok(None) };
         let id = |value: &Value| {
             let id = value.as_u64().and_then(|id| TokenId::try_from(id).ok());
-            id.map(EosChoice::Id).ok_or_else(|| self.wrong(&path, value, "a token id or a list of token ids"))
+            id.map(TokenChoice::Id)
+                .ok_or_else(|| self.wrong(&path, value, "a token id or a list of token ids"))
         };
         let ids = match value {
             Value::Array(values) => values.iter().map(id).collect::<Result<Vec<_>, _>>()?,
+            value if value.as_i64() == Some(-1) => Vec::new(),
             value => vec![id(value)?],
         };
         Ok(Some(ids).filter(|ids| !ids.is_empty()))
     }
 
-    /// `eos_token`: a name, or an object with the name as its `content`.
-    fn name(&self) -> Result<Option<Vec<EosChoice>>, ImportError> {
-        let Some((path, value)) = self.field("", "eos_token")? else { return Ok(None) };
+    /// A name, or an object with the name as its `content`.
+    fn name(&self, field: &str) -> Result<Option<Vec<TokenChoice>>, ImportError> {
+        let Some((path, value)) = self.field("", field)? else { return Ok(None) };
         let name = match value {
             Value::Object(fields) => fields.get("content").and_then(Value::as_str),
             value => value.as_str(),
         };
         let name =
             name.ok_or_else(|| self.wrong(&path, value, "a name, or an object with a name as its content"))?;
-        Ok(Some(vec![EosChoice::Text(name.to_owned())]))
+        Ok(Some(vec![TokenChoice::Text(name.to_owned())]))
     }
 
-    /// `added_tokens_decoder`: from ids, as strings, to objects with a `content`.
-    fn added_tokens(&self) -> Result<BTreeMap<String, TokenId>, ImportError> {
+    /// `added_tokens_decoder`: from ids, as strings, to objects with a `content`, and `special` where it is true.
+    fn added_tokens(&self) -> Result<Option<BTreeMap<TokenId, AddedToken>>, ImportError> {
         const FIELD: &str = "added_tokens_decoder";
-        let mut names = BTreeMap::new();
-        let Some((_, value)) = self.field("", FIELD)? else { return Ok(names) };
+        let Some((_, value)) = self.field("", FIELD)? else { return Ok(None) };
         let Value::Object(tokens) = value else {
             return Err(self.wrong(FIELD, value, "an object from ids to tokens"));
         };
+        let mut added = BTreeMap::new();
         for (id, token) in tokens {
-            let entry = id.parse().ok().zip(token.get("content").and_then(Value::as_str));
-            let Some((id, name)) = entry else {
+            let special = match token.get("special") {
+                None | Some(Value::Null) => Some(false),
+                Some(special) => special.as_bool(),
+            };
+            let content = token.get("content").and_then(Value::as_str);
+            let (Ok(number), Some(content), Some(special)) = (id.parse(), content, special) else {
                 return Err(self.wrong(
                     &format!("{FIELD}.{id}"),
                     token,
-                    "a token id with an object that has a content",
+                    "a token id with an object that has a content, and special true or false",
                 ));
             };
-            names.insert(name.to_owned(), id);
+            added.insert(number, AddedToken { content: content.to_owned(), special });
         }
-        Ok(names)
+        Ok(Some(added))
     }
 
     fn wrong(&self, field: &str, found: &Value, expected: &'static str) -> ImportError {

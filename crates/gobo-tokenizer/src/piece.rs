@@ -1,9 +1,13 @@
 //! The types of SentencePiece's pieces, which GGUF files took over.
 
+use crate::spelling::Spelling;
 use crate::{BinaryProblem, byte_fallback};
 
 /// The mark that SentencePiece puts for a space.
 pub(crate) const SPACE_MARK: char = '\u{2581}';
+
+/// How added tokens beside such pieces are written.
+pub(crate) const SPELLING: Spelling = Spelling::Marked { space_mark: SPACE_MARK, byte_tokens: true };
 
 /// What a piece is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

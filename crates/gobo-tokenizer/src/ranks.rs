@@ -7,9 +7,10 @@ use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 
 use crate::binding::NamedTokens;
-use crate::id_map::{ID_LIMIT, Vocab};
+use crate::id_map::{ID_LIMIT, Vocab, index};
 use crate::source::{MAX_FILE_BYTES, read_text};
-use crate::{ImportError, RankProblem};
+use crate::spelling::Spelling;
+use crate::{ImportError, RankProblem, twin};
 
 /// Whether the first line has the form of a rank file's.
 pub(crate) fn looks_like_ranks(text: &str) -> bool {
@@ -41,7 +42,13 @@ pub(crate) fn read(
             .insert(*id, name.as_bytes().to_vec(), true)
             .map_err(|source| ImportError::Token { path: path.into(), source })?;
     }
-    Ok(NamedTokens::new(table, "tiktoken", special))
+    Ok(NamedTokens::new(table, "tiktoken", Spelling::ByteLevel, special))
+}
+
+/// What `tokenizers` encodes with in the place of ranks that do not say how texts are split.
+pub(crate) fn twin(mut tokens: Vec<(Vec<u8>, TokenId)>) -> serde_json::Value {
+    tokens.sort_unstable_by_key(|(_, rank)| *rank);
+    twin::of_ranks(tokens.iter().map(|(bytes, rank)| (bytes.as_slice(), *rank)), None)
 }
 
 /// Reads a list of special tokens: a JSON object from names to ids.
@@ -61,6 +68,7 @@ pub(crate) fn read_special(path: &Path) -> Result<Vec<(String, TokenId)>, Import
         });
     };
     let texts = map.into_texts(path)?;
+    index(path, &texts)?;
     let names = (0..).zip(texts).filter_map(|(id, name)| Some((name?.into_owned(), id)));
     // A token without a name would be a hole.
     Ok(names.filter(|(name, _)| !name.is_empty()).collect())

@@ -6,9 +6,10 @@ use std::path::Path;
 use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 
-use crate::binding::NamedTokens;
+use crate::binding::{ByRole, NamedTokens};
 use crate::id_map::ID_LIMIT;
 use crate::piece::{self, PieceKind};
+use crate::twin::{self, PieceModel};
 use crate::{BinaryProblem, ImportError};
 
 /// Something wrong, and where.
@@ -20,22 +21,12 @@ type Fault = (usize, BinaryProblem);
 /// [`ImportError::Binary`] for what is no such message; [`ImportError::UnsupportedKind`] for models of words or
 /// characters; [`ImportError::DuplicateToken`]; [`ImportError::Token`].
 pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<NamedTokens, ImportError> {
-    let model = Model::parse(bytes).map_err(|(offset, source)| ImportError::Binary {
-        path: path.into(),
-        offset: offset as u64,
-        source,
-    })?;
-    let kind = match model.kind {
-        1 => "SentencePiece Unigram",
-        2 => "SentencePiece BPE",
-        3 => return Err(unsupported(path, "SentencePiece model of words")),
-        4 => return Err(unsupported(path, "SentencePiece model of characters")),
-        _ => return Err(unsupported(path, "SentencePiece model of unknown type")),
-    };
+    let model = Model::read(path, bytes)?;
+    let kind = if model.is_unigram(path)? { "SentencePiece Unigram" } else { "SentencePiece BPE" };
     let mut table = TokenTable::new();
     let mut names = Vec::new();
     let mut seen = HashMap::new();
-    for (id, (offset, text, kind)) in (0..).zip(model.pieces) {
+    for (id, Piece { offset, text, kind, .. }) in (0..).zip(model.pieces) {
         if let Some(first) = seen.insert(text, id) {
             let (path, token) = (path.into(), text.to_owned());
             return Err(ImportError::DuplicateToken { path, token, first, second: id });
@@ -50,14 +41,30 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<NamedTokens, ImportError
         table
             .insert(id, token, control)
             .map_err(|source| ImportError::Token { path: path.into(), source })?;
-        if matches!(kind, PieceKind::Control | PieceKind::UserDefined) {
+        if matches!(kind, PieceKind::Control | PieceKind::UserDefined | PieceKind::Unknown) {
             names.push((text.to_owned(), id));
         }
     }
-    let mut tokens = NamedTokens::new(table, kind, names);
-    let ends = |id: &TokenId| tokens.table.tokens()[*id as usize].special;
-    tokens.eos = seen.get(model.eos_piece).copied().filter(ends).into_iter().collect();
+    let mut tokens = NamedTokens::new(table, kind, piece::SPELLING, names);
+    let special = |id: &TokenId| tokens.table.tokens()[*id as usize].special;
+    let id = |piece: &str| seen.get(piece).copied().filter(special).into_iter().collect();
+    let ByRole { eos, bos, pad } = model.roles;
+    tokens.stated = ByRole { eos: id(eos), bos: id(bos), pad: id(pad) };
     Ok(tokens)
+}
+
+/// What `tokenizers` encodes with in the place of this model.
+///
+/// # Errors
+/// As for [`read`].
+pub(crate) fn twin(path: &Path, bytes: &[u8]) -> Result<serde_json::Value, ImportError> {
+    let model = Model::read(path, bytes)?;
+    let unigram = model.is_unigram(path)?;
+    let piece =
+        |piece: Piece<'_>| twin::Piece { text: piece.text.into(), kind: piece.kind, score: piece.score };
+    let pieces = model.pieces.into_iter().map(piece).collect();
+    let Normalizer { space_first, one_space } = model.normalizer;
+    Ok(PieceModel { pieces, unigram, space_first, one_space }.into_json())
 }
 
 fn unsupported(path: &Path, kind: &str) -> ImportError {
@@ -66,17 +73,53 @@ fn unsupported(path: &Path, kind: &str) -> ImportError {
 
 /// What is read of a `ModelProto`.
 struct Model<'a> {
-    /// With their offsets.
-    pieces: Vec<(usize, &'a str, PieceKind)>,
+    pieces: Vec<Piece<'a>>,
     /// `trainer_spec.model_type`.
     kind: u64,
-    /// `trainer_spec.eos_piece`: its id in `trainer_spec` is only a wish of the training.
-    eos_piece: &'a str,
+    /// `eos_piece`, `bos_piece` and `pad_piece` of `trainer_spec`: the ids there are only a wish of the training.
+    roles: ByRole<&'a str>,
+    normalizer: Normalizer,
+}
+
+struct Piece<'a> {
+    offset: usize,
+    text: &'a str,
+    kind: PieceKind,
+    score: f32,
+}
+
+/// What of a `NormalizerSpec` changes the spaces of texts.
+struct Normalizer {
+    /// `add_dummy_prefix`
+    space_first: bool,
+    /// `remove_extra_whitespaces`
+    one_space: bool,
 }
 
 impl<'a> Model<'a> {
+    fn read(path: &Path, bytes: &'a [u8]) -> Result<Self, ImportError> {
+        Self::parse(bytes).map_err(|(offset, source)| ImportError::Binary {
+            path: path.into(),
+            offset: offset as u64,
+            source,
+        })
+    }
+
+    /// Whether it is of pieces with probabilities; else of BPE.
+    fn is_unigram(&self, path: &Path) -> Result<bool, ImportError> {
+        match self.kind {
+            1 => Ok(true),
+            2 => Ok(false),
+            3 => Err(unsupported(path, "SentencePiece model of words")),
+            4 => Err(unsupported(path, "SentencePiece model of characters")),
+            _ => Err(unsupported(path, "SentencePiece model of unknown type")),
+        }
+    }
+
     fn parse(bytes: &'a [u8]) -> Result<Self, Fault> {
-        let mut model = Self { pieces: Vec::new(), kind: 1, eos_piece: "</s>" };
+        let normalizer = Normalizer { space_first: true, one_space: true };
+        let roles = ByRole { eos: "</s>", bos: "<s>", pad: "<pad>" };
+        let mut model = Self { pieces: Vec::new(), kind: 1, roles, normalizer };
         let mut fields = Fields { bytes, end: bytes.len(), at: 0 };
         while let Some((offset, number, value)) = fields.next()? {
             match (number, value) {
@@ -87,14 +130,24 @@ impl<'a> Model<'a> {
                             BinaryProblem::TooMany { given: ID_LIMIT + 1, limit: ID_LIMIT },
                         ));
                     }
-                    let (text, kind) = parse_piece(offset, piece)?;
-                    model.pieces.push((offset, text, kind));
+                    model.pieces.push(parse_piece(offset, piece)?);
                 }
                 (2, Value::Message(mut trainer)) => {
                     while let Some((offset, number, value)) = trainer.next()? {
                         match (number, value) {
                             (3, Value::Varint(kind)) => model.kind = kind,
-                            (47, Value::Message(text)) => model.eos_piece = text.text(offset)?,
+                            (46, Value::Message(text)) => model.roles.bos = text.text(offset)?,
+                            (47, Value::Message(text)) => model.roles.eos = text.text(offset)?,
+                            (48, Value::Message(text)) => model.roles.pad = text.text(offset)?,
+                            _ => {}
+                        }
+                    }
+                }
+                (3, Value::Message(mut normalizer)) => {
+                    while let Some((_, number, value)) = normalizer.next()? {
+                        match (number, value) {
+                            (3, Value::Varint(flag)) => model.normalizer.space_first = flag != 0,
+                            (4, Value::Varint(flag)) => model.normalizer.one_space = flag != 0,
                             _ => {}
                         }
                     }
@@ -106,18 +159,27 @@ impl<'a> Model<'a> {
     }
 }
 
-fn parse_piece(offset: usize, mut fields: Fields<'_>) -> Result<(&str, PieceKind), Fault> {
-    let (mut text, mut kind) = ("", PieceKind::Normal);
+fn parse_piece(offset: usize, mut fields: Fields<'_>) -> Result<Piece<'_>, Fault> {
+    let (mut text, mut kind, mut score) = ("", PieceKind::Normal, 0.0);
     while let Some((offset, number, value)) = fields.next()? {
         match (number, value) {
             (1, Value::Message(bytes)) => text = bytes.text(offset)?,
+            (2, Value::Fixed32(bits)) => {
+                score = f32::from_bits(bits);
+                if !score.is_finite() {
+                    return Err((offset, BinaryProblem::Score));
+                }
+            }
             (3, Value::Varint(number)) => {
                 kind = PieceKind::from_number(number).map_err(|problem| (offset, problem))?;
             }
             _ => {}
         }
     }
-    if text.is_empty() { Err((offset, BinaryProblem::Nameless)) } else { Ok((text, kind)) }
+    if text.is_empty() {
+        return Err((offset, BinaryProblem::Nameless));
+    }
+    Ok(Piece { offset, text, kind, score })
 }
 
 /// The fields of a protobuf message, read in place: nothing is allocated whatever the bytes are.
@@ -133,7 +195,8 @@ enum Value<'a> {
     Varint(u64),
     /// Also strings.
     Message(Fields<'a>),
-    Fixed,
+    Fixed32(u32),
+    Fixed64,
 }
 
 impl<'a> Fields<'a> {
@@ -146,12 +209,15 @@ impl<'a> Fields<'a> {
         let key = self.varint()?;
         let value = match key & 7 {
             0 => Value::Varint(self.varint()?),
-            1 => self.advance(8).map(|_| Value::Fixed)?,
+            1 => self.advance(8).map(|_| Value::Fixed64)?,
             2 => {
                 let length = self.varint()?;
                 Value::Message(self.advance(length)?)
             }
-            5 => self.advance(4).map(|_| Value::Fixed)?,
+            5 => {
+                let bits = self.advance(4)?.bytes().try_into().expect("four bytes");
+                Value::Fixed32(u32::from_le_bytes(bits))
+            }
             wire_type => return Err((offset, BinaryProblem::ValueType { kind: wire_type })),
         };
         Ok(Some((offset, key >> 3, value)))
@@ -189,7 +255,11 @@ impl<'a> Fields<'a> {
     }
 
     fn text(self, offset: usize) -> Result<&'a str, Fault> {
-        std::str::from_utf8(&self.bytes[self.at..self.end])
-            .map_err(|source| (offset, BinaryProblem::Text(source)))
+        std::str::from_utf8(self.bytes()).map_err(|source| (offset, BinaryProblem::Text(source)))
+    }
+
+    /// All of them, unread.
+    fn bytes(self) -> &'a [u8] {
+        &self.bytes[self.at..self.end]
     }
 }

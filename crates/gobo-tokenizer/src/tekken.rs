@@ -9,17 +9,19 @@ use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 use serde::Deserialize;
 
-use crate::ImportError;
 use crate::binding::NamedTokens;
+use crate::capped::Capped;
 use crate::id_map::ID_LIMIT;
+use crate::spelling::Spelling;
+use crate::{ImportError, twin};
 
 #[derive(Deserialize)]
 struct TekkenJson<'a> {
     config: Config,
     #[serde(borrow)]
-    vocab: Vec<Entry<'a>>,
+    vocab: Capped<Entry<'a>>,
     /// Missing in the first files.
-    special_tokens: Option<Vec<Special>>,
+    special_tokens: Option<Capped<Special>>,
 }
 
 #[derive(Deserialize)]
@@ -28,6 +30,8 @@ struct Config {
     default_vocab_size: u64,
     /// Number of ids before rank 0.
     default_num_special_tokens: u64,
+    /// The regex by which texts are split before ranks apply.
+    pattern: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -73,6 +77,21 @@ const FIRST_SPECIAL: [&str; 20] = [
 /// [`ImportError::Field`] for numbers that do not fit together and bytes that are not base64; the variants for JSON;
 /// [`ImportError::Token`] for a rank given twice.
 pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> {
+    Ok(read_with_pattern(path, text)?.0)
+}
+
+/// What `tokenizers` encodes with in the place of these ranks.
+///
+/// # Errors
+/// As for [`read`].
+pub(crate) fn twin(path: &Path, text: &str) -> Result<serde_json::Value, ImportError> {
+    let (tokens, pattern) = read_with_pattern(path, text)?;
+    let ranks = (0..).zip(tokens.table.tokens()).filter(|(_, token)| !token.special);
+    let ranks = ranks.map(|(id, token)| (token.bytes.as_slice(), id));
+    Ok(twin::of_ranks(ranks, pattern.as_deref()))
+}
+
+fn read_with_pattern(path: &Path, text: &str) -> Result<(NamedTokens, Option<String>), ImportError> {
     let file: TekkenJson<'_> =
         serde_json::from_str(text).map_err(|source| ImportError::from_json(path, text, source))?;
     let wrong = |field: String, found: String, expected| ImportError::Field {
@@ -81,7 +100,8 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
         found,
         expected,
     };
-    let Config { default_vocab_size: length, default_num_special_tokens: special_count } = file.config;
+    let Config { default_vocab_size: length, default_num_special_tokens: special_count, pattern } =
+        file.config;
     if length > ID_LIMIT {
         let expected = "at most 4194304, the limit of a vocabulary";
         return Err(wrong("config.default_vocab_size".into(), length.to_string(), expected));
@@ -95,7 +115,9 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
     match file.special_tokens {
         None => names.iter_mut().zip(FIRST_SPECIAL).for_each(|(name, first)| first.clone_into(name)),
         Some(listed) => {
-            for (index, Special { rank, token_str }) in listed.into_iter().enumerate() {
+            for (index, Special { rank, token_str }) in
+                listed.all(path, "special_tokens")?.into_iter().enumerate()
+            {
                 let name = usize::try_from(rank).ok().and_then(|rank| names.get_mut(rank));
                 let expected = "below default_num_special_tokens";
                 *name.ok_or_else(|| {
@@ -110,7 +132,7 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
     for (name, id) in &names {
         table.insert(*id, name.as_bytes().to_vec(), true).map_err(failed)?;
     }
-    for (index, Entry { rank, token_bytes }) in file.vocab.iter().enumerate() {
+    for (index, Entry { rank, token_bytes }) in file.vocab.all(path, "vocab")?.iter().enumerate() {
         if *rank >= length - special_count {
             continue;
         }
@@ -126,5 +148,5 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
         let expected = "every rank below default_vocab_size - default_num_special_tokens";
         return Err(wrong("vocab".into(), found, expected));
     }
-    Ok(NamedTokens::new(table, "tekken", names))
+    Ok((NamedTokens::new(table, "tekken", Spelling::ByteLevel, names), pattern))
 }

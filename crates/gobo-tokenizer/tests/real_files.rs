@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gobo_tokenizer::{
-    BUILTIN, EncodeError, Encoder, ImportError, ImportOptions, Imported, builtin, import, ordinary_bytes,
+    BUILTIN, Encoder, ImportError, ImportOptions, Imported, RoundTrip, TokenChoice, builtin, import,
+    ordinary_bytes,
 };
 use gobo_types::TokenId;
 use gobo_vocab::{Token, TokenTable};
@@ -136,6 +137,46 @@ fn counts_are_those_of_the_collection() {
     }
 }
 
+/// The same JSON with the fields of every object in the opposite order.
+fn reversed(value: serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::Object(fields) => {
+            fields.into_iter().rev().map(|(name, value)| (name, reversed(value))).collect()
+        }
+        serde_json::Value::Array(values) => values.into_iter().map(reversed).collect(),
+        other => other,
+    }
+}
+
+/// Neither of a field's place nor of spacing, nor of what the binding says.
+#[test]
+fn the_digest_is_of_the_table_alone() {
+    let scratch = std::env::temp_dir().join(format!("gobo-tokenizer-digest-{}", std::process::id()));
+    fs::create_dir_all(&scratch).unwrap();
+    let file = scratch.join("tokenizer.json");
+    let names = EXPECTED.iter().map(|expected| expected.folder).chain(["t5-small", "bert-base-uncased"]);
+    for name in names {
+        let Some(folder) = folder(name) else { continue };
+        let found = imported(&folder);
+        let text = fs::read(folder.join("tokenizer.json")).unwrap();
+        let other = reversed(serde_json::from_slice(&text).unwrap());
+        let other = serde_json::to_string_pretty(&other).unwrap();
+        assert_ne!(text, other.as_bytes(), "{name}");
+        fs::write(&file, other).unwrap();
+        let options = ImportOptions {
+            eos: vec![TokenChoice::Id(0), TokenChoice::Id(7)],
+            bos: Some(TokenChoice::Id(8)),
+            pad: Some(TokenChoice::Id(9)),
+            logits_width: Some(found.logits_width + 64),
+            ..ImportOptions::default()
+        };
+        let other = import(&file, &options).unwrap();
+        assert_eq!(other.table.digest(), found.table.digest(), "{name}");
+        assert_ne!(other.binding(), found.binding(), "{name}");
+    }
+    fs::remove_dir_all(&scratch).unwrap();
+}
+
 #[test]
 fn tokens_that_the_description_names() {
     if let Some(folder) = folder("llama2") {
@@ -181,6 +222,9 @@ fn pieces_of_t5() {
     let encode = |text| encoder.encode_continuation(text, ordinary_bytes(&found.table)).unwrap();
     assert_eq!(encode(" {}"), None);
     assert_eq!(encode(" a  b"), None);
+    // Every character of it but one is in some piece: there is no ï, so the source itself writes `<unk>` for it.
+    assert_eq!(encode(" d'accord; naïve (so)"), None);
+    assert!(!ordinary(&found.table).any(|(_, token)| String::from_utf8_lossy(&token.bytes).contains('ï')));
 }
 
 /// Every piece after another, as the decoder of the library writes it.
@@ -257,6 +301,15 @@ fn every_id_of_every_file_is_what_its_own_decoder_writes() {
             &found.mismatches[..found.mismatches.len().min(5)],
             found.round_trips
         );
+        // The corpus goes through every tokenizer that can write all of Unicode.
+        let kept = found.round_trips.values().filter(|trip| **trip == RoundTrip::Equal).count();
+        assert_eq!(
+            kept == found.round_trips.len(),
+            !["t5-small", "bert-base-uncased"].contains(&name),
+            "{name}"
+        );
+        // Every other byte is compared, those that are a part of a character too.
+        assert!(found.as_replacement <= 32, "{name}: {}", found.as_replacement);
         // A wrong byte is found.
         let broken =
             |id| ordinary_bytes(&table)(id).map(|bytes| if bytes == b"the" { &b"teh"[..] } else { bytes });
@@ -327,6 +380,6 @@ fn truncated_files_are_refused_with_their_length() {
     let ranks = scratch.join("own.tiktoken");
     fs::write(&ranks, "YQ== 0\nYg== 1\n").unwrap();
     assert_eq!(imported(&ranks).table.tokens().len(), 2);
-    assert!(matches!(Encoder::open(&ranks), Err(EncodeError::UnknownSplit { .. })));
+    assert!(Encoder::open(&ranks).unwrap().judge().contains("does not say how"));
     fs::remove_dir_all(&scratch).unwrap();
 }

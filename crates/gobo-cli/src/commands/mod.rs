@@ -14,6 +14,7 @@ mod sample;
 mod serve;
 mod status;
 mod tokenizer;
+mod tokenizer_verify;
 mod verify;
 
 use crate::args::{Cli, Command};

@@ -2,46 +2,57 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Context;
-use gobo_store::Store;
-use gobo_tokenizer::{BUILTIN, Encoder, EosChoice, ImportOptions, RoundTrip};
+use gobo_artifact::Vocabulary;
+use gobo_store::{NamedVocabulary, Store};
+use gobo_tokenizer::{BUILTIN, ImportOptions, TokenChoice};
+use gobo_types::Binding;
 use serde_json::{Value, json};
 
 use crate::args::{Global, TokenizerCommand};
 use crate::backend;
+use crate::commands::tokenizer_verify;
 use crate::output::{self, Outcome, grouped, human_bytes};
 use crate::vocabulary::Loaded;
 
 pub(crate) fn run(global: &Global, command: TokenizerCommand) -> anyhow::Result<Outcome> {
     match command {
-        TokenizerCommand::Import { path, name, logits_width, special, eos } => {
-            let eos = eos
-                .iter()
-                .map(|eos| eos.parse().map_or_else(|_| EosChoice::Text(eos.clone()), EosChoice::Id))
-                .collect();
-            import(global, &path, name, &ImportOptions { eos, logits_width, special })
+        TokenizerCommand::Import { path, name, logits_width, special, eos, bos, pad } => {
+            let choice =
+                |token: String| token.parse().map_or_else(|_| TokenChoice::Text(token), TokenChoice::Id);
+            let eos = eos.into_iter().map(choice).collect();
+            let (bos, pad) = (bos.map(choice), pad.map(choice));
+            import(global, &path, name, &ImportOptions { eos, bos, pad, logits_width, special })
         }
-        TokenizerCommand::Verify { tokenizer, source } => verify(global, &tokenizer, source.as_deref()),
+        TokenizerCommand::Verify { tokenizer, source } => {
+            tokenizer_verify::run(global, &tokenizer, source.as_deref())
+        }
         TokenizerCommand::List => list(global),
-        TokenizerCommand::Show { tokenizer } => {
-            print(global, &describe(&Loaded::open(&tokenizer, global)?))?;
-            Ok(Outcome::Yes)
-        }
+        TokenizerCommand::Show { tokenizer } => show(global, &tokenizer),
     }
 }
 
-fn describe(loaded: &Loaded) -> Value {
-    let root = loaded.vocabulary.root();
+/// What a person asks of a vocabulary first. O(1).
+fn describe(name: &str, kind: &str, vocabulary: &Vocabulary, binding: &Binding) -> Value {
+    let root = vocabulary.root();
     json!({
-        "name": loaded.name,
-        "kind": loaded.kind,
+        "name": name,
+        "kind": kind,
         "tokens": root.tokens,
         "vocabulary_len": root.len,
-        "logits_width": loaded.binding.logits_width,
+        "logits_width": binding.logits_width,
         "special": root.special,
-        "eos": loaded.binding.eos,
-        "digest": loaded.vocabulary.digest().to_string(),
-        "bytes": loaded.vocabulary.file_bytes().len(),
+        "eos": binding.eos,
+        "bos": binding.bos,
+        "pad": binding.pad,
+        "digest": vocabulary.digest().to_string(),
+        "bytes": vocabulary.file_bytes().len(),
     })
+}
+
+fn show(global: &Global, tokenizer: &str) -> anyhow::Result<Outcome> {
+    let Loaded { name, kind, vocabulary, binding, .. } = &Loaded::open(tokenizer, global)?;
+    print(global, &describe(name, kind, vocabulary, binding))?;
+    Ok(Outcome::Yes)
 }
 
 fn print(global: &Global, described: &Value) -> anyhow::Result<()> {
@@ -51,6 +62,7 @@ fn print(global: &Global, described: &Value) -> anyhow::Result<()> {
     for (key, value) in described.as_object().into_iter().flatten() {
         let shown =
             value.as_u64().map_or_else(|| value.as_str().map_or(value.to_string(), Into::into), grouped);
+        let shown = if value.is_null() { "none".into() } else { shown };
         output::line(format_args!("{key:<15} {shown}"))?;
     }
     Ok(())
@@ -64,104 +76,63 @@ fn import(
 ) -> anyhow::Result<Outcome> {
     let store = Store::open(global.store_dir()?)?;
     let name = backend::import(&store, path, name, options)?;
-    print(global, &describe(&Loaded::open(&name, global)?))?;
-    Ok(Outcome::Yes)
+    show(global, &name)
 }
 
-/// Most mismatches shown to a person; with `--json` all are.
-const MISMATCHES_SHOWN: usize = 10;
-
-fn verify(global: &Global, tokenizer: &str, source: Option<&Path>) -> anyhow::Result<Outcome> {
-    let loaded = Loaded::open(tokenizer, global)?;
-    let encoder = match source {
-        Some(path) => Some(Encoder::open(path)?),
-        None => loaded.encoder()?,
-    };
-    let encoder = encoder.context("its source is not known here\nhint: --source FILE")?;
-    let vocabulary = &loaded.vocabulary;
-    let found = encoder.conformance(vocabulary.len(), |id| loaded.ordinary_bytes(id))?;
-    let spellable = &vocabulary.root().spellable;
-    let unspellable: Vec<usize> =
-        (0..256).filter(|byte| spellable[byte >> 5] >> (byte & 31) & 1 == 0).collect();
-    let special: Vec<u32> = (0..vocabulary.len()).filter(|&id| vocabulary.is_special(id)).collect();
-    let name = |id: u32| String::from_utf8_lossy(vocabulary.bytes(id)).into_owned();
-    let trips =
-        |wanted| found.round_trips.iter().filter(move |(_, trip)| **trip == wanted).map(|(name, _)| *name);
-    let (lossy, lost): (Vec<&str>, Vec<&str>) =
-        (trips(RoundTrip::SourceLossy).collect(), trips(RoundTrip::Lost).collect());
-    let outcome = if found.passes() { Outcome::Yes } else { Outcome::No };
-    if global.json {
-        let mismatches: Vec<Value> = found
-            .mismatches
-            .iter()
-            .map(|at| json!({"id": at.id, "ours": at.ours, "theirs": at.theirs}))
-            .collect();
-        output::line(json!({
-            "name": loaded.name, "passes": found.passes(), "compared": found.compared, "mismatches": mismatches,
-            "round_trips": found.round_trips.len(), "lossy": lossy, "lost": lost, "unspellable": unspellable,
-            "eos": loaded.binding.eos, "special": special,
-        }))?;
-        return Ok(outcome);
-    }
-    let count = |n: usize| grouped(n as u64);
-    output::line(format_args!(
-        "token bytes   {} compared with the source's decoder, {} differ",
-        grouped(found.compared.into()),
-        count(found.mismatches.len())
-    ))?;
-    for at in found.mismatches.iter().take(MISMATCHES_SHOWN) {
-        output::line(format_args!("  {:>8}  {:?}, by the decoder {:?}", at.id, at.ours, at.theirs))?;
-    }
-    output::line(format_args!(
-        "round trips   {} texts: {} lost, {} not kept by the source itself",
-        found.round_trips.len(),
-        lost.len(),
-        lossy.len()
-    ))?;
-    for (why, names) in [("lost", &lost), ("lossy source", &lossy)] {
-        if !names.is_empty() {
-            output::line(format_args!("  {why}: {}", names.join(", ")))?;
-        }
-    }
-    let bytes: Vec<String> = unspellable.iter().map(|byte| format!("{byte:02x}")).collect();
-    output::line(format_args!("bytes         {} of 256 can be written", 256 - unspellable.len()))?;
-    if !bytes.is_empty() {
-        output::line(format_args!("  not: {}", bytes.join(" ")))?;
-    }
-    let eos: Vec<String> = loaded.binding.eos.iter().map(|&id| format!("{id} {:?}", name(id))).collect();
-    output::line(format_args!(
-        "eos           {}",
-        if eos.is_empty() { "none".into() } else { eos.join(", ") }
-    ))?;
-    let shown: Vec<String> = special.iter().take(8).map(|&id| format!("{id} {:?}", name(id))).collect();
-    let more = if special.len() > shown.len() { ", …" } else { "" };
-    output::line(format_args!("special       {}: {}{more}", count(special.len()), shown.join(", ")))?;
-    output::line(if found.passes() { "passes" } else { "DOES NOT PASS" })?;
-    Ok(outcome)
-}
-
+/// Reads names and the heads of their vocabularies only. A built-in vocabulary that nobody has used yet has no numbers:
+/// it would have to be built.
 fn list(global: &Global) -> anyhow::Result<Outcome> {
-    let stored = global.existing_store()?.map(|store| store.list_names()).transpose()?.unwrap_or_default();
-    let names: BTreeSet<String> = stored.into_iter().chain(BUILTIN.map(Into::into)).collect();
+    let store = global.existing_store()?;
+    let stored = store.as_ref().map(Store::list_names).transpose()?.unwrap_or_default();
+    let names: BTreeSet<String> = stored.iter().cloned().chain(BUILTIN.map(Into::into)).collect();
     let mut rows = Vec::new();
     for name in names {
-        let described = describe(&Loaded::open(&name, global)?);
+        let described = match store.as_ref().filter(|_| stored.contains(&name)) {
+            None => json!({"name": name, "kind": "tiktoken"}),
+            Some(store) => match open_named(store, &name) {
+                Ok((named, vocabulary)) => describe(&name, &named.kind, &vocabulary, &named.binding),
+                // One broken name hides no other.
+                Err(error) => {
+                    output::note(format_args!("{error:#}"));
+                    continue;
+                }
+            },
+        };
         if global.json {
             output::line(&described)?;
             continue;
         }
-        let number = |key: &str| described[key].as_u64().unwrap_or_default();
+        let number = |key: &str| described[key].as_u64().map_or_else(|| "-".into(), grouped);
+        let ids = |key: &str| match &described[key] {
+            Value::Null => "-".into(),
+            ids => ids.to_string(),
+        };
+        let kind = described["kind"].as_str().unwrap_or_default().into();
+        let size = described["bytes"].as_u64().map_or_else(|| "built in".into(), human_bytes);
         rows.push(vec![
             name,
-            described["kind"].as_str().unwrap_or_default().into(),
-            grouped(number("tokens")),
-            grouped(number("logits_width")),
-            described["eos"].to_string(),
-            human_bytes(number("bytes")),
+            kind,
+            number("tokens"),
+            number("logits_width"),
+            ids("eos"),
+            ids("bos"),
+            ids("pad"),
+            size,
         ]);
     }
     if !global.json {
-        output::line(output::table(&["name", "kind", "tokens", "logits", "eos", "size"], &rows))?;
+        output::line(output::table(
+            &["name", "kind", "tokens", "logits", "eos", "bos", "pad", "size"],
+            &rows,
+        ))?;
     }
     Ok(Outcome::Yes)
+}
+
+fn open_named(store: &Store, name: &str) -> anyhow::Result<(NamedVocabulary, Vocabulary)> {
+    let named = store.get_name(name)?.with_context(|| format!("{name} has just been removed"))?;
+    let vocabulary = store.open_vocabulary(&named.vocabulary)?;
+    let vocabulary =
+        vocabulary.with_context(|| format!("the vocabulary of {name} is gone\nhint: import it again"))?;
+    Ok((named, vocabulary))
 }

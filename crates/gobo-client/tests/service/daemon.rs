@@ -6,24 +6,11 @@ use std::time::{Duration, Instant};
 use gobo_client::Client;
 use gobo_engine::{CompileFn, Engine, EngineConfig, compile_constraint};
 use gobo_server::{ServeConfig, ServeError, Server};
-use gobo_tokenizer::Imported;
 use gobo_types::ErrorKind;
-use gobo_vocab::TokenTable;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// All printable ASCII but `~`, a few longer tokens, and one special id at the end.
-pub(crate) fn tiny() -> Imported {
-    let mut table = TokenTable::new();
-    let mut tokens: Vec<Vec<u8>> = (b' '..=b'}').map(|byte| vec![byte]).collect();
-    tokens.extend(["ab", "abc", "00", "  "].map(|token| token.as_bytes().to_vec()));
-    for (id, bytes) in (0..).zip(&tokens) {
-        table.insert(id, bytes.clone(), false).unwrap();
-    }
-    let eos = u32::try_from(tokens.len()).unwrap();
-    table.insert(eos, b"<end>".to_vec(), true).unwrap();
-    Imported { table, kind: "test", eos: vec![eos], logits_width: 128 }
-}
+use crate::tiny::tiny;
 
 /// Holds every compile while it is shut, and counts.
 #[derive(Default)]

@@ -5,3 +5,5 @@ mod daemon;
 mod faults;
 mod operate;
 mod resolve;
+#[path = "../../../gobo-engine/tests/tiny/mod.rs"]
+mod tiny;

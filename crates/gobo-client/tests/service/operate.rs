@@ -8,7 +8,8 @@ use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 
-use crate::daemon::{Daemon, client, remote, tiny};
+use crate::daemon::{Daemon, client, remote};
+use crate::tiny::tiny;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn describe_list_status_and_rebuild() {

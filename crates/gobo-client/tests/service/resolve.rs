@@ -4,7 +4,8 @@ use gobo_artifact::Fill;
 use gobo_client::{ClientError, Source};
 use gobo_types::{CompileError, CompileLimits, Constraint, ErrorKind, Limit, RefusalKind};
 
-use crate::daemon::{Daemon, client, remote, tiny};
+use crate::daemon::{Daemon, client, remote};
+use crate::tiny::tiny;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn compiled_once_then_host_then_map() {
@@ -54,7 +55,7 @@ async fn another_host_streams_and_publishes() {
     let streamed = away.resolve("tiny", &constraint).await.unwrap();
     assert_eq!(streamed.source, Source::Stream);
     assert!(streamed.path.starts_with(elsewhere.path()));
-    assert_eq!(streamed.binding.logits_width, 128);
+    assert_eq!(*streamed.binding, tiny().binding());
     assert_eq!(away.store().list_names().unwrap(), ["tiny"]);
     let at_home = client(folder.path()).resolve("tiny", &constraint).await.unwrap();
     assert_eq!(at_home.index.file_bytes(), streamed.index.file_bytes());
