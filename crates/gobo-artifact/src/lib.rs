@@ -38,7 +38,7 @@ pub use row::{Row, RowEncoder};
 pub use slice::{MAX_SLICES, SLICE_LENGTHS, Slice};
 pub use transitions::NO_STEP;
 pub use trie::{Prefixes, Trie, TrieNode};
-pub use vocabulary::{Vocabulary, count_chars, vocabulary_digest};
+pub use vocabulary::{Vocabulary, begins_inside, count_chars, vocabulary_digest};
 pub use writer::{ArtifactWriter, IndexParts, SliceParts, VocabularyParts, write_index, write_vocabulary};
 
 /// Bytes aligned as sections are, so that what was just written can be read in place.

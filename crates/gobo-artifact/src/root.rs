@@ -40,6 +40,8 @@ pub struct VocabularyRoot {
     pub longest_token_bytes: u32,
     /// Most characters of an ordinary token, a partial one at either end counting as one.
     pub longest_token_chars: u32,
+    /// The same over the tokens that begin inside a character; 0 if there are none.
+    pub longest_inner_chars: u32,
     /// Number of nodes of all tries, roots not counted.
     pub trie_nodes: u32,
     /// Bytes that occur in some ordinary token: bit `b & 31` of word `b >> 5`.

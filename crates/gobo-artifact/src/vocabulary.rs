@@ -192,6 +192,7 @@ impl Vocabulary {
             special: 0,
             longest_token_bytes: 0,
             longest_token_chars: 0,
+            longest_inner_chars: 0,
             trie_nodes: self.root.trie_nodes,
             spellable: [0; 8],
             single: [0; 8],
@@ -207,6 +208,9 @@ impl Vocabulary {
             let length = u32::try_from(bytes.len()).expect("offsets are u32");
             root.longest_token_bytes = root.longest_token_bytes.max(length);
             root.longest_token_chars = root.longest_token_chars.max(count_chars(bytes));
+            if begins_inside(bytes) {
+                root.longest_inner_chars = root.longest_inner_chars.max(count_chars(bytes));
+            }
             bytes.iter().for_each(|&byte| set_insert(&mut root.spellable, byte));
             if let [byte] = bytes {
                 set_insert(&mut root.single, *byte);
@@ -311,10 +315,17 @@ impl Vocabulary {
 /// How many characters some bytes are: each byte that does not continue a character begins one, and what continues one
 /// from before counts as one more. Of text, its number of characters; of any piece of a text, how many it touches.
 pub fn count_chars(bytes: &[u8]) -> u32 {
-    let continues = |byte: u8| byte & 0xc0 == 0x80;
     let begun = bytes.iter().filter(|&&byte| !continues(byte)).count();
-    let before = bytes.first().is_some_and(|&byte| continues(byte));
-    u32::try_from(begun).unwrap_or(u32::MAX).saturating_add(u32::from(before))
+    u32::try_from(begun).unwrap_or(u32::MAX).saturating_add(u32::from(begins_inside(bytes)))
+}
+
+/// Whether some bytes begin inside a UTF-8 character.
+pub fn begins_inside(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|&byte| continues(byte))
+}
+
+fn continues(byte: u8) -> bool {
+    byte & 0xc0 == 0x80
 }
 
 pub(crate) fn set_insert(set: &mut [u32; 8], byte: u8) {

@@ -136,12 +136,14 @@ impl CharStates {
         Ok(closure)
     }
 
-    /// `[byte states]`: the group of each state, such that two states of a group are told apart by no string of at most
-    /// `longest` characters (parts of characters at its ends count as whole ones), and the number of groups.
+    /// `[byte states]`: the group of each state, and the number of groups, such that two states of a group are told apart
+    /// by no string of at most `longest` characters, if they lie between characters, and of at most `longest_inner` if
+    /// they lie inside. Parts of characters at the ends of a string count as whole ones.
     pub(crate) fn groups(
         &self,
         len: usize,
         longest: u32,
+        longest_inner: u32,
         budget: &Budget,
     ) -> Result<(Vec<u32>, usize), CompileError> {
         const PHASE: &str = "grouping states by their rows";
@@ -149,6 +151,7 @@ impl CharStates {
         let initial: Vec<u32> =
             (0..number(self.blocks.len())).map(|state| u32::from(state != DEAD)).collect();
         let partition = refine(&self.dfa, &initial, Some(longest), PHASE, budget)?;
+        let behind = refine(&self.dfa, &initial, Some(longest_inner), PHASE, budget)?;
         let mut groups = vec![0; len];
         let mut count = number(partition.blocks());
         // States inside characters: by what they read and the groups of the states behind it.
@@ -160,8 +163,8 @@ impl CharStates {
             }
             let exits = &self.exits[block.exits.0 as usize..block.exits.1 as usize];
             budget.charge_steps(PHASE, exits.len() as u64 + u64::from(block.inner_states))?;
-            let behind = exits.iter().map(|&next| partition.block(next)).collect();
-            let first = *known.entry((block.template, behind)).or_insert(count);
+            let exits = exits.iter().map(|&next| behind.block(next)).collect();
+            let first = *known.entry((block.template, exits)).or_insert(count);
             if first == count {
                 count += block.inner_states;
             }
@@ -277,18 +280,25 @@ mod tests {
         /// States of one group are told apart by no string of so many bytes: the routine over bytes agrees.
         #[test]
         fn groups_are_never_coarser_than_over_bytes(
-            pattern in prop::sample::select(PATTERNS), longest in 1_u32..6,
+            pattern in prop::sample::select(PATTERNS), longest in 1_u32..6, longest_inner in 1_u32..6,
         ) {
             let dfa = dfa(pattern);
             let budget = Budget::new(CompileLimits::default());
-            let (groups, count) = dfa.chars.as_ref().unwrap().groups(dfa.len(), longest, &budget).unwrap();
+            let states = dfa.chars.as_ref().unwrap();
+            let (groups, count) = states.groups(dfa.len(), longest, longest_inner, &budget).unwrap();
             let useful: Vec<bool> = (0..dfa.len()).map(|state| state != 0).collect();
             let over_bytes = Dfa { chars: None, ..dfa.clone() };
-            let (expected, _) = over_bytes.groups(&useful, longest, longest, &budget).unwrap();
+            let expected = |longest| over_bytes.groups(&useful, longest, longest, 0, &budget).unwrap().0;
+            let (between, inside) = (expected(longest), expected(longest_inner));
+            let is_between = |state: usize| states.at(u32::try_from(state).unwrap()).is_some();
             for a in 0..dfa.len() {
                 prop_assert!((groups[a] as usize) < count);
                 for b in 0..dfa.len() {
-                    prop_assert!(groups[a] != groups[b] || expected[a] == expected[b]);
+                    if groups[a] != groups[b] || a == 0 {
+                        continue;
+                    }
+                    prop_assert_eq!(is_between(a), is_between(b));
+                    prop_assert!(if is_between(a) { between[a] == between[b] } else { inside[a] == inside[b] });
                 }
             }
         }
@@ -304,6 +314,6 @@ mod tests {
             .unwrap()
             .groups(dfa.len(), 16, &Budget::new(CompileLimits::default()))
             .unwrap();
-        assert!(count < 20 * 10, "{count} groups");
+        assert!(count < 20 + 4 * 8, "{count} groups");
     }
 }

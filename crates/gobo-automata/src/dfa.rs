@@ -123,8 +123,8 @@ impl Dfa {
     }
 
     /// `[states]`: the group of each state, and the number of groups, such that states of one group are told apart by no
-    /// token of at most `longest_bytes` bytes and `longest_chars` characters: from both it leads to a state of `useful`,
-    /// `[states]`, or from neither.
+    /// token of at most `longest_bytes` bytes and `longest_chars` characters, `longest_inner_chars` if it begins inside a
+    /// character: from both it leads to a state of `useful`, `[states]`, or from neither.
     ///
     /// # Errors
     /// [`CompileError::OverBudget`].
@@ -133,10 +133,11 @@ impl Dfa {
         useful: &[bool],
         longest_bytes: u32,
         longest_chars: u32,
+        longest_inner_chars: u32,
         budget: &Budget,
     ) -> Result<(Vec<u32>, usize), CompileError> {
         if let Some(chars) = self.chars.as_ref().filter(|_| useful.iter().skip(1).all(|&useful| useful)) {
-            return chars.groups(self.len(), longest_chars, budget);
+            return chars.groups(self.len(), longest_chars, longest_inner_chars, budget);
         }
         const PHASE: &str = "grouping states by their rows";
         let marks: Vec<u32> = (0..)

@@ -77,7 +77,13 @@ pub fn compile(
     let root = vocabulary.root();
 
     // One row for all states that no token can tell apart.
-    let (groups, count) = dfa.groups(&useful, root.longest_token_bytes, root.longest_token_chars, budget)?;
+    let (groups, count) = dfa.groups(
+        &useful,
+        root.longest_token_bytes,
+        root.longest_token_chars,
+        root.longest_inner_chars,
+        budget,
+    )?;
     let mut group_row: Vec<Option<usize>> = vec![None; count];
     let mut representatives: Vec<StateId> = Vec::new();
     for (state, _) in (0..).zip(&needs_row).filter(|(_, needs_row)| **needs_row) {
@@ -158,7 +164,7 @@ fn lay_out(
         }
         let before = rows.bytes();
         let walked: u32 = tokens.ranges.iter().map(|(from, to)| to - from).sum();
-        let number = if tokens.taken.is_empty() && (walked as usize) < words.len() {
+        let number = if tokens.taken.is_empty() && (walked as usize) <= words.len() / 16 {
             budget.charge_steps(PHASE, u64::from(walked))?;
             ids.clear();
             ids.extend(tokens.ranges.iter().flat_map(|&(from, to)| &order[from as usize..to as usize]));

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
-use gobo_artifact::{Slice, Trie, Vocabulary};
-use gobo_automata::{ByteSet, Closure, DEAD, Dfa, NO_STEP, StateId};
+use gobo_artifact::{Slice, Trie, TrieNode, Vocabulary};
+use gobo_automata::{ByteSet, Closure, Dfa, NO_STEP, StateId};
 use gobo_types::{Budget, CompileError};
 
 const PHASE: &str = "walking the vocabulary";
@@ -32,9 +32,30 @@ impl RowTokens {
     }
 }
 
+/// A trie whose root block is found by byte: it is the largest, and the states of most constraints read few bytes.
+struct Rooted<'a> {
+    trie: Trie<'a>,
+    /// `[256]`: the number of the root's child on each byte.
+    children: Box<[Option<usize>; 256]>,
+}
+
+impl<'a> Rooted<'a> {
+    fn new(trie: Trie<'a>) -> Self {
+        let mut children = Box::new([None; 256]);
+        for (number, node) in (trie.root..).zip(&trie.nodes[trie.root..]) {
+            children[usize::from(node.byte())] = Some(number);
+            if node.is_last() {
+                break;
+            }
+        }
+        Self { trie, children }
+    }
+}
+
 /// A slice beside an automaton.
 struct Part<'a> {
     slice: Slice<'a>,
+    rooted: Rooted<'a>,
     /// Number of the closure under its characters; `None` where one of them leads nowhere from any state.
     closure: Option<usize>,
 }
@@ -51,7 +72,13 @@ enum Fate {
 /// A vocabulary beside an automaton.
 pub(crate) struct Walker<'a> {
     dfa: &'a Dfa,
+    /// All ordinary tokens.
+    all: Rooted<'a>,
+    /// The tokens that are not text: only they begin inside a character.
+    pieces: Option<Rooted<'a>>,
     vocabulary: &'a Vocabulary,
+    /// `[classes]`: the bytes of each class.
+    class_bytes: Vec<ByteSet>,
     /// The slices of which some token may lead on; empty where no slice can be taken whole.
     parts: Vec<Part<'a>>,
     closures: Vec<Closure>,
@@ -80,7 +107,22 @@ impl<'a> Walker<'a> {
                 });
             }
         }
-        Ok(Self { dfa, vocabulary, parts: Vec::new(), closures: Vec::new(), loop_of_row, loops })
+        let mut class_bytes = vec![ByteSet::default(); dfa.stride];
+        for (byte, &class) in dfa.classes.iter().enumerate() {
+            class_bytes[usize::from(class)][byte >> 5] |= 1 << (byte & 31);
+        }
+        let pieces = vocabulary.slices().find(|slice| slice.max_chars == 0);
+        Ok(Self {
+            dfa,
+            all: Rooted::new(vocabulary.trie()),
+            pieces: pieces.map(|slice| Rooted::new(slice.trie)),
+            vocabulary,
+            class_bytes,
+            parts: Vec::new(),
+            closures: Vec::new(),
+            loop_of_row,
+            loops,
+        })
     }
 
     /// Finds out for each slice which states its characters close, so that rows take it whole. Every state but the dead
@@ -108,7 +150,7 @@ impl<'a> Walker<'a> {
                     });
                 }
             }
-            self.parts.push(Part { slice, closure });
+            self.parts.push(Part { slice, rooted: Rooted::new(slice.trie), closure });
         }
         if self.closures.is_empty() {
             self.parts.clear();
@@ -129,35 +171,37 @@ impl<'a> Walker<'a> {
         budget: &Budget,
     ) -> Result<RowTokens, CompileError> {
         let mut tokens = RowTokens::default();
-        let add = |tokens: &mut RowTokens, trie: &Trie<'_>| {
-            self.visit(trie, from, budget, |node, [first, own_end, end], state| {
+        let add = |tokens: &mut RowTokens, rooted: &Rooted<'_>| {
+            self.visit(rooted, from, budget, |node, [first, own_end, end], state| {
                 if !useful[state as usize] {
                     return false;
                 }
-                let whole = self.stays(trie, node, state);
+                let whole = self.stays(&rooted.trie, node, state);
                 tokens.add(first, if whole { end } else { own_end });
                 whole
             })
         };
-        let fates = self.fates(from);
-        if fates.is_empty() {
-            add(&mut tokens, &self.vocabulary.trie())?;
+        let between = self.dfa.chars.as_ref().map(|chars| chars.at(from));
+        let fates = between.flatten().map_or_else(Vec::new, |state| self.fates(state));
+        if between == Some(None) {
+            // Inside a character, only what continues it leads on.
+            self.pieces.iter().try_for_each(|pieces| add(&mut tokens, pieces))?;
+        } else if fates.is_empty() {
+            add(&mut tokens, &self.all)?;
         }
         for (number, (part, fate)) in self.parts.iter().zip(fates).enumerate() {
             match fate {
                 Fate::Dropped => {}
                 Fate::Taken(chars) => tokens.taken.push((number, chars)),
-                Fate::Walked => add(&mut tokens, &part.slice.trie)?,
+                Fate::Walked => add(&mut tokens, &part.rooted)?,
             }
         }
         budget.charge_bytes(PHASE, tokens.ranges.len() as u64 * 8)?;
         Ok(tokens)
     }
 
-    /// What becomes of each slice at `from`; empty where too little would be taken.
-    fn fates(&self, from: StateId) -> Vec<Fate> {
-        let chars = self.dfa.chars.as_ref().filter(|_| !self.parts.is_empty());
-        let Some(state) = chars.and_then(|chars| chars.at(from)) else { return Vec::new() };
+    /// What becomes of each slice at a state between characters; empty where too little would be taken.
+    fn fates(&self, state: StateId) -> Vec<Fate> {
         let mut taken = 0;
         let fate = |part: &Part<'_>| {
             let Some(closure) = part.closure.map(|number| &self.closures[number]) else {
@@ -174,8 +218,8 @@ impl<'a> Walker<'a> {
             Fate::Taken(depth.min(part.slice.max_chars))
         };
         let fates: Vec<Fate> = self.parts.iter().map(fate).collect();
-        let all = self.vocabulary.trie();
-        if taken * WORTH_TAKING < (all.to - all.from) as usize { Vec::new() } else { fates }
+        let all = (self.all.trie.to - self.all.trie.from) as usize;
+        if taken * WORTH_TAKING < all { Vec::new() } else { fates }
     }
 
     /// Sets the bits of a row. `words`: `[row words]`, overwritten.
@@ -186,7 +230,7 @@ impl<'a> Walker<'a> {
             words.iter_mut().zip(row).for_each(|(word, row)| *word |= row);
             long.iter().for_each(|&[_, id]| words[(id >> 5) as usize] |= 1 << (id & 31));
         }
-        let order = self.vocabulary.trie().order;
+        let order = self.all.trie.order;
         for &(from, to) in &tokens.ranges {
             for &id in &order[from as usize..to as usize] {
                 words[(id >> 5) as usize] |= 1 << (id & 31);
@@ -203,7 +247,7 @@ impl<'a> Walker<'a> {
         budget: &Budget,
     ) -> Result<Vec<StateId>, CompileError> {
         let mut targets = Vec::new();
-        self.visit(&self.vocabulary.trie(), from, budget, |_, [first, own_end, _], state| {
+        self.visit(&self.all, from, budget, |_, [first, own_end, _], state| {
             if first != own_end && !std::mem::replace(&mut seen[state as usize], true) {
                 targets.push(state);
             }
@@ -230,48 +274,80 @@ impl<'a> Walker<'a> {
     /// and of those of its subtree; it says whether to skip what is below.
     fn visit(
         &self,
-        trie: &Trie<'_>,
+        rooted: &Rooted<'_>,
         from: StateId,
         budget: &Budget,
         mut at: impl FnMut(usize, [u32; 3], StateId) -> bool,
     ) -> Result<(), CompileError> {
-        let classes = &self.dfa.classes;
+        let trie = &rooted.trie;
+        let mut live = ByteSet::default();
+        for (bytes, _) in
+            self.class_bytes.iter().zip(self.dfa.row(from)).filter(|(_, delta)| **delta != NO_STEP)
+        {
+            live.iter_mut().zip(bytes).for_each(|(live, bytes)| *live |= bytes);
+        }
         // Where to go on behind the blocks that were descended into: the next sibling, the end of its block's ids, the
         // state above.
         let mut open: Vec<(usize, u32, StateId)> = Vec::with_capacity(64);
-        let (mut number, mut to, mut state) = (trie.root, trie.to, from);
-        let mut row = self.dfa.row(state);
         let mut uncharged = 0;
-        loop {
-            uncharged += 1;
-            if uncharged == NODES_PER_CHARGE {
-                budget.charge_steps(PHASE, uncharged)?;
-                uncharged = 0;
+        for (word, mut bits) in (0_u8..).zip(live) {
+            while bits != 0 {
+                let byte = word << 5 | u8::try_from(bits.trailing_zeros()).expect("32 bits");
+                bits &= bits - 1;
+                uncharged += 1;
+                let Some(number) = rooted.children[usize::from(byte)] else { continue };
+                let end = trie.subtree_end(number, trie.to);
+                let state = self.dfa.next(from, byte);
+                let skip = at(number, [trie.nodes[number].first, trie.own_end(number, end), end], state);
+                let Some(child) = trie.nodes[number].children().filter(|_| !skip) else { continue };
+                open.push((child, end, state));
+                while let Some(block) = open.pop() {
+                    uncharged += self.visit_block(trie, block, &mut open, &mut at);
+                    if uncharged >= NODES_PER_CHARGE {
+                        budget.charge_steps(PHASE, uncharged)?;
+                        uncharged = 0;
+                    }
+                }
             }
+        }
+        budget.charge_steps(PHASE, uncharged)
+    }
+
+    /// Goes through a block from one of its nodes on, up to the first node behind which something is alive: then the way on
+    /// lies on the stack, and what is below it on top. Returns the number of nodes looked at.
+    #[inline]
+    fn visit_block(
+        &self,
+        trie: &Trie<'_>,
+        (begin, to, state): (usize, u32, StateId),
+        open: &mut Vec<(usize, u32, StateId)>,
+        at: &mut impl FnMut(usize, [u32; 3], StateId) -> bool,
+    ) -> u64 {
+        let row = self.dfa.row(state);
+        let delta_of = |node: TrieNode| row[usize::from(self.dfa.classes[usize::from(node.byte())])];
+        let mut number = begin;
+        loop {
+            // Most siblings are dead: this loop does nothing else.
+            let rest = &trie.nodes[number..];
+            number += rest.iter().take_while(|&&node| !node.is_last() && delta_of(node) == NO_STEP).count();
             let node = trie.nodes[number];
-            let delta = row[usize::from(classes[usize::from(node.byte())])];
+            let delta = delta_of(node);
             if delta != NO_STEP {
                 let next = state.wrapping_add_signed(delta);
-                debug_assert_ne!(next, DEAD);
                 let end = trie.subtree_end(number, to);
                 let skip = at(number, [node.first, trie.own_end(number, end), end], next);
                 if let Some(child) = node.children().filter(|_| !skip) {
                     if !node.is_last() {
                         open.push((number + 1, to, state));
                     }
-                    (number, to, state) = (child, end, next);
-                    row = self.dfa.row(state);
-                    continue;
+                    open.push((child, end, next));
+                    return (number + 1 - begin) as u64;
                 }
             }
-            if !node.is_last() {
-                number += 1;
-                continue;
+            if node.is_last() {
+                return (number + 1 - begin) as u64;
             }
-            let Some(back) = open.pop() else { break };
-            (number, to, state) = back;
-            row = self.dfa.row(state);
+            number += 1;
         }
-        budget.charge_steps(PHASE, uncharged)
     }
 }

@@ -1,5 +1,5 @@
 use gobo_artifact::{
-    AlignedBytes, SliceParts, VocabularyParts, VocabularyRoot, count_chars, write_vocabulary,
+    AlignedBytes, SliceParts, VocabularyParts, VocabularyRoot, begins_inside, count_chars, write_vocabulary,
 };
 use gobo_types::TokenId;
 
@@ -66,13 +66,16 @@ impl TokenTable {
                 insert(&mut single, *byte);
             }
         }
+        let ordinary_tokens = || order[..ordinary].iter().map(|&id| tokens[id as usize]);
+        let most_chars = |tokens: &mut dyn Iterator<Item = &[u8]>| tokens.map(count_chars).max().unwrap_or(0);
         let root = VocabularyRoot {
             len: count(tokens.len()),
             tokens: count(tokens.iter().filter(|bytes| !bytes.is_empty()).count()),
             ordinary: count(ordinary),
             special: count(self.tokens().iter().filter(|token| token.special).count()),
-            longest_token_bytes: count(order.iter().map(|&id| tokens[id as usize].len()).max().unwrap_or(0)),
-            longest_token_chars: order.iter().map(|&id| count_chars(tokens[id as usize])).max().unwrap_or(0),
+            longest_token_bytes: count(ordinary_tokens().map(<[u8]>::len).max().unwrap_or(0)),
+            longest_token_chars: most_chars(&mut ordinary_tokens()),
+            longest_inner_chars: most_chars(&mut ordinary_tokens().filter(|bytes| begins_inside(bytes))),
             trie_nodes: count(tries.nodes.len()),
             spellable,
             single,

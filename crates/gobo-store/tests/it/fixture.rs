@@ -34,6 +34,7 @@ pub(crate) fn vocabulary() -> (VocabularyDigest, Vec<u8>) {
             special: 0,
             longest_token_bytes: 1,
             longest_token_chars: 1,
+            longest_inner_chars: 0,
             trie_nodes: 2,
             spellable: a,
             single: a,
