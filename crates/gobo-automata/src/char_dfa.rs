@@ -62,8 +62,8 @@ impl CharDfa {
             None => self.ranges.insert(at, (SPACE, SPACE, space)),
             Some((first, last, class)) => {
                 old_class = Some(class);
-                let before = (first < SPACE).then(|| (first, SPACE - 1, class));
-                let behind = (last > SPACE).then(|| (SPACE + 1, last, class));
+                let before = (first < SPACE).then_some((first, SPACE - 1, class));
+                let behind = (last > SPACE).then_some((SPACE + 1, last, class));
                 let parts = before.into_iter().chain([(SPACE, SPACE, space)]).chain(behind);
                 self.ranges.splice(at..=at, parts);
             }

@@ -58,6 +58,15 @@ impl CharStates {
         (at > 0).then(|| number(at))
     }
 
+    /// The state between characters that follows another when `char` is read.
+    pub fn after(&self, char_state: StateId, char: u32) -> Option<StateId> {
+        let ranges = &self.dfa.ranges;
+        let &(first, _, class) = ranges.get(ranges.partition_point(|&(_, last, _)| last < char))?;
+        let row = self.dfa.row(char_state);
+        let at = row.binary_search_by_key(&class, |edge| edge.0).ok().filter(|_| first <= char)?;
+        Some(row[at].1)
+    }
+
     /// Number of ranges of characters that lead anywhere.
     pub fn ranges(&self) -> usize {
         self.dfa.ranges.len()
@@ -224,6 +233,25 @@ mod tests {
         set.iter().map(next).fold((true, false), |all, one| (all.0 && one.0, all.1 || one.1))
     }
 
+    #[test]
+    fn one_character_leads_where_its_bytes_lead() {
+        for pattern in PATTERNS {
+            let dfa = dfa(pattern);
+            let states = dfa.chars.as_ref().unwrap();
+            for (state, block) in (0..).zip(&states.blocks).skip(1) {
+                for char in "abcdefxzé日本à\u{ff}\"\\ \0\u{10ffff}".chars() {
+                    let over_bytes = after(&dfa, block.root, &char.to_string());
+                    let root = |state: StateId| states.blocks[state as usize].root;
+                    assert_eq!(
+                        states.after(state, u32::from(char)).map_or(DEAD, root),
+                        over_bytes,
+                        "{pattern} {char}"
+                    );
+                }
+            }
+        }
+    }
+
     proptest! {
         /// Depths are those that trying every text finds.
         #[test]
@@ -298,7 +326,8 @@ mod tests {
                         continue;
                     }
                     prop_assert_eq!(is_between(a), is_between(b));
-                    prop_assert!(if is_between(a) { between[a] == between[b] } else { inside[a] == inside[b] });
+                    let alike = if is_between(a) { between[a] == between[b] } else { inside[a] == inside[b] };
+                    prop_assert!(alike);
                 }
             }
         }
@@ -312,7 +341,7 @@ mod tests {
             .chars
             .as_ref()
             .unwrap()
-            .groups(dfa.len(), 16, &Budget::new(CompileLimits::default()))
+            .groups(dfa.len(), 16, 2, &Budget::new(CompileLimits::default()))
             .unwrap();
         assert!(count < 20 + 4 * 8, "{count} groups");
     }

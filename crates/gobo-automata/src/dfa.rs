@@ -136,10 +136,10 @@ impl Dfa {
         longest_inner_chars: u32,
         budget: &Budget,
     ) -> Result<(Vec<u32>, usize), CompileError> {
+        const PHASE: &str = "grouping states by their rows";
         if let Some(chars) = self.chars.as_ref().filter(|_| useful.iter().skip(1).all(|&useful| useful)) {
             return chars.groups(self.len(), longest_chars, longest_inner_chars, budget);
         }
-        const PHASE: &str = "grouping states by their rows";
         let marks: Vec<u32> = (0..)
             .zip(useful)
             .map(|(state, &useful)| if state == DEAD { 0 } else { 2 - u32::from(useful) })
@@ -214,11 +214,11 @@ impl Dense {
         let mut table = RowTable::new(self.stride);
         let mut row_of = vec![0];
         let mut row = vec![NO_STEP; self.stride];
-        let mut at = 1;
-        while at < order.len() {
+        let mut at: u32 = 1;
+        while let Some(&state) = order.get(at as usize) {
             budget.charge_steps(PHASE, self.stride as u64)?;
             for (class, delta) in row.iter_mut().enumerate() {
-                let next = self.transitions[order[at] as usize * self.stride + class];
+                let next = self.transitions[state as usize * self.stride + class];
                 let known = &mut numbers[partition.block(next) as usize];
                 if *known == u32::MAX {
                     *known = number(order.len());
@@ -226,7 +226,7 @@ impl Dense {
                 }
                 *delta = match *known {
                     DEAD => NO_STEP,
-                    next => i32::try_from(i64::from(next) - at as i64).expect("states are below 2^31"),
+                    next => i32::try_from(i64::from(next) - i64::from(at)).expect("states are below 2^31"),
                 };
             }
             row_of.push(table.intern(&row));

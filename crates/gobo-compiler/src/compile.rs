@@ -1,6 +1,7 @@
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::{AlignedBytes, IndexParts, RowEncoder, Vocabulary, write_index};
 use gobo_automata::{Lowered, StateId};
 use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, TokenId, index_key};
@@ -94,14 +95,23 @@ pub fn compile(
     }
 
     let mut walker = Walker::new(&dfa, vocabulary, budget)?;
-    if useful.iter().skip(1).all(|&useful| useful) {
+    let all_useful = useful.iter().skip(1).all(|&useful| useful);
+    if all_useful {
         walker.close_slices(budget)?;
     }
-    let computed =
-        in_parallel(options.threads, &representatives, |&state| walker.row(state, &useful, budget))?;
+    let useful = (!all_useful).then_some(useful.as_slice());
+    let batches = walker.batches(&representatives);
+    let of_batches = in_parallel(options.threads, &batches, |batch| {
+        let states: Vec<StateId> = batch.iter().map(|&at| representatives[at]).collect();
+        walker.rows(&states, useful, budget)
+    })?;
+    let mut computed: Vec<RowTokens> = representatives.iter().map(|_| RowTokens::default()).collect();
+    for (at, tokens) in batches.iter().flatten().zip(of_batches.into_iter().flatten()) {
+        computed[*at] = tokens;
+    }
     let (rows, row_numbers) = lay_out(&walker, vocabulary, &computed, budget)?;
 
-    let states: Vec<(Option<u32>, bool)> = (0..)
+    let states: Vec<(Option<u32>, bool)> = (0_u32..)
         .zip(&needs_row)
         .map(|(state, &needs_row)| {
             let row =
@@ -152,10 +162,13 @@ fn lay_out(
 ) -> Result<(RowEncoder, Vec<u32>), CompileError> {
     const PHASE: &str = "laying out rows";
     let order = vocabulary.trie().order;
-    let mut rows = RowEncoder::new(vocabulary.row_words());
+    let row_words = vocabulary.row_words();
+    let mut rows = RowEncoder::new(row_words);
     let mut known: HashMap<&RowTokens, u32> = HashMap::new();
+    // Most rows with slices have the same ones.
+    let mut unions: HashMap<u64, Vec<u32>> = HashMap::new();
     let mut numbers = Vec::with_capacity(computed.len());
-    let mut words = vec![0; vocabulary.row_words()];
+    let mut words = vec![0; row_words];
     let mut ids: Vec<TokenId> = Vec::new();
     for tokens in computed {
         if let Some(&number) = known.get(tokens) {
@@ -164,15 +177,24 @@ fn lay_out(
         }
         let before = rows.bytes();
         let walked: u32 = tokens.ranges.iter().map(|(from, to)| to - from).sum();
-        let number = if tokens.taken.is_empty() && (walked as usize) <= words.len() / 16 {
-            budget.charge_steps(PHASE, u64::from(walked))?;
+        budget.charge_steps(PHASE, u64::from(walked))?;
+        let number = if tokens.whole == 0 && tokens.short.is_empty() && walked as usize <= row_words / FEW_IDS
+        {
             ids.clear();
             ids.extend(tokens.ranges.iter().flat_map(|&(from, to)| &order[from as usize..to as usize]));
             rows.push_sparse(&mut ids)
         } else {
-            let slices = words.len() * (1 + tokens.taken.len());
-            budget.charge_steps(PHASE, u64::from(walked) + slices as u64 / 8)?;
-            walker.write(tokens, &mut words);
+            budget
+                .charge_steps(PHASE, row_words as u64 * (2 + tokens.short.len() as u64) / WORDS_PER_STEP)?;
+            let union = match unions.entry(tokens.whole) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(fresh) => {
+                    budget.charge_bytes(PHASE, row_words as u64 * 4)?;
+                    fresh.insert(walker.union(tokens.whole))
+                }
+            };
+            words.copy_from_slice(union);
+            walker.add_bits(tokens, &mut words);
             rows.push(&words)
         };
         let number = u32::try_from(number).expect("no more rows than states");
@@ -182,6 +204,12 @@ fn lay_out(
     }
     Ok((rows, numbers))
 }
+
+/// Up to one id for so many words of a row are sorted; the bits of more are set one by one in a whole row.
+const FEW_IDS: usize = 32;
+
+/// Words of a row that are copied or merged in the time of one step elsewhere.
+const WORDS_PER_STEP: u64 = 32;
 
 /// `work` on every item, on up to `threads` threads; the results in the order of the items, or the first error in that
 /// order.

@@ -1,10 +1,17 @@
-use std::collections::HashMap;
+use std::ops::Range;
 
+use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::{Slice, Trie, TrieNode, Vocabulary};
 use gobo_automata::{ByteSet, Closure, Dfa, NO_STEP, StateId};
 use gobo_types::{Budget, CompileError};
 
 const PHASE: &str = "walking the vocabulary";
+
+/// Most states that are walked together: enough to share the cost of a node, few enough that several threads find work.
+const STATES_PER_BATCH: usize = 64;
+
+/// From so many states on they are walked side by side; fewer one after the other, which costs each of them less.
+const SIDE_BY_SIDE: usize = 4;
 
 /// Nodes walked between two looks at the budget.
 const NODES_PER_CHARGE: u64 = 4096;
@@ -16,8 +23,10 @@ const WORTH_TAKING: usize = 16;
 /// The tokens of a row. Equal ones are equal rows; one row may be written in two ways.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RowTokens {
-    /// Slices taken without a walk, with the most characters that a token of them may have.
-    pub(crate) taken: Vec<(usize, u32)>,
+    /// Slices taken whole, without a walk: bit `n` for part `n`.
+    pub(crate) whole: u64,
+    /// Slices of which only short tokens are taken, with the most characters that they may have.
+    pub(crate) short: Vec<(usize, u32)>,
     /// Ranges of the trie order, ascending and not touching.
     pub(crate) ranges: Vec<(u32, u32)>,
 }
@@ -25,7 +34,6 @@ pub(crate) struct RowTokens {
 impl RowTokens {
     fn add(&mut self, from: u32, to: u32) {
         match self.ranges.last_mut() {
-            _ if from == to => {}
             Some(last) if last.1 == from => last.1 = to,
             _ => self.ranges.push((from, to)),
         }
@@ -158,46 +166,85 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    /// The tokens that lead from `from` to a state that satisfies `useful`, `[states]`.
-    ///
-    /// A slice is taken without a look at its tokens where every text over its characters is alive, up to some length,
-    /// and no longer one is. What is left is walked: a trie in depth, with the states along the path. A subtree is
-    /// dropped at the dead state, and taken whole where a useful state leads to itself on every byte below: then each
-    /// token there ends in that state. O(nodes that no rule spares).
-    pub(crate) fn row(
-        &self,
-        from: StateId,
-        useful: &[bool],
-        budget: &Budget,
-    ) -> Result<RowTokens, CompileError> {
-        let mut tokens = RowTokens::default();
-        let add = |tokens: &mut RowTokens, rooted: &Rooted<'_>| {
-            self.visit(rooted, from, budget, |node, [first, own_end, end], state| {
-                if !useful[state as usize] {
-                    return false;
-                }
-                let whole = self.stays(&rooted.trie, node, state);
-                tokens.add(first, if whole { end } else { own_end });
-                whole
-            })
-        };
-        let between = self.dfa.chars.as_ref().map(|chars| chars.at(from));
-        let fates = between.flatten().map_or_else(Vec::new, |state| self.fates(state));
-        if between == Some(None) {
-            // Inside a character, only what continues it leads on.
-            self.pieces.iter().try_for_each(|pieces| add(&mut tokens, pieces))?;
-        } else if fates.is_empty() {
-            add(&mut tokens, &self.all)?;
-        }
-        for (number, (part, fate)) in self.parts.iter().zip(fates).enumerate() {
-            match fate {
-                Fate::Dropped => {}
-                Fate::Taken(chars) => tokens.taken.push((number, chars)),
-                Fate::Walked => add(&mut tokens, &part.rooted)?,
+    /// The bytes that lead on from a state.
+    fn live(&self, state: StateId) -> ByteSet {
+        let mut live = ByteSet::default();
+        for (bytes, &delta) in self.class_bytes.iter().zip(self.dfa.row(state)) {
+            if delta != NO_STEP {
+                live.iter_mut().zip(bytes).for_each(|(live, bytes)| *live |= bytes);
             }
         }
-        budget.charge_bytes(PHASE, tokens.ranges.len() as u64 * 8)?;
-        Ok(tokens)
+        live
+    }
+
+    /// Divides `states` into batches that are best walked together: states that the same bytes lead on from. Positions in
+    /// `states`, ascending within a batch.
+    pub(crate) fn batches(&self, states: &[StateId]) -> Vec<Vec<usize>> {
+        let mut batches: Vec<Vec<usize>> = Vec::new();
+        let mut last: HashMap<ByteSet, usize> = HashMap::new();
+        for (at, &state) in states.iter().enumerate() {
+            let batch = last.entry(self.live(state)).or_insert(batches.len());
+            if batches.get(*batch).is_none_or(|batch| batch.len() == STATES_PER_BATCH) {
+                *batch = batches.len();
+                batches.push(Vec::new());
+            }
+            batches[*batch].push(at);
+        }
+        batches
+    }
+
+    /// For each of `states` the tokens that lead from it to a useful state: one of `useful`, `[states]`, or any live one.
+    ///
+    /// A slice is taken without a look at its tokens where every text over its characters is alive, up to some length,
+    /// and no longer one is. What is left is walked, for many states at once: a trie in depth, with the states along the
+    /// path. A subtree is dropped where all states are dead, and taken whole where a useful state leads to itself on
+    /// every byte below: then each token there ends in that state. O(nodes that no rule spares).
+    pub(crate) fn rows(
+        &self,
+        states: &[StateId],
+        useful: Option<&[bool]>,
+        budget: &Budget,
+    ) -> Result<Vec<RowTokens>, CompileError> {
+        let mut rows: Vec<RowTokens> = states.iter().map(|_| RowTokens::default()).collect();
+        // The rows that each trie is walked for: that of all tokens, that of pieces, those of the parts.
+        let (mut all, mut pieces) = (Vec::new(), Vec::new());
+        let mut parts: Vec<Vec<Walk>> = self.parts.iter().map(|_| Vec::new()).collect();
+        for (row, &state) in (0..).zip(states) {
+            let walk = Walk { row, state };
+            let between = self.dfa.chars.as_ref().map(|chars| chars.at(state));
+            let fates = between.flatten().map_or_else(Vec::new, |state| self.fates(state));
+            if between == Some(None) {
+                // Inside a character, only what continues it leads on.
+                pieces.push(walk);
+            } else if fates.is_empty() {
+                all.push(walk);
+            }
+            let tokens = &mut rows[row as usize];
+            for (number, (part, fate)) in self.parts.iter().zip(fates).enumerate() {
+                match fate {
+                    Fate::Dropped => {}
+                    Fate::Taken(chars) if chars >= part.slice.max_chars => tokens.whole |= 1 << number,
+                    Fate::Taken(chars) => tokens.short.push((number, chars)),
+                    Fate::Walked => parts[number].push(walk),
+                }
+            }
+        }
+        let walked = std::iter::once((&self.all, all))
+            .chain(self.pieces.iter().zip([pieces]))
+            .chain(self.parts.iter().map(|part| &part.rooted).zip(parts));
+        for (rooted, walks) in walked.filter(|(_, walks)| !walks.is_empty()) {
+            let found = |row: u32, from, to, state: StateId| {
+                if useful.is_none_or(|useful| useful[state as usize]) {
+                    rows[row as usize].add(from, to);
+                }
+            };
+            self.visit(rooted, &walks, budget, found, |node, state| {
+                useful.is_none_or(|useful| useful[state as usize]) && self.stays(&rooted.trie, node, state)
+            })?;
+        }
+        let ranges: usize = rows.iter().map(|row| row.ranges.len()).sum();
+        budget.charge_bytes(PHASE, ranges as u64 * 8)?;
+        Ok(rows)
     }
 
     /// What becomes of each slice at a state between characters; empty where too little would be taken.
@@ -222,17 +269,26 @@ impl<'a> Walker<'a> {
         if taken * WORTH_TAKING < all { Vec::new() } else { fates }
     }
 
-    /// Sets the bits of a row. `words`: `[row words]`, overwritten.
-    pub(crate) fn write(&self, tokens: &RowTokens, words: &mut [u32]) {
-        words.fill(0);
-        for &(number, chars) in &tokens.taken {
+    /// The tokens of the given slices, as a row: `[row words]`.
+    pub(crate) fn union(&self, whole: u64) -> Vec<u32> {
+        let mut words = vec![0; self.vocabulary.row_words()];
+        for part in
+            (0..).zip(&self.parts).filter(|(number, _)| whole >> number & 1 == 1).map(|(_, part)| part)
+        {
+            words.iter_mut().zip(part.slice.all()).for_each(|(word, row)| *word |= row);
+        }
+        words
+    }
+
+    /// Sets the bits of those tokens of a row that do not belong to slices taken whole.
+    pub(crate) fn add_bits(&self, tokens: &RowTokens, words: &mut [u32]) {
+        for &(number, chars) in &tokens.short {
             let (row, long) = self.parts[number].slice.at_most(chars);
             words.iter_mut().zip(row).for_each(|(word, row)| *word |= row);
             long.iter().for_each(|&[_, id]| words[(id >> 5) as usize] |= 1 << (id & 31));
         }
-        let order = self.all.trie.order;
         for &(from, to) in &tokens.ranges {
-            for &id in &order[from as usize..to as usize] {
+            for &id in &self.all.trie.order[from as usize..to as usize] {
                 words[(id >> 5) as usize] |= 1 << (id & 31);
             }
         }
@@ -247,12 +303,12 @@ impl<'a> Walker<'a> {
         budget: &Budget,
     ) -> Result<Vec<StateId>, CompileError> {
         let mut targets = Vec::new();
-        self.visit(&self.all, from, budget, |_, [first, own_end, _], state| {
-            if first != own_end && !std::mem::replace(&mut seen[state as usize], true) {
+        let found = |_, _, _, state: StateId| {
+            if !std::mem::replace(&mut seen[state as usize], true) {
                 targets.push(state);
             }
-            false
-        })?;
+        };
+        self.visit(&self.all, &[Walk { row: 0, state: from }], budget, found, |_, _| false)?;
         targets.iter().for_each(|&state| seen[state as usize] = false);
         budget.charge_bytes(PHASE, targets.len() as u64 * 4)?;
         Ok(targets)
@@ -261,48 +317,93 @@ impl<'a> Walker<'a> {
     /// Whether every token below `node` leads from `state` back to it.
     #[inline]
     fn stays(&self, trie: &Trie<'_>, node: usize, state: StateId) -> bool {
-        let (set, looped) = (trie.set_ids[node], self.loop_of_row[self.dfa.row_of[state as usize] as usize]);
+        // Few states have loops, and what is asked of them is near; the sets of the trie are far.
+        let looped = self.loop_of_row[self.dfa.row_of[state as usize] as usize];
+        if looped == 0 {
+            return false;
+        }
+        let set = trie.set_ids[node];
         set != 0
-            && looped != 0
             && trie.sets[usize::from(set)]
                 .iter()
                 .zip(&self.loops[looped as usize])
                 .all(|(below, looped)| below & !looped == 0)
     }
 
-    /// Calls `at(node, [first, own end, end], state)` at every node whose path is alive, with the bounds of its own ids
-    /// and of those of its subtree; it says whether to skip what is below.
+    /// Walks a trie from some states. Calls `found(row, from, to, state)` with the ids of each node whose path is alive,
+    /// if it has any, and `whole(node, state)` where more lie below; if that says so, they are found with the node's own
+    /// and not looked at.
     fn visit(
+        &self,
+        rooted: &Rooted<'_>,
+        walks: &[Walk],
+        budget: &Budget,
+        mut found: impl FnMut(u32, u32, u32, StateId),
+        mut whole: impl FnMut(usize, StateId) -> bool,
+    ) -> Result<(), CompileError> {
+        if walks.len() >= SIDE_BY_SIDE {
+            return self.visit_side_by_side(rooted, walks, budget, found, whole);
+        }
+        walks.iter().try_for_each(|&Walk { row, state }| {
+            self.visit_alone(rooted, state, budget, |from, to, state| found(row, from, to, state), &mut whole)
+        })
+    }
+
+    /// [`Self::visit`] from one state.
+    fn visit_alone(
         &self,
         rooted: &Rooted<'_>,
         from: StateId,
         budget: &Budget,
-        mut at: impl FnMut(usize, [u32; 3], StateId) -> bool,
+        mut found: impl FnMut(u32, u32, StateId),
+        mut whole: impl FnMut(usize, StateId) -> bool,
     ) -> Result<(), CompileError> {
         let trie = &rooted.trie;
-        let mut live = ByteSet::default();
-        for (bytes, _) in
-            self.class_bytes.iter().zip(self.dfa.row(from)).filter(|(_, delta)| **delta != NO_STEP)
-        {
-            live.iter_mut().zip(bytes).for_each(|(live, bytes)| *live |= bytes);
-        }
-        // Where to go on behind the blocks that were descended into: the next sibling, the end of its block's ids, the
-        // state above.
-        let mut open: Vec<(usize, u32, StateId)> = Vec::with_capacity(64);
         let mut uncharged = 0;
-        for (word, mut bits) in (0_u8..).zip(live) {
+        // At a live node whose ids end at `end`: its own are found, and those below if they are taken whole. What is left
+        // to look at: a block, the end of its ids, the state above.
+        let mut enter = |number: usize, end: u32, state: StateId| {
+            let node: TrieNode = trie.nodes[number];
+            let Some(child) = node.children().filter(|_| !whole(number, state)) else {
+                found(node.first, end, state);
+                return None;
+            };
+            let own_end = trie.nodes[child].first;
+            if node.first != own_end {
+                found(node.first, own_end, state);
+            }
+            Some((child, end, state))
+        };
+        let mut open: Vec<(usize, u32, StateId)> = Vec::with_capacity(64);
+        for (word, mut bits) in (0_u8..).zip(self.live(from)) {
             while bits != 0 {
                 let byte = word << 5 | u8::try_from(bits.trailing_zeros()).expect("32 bits");
                 bits &= bits - 1;
                 uncharged += 1;
                 let Some(number) = rooted.children[usize::from(byte)] else { continue };
                 let end = trie.subtree_end(number, trie.to);
-                let state = self.dfa.next(from, byte);
-                let skip = at(number, [trie.nodes[number].first, trie.own_end(number, end), end], state);
-                let Some(child) = trie.nodes[number].children().filter(|_| !skip) else { continue };
-                open.push((child, end, state));
-                while let Some(block) = open.pop() {
-                    uncharged += self.visit_block(trie, block, &mut open, &mut at);
+                // This node of the root block alone, and not its siblings.
+                open.extend(enter(number, end, self.dfa.next(from, byte)));
+                while let Some((begin, to, state)) = open.pop() {
+                    let row = self.dfa.row(state);
+                    let block = &trie.nodes[begin..];
+                    for (at, &node) in block.iter().enumerate() {
+                        uncharged += 1;
+                        let delta = row[usize::from(self.dfa.classes[usize::from(node.byte())])];
+                        if delta != NO_STEP {
+                            let end = if node.is_last() { to } else { block[at + 1].first };
+                            if let Some(below) = enter(begin + at, end, state.wrapping_add_signed(delta)) {
+                                if !node.is_last() {
+                                    open.push((begin + at + 1, to, state));
+                                }
+                                open.push(below);
+                                break;
+                            }
+                        }
+                        if node.is_last() {
+                            break;
+                        }
+                    }
                     if uncharged >= NODES_PER_CHARGE {
                         budget.charge_steps(PHASE, uncharged)?;
                         uncharged = 0;
@@ -313,41 +414,144 @@ impl<'a> Walker<'a> {
         budget.charge_steps(PHASE, uncharged)
     }
 
-    /// Goes through a block from one of its nodes on, up to the first node behind which something is alive: then the way on
-    /// lies on the stack, and what is below it on top. Returns the number of nodes looked at.
-    #[inline]
-    fn visit_block(
+    /// [`Self::visit`] from many states at once: a node is looked at once for all of them, and states that share a row of
+    /// transitions live and die together.
+    fn visit_side_by_side(
         &self,
-        trie: &Trie<'_>,
-        (begin, to, state): (usize, u32, StateId),
-        open: &mut Vec<(usize, u32, StateId)>,
-        at: &mut impl FnMut(usize, [u32; 3], StateId) -> bool,
-    ) -> u64 {
-        let row = self.dfa.row(state);
-        let delta_of = |node: TrieNode| row[usize::from(self.dfa.classes[usize::from(node.byte())])];
-        let mut number = begin;
-        loop {
-            // Most siblings are dead: this loop does nothing else.
-            let rest = &trie.nodes[number..];
-            number += rest.iter().take_while(|&&node| !node.is_last() && delta_of(node) == NO_STEP).count();
-            let node = trie.nodes[number];
-            let delta = delta_of(node);
-            if delta != NO_STEP {
-                let next = state.wrapping_add_signed(delta);
-                let end = trie.subtree_end(number, to);
-                let skip = at(number, [node.first, trie.own_end(number, end), end], next);
-                if let Some(child) = node.children().filter(|_| !skip) {
-                    if !node.is_last() {
-                        open.push((number + 1, to, state));
-                    }
-                    open.push((child, end, next));
-                    return (number + 1 - begin) as u64;
+        rooted: &Rooted<'_>,
+        walks: &[Walk],
+        budget: &Budget,
+        mut found: impl FnMut(u32, u32, u32, StateId),
+        mut whole: impl FnMut(usize, StateId) -> bool,
+    ) -> Result<(), CompileError> {
+        let trie = &rooted.trie;
+        let mut live = ByteSet::default();
+        let mut path = Path { dfa: self.dfa, walks: Vec::new(), runs: Vec::new() };
+        for &walk in walks {
+            path.push(walk, 0);
+            live.iter_mut().zip(self.live(walk.state)).for_each(|(live, bytes)| *live |= bytes);
+        }
+        let mut uncharged = 0;
+        let mut blocks: Vec<Block> = Vec::with_capacity(32);
+        for byte in 0..=u8::MAX {
+            let child = rooted.children[usize::from(byte)];
+            let Some(number) = child.filter(|_| live[usize::from(byte >> 5)] >> (byte & 31) & 1 == 1) else {
+                continue;
+            };
+            // This node of the root block alone, and not its siblings.
+            let to = trie.subtree_end(number, trie.to);
+            let root = Block { number, to, is_done: false, runs: 0..path.runs.len() };
+            blocks.extend(path.enter(trie, &root, to, &mut found, &mut whole));
+            while let Some(block) = blocks.last_mut() {
+                if block.is_done {
+                    path.truncate(block.runs.start);
+                    blocks.pop();
+                    continue;
+                }
+                uncharged += block.runs.len() as u64;
+                let end = trie.subtree_end(block.number, block.to);
+                let below = path.enter(trie, block, end, &mut found, &mut whole);
+                block.is_done = trie.nodes[block.number].is_last();
+                block.number += 1;
+                if let Some(below) = below {
+                    uncharged += (path.walks.len() - path.runs[below.runs.start].from) as u64;
+                    blocks.push(below);
+                }
+                if uncharged >= NODES_PER_CHARGE {
+                    budget.charge_steps(PHASE, uncharged)?;
+                    uncharged = 0;
                 }
             }
-            if node.is_last() {
-                return (number + 1 - begin) as u64;
-            }
-            number += 1;
         }
+        budget.charge_steps(PHASE, uncharged)
+    }
+}
+
+/// A row that is being computed, and the state at some node for it.
+#[derive(Clone, Copy)]
+struct Walk {
+    row: u32,
+    state: StateId,
+}
+
+/// Walks one behind the other whose states share a row of transitions: they live and die together.
+struct Run {
+    /// The row of transitions.
+    row: u32,
+    /// Where the walks begin; they end where those of the next run begin.
+    from: usize,
+}
+
+/// What is left of a block of siblings, and the runs that reach it.
+struct Block {
+    number: usize,
+    /// The end of the ids of the block.
+    to: u32,
+    is_done: bool,
+    runs: Range<usize>,
+}
+
+/// The live walks at each node from the root to the one at hand, one node behind the other.
+struct Path<'a> {
+    dfa: &'a Dfa,
+    walks: Vec<Walk>,
+    runs: Vec<Run>,
+}
+
+impl Path<'_> {
+    /// Adds a walk behind the others; those from run `first` on are of the same node.
+    #[inline]
+    fn push(&mut self, walk: Walk, first: usize) {
+        let row = self.dfa.row_of[walk.state as usize];
+        if self.runs[first..].last().is_none_or(|run| run.row != row) {
+            self.runs.push(Run { row, from: self.walks.len() });
+        }
+        self.walks.push(walk);
+    }
+
+    /// Forgets all runs from `first` on.
+    fn truncate(&mut self, first: usize) {
+        self.walks.truncate(self.runs[first].from);
+        self.runs.truncate(first);
+    }
+
+    /// Goes on to the node at hand in `block`, whose ids end at `end`: for each live walk the node's own ids are found, and
+    /// those below if they are taken whole. Returns the block below if some walk goes on there.
+    #[inline]
+    fn enter(
+        &mut self,
+        trie: &Trie<'_>,
+        block: &Block,
+        end: u32,
+        found: &mut impl FnMut(u32, u32, u32, StateId),
+        whole: &mut impl FnMut(usize, StateId) -> bool,
+    ) -> Option<Block> {
+        let node = trie.nodes[block.number];
+        let class = usize::from(self.dfa.classes[usize::from(node.byte())]);
+        let child = node.children();
+        let own_end = child.map_or(end, |child| trie.nodes[child].first);
+        let (walks_end, runs_end) = (self.walks.len(), self.runs.len());
+        for at in block.runs.clone() {
+            let Run { row, from } = self.runs[at];
+            let delta = self.dfa.deltas[row as usize * self.dfa.stride + class];
+            if delta == NO_STEP {
+                continue;
+            }
+            let to = if at + 1 < runs_end { self.runs[at + 1].from } else { walks_end };
+            for at in from..to {
+                let Walk { row, state } = self.walks[at];
+                let state = state.wrapping_add_signed(delta);
+                if child.is_none() || whole(block.number, state) {
+                    found(row, node.first, end, state);
+                    continue;
+                }
+                if node.first != own_end {
+                    found(row, node.first, own_end, state);
+                }
+                self.push(Walk { row, state }, runs_end);
+            }
+        }
+        let runs = runs_end..self.runs.len();
+        child.filter(|_| !runs.is_empty()).map(|number| Block { number, to: end, is_done: false, runs })
     }
 }
