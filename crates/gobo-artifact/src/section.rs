@@ -20,7 +20,7 @@ pub const TRIE_ORDER: u32 = 20;
 pub const TRIE_SET_IDS: u32 = 21;
 /// u32 `[sets, 8]`: bit `b & 31` of word `b >> 5` is byte `b`.
 pub const TRIE_SETS: u32 = 22;
-/// 68 bytes `[slices]`: where the tables of each slice lie.
+/// 72 bytes `[slices]`: where the tables of each slice lie.
 pub const SLICES: u32 = 23;
 /// u32 pairs: ranges of characters, first and last.
 pub const SLICE_CHARS: u32 = 24;

@@ -3,10 +3,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::trie::Trie;
 
-/// For up to this many characters a slice has a bitmap of its own.
+/// For up to this many characters a slice of many tokens has a bitmap of its own.
 pub const SLICE_LENGTHS: usize = 16;
 
-/// Most slices of a file: a few times what is written.
+/// Most slices of a file: as many as there are kinds.
 pub const MAX_SLICES: usize = 32;
 
 /// Some ordinary tokens that are alike, with a trie of their own: tokens that a compiler can take or leave together.
@@ -18,16 +18,20 @@ pub struct Slice<'a> {
     pub trie: Trie<'a>,
     /// Characters of its longest token; 0 for a slice of tokens that are not text by themselves.
     pub max_chars: u32,
+    /// A character with which each of its tokens begins, and behind which each has more. It counts in all lengths.
+    pub lead: Option<u32>,
     /// A byte set: every token of the slice holds at least one of these bytes. Where none of them leads on, no token of
     /// the slice does.
     pub needs: &'a [u32; 8],
-    /// Exactly the characters that occur in its tokens, as ascending ranges `[first, last]` that do not touch; empty for
-    /// a slice of tokens that are not text.
+    /// Exactly the characters that occur in its tokens, behind the lead if there is one, as ascending ranges
+    /// `[first, last]` that do not touch; empty for a slice of tokens that are not text.
     pub chars: &'a [[u32; 2]],
     /// `[1 + lengths, row words]`.
     rows: &'a [u32],
-    /// (characters, id) of the tokens of more than [`SLICE_LENGTHS`] characters, ascending.
+    /// (characters, id) of the tokens too long for a bitmap, ascending.
     long: &'a [[u32; 2]],
+    /// For how many lengths there is a bitmap.
+    lengths: usize,
     row_words: usize,
 }
 
@@ -38,14 +42,15 @@ impl<'a> Slice<'a> {
     }
 
     /// Its tokens of at most `chars` characters: a row, `[row words]`, and further ids as pairs (characters, id), which
-    /// are not in the row. Both are empty for 0 characters. O(log tokens); O(1) up to [`SLICE_LENGTHS`].
+    /// are not in the row. Both are empty for 0 characters, and the row alone where a slice has too few tokens for bitmaps
+    /// by length. O(log tokens).
     ///
     /// Only for slices of text: the tokens of others have no length, and all of them are of at most any.
     pub fn at_most(&self, chars: u32) -> (&'a [u32], &'a [[u32; 2]]) {
         if chars >= self.max_chars {
             return (self.all(), &[]);
         }
-        let row = (chars as usize).min(SLICE_LENGTHS) * self.row_words;
+        let row = (chars as usize).min(self.lengths) * self.row_words;
         let row = if row == 0 { 0..0 } else { row..row + self.row_words };
         let long = self.long.partition_point(|pair| pair[0] <= chars);
         (self.rows.get(row).unwrap_or_default(), &self.long[..long])
@@ -58,7 +63,7 @@ impl<'a> Slice<'a> {
     }
 }
 
-/// Where the tables of a slice lie: 68 bytes.
+/// Where the tables of a slice lie: 72 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct SliceEntry {
@@ -74,6 +79,8 @@ pub(crate) struct SliceEntry {
     pub(crate) rows: u32,
     /// Its long tokens: from, to.
     pub(crate) long: [u32; 2],
+    /// The character with which each of its tokens begins; 0 for none, since U+0000 is nobody's lead.
+    pub(crate) lead: u32,
     /// Each of its tokens has one of these bytes.
     pub(crate) needs: [u32; 8],
 }
@@ -89,24 +96,28 @@ impl SliceEntry {
         row_words: usize,
     ) -> Slice<'a> {
         let begin = (self.rows as usize).saturating_mul(row_words);
-        let end = begin.saturating_add(bitmaps(self.max_chars) * row_words);
+        let tokens = self.order[1].saturating_sub(self.order[0]) as usize;
+        let lengths = bitmap_lengths(self.max_chars, tokens, row_words);
+        let end = begin.saturating_add((1 + lengths) * row_words);
         let between = |[from, to]: [u32; 2]| from as usize..to as usize;
         Slice {
             trie: Trie { root: self.root as usize, from: self.order[0], to: self.order[1], ..trie },
             max_chars: self.max_chars,
+            lead: (self.lead != 0).then_some(self.lead),
             needs: &self.needs,
             chars: chars.get(between(self.chars)).unwrap_or_default(),
             rows: rows.get(begin..end).unwrap_or_default(),
             long: long.get(between(self.long)).unwrap_or_default(),
+            lengths,
             row_words,
         }
     }
 }
 
-/// How many bitmaps a slice has whose longest token has `max_chars` characters: one of all tokens, and one for each
-/// length.
-fn bitmaps(max_chars: u32) -> usize {
-    1 + (max_chars as usize).min(SLICE_LENGTHS)
+/// For how many lengths a slice has a bitmap. Few tokens are set one by one in less time than a row takes, and a
+/// vocabulary has many slices of few tokens.
+fn bitmap_lengths(max_chars: u32, tokens: usize, row_words: usize) -> usize {
+    if tokens > row_words { (max_chars as usize).min(SLICE_LENGTHS) } else { 0 }
 }
 
 /// What a file says of the lengths and characters of a slice: all that follows from its tokens.
@@ -120,47 +131,70 @@ pub(crate) struct SliceTables {
 }
 
 impl SliceTables {
-    /// The tables of the tokens `ids`. `is_text` says whether they have characters; then an error names the first that is
-    /// not UTF-8. O(bytes and rows).
+    /// The tables of the tokens `ids`. `is_text` says whether they have characters, and `lead` with which each begins; an
+    /// error says what is not so. O(bytes and rows).
     pub(crate) fn new<'t>(
         ids: &[TokenId],
         bytes: impl Fn(TokenId) -> &'t [u8],
         is_text: bool,
+        lead: Option<u32>,
         row_words: usize,
-    ) -> Result<Self, TokenId> {
-        let mut tables = Self::default();
-        // First the tokens of each length apart, length 0 for all.
-        let mut rows = vec![0; bitmaps(u32::MAX) * row_words];
-        let mut set = |length: usize, id: TokenId| {
-            rows[length * row_words + (id >> 5) as usize] |= 1 << (id & 31);
+    ) -> Result<Self, String> {
+        let mut tables = Self { rows: vec![0; row_words], ..Self::default() };
+        let set = |row: &mut [u32], id: TokenId| row[(id >> 5) as usize] |= 1 << (id & 31);
+        ids.iter().for_each(|&id| set(&mut tables.rows, id));
+        let lead = match lead.map(char::from_u32) {
+            None => String::new(),
+            Some(Some(lead)) if is_text => lead.into(),
+            Some(_) => return Err("its lead is no character of text".into()),
         };
-        let mut occurs = vec![0_u32; if is_text { CHAR_WORDS } else { 0 }];
+        if !is_text {
+            return Ok(tables);
+        }
+        let mut occurs = vec![0_u32; CHAR_WORDS];
+        let mut counts = Vec::with_capacity(ids.len());
         for &id in ids {
-            set(0, id);
-            if !is_text {
-                continue;
-            }
-            let mut count = 0;
-            for char in std::str::from_utf8(bytes(id)).map_err(|_| id)?.chars().map(u32::from) {
-                count += 1;
-                occurs[(char >> 5) as usize] |= 1 << (char & 31);
-            }
-            tables.max_chars = tables.max_chars.max(count);
+            let count = count_behind(bytes(id), lead.as_bytes(), &mut occurs);
+            let count = count.map_err(|what| format!("token {id} {what}"))? + u32::from(!lead.is_empty());
+            counts.push([count, id]);
+        }
+        tables.chars = ranges(&occurs);
+        tables.max_chars = counts.iter().map(|[count, _]| *count).max().unwrap_or(0);
+        // First the tokens of each length apart, then each length with the shorter ones.
+        let lengths = bitmap_lengths(tables.max_chars, ids.len(), row_words);
+        tables.rows.resize((1 + lengths) * row_words, 0);
+        for [count, id] in counts {
             match count as usize {
-                length @ 1..=SLICE_LENGTHS => set(length, id),
+                length if length <= lengths => set(&mut tables.rows[length * row_words..], id),
                 _ => tables.long.push([count, id]),
             }
         }
-        rows.truncate(bitmaps(tables.max_chars) * row_words);
-        // Then each length with the shorter ones.
-        for at in 2 * row_words..rows.len() {
-            rows[at] |= rows[at - row_words];
+        for at in 2 * row_words..tables.rows.len() {
+            tables.rows[at] |= tables.rows[at - row_words];
         }
-        tables.rows = rows;
         tables.long.sort_unstable();
-        tables.chars = ranges(&occurs);
         Ok(tables)
     }
+}
+
+/// Adds the characters of a token behind `lead` to `occurs`. Returns how many they are, or what is wrong with the token.
+fn count_behind(token: &[u8], lead: &[u8], occurs: &mut [u32]) -> Result<u32, &'static str> {
+    let mut insert = |char: u32| occurs[(char >> 5) as usize] |= 1 << (char & 31);
+    let behind = token.strip_prefix(lead).ok_or("does not begin with the lead")?;
+    if behind.is_empty() {
+        return Err("has nothing behind the lead");
+    }
+    // Most tokens are ASCII, and to know it costs less than to decode them.
+    if behind.is_ascii() {
+        behind.iter().for_each(|&byte| insert(byte.into()));
+        return Ok(u32::try_from(behind.len()).expect("offsets are u32"));
+    }
+    let mut count = 0;
+    for char in std::str::from_utf8(behind).map_err(|_| "is not text")?.chars() {
+        insert(char.into());
+        count += 1;
+    }
+    Ok(count)
 }
 
 /// Words of a bit set over all characters.
@@ -189,34 +223,43 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The tables say of each length and each character what counting says.
+        /// The tables say of each length and each character what counting says, with a lead and without, for few tokens
+        /// and for many.
         #[test]
         fn lengths_and_characters_are_those_of_the_tokens(
             tokens in prop::collection::vec("[a-c\u{e0}-\u{e4}\u{10ffff}]{1,40}", 1..60),
-            stride in 1_u32..4,
+            lead in prop::sample::select(vec!["", " ", "a", "\u{e9}"]),
+            stride in prop::sample::select(vec![1, 2, 50]),
         ) {
+            let tokens: Vec<String> = tokens.into_iter().map(|token| format!("{lead}{token}")).collect();
             let ids: Vec<TokenId> = (0..).step_by(stride as usize).take(tokens.len()).collect();
             let row_words = (tokens.len() * stride as usize).div_ceil(32);
             let text = |id: TokenId| tokens[(id / stride) as usize].as_str();
-            let tables = SliceTables::new(&ids, |id| text(id).as_bytes(), true, row_words).unwrap();
+            let lead = lead.chars().next().map(u32::from);
+            let tables = SliceTables::new(&ids, |id| text(id).as_bytes(), true, lead, row_words).unwrap();
             let nodes = Trie { nodes: &[], order: &[], set_ids: &[], sets: &[], root: 0, from: 0, to: 0 };
             let entry = SliceEntry {
                 root: 0,
-                order: [0; 2],
+                order: [0, u32::try_from(ids.len()).unwrap()],
                 max_chars: tables.max_chars,
                 chars: [0, u32::try_from(tables.chars.len()).unwrap()],
                 rows: 0,
                 long: [0, u32::try_from(tables.long.len()).unwrap()],
+                lead: lead.unwrap_or(0),
                 needs: [0; 8],
             };
             let slice = entry.slice(nodes, &tables.chars, &tables.rows, &tables.long, row_words);
+            prop_assert!(slice.holds(&tables));
+            prop_assert_eq!(slice.lead, lead);
+            let has_bitmaps = tables.rows.len() > row_words;
+            prop_assert_eq!(has_bitmaps, ids.len() > row_words);
             let members = |row: &[u32]| -> BTreeSet<TokenId> {
                 ids.iter().copied().filter(|&id| row.get((id >> 5) as usize).is_some_and(|word| word >> (id & 31) & 1 == 1)).collect()
             };
             prop_assert_eq!(members(slice.all()), ids.iter().copied().collect());
             for length in (0..45).chain([u32::MAX]) {
                 let (row, long) = slice.at_most(length);
-                prop_assert!(row.len() == row_words || (length == 0 && row.is_empty()));
+                prop_assert!(row.len() == row_words || (row.is_empty() && (length == 0 || !has_bitmaps)));
                 let mut found = members(row);
                 for &[chars, id] in long {
                     prop_assert_eq!(chars as usize, text(id).chars().count());
@@ -225,7 +268,8 @@ mod tests {
                 let short = ids.iter().copied().filter(|&id| text(id).chars().count() <= length as usize);
                 prop_assert_eq!(found, short.collect());
             }
-            let chars: BTreeSet<u32> = tokens.iter().flat_map(|token| token.chars()).map(u32::from).collect();
+            let begin = usize::from(lead.is_some());
+            let chars: BTreeSet<u32> = tokens.iter().flat_map(|token| token.chars().skip(begin)).map(u32::from).collect();
             prop_assert_eq!(slice.chars.iter().flat_map(|&[first, last]| first..=last).collect::<BTreeSet<_>>(), chars);
             prop_assert!(slice.chars.windows(2).all(|pair| pair[0][1] + 1 < pair[1][0]));
         }
@@ -234,9 +278,30 @@ mod tests {
     #[test]
     fn what_is_no_text_has_no_lengths() {
         let tokens: [&[u8]; 2] = [b"\xc3", b"a"];
-        let bytes = |id: TokenId| tokens[id as usize];
-        assert_eq!(SliceTables::new(&[1, 0], bytes, true, 1), Err(0));
-        let tables = SliceTables::new(&[1, 0], bytes, false, 1).unwrap();
-        assert_eq!(tables, SliceTables { rows: vec![0b11], ..SliceTables::default() });
+        let tables = |is_text, lead| SliceTables::new(&[1, 0], |id| tokens[id as usize], is_text, lead, 1);
+        assert_eq!(tables(true, None), Err("token 0 is not text".into()));
+        assert_eq!(tables(false, None).unwrap(), SliceTables { rows: vec![0b11], ..SliceTables::default() });
+        let no_lead = Err("its lead is no character of text".into());
+        assert_eq!(tables(false, Some(0x61)), no_lead);
+        for lead in [0xd800, 0x11_0000, u32::MAX] {
+            assert_eq!(tables(true, Some(lead)), no_lead);
+        }
+    }
+
+    #[test]
+    fn every_token_is_its_lead_and_more() {
+        let tokens: [&[u8]; 7] = [b" a", b" \xc3\xa9", b" ", b"a", b" \xa9", b"\xc3\xa9b", b"\xc3\xa9"];
+        let first = |ids: &[TokenId], lead: char| {
+            SliceTables::new(ids, |id| tokens[id as usize], true, Some(lead.into()), 1)
+                .map(|tables| tables.chars)
+        };
+        assert_eq!(first(&[0, 1], ' '), Ok(vec![[0x61, 0x61], [0xe9, 0xe9]]));
+        assert_eq!(first(&[5], 'é'), Ok(vec![[0x62, 0x62]]));
+        assert_eq!(first(&[0, 2], ' '), Err("token 2 has nothing behind the lead".into()));
+        assert_eq!(first(&[0, 3], ' '), Err("token 3 does not begin with the lead".into()));
+        assert_eq!(first(&[0, 4], ' '), Err("token 4 is not text".into()));
+        assert_eq!(first(&[5, 6], 'é'), Err("token 6 has nothing behind the lead".into()));
+        // It shares its first byte with the lead.
+        assert_eq!(first(&[5], 'è'), Err("token 5 does not begin with the lead".into()));
     }
 }

@@ -282,8 +282,8 @@ impl Vocabulary {
             }
             next[0] = trie.verify(self).or_else(|what| fault(&what).map(|()| 0))?;
             let is_text = slice.max_chars > 0;
-            match SliceTables::new(ids, |id| self.bytes(id), is_text, self.row_words()) {
-                Err(id) => return fault(&format!("token {id} is not text")),
+            match SliceTables::new(ids, |id| self.bytes(id), is_text, slice.lead, self.row_words()) {
+                Err(what) => return fault(&what),
                 Ok(tables) if slice.holds(&tables) => {
                     next[1] = trie.to as usize;
                     next[2] += tables.chars.len();

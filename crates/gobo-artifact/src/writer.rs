@@ -112,12 +112,14 @@ pub struct SliceParts {
     pub needs: [u32; 8],
     /// Whether its tokens are UTF-8, each by itself.
     pub is_text: bool,
+    /// A character with which each of its tokens begins, and behind which each has more. Not U+0000.
+    pub lead: Option<u32>,
 }
 
 /// The bytes of a vocabulary file.
 ///
 /// # Panics
-/// If a token of a slice of text is not UTF-8.
+/// If a token of a slice of text is not UTF-8, or is not its lead and more.
 pub fn write_vocabulary(parts: &VocabularyParts<'_>) -> AlignedBytes {
     let mut writer = ArtifactWriter::new(ArtifactKind::Vocabulary, *parts.digest.as_bytes());
     let mut offsets = vec![0_u32];
@@ -139,8 +141,9 @@ pub fn write_vocabulary(parts: &VocabularyParts<'_>) -> AlignedBytes {
     let mut all = SliceTables::default();
     for slice in &parts.slices {
         let ids = &parts.trie_order[slice.order.clone()];
-        let tables = SliceTables::new(ids, |id| parts.tokens[id as usize], slice.is_text, row_words)
-            .expect("the tokens of a slice of text are UTF-8");
+        let tables =
+            SliceTables::new(ids, |id| parts.tokens[id as usize], slice.is_text, slice.lead, row_words)
+                .expect("the tokens of a slice of text are UTF-8 behind its lead");
         let (chars, rows, long) = (all.chars.len(), all.rows.len(), all.long.len());
         all.chars.extend(tables.chars);
         all.rows.extend(tables.rows);
@@ -152,6 +155,7 @@ pub fn write_vocabulary(parts: &VocabularyParts<'_>) -> AlignedBytes {
             chars: [count(chars), count(all.chars.len())],
             rows: count(rows / row_words),
             long: [count(long), count(all.long.len())],
+            lead: slice.lead.unwrap_or(0),
             needs: slice.needs,
         });
     }

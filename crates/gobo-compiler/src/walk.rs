@@ -144,7 +144,8 @@ impl<'a> Walker<'a> {
                 continue;
             }
             let mut closure = None;
-            if slice.max_chars > 0 {
+            // A slice with a lead is no text over its characters alone.
+            if slice.max_chars > 0 && slice.lead.is_none() {
                 let ranges = slice.chars.len().min(chars.ranges());
                 budget.charge_steps(PHASE, ranges as u64 + 1)?;
                 if let Some(classes) = chars.classes_of(slice.chars) {

@@ -17,6 +17,16 @@ pub(crate) fn count(n: usize) -> u32 {
     u32::try_from(n).expect("the table's limits keep every count below 2^32")
 }
 
+/// Some tokens by bytes, then by id.
+#[derive(Default)]
+pub(crate) struct Sorted<'a> {
+    pub(crate) ids: Vec<TokenId>,
+    /// `[ids]`: the bytes of each.
+    pub(crate) bytes: Vec<&'a [u8]>,
+    /// `[ids]`: with how many bytes each begins as the one before does.
+    pub(crate) shared: Vec<u16>,
+}
+
 impl TokenTable {
     /// The bytes of the vocabulary file. They depend on the table alone. O(bytes × log ids).
     ///
@@ -24,33 +34,34 @@ impl TokenTable {
     /// [`VocabError::Empty`] if no id spells anything, [`VocabError::TrieTooLarge`] past the trie's limit.
     pub fn build(&self) -> Result<AlignedBytes, VocabError> {
         let tokens: Vec<&[u8]> = self.tokens().iter().map(|token| token.bytes.as_slice()).collect();
-        let mut order = sorted(&tokens, |id| !self.tokens()[id as usize].special);
+        let mut order = sorted_ids(&tokens, |id| !self.tokens()[id as usize].special);
         if order.is_empty() {
             return Err(VocabError::Empty);
         }
-        let mut tries = Tries::new();
-        tries.add(&order, 0, &tokens)?;
-        let kinds: Vec<SliceKind> = order.iter().map(|&id| SliceKind::of(tokens[id as usize])).collect();
         let ordinary = order.len();
+        // Side by side in memory, as they are visited from here on.
+        let arena = order.iter().map(|&id| tokens[id as usize]).collect::<Vec<_>>().concat();
+        let all = Sorted::new(order.clone(), &tokens, &arena);
+        let mut tries = Tries::new();
+        tries.add(&all, 0)?;
+        let mut spellable = [false; 256];
         let mut slices = Vec::new();
-        for kind in SliceKind::ALL {
+        for (kind, part) in
+            SliceKind::ALL.into_iter().zip(all.split()).filter(|(_, part)| !part.ids.is_empty())
+        {
+            let mut occurring = [false; 256];
+            for &byte in part.bytes.iter().copied().flatten() {
+                occurring[usize::from(byte)] = true;
+            }
+            spellable.iter_mut().zip(occurring).for_each(|(all, one)| *all |= one);
             let begin = order.len();
-            // What is left of a sorted order is sorted.
-            for at in (0..ordinary).filter(|&at| kinds[at] == kind) {
-                order.push(order[at]);
-            }
-            if begin == order.len() {
-                continue;
-            }
-            let mut occurring = ByteSet::default();
-            for &id in &order[begin..] {
-                tokens[id as usize].iter().for_each(|&byte| insert(&mut occurring, byte));
-            }
+            order.extend(&part.ids);
             slices.push(SliceParts {
-                root: tries.add(&order[begin..], begin, &tokens)?,
+                root: tries.add(&part, begin)?,
                 order: begin..order.len(),
                 needs: kind.needs(&occurring),
                 is_text: kind != SliceKind::Split,
+                lead: kind.lead(),
             });
         }
 
@@ -58,28 +69,32 @@ impl TokenTable {
         for (id, _) in self.tokens().iter().enumerate().filter(|(_, token)| token.special) {
             special[id >> 5] |= 1 << (id & 31);
         }
-        let (mut spellable, mut single) = (ByteSet::default(), ByteSet::default());
-        for &id in &order[..ordinary] {
-            let bytes = tokens[id as usize];
-            bytes.iter().for_each(|&byte| insert(&mut spellable, byte));
-            if let [byte] = bytes {
-                insert(&mut single, *byte);
-            }
-        }
-        let ordinary_tokens = || order[..ordinary].iter().map(|&id| tokens[id as usize]);
-        let most_chars = |tokens: &mut dyn Iterator<Item = &[u8]>| tokens.map(count_chars).max().unwrap_or(0);
-        let root = VocabularyRoot {
+        let mut root = VocabularyRoot {
             len: count(tokens.len()),
             tokens: count(tokens.iter().filter(|bytes| !bytes.is_empty()).count()),
             ordinary: count(ordinary),
             special: count(self.tokens().iter().filter(|token| token.special).count()),
-            longest_token_bytes: count(ordinary_tokens().map(<[u8]>::len).max().unwrap_or(0)),
-            longest_token_chars: most_chars(&mut ordinary_tokens()),
-            longest_inner_chars: most_chars(&mut ordinary_tokens().filter(|bytes| begins_inside(bytes))),
+            longest_token_bytes: 0,
+            longest_token_chars: 0,
+            longest_inner_chars: 0,
             trie_nodes: count(tries.nodes.len()),
-            spellable,
-            single,
+            spellable: ByteSet::default(),
+            single: ByteSet::default(),
         };
+        for byte in (0..=u8::MAX).filter(|&byte| spellable[usize::from(byte)]) {
+            insert(&mut root.spellable, byte);
+        }
+        for &bytes in &all.bytes {
+            let (length, chars) = (count(bytes.len()), count_chars(bytes));
+            root.longest_token_bytes = root.longest_token_bytes.max(length);
+            root.longest_token_chars = root.longest_token_chars.max(chars);
+            if begins_inside(bytes) {
+                root.longest_inner_chars = root.longest_inner_chars.max(chars);
+            }
+            if let [byte] = bytes {
+                insert(&mut root.single, *byte);
+            }
+        }
         Ok(write_vocabulary(&VocabularyParts {
             digest: self.digest(),
             root,
@@ -95,20 +110,54 @@ impl TokenTable {
 }
 
 /// The ids with bytes that `keep` keeps, by bytes, then by id.
-fn sorted(tokens: &[&[u8]], keep: impl Fn(TokenId) -> bool) -> Vec<TokenId> {
+fn sorted_ids(tokens: &[&[u8]], keep: impl Fn(TokenId) -> bool) -> Vec<TokenId> {
     // Most comparisons end within the first bytes, and those are at hand.
     let begin = |bytes: &[u8]| {
-        let mut first = [0; 8];
-        first.iter_mut().zip(bytes).for_each(|(first, byte)| *first = *byte);
-        u64::from_be_bytes(first)
+        let mut first = [0; 16];
+        let length = bytes.len().min(first.len());
+        first[..length].copy_from_slice(&bytes[..length]);
+        u128::from_be_bytes(first)
     };
     let with_bytes = (0..).zip(tokens).filter(|(id, bytes)| !bytes.is_empty() && keep(*id));
-    let mut keyed: Vec<(u64, TokenId)> = with_bytes.map(|(id, bytes)| (begin(bytes), id)).collect();
+    let mut keyed: Vec<(u128, TokenId)> = with_bytes.map(|(id, bytes)| (begin(bytes), id)).collect();
     keyed.sort_unstable_by(|(a, a_id), (b, b_id)| {
         let whole = |id: TokenId| (tokens[id as usize], id);
         a.cmp(b).then_with(|| whole(*a_id).cmp(&whole(*b_id)))
     });
     keyed.into_iter().map(|(_, id)| id).collect()
+}
+
+impl<'a> Sorted<'a> {
+    /// Of sorted `ids`, whose bytes lie one behind the other in `arena`.
+    fn new(ids: Vec<TokenId>, tokens: &[&[u8]], mut arena: &'a [u8]) -> Self {
+        let mut bytes: Vec<&[u8]> = Vec::with_capacity(ids.len());
+        let mut shared = Vec::with_capacity(ids.len());
+        let mut before: &[u8] = &[];
+        for &id in &ids {
+            let (token, behind) = arena.split_at(tokens[id as usize].len());
+            let same = token.iter().zip(before).take_while(|(one, other)| one == other).count();
+            bytes.push(token);
+            shared.push(u16::try_from(same).expect("the table's limits keep tokens below 2^16 bytes"));
+            (before, arena) = (token, behind);
+        }
+        Self { ids, bytes, shared }
+    }
+
+    /// The tokens of each slice: what is left of a sorted order is sorted.
+    fn split(&self) -> [Self; SliceKind::COUNT] {
+        let mut parts: [Self; SliceKind::COUNT] = Default::default();
+        // What the next token of each slice shares with the last one: as much as all from there on share.
+        let mut shared = [0; SliceKind::COUNT];
+        for ((&id, &bytes), &with_last) in self.ids.iter().zip(&self.bytes).zip(&self.shared) {
+            shared.iter_mut().for_each(|shared| *shared = with_last.min(*shared));
+            let kind = SliceKind::of(bytes) as usize;
+            let part = &mut parts[kind];
+            part.ids.push(id);
+            part.bytes.push(bytes);
+            part.shared.push(std::mem::replace(&mut shared[kind], u16::MAX));
+        }
+        parts
+    }
 }
 
 #[cfg(test)]
@@ -125,6 +174,8 @@ mod tests {
             prop::collection::vec(0_u8..4, 0..6),
             "[ab]{0,3}[AB]{0,2}".prop_map(String::into_bytes),
             " ?[aé漢\u{301}]{1,20}".prop_map(String::into_bytes),
+            " ?([aé]{1,20}|[жд]{1,4}|ω{1,3}|[漢字]{1,3}|한{1,3}|[かカ]{1,3}|س{1,3}|ש{1,3}|न{1,3}|ก{1,3}|[0-9]{1,3})"
+                .prop_map(String::into_bytes),
             "[ \n\"\\\\\u{a0}1é]{1,20}".prop_map(String::into_bytes),
             ("[é漢😀a]{1,4}", 0_usize..8)
                 .prop_map(|(text, cut)| text.as_bytes()[cut.min(text.len())..].to_vec()),
@@ -172,6 +223,7 @@ mod tests {
             if ordinary().any(|(_, token)| SliceKind::of(&token.bytes) == kind) {
                 let slice = slices.next().unwrap();
                 assert_eq!(slice.max_chars == 0, kind == SliceKind::Split);
+                assert_eq!(slice.lead, kind.lead());
                 tries.push((slice.trie, Some(kind)));
             }
         }

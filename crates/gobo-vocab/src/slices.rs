@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
-use regex_syntax::hir::{Class, HirKind};
+use regex_syntax::hir::{Class, ClassUnicode, HirKind};
 
 use crate::build::{ByteSet, insert};
 
 /// The slices, in the order of the file. A token belongs to the first that fits; each doc comment leaves out the ones
-/// before.
+/// before. *Letters* are those of Unicode (`L`), which marks (`M`) are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SliceKind {
     /// Not UTF-8 by itself: it begins or ends inside a character. The others are whole characters.
@@ -20,69 +20,201 @@ pub(crate) enum SliceKind {
     Lower,
     /// `a` to `z` and `A` to `Z` only.
     Letters,
-    /// One space, then `a` to `z` and `A` to `Z` only, at least one of them.
-    Spaced,
-    /// Letters and marks of any script only.
+    /// One space, then `a` to `z` only.
+    SpacedLower,
+    /// One space, then `a` to `z` and `A` to `Z` only.
+    SpacedLetters,
+    /// Letters of one script only; Latin ones may be ASCII.
+    Latin,
+    Cyrillic,
+    Greek,
+    Han,
+    Hangul,
+    /// Hiragana and Katakana.
+    Kana,
+    Arabic,
+    Hebrew,
+    Devanagari,
+    Thai,
+    /// Letters of any scripts only.
     Foreign,
-    /// One space, then letters and marks of any script only.
+    /// Letters and marks only.
+    Marked,
+    /// One space, then what is behind it in the name. The scripts that write words apart have a slice of their own.
+    SpacedLatin,
+    SpacedCyrillic,
+    SpacedGreek,
+    SpacedHangul,
+    SpacedArabic,
+    SpacedHebrew,
+    SpacedDevanagari,
     SpacedForeign,
-    /// Everything else.
+    SpacedMarked,
+    /// `0` to `9` only.
+    Digits,
+    /// Without a space.
     Other,
+    /// One space, then something without a space.
+    SpacedOther,
+    /// Everything else: a space alone, and all with a space that is not the first character.
+    Blank,
 }
 
+/// Sets of kinds of characters.
+type Chars = u32;
+
+const LOWER: Chars = 1 << 0;
+const UPPER: Chars = 1 << 1;
+const DIGIT: Chars = 1 << 2;
+const SPACE: Chars = 1 << 3;
+const CONTROL: Chars = 1 << 4;
+/// `"`, `\` and white space beyond ASCII.
+const QUOTED: Chars = 1 << 5;
+const MARK: Chars = 1 << 6;
+/// What belongs to no other kind.
+const REST: Chars = 1 << 7;
+/// A part of a character beyond ASCII, whose kind is not known yet.
+const PART: Chars = 1 << 8;
+/// Letters beyond ASCII.
+const LATIN: Chars = 1 << 9;
+const CYRILLIC: Chars = 1 << 10;
+const GREEK: Chars = 1 << 11;
+const HAN: Chars = 1 << 12;
+const HANGUL: Chars = 1 << 13;
+const KANA: Chars = 1 << 14;
+const ARABIC: Chars = 1 << 15;
+const HEBREW: Chars = 1 << 16;
+const DEVANAGARI: Chars = 1 << 17;
+const THAI: Chars = 1 << 18;
+const LETTER: Chars = 1 << 19;
+
+/// The kinds beyond ASCII. A character belongs to the first whose class has it.
+const CLASSES: [(Chars, &str); 13] = [
+    (LATIN, r"[\p{L}&&\p{Latin}]"),
+    (CYRILLIC, r"[\p{L}&&\p{Cyrillic}]"),
+    (GREEK, r"[\p{L}&&\p{Greek}]"),
+    (HAN, r"[\p{L}&&\p{Han}]"),
+    (HANGUL, r"[\p{L}&&\p{Hangul}]"),
+    (KANA, r"[\p{L}&&[\p{Hiragana}\p{Katakana}]]"),
+    (ARABIC, r"[\p{L}&&\p{Arabic}]"),
+    (HEBREW, r"[\p{L}&&\p{Hebrew}]"),
+    (DEVANAGARI, r"[\p{L}&&\p{Devanagari}]"),
+    (THAI, r"[\p{L}&&\p{Thai}]"),
+    (LETTER, r"\p{L}"),
+    (MARK, r"\p{M}"),
+    (QUOTED, r"\s"),
+];
+
+const ASCII_LETTERS: Chars = LOWER | UPPER;
+const LETTERS: Chars = ASCII_LETTERS
+    | (LATIN | CYRILLIC | GREEK | HAN | HANGUL | KANA | ARABIC | HEBREW | DEVANAGARI | THAI)
+    | LETTER;
+
+/// What words may be made of, and the slices of those that are: without a space before them, and with one. A word belongs
+/// to the first that fits.
+const WORDS: [(Chars, Option<SliceKind>, Option<SliceKind>); 16] = {
+    use SliceKind as Kind;
+    [
+        (LOWER, Some(Kind::Lower), Some(Kind::SpacedLower)),
+        (ASCII_LETTERS, Some(Kind::Letters), Some(Kind::SpacedLetters)),
+        (ASCII_LETTERS | LATIN, Some(Kind::Latin), Some(Kind::SpacedLatin)),
+        (CYRILLIC, Some(Kind::Cyrillic), Some(Kind::SpacedCyrillic)),
+        (GREEK, Some(Kind::Greek), Some(Kind::SpacedGreek)),
+        (HAN, Some(Kind::Han), None),
+        (HANGUL, Some(Kind::Hangul), Some(Kind::SpacedHangul)),
+        (KANA, Some(Kind::Kana), None),
+        (ARABIC, Some(Kind::Arabic), Some(Kind::SpacedArabic)),
+        (HEBREW, Some(Kind::Hebrew), Some(Kind::SpacedHebrew)),
+        (DEVANAGARI, Some(Kind::Devanagari), Some(Kind::SpacedDevanagari)),
+        (THAI, Some(Kind::Thai), None),
+        (LETTERS, Some(Kind::Foreign), Some(Kind::SpacedForeign)),
+        (LETTERS | MARK, Some(Kind::Marked), Some(Kind::SpacedMarked)),
+        (DIGIT, Some(Kind::Digits), None),
+        (!SPACE, Some(Kind::Other), Some(Kind::SpacedOther)),
+    ]
+};
+
 impl SliceKind {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const COUNT: usize = 32;
+
+    pub(crate) const ALL: [Self; Self::COUNT] = [
         Self::Split,
         Self::Control,
         Self::Quoted,
         Self::Lower,
         Self::Letters,
-        Self::Spaced,
+        Self::SpacedLower,
+        Self::SpacedLetters,
+        Self::Latin,
+        Self::Cyrillic,
+        Self::Greek,
+        Self::Han,
+        Self::Hangul,
+        Self::Kana,
+        Self::Arabic,
+        Self::Hebrew,
+        Self::Devanagari,
+        Self::Thai,
         Self::Foreign,
+        Self::Marked,
+        Self::SpacedLatin,
+        Self::SpacedCyrillic,
+        Self::SpacedGreek,
+        Self::SpacedHangul,
+        Self::SpacedArabic,
+        Self::SpacedHebrew,
+        Self::SpacedDevanagari,
         Self::SpacedForeign,
+        Self::SpacedMarked,
+        Self::Digits,
         Self::Other,
+        Self::SpacedOther,
+        Self::Blank,
     ];
 
-    /// The slice of a token.
+    /// The slice of a token, in one pass over its bytes; what is beyond ASCII is decoded.
     pub(crate) fn of(token: &[u8]) -> Self {
-        let Ok(text) = std::str::from_utf8(token) else { return Self::Split };
-        let is_foreign_space = |char: char| !char.is_ascii() && contains(&SPACES, char);
-        if text.bytes().any(|byte| byte.is_ascii_control()) {
+        let spaced = token.strip_prefix(b" ");
+        let word = spaced.unwrap_or(token);
+        let mut chars = word.iter().fold(0, |chars, &byte| chars | ASCII[usize::from(byte)]);
+        if chars & PART != 0 {
+            let Ok(text) = std::str::from_utf8(word) else { return Self::Split };
+            chars &= !PART;
+            chars |=
+                text.chars().filter(|char| !char.is_ascii()).fold(0, |chars, char| chars | BEYOND.of(char));
+        }
+        if chars & CONTROL != 0 {
             return Self::Control;
         }
-        if text.contains(['"', '\\']) || (!text.is_ascii() && text.contains(is_foreign_space)) {
+        if chars & QUOTED != 0 {
             return Self::Quoted;
         }
-        let unspaced = text.strip_prefix(' ');
-        let word = unspaced.unwrap_or(text);
-        let is_word = if word.is_ascii() {
-            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic())
-        } else {
-            word.chars().all(|char| contains(&LETTERS_AND_MARKS, char))
-        };
-        match (unspaced.is_some(), word.is_ascii()) {
-            _ if !is_word => Self::Other,
-            (true, true) => Self::Spaced,
-            (true, false) => Self::SpacedForeign,
-            (false, true) if word.bytes().all(|byte| byte.is_ascii_lowercase()) => Self::Lower,
-            (false, true) => Self::Letters,
-            (false, false) => Self::Foreign,
-        }
+        let words = WORDS.iter().filter(|(may, ..)| !word.is_empty() && chars & !may == 0);
+        let mut slices =
+            words.filter_map(|&(_, alone, behind)| if spaced.is_some() { behind } else { alone });
+        slices.next().unwrap_or(Self::Blank)
+    }
+
+    /// The character with which all its tokens begin, and behind which each has more.
+    pub(crate) fn lead(self) -> Option<u32> {
+        WORDS.iter().any(|(.., behind)| *behind == Some(self)).then_some(u32::from(' '))
     }
 
     /// Of the bytes that occur in its tokens those of which every token has one.
-    pub(crate) fn needs(self, occurring: &ByteSet) -> ByteSet {
+    pub(crate) fn needs(self, occurring: &[bool; 256]) -> ByteSet {
         let mut needs = ByteSet::default();
-        let occurs = |byte: u8| occurring[usize::from(byte >> 5)] >> (byte & 31) & 1 == 1;
-        for byte in (0..=u8::MAX).filter(|&byte| occurs(byte)) {
+        for byte in (0..=u8::MAX).filter(|&byte| occurring[usize::from(byte)]) {
             let is_needed = match self {
-                Self::Split | Self::Foreign => !byte.is_ascii(),
+                _ if self.lead().is_some() => byte == b' ',
                 Self::Control => byte.is_ascii_control(),
                 // A foreign space is told by the byte that it begins with.
-                Self::Quoted => matches!(byte, b'"' | b'\\') || FOREIGN_SPACE_BEGINS.contains(&byte),
+                Self::Quoted => matches!(byte, b'"' | b'\\') || FOREIGN_SPACE_BEGINS[usize::from(byte)],
+                Self::Lower | Self::Digits => true,
                 Self::Letters => byte.is_ascii_uppercase(),
-                Self::Spaced | Self::SpacedForeign => byte == b' ',
-                Self::Lower | Self::Other => true,
+                Self::Other => !byte.is_ascii_alphabetic(),
+                Self::Blank => byte == b' ',
+                // Not text, or not all ASCII.
+                _ => !byte.is_ascii(),
             };
             if is_needed {
                 insert(&mut needs, byte);
@@ -92,59 +224,216 @@ impl SliceKind {
     }
 }
 
-/// Ascending ranges of characters.
-type Chars = LazyLock<Vec<(char, char)>>;
+/// `[bytes]`: the kind of each as a character of ASCII.
+static ASCII: [Chars; 256] = {
+    let mut kinds = [PART; 256];
+    let mut byte = 0_u8;
+    while byte.is_ascii() {
+        kinds[byte as usize] = match byte {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b' ' => SPACE,
+            b'"' | b'\\' => QUOTED,
+            0..=0x1f | 0x7f => CONTROL,
+            _ => REST,
+        };
+        byte += 1;
+    }
+    kinds
+};
 
-static LETTERS_AND_MARKS: Chars = LazyLock::new(|| class(r"[\p{L}\p{M}]"));
-static SPACES: Chars = LazyLock::new(|| class(r"\s"));
+/// The kind of every character.
+struct Kinds {
+    /// Where the characters of a kind end, ascending up to the last character.
+    ends: Vec<char>,
+    kinds: Vec<Chars>,
+}
 
-static FOREIGN_SPACE_BEGINS: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let chars = SPACES.iter().flat_map(|&(first, last)| first..=last).filter(|char| !char.is_ascii());
-    chars.map(|char| char.encode_utf8(&mut [0; 4]).as_bytes()[0]).collect()
+impl Kinds {
+    fn of(&self, char: char) -> Chars {
+        self.kinds[self.ends.partition_point(|&end| end < char)]
+    }
+}
+
+static BEYOND: LazyLock<Kinds> = LazyLock::new(|| {
+    let mut ranges: Vec<(char, char, Chars)> = Vec::new();
+    let mut rest = class(r"\p{Any}");
+    for (kind, pattern) in CLASSES {
+        let mut found = class(pattern);
+        found.intersect(&rest);
+        rest.difference(&found);
+        ranges.extend(found.ranges().iter().map(|range| (range.start(), range.end(), kind)));
+    }
+    ranges.extend(rest.ranges().iter().map(|range| (range.start(), range.end(), REST)));
+    ranges.sort_unstable();
+    let (mut ends, mut kinds) = (Vec::new(), Vec::new());
+    for (_, end, kind) in ranges {
+        if kinds.last() == Some(&kind) {
+            ends.pop();
+        } else {
+            kinds.push(kind);
+        }
+        ends.push(end);
+    }
+    Kinds { ends, kinds }
+});
+
+/// `[bytes]`: whether white space beyond ASCII begins with it.
+static FOREIGN_SPACE_BEGINS: LazyLock<[bool; 256]> = LazyLock::new(|| {
+    let mut begins = [false; 256];
+    let spaces = class(r"\s");
+    let chars = spaces.ranges().iter().flat_map(|range| range.start()..=range.end());
+    for char in chars.filter(|char| !char.is_ascii()) {
+        begins[usize::from(char.encode_utf8(&mut [0; 4]).as_bytes()[0])] = true;
+    }
+    begins
 });
 
 /// The characters of a class, by the Unicode tables of the pinned `regex-syntax`.
-fn class(pattern: &str) -> Vec<(char, char)> {
+fn class(pattern: &str) -> ClassUnicode {
     let hir = regex_syntax::parse(pattern).expect("a class that every version knows");
-    match hir.kind() {
-        HirKind::Class(Class::Unicode(class)) => {
-            class.ranges().iter().map(|range| (range.start(), range.end())).collect()
-        }
+    match hir.into_kind() {
+        HirKind::Class(Class::Unicode(class)) => class,
         other => unreachable!("a class of characters, not {other:?}"),
     }
 }
 
-fn contains(chars: &Chars, char: char) -> bool {
-    let behind = chars.partition_point(|&(first, _)| first <= char);
-    behind > 0 && char <= chars[behind - 1].1
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+    use regex_automata::meta::Regex;
+
     use super::*;
 
     #[test]
     fn each_token_belongs_to_the_first_slice_that_fits() {
-        let cases: &[(SliceKind, &[&[u8]])] = &[
-            (SliceKind::Split, &[b"\xc3", b"\xa9a", b"a\n\xf0\x9f", b"\xff", b"\xed\xa0\x80"]),
-            (SliceKind::Control, &[b"\0", b"\n", b"\r\n\"", b"\tx", b"\x1f", b"\x7f"]),
+        let split: &[&[u8]] = &[b"\xc3", b"\xa9a", b"a\n\xf0\x9f", b"\xff", b"\xed\xa0\x80", b" \xc3"];
+        for token in split {
+            assert_eq!(SliceKind::of(token), SliceKind::Split, "{:?}", token.escape_ascii().to_string());
+        }
+        let cases: &[(SliceKind, &[&str])] = &[
+            (SliceKind::Control, &["\0", "\n", "\r\n\"", "\tx", "\x1f", "\x7f", " \n", "é\n"]),
             (
                 SliceKind::Quoted,
-                &[b"\"", b"a\\", b"\"a \xc3\xa9", b"\xc2\xa0", b"a\xe3\x80\x80", b"\xc2\x85"],
+                &["\"", "a\\", "\"a é", "\u{a0}", "a\u{3000}", "\u{85}", " \"", "  \"", "é\""],
             ),
-            (SliceKind::Lower, &[b"a", b"xyz"]),
-            (SliceKind::Letters, &[b"A", b"aB", b"HTTP"]),
-            (SliceKind::Spaced, &[b" a", b" Ab"]),
-            (
-                SliceKind::Foreign,
-                &["é".as_bytes(), "caf\u{e9}".as_bytes(), "e\u{301}".as_bytes(), "漢".as_bytes()],
-            ),
-            (SliceKind::SpacedForeign, &[" é".as_bytes(), " \u{301}".as_bytes(), " naïve".as_bytes()]),
-            (SliceKind::Other, &[b" ", b"  a", b"a ", b"1", b"a-b", b" 1", "é ".as_bytes(), "…".as_bytes()]),
+            (SliceKind::Lower, &["a", "xyz"]),
+            (SliceKind::Letters, &["A", "aB", "HTTP"]),
+            (SliceKind::SpacedLower, &[" a", " xyz"]),
+            (SliceKind::SpacedLetters, &[" A", " aB"]),
+            (SliceKind::Latin, &["é", "café", "ÀB", "ǅ", "ª"]),
+            (SliceKind::Cyrillic, &["да", "Ж"]),
+            (SliceKind::Greek, &["ω", "Σς"]),
+            (SliceKind::Han, &["漢字", "𠀀"]),
+            (SliceKind::Hangul, &["한", "ㅏ"]),
+            (SliceKind::Kana, &["か", "カ", "かナ"]),
+            (SliceKind::Arabic, &["سلام"]),
+            (SliceKind::Hebrew, &["שלום"]),
+            (SliceKind::Devanagari, &["नमन"]),
+            (SliceKind::Thai, &["กขา"]),
+            // Other scripts, several of them, and what is of no script: the sound mark of Kana.
+            (SliceKind::Foreign, &["ა", "漢か", "aж", "éж", "カー", "\u{2b9}"]),
+            (SliceKind::Marked, &["e\u{301}", "\u{301}", "กำลัง\u{e34}", "नि", "a漢\u{301}"]),
+            (SliceKind::SpacedLatin, &[" é", " naïve"]),
+            (SliceKind::SpacedCyrillic, &[" да"]),
+            (SliceKind::SpacedGreek, &[" ω"]),
+            (SliceKind::SpacedHangul, &[" 한"]),
+            (SliceKind::SpacedArabic, &[" سلام"]),
+            (SliceKind::SpacedHebrew, &[" שלום"]),
+            (SliceKind::SpacedDevanagari, &[" नमन"]),
+            (SliceKind::SpacedForeign, &[" 漢", " か", " ก", " ა", " aж"]),
+            (SliceKind::SpacedMarked, &[" \u{301}", " नि"]),
+            (SliceKind::Digits, &["0", "42"]),
+            (SliceKind::Other, &["a1", "a-b", "…", "٣", "é.", "漢1", "😀"]),
+            (SliceKind::SpacedOther, &[" 1", " (", " …", " é.", " a1", " ٣"]),
+            (SliceKind::Blank, &[" ", "  ", "  a", "a ", " a b", "é ", "  é", "1 "]),
         ];
         for (kind, tokens) in cases {
             for token in *tokens {
-                assert_eq!(SliceKind::of(token), *kind, "{:?}", token.escape_ascii().to_string());
+                assert_eq!(SliceKind::of(token.as_bytes()), *kind, "{token:?}");
+            }
+        }
+        let shown: Vec<SliceKind> = cases.iter().map(|(kind, _)| *kind).collect();
+        assert_eq!(shown, SliceKind::ALL[1..]);
+    }
+
+    #[test]
+    fn the_number_of_a_kind_is_its_place() {
+        for (place, kind) in SliceKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, place);
+        }
+        assert_eq!(SliceKind::COUNT, gobo_artifact::MAX_SLICES);
+    }
+
+    /// The list of `docs/FORMAT.md` as patterns, in order.
+    static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+        let script = |class: &str, ascii: &str| format!(r"[\p{{L}}&&[{class}{ascii}]]+");
+        let class = |script: &str| format!(r"\p{{{script}}}");
+        let latin = script(r"\p{Latin}", "A-Za-z");
+        let mut patterns =
+            vec![r"[\s\S]*[\x00-\x1f\x7f][\s\S]*".into(), r#"[\s\S]*["\\\s&&[^ ]][\s\S]*"#.into()];
+        patterns.extend(["[a-z]+", "[a-zA-Z]+", " [a-z]+", " [a-zA-Z]+"].map(String::from));
+        patterns.push(latin.clone());
+        patterns.extend(["Cyrillic", "Greek", "Han", "Hangul"].map(|name| script(&class(name), "")));
+        patterns.push(script(r"\p{Hiragana}\p{Katakana}", ""));
+        patterns.extend(["Arabic", "Hebrew", "Devanagari", "Thai"].map(|name| script(&class(name), "")));
+        patterns.extend([r"\p{L}+", r"[\p{L}\p{M}]+"].map(String::from));
+        patterns.push(format!(" {latin}"));
+        let spaced = ["Cyrillic", "Greek", "Hangul", "Arabic", "Hebrew", "Devanagari"];
+        patterns.extend(spaced.map(|name| format!(" {}", script(&class(name), ""))));
+        patterns.extend(
+            [r" \p{L}+", r" [\p{L}\p{M}]+", "[0-9]+", "[^ ]+", " [^ ]+", r"[\s\S]*"].map(String::from),
+        );
+        patterns.iter().map(|pattern| Regex::new(&format!(r"\A(?:{pattern})\z")).unwrap()).collect()
+    });
+
+    proptest! {
+        /// Told by tables of characters, a slice is the one whose pattern is the first to match.
+        #[test]
+        fn slices_are_the_patterns_of_the_documentation(
+            token in prop_oneof![
+                " {0,2}[a-z]{0,3}[A-Z]{0,2}[0-9]{0,2}[éю]{0,2} {0,1}",
+                " ?(\\p{Latin}{0,3}|\\p{Cyrillic}{1,3}|\\p{Greek}{1,3}|\\p{Hangul}{1,3}|\\p{Kana}{1,3})",
+                " ?(\\p{Arabic}{1,3}|\\p{Hebrew}{1,3}|\\p{Devanagari}{1,3}|\\p{Thai}{1,3}|\\p{Han}{1,3})",
+                " ?[\\p{L}\\p{M}]{1,3}",
+                "[\\s\"\\\\\u{0}-\u{1f}a ]{1,3}",
+                "\\PC{1,4}",
+            ].prop_filter("a token has bytes", |token| !token.is_empty()),
+        ) {
+            let number = PATTERNS.iter().position(|pattern| pattern.is_match(&token)).unwrap();
+            let kind = SliceKind::of(token.as_bytes());
+            prop_assert_eq!(kind, SliceKind::ALL[1 + number], "{:?}", token);
+            let behind = token.strip_prefix(' ').filter(|behind| !behind.is_empty());
+            prop_assert!(kind.lead().is_none() || behind.is_some());
+            // Each token has one of the bytes that its slice needs.
+            let mut occurring = [false; 256];
+            token.bytes().for_each(|byte| occurring[usize::from(byte)] = true);
+            prop_assert_ne!(kind.needs(&occurring), ByteSet::default(), "{:?} of {:?}", token, kind);
+        }
+    }
+
+    #[test]
+    fn each_character_has_one_kind() {
+        let mut classes: HashMap<Chars, ClassUnicode> = HashMap::new();
+        for (kind, pattern) in CLASSES {
+            classes.insert(kind, class(pattern));
+        }
+        assert_eq!(BEYOND.ends.last(), Some(&char::MAX));
+        assert!(BEYOND.ends.is_sorted_by(|one, next| one < next));
+        let first = |char: char| {
+            let of = |kind: &Chars| {
+                classes[kind].ranges().iter().any(|range| (range.start()..=range.end()).contains(&char))
+            };
+            CLASSES.iter().map(|(kind, _)| *kind).find(|kind| of(kind)).unwrap_or(REST)
+        };
+        // Around each bound, and not all characters.
+        for &end in &BEYOND.ends {
+            let around = [end as u32 - 1, end as u32, end as u32 + 1];
+            for char in around.into_iter().filter_map(char::from_u32) {
+                assert_eq!(BEYOND.of(char), first(char), "{char:?}");
             }
         }
     }

@@ -1,10 +1,9 @@
-use std::collections::HashMap;
 use std::ops::Range;
 
+use foldhash::HashMap;
 use gobo_artifact::TrieNode;
-use gobo_types::TokenId;
 
-use crate::build::{ByteSet, count, insert};
+use crate::build::{ByteSet, Sorted, count, insert};
 use crate::table::VocabError;
 
 /// Subtrees with fewer edges are walked faster than their byte set is compared.
@@ -30,30 +29,17 @@ struct Parent {
 impl Tries {
     pub(crate) fn new() -> Self {
         let all_bytes = [u32::MAX; 8];
-        Self { nodes: Vec::new(), set_ids: Vec::new(), sets: vec![all_bytes], known_sets: HashMap::new() }
+        Self { nodes: Vec::new(), set_ids: Vec::new(), sets: vec![all_bytes], known_sets: HashMap::default() }
     }
 
-    /// Adds the trie of sorted tokens, whose ids lie from position `from` on in the trie order: the root block, then for
+    /// Adds the trie of some tokens, whose ids lie from position `from` on in the trie order: the root block, then for
     /// each node with children, in preorder, the block of these. Returns the number of its first node. O(bytes).
-    pub(crate) fn add(
-        &mut self,
-        order: &[TokenId],
-        from: usize,
-        tokens: &[&[u8]],
-    ) -> Result<usize, VocabError> {
+    pub(crate) fn add(&mut self, sorted: &Sorted<'_>, from: usize) -> Result<usize, VocabError> {
+        let Sorted { bytes, shared, .. } = sorted;
         let root = self.nodes.len();
-        // Side by side in memory, as they are visited.
-        let bytes: Vec<u8> = order.iter().flat_map(|&id| tokens[id as usize]).copied().collect();
-        let mut rest = bytes.as_slice();
-        let mut sorted: Vec<&[u8]> = Vec::with_capacity(order.len());
-        for &id in order {
-            let (token, behind) = rest.split_at(tokens[id as usize].len());
-            sorted.push(token);
-            rest = behind;
-        }
         // `[nodes of this trie]`: number of the parent.
         let mut parents: Vec<Option<u32>> = Vec::new();
-        let mut pending = vec![Parent { number: None, below: 0..order.len(), depth: 0 }];
+        let mut pending = vec![Parent { number: None, below: 0..bytes.len(), depth: 0 }];
         while let Some(Parent { number: parent, below, depth }) = pending.pop() {
             if let Some(parent) = parent {
                 let block = Some(self.nodes.len());
@@ -66,10 +52,12 @@ impl Tries {
                 if self.nodes.len() == TrieNode::MAX_NODES {
                     return Err(VocabError::TrieTooLarge { limit: TrieNode::MAX_NODES });
                 }
-                let byte = sorted[at][depth];
-                let end = at + sorted[at..below.end].iter().take_while(|token| token[depth] == byte).count();
+                let byte = bytes[at][depth];
+                // Those that go on with this byte share it with the one before.
+                let behind = &shared[at + 1..below.end];
+                let end = at + 1 + behind.iter().take_while(|&&shared| usize::from(shared) > depth).count();
                 // Tokens that end here sort before those that go on.
-                let own = sorted[at..end].iter().take_while(|token| token.len() == depth + 1);
+                let own = bytes[at..end].iter().take_while(|token| token.len() == depth + 1);
                 let own_end = at + own.count();
                 let number = self.nodes.len();
                 if own_end < end {

@@ -62,7 +62,7 @@ fn a_vocabulary_that_contradicts_itself_is_found() {
     parts = Parts::of(&SMALL.vocabulary).with_word(section::SPECIAL, 0, 0);
     parts.name_honestly();
     assert_eq!(parts.fault(), counts);
-    for (count, value) in [(1, 4), (3, 0), (4, 3), (4, u32::MAX), (5, 1), (7, 1), (10, 2), (15, 1)] {
+    for (count, value) in [(1, 4), (3, 0), (4, 3), (4, u32::MAX), (5, 1), (6, 1), (8, 1), (11, 2), (16, 1)] {
         assert_eq!(word(section::ROOT, count, value), counts, "word {count}");
     }
 
@@ -125,7 +125,7 @@ fn a_vocabulary_that_contradicts_itself_is_found() {
 }
 
 /// Lies about slices. Here are four, with one word for each row: 0 holds token 2, which is no text; 1 holds 3, a line end;
-/// 2 the letters 0 and 1; 3 holds 4, which is 20 spaces. Their ids begin at 5 in the order, their tries at node 25.
+/// 2 the letters 0 and 1, so it alone has bitmaps by length; 3 holds 4, which is 20 spaces. Their ids begin at 5 in the order, their tries at node 25.
 #[test]
 fn slices_that_contradict_themselves_are_found() {
     let spaces = [b' '; 20];
@@ -136,12 +136,12 @@ fn slices_that_contradict_themselves_are_found() {
     assert_eq!(vocabulary.slices().map(|slice| slice.max_chars).collect::<Vec<_>>(), [0, 1, 2, 20]);
     let good = || Parts::of(&file);
     let word = |kind: u32, word: usize, value: u32| good().with_word(kind, word, value).fault();
-    // Words of an entry: root, ids (2), characters of the longest, ranges (2), bitmap, long tokens (2), bytes (8).
-    let entry = |slice: usize, at: usize, value: u32| word(section::SLICES, 17 * slice + at, value);
+    // Words of an entry: root, ids (2), characters of the longest, ranges (2), bitmap, long tokens (2), lead, bytes (8).
+    let entry = |slice: usize, at: usize, value: u32| word(section::SLICES, 18 * slice + at, value);
     let in_slice = |slice: u32, what: &str| meaning(&format!("slice {slice}: {what}"));
 
     let apart = in_slice(2, "it does not begin where the one before ends");
-    for (at, values) in [(0, [26, 28]), (1, [6, 8]), (4, [0, 2]), (6, [2, 4]), (7, [1, u32::MAX])] {
+    for (at, values) in [(0, [26, 28]), (1, [6, 8]), (4, [0, 2]), (6, [1, 3]), (7, [0, u32::MAX])] {
         for value in values {
             assert_eq!(entry(2, at, value), apart, "word {at} = {value}");
         }
@@ -158,7 +158,7 @@ fn slices_that_contradict_themselves_are_found() {
     let other_bytes = in_slice(2, "trie node 27 names tokens with other bytes");
     assert_eq!(word(section::TRIE, 2 * 27, u32::from(b'A')), other_bytes);
 
-    let letters = 9 + 3;
+    let letters = 10 + 3;
     assert_eq!(entry(2, letters, 1 << 1), in_slice(2, "token 1 has none of the bytes that it needs"));
     assert_eq!(entry(2, letters, 0), in_slice(2, "token 0 has none of the bytes that it needs"));
     // More bytes than it must: that costs time and no truth.
@@ -166,18 +166,18 @@ fn slices_that_contradict_themselves_are_found() {
 
     assert_eq!(entry(0, 3, 1), in_slice(0, "token 2 is not text"));
     let others = in_slice(2, "its lengths or characters are not those of its tokens");
-    for (at, value) in [(3, 0), (3, 1), (3, 3), (3, u32::MAX), (5, 1), (5, 3), (5, u32::MAX), (8, 1)] {
+    for (at, value) in [(3, 0), (3, 1), (3, 3), (3, u32::MAX), (5, 1), (5, 3), (5, u32::MAX), (8, 2)] {
         assert_eq!(entry(2, at, value), others, "word {at} = {value}");
     }
     for (at, value) in [(2, 0x60), (3, 0x61), (3, 0x63)] {
         assert_eq!(word(section::SLICE_CHARS, at, value), others);
     }
-    for (row, value) in [(3, 1), (3, 1 << 4 | 3), (4, 3), (4, 0), (5, 1), (5, 1 << 31 | 3)] {
+    for (row, value) in [(2, 1), (2, 1 << 4 | 3), (3, 3), (3, 0), (4, 1), (4, 1 << 31 | 3)] {
         assert_eq!(word(section::SLICE_ROWS, row, value), others, "row {row} = {value}");
     }
     let others = in_slice(3, "its lengths or characters are not those of its tokens");
-    assert_eq!(word(section::SLICE_LONG, 0, 19), others);
-    assert_eq!(word(section::SLICE_LONG, 1, 3), others);
+    assert_eq!(word(section::SLICE_LONG, 2, 19), others);
+    assert_eq!(word(section::SLICE_LONG, 3, 3), others);
     assert_eq!(entry(3, 8, 0), others);
 
     let rest = |name: &str| meaning(&format!("no slice holds the end of section {name}"));
@@ -191,12 +191,50 @@ fn slices_that_contradict_themselves_are_found() {
         assert_eq!(parts.fault(), rest(name));
     }
     let mut parts = good();
-    parts.section(section::SLICES).truncate(3 * 68);
+    parts.section(section::SLICES).truncate(3 * 72);
     assert_eq!(parts.fault(), rest("trie"));
-    put_u32(parts.section(section::ROOT), 4 * 6, 30);
+    put_u32(parts.section(section::ROOT), 4 * 7, 30);
     parts.section(section::TRIE).truncate(30 * 8);
     parts.section(section::TRIE_SET_IDS).truncate(30 * 2);
     assert_eq!(parts.fault(), rest("trie order"));
+}
+
+/// Lies about leads. Slice 0 holds token 2, which is no text; 1 the token `a`; 2 the tokens ` b` and ` bc`, behind a space.
+#[test]
+fn leads_that_are_none_are_found() {
+    let tokens: &[(&[u8], bool)] =
+        &[(b"a", false), (b" b", false), (b"\xc3", false), (b" bc", false), (b"s", true)];
+    let (file, _) = crate::example::build(tokens, &Constraint::regex("a"));
+    let vocabulary = Vocabulary::from_bytes(&file).unwrap();
+    let space = Some(u32::from(b' '));
+    let slices: Vec<_> = vocabulary.slices().map(|slice| (slice.lead, slice.max_chars)).collect();
+    assert_eq!(slices, [(None, 0), (None, 1), (space, 3)]);
+    assert_eq!(vocabulary.slice(2).unwrap().chars, [[0x62, 0x63]]);
+    let lead = |slice: usize, value: u32| {
+        let parts = Parts::of(&file).with_word(section::SLICES, 18 * slice + 9, value);
+        walk::vocabulary(&Vocabulary::from_bytes(&parts.file()).unwrap());
+        parts.fault()
+    };
+    let in_slice = |slice: u32, what: &str| meaning(&format!("slice {slice}: {what}"));
+    let no_character = "its lead is no character of text";
+    for value in [1, 0x20, 0xd800, u32::MAX] {
+        assert_eq!(lead(0, value), in_slice(0, no_character), "{value:#x}");
+    }
+    for value in [0xd800, 0xdfff, 0x11_0000, u32::MAX] {
+        assert_eq!(lead(2, value), in_slice(2, no_character), "{value:#x}");
+    }
+    for value in [1, 0x62, 0x10_ffff] {
+        assert_eq!(lead(2, value), in_slice(2, "token 1 does not begin with the lead"), "{value:#x}");
+    }
+    // A token that is nothing but the lead would make a slice of no characters.
+    assert_eq!(lead(1, 0x61), in_slice(1, "token 0 has nothing behind the lead"));
+    assert_eq!(lead(1, 0x62), in_slice(1, "token 0 does not begin with the lead"));
+    // Without its lead, a slice has one more character.
+    let others = in_slice(2, "its lengths or characters are not those of its tokens");
+    assert_eq!(lead(2, 0), others);
+    let chars = |at: usize, value: u32| Parts::of(&file).with_word(section::SLICE_CHARS, at, value).fault();
+    assert_eq!(chars(2, 0x61), others);
+    assert_eq!(chars(3, 0x62), others);
 }
 
 /// Lies about the index of `(ab)*`: states 0 dead, 1 start and complete, 2 after `a`; two dense rows of one word.
@@ -359,7 +397,7 @@ fn verifying_hostile_files_ends_soon() {
     let token = vec![b'a'; deep as usize];
     let mut parts = Parts::of(&SMALL.vocabulary);
     let words = |words: Vec<u32>| -> Vec<u8> { words.into_iter().flat_map(u32::to_le_bytes).collect() };
-    let mut root = vec![1, 1, 1, 0, deep, deep, 2 * deep];
+    let mut root = vec![1, 1, 1, 0, deep, deep, 0, 2 * deep];
     root.extend([0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     *parts.section(section::ROOT) = words(root);
     *parts.section(section::TOKEN_OFFSETS) = words(vec![0, deep]);
@@ -373,9 +411,9 @@ fn verifying_hostile_files_ends_soon() {
     *parts.section(section::TRIE_ORDER) = words(vec![0, 0]);
     *parts.section(section::TRIE_SET_IDS) = [1, 0].repeat(2 * deep as usize);
     *parts.section(section::TRIE_SETS) = vec![0xff; 64];
-    *parts.section(section::SLICES) = words(vec![deep, 1, 2, deep, 0, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0]);
+    *parts.section(section::SLICES) = words(vec![deep, 1, 2, deep, 0, 1, 0, 0, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0]);
     *parts.section(section::SLICE_CHARS) = words(vec![0x61, 0x61]);
-    *parts.section(section::SLICE_ROWS) = words([vec![1], vec![0; 16]].concat());
+    *parts.section(section::SLICE_ROWS) = words(vec![1]);
     *parts.section(section::SLICE_LONG) = words(vec![deep, 0]);
     parts.key = *vocabulary_digest([(token.as_slice(), false)].into_iter()).as_bytes();
     assert_eq!(parts.fault(), None);
@@ -385,7 +423,7 @@ fn verifying_hostile_files_ends_soon() {
 fn a_vocabulary_without_ordinary_tokens_is_none() {
     let mut parts = Parts::of(&SMALL.vocabulary);
     let words = |words: &[u32]| -> Vec<u8> { words.iter().copied().flat_map(u32::to_le_bytes).collect() };
-    let mut root = [0; 23];
+    let mut root = [0; 24];
     (root[0], root[1], root[3]) = (1, 1, 1);
     *parts.section(section::ROOT) = words(&root);
     *parts.section(section::TOKEN_OFFSETS) = words(&[0, 1]);

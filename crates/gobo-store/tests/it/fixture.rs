@@ -45,7 +45,7 @@ pub(crate) fn vocabulary() -> (VocabularyDigest, Vec<u8>) {
         trie_order: vec![0; 2],
         trie_set_ids: vec![0; 2],
         trie_sets: vec![[u32::MAX; 8]],
-        slices: vec![SliceParts { root: 1, order: 1..2, needs: a, is_text: true }],
+        slices: vec![SliceParts { root: 1, order: 1..2, needs: a, is_text: true, lead: None }],
     });
     (digest, bytes.to_vec())
 }
