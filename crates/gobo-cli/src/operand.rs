@@ -33,7 +33,7 @@ impl fmt::Display for Operand {
 /// What an operand stands for.
 pub(crate) enum Opened {
     /// The automaton of a constraint, before it meets any vocabulary.
-    Constraint { kind: &'static str, dfa: Dfa },
+    Constraint { kind: &'static str, dfa: Box<Dfa> },
     /// An index, read to its last byte and found sound.
     Index(Box<Index>),
 }
@@ -47,9 +47,8 @@ impl Operand {
     ) -> anyhow::Result<Result<Opened, CompileError>> {
         if let Some(constraint) = self.constraint()? {
             let lowered = lower(&constraint.clone().starting(text_start), &Budget::new(global.limits()));
-            return Ok(
-                lowered.map(|lowered| Opened::Constraint { kind: constraint.kind(), dfa: lowered.dfa })
-            );
+            return Ok(lowered
+                .map(|lowered| Opened::Constraint { kind: constraint.kind(), dfa: lowered.dfa.into() }));
         }
         let index = match self.0.parse::<Digest>() {
             Ok(key) => {

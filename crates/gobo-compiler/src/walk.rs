@@ -17,8 +17,8 @@ const SIDE_BY_SIDE: usize = 4;
 const NODES_PER_CHARGE: u64 = 4096;
 
 /// Slices are looked at one by one where those that can be taken hold at least one in so many tokens; elsewhere one walk
-/// of the trie over all tokens is cheaper.
-const WORTH_TAKING: usize = 16;
+/// of the trie over all tokens is cheaper: entering some thirty tries takes the time of walking some hundred tokens.
+const WORTH_TAKING: usize = 256;
 
 /// The tokens of a row. Equal ones are equal rows; one row may be written in two ways.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
@@ -43,20 +43,27 @@ impl RowTokens {
 /// A trie whose root block is found by byte: it is the largest, and the states of most constraints read few bytes.
 struct Rooted<'a> {
     trie: Trie<'a>,
-    /// `[256]`: the number of the root's child on each byte.
-    children: Box<[Option<usize>; 256]>,
+    /// `[256]`: the number of the root's child on each byte; `u32::MAX` for none.
+    children: Box<[u32; 256]>,
 }
 
 impl<'a> Rooted<'a> {
     fn new(trie: Trie<'a>) -> Self {
-        let mut children = Box::new([None; 256]);
-        for (number, node) in (trie.root..).zip(&trie.nodes[trie.root..]) {
-            children[usize::from(node.byte())] = Some(number);
+        let mut children = Box::new([u32::MAX; 256]);
+        let first = u32::try_from(trie.root).expect("23 bits number a node");
+        for (number, node) in (first..).zip(&trie.nodes[trie.root..]) {
+            children[usize::from(node.byte())] = number;
             if node.is_last() {
                 break;
             }
         }
         Self { trie, children }
+    }
+
+    #[inline]
+    fn child(&self, byte: u8) -> Option<usize> {
+        let number = self.children[usize::from(byte)];
+        (number != u32::MAX).then_some(number as usize)
     }
 }
 
@@ -144,8 +151,7 @@ impl<'a> Walker<'a> {
                 continue;
             }
             let mut closure = None;
-            // A slice with a lead is no text over its characters alone.
-            if slice.max_chars > 0 && slice.lead.is_none() {
+            if slice.max_chars > 0 {
                 let ranges = slice.chars.len().min(chars.ranges());
                 budget.charge_steps(PHASE, ranges as u64 + 1)?;
                 if let Some(classes) = chars.classes_of(slice.chars) {
@@ -250,20 +256,24 @@ impl<'a> Walker<'a> {
 
     /// What becomes of each slice at a state between characters; empty where too little would be taken.
     fn fates(&self, state: StateId) -> Vec<Fate> {
+        let Some(chars) = &self.dfa.chars else { return Vec::new() };
         let mut taken = 0;
-        let fate = |part: &Part<'_>| {
-            let Some(closure) = part.closure.map(|number| &self.closures[number]) else {
-                return Fate::Walked;
-            };
-            let depth = closure.depth(state);
-            match depth {
-                _ if depth >= part.slice.max_chars => {}
-                0 if closure.is_exact(state) => return Fate::Dropped,
-                _ if closure.is_exact(state) => {}
-                _ => return Fate::Walked,
+        let fate = |Part { slice, closure, .. }: &Part<'_>| {
+            let Some(closure) = closure.map(|number| &self.closures[number]) else { return Fate::Walked };
+            // The characters of a slice are those behind its lead, and there are some in every token.
+            let behind = slice.lead.map_or(Some(state), |lead| chars.after(state, lead));
+            let Some(behind) = behind else { return Fate::Dropped };
+            match closure.depth(behind) {
+                0 if closure.is_exact(behind) => Fate::Dropped,
+                depth => {
+                    let chars = depth.saturating_add(u32::from(slice.lead.is_some()));
+                    if chars < slice.max_chars && !closure.is_exact(behind) {
+                        return Fate::Walked;
+                    }
+                    taken += (slice.trie.to - slice.trie.from) as usize;
+                    Fate::Taken(chars.min(slice.max_chars))
+                }
             }
-            taken += (part.slice.trie.to - part.slice.trie.from) as usize;
-            Fate::Taken(depth.min(part.slice.max_chars))
         };
         let fates: Vec<Fate> = self.parts.iter().map(fate).collect();
         let all = (self.all.trie.to - self.all.trie.from) as usize;
@@ -381,7 +391,7 @@ impl<'a> Walker<'a> {
                 let byte = word << 5 | u8::try_from(bits.trailing_zeros()).expect("32 bits");
                 bits &= bits - 1;
                 uncharged += 1;
-                let Some(number) = rooted.children[usize::from(byte)] else { continue };
+                let Some(number) = rooted.child(byte) else { continue };
                 let end = trie.subtree_end(number, trie.to);
                 // This node of the root block alone, and not its siblings.
                 open.extend(enter(number, end, self.dfa.next(from, byte)));
@@ -435,10 +445,8 @@ impl<'a> Walker<'a> {
         let mut uncharged = 0;
         let mut blocks: Vec<Block> = Vec::with_capacity(32);
         for byte in 0..=u8::MAX {
-            let child = rooted.children[usize::from(byte)];
-            let Some(number) = child.filter(|_| live[usize::from(byte >> 5)] >> (byte & 31) & 1 == 1) else {
-                continue;
-            };
+            let is_live = live[usize::from(byte >> 5)] >> (byte & 31) & 1 == 1;
+            let Some(number) = rooted.child(byte).filter(|_| is_live) else { continue };
             // This node of the root block alone, and not its siblings.
             let to = trie.subtree_end(number, trie.to);
             let root = Block { number, to, is_done: false, runs: 0..path.runs.len() };
