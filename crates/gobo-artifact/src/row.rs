@@ -188,7 +188,7 @@ impl RowEncoder {
 
     /// Adds a row of few words: patches over zeros. Only such rows are stored so, and all of them.
     fn push_patches(&mut self, patches: &[[u32; 2]]) -> usize {
-        let hash = hash(patches.iter().map(|&[at, bits]| (at, bits)));
+        let hash = hash_of_patches(patches);
         let is_equal = |entry: &RowEntry| entry.base == NO_BASE && self.patches_of(entry) == Some(patches);
         match self.find(hash, is_equal) {
             Ok(number) => number,
@@ -201,7 +201,7 @@ impl RowEncoder {
 
     /// Adds a row of many words: over a base, or dense.
     fn push_words(&mut self, words: &[u32]) -> usize {
-        let hash = hash((0..).zip(words.iter().copied()));
+        let hash = hash_of_words(words);
         let free = match self.find(hash, |entry| self.equals(entry, words)) {
             Ok(number) => return number,
             Err(free) => free,
@@ -300,15 +300,28 @@ fn differing_words(one: &[u32], other: &[u32], most: usize) -> Option<usize> {
     Some(differing)
 }
 
-/// A hash of the words of a row that zeros do not change, so that it is the same however the row is given. Rows of one
-/// hash are compared.
-fn hash(words: impl Iterator<Item = (u32, u32)>) -> u64 {
-    words.fold(0, |sum, (at, word)| {
-        // The finaliser of SplitMix64 (Steele, Lea & Flood 2014) makes a factor of the place.
-        let mut factor = u64::from(at).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        factor = (factor ^ (factor >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        factor = (factor ^ (factor >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        sum.wrapping_add(u64::from(word).wrapping_mul(factor | 1))
+/// What a word is multiplied with in the hash of its row: one factor for each two words, so that they go as one number. An
+/// arithmetic progression alone would not tell a row from one whose differences cancel out.
+fn factor(pair: u64) -> u64 {
+    let spread = pair.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    spread ^ spread >> 29 | 1
+}
+
+/// A hash of the words of a row that zeros do not change, so that it is the same however the row is given: a sum over
+/// its words. Rows of one hash are compared.
+fn hash_of_words(words: &[u32]) -> u64 {
+    let (pairs, rest) = words.as_chunks();
+    let last = rest.first().map_or(0, |&word| u64::from(word).wrapping_mul(factor(pairs.len() as u64)));
+    (0..).zip(pairs).fold(last, |sum, (pair, &[low, high])| {
+        sum.wrapping_add((u64::from(high) << 32 | u64::from(low)).wrapping_mul(factor(pair)))
+    })
+}
+
+/// [`hash_of_words`] of a row that is zero but for these.
+fn hash_of_patches(patches: &[[u32; 2]]) -> u64 {
+    patches.iter().fold(0, |sum, &[at, word]| {
+        let word = u64::from(word) << (32 * (at & 1));
+        sum.wrapping_add(word.wrapping_mul(factor(u64::from(at >> 1))))
     })
 }
 
@@ -384,7 +397,7 @@ mod tests {
     fn rows_that_share_a_hash_are_kept_apart() {
         let mut encoder = RowEncoder::new(1);
         let one = encoder.push(&[1]);
-        let key = hash([(0, 2)].into_iter());
+        let key = hash_of_patches(&[[0, 2]]);
         encoder.known.insert(key, count(one));
         let two = encoder.push(&[2]);
         assert_ne!(one, two);
