@@ -7,7 +7,7 @@ use crate::trie::Trie;
 pub const SLICE_LENGTHS: usize = 16;
 
 /// Most slices of a file: as many as there are kinds.
-pub const MAX_SLICES: usize = 32;
+pub const MAX_SLICES: usize = 35;
 
 /// Some ordinary tokens that are alike, with a trie of their own: tokens that a compiler can take or leave together.
 ///

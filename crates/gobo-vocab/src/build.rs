@@ -145,7 +145,7 @@ impl<'a> Sorted<'a> {
 
     /// The tokens of each slice: what is left of a sorted order is sorted.
     fn split(&self) -> [Self; SliceKind::COUNT] {
-        let mut parts: [Self; SliceKind::COUNT] = Default::default();
+        let mut parts: [Self; SliceKind::COUNT] = std::array::from_fn(|_| Self::default());
         // What the next token of each slice shares with the last one: as much as all from there on share.
         let mut shared = [0; SliceKind::COUNT];
         for ((&id, &bytes), &with_last) in self.ids.iter().zip(&self.bytes).zip(&self.shared) {

@@ -12,7 +12,9 @@ use crate::build::{ByteSet, insert};
 pub(crate) enum SliceKind {
     /// Not UTF-8 by itself: it begins or ends inside a character. The others are whole characters.
     Split,
-    /// With an ASCII control character, which JSON strings and most lines of text do not hold.
+    /// With a tab, a line break or another ASCII control character that is white space.
+    Lines,
+    /// With an ASCII control character, which no text in a JSON string holds.
     Control,
     /// With `"` or `\`, or with white space beyond ASCII.
     Quoted,
@@ -52,6 +54,10 @@ pub(crate) enum SliceKind {
     SpacedMarked,
     /// `0` to `9` only.
     Digits,
+    /// `a` to `z`, `A` to `Z`, `0` to `9` and `_` only.
+    Identifier,
+    /// One space, then these.
+    SpacedIdentifier,
     /// Without a space.
     Other,
     /// One space, then something without a space.
@@ -87,6 +93,9 @@ const HEBREW: Chars = 1 << 16;
 const DEVANAGARI: Chars = 1 << 17;
 const THAI: Chars = 1 << 18;
 const LETTER: Chars = 1 << 19;
+const UNDERSCORE: Chars = 1 << 20;
+/// The control characters that are white space.
+const LINE: Chars = 1 << 21;
 
 /// The kinds beyond ASCII. A character belongs to the first whose class has it.
 const CLASSES: [(Chars, &str); 13] = [
@@ -112,7 +121,7 @@ const LETTERS: Chars = ASCII_LETTERS
 
 /// What words may be made of, and the slices of those that are: without a space before them, and with one. A word belongs
 /// to the first that fits.
-const WORDS: [(Chars, Option<SliceKind>, Option<SliceKind>); 16] = {
+const WORDS: [(Chars, Option<SliceKind>, Option<SliceKind>); 17] = {
     use SliceKind as Kind;
     [
         (LOWER, Some(Kind::Lower), Some(Kind::SpacedLower)),
@@ -130,15 +139,17 @@ const WORDS: [(Chars, Option<SliceKind>, Option<SliceKind>); 16] = {
         (LETTERS, Some(Kind::Foreign), Some(Kind::SpacedForeign)),
         (LETTERS | MARK, Some(Kind::Marked), Some(Kind::SpacedMarked)),
         (DIGIT, Some(Kind::Digits), None),
+        (ASCII_LETTERS | DIGIT | UNDERSCORE, Some(Kind::Identifier), Some(Kind::SpacedIdentifier)),
         (!SPACE, Some(Kind::Other), Some(Kind::SpacedOther)),
     ]
 };
 
 impl SliceKind {
-    pub(crate) const COUNT: usize = 32;
+    pub(crate) const COUNT: usize = 35;
 
     pub(crate) const ALL: [Self; Self::COUNT] = [
         Self::Split,
+        Self::Lines,
         Self::Control,
         Self::Quoted,
         Self::Lower,
@@ -167,6 +178,8 @@ impl SliceKind {
         Self::SpacedForeign,
         Self::SpacedMarked,
         Self::Digits,
+        Self::Identifier,
+        Self::SpacedIdentifier,
         Self::Other,
         Self::SpacedOther,
         Self::Blank,
@@ -182,6 +195,9 @@ impl SliceKind {
             chars &= !PART;
             chars |=
                 text.chars().filter(|char| !char.is_ascii()).fold(0, |chars, char| chars | BEYOND.of(char));
+        }
+        if chars & LINE != 0 {
+            return Self::Lines;
         }
         if chars & CONTROL != 0 {
             return Self::Control;
@@ -206,11 +222,13 @@ impl SliceKind {
         for byte in (0..=u8::MAX).filter(|&byte| occurring[usize::from(byte)]) {
             let is_needed = match self {
                 _ if self.lead().is_some() => byte == b' ',
+                Self::Lines => (b'\t'..=b'\r').contains(&byte),
                 Self::Control => byte.is_ascii_control(),
                 // A foreign space is told by the byte that it begins with.
                 Self::Quoted => matches!(byte, b'"' | b'\\') || FOREIGN_SPACE_BEGINS[usize::from(byte)],
                 Self::Lower | Self::Digits => true,
                 Self::Letters => byte.is_ascii_uppercase(),
+                Self::Identifier => byte.is_ascii_digit() || byte == b'_',
                 Self::Other => !byte.is_ascii_alphabetic(),
                 Self::Blank => byte == b' ',
                 // Not text, or not all ASCII.
@@ -235,6 +253,8 @@ static ASCII: [Chars; 256] = {
             b'0'..=b'9' => DIGIT,
             b' ' => SPACE,
             b'"' | b'\\' => QUOTED,
+            b'_' => UNDERSCORE,
+            b'\t'..=b'\r' => LINE,
             0..=0x1f | 0x7f => CONTROL,
             _ => REST,
         };
@@ -315,7 +335,8 @@ mod tests {
             assert_eq!(SliceKind::of(token), SliceKind::Split, "{:?}", token.escape_ascii().to_string());
         }
         let cases: &[(SliceKind, &[&str])] = &[
-            (SliceKind::Control, &["\0", "\n", "\r\n\"", "\tx", "\x1f", "\x7f", " \n", "é\n"]),
+            (SliceKind::Lines, &["\n", "\r\n\"", "\tx", " \n", "é\n", "\x0b", "\0\n"]),
+            (SliceKind::Control, &["\0", "\x1f", "\x7f", "\x08\"", "\x0e"]),
             (
                 SliceKind::Quoted,
                 &["\"", "a\\", "\"a é", "\u{a0}", "a\u{3000}", "\u{85}", " \"", "  \"", "é\""],
@@ -347,8 +368,10 @@ mod tests {
             (SliceKind::SpacedForeign, &[" 漢", " か", " ก", " ა", " aж"]),
             (SliceKind::SpacedMarked, &[" \u{301}", " नि"]),
             (SliceKind::Digits, &["0", "42"]),
-            (SliceKind::Other, &["a1", "a-b", "…", "٣", "é.", "漢1", "😀"]),
-            (SliceKind::SpacedOther, &[" 1", " (", " …", " é.", " a1", " ٣"]),
+            (SliceKind::Identifier, &["a1", "_", "__init__", "1_000", "A_"]),
+            (SliceKind::SpacedIdentifier, &[" 1", " a1", " _x"]),
+            (SliceKind::Other, &["a-b", "…", "٣", "é.", "漢1", "😀", "é_"]),
+            (SliceKind::SpacedOther, &[" (", " …", " é.", " ٣", " a."]),
             (SliceKind::Blank, &[" ", "  ", "  a", "a ", " a b", "é ", "  é", "1 "]),
         ];
         for (kind, tokens) in cases {
@@ -373,8 +396,8 @@ mod tests {
         let script = |class: &str, ascii: &str| format!(r"[\p{{L}}&&[{class}{ascii}]]+");
         let class = |script: &str| format!(r"\p{{{script}}}");
         let latin = script(r"\p{Latin}", "A-Za-z");
-        let mut patterns =
-            vec![r"[\s\S]*[\x00-\x1f\x7f][\s\S]*".into(), r#"[\s\S]*["\\\s&&[^ ]][\s\S]*"#.into()];
+        let mut patterns = vec![r"[\s\S]*[\t-\r][\s\S]*".into(), r"[\s\S]*[\x00-\x1f\x7f][\s\S]*".into()];
+        patterns.push(r#"[\s\S]*["\\\s&&[^ ]][\s\S]*"#.into());
         patterns.extend(["[a-z]+", "[a-zA-Z]+", " [a-z]+", " [a-zA-Z]+"].map(String::from));
         patterns.push(latin.clone());
         patterns.extend(["Cyrillic", "Greek", "Han", "Hangul"].map(|name| script(&class(name), "")));
@@ -385,8 +408,9 @@ mod tests {
         let spaced = ["Cyrillic", "Greek", "Hangul", "Arabic", "Hebrew", "Devanagari"];
         patterns.extend(spaced.map(|name| format!(" {}", script(&class(name), ""))));
         patterns.extend(
-            [r" \p{L}+", r" [\p{L}\p{M}]+", "[0-9]+", "[^ ]+", " [^ ]+", r"[\s\S]*"].map(String::from),
+            [r" \p{L}+", r" [\p{L}\p{M}]+", "[0-9]+", "[0-9A-Za-z_]+", " [0-9A-Za-z_]+"].map(String::from),
         );
+        patterns.extend(["[^ ]+", " [^ ]+", r"[\s\S]*"].map(String::from));
         patterns.iter().map(|pattern| Regex::new(&format!(r"\A(?:{pattern})\z")).unwrap()).collect()
     });
 
@@ -395,7 +419,7 @@ mod tests {
         #[test]
         fn slices_are_the_patterns_of_the_documentation(
             token in prop_oneof![
-                " {0,2}[a-z]{0,3}[A-Z]{0,2}[0-9]{0,2}[éю]{0,2} {0,1}",
+                " {0,2}[a-z]{0,3}[A-Z]{0,2}[0-9_]{0,2}[éю]{0,2} {0,1}",
                 " ?(\\p{Latin}{0,3}|\\p{Cyrillic}{1,3}|\\p{Greek}{1,3}|\\p{Hangul}{1,3}|\\p{Kana}{1,3})",
                 " ?(\\p{Arabic}{1,3}|\\p{Hebrew}{1,3}|\\p{Devanagari}{1,3}|\\p{Thai}{1,3}|\\p{Han}{1,3})",
                 " ?[\\p{L}\\p{M}]{1,3}",
