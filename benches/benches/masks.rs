@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use gobo_artifact::Index;
+use gobo_artifact::{Fill, Index, fill_batch};
 use gobo_benches::cases::{self, Case};
 use gobo_benches::contestants::{Contestant, Gobo, Llguidance, Outlines};
 use gobo_benches::run::Tokens;
@@ -81,5 +81,44 @@ fn step(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, compile, open, step);
+/// Rows of a batch: the sequences that one step of a busy engine decodes.
+const BATCH: usize = 512;
+
+/// 512 texts of the JSON object, each at another place, filled into one matrix: by one call on one thread and on two, and
+/// beside them as many copies of one row.
+fn batch(criterion: &mut Criterion) {
+    let (_folder, source, cases) = setup();
+    let gobo = Gobo::new(&source).expect("a vocabulary");
+    let case = cases.iter().find(|case| case.name == "json_object").expect("it is among the workloads");
+    let mut matcher = gobo.matcher_of(case).expect("an index");
+    let tokens = Tokens::of(&gobo.vocabulary).greedy(&case.texts[0]);
+    let mut matchers = Vec::with_capacity(BATCH);
+    for &id in tokens.iter().cycle() {
+        if matchers.len() == BATCH {
+            break;
+        }
+        matchers.push(matcher.clone());
+        if matcher.advance(id).is_err() {
+            matcher.reset();
+        }
+    }
+    let words = gobo.mask_words();
+    let mut matrix = vec![0; BATCH * words];
+    let mut fills = vec![Ok(Fill::Masked); BATCH];
+    let row = vec![0_u32; words];
+    let mut group = criterion.benchmark_group(format!("fill_batch_of_{BATCH}"));
+    for threads in [1, 2] {
+        group.bench_function(format!("threads_{threads}"), |bencher| {
+            bencher.iter(|| fill_batch(&matchers, black_box(&mut matrix), words, threads, &mut fills));
+        });
+    }
+    group.bench_function("floor_copies_of_a_row", |bencher| {
+        bencher.iter(|| {
+            black_box(&mut matrix).chunks_exact_mut(words).for_each(|mask| mask.copy_from_slice(black_box(&row)));
+        });
+    });
+    assert!(fills.iter().all(|fill| fill.is_ok()), "every mask is filled");
+}
+
+criterion_group!(benches, compile, open, step, batch);
 criterion_main!(benches);
