@@ -2,7 +2,7 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError};
 
 use crate::dfa::{DEAD, StateId};
-use crate::refine::{Edges, Partition, Predecessors, refine};
+use crate::refine::{Edges, Partition, refine, useful};
 
 /// A deterministic automaton over classes of characters: state 0 is dead, and an edge that is not there leads to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,17 +148,7 @@ impl CharDfa {
 
     /// Removes every edge to a state that cannot reach acceptance.
     fn trim(&mut self, budget: &Budget) -> Result<(), CompileError> {
-        let predecessors = Predecessors::of(self, "trimming", budget)?;
-        let mut useful = self.accepting.clone();
-        let mut stack: Vec<StateId> =
-            (0..).zip(&useful).filter(|(_, useful)| **useful).map(|(state, _)| state).collect();
-        while let Some(state) = stack.pop() {
-            for &before in predecessors.of_state(state) {
-                if !std::mem::replace(&mut useful[before as usize], true) {
-                    stack.push(before);
-                }
-            }
-        }
+        let useful = useful(self, &self.accepting, budget)?;
         if !useful[self.start as usize] {
             *self = Self::new(Vec::new(), 0);
             return Ok(());

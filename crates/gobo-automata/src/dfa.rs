@@ -5,7 +5,7 @@ use gobo_types::{Budget, CompileError};
 use hashbrown::HashTable;
 
 use crate::chars::CharStates;
-use crate::refine::{Edges, Predecessors, refine};
+use crate::refine::{Edges, refine, useful};
 
 /// The number of a state.
 pub type StateId = u32;
@@ -246,17 +246,7 @@ impl Dense {
 
     /// Leads every edge to a state that cannot reach acceptance to the dead state instead.
     fn trim(&mut self, budget: &Budget) -> Result<(), CompileError> {
-        let predecessors = Predecessors::of(self, "trimming", budget)?;
-        let mut useful = self.accepting.clone();
-        let mut stack: Vec<StateId> =
-            (0..).zip(&useful).filter(|(_, useful)| **useful).map(|(state, _)| state).collect();
-        while let Some(state) = stack.pop() {
-            for &before in predecessors.of_state(state) {
-                if !std::mem::replace(&mut useful[before as usize], true) {
-                    stack.push(before);
-                }
-            }
-        }
+        let useful = useful(self, &self.accepting, budget)?;
         for next in &mut self.transitions {
             if !useful[*next as usize] {
                 *next = DEAD;

@@ -16,13 +16,13 @@ pub(crate) trait Edges {
 
 /// The states from which some edge leads to a state: compressed rows.
 #[derive(Debug)]
-pub(crate) struct Predecessors {
+struct Predecessors {
     starts: Vec<u32>,
     states: Vec<StateId>,
 }
 
 impl Predecessors {
-    pub(crate) fn of(automaton: &impl Edges, phase: &str, budget: &Budget) -> Result<Self, CompileError> {
+    fn of(automaton: &impl Edges, phase: &str, budget: &Budget) -> Result<Self, CompileError> {
         let edges = automaton.edge_count() as u64;
         budget.charge_steps(phase, edges)?;
         budget.charge_bytes(phase, edges * 4)?;
@@ -54,9 +54,29 @@ impl Predecessors {
         Ok(Self { starts, states: before })
     }
 
-    pub(crate) fn of_state(&self, state: StateId) -> &[StateId] {
+    fn of_state(&self, state: StateId) -> &[StateId] {
         &self.states[self.starts[state as usize] as usize..self.starts[state as usize + 1] as usize]
     }
+}
+
+/// `[states]`: from which states one of `accepting`, `[states]`, is reached.
+pub(crate) fn useful(
+    automaton: &impl Edges,
+    accepting: &[bool],
+    budget: &Budget,
+) -> Result<Vec<bool>, CompileError> {
+    let predecessors = Predecessors::of(automaton, "trimming", budget)?;
+    let mut useful = accepting.to_vec();
+    let mut stack: Vec<StateId> =
+        (0..).zip(accepting).filter(|(_, accepting)| **accepting).map(|(state, _)| state).collect();
+    while let Some(state) = stack.pop() {
+        for &before in predecessors.of_state(state) {
+            if !std::mem::replace(&mut useful[before as usize], true) {
+                stack.push(before);
+            }
+        }
+    }
+    Ok(useful)
 }
 
 fn number(n: usize) -> u32 {
