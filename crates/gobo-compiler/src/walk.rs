@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::{Slice, Trie, TrieNode, Vocabulary};
+use gobo_artifact::{MAX_SLICES, Slice, Trie, TrieNode, Vocabulary};
 use gobo_automata::{ByteSet, Closure, Dfa, NO_STEP, StateId};
 use gobo_types::{Budget, CompileError};
 
@@ -20,10 +20,12 @@ const NODES_PER_CHARGE: u64 = 4096;
 /// of the trie over all tokens is cheaper: entering some thirty tries takes the time of walking some hundred tokens.
 const WORTH_TAKING: usize = 256;
 
+const _: () = assert!(MAX_SLICES <= u64::BITS as usize, "a bit for each slice");
+
 /// The tokens of a row. Equal ones are equal rows; one row may be written in two ways.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RowTokens {
-    /// Slices taken whole, without a walk: bit `n` for part `n`.
+    /// Slices taken whole, without a walk: bit `n` for part `n`, of which there are at most [`MAX_SLICES`].
     pub(crate) whole: u64,
     /// Slices of which only short tokens are taken, with the most characters that they may have.
     pub(crate) short: Vec<(usize, u32)>,
@@ -89,8 +91,8 @@ pub(crate) struct Walker<'a> {
     dfa: &'a Dfa,
     /// All ordinary tokens.
     all: Rooted<'a>,
-    /// The tokens that are not text: only they begin inside a character.
-    pieces: Option<Rooted<'a>>,
+    /// The slices of tokens that are not text: only they begin inside a character.
+    pieces: Vec<Rooted<'a>>,
     vocabulary: &'a Vocabulary,
     /// `[classes]`: the bytes of each class.
     class_bytes: Vec<ByteSet>,
@@ -126,11 +128,11 @@ impl<'a> Walker<'a> {
         for (byte, &class) in dfa.classes.iter().enumerate() {
             class_bytes[usize::from(class)][byte >> 5] |= 1 << (byte & 31);
         }
-        let pieces = vocabulary.slices().find(|slice| slice.max_chars == 0);
+        let pieces = vocabulary.slices().filter(|slice| slice.max_chars == 0);
         Ok(Self {
             dfa,
             all: Rooted::new(vocabulary.trie()),
-            pieces: pieces.map(|slice| Rooted::new(slice.trie)),
+            pieces: pieces.map(|slice| Rooted::new(slice.trie)).collect(),
             vocabulary,
             class_bytes,
             parts: Vec::new(),
@@ -237,7 +239,7 @@ impl<'a> Walker<'a> {
             }
         }
         let walked = std::iter::once((&self.all, all))
-            .chain(self.pieces.iter().zip([pieces]))
+            .chain(self.pieces.iter().map(|rooted| (rooted, pieces.clone())))
             .chain(self.parts.iter().map(|part| &part.rooted).zip(parts));
         for (rooted, walks) in walked.filter(|(_, walks)| !walks.is_empty()) {
             let found = |row: u32, from, to, state: StateId| {
