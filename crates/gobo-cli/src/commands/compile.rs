@@ -52,6 +52,11 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
         output::line(format_args!("states   {}", grouped(stats.states.into())))?;
         output::line(format_args!("rows     {} computed, {} distinct", stats.rows, stats.distinct_rows))?;
         output::line(format_args!("bytes    {}", human_bytes(compiled.bytes().len() as u64)))?;
+        output::line(format_args!(
+            "budget   {} steps, {} of tables",
+            grouped(stats.steps),
+            human_bytes(stats.bytes)
+        ))?;
         let spread = if args.repeat > 1 {
             format!(" (median of {}; {} to {})", args.repeat, human_us(min), human_us(max))
         } else {
