@@ -39,7 +39,7 @@ pub(crate) struct Global {
     /// Most states of any automaton [default: 262144]
     #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
     pub(crate) max_states: Option<u64>,
-    /// Most steps of one compile, some 100 million a second [default: 2000000000]
+    /// Most steps of one compile, 100 to 250 million a second [default: 2000000000]
     #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
     pub(crate) max_steps: Option<u64>,
     /// Most bytes of tables of one compile [default: 268435456]

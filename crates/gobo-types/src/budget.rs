@@ -44,7 +44,7 @@ pub struct CompileLimits {
     /// states with each character ends here within about a second.
     pub max_states: u64,
     /// Most steps of the inner loops: states visited in closures, transitions built or compared, trie nodes
-    /// walked. Default 2,000,000,000, some 20 seconds of one core.
+    /// walked. Default 2,000,000,000, 8 to 20 seconds of one core.
     pub max_steps: u64,
     /// Most bytes held by the tables of one compile, the file itself included. Default 256 MiB.
     pub max_bytes: u64,
