@@ -114,7 +114,9 @@ fn batch(criterion: &mut Criterion) {
     }
     group.bench_function("floor_copies_of_a_row", |bencher| {
         bencher.iter(|| {
-            black_box(&mut matrix).chunks_exact_mut(words).for_each(|mask| mask.copy_from_slice(black_box(&row)));
+            black_box(&mut matrix)
+                .chunks_exact_mut(words)
+                .for_each(|mask| mask.copy_from_slice(black_box(&row)));
         });
     });
     assert!(fills.iter().all(|fill| fill.is_ok()), "every mask is filled");

@@ -1,4 +1,5 @@
-//! What a tokenizer costs: importing its file, beside parsing the same file as JSON, and opening the vocabulary.
+//! What a tokenizer costs: importing its file, beside parsing the same file as JSON; building the vocabulary file, and
+//! opening it.
 //!
 //! `cargo bench --bench vocabulary` in `benches/`. Tokenizer files are looked for in `GOBO_DATA`, then in `shared/data`
 //! beside the repository; without them nothing is measured.
@@ -42,6 +43,9 @@ fn vocabulary(criterion: &mut Criterion) {
         });
         let table = import(&path, &ImportOptions::default()).expect("a known tokenizer").table;
         let file = folder.path().join(&name);
+        group.bench_function("build", |bencher| {
+            bencher.iter(|| black_box(&table).build().expect("a vocabulary"))
+        });
         std::fs::write(&file, table.build().expect("a vocabulary")).expect("room for a vocabulary");
         group.bench_function("open", |bencher| {
             bencher.iter(|| Vocabulary::open(black_box(&file)).expect("a vocabulary file"));

@@ -98,6 +98,45 @@ pub(crate) fn examples(dir: &Path) -> Vec<Example> {
     text.lines().map(example).collect()
 }
 
+/// The constraints of `benches/`, long lists of words apart: what is published as fast must be right.
+fn benchmarks() -> Vec<Example> {
+    let email = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*";
+    let url = r"https?://(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~!$&'()*+,;=:@%-]*)*(?:\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?(?:#[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?";
+    let iso = r"[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01]))?|(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])|-W(?:0[1-9]|[1-4][0-9]|5[0-3])(?:-[1-7])?|W(?:0[1-9]|[1-4][0-9]|5[0-3])[1-7]?|-?(?:00[1-9]|0[1-9][0-9]|[12][0-9]{2}|3[0-5][0-9]|36[0-6]))?(?:T(?:[01][0-9]|2[0-4])(?::?[0-5][0-9](?::?[0-5][0-9])?)?(?:[.,][0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?)?(?:/(?:[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01]))?|(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])|-W(?:0[1-9]|[1-4][0-9]|5[0-3])(?:-[1-7])?|W(?:0[1-9]|[1-4][0-9]|5[0-3])[1-7]?|-?(?:00[1-9]|0[1-9][0-9]|[12][0-9]{2}|3[0-5][0-9]|36[0-6]))?(?:T(?:[01][0-9]|2[0-4])(?::?[0-5][0-9](?::?[0-5][0-9])?)?(?:[.,][0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?)?|P(?:[0-9]+(?:[.,][0-9]+)?W|(?:[0-9]+(?:[.,][0-9]+)?Y)?(?:[0-9]+(?:[.,][0-9]+)?M)?(?:[0-9]+(?:[.,][0-9]+)?D)?(?:T(?:[0-9]+(?:[.,][0-9]+)?H)?(?:[0-9]+(?:[.,][0-9]+)?M)?(?:[0-9]+(?:[.,][0-9]+)?S)?)?)))?|(?:R[0-9]*/)?P(?:[0-9]+(?:[.,][0-9]+)?W|(?:[0-9]+(?:[.,][0-9]+)?Y)?(?:[0-9]+(?:[.,][0-9]+)?M)?(?:[0-9]+(?:[.,][0-9]+)?D)?(?:T(?:[0-9]+(?:[.,][0-9]+)?H)?(?:[0-9]+(?:[.,][0-9]+)?M)?(?:[0-9]+(?:[.,][0-9]+)?S)?)?)(?:/[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01]))?|(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])|-W(?:0[1-9]|[1-4][0-9]|5[0-3])(?:-[1-7])?|W(?:0[1-9]|[1-4][0-9]|5[0-3])[1-7]?|-?(?:00[1-9]|0[1-9][0-9]|[12][0-9]{2}|3[0-5][0-9]|36[0-6]))?(?:T(?:[01][0-9]|2[0-4])(?::?[0-5][0-9](?::?[0-5][0-9])?)?(?:[.,][0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?)?)?";
+    let object = include_str!("../../benches/constraints/json_object.regex").trim_end();
+    let hero = r#"{"name":"Zoë \"Z\"","class":"Rogue","life":10,"mana":-3,"equipment":[{"name":"bow","durability":1,"quality":"Magic"}]}"#;
+    let sentence = r#""Two words, naïve""#;
+    [
+        ("Red|Orange|Yellow|Green|Blue|Indigo|Violet", "Indigo", "Re"),
+        (
+            r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d([+-][0-2]\d:[0-5]\d|Z)",
+            "2026-11-21T0٣:04:05Z",
+            "2026-11-21",
+        ),
+        (r"((25[0-5]|2[0-4]\d|[01]?\d\d?)\.){3}(25[0-5]|2[0-4]\d|[01]?\d\d?)", "192.168.1.9٩", "1.2.3"),
+        (r#"" *(?:[^\s"\\]|\\["n\\])(?: |[^\s"\\]|\\["n\\])*""#, sentence, "\"\""),
+        (object, hero, "{}"),
+        (r#""[^"\\\x00-\x1F]{0,200}""#, sentence, "\"a\nb\""),
+        (r#""[^"\\\x00-\x1F]{0,10000}""#, sentence, "\"a\nb\""),
+        (r"\p{L}{1,64}", "Straßenbahnhaltestelle東京", "a1"),
+        (r"(\w+\s?){1,50}", "snake_case and слова 2026", " a"),
+        (email, "jane.doe+news@mail.example.co.uk", "a@-b"),
+        (url, "https://docs.example.net:8080/en/%7Euser/?q=1#top", "https://example"),
+        (iso, "2026-11-20T23:12:59.125+01:00/P3DT12H", "2026-13-01"),
+        (r"(?s:.{0,2000})", "Two lines\nof text — 東京 😀.", &"x".repeat(2001)),
+        (r"[\p{Greek}\p{Cyrillic}]{1,40}", "φιλοσοφίядостопримечательность", "πa"),
+    ]
+    .map(|(pattern, accept, reject)| Example {
+        id: format!("the benchmark {}", pattern.chars().take(30).collect::<String>()),
+        constraint: Constraint::regex(pattern),
+        accept: vec![accept.to_owned()],
+        reject: vec![reject.to_owned()],
+        invalid: false,
+        unsupported: false,
+    })
+    .into()
+}
+
 struct Tokenizer {
     name: &'static str,
     vocabulary: Arc<Vocabulary>,
@@ -232,7 +271,8 @@ fn differing(found: &Answer, wanted: &Answer) -> String {
 fn all_collected_regexes_on_four_tokenizers() {
     let Some(dir) = data_dir() else { return };
     let began = Instant::now();
-    let examples = examples(&dir);
+    let mut examples = examples(&dir);
+    examples.extend(benchmarks());
     let tokenizers = TOKENIZERS.map(|name| tokenizer(&dir, name));
     println!("read {} tokenizers in {:?}", tokenizers.len(), began.elapsed());
     let next = AtomicUsize::new(0);

@@ -176,7 +176,7 @@ impl CharDfa {
         budget: &Budget,
     ) -> Result<MergedClasses, CompileError> {
         const PHASE: &str = "merging classes";
-        budget.charge_bytes(PHASE, self.edges.len() as u64 * 8)?;
+        budget.charge_bytes(PHASE, self.edges.len() as u64 * 8 + self.classes as u64 * 24)?;
         let mut columns: Vec<Vec<(StateId, u32)>> = vec![Vec::new(); self.classes];
         for &state in states {
             let row = self.row(state);

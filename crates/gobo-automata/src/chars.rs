@@ -115,6 +115,7 @@ impl CharStates {
             self.dfa.row(state).iter().filter(|(class, _)| is_in[*class as usize]).map(|&(_, next)| next)
         };
         let mut before: Vec<(StateId, StateId)> = Vec::new();
+        budget.charge_bytes(PHASE, states as u64 * 5)?;
         let mut closure = Closure { depth: vec![u32::MAX; states], exact: vec![false; states] };
         let mut queue: VecDeque<StateId> = VecDeque::new();
         for state in 1..number(states) {

@@ -79,6 +79,19 @@ mod tests {
         assert_eq!(dfa(&Constraint::choice(items)), dfa(&Constraint::regex(pattern)));
     }
 
+    /// Thousands of wide characters that each lead to a state of their own.
+    #[test]
+    fn a_start_with_an_exit_for_each_character_keeps_them_apart() {
+        let chars: Vec<char> = ('\u{4e00}'..='\u{6500}').collect();
+        let item = |at: usize| format!("{}{at:04}", chars[at]);
+        let dfa = dfa(&Constraint::choice((0..chars.len()).map(item)));
+        for at in 0..chars.len() {
+            assert!(dfa.accepts(item(at).as_bytes()));
+            let other = format!("{}{:04}", chars[at], (at + 1) % chars.len());
+            assert!(!dfa.accepts(other.as_bytes()), "{other}");
+        }
+    }
+
     #[test]
     fn every_alternative_is_alive() {
         let dfa = dfa(&Constraint::regex("a|ab"));

@@ -131,6 +131,10 @@ pub(crate) fn expand(chars: CharDfa, budget: &Budget) -> Result<Dfa, CompileErro
     let mut len: usize = 1;
     // The classes of wide characters, and the exit of each: what chooses the template.
     let mut pattern: Vec<(u32, u32)> = Vec::new();
+    // `[character states]`: the last state that had it as an exit, and as which. A list of words may have an exit for each
+    // character there is, so they are not searched.
+    let mut exit_of: Vec<(StateId, u32)> = vec![(DEAD, 0); states.dfa.accepting.len()];
+    budget.charge_bytes(PHASE, exit_of.len() as u64 * 8)?;
     for state in 1..number(states.dfa.accepting.len()) {
         let exits_from = states.exits.len();
         pattern.clear();
@@ -138,12 +142,12 @@ pub(crate) fn expand(chars: CharDfa, budget: &Budget) -> Result<Dfa, CompileErro
             if classes.wide[class as usize].is_empty() {
                 continue;
             }
-            let exits = &mut states.exits;
-            let exit = exits[exits_from..].iter().position(|known| *known == next).unwrap_or_else(|| {
-                exits.push(next);
-                exits.len() - exits_from - 1
-            });
-            pattern.push((class, number(exit)));
+            let known = &mut exit_of[next as usize];
+            if known.0 != state {
+                *known = (state, number(states.exits.len() - exits_from));
+                states.exits.push(next);
+            }
+            pattern.push((class, known.1));
         }
         budget.charge_steps(PHASE, 1 + pattern.len() as u64)?;
         let template = match known_templates.get(&pattern) {
