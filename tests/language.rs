@@ -15,6 +15,9 @@ pub struct StateId(u32);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LanguageError {
+    /// Recursion: derivatives of a regular expression do not speak of it.
+    #[error("not a regular constraint")]
+    NotRegular,
     /// Not a pattern of `regex-syntax`.
     #[error("malformed pattern: {0}")]
     Malformed(String),
@@ -126,6 +129,7 @@ impl Language {
                     MatchMode::Search => language.anywhere(root),
                 }
             }
+            Source::Grammar { .. } | Source::Json { .. } => return Err(LanguageError::NotRegular),
         };
         // The number of `DONE`; its head is never looked at.
         language.terms.intern(Term { head: UNKNOWN, tail: DONE });

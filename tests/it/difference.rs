@@ -4,9 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use gobo_artifact::Index;
-use gobo_automata::{
-    ByteAutomaton, DEAD, Dfa, Difference, MAX_PAIRS, NO_STEP, Side, StateId, difference, lower,
-};
+use gobo_automata::{ByteAutomaton, DEAD, Dfa, Difference, MAX_PAIRS, NO_STEP, Side, StateId, difference};
+use gobo_lower::lower;
 use gobo_tests::{Language, Tokens, spellable};
 use gobo_types::{Budget, CompileError, CompileLimits, Constraint, RefusalKind};
 use proptest::prelude::*;

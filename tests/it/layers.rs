@@ -3,11 +3,12 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 /// Each crate with the crates it may use.
-const MAY_USE: [(&str, &[&str]); 12] = [
+const MAY_USE: [(&str, &[&str]); 13] = [
     ("gobo-types", &[]),
     ("gobo-proto", &["gobo-types"]),
     ("gobo-artifact", &["gobo-types"]),
     ("gobo-automata", &["gobo-types"]),
+    ("gobo-lower", &["gobo-types", "gobo-automata"]),
     ("gobo-vocab", &["gobo-types", "gobo-artifact"]),
     ("gobo-tokenizer", &["gobo-types", "gobo-vocab"]),
     ("gobo-compiler", &["gobo-types", "gobo-artifact", "gobo-automata"]),
@@ -18,6 +19,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
             "gobo-types",
             "gobo-artifact",
             "gobo-automata",
+            "gobo-lower",
             "gobo-compiler",
             "gobo-tokenizer",
             "gobo-vocab",
@@ -32,6 +34,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
             "gobo-types",
             "gobo-artifact",
             "gobo-automata",
+            "gobo-lower",
             "gobo-tokenizer",
             "gobo-store",
             "gobo-engine",

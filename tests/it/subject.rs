@@ -36,7 +36,7 @@ pub(crate) fn compile_within(
     limits: CompileLimits,
 ) -> Result<Vec<u8>, CompileError> {
     let budget = Budget::new(limits);
-    let lowered = gobo_automata::lower(constraint, &budget)?;
+    let lowered = gobo_lower::lower(constraint, &budget)?;
     let options = CompileOptions { threads };
     let compiled = gobo_compiler::compile(vocabulary, constraint, &lowered, &options, &budget)?;
     Ok(compiled.bytes().to_vec())

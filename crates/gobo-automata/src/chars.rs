@@ -191,14 +191,15 @@ fn number(n: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use gobo_types::{CompileLimits, Constraint};
+    use gobo_types::{CompileLimits, MatchMode, TextStart};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Dfa, lower};
+    use crate::Dfa;
 
     fn dfa(pattern: &str) -> Dfa {
-        lower(&Constraint::regex(pattern), &Budget::new(CompileLimits::default())).unwrap().dfa
+        Dfa::regex(pattern, MatchMode::Full, TextStart::Exact, &Budget::new(CompileLimits::default()))
+            .unwrap()
     }
 
     const PATTERNS: &[&str] = &[

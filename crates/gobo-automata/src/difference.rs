@@ -156,12 +156,13 @@ fn text(visits: &[Visit], mut at: u32, last: u8) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use gobo_types::{Budget, CompileLimits, Constraint};
+    use gobo_types::{Budget, CompileLimits, MatchMode, TextStart};
 
     use super::*;
 
     fn dfa(pattern: &str) -> Dfa {
-        crate::lower(&Constraint::regex(pattern), &Budget::new(CompileLimits::default())).unwrap().dfa
+        Dfa::regex(pattern, MatchMode::Full, TextStart::Exact, &Budget::new(CompileLimits::default()))
+            .unwrap()
     }
 
     fn nothing() -> Dfa {

@@ -6,21 +6,23 @@
 #![forbid(unsafe_code)]
 
 mod alphabet;
+mod build;
 mod char_dfa;
 mod chars;
 mod choice;
 mod determinize;
 mod dfa;
 mod difference;
-mod lower;
+mod grammar;
 mod nfa;
 mod refine;
 mod regex;
 mod slices;
 mod utf8;
 
+pub use build::Lowered;
 pub use chars::{CharStates, Closure};
 pub use dfa::{ByteSet, DEAD, Dfa, NO_STEP, StateId};
 pub use difference::{ByteAutomaton, Difference, MAX_PAIRS, Side, TooManyPairs, difference};
-pub use lower::{Lowered, lower};
+pub use grammar::{CharSet, Expr, Grammar, Rule, RuleId};
 pub use regex::{MAX_PATTERN_BYTES, NEST_LIMIT};

@@ -294,7 +294,7 @@ fn split_block(
 
 #[cfg(test)]
 mod tests {
-    use gobo_types::{CompileLimits, Constraint};
+    use gobo_types::{CompileLimits, MatchMode, TextStart};
     use proptest::prelude::*;
 
     use super::*;
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn a_long_chain_costs_its_length_not_its_length_times_the_rounds() {
         let budget = Budget::new(CompileLimits::default());
-        let dfa = crate::lower(&Constraint::regex("a{0,10000}"), &budget).unwrap().dfa;
+        let dfa = crate::Dfa::regex("a{0,10000}", MatchMode::Full, TextStart::Exact, &budget).unwrap();
         let before = budget.steps();
         let initial: Vec<u32> = (0..dfa.states()).map(|state| u32::from(state != 0)).collect();
         let partition = refine(&dfa, &initial, Some(16), "test", &budget).unwrap();

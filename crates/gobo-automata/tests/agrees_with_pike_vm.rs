@@ -2,14 +2,15 @@
 //! the same of every text, over characters of one to four bytes, under anchors and counted repetitions.
 #![expect(clippy::unwrap_used, reason = "test code")]
 
-use gobo_automata::{Dfa, lower};
-use gobo_types::{Budget, CompileLimits, Constraint};
+use gobo_automata::Dfa;
+use gobo_types::{Budget, CompileLimits, MatchMode, TextStart};
 use proptest::prelude::*;
 use regex_automata::nfa::thompson::pikevm::PikeVM;
 use regex_automata::{Anchored, Input};
 
-fn lowered(constraint: &Constraint) -> Option<Dfa> {
-    lower(constraint, &Budget::new(CompileLimits::default())).ok().map(|lowered| lowered.dfa)
+fn lowered(pattern: &str) -> Option<Dfa> {
+    let budget = Budget::new(CompileLimits::default());
+    Dfa::regex(pattern, MatchMode::Full, TextStart::Exact, &budget).ok()
 }
 
 /// Whether the whole of `text` matches.
@@ -29,7 +30,7 @@ impl Judge {
 
 fn agree(pattern: &str, texts: &[String]) {
     let judge = Judge::new(pattern);
-    let dfa = lowered(&Constraint::regex(pattern));
+    let dfa = lowered(pattern);
     for text in texts {
         let ours = dfa.as_ref().is_some_and(|dfa| dfa.accepts(text.as_bytes()));
         assert_eq!(ours, judge.accepts(text), "{pattern:?} on {text:?}");
@@ -107,7 +108,7 @@ proptest! {
     #[test]
     fn only_utf8_is_accepted(pattern in pattern(), bytes in prop::collection::vec(
         prop::sample::select(&[b'a', b'b', 0x80, 0xA9, 0xC0, 0xC3, 0xE0, 0xED, 0xA0, 0xF0, 0xF5, 0xFF][..]), 0..6)) {
-        if let Some(dfa) = lowered(&Constraint::regex(&pattern)) {
+        if let Some(dfa) = lowered(&pattern) {
             prop_assert!(!dfa.accepts(&bytes) || std::str::from_utf8(&bytes).is_ok());
         }
     }
@@ -116,7 +117,7 @@ proptest! {
     #[test]
     fn equal_languages_are_equal_automata(pattern in pattern()) {
         for other in [format!("(?:{pattern}|{pattern})"), format!("(?:(?:{pattern}){{1,1}})")] {
-            prop_assert_eq!(lowered(&Constraint::regex(&pattern)), lowered(&Constraint::regex(other)));
+            prop_assert_eq!(lowered(&pattern), lowered(&other));
         }
     }
 }
@@ -163,7 +164,7 @@ fn overlapping_repetitions_stay_small() {
         (r"(?i)[\w\p{L}]{0,500}", 200_000),
         (r"(?:[a-z]+ ?){1,200}", 500),
     ] {
-        let dfa = lowered(&Constraint::regex(pattern)).unwrap_or_else(|| panic!("{pattern} is over budget"));
+        let dfa = lowered(pattern).unwrap_or_else(|| panic!("{pattern} is over budget"));
         assert!(dfa.len() < most, "{pattern}: {} states", dfa.len());
     }
 }

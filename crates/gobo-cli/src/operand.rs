@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 use anyhow::{Context, bail};
 use gobo_artifact::Index;
-use gobo_automata::{ByteAutomaton, Dfa, StateId, lower};
+use gobo_automata::{ByteAutomaton, Dfa, StateId};
+use gobo_lower::lower;
 use gobo_types::{Budget, CompileError, Constraint, Digest, IndexKey, MatchMode, TextStart};
 
 use crate::args::Global;

@@ -19,6 +19,6 @@ pub fn compile_constraint(
     threads: usize,
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
-    let lowered = gobo_automata::lower(constraint, budget)?;
+    let lowered = gobo_lower::lower(constraint, budget)?;
     gobo_compiler::compile(vocabulary, constraint, &lowered, &CompileOptions { threads }, budget)
 }

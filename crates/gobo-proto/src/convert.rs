@@ -1,6 +1,6 @@
 use gobo_types::{
-    Binding, CompileLimits, Constraint, Limit, MatchMode, OverBudget, Refusal, RefusalKind, Report,
-    ReportEntry, Source, TextStart,
+    Binding, CompileLimits, Constraint, DEFAULT_START, Dialect, Limit, MatchMode, OverBudget, Refusal,
+    RefusalKind, Report, ReportEntry, Source, TextStart, Whitespace, WhitespaceError,
 };
 
 use crate::v1;
@@ -22,6 +22,14 @@ pub enum ConvertError {
         field: &'static str,
         /// What it was.
         found: i32,
+    },
+    /// A text that cannot be read.
+    #[error("{field}: {reason}")]
+    Malformed {
+        /// The field's name in the proto file.
+        field: &'static str,
+        /// What is wrong with it.
+        reason: String,
     },
     /// A digest that is not 32 bytes.
     #[error("{field} has {found} bytes, a digest has 32")]
@@ -85,6 +93,19 @@ impl From<&Constraint> for v1::Constraint {
                 v1::constraint::Source::Regex(v1::Regex { pattern: pattern.clone(), r#match: mode.into() })
             }
             Source::Choice { items } => v1::constraint::Source::Choice(v1::Choice { items: items.clone() }),
+            Source::Grammar { dialect, grammar, start } => {
+                let dialect = match dialect {
+                    Dialect::Gbnf => v1::GrammarDialect::Gbnf,
+                };
+                v1::constraint::Source::Grammar(v1::Grammar {
+                    dialect: dialect.into(),
+                    grammar: grammar.clone(),
+                    start: start.clone(),
+                })
+            }
+            Source::Json { whitespace } => {
+                v1::constraint::Source::Json(v1::Json { whitespace: whitespace.to_string() })
+            }
         };
         let text_start = match constraint.text_start {
             TextStart::Exact => v1::TextStart::Exact,
@@ -104,6 +125,22 @@ impl TryFrom<v1::Constraint> for Constraint {
         let rule = match constraint.source {
             None => return Err(ConvertError::Missing { field: "constraint.source" }),
             Some(v1::constraint::Source::Choice(choice)) => Self::choice(choice.items),
+            Some(v1::constraint::Source::Grammar(grammar)) => {
+                let dialect = v1::GrammarDialect::try_from(grammar.dialect)
+                    .map_err(|error| unknown("constraint.grammar.dialect", error))?;
+                let start = if grammar.start.is_empty() { DEFAULT_START.to_owned() } else { grammar.start };
+                match dialect {
+                    v1::GrammarDialect::Gbnf => Self::gbnf(grammar.grammar, start),
+                }
+            }
+            Some(v1::constraint::Source::Json(json)) if json.whitespace.is_empty() => {
+                Self::json(Whitespace::default())
+            }
+            Some(v1::constraint::Source::Json(json)) => {
+                Self::json(json.whitespace.parse().map_err(|error: WhitespaceError| {
+                    ConvertError::Malformed { field: "constraint.json.whitespace", reason: error.to_string() }
+                })?)
+            }
             Some(v1::constraint::Source::Regex(regex)) => {
                 let mode = v1::MatchMode::try_from(regex.r#match)
                     .map_err(|error| unknown("constraint.regex.match", error))?;

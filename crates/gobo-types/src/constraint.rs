@@ -1,4 +1,7 @@
-use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::{ConstraintDigest, KeyHasher};
 
@@ -42,6 +45,115 @@ pub enum Source {
         /// The texts.
         items: Vec<String>,
     },
+    /// A grammar: the texts of one of its rules.
+    Grammar {
+        /// The language that it is written in.
+        #[serde(default)]
+        dialect: Dialect,
+        /// Its text.
+        grammar: String,
+        /// The rule of whole texts.
+        #[serde(default = "default_start")]
+        start: String,
+    },
+    /// Any JSON value, nested as deep as one likes.
+    Json {
+        /// The blanks between its tokens.
+        #[serde(default)]
+        whitespace: Whitespace,
+    },
+}
+
+/// The start rule of grammars that name none.
+pub const DEFAULT_START: &str = "root";
+
+fn default_start() -> String {
+    DEFAULT_START.to_owned()
+}
+
+/// How a grammar is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// llama.cpp's GBNF: scannerless, over characters.
+    #[default]
+    Gbnf,
+}
+
+impl Dialect {
+    /// The word of the command line, of the proto and of the digest.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gbnf => "gbnf",
+        }
+    }
+}
+
+/// Which blanks a JSON text has between its tokens. Other blanks are other spellings of the same values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Whitespace {
+    /// None.
+    Compact,
+    /// At most one space after each comma and each colon.
+    #[default]
+    Single,
+    /// Up to so many spaces, tabs and line ends wherever JSON allows blanks.
+    Flexible {
+        /// Most blanks in one place.
+        max: u32,
+    },
+}
+
+impl Whitespace {
+    /// What `flexible` stands for without a number.
+    pub const DEFAULT_FLEXIBLE: u32 = 8;
+    /// Most blanks in one place that `flexible` may allow: each costs states and rows.
+    pub const MAX_FLEXIBLE: u32 = 64;
+}
+
+impl fmt::Display for Whitespace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compact => f.write_str("compact"),
+            Self::Single => f.write_str("single"),
+            Self::Flexible { max } => write!(f, "flexible:{max}"),
+        }
+    }
+}
+
+/// A whitespace policy that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no whitespace policy: compact, single, flexible or flexible:N with N from 1 to {max}", max = Whitespace::MAX_FLEXIBLE)]
+pub struct WhitespaceError(String);
+
+impl FromStr for Whitespace {
+    type Err = WhitespaceError;
+
+    fn from_str(text: &str) -> Result<Self, WhitespaceError> {
+        let fault = || WhitespaceError(text.to_owned());
+        match text.split_once(':') {
+            None if text == "compact" => Ok(Self::Compact),
+            None if text == "single" => Ok(Self::Single),
+            None if text == "flexible" => Ok(Self::Flexible { max: Self::DEFAULT_FLEXIBLE }),
+            Some(("flexible", max)) => match max.parse() {
+                Ok(max @ 1..=Self::MAX_FLEXIBLE) => Ok(Self::Flexible { max }),
+                _ => Err(fault()),
+            },
+            _ => Err(fault()),
+        }
+    }
+}
+
+impl Serialize for Whitespace {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Whitespace {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
 }
 
 /// A constraint as asked: a rule, and every option that can change its language.
@@ -74,6 +186,16 @@ impl Constraint {
         Self::of(Source::Choice { items })
     }
 
+    /// The texts of the rule `start` of a GBNF grammar.
+    pub fn gbnf(grammar: impl Into<String>, start: impl Into<String>) -> Self {
+        Self::of(Source::Grammar { dialect: Dialect::Gbnf, grammar: grammar.into(), start: start.into() })
+    }
+
+    /// Any JSON value.
+    pub fn json(whitespace: Whitespace) -> Self {
+        Self::of(Source::Json { whitespace })
+    }
+
     fn of(source: Source) -> Self {
         Self { source, text_start: TextStart::default() }
     }
@@ -84,19 +206,23 @@ impl Constraint {
         Self { text_start, ..self }
     }
 
-    /// `regex` or `choice`: the word of the command line and of the proto.
+    /// `regex`, `choice`, `grammar` or `json`: the word of the command line and of the proto.
     pub fn kind(&self) -> &'static str {
         match self.source {
             Source::Regex { .. } => "regex",
             Source::Choice { .. } => "choice",
+            Source::Grammar { .. } => "grammar",
+            Source::Json { .. } => "json",
         }
     }
 
-    /// The canonical text of the rule: the pattern, or the items one per line.
+    /// The canonical text of the rule: the pattern, the items one per line, the grammar, the whitespace policy.
     pub fn text(&self) -> String {
         match &self.source {
             Source::Regex { pattern, .. } => pattern.clone(),
             Source::Choice { items } => items.join("\n"),
+            Source::Grammar { grammar, .. } => grammar.clone(),
+            Source::Json { whitespace } => whitespace.to_string(),
         }
     }
 
@@ -114,6 +240,11 @@ impl Constraint {
             Source::Choice { items } => {
                 items.iter().fold(hasher, |hasher, item| hasher.field("item", item.as_bytes()))
             }
+            Source::Grammar { dialect, grammar, start } => hasher
+                .field("dialect", dialect.name().as_bytes())
+                .field("grammar", grammar.as_bytes())
+                .field("start", start.as_bytes()),
+            Source::Json { whitespace } => hasher.field("whitespace", whitespace.to_string().as_bytes()),
         };
         let text_start = match self.text_start {
             TextStart::Exact => "exact",
@@ -136,10 +267,28 @@ mod tests {
             Constraint::choice(["a", "b"]).digest(),
             Constraint::choice(["a\nb"]).digest(),
             Constraint::regex("a").starting(TextStart::StripOneSpace).digest(),
+            Constraint::gbnf("a ::= b\nb ::= \"\"", "a").digest(),
+            Constraint::gbnf("a ::= b\nb ::= \"\"", "b").digest(),
+            Constraint::gbnf("a ::= b\nb ::=  \"\"", "b").digest(),
+            Constraint::json(Whitespace::Compact).digest(),
+            Constraint::json(Whitespace::Single).digest(),
+            Constraint::json(Whitespace::Flexible { max: 7 }).digest(),
+            Constraint::json(Whitespace::Flexible { max: 8 }).digest(),
         ];
         for (i, a) in digests.iter().enumerate() {
             assert!(digests[..i].iter().all(|b| a != b), "{i}");
         }
         assert_eq!(Constraint::choice(["b", "a", "b"]).digest(), Constraint::choice(["a", "b"]).digest());
+    }
+
+    #[test]
+    fn whitespace_policies_read_back_as_written() {
+        for policy in [Whitespace::Compact, Whitespace::Single, Whitespace::Flexible { max: 8 }] {
+            assert_eq!(policy.to_string().parse(), Ok(policy));
+        }
+        assert_eq!("flexible".parse(), Ok(Whitespace::Flexible { max: Whitespace::DEFAULT_FLEXIBLE }));
+        for bad in ["", "Compact", "flexible:", "flexible:0", "flexible:65", "flexible:-1", "single:2"] {
+            assert!(bad.parse::<Whitespace>().is_err(), "{bad}");
+        }
     }
 }

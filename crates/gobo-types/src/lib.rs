@@ -13,7 +13,9 @@ mod report;
 
 pub use binding::Binding;
 pub use budget::{Budget, CompileLimits, Limit};
-pub use constraint::{Constraint, MatchMode, Source, TextStart};
+pub use constraint::{
+    Constraint, DEFAULT_START, Dialect, MatchMode, Source, TextStart, Whitespace, WhitespaceError,
+};
 pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};
 pub use error::{CompileError, ErrorKind, OverBudget, Refusal, RefusalKind, error_chain};
 pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};

@@ -1,8 +1,8 @@
 //! Small real files: built and compiled as any other.
 
 use gobo_artifact::Vocabulary;
-use gobo_automata::lower;
 use gobo_compiler::{CompileOptions, compile};
+use gobo_lower::lower;
 use gobo_types::{Budget, CompileLimits, Constraint, TokenId};
 use gobo_vocab::TokenTable;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use gobo_artifact::{Fault, Index, Row, Vocabulary, section, vocabulary_digest};
-use gobo_automata::lower;
 use gobo_compiler::{CompileOptions, compile};
+use gobo_lower::lower;
 use gobo_types::{Budget, CompileLimits, Constraint};
 use proptest::prelude::*;
 

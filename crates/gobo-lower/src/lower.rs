@@ -1,32 +1,30 @@
+use gobo_automata::{Dfa, Lowered};
 use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
 
-use crate::choice::choice;
-use crate::dfa::Dfa;
-use crate::regex::regex;
-use crate::utf8::expand;
+use crate::gbnf::gbnf;
+use crate::json::json;
 
-/// What a constraint becomes before it meets a vocabulary.
-#[derive(Debug, Clone)]
-pub struct Lowered {
-    /// The automaton of its texts; never empty.
-    pub dfa: Dfa,
-    /// What it enforces.
-    pub report: Report,
-}
-
-/// The automaton of a constraint.
+/// The automaton of a constraint, and what it enforces.
 ///
 /// # Errors
 /// [`CompileError::Refused`] for what is malformed, unsupported or has no text; [`CompileError::OverBudget`].
 pub fn lower(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileError> {
-    let (mut chars, why) = match &constraint.source {
-        Source::Regex { pattern, mode } => (regex(pattern, *mode, budget)?, "exactly as written"),
-        Source::Choice { items } => (choice(items, budget)?, "exactly one of the items"),
+    let text_start = constraint.text_start;
+    let (dfa, why) = match &constraint.source {
+        Source::Regex { pattern, mode } => {
+            (Dfa::regex(pattern, *mode, text_start, budget)?, "exactly as written".to_owned())
+        }
+        Source::Choice { items } => {
+            (Dfa::choice(items, text_start, budget)?, "exactly one of the items".to_owned())
+        }
+        Source::Grammar { grammar, start, .. } => (
+            Dfa::grammar(&gbnf(grammar, start)?, text_start, budget)?,
+            format!("exactly the texts of the rule {start}"),
+        ),
+        Source::Json { whitespace } => {
+            (Dfa::grammar(&json(*whitespace), text_start, budget)?, "any JSON value (RFC 8259)".to_owned())
+        }
     };
-    if constraint.text_start == TextStart::StripOneSpace {
-        chars = chars.before_strip_of_one_space();
-    }
-    let dfa = expand(chars.canonical(budget)?, budget)?;
     if dfa.is_empty() {
         return Err(CompileError::refuse(
             RefusalKind::Unsatisfiable,
@@ -36,7 +34,7 @@ pub fn lower(constraint: &Constraint, budget: &Budget) -> Result<Lowered, Compil
     }
     let mut report =
         Report { enforced: vec![ReportEntry::whole(constraint.kind(), why)], ..Report::default() };
-    if constraint.text_start == TextStart::StripOneSpace {
+    if text_start == TextStart::StripOneSpace {
         let why = "of what is left when one leading space is dropped";
         report.enforced.push(ReportEntry::whole("text_start", why));
     }

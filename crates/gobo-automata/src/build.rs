@@ -1,0 +1,60 @@
+use gobo_types::{Budget, CompileError, MatchMode, Report, TextStart};
+
+use crate::char_dfa::CharDfa;
+use crate::choice::choice;
+use crate::dfa::Dfa;
+use crate::grammar::Grammar;
+use crate::regex::regex;
+use crate::utf8::expand;
+
+/// What a constraint becomes before it meets a vocabulary.
+#[derive(Debug, Clone)]
+pub struct Lowered {
+    /// The automaton of its texts; never empty.
+    pub dfa: Dfa,
+    /// What it enforces.
+    pub report: Report,
+}
+
+/// From characters to the bytes of the texts that begin as asked.
+fn finish(mut chars: CharDfa, text_start: TextStart, budget: &Budget) -> Result<Dfa, CompileError> {
+    if text_start == TextStart::StripOneSpace {
+        chars = chars.before_strip_of_one_space();
+    }
+    expand(chars.canonical(budget)?, budget)
+}
+
+impl Dfa {
+    /// The automaton of a regular expression in the syntax of `regex-syntax`.
+    ///
+    /// # Errors
+    /// A refusal naming the construct and its byte offset in the pattern; [`CompileError::OverBudget`].
+    pub fn regex(
+        pattern: &str,
+        mode: MatchMode,
+        text_start: TextStart,
+        budget: &Budget,
+    ) -> Result<Self, CompileError> {
+        finish(regex(pattern, mode, budget)?, text_start, budget)
+    }
+
+    /// The automaton of a list of texts.
+    ///
+    /// # Errors
+    /// A refusal of the empty list; [`CompileError::OverBudget`].
+    pub fn choice(items: &[String], text_start: TextStart, budget: &Budget) -> Result<Self, CompileError> {
+        finish(choice(items, budget)?, text_start, budget)
+    }
+
+    /// The automaton, with calls where it needs them, of a context-free grammar.
+    ///
+    /// # Errors
+    /// A refusal naming the rule; [`CompileError::OverBudget`].
+    pub fn grammar(
+        _grammar: &Grammar,
+        _text_start: TextStart,
+        _budget: &Budget,
+    ) -> Result<Self, CompileError> {
+        unimplemented!("automata with calls")
+    }
+}

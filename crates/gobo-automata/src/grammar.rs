@@ -1,0 +1,137 @@
+use crate::alphabet::Ranges;
+
+/// The number of a rule: its place in [`Grammar::rules`].
+pub type RuleId = u32;
+
+/// A context-free grammar over characters, scannerless: what the front ends make of their dialects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grammar {
+    /// Every rule that some expression calls, and maybe more.
+    pub rules: Vec<Rule>,
+    /// The rule of whole texts.
+    pub start: RuleId,
+}
+
+/// A named expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// The name, as verdicts and `gobo explain` show it.
+    pub name: String,
+    /// What it stands for.
+    pub expr: Expr,
+}
+
+/// What a rule is made of. All alternatives are alive, and repetition is neither greedy nor lazy: an expression is a set of
+/// texts.
+///
+/// Front ends bound how deep expressions nest: a few hundred levels are walked on the call stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expr {
+    /// Exactly this text; the empty one too.
+    Text(String),
+    /// One character of the set: see [`Expr::chars`].
+    Chars(CharSet),
+    /// One after the other.
+    Concat(Vec<Expr>),
+    /// Any one of these; of none, nothing at all.
+    Alternate(Vec<Expr>),
+    /// So many times: at least `min`, at most `max`; `max` below `min` is nothing at all.
+    Repeat {
+        /// What is repeated.
+        expr: Box<Expr>,
+        /// Least number of times.
+        min: u32,
+        /// Most, if there is a limit.
+        max: Option<u32>,
+    },
+    /// What the rule of that number stands for.
+    Call(RuleId),
+}
+
+/// A set of characters: sorted, disjoint ranges, both ends included, without surrogates.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CharSet(pub(crate) Ranges);
+
+/// Characters are numbers here; these are none.
+const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
+
+impl CharSet {
+    /// The characters of the ranges, both ends included, in any order, overlapping or not.
+    pub fn new(ranges: impl IntoIterator<Item = (char, char)>) -> Self {
+        let mut ranges: Vec<(u32, u32)> = ranges
+            .into_iter()
+            .map(|(first, last)| (u32::from(first), u32::from(last)))
+            .filter(|(first, last)| first <= last)
+            .collect();
+        ranges.sort_unstable();
+        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
+        for (first, last) in ranges {
+            match merged.last_mut() {
+                Some(before) if first <= before.1.saturating_add(1) => before.1 = before.1.max(last),
+                _ => merged.push((first, last)),
+            }
+        }
+        Self::without_surrogates(merged)
+    }
+
+    /// All other characters.
+    #[must_use]
+    pub fn complement(&self) -> Self {
+        let mut ranges = Vec::with_capacity(self.0.len() + 1);
+        let mut next = 0;
+        for &(first, last) in &self.0 {
+            if next < first {
+                ranges.push((next, first - 1));
+            }
+            next = last + 1;
+        }
+        if next <= u32::from(char::MAX) {
+            ranges.push((next, u32::from(char::MAX)));
+        }
+        Self::without_surrogates(ranges)
+    }
+
+    fn without_surrogates(ranges: Vec<(u32, u32)>) -> Self {
+        let (first_gap, last_gap) = SURROGATES;
+        let split =
+            |(first, last): (u32, u32)| [(first, last.min(first_gap - 1)), (first.max(last_gap + 1), last)];
+        Self(ranges.into_iter().flat_map(split).filter(|(first, last)| first <= last).collect())
+    }
+
+    /// Whether there is no character in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Expr {
+    /// One character of the ranges: see [`CharSet::new`].
+    pub fn chars(ranges: impl IntoIterator<Item = (char, char)>) -> Self {
+        Self::Chars(CharSet::new(ranges))
+    }
+
+    /// Exactly this text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// The expression `min` to `max` times.
+    #[must_use]
+    pub fn repeat(self, min: u32, max: Option<u32>) -> Self {
+        Self::Repeat { expr: Box::new(self), min, max }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_sorted_merged_and_free_of_surrogates() {
+        let set = CharSet::new([('c', 'd'), ('a', 'b'), ('x', 'x'), ('z', 'y'), ('\u{d000}', '\u{f000}')]);
+        assert_eq!(*set.0, [(97, 100), (120, 120), (0xD000, 0xD7FF), (0xE000, 0xF000)],);
+        assert_eq!(set.complement().complement(), set);
+        assert!(CharSet::new([('\0', char::MAX)]).complement().is_empty());
+        assert_eq!(CharSet::new([]).complement(), CharSet::new([('\0', char::MAX)]));
+    }
+}
