@@ -1,16 +1,25 @@
 //! Oracles that judge compiled indices and share no code with the compiler.
 //!
-//! [`Language`] decides which byte strings a constraint accepts, by partial derivatives; [`NaiveIndex`] tries every
-//! token at every state. Both are slow on purpose: each line should be seen to be right by reading it.
+//! [`Language`] decides which byte strings a regular constraint accepts, by partial derivatives, and [`Earley`] does so
+//! for grammars and JSON; [`NaiveIndex`] tries every token at every state. All are slow on purpose: each line should be
+//! seen to be right by reading it.
 #![forbid(unsafe_code)]
 
+mod earley;
+mod gbnf;
+mod grammar;
 mod index;
 mod interner;
+mod json;
 mod language;
 mod spelling;
 mod tokens;
 
+pub use earley::{Earley, SetId, SortedTokens};
+pub use gbnf::{GbnfError, read_gbnf};
+pub use grammar::{Grammar, RuleId, Symbol};
 pub use index::{NaiveIndex, Row, allowed_where_every_byte_is_a_token};
+pub use json::json_grammar;
 pub use language::{Language, LanguageError, StateId};
 pub use spelling::spellable;
 pub use tokens::{Segmenter, Tokens};
