@@ -137,15 +137,15 @@ fn benchmarks() -> Vec<Example> {
     .into()
 }
 
-struct Tokenizer {
-    name: &'static str,
-    vocabulary: Arc<Vocabulary>,
-    tokens: Tokens,
-    segmenter: Segmenter,
-    binding: Binding,
+pub(crate) struct Tokenizer {
+    pub(crate) name: &'static str,
+    pub(crate) vocabulary: Arc<Vocabulary>,
+    pub(crate) tokens: Tokens,
+    pub(crate) segmenter: Segmenter,
+    pub(crate) binding: Binding,
 }
 
-fn tokenizer(dir: &Path, name: &'static str) -> Tokenizer {
+pub(crate) fn tokenizer(dir: &Path, name: &'static str) -> Tokenizer {
     let path = dir.join("tokenizers").join(name);
     let imported = gobo_tokenizer::import(&path, &ImportOptions::default()).unwrap();
     let bytes = imported.table.build().unwrap();
@@ -170,7 +170,7 @@ struct Outcome {
 }
 
 /// FNV-1a: spreads positions over texts, the same ones in every run.
-fn spread(parts: [&[u8]; 2]) -> usize {
+pub(crate) fn spread(parts: [&[u8]; 2]) -> usize {
     let mix = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
     parts.into_iter().flatten().fold(0x811c_9dc5, mix) as usize
 }
@@ -256,7 +256,7 @@ fn compare_masks(
     }
 }
 
-fn differing(found: &Answer, wanted: &Answer) -> String {
+pub(crate) fn differing(found: &Answer, wanted: &Answer) -> String {
     let (Answer::Mask(found), Answer::Mask(wanted)) = (found, wanted) else {
         return "one of them has ended".to_owned();
     };

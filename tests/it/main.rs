@@ -13,5 +13,7 @@ mod lowering;
 mod matcher_steps;
 mod oracle_agrees;
 mod packages;
+mod recursion;
+mod recursion_data;
 mod regressions;
 mod subject;

@@ -13,7 +13,7 @@ use crate::oracle_agrees::both;
 use crate::subject::{Answer, allowed, answer, expected};
 
 #[derive(Debug, Clone)]
-enum Step {
+pub(crate) enum Step {
     /// One of the allowed tokens, or an EOS.
     Advance(Index),
     /// Any number, allowed or not.
@@ -28,7 +28,7 @@ enum Step {
     Reset,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub(crate) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => any::<Index>().prop_map(Step::Advance),
         2 => (0..400_u32).prop_map(Step::Try),

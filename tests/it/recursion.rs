@@ -1,0 +1,691 @@
+//! Constraints with recursion against Earley's recogniser: small grammars, small vocabularies, every token tried.
+
+use std::cell::Cell;
+use std::collections::{HashSet, VecDeque};
+
+use gobo_artifact::{Matcher, MatcherError};
+use gobo_tests::{Earley, Segmenter, SetId, SortedTokens, Tokens};
+use gobo_types::{Binding, CompileError, Constraint, RefusalKind, TokenId, Whitespace};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{TestCaseError, TestRunner};
+
+use crate::cases::config;
+use crate::matcher_steps::{Step, step};
+use crate::subject::{Answer, allowed, answer, compile, expected_of, index_of, vocabulary_of};
+
+/// Whether a step was refused because the text stands at more configurations than a matcher keeps: the one reason to
+/// refuse a token that the grammar allows.
+pub(crate) fn is_limit(_error: &MatcherError) -> bool {
+    false
+}
+
+/// Where a text stands: at a set of the oracle, or behind an EOS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    At(SetId),
+    Ended,
+}
+
+/// What became of a compile, where the oracle has nothing against it.
+enum Verdict {
+    Index(Box<Matcher>),
+    /// Refused, and no text satisfies the constraint.
+    Empty,
+    OverBudget,
+}
+
+/// What became of a step, where the oracle has nothing against it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    To(Place),
+    Refused,
+    Limit,
+}
+
+/// The oracle's answers for one constraint, vocabulary and binding.
+struct Judge {
+    constraint: Constraint,
+    earley: Earley,
+    tokens: Tokens,
+    sorted: SortedTokens,
+    binding: Binding,
+}
+
+impl Judge {
+    /// Over `words` and each byte of which some text has one, so that tokens can write what bytes can.
+    fn new(constraint: &Constraint, words: &Words) -> Self {
+        let earley = Earley::of(constraint).unwrap_or_else(|error| panic!("{constraint:?}: {error}"));
+        let tokens = words.with_each_of(&earley.live_bytes().into_iter().collect::<Vec<_>>());
+        let sorted = SortedTokens::new(&tokens);
+        assert!(sorted.have_each_of(&earley.live_bytes()), "else tokens may be dead where bytes are alive");
+        let special = tokens.entries().filter(|(_, _, special)| *special).map(|(id, ..)| id);
+        let padding = tokens.len()..tokens.len() + words.padding;
+        let eos = special.chain(padding).take(words.eos).collect();
+        let binding = Binding::new(eos, tokens.len() + words.padding);
+        Self { constraint: constraint.clone(), earley, tokens, sorted, binding }
+    }
+
+    fn compile(&self) -> Result<Verdict, TestCaseError> {
+        let vocabulary = vocabulary_of(&self.tokens);
+        match (compile(&vocabulary, &self.constraint, 1), self.earley.is_satisfiable()) {
+            (Ok(bytes), true) => {
+                let matcher = Matcher::new(index_of(&bytes), vocabulary, &self.binding).unwrap();
+                Ok(Verdict::Index(Box::new(matcher)))
+            }
+            (Err(CompileError::OverBudget(_)), _) => Ok(Verdict::OverBudget),
+            (Err(CompileError::Refused(refusal)), false) if refusal.kind == RefusalKind::Unsatisfiable => {
+                Ok(Verdict::Empty)
+            }
+            (found, satisfiable) => {
+                let found = found.map(|bytes| bytes.len());
+                Err(TestCaseError::fail(format!("satisfiable: {satisfiable}, and found {found:?}")))
+            }
+        }
+    }
+
+    fn start(&self) -> Place {
+        Place::At(self.earley.start())
+    }
+
+    fn after(&mut self, place: Place, id: TokenId) -> Option<Place> {
+        let Place::At(set) = place else { return None };
+        if self.binding.is_eos(id) {
+            return self.earley.accepts(set).then_some(Place::Ended);
+        }
+        let (_, bytes, special) = self.tokens.entries().nth(id as usize)?;
+        if special || bytes.is_empty() {
+            return None;
+        }
+        self.earley.walk(set, bytes).map(Place::At)
+    }
+
+    fn expected(&mut self, place: Place) -> Answer {
+        let Place::At(set) = place else { return Answer::Ended };
+        let ids = self.sorted.allowed(&mut self.earley, set);
+        let eos = if self.earley.accepts(set) { self.binding.eos.as_slice() } else { &[] };
+        expected_of(ids.iter().chain(eos).copied(), &self.binding)
+    }
+
+    /// The mask at `place`, all of it, and whether the text is complete there.
+    fn check(&mut self, place: Place, matcher: &Matcher) -> Result<(), TestCaseError> {
+        let complete = match place {
+            Place::At(set) => self.earley.accepts(set),
+            Place::Ended => true,
+        };
+        let found = answer(matcher, &self.binding);
+        prop_assert_eq!(&found, &self.expected(place));
+        prop_assert!(found != Answer::Ended || complete, "no way on, and not complete");
+        prop_assert_eq!(matcher.is_complete(), complete);
+        prop_assert_eq!(matcher.is_ended(), place == Place::Ended);
+        Ok(())
+    }
+
+    /// Takes `id` from `place`. What is refused leaves the matcher where it is.
+    fn take(&mut self, place: Place, matcher: &mut Matcher, id: TokenId) -> Result<Taken, TestCaseError> {
+        let valid = matcher.validate(&[id]);
+        let allows = matcher.allows(id);
+        let before = answer(matcher, &self.binding);
+        let next = self.after(place, id);
+        let taken = match (matcher.advance(id), next) {
+            (Ok(()), Some(next)) => Taken::To(next),
+            (Err(error), _) if is_limit(&error) => Taken::Limit,
+            (Err(MatcherError::Refused { id: refused }), None) if refused == id => Taken::Refused,
+            (Err(MatcherError::Ended), None) if place == Place::Ended => Taken::Refused,
+            (found, next) => {
+                return Err(TestCaseError::fail(format!("token {id}: {found:?} in place of {next:?}")));
+            }
+        };
+        prop_assert_eq!(valid == 1, matches!(taken, Taken::To(_)), "validate of token {}", id);
+        prop_assert_eq!(allows, next.is_some(), "whether token {} is allowed", id);
+        if !matches!(taken, Taken::To(_)) {
+            prop_assert_eq!(answer(matcher, &self.binding), before, "after token {} was refused", id);
+        }
+        Ok(taken)
+    }
+
+    /// Whether `text` cut into `ids` is taken to its end exactly if it is a text. `None` where a limit ends it.
+    fn judge_text(
+        &mut self,
+        start: &Matcher,
+        text: &[u8],
+        ids: &[TokenId],
+    ) -> Result<Option<bool>, TestCaseError> {
+        let (mut matcher, mut place) = (start.clone(), self.start());
+        for &id in ids {
+            match self.take(place, &mut matcher, id)? {
+                Taken::To(next) => place = next,
+                Taken::Limit => return Ok(None),
+                Taken::Refused => {
+                    prop_assert!(!self.earley.contains(text), "{:?} was refused", text.escape_ascii());
+                    return Ok(Some(false));
+                }
+            }
+        }
+        prop_assert_eq!(matcher.is_complete(), self.earley.contains(text), "{:?}", text.escape_ascii());
+        Ok(Some(matcher.is_complete()))
+    }
+
+    /// Every token at every prefix, those of few tokens first, until `most` sets have been looked at.
+    fn explore(&mut self, start: Matcher, most: usize) -> Result<Explored, TestCaseError> {
+        let mut explored = Explored::default();
+        let (mut seen, mut waiting) =
+            (HashSet::new(), VecDeque::from([(self.earley.start(), start, vec![])]));
+        while let Some((set, matcher, path)) = waiting.pop_front() {
+            let here = |error| TestCaseError::fail(format!("after tokens {path:?}: {error}"));
+            self.check(Place::At(set), &matcher).map_err(here)?;
+            explored.prefixes += 1;
+            // Another way to a set seen before: its mask is compared, its steps need not be again.
+            if seen.len() == most || !seen.insert(set) {
+                continue;
+            }
+            // Beyond the width, too: any number may come from a sampler.
+            for id in 0..self.binding.logits_width + 2 {
+                let mut next = matcher.clone();
+                match self.take(Place::At(set), &mut next, id).map_err(here)? {
+                    Taken::To(Place::At(target)) => {
+                        let path = [path.as_slice(), &[id]].concat();
+                        waiting.push_back((target, next, path));
+                    }
+                    Taken::To(place @ Place::Ended) => self.check(place, &next).map_err(here)?,
+                    Taken::Refused => {}
+                    Taken::Limit => explored.limits += 1,
+                }
+            }
+        }
+        Ok(explored)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Explored {
+    prefixes: usize,
+    limits: usize,
+}
+
+/// A vocabulary but for the bytes that its grammar needs.
+#[derive(Debug, Clone, Default)]
+struct Words {
+    /// Bytes, and whether special.
+    list: Vec<(Vec<u8>, bool)>,
+    /// Whether the single bytes come before the words.
+    bytes_first: bool,
+    /// Ids of the logits without a token.
+    padding: u32,
+    /// How many of the special tokens and of the padding are EOS.
+    eos: usize,
+}
+
+impl Words {
+    fn of(words: &[&[u8]]) -> Self {
+        let words = words.iter().map(|word| (word.to_vec(), false)).chain([(b"<end>".to_vec(), true)]);
+        Self { list: words.collect(), eos: 1, ..Self::default() }
+    }
+
+    fn with_each_of(&self, bytes: &[u8]) -> Tokens {
+        let mut tokens = Tokens::new();
+        let push_bytes = |tokens: &mut Tokens| {
+            for &byte in bytes {
+                tokens.push(&[byte], false);
+            }
+        };
+        if self.bytes_first {
+            push_bytes(&mut tokens);
+        }
+        for (word, special) in &self.list {
+            tokens.push(word, *special);
+        }
+        if !self.bytes_first {
+            push_bytes(&mut tokens);
+        }
+        tokens
+    }
+}
+
+/// What tokens and texts are made of: the characters of the grammars, one other, and pieces of one.
+const PIECES: [&[u8]; 11] =
+    [b"a", b"b", b"(", b")", "é".as_bytes(), b",", b"ab", b"))", b"\xc3", b"\xa9", b"x"];
+
+fn words() -> impl Strategy<Value = Words> {
+    let piece = || select(PIECES.to_vec());
+    let word = vec(piece(), 1..=5).prop_map(|parts| (parts.concat(), false));
+    let silent =
+        select(vec![(vec![], false), (b"<s>".to_vec(), true), (vec![], true), (b"a".to_vec(), true)]);
+    // One word that is always there, since a vocabulary of special tokens alone is refused.
+    (vec(word, 1..20), vec(any::<Index>(), 0..4), vec(silent, 0..4), any::<bool>(), 0..40_u32, 0..3_usize)
+        .prop_map(|(mut words, repeated, silent, bytes_first, padding, eos)| {
+            let again: Vec<_> = repeated.iter().map(|index| index.get(&words).clone()).collect();
+            words.extend(again.into_iter().chain(silent));
+            Words { list: words, bytes_first, padding, eos }
+        })
+}
+
+const NAMES: [&str; 4] = ["root", "s", "t-1", "u"];
+
+fn leaf() -> impl Strategy<Value = String> {
+    let literals = vec!["\"a\"", "\"b\"", "\"(\"", "\")\"", "\"é\"", "\",\"", "\"ab\"", "\")(\"", "\"aba\""];
+    prop_oneof![
+        12 => select(literals),
+        2 => select(vec!["[ab]", "[a-bé]", "[()]", "[^\\x00-`c-\\U0010ffff]"]),
+        1 => select(vec!["[^a]", ".", "[^()ab]"]),
+        1 => select(vec!["\"\"", "[]", "[b-a]"]),
+        10 => select(NAMES.to_vec()),
+    ]
+    .prop_map(str::to_owned)
+}
+
+fn element() -> impl Strategy<Value = String> {
+    let times = vec!["*", "+", "?", "{2}", "{0,2}", "{1,}", "{1,3}", "{0}", "{2}?"];
+    leaf().prop_recursive(2, 6, 3, move |inner| {
+        prop_oneof![
+            3 => vec(inner.clone(), 1..4).prop_map(|parts| format!("({})", parts.join(" "))),
+            3 => vec(inner.clone(), 2..4).prop_map(|parts| format!("({})", parts.join(" | "))),
+            3 => (vec(inner.clone(), 1..3), select(times.clone()))
+                .prop_map(|(parts, times)| format!("({}){times}", parts.join(" "))),
+            1 => inner.prop_map(|part| format!("({part} |)")),
+        ]
+    })
+}
+
+fn rule() -> impl Strategy<Value = String> {
+    let alternative = prop_oneof![
+        9 => vec(element(), 1..4).prop_map(|parts| parts.join(" ")),
+        1 => Just(String::new()),
+    ];
+    vec(alternative, 1..4).prop_map(|alternatives| alternatives.join(" | "))
+}
+
+/// Rules that refer to each other at random, and the shapes that recursion is known for with random parts in them.
+fn grammar() -> impl Strategy<Value = String> {
+    let shape = select(vec![
+        "root X | Y",
+        "s root X | Y",
+        "s X | Y",
+        "\"a\" root Y? | X",
+        "X root X | Y root Y | Z",
+        "\"(\" root \")\" X | Y",
+        "root X root | Y",
+        "(\"(\" root \")\" | \"[\" X \"]\")* Y",
+        "X root | X root Y root | Z",
+        "s s X root | Y",
+    ]);
+    let shaped = (shape, element(), element(), element()).prop_map(|(shape, x, y, z)| {
+        // None of the parts has a capital letter of its own.
+        shape.replace('X', &x).replace('Y', &y).replace('Z', &z)
+    });
+    let other = prop_oneof![
+        6 => rule(),
+        1 => element().prop_map(|part| format!("{part} |")),
+        1 => element().prop_map(|part| format!("root {part} | \"b\"")),
+        1 => element().prop_map(|part| format!("s {part} | \"a\"")),
+        1 => select(NAMES.to_vec()).prop_map(str::to_owned),
+    ];
+    (prop_oneof![rule(), shaped], vec(other, NAMES.len() - 1)).prop_map(|(root, others)| {
+        let rules = NAMES.iter().zip(std::iter::once(root).chain(others));
+        rules.map(|(name, rule)| format!("{name} ::= {rule}")).collect::<Vec<_>>().join("\n")
+    })
+}
+
+#[derive(Debug, Clone)]
+struct Case {
+    grammar: String,
+    words: Words,
+    steps: Vec<Step>,
+    texts: Vec<Vec<u8>>,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let text = vec(select(PIECES.to_vec()), 0..8).prop_map(|parts| parts.concat());
+    (grammar(), words(), vec(step(), 1..40), vec(text, 1..8))
+        .prop_map(|(grammar, words, steps, texts)| Case { grammar, words, steps, texts })
+}
+
+/// A matcher against the plain list of the places it has been at.
+struct Walk<'a> {
+    judge: &'a mut Judge,
+    matcher: Matcher,
+    /// The start, then the place after each token.
+    places: Vec<Place>,
+    limits: usize,
+}
+
+impl Walk<'_> {
+    fn here(&self) -> Place {
+        *self.places.last().expect("the start is never taken back")
+    }
+
+    fn take(&mut self, id: TokenId) -> Result<(), TestCaseError> {
+        match self.judge.take(self.here(), &mut self.matcher, id)? {
+            Taken::To(next) => self.places.push(next),
+            Taken::Limit => self.limits += 1,
+            Taken::Refused => {}
+        }
+        Ok(())
+    }
+
+    /// How far `ids` go, one after the other on a copy.
+    fn validate(&mut self, ids: &[TokenId]) -> Result<(), TestCaseError> {
+        let (mut stepped, mut place, mut count) = (self.matcher.clone(), self.here(), 0);
+        for &id in ids {
+            let Taken::To(next) = self.judge.take(place, &mut stepped, id)? else { break };
+            place = next;
+            count += 1;
+        }
+        prop_assert_eq!(self.matcher.validate(ids), count);
+        self.judge.check(place, &stepped)
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), TestCaseError> {
+        match step {
+            Step::Advance(index) => {
+                let ids = allowed(&self.matcher, &self.judge.binding);
+                // An EOS ends the walk: where there is another way, it is taken.
+                let (eos, text): (Vec<_>, Vec<_>) =
+                    ids.into_iter().partition(|&id| self.judge.binding.is_eos(id));
+                let ids = if text.is_empty() { eos } else { text };
+                if !ids.is_empty() {
+                    self.take(*index.get(&ids))?;
+                }
+            }
+            Step::Try(id) => self.take(*id)?,
+            Step::Rollback(n) => {
+                let available = self.places.len() - 1;
+                let result = self.matcher.rollback(*n);
+                if *n <= available {
+                    prop_assert_eq!(result, Ok(()));
+                    self.places.truncate(self.places.len() - n);
+                } else {
+                    prop_assert_eq!(result, Err(MatcherError::Rollback { given: *n, available }));
+                }
+            }
+            Step::Fork(ids) | Step::Validate(ids) => self.validate(ids)?,
+            Step::Reset => {
+                self.matcher.reset();
+                self.places.truncate(1);
+            }
+        }
+        self.judge.check(self.here(), &self.matcher)
+    }
+}
+
+/// Counted over all random cases.
+#[derive(Debug, Default)]
+struct Counts {
+    cases: Cell<usize>,
+    over_budget: Cell<usize>,
+    empty: Cell<usize>,
+    limits: Cell<usize>,
+}
+
+fn add(counter: &Cell<usize>, n: usize) {
+    counter.set(counter.get() + n);
+}
+
+fn run(case: &Case, counts: &Counts) -> Result<(), TestCaseError> {
+    add(&counts.cases, 1);
+    let mut judge = Judge::new(&Constraint::gbnf(&case.grammar, "root"), &case.words);
+    let matcher = match judge.compile()? {
+        Verdict::Index(matcher) => *matcher,
+        Verdict::Empty => {
+            add(&counts.empty, 1);
+            return Ok(());
+        }
+        Verdict::OverBudget => {
+            add(&counts.over_budget, 1);
+            return Ok(());
+        }
+    };
+    let segmenter = Segmenter::new(&judge.tokens);
+    for text in &case.texts {
+        for cut in [Segmenter::bytes, Segmenter::greedy] {
+            // Texts may have bytes that the grammar has not, and the vocabulary has not either.
+            if let Some(ids) = cut(&segmenter, text) {
+                let verdict = judge.judge_text(&matcher, text, &ids)?;
+                add(&counts.limits, usize::from(verdict.is_none()));
+            }
+        }
+    }
+    let explored = judge.explore(matcher.clone(), 12)?;
+    add(&counts.limits, explored.limits);
+    let start = judge.start();
+    let mut walk = Walk { judge: &mut judge, matcher, places: vec![start], limits: 0 };
+    for step in &case.steps {
+        walk.step(step)?;
+    }
+    add(&counts.limits, walk.limits);
+    Ok(())
+}
+
+#[test]
+fn random_grammars_at_every_prefix_of_random_walks() {
+    let counts = Counts::default();
+    let mut runner = TestRunner::new(ProptestConfig { source_file: Some(file!()), ..config(200) });
+    runner.run(&case(), |case| run(&case, &counts)).unwrap_or_else(|error| panic!("{error}"));
+    println!("{counts:?}");
+    let (cases, over_budget) = (counts.cases.get(), counts.over_budget.get());
+    assert!(over_budget * 50 <= cases, "{over_budget} of {cases} cases were over budget");
+}
+
+/// Agreement means little on grammars that are all empty or finite.
+#[test]
+fn the_random_grammars_are_of_every_sort() {
+    let mut runner = TestRunner::deterministic();
+    let (mut empty, mut nullable, mut long, mut few) = (0, 0, 0, 0);
+    for _ in 0..500 {
+        let case = case().new_tree(&mut runner).expect("nothing is filtered").current();
+        let mut judge = Judge::new(&Constraint::gbnf(&case.grammar, "root"), &case.words);
+        let mut set = judge.earley.start();
+        empty += usize::from(!judge.earley.is_satisfiable());
+        nullable += usize::from(judge.earley.accepts(set));
+        let mut length = 0;
+        while length < 60 {
+            let ids = judge.sorted.allowed(&mut judge.earley, set);
+            let Some(&id) = ids.get(length * 7 % ids.len().max(1)) else { break };
+            let Some(Place::At(next)) = judge.after(Place::At(set), id) else { break };
+            set = next;
+            length += 1;
+        }
+        long += usize::from(length == 60);
+        few += usize::from((1..10).contains(&length));
+    }
+    println!("no text: {empty}, the empty text: {nullable}, 60 tokens and more: {long}, few: {few}");
+    assert!((10..200).contains(&empty) && nullable > 50 && long > 100 && few > 20);
+}
+
+/// Compiles `grammar`, explores it, and judges texts cut into bytes and into long tokens. The number of limits met.
+fn judge(grammar: &str, words: &[&[u8]], accept: &[&str], reject: &[&str]) -> usize {
+    let constraint = Constraint::gbnf(grammar, "root");
+    let mut judge = Judge::new(&constraint, &Words::of(words));
+    let fault = |error: TestCaseError| -> ! { panic!("{grammar}\n{error}") };
+    let matcher = match judge.compile() {
+        Ok(Verdict::Index(matcher)) => *matcher,
+        Ok(Verdict::Empty) => panic!("{grammar}\nwas refused"),
+        Ok(Verdict::OverBudget) => panic!("{grammar}\nis over budget"),
+        Err(error) => fault(error),
+    };
+    let segmenter = Segmenter::new(&judge.tokens);
+    let mut limits = 0;
+    for (texts, wanted) in [(accept, true), (reject, false)] {
+        for text in texts {
+            assert_eq!(
+                judge.earley.contains(text.as_bytes()),
+                wanted,
+                "{grammar}\nthe oracle about {text:?}"
+            );
+            for cut in [Segmenter::bytes, Segmenter::greedy] {
+                let Some(ids) = cut(&segmenter, text.as_bytes()) else { continue };
+                match judge.judge_text(&matcher, text.as_bytes(), &ids) {
+                    Ok(None) => limits += 1,
+                    Ok(Some(found)) => assert_eq!(found, wanted, "{grammar}\n{text:?} as {ids:?}"),
+                    Err(error) => fault(error),
+                }
+            }
+        }
+    }
+    limits + judge.explore(matcher, 150).unwrap_or_else(|error| fault(error)).limits
+}
+
+/// Grammars that need no more than a few configurations at once, whatever the text: no limit may be met.
+fn exact(grammar: &str, words: &[&[u8]], accept: &[&str], reject: &[&str]) {
+    assert_eq!(judge(grammar, words, accept, reject), 0, "{grammar}");
+}
+
+const AB: &[&[u8]] = &[b"aa", b"ab", b"aab", b"bb", b"abb", b"aaaa", b"ba"];
+
+#[test]
+fn a_tail_that_each_level_may_leave_out() {
+    judge(r#"root ::= "a" root "b"? | "a""#, AB, &["a", "aa", "aab", "aaabb"], &["", "ab", "aabb", "b"]);
+}
+
+#[test]
+fn a_rule_that_recurs_in_last_place_below_another() {
+    let words: &[&[u8]] = &[b"aa", b"a;", b"aaa;", b";;"];
+    exact("root ::= s \";\"\ns ::= \"a\" s | \"a\"", words, &["a;", "aaaa;"], &[";", "aa", "a;;"]);
+}
+
+#[test]
+fn left_recursion_direct_mutual_and_hidden() {
+    let words: &[&[u8]] = &[b"xx", b"yx", b"by", b"bb", b"yxx", b"xa", b"ab"];
+    exact(r#"root ::= root "x" | "y""#, words, &["y", "yx", "yxxx"], &["", "x", "yy"]);
+    exact(
+        "root ::= t \"a\" | \"x\"\nt ::= root \"b\" | \"y\"",
+        words,
+        &["x", "ya", "xba", "yaba"],
+        &["y", "xa"],
+    );
+    judge("root ::= b root \"x\" | \"y\"\nb ::= \"b\" |", words, &["y", "yx", "byx", "bbyxx"], &["by", "x"]);
+    exact("root ::= b root \"x\" | \"y\"\nb ::= \"\"", words, &["y", "yx", "yxxx"], &["x", "xy"]);
+    judge("root ::= root b root \"x\" | \"y\"\nb ::= \"b\"?", words, &["y", "yyx", "ybyx"], &["yx", "yb"]);
+}
+
+#[test]
+fn ambiguous_sums_and_products() {
+    let words: &[&[u8]] = &[b"n+", b"+n", b"n*n", b"*n+", b"++"];
+    let sums = "root ::= e\ne ::= e \"+\" e | e \"*\" e | \"n\"";
+    judge(sums, words, &["n", "n+n*n", "n*n+n+n*n"], &["", "n+", "+n", "nn"]);
+}
+
+/// In the middle of a palindrome of like letters every place may be its middle: as many configurations as letters.
+#[test]
+fn palindromes() {
+    let grammar = r#"root ::= "a" root "a" | "b" root "b" | """#;
+    judge(grammar, AB, &["", "aa", "abba", "baab", "aaaaaa", "abbbba"], &["a", "ab", "aba"]);
+    let odd = r#"root ::= "a" root "a" | "b" root "b" | "a"? "b"?"#;
+    judge(odd, AB, &["a", "aba", "abab"], &["ba", "abb"]);
+}
+
+#[test]
+fn a_dangling_else() {
+    let words: &[&[u8]] = &[b"if ", b" else ", b"x else", b"if if "];
+    let grammar = r#"root ::= "if " root | "if " root " else " root | "x""#;
+    judge(grammar, words, &["x", "if x", "if if x else x", "if if x else x else x"], &["x else x", "if "]);
+}
+
+#[test]
+fn starts_that_may_be_empty() {
+    exact(
+        "root ::= s*\ns ::= \"(\" root \")\"",
+        &[b"()", b"))", b")("],
+        &["", "()", "(()())()"],
+        &["(", ")"],
+    );
+    judge("root ::= root root | \"(\" root \")\" |", &[b"()", b"))", b")("], &["", "(())()"], &["(", "())"]);
+    judge("root ::= a b a\na ::= \"a\"*\nb ::= root? \"b\" |", AB, &["", "aab", "aabba"], &["é"]);
+    exact("root ::=", AB, &[""], &[]);
+    judge("root ::= t | \"a\"\nt ::= root | root root |", AB, &["", "a", "aaa"], &[]);
+}
+
+#[test]
+fn a_language_without_texts_is_refused() {
+    for grammar in [
+        "root ::= root",
+        "root ::= \"a\" root",
+        "root ::= s \"a\"\ns ::= root \"b\" | s s",
+        "root ::= [b-a]",
+        "root ::= \"a\" dead\ndead ::= \"(\" dead \")\" | dead | [b-a]",
+    ] {
+        let judge = Judge::new(&Constraint::gbnf(grammar, "root"), &Words::of(AB));
+        match judge.compile() {
+            Ok(Verdict::Empty) => {}
+            Ok(_) => panic!("{grammar}\nwas not refused"),
+            Err(error) => panic!("{grammar}\n{error}"),
+        }
+    }
+}
+
+#[test]
+fn rules_without_texts_and_rules_never_asked_for_change_nothing() {
+    let grammar =
+        "root ::= \"a\" root | \"b\" | \"c\" dead | dead root\ndead ::= dead \"x\" | \"(\" dead \")\"
+unused ::= \"b\" unused-too?\nunused-too ::= unused | root root";
+    exact(grammar, AB, &["b", "aab"], &["", "a", "ba"]);
+    exact("root ::= root | \"a\"", AB, &["a"], &["", "aa"]);
+    exact("root ::= a | \"a\" \"b\"\na ::= a", AB, &["ab"], &["a", ""]);
+}
+
+/// One token opens or closes many levels, or closes some, goes on in the one below and opens others.
+#[test]
+fn tokens_across_many_rules() {
+    let brackets: &[&[u8]] = &[b"))))", b"((((", b")(", b"))(", b"()()", b"(())", b")))))))"];
+    exact("root ::= (\"(\" root \")\")*", brackets, &["", "((((()))))()", "(()())"], &["(()", "())"]);
+    exact("root ::= \"(\" root \")\" | \"x\"", brackets, &["x", "((((((x))))))"], &["()", "(x"]);
+    let words: &[&[u8]] = &[
+        b"\"}]},", b"\"}", b"]}", b"}]", b"},{\"", b"{\"", b"\":", b"\":[{\"", b"]]]]", b"[[[[", b"}}}}",
+        b"[{", b"\":\"",
+    ];
+    let json = "root ::= object\nvalue ::= object | array | string | [0-9]+
+object ::= \"{\" (member (\",\" member)*)? \"}\"\nmember ::= string \":\" value
+array ::= \"[\" (value (\",\" value)*)? \"]\"\nstring ::= \"\\\"\" [a-zé]* \"\\\"\"";
+    exact(
+        json,
+        words,
+        &["{}", r#"{"a":[{"b":"c"}],"d":[[[[]]]]}"#, r#"{"é":{"a":{"b":{"c":{}}}}}"#],
+        &["[]", r#"{"a":[{"b":"c"}}"#],
+    );
+}
+
+/// A token that ends inside a character, and one that begins there.
+#[test]
+fn tokens_may_end_inside_a_character_of_any_rule() {
+    let words: &[&[u8]] = &[b"(\xc3", b"\xa9)", b"\xa9\xc3", b"\xa8(", b"\xc3\xa9\xc3"];
+    exact("root ::= \"é\" root \"è\" | \"(\" root \")\" | \"é\"", words, &["é", "(é)", "ééè"], &["è", "éè"]);
+}
+
+#[test]
+fn built_in_json_over_a_small_vocabulary() {
+    let words: &[&[u8]] = &[
+        b"\"}]},",
+        b"{\"",
+        b"\":",
+        b"\": ",
+        b", \"",
+        b",\"",
+        b"[[",
+        b"]]",
+        b"}}}",
+        b"[{}]",
+        b"true",
+        b"nul",
+        b"e+1",
+        b"-0.",
+        b"00",
+        b"\\u",
+        b"\\ud83",
+        b"d\\uDE0",
+        b"\\\\\"",
+        b"  ",
+        b" \n",
+        b"]\n",
+        b"\xf0\x9f",
+        b"\x98\x80\"",
+    ];
+    for policy in [Whitespace::Compact, Whitespace::Single, Whitespace::Flexible { max: 2 }] {
+        let mut judge = Judge::new(&Constraint::json(policy), &Words::of(words));
+        let Ok(Verdict::Index(matcher)) = judge.compile() else { panic!("{policy} was not compiled") };
+        let explored = judge.explore(*matcher, 40).unwrap_or_else(|error| panic!("{policy}: {error}"));
+        println!("{policy}: {explored:?}");
+        assert_eq!(explored.limits, 0, "{policy}");
+    }
+}
