@@ -83,6 +83,7 @@ fn automaton(constraint: &Constraint) -> Result<Dfa, TestCaseError> {
             row_of: vec![0],
             deltas: vec![NO_STEP],
             chars: None,
+            calls: None,
             accepting: vec![false],
             start: DEAD,
         }),
