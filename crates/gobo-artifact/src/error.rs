@@ -170,6 +170,18 @@ pub enum MatcherError {
         /// Remembered.
         available: usize,
     },
+    /// The stack would be deeper than the matcher's limit.
+    #[error("the stack would have more than {limit} frames")]
+    StackDepth {
+        /// The limit.
+        limit: u32,
+    },
+    /// The text so far could be read in too many ways.
+    #[error("the text can be read in more than {limit} ways")]
+    Configurations {
+        /// The limit.
+        limit: usize,
+    },
     /// The only token allowed here is one that the binding calls EOS, and the text is not complete.
     #[error("the binding takes the only allowed token for an EOS, and the text is not complete")]
     OnlyEos,
@@ -186,6 +198,7 @@ impl MatcherError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Corrupt { .. } => ErrorKind::Corrupt,
+            Self::StackDepth { .. } | Self::Configurations { .. } => ErrorKind::Limit,
             _ => ErrorKind::Invalid,
         }
     }

@@ -82,6 +82,10 @@ impl Artifact {
             .expect("the header check proved that every section of the file's kind is there")
     }
 
+    pub(crate) fn has_section(&self, kind: u32) -> bool {
+        self.header.sections.iter().any(|section| section.kind == kind)
+    }
+
     pub(crate) fn section_bytes(&self, kind: u32) -> &[u8] {
         &self.backing[self.range(kind)]
     }

@@ -186,6 +186,7 @@ impl Header {
     fn check_sections(&self) -> Result<(), Fault> {
         let kinds = match self.kind {
             ArtifactKind::Vocabulary => kinds::OF_VOCABULARY,
+            ArtifactKind::Index if self.sections.len() > kinds::OF_INDEX.len() => kinds::OF_PUSH_DOWN_INDEX,
             ArtifactKind::Index => kinds::OF_INDEX,
         };
         let fault = |section: u32, what: &str| Fault::Section {

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use gobo_types::{COMPILER_EPOCH, ConstraintDigest, IndexKey, Report, VocabularyDigest, index_key};
 
+use crate::calls::{CallRoot, CallSpans, CallTables};
 use crate::error::{ArtifactError, Fault};
 use crate::file::{Artifact, Span};
 use crate::header::ArtifactKind;
@@ -22,6 +23,10 @@ pub(crate) const NO_ROW: u32 = u32::MAX >> 1;
 pub enum IndexClass {
     /// A state says all: no stack.
     Regular,
+    /// A state and a stack say all.
+    Deterministic,
+    /// A text may stand at several states with several stacks at once.
+    Ambiguous,
 }
 
 impl IndexClass {
@@ -29,7 +34,18 @@ impl IndexClass {
     pub fn name(self) -> &'static str {
         match self {
             Self::Regular => "regular",
+            Self::Deterministic => "deterministic",
+            Self::Ambiguous => "ambiguous",
         }
+    }
+
+    /// The number in the root.
+    pub(crate) fn number(self) -> u32 {
+        self as u32
+    }
+
+    fn of_number(number: u32) -> Option<Self> {
+        [Self::Regular, Self::Deterministic, Self::Ambiguous].get(number as usize).copied()
     }
 }
 
@@ -47,6 +63,8 @@ pub struct Index {
     row_table: Span,
     dense: Span,
     patches: Span,
+    class: IndexClass,
+    calls: Option<CallSpans>,
 }
 
 impl Index {
@@ -81,11 +99,18 @@ impl Index {
 
     fn of(artifact: Artifact) -> Result<Self, ArtifactError> {
         let root: IndexRoot = artifact.root()?;
-        if root.class != 0 {
+        let Some(class) = IndexClass::of_number(root.class) else {
             return Err(
                 artifact.fault(Fault::Header { what: format!("class {}, which is unknown", root.class) })
             );
-        }
+        };
+        let calls = match (class, artifact.has_section(kinds::CALLS)) {
+            (IndexClass::Regular, false) => None,
+            (IndexClass::Deterministic | IndexClass::Ambiguous, true) => {
+                Some(CallSpans::open(&artifact, &root)?)
+            }
+            _ => return Err(artifact.meaning("the class does not go with the sections")),
+        };
         if !(1..=256).contains(&root.classes) || root.start >= root.states || root.start == DEAD {
             return Err(artifact.meaning("the root's counts of states and classes"));
         }
@@ -98,6 +123,8 @@ impl Index {
             row_table: artifact.span::<RowEntry>(kinds::ROW_TABLE, u64::from(root.rows))?,
             dense: artifact.open_span::<u32>(kinds::DENSE_ROWS)?,
             patches: artifact.open_span::<[u32; 2]>(kinds::ROW_PATCHES)?,
+            class,
+            calls,
             row_words,
             root,
             artifact,
@@ -134,7 +161,7 @@ impl Index {
         ConstraintDigest::from(self.root.constraint_digest)
     }
 
-    /// `regex` or `choice`.
+    /// `regex`, `choice`, `grammar` or `json`.
     pub fn constraint_kind(&self) -> &str {
         &self.root.constraint_kind
     }
@@ -146,7 +173,21 @@ impl Index {
 
     /// What it needs at run time.
     pub fn class(&self) -> IndexClass {
-        IndexClass::Regular
+        self.class
+    }
+
+    /// The depths of the stack and the names of the return states; `None` for an index without calls. Decoded at each call.
+    ///
+    /// # Errors
+    /// [`ArtifactError::Format`] if the section is damaged.
+    pub fn call_root(&self) -> Result<Option<CallRoot>, ArtifactError> {
+        self.calls.as_ref().map(|_| self.artifact.archive(kinds::CALLS)).transpose()
+    }
+
+    /// The tables of calls, if there are any.
+    #[inline]
+    pub(crate) fn calls(&self) -> Option<CallTables<'_>> {
+        self.calls.as_ref().map(|calls| calls.tables(&self.artifact))
     }
 
     /// Number of states, the dead one included.
@@ -177,7 +218,8 @@ impl Index {
         self.root.start
     }
 
-    /// The state after `byte`; [`DEAD`] where it leads nowhere, and for states that do not exist. O(1).
+    /// The state after `byte` by the state's own transitions; [`DEAD`] where they lead nowhere, and for states that do not
+    /// exist. In an index with calls a [`Matcher`](crate::Matcher) knows the other ways on. O(1).
     #[inline]
     pub fn next_state(&self, state: u32, byte: u8) -> u32 {
         self.walk(state, &[byte])
@@ -197,12 +239,38 @@ impl Index {
         self.transitions.walk(&self.artifact, shape, state, bytes.iter().map(class))
     }
 
+    /// The state after a byte of the class; [`DEAD`] where it leads nowhere.
+    #[inline]
+    pub(crate) fn next_by_class(&self, state: u32, class: u8) -> u32 {
+        let shape = (self.root.states, self.root.classes);
+        self.transitions.walk(&self.artifact, shape, state, std::iter::once(class))
+    }
+
+    /// Goes on by transitions alone, as long as nothing else can be done: the state, and how many bytes were read.
+    #[inline]
+    pub(crate) fn walk_inside(&self, calls: &CallTables<'_>, mut state: u32, bytes: &[u8]) -> (u32, usize) {
+        let classes: &[u8] = self.artifact.get(&self.byte_classes);
+        for (offset, &byte) in bytes.iter().enumerate() {
+            // Where one configuration is all there can be, a transition that leads on is the only way.
+            if self.class == IndexClass::Ambiguous
+                && (self.is_complete(state) || !calls.openings(state).is_empty())
+            {
+                return (state, offset);
+            }
+            match self.next_by_class(state, classes.get(usize::from(byte)).copied().unwrap_or_default()) {
+                DEAD => return (state, offset),
+                next => state = next,
+            }
+        }
+        (state, bytes.len())
+    }
+
     #[inline]
     fn state_word(&self, state: u32) -> u32 {
         self.artifact.get::<u32>(&self.states).get(state as usize).copied().unwrap_or(NO_ROW << 1)
     }
 
-    /// Whether the text may end in `state`. O(1).
+    /// Whether the text may end in `state`; in an index with calls, whether the rule may. O(1).
     #[inline]
     pub fn is_complete(&self, state: u32) -> bool {
         self.state_word(state) & 1 == 1
@@ -249,6 +317,13 @@ impl Index {
             return Err(self.artifact.meaning("a byte class is out of range"));
         }
         self.verify_rows()?;
+        if let Some(calls) = self.calls() {
+            let named = self.call_root()?.map_or(0, |root| root.returns.len());
+            if named != calls.return_count() {
+                return Err(self.artifact.meaning("not every return state has its names"));
+            }
+            calls.verify(&self.root).map_err(|what| self.artifact.meaning(what))?;
+        }
         self.verify_states()
     }
 
@@ -265,7 +340,8 @@ impl Index {
                 }
                 Some(number) => {
                     let empty = self.row(number).is_none_or(|row| row.is_empty());
-                    if empty && !self.is_complete(state) {
+                    // Called rules may begin where the state's own row is empty.
+                    if empty && !self.is_complete(state) && self.calls.is_none() {
                         return Err(self
                             .artifact
                             .meaning(format!("state {state} allows nothing and is not complete")));

@@ -9,6 +9,8 @@
 compile_error!("artifacts are mapped as they lie on disk, which is little-endian");
 
 mod batch;
+mod calls;
+mod configurations;
 mod error;
 mod file;
 mod header;
@@ -20,12 +22,15 @@ mod row;
 /// The kinds of sections and their storage, as written in the section table.
 pub mod section;
 mod slice;
+mod stack;
 mod transitions;
 mod trie;
 mod vocabulary;
 mod writer;
 
 pub use batch::fill_batch;
+pub use calls::{CallParts, CallRoot, ReturnName};
+pub use configurations::{DEFAULT_MAX_STACK_DEPTH, MAX_CONFIGURATIONS};
 pub use error::{ArtifactError, BatchError, Fault, MatcherError};
 pub use file::Artifact;
 pub use header::{

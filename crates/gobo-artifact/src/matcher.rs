@@ -2,8 +2,9 @@ use std::sync::Arc;
 
 use gobo_types::{Binding, TokenId};
 
+use crate::configurations::{Configurations, DEFAULT_MAX_STACK_DEPTH, MAX_CONFIGURATIONS, Stuck};
 use crate::error::MatcherError;
-use crate::index::{DEAD, Index};
+use crate::index::{DEAD, Index, IndexClass};
 use crate::row::Row;
 use crate::vocabulary::Vocabulary;
 
@@ -25,8 +26,10 @@ pub enum Fill {
 
 /// One text being decoded under an index: where it stands, and the masks of what may come next.
 ///
-/// A few words per text; the index and the vocabulary behind it are shared by all texts and threads. No method
-/// allocates, except [`Self::new`], [`Clone::clone`] (which is the fork) and [`Self::forced`] into its buffer.
+/// A few words per text; the index and the vocabulary behind it are shared by all texts and threads. Under an index with
+/// calls a matcher also holds the stack, shared with those it can go back to. No method allocates once the stack has been
+/// as deep as it gets, except [`Self::new`], [`Clone::clone`] (which is the fork, O(depth)), [`Self::forced`] into its
+/// buffer, and [`Self::validate`] where there is a stack.
 ///
 /// Text is the concatenation of the bytes of the tokens taken, exactly. An EOS of the binding is allowed exactly
 /// where the text is complete, and ends it.
@@ -35,7 +38,10 @@ pub struct Matcher {
     index: Arc<Index>,
     vocabulary: Arc<Vocabulary>,
     binding: Arc<Binding>,
+    /// Where the text stands in an index without calls; [`ENDED`] behind an EOS in every index.
     state: u32,
+    /// Where it stands in an index with calls.
+    configurations: Option<Box<Configurations>>,
     /// The states before the last tokens: a ring, so that taking a step never moves memory.
     history: Box<[u32]>,
     /// Where the next state goes.
@@ -59,12 +65,27 @@ impl Matcher {
     /// A matcher at the empty text that remembers `max_rollback` tokens: 4 bytes each.
     ///
     /// # Errors
-    /// [`MatcherError::OtherVocabulary`], [`MatcherError::NarrowLogits`], [`MatcherError::EosBeyondLogits`].
+    /// See [`Self::with_limits`].
     pub fn with_rollback(
         index: Arc<Index>,
         vocabulary: Arc<Vocabulary>,
         binding: &Binding,
         max_rollback: usize,
+    ) -> Result<Self, MatcherError> {
+        Self::with_limits(index, vocabulary, binding, max_rollback, DEFAULT_MAX_STACK_DEPTH)
+    }
+
+    /// A matcher at the empty text that remembers `max_rollback` tokens and whose stack holds at most `max_stack_depth`
+    /// frames, 32 bytes each.
+    ///
+    /// # Errors
+    /// [`MatcherError::OtherVocabulary`], [`MatcherError::NarrowLogits`], [`MatcherError::EosBeyondLogits`].
+    pub fn with_limits(
+        index: Arc<Index>,
+        vocabulary: Arc<Vocabulary>,
+        binding: &Binding,
+        max_rollback: usize,
+        max_stack_depth: u32,
     ) -> Result<Self, MatcherError> {
         if !index.belongs_to(&vocabulary) {
             return Err(MatcherError::OtherVocabulary {
@@ -83,6 +104,8 @@ impl Matcher {
         }
         Ok(Self {
             state: index.start(),
+            configurations: (index.class() != IndexClass::Regular)
+                .then(|| Box::new(Configurations::new(index.start(), max_rollback, max_stack_depth))),
             index,
             vocabulary,
             binding: Arc::new(binding.clone()),
@@ -107,9 +130,32 @@ impl Matcher {
         &self.binding
     }
 
-    /// The automaton's state; `None` once the text has ended.
+    /// The automaton's state, the first of several under an ambiguous index; `None` once the text has ended.
     pub fn state(&self) -> Option<u32> {
-        (self.state != ENDED).then_some(self.state)
+        let state = self.configurations.as_ref().map_or(self.state, |all| all.now()[0].state);
+        (self.state != ENDED).then_some(state)
+    }
+
+    /// Every way in which the text so far can be read: a state, and the numbers of the return states on its stack, innermost
+    /// first (see [`Index::call_root`]). One without a stack under a regular index; none once the text has ended.
+    pub fn configurations(&self) -> Vec<(u32, Vec<u32>)> {
+        match &self.configurations {
+            _ if self.state == ENDED => Vec::new(),
+            None => vec![(self.state, Vec::new())],
+            Some(all) => {
+                all.now().iter().map(|at| (at.state, all.frames().tops(at.frame).collect())).collect()
+            }
+        }
+    }
+
+    /// Frames of the deepest stack; 0 under a regular index.
+    pub fn stack_depth(&self) -> u32 {
+        self.configurations.as_ref().map_or(0, |all| all.depth())
+    }
+
+    /// Frames that are kept for this text and for those it can go back to.
+    pub fn kept_frames(&self) -> usize {
+        self.configurations.as_ref().map_or(0, |all| all.frames().kept())
     }
 
     /// Words of a mask: `ceil(logits width / 32)`.
@@ -119,7 +165,11 @@ impl Matcher {
 
     /// Whether the text so far satisfies the constraint. O(1).
     pub fn is_complete(&self) -> bool {
-        self.state == ENDED || self.index.is_complete(self.state)
+        match &self.configurations {
+            _ if self.state == ENDED => true,
+            None => self.index.is_complete(self.state),
+            Some(all) => all.is_complete(&self.index),
+        }
     }
 
     /// Whether an EOS was taken.
@@ -137,17 +187,28 @@ impl Matcher {
     }
 
     /// The present row's words where they are stored densely, to be handed on without a copy: `[row words]`, without
-    /// EOS bits and padding. `None` for other rows: use [`Self::fill`].
+    /// EOS bits and padding. `None` for other rows, and for masks that are a union of rows: use [`Self::fill`].
     pub fn mask(&self) -> Option<&[u32]> {
-        match self.row(self.state)? {
-            Row::Dense(words) => Some(words),
-            Row::Patched { .. } => None,
+        let mut rows = (None, 0);
+        match &self.configurations {
+            _ if self.state == ENDED => return None,
+            None => rows = (self.row(self.state), 1),
+            Some(all) => all
+                .rows(&self.index, |row| {
+                    rows = (Some(row), rows.1 + 1);
+                    rows.1 == 1
+                })
+                .ok()?,
+        }
+        match rows {
+            (Some(Row::Dense(words)), 1) => Some(words),
+            _ => None,
         }
     }
 
     /// Writes the mask of the next token to `out`: `[mask_words]`, bit `id & 31` of word `id >> 5`. Every bit of an
     /// EOS id is set exactly if the text is complete; all bits from the vocabulary length on are zero otherwise.
-    /// About one copy of a row.
+    /// About one copy of a row; with calls, a union of a few rows.
     ///
     /// # Errors
     /// [`MatcherError::BufferLength`]; [`MatcherError::OnlyEos`] where the binding's EOS is an ordinary token without
@@ -160,17 +221,35 @@ impl Matcher {
             out.fill(0);
             return Ok(Fill::Ended);
         }
-        let row = self.row(self.state).ok_or_else(|| self.corrupt())?;
         let (words, tail) = out.split_at_mut(self.index.row_words());
-        if !row.write(words) {
-            return Err(self.corrupt());
-        }
+        let is_empty = match &self.configurations {
+            None => {
+                let row = self.row(self.state).ok_or_else(|| self.corrupt())?;
+                if !row.write(words) {
+                    return Err(self.corrupt());
+                }
+                row.is_empty()
+            }
+            Some(all) => {
+                let (mut is_first, mut fits, mut is_empty) = (true, true, true);
+                all.rows(&self.index, |row| {
+                    // Rows without a token are many: those of states that only begin other rules, or end them.
+                    is_empty &= row.is_empty();
+                    fits = if std::mem::take(&mut is_first) { row.write(words) } else { row.unite(words) };
+                    fits
+                })?;
+                if !fits {
+                    return Err(self.corrupt());
+                }
+                is_empty
+            }
+        };
         tail.fill(0);
-        if self.index.is_complete(self.state) {
+        if self.is_complete() {
             for &id in &self.binding.eos {
                 out[(id >> 5) as usize] |= 1 << (id & 31);
             }
-            let empty = row.is_empty() && self.binding.eos.is_empty();
+            let empty = is_empty && self.binding.eos.is_empty();
             return Ok(if empty { Fill::Ended } else { Fill::Masked });
         }
         let mut cleared = false;
@@ -188,7 +267,19 @@ impl Matcher {
 
     /// Whether `id` may come next. Agrees with the bit that [`Self::fill`] writes.
     pub fn allows(&self, id: TokenId) -> bool {
-        self.step(self.state, id).is_ok()
+        match &self.configurations {
+            None => self.step(self.state, id).is_ok(),
+            Some(_) if self.state == ENDED => false,
+            Some(_) if self.binding.is_eos(id) => self.is_complete(),
+            Some(all) => {
+                let mut found = false;
+                let rows = all.rows(&self.index, |row| {
+                    found = row.contains(id);
+                    !found
+                });
+                found && rows.is_ok()
+            }
+        }
     }
 
     /// The state after `id`, by the row's bit first.
@@ -214,10 +305,16 @@ impl Matcher {
     ///
     /// # Errors
     /// [`MatcherError::Refused`] if its bit is not set here, [`MatcherError::Ended`] behind an EOS,
-    /// [`MatcherError::Corrupt`]. The state is unchanged then.
+    /// [`MatcherError::Corrupt`]; with calls also [`MatcherError::StackDepth`] and [`MatcherError::Configurations`] past the
+    /// limits. The state is unchanged then.
     #[inline]
     pub fn advance(&mut self, id: TokenId) -> Result<(), MatcherError> {
-        let next = self.step(self.state, id)?;
+        let next = match &mut self.configurations {
+            None => self.step(self.state, id)?,
+            Some(all) => {
+                advance_all(all, self.state == ENDED, &self.index, &self.vocabulary, &self.binding, id)?
+            }
+        };
         self.remember();
         self.state = next;
         Ok(())
@@ -242,6 +339,14 @@ impl Matcher {
         if self.state == ENDED {
             return Err(MatcherError::Ended);
         }
+        if let Some(all) = &mut self.configurations {
+            all.advance(&self.index, bytes).map_err(|stuck| match stuck {
+                Stuck::Refused(offset) => MatcherError::RefusedByte { offset, byte: bytes[offset] },
+                stuck => limit(stuck, all),
+            })?;
+            self.remember();
+            return Ok(());
+        }
         let mut state = self.state;
         for (offset, &byte) in bytes.iter().enumerate() {
             state = self.index.next_state(state, byte);
@@ -257,6 +362,15 @@ impl Matcher {
 
     /// How many of `tokens` could be taken one after the other from here. The matcher does not move.
     pub fn validate(&self, tokens: &[TokenId]) -> usize {
+        if let Some(all) = &self.configurations {
+            let (mut all, mut is_ended) = (all.probe(), self.state == ENDED);
+            let mut takes = |id: TokenId| {
+                let next = advance_all(&mut all, is_ended, &self.index, &self.vocabulary, &self.binding, id);
+                is_ended |= next == Ok(ENDED);
+                next.is_ok()
+            };
+            return tokens.iter().take_while(|&&id| takes(id)).count();
+        }
         let mut state = self.state;
         tokens
             .iter()
@@ -282,6 +396,9 @@ impl Matcher {
             self.head = (self.head + self.history.len() - n) % self.history.len();
             self.remembered -= n;
             self.state = self.history[self.head];
+            if let Some(all) = &mut self.configurations {
+                all.rollback(n);
+            }
         }
         Ok(())
     }
@@ -291,11 +408,29 @@ impl Matcher {
         self.state = self.index.start();
         self.head = 0;
         self.remembered = 0;
+        if let Some(all) = &mut self.configurations {
+            all.reset(self.index.start());
+        }
     }
 
     /// Appends to `out` the bytes that must come next: as long as the text is not complete and only one byte can
     /// follow. Which tokens spell them is the caller's choice. At most one byte for each state of the index.
     pub fn forced(&self, out: &mut Vec<u8>) {
+        if let Some(all) = self.configurations.as_ref().filter(|_| self.state != ENDED) {
+            let mut all = all.probe();
+            for _ in 0..self.index.states() {
+                if all.is_complete(&self.index) {
+                    return;
+                }
+                let mut live = (0..=u8::MAX).filter(|&byte| all.would_take(&self.index, &[byte]));
+                let (Some(byte), None) = (live.next(), live.next()) else { return };
+                if all.advance(&self.index, &[byte]).is_err() {
+                    return;
+                }
+                out.push(byte);
+            }
+            return;
+        }
         let mut state = self.state;
         for _ in 0..self.index.states() {
             if state == ENDED || self.index.is_complete(state) {
@@ -306,5 +441,45 @@ impl Matcher {
             out.push(byte);
             state = self.index.next_state(state, byte);
         }
+    }
+}
+
+/// Takes a token in an index with calls: [`ENDED`] behind an EOS, any other number behind text.
+#[inline]
+fn advance_all(
+    all: &mut Configurations,
+    is_ended: bool,
+    index: &Index,
+    vocabulary: &Vocabulary,
+    binding: &Binding,
+    id: TokenId,
+) -> Result<u32, MatcherError> {
+    if is_ended {
+        return Err(MatcherError::Ended);
+    }
+    if binding.is_eos(id) {
+        if !all.is_complete(index) {
+            return Err(MatcherError::Refused { id });
+        }
+        all.stay();
+        return Ok(ENDED);
+    }
+    let bytes = vocabulary.bytes(id);
+    // Every byte that an index with calls reads is a token by itself, so that what can be read can be ended by tokens.
+    if bytes.is_empty() || vocabulary.is_special(id) {
+        return Err(MatcherError::Refused { id });
+    }
+    all.advance(index, bytes).map_err(|stuck| match stuck {
+        Stuck::Refused(_) => MatcherError::Refused { id },
+        stuck => limit(stuck, all),
+    })?;
+    Ok(DEAD)
+}
+
+#[cold]
+fn limit(stuck: Stuck, all: &Configurations) -> MatcherError {
+    match stuck {
+        Stuck::TooDeep => MatcherError::StackDepth { limit: all.max_depth() },
+        Stuck::TooMany | Stuck::Refused(_) => MatcherError::Configurations { limit: MAX_CONFIGURATIONS },
     }
 }

@@ -5,11 +5,11 @@ pub struct IndexRoot {
     pub vocabulary_digest: [u8; 32],
     /// Digest of the constraint.
     pub constraint_digest: [u8; 32],
-    /// `regex`, `choice`.
+    /// `regex`, `choice`, `grammar`, `json`.
     pub constraint_kind: String,
     /// Version of the compiler that wrote the file.
     pub compiler_epoch: u32,
-    /// 0: regular.
+    /// 0: regular; 1: deterministic with calls; 2: ambiguous.
     pub class: u32,
     /// Highest id + 1.
     pub vocabulary_len: u32,

@@ -81,6 +81,44 @@ impl Row<'_> {
         })
     }
 
+    /// Sets the row's bits in `out`, too: `[row words]`. `false` if the row does not fit, which a verified file never does.
+    #[inline]
+    pub fn unite(&self, out: &mut [u32]) -> bool {
+        let or =
+            |out: &mut [u32], words: &[u32]| out.iter_mut().zip(words).for_each(|(out, word)| *out |= word);
+        match *self {
+            Row::Dense(words) => {
+                or(out, words);
+                words.len() == out.len()
+            }
+            Row::Patched { base: None, patches } => {
+                patches.iter().all(|&[at, bits]| match out.get_mut(at as usize) {
+                    Some(word) => {
+                        *word |= bits;
+                        true
+                    }
+                    None => false,
+                })
+            }
+            Row::Patched { base: Some(base), patches } => {
+                // A patch stands in the place of its word, so what lies between two patches is the base's.
+                let mut from = 0;
+                for &[at, bits] in patches {
+                    let at = at as usize;
+                    let Some((out, base)) = out.get_mut(from..=at).zip(base.get(from..at)) else {
+                        return false;
+                    };
+                    or(out, base);
+                    out[at - from] |= bits;
+                    from = at + 1;
+                }
+                let Some((out, base)) = out.get_mut(from..).zip(base.get(from..)) else { return false };
+                or(out, base);
+                true
+            }
+        }
+    }
+
     /// The allowed ids, ascending.
     pub fn ids(&self, row_words: usize) -> Vec<TokenId> {
         let mut words = vec![0; row_words];

@@ -43,6 +43,23 @@ pub const ROW_PATCHES: u32 = 38;
 /// u32 `[states]`: which row of shared transitions a state has; empty for the other storages.
 pub const TRANSITION_ROWS: u32 = 39;
 
+/// rkyv archive: the depths of an index with calls, and the names of its return states.
+pub const CALLS: u32 = 40;
+/// u32 `[states + 1]`: where the openings of each state begin.
+pub const OPENING_STARTS: u32 = 41;
+/// u32 triples: entry state; where the pushed return states begin in `PUSHES`, and where they end.
+pub const OPENINGS: u32 = 42;
+/// u32: numbers of return states, outermost first within an opening.
+pub const PUSHES: u32 = 43;
+/// u32 `[returns]`: the return states.
+pub const RETURNS: u32 = 44;
+/// u32 `[states]`: the residual set of each state; 0 is the empty one.
+pub const RESIDUALS: u32 = 45;
+/// u32 `[residual sets + 1]`: where the pairs of each set begin.
+pub const PAIR_STARTS: u32 = 46;
+/// u32 triples (return, row, residual set), ascending by return within a set.
+pub const PAIRS: u32 = 47;
+
 /// Storage of a section whose layout needs no choice.
 pub const PLAIN: u32 = 0;
 /// Transitions as u16.
@@ -76,6 +93,14 @@ pub fn name(kind: u32) -> Option<&'static str> {
         ROW_TABLE => "row table",
         DENSE_ROWS => "dense rows",
         ROW_PATCHES => "row patches",
+        CALLS => "calls",
+        OPENING_STARTS => "opening starts",
+        OPENINGS => "openings",
+        PUSHES => "pushes",
+        RETURNS => "returns",
+        RESIDUALS => "residuals",
+        PAIR_STARTS => "pair starts",
+        PAIRS => "pairs",
         _ => return None,
     })
 }
@@ -95,7 +120,7 @@ pub const OF_VOCABULARY: &[u32] = &[
     SLICE_ROWS,
     SLICE_LONG,
 ];
-/// The sections of an index, in file order.
+/// The sections of an index without calls, in file order.
 pub const OF_INDEX: &[u32] = &[
     ROOT,
     REPORT,
@@ -107,4 +132,25 @@ pub const OF_INDEX: &[u32] = &[
     ROW_TABLE,
     DENSE_ROWS,
     ROW_PATCHES,
+];
+/// The sections of an index with calls, in file order: those of one without, and more.
+pub const OF_PUSH_DOWN_INDEX: &[u32] = &[
+    ROOT,
+    REPORT,
+    CONSTRAINT,
+    BYTE_CLASSES,
+    TRANSITIONS,
+    TRANSITION_ROWS,
+    STATES,
+    ROW_TABLE,
+    DENSE_ROWS,
+    ROW_PATCHES,
+    CALLS,
+    OPENING_STARTS,
+    OPENINGS,
+    PUSHES,
+    RETURNS,
+    RESIDUALS,
+    PAIR_STARTS,
+    PAIRS,
 ];

@@ -7,8 +7,9 @@ use gobo_types::{
 use zerocopy::IntoBytes;
 
 use crate::AlignedBytes;
+use crate::calls::CallParts;
 use crate::header::{ArtifactKind, Header, Section, align_up, header_bytes};
-use crate::index::NO_ROW;
+use crate::index::{IndexClass, NO_ROW};
 use crate::root::{IndexRoot, VocabularyRoot};
 use crate::row::RowEncoder;
 use crate::section as kinds;
@@ -65,7 +66,7 @@ impl ArtifactWriter {
     }
 }
 
-fn archive<T>(value: &T) -> Vec<u8>
+pub(crate) fn archive<T>(value: &T) -> Vec<u8>
 where
     T: for<'a> rkyv::Serialize<
             rkyv::api::high::HighSerializer<
@@ -203,6 +204,8 @@ pub struct IndexParts<'a> {
     pub rows: &'a RowEncoder,
     /// How many groups of states had their row computed.
     pub row_computations: u32,
+    /// The tables of calls, where there are any.
+    pub calls: Option<&'a CallParts>,
 }
 
 /// The bytes of an index file, and their digest.
@@ -212,7 +215,12 @@ pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
         constraint_digest: *parts.constraint_digest.as_bytes(),
         constraint_kind: parts.constraint_kind.into(),
         compiler_epoch: COMPILER_EPOCH,
-        class: 0,
+        class: match parts.calls {
+            None => IndexClass::Regular,
+            Some(calls) if calls.is_deterministic => IndexClass::Deterministic,
+            Some(_) => IndexClass::Ambiguous,
+        }
+        .number(),
         vocabulary_len: parts.vocabulary_len,
         states: count(parts.states.len()),
         start: parts.start,
@@ -237,6 +245,9 @@ pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
     plain(kinds::ROW_TABLE, parts.rows.table.as_bytes().to_vec());
     plain(kinds::DENSE_ROWS, parts.rows.dense.as_bytes().to_vec());
     plain(kinds::ROW_PATCHES, parts.rows.patches.as_bytes().to_vec());
+    for (kind, bytes) in parts.calls.map(CallParts::sections).unwrap_or_default() {
+        plain(kind, bytes);
+    }
     let bytes = writer.finish();
     let digest = ArtifactDigest(Digest::of(&bytes));
     (bytes, digest)

@@ -33,6 +33,7 @@ fn index(row_of: &[u32], deltas: &[i32], classes: u8) -> Index {
         states: &states,
         rows: &rows,
         row_computations: 1,
+        calls: None,
     });
     let index = Index::from_bytes(&bytes).unwrap();
     index.verify().unwrap();

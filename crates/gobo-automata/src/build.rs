@@ -1,9 +1,11 @@
 use gobo_types::{Budget, CompileError, MatchMode, Report, TextStart};
 
+use crate::calls::Calls;
 use crate::char_dfa::CharDfa;
 use crate::choice::choice;
 use crate::dfa::Dfa;
 use crate::grammar::Grammar;
+use crate::network::Network;
 use crate::regex::regex;
 use crate::utf8::expand;
 
@@ -50,11 +52,14 @@ impl Dfa {
     ///
     /// # Errors
     /// A refusal naming the rule; [`CompileError::OverBudget`].
-    pub fn grammar(
-        _grammar: &Grammar,
-        _text_start: TextStart,
-        _budget: &Budget,
-    ) -> Result<Self, CompileError> {
-        unimplemented!("automata with calls")
+    pub fn grammar(grammar: &Grammar, text_start: TextStart, budget: &Budget) -> Result<Self, CompileError> {
+        let mut network = Network::of(grammar, text_start, budget)?;
+        if network.calls.is_empty() {
+            return expand(network.chars.canonical(budget)?, budget);
+        }
+        let chars = std::mem::replace(&mut network.chars, CharDfa::new(Vec::new(), 0));
+        let mut dfa = expand(chars, budget)?;
+        dfa.calls = Some(Calls::of(&network, &dfa, budget)?);
+        Ok(dfa)
     }
 }

@@ -146,6 +146,27 @@ impl CharDfa {
         Ok(out)
     }
 
+    /// The same automaton with one class for all that lead the same way from every state. For automata whose states are
+    /// told apart by more than their edges.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn with_merged_classes(&self, budget: &Budget) -> Result<Self, CompileError> {
+        let states: Vec<StateId> = (1..number(self.accepting.len())).collect();
+        let merged = self.merge_classes(states.iter(), |state| state, budget)?;
+        let mut out = Self::new(merged.ranges, merged.classes);
+        let mut row: Vec<(u32, StateId)> = Vec::new();
+        for &state in &states {
+            row.clear();
+            row.extend(self.row(state).iter().map(|&(class, next)| (merged.of[class as usize], next)));
+            row.sort_unstable_by_key(|edge| edge.0);
+            row.dedup_by_key(|edge| edge.0);
+            out.push(&row, self.accepting[state as usize]);
+        }
+        out.start = self.start;
+        Ok(out)
+    }
+
     /// Removes every edge to a state that cannot reach acceptance.
     fn trim(&mut self, budget: &Budget) -> Result<(), CompileError> {
         let useful = useful(self, &self.accepting, budget)?;

@@ -3,6 +3,7 @@ use std::collections::VecDeque;
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError};
 
+use crate::calls::{Calls, WithCalls};
 use crate::char_dfa::CharDfa;
 use crate::dfa::{DEAD, StateId};
 use crate::refine::refine;
@@ -45,7 +46,8 @@ impl Closure {
         self.depth[char_state as usize]
     }
 
-    /// Whether no text over the set longer than the depth is alive.
+    /// Whether no text over the set longer than the depth is alive, as far as the state's own transitions go; what called
+    /// rules and returns read behind it is taken into account.
     pub fn is_exact(&self, char_state: StateId) -> bool {
         self.exact[char_state as usize]
     }
@@ -102,11 +104,16 @@ impl CharStates {
         Some((0..).zip(found).filter(|(_, found)| *found).map(|(class, _)| class).collect())
     }
 
-    /// What becomes of texts over the characters of `classes`. O(states + edges).
+    /// What becomes of texts over the characters of `classes`, as far as one rule reads them. O(states + edges).
     ///
     /// # Errors
     /// [`CompileError::OverBudget`].
-    pub fn closure(&self, classes: &[u32], budget: &Budget) -> Result<Closure, CompileError> {
+    pub fn closure(
+        &self,
+        classes: &[u32],
+        calls: Option<&Calls>,
+        budget: &Budget,
+    ) -> Result<Closure, CompileError> {
         const PHASE: &str = "closing states";
         let states = self.blocks.len();
         let mut is_in = vec![false; self.dfa.classes];
@@ -133,7 +140,10 @@ impl CharStates {
         while let Some(state) = queue.pop_front() {
             let depth = closure.depth[state as usize];
             closure.exact[state as usize] = edges(state).all(|next| {
-                depth > 0 && closure.depth[next as usize] == depth - 1 && closure.exact[next as usize]
+                depth > 0
+                    && closure.depth[next as usize] == depth - 1
+                    && closure.exact[next as usize]
+                    && !calls.is_some_and(|calls| calls.is_crossed(next))
             });
             let from = before.partition_point(|edge| edge.0 < state);
             for &(_, before) in before[from..].iter().take_while(|edge| edge.0 == state) {
@@ -152,16 +162,27 @@ impl CharStates {
     pub(crate) fn groups(
         &self,
         len: usize,
+        calls: Option<&Calls>,
         longest: u32,
         longest_inner: u32,
         budget: &Budget,
     ) -> Result<(Vec<u32>, usize), CompileError> {
         const PHASE: &str = "grouping states by their rows";
         budget.charge_bytes(PHASE, len as u64 * 4)?;
-        let initial: Vec<u32> =
-            (0..number(self.blocks.len())).map(|state| u32::from(state != DEAD)).collect();
-        let partition = refine(&self.dfa, &initial, Some(longest), PHASE, budget)?;
-        let behind = refine(&self.dfa, &initial, Some(longest_inner), PHASE, budget)?;
+        let partition = |rounds: u32| match calls {
+            None => {
+                let initial: Vec<u32> =
+                    (0..number(self.blocks.len())).map(|state| u32::from(state != DEAD)).collect();
+                refine(&self.dfa, &initial, Some(rounds), PHASE, budget)
+            }
+            // A call reads at least one character; where a rule ends, tokens go on behind it.
+            Some(calls) => {
+                let edges = WithCalls { chars: self, calls: &calls.of_chars };
+                refine(&edges, &calls.marks, Some(rounds), PHASE, budget)
+            }
+        };
+        let behind = partition(longest_inner)?;
+        let partition = partition(longest)?;
         let mut groups = vec![0; len];
         let mut count = number(partition.blocks());
         // States inside characters: by what they read and the groups of the states behind it.
@@ -274,7 +295,7 @@ mod tests {
                 prop_assert!(set.iter().any(nowhere));
                 return Ok(());
             };
-            let closure = states.closure(&classes, &Budget::new(CompileLimits::default())).unwrap();
+            let closure = states.closure(&classes, None, &Budget::new(CompileLimits::default())).unwrap();
             for (state, block) in (0..).zip(&states.blocks).skip(1) {
                 let depth = closure.depth(state);
                 for length in 0..=LONGEST {
@@ -315,7 +336,7 @@ mod tests {
             let dfa = dfa(pattern);
             let budget = Budget::new(CompileLimits::default());
             let states = dfa.chars.as_ref().unwrap();
-            let (groups, count) = states.groups(dfa.len(), longest, longest_inner, &budget).unwrap();
+            let (groups, count) = states.groups(dfa.len(), None, longest, longest_inner, &budget).unwrap();
             let useful: Vec<bool> = (0..dfa.len()).map(|state| state != 0).collect();
             let over_bytes = Dfa { chars: None, ..dfa.clone() };
             let expected = |longest| over_bytes.groups(&useful, longest, longest, 0, &budget).unwrap().0;
@@ -343,7 +364,7 @@ mod tests {
             .chars
             .as_ref()
             .unwrap()
-            .groups(dfa.len(), 16, 2, &Budget::new(CompileLimits::default()))
+            .groups(dfa.len(), None, 16, 2, &Budget::new(CompileLimits::default()))
             .unwrap();
         assert!(count < 20 + 4 * 8, "{count} groups");
     }

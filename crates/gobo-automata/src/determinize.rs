@@ -17,9 +17,12 @@ const PHASE: &str = "determinising";
 /// A node is dropped from a set that holds an earlier copy of it in the same counted repetition, because that copy reads
 /// all that it reads: `(\w+\s?){1,50}` has as many states as counts and not as sets of counts.
 ///
+/// Calls are letters behind the classes: that of rule `n` is `classes + n`. The ranges of the classes are left to the
+/// caller, who may need them for several automata.
+///
 /// # Errors
 /// [`CompileError::OverBudget`]: the number of states may be exponential in the size of `nfa`.
-pub(crate) fn determinize(nfa: &Nfa, alphabet: Alphabet, budget: &Budget) -> Result<CharDfa, CompileError> {
+pub(crate) fn determinize(nfa: &Nfa, alphabet: &Alphabet, budget: &Budget) -> Result<CharDfa, CompileError> {
     let mut builder = Builder {
         nfa,
         budget,
@@ -34,7 +37,8 @@ pub(crate) fn determinize(nfa: &Nfa, alphabet: Alphabet, budget: &Budget) -> Res
     };
     builder.sets.intern(&[]);
     let start = builder.closure(&[nfa.start], true)?;
-    let mut dfa = CharDfa::new(alphabet.ranges, alphabet.classes);
+    let mut dfa = CharDfa::new(Vec::new(), alphabet.classes);
+    let first_call = number(alphabet.classes);
     let mut pairs: Vec<(u32, NodeId)> = Vec::new();
     let mut targets: Vec<NodeId> = Vec::new();
     let mut edges: Vec<(u32, StateId)> = Vec::new();
@@ -44,8 +48,12 @@ pub(crate) fn determinize(nfa: &Nfa, alphabet: Alphabet, budget: &Budget) -> Res
         edges.clear();
         let (accepting, members) = builder.state(state);
         for &member in members {
-            if let Node::Chars { set, next, .. } = nfa.nodes[member as usize] {
-                pairs.extend(alphabet.of_set[set as usize].iter().map(|&class| (class, next)));
+            match nfa.nodes[member as usize] {
+                Node::Chars { set, next, .. } => {
+                    pairs.extend(alphabet.of_set[set as usize].iter().map(|&class| (class, next)));
+                }
+                Node::Call { rule, next, .. } => pairs.push((first_call + rule, next)),
+                _ => {}
             }
         }
         budget.charge_steps(PHASE, pairs.len() as u64)?;
@@ -119,7 +127,7 @@ impl Builder<'_> {
         self.reach(from, at_start, false, |id, node| match node {
             Node::Accept => accepting = true,
             Node::End { .. } => ends.push(id),
-            Node::Chars { .. } => members.push(id),
+            Node::Chars { .. } | Node::Call { .. } => members.push(id),
             _ => {}
         })?;
         if !accepting && !ends.is_empty() {
@@ -143,8 +151,8 @@ impl Builder<'_> {
 
     fn drop_covered(&self, members: &mut Vec<NodeId>) -> Result<(), CompileError> {
         let place = |id: NodeId| match self.nfa.nodes[id as usize] {
-            Node::Chars { place, .. } => place,
-            _ => unreachable!("members read characters"),
+            Node::Chars { place, .. } | Node::Call { place, .. } => place,
+            _ => unreachable!("members read"),
         };
         let mut counted: Vec<(u32, NodeId)> =
             members.iter().filter(|&&id| place(id) != 0).map(|&id| (self.nfa.leaf(place(id)), id)).collect();

@@ -4,6 +4,7 @@ use foldhash::fast::RandomState;
 use gobo_types::{Budget, CompileError};
 use hashbrown::HashTable;
 
+use crate::calls::Calls;
 use crate::chars::CharStates;
 use crate::refine::{Edges, refine, useful};
 
@@ -39,6 +40,8 @@ pub struct Dfa {
     pub start: StateId,
     /// How the states make up characters, where that is known.
     pub chars: Option<CharStates>,
+    /// The rules that states call; `None` for a regular language, which needs no stack.
+    pub calls: Option<Calls>,
 }
 
 /// `state` and `delta` as the next state.
@@ -51,6 +54,11 @@ impl Dfa {
     /// Number of states, the dead one included.
     pub fn len(&self) -> usize {
         self.accepting.len()
+    }
+
+    /// Whether it needs a stack: then what reads transitions alone sees only the texts of single rules.
+    pub fn has_calls(&self) -> bool {
+        self.calls.is_some()
     }
 
     /// Whether no text is accepted.
@@ -77,6 +85,12 @@ impl Dfa {
             live.iter_mut().zip(row).for_each(|(live, &delta)| *live |= delta != NO_STEP);
         }
         self.bytes_of(|class| live[class])
+    }
+
+    /// The bytes on which a transition of a state leads on.
+    pub fn live_bytes_of(&self, state: StateId) -> ByteSet {
+        let row = self.row(state);
+        self.bytes_of(|class| row[class] != NO_STEP)
     }
 
     /// The bytes whose class satisfies `keep`.
@@ -138,7 +152,7 @@ impl Dfa {
     ) -> Result<(Vec<u32>, usize), CompileError> {
         const PHASE: &str = "grouping states by their rows";
         if let Some(chars) = self.chars.as_ref().filter(|_| useful.iter().skip(1).all(|&useful| useful)) {
-            return chars.groups(self.len(), longest_chars, longest_inner_chars, budget);
+            return chars.groups(self.len(), self.calls.as_ref(), longest_chars, longest_inner_chars, budget);
         }
         let marks: Vec<u32> = (0..)
             .zip(useful)
@@ -241,6 +255,7 @@ impl Dense {
             row_of,
             deltas: table.into_deltas(),
             chars: None,
+            calls: None,
         })
     }
 

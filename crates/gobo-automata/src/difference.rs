@@ -172,6 +172,7 @@ mod tests {
             row_of: vec![0],
             deltas: vec![crate::NO_STEP],
             chars: None,
+            calls: None,
             accepting: vec![false],
             start: DEAD,
         }

@@ -7,6 +7,7 @@
 
 mod alphabet;
 mod build;
+mod calls;
 mod char_dfa;
 mod chars;
 mod choice;
@@ -14,6 +15,8 @@ mod determinize;
 mod dfa;
 mod difference;
 mod grammar;
+mod letters;
+mod network;
 mod nfa;
 mod refine;
 mod regex;
@@ -21,6 +24,7 @@ mod slices;
 mod utf8;
 
 pub use build::Lowered;
+pub use calls::{Calls, Opening, Return};
 pub use chars::{CharStates, Closure};
 pub use dfa::{ByteSet, DEAD, Dfa, NO_STEP, StateId};
 pub use difference::{ByteAutomaton, Difference, MAX_PAIRS, Side, TooManyPairs, difference};

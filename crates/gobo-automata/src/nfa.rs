@@ -2,7 +2,8 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError};
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
-use crate::alphabet::{CharSets, SetId};
+use crate::alphabet::{CharSets, Ranges, SetId};
+use crate::grammar::{Expr, RuleId};
 
 const PHASE: &str = "building the NFA";
 
@@ -16,6 +17,8 @@ pub(crate) type NodeId = u32;
 pub(crate) enum Node {
     /// Reads one character of the set.
     Chars { set: SetId, next: NodeId, place: PlaceId },
+    /// Reads a text of a rule.
+    Call { rule: RuleId, next: NodeId, place: PlaceId },
     /// Goes on at every node of `targets[from..to]`, reading nothing.
     Union { from: u32, to: u32 },
     /// Passable at the start of the text only.
@@ -57,20 +60,15 @@ impl Nfa {
     /// # Errors
     /// [`CompileError::OverBudget`]: repetitions multiply.
     pub(crate) fn of(hir: &Hir, sets: &mut CharSets, budget: &Budget) -> Result<Self, CompileError> {
-        let nowhere = Place { leaf: 0, copies: Box::default() };
-        let nfa = Self { nodes: vec![Node::Accept], targets: Vec::new(), start: 0, places: vec![nowhere] };
-        let mut builder = Builder {
-            nfa,
-            sets,
-            budget,
-            set_of: HashMap::new(),
-            leaves: HashMap::new(),
-            copies: Vec::new(),
-            uncharged: 0,
-        };
-        let start = builder.build(hir, 0)?;
-        builder.charge()?;
-        Ok(Self { start, ..builder.nfa })
+        Builder::new(sets, budget).finish(|builder| builder.build(hir, 0))
+    }
+
+    /// The automaton of one rule.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`]: repetitions multiply.
+    pub(crate) fn of_expr(expr: &Expr, sets: &mut CharSets, budget: &Budget) -> Result<Self, CompileError> {
+        Builder::new(sets, budget).finish(|builder| builder.build_expr(expr, 0))
     }
 
     /// Whether every text that can follow `other` can also follow `one`: both are copies of one leaf, and `one` stands in
@@ -96,9 +94,9 @@ struct Builder<'a> {
     sets: &'a mut CharSets,
     budget: &'a Budget,
     /// The set of each class of the pattern, by its address: a class in a counted repetition is met for every copy.
-    set_of: HashMap<*const Hir, SetId>,
+    set_of: HashMap<*const (), SetId>,
     /// The number of each leaf, by its address and the character in it.
-    leaves: HashMap<(*const Hir, usize), u32>,
+    leaves: HashMap<(*const (), usize), u32>,
     /// The copies that are being built.
     copies: Vec<Copy>,
     /// Nodes and targets since the last look at the budget.
@@ -108,7 +106,29 @@ struct Builder<'a> {
 /// Nodes built between two looks at the budget.
 const NODES_PER_CHARGE: u64 = 256;
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
+    fn new(sets: &'a mut CharSets, budget: &'a Budget) -> Self {
+        let nowhere = Place { leaf: 0, copies: Box::default() };
+        Self {
+            nfa: Nfa { nodes: vec![Node::Accept], targets: Vec::new(), start: 0, places: vec![nowhere] },
+            sets,
+            budget,
+            set_of: HashMap::new(),
+            leaves: HashMap::new(),
+            copies: Vec::new(),
+            uncharged: 0,
+        }
+    }
+
+    fn finish(
+        mut self,
+        build: impl FnOnce(&mut Self) -> Result<NodeId, CompileError>,
+    ) -> Result<Nfa, CompileError> {
+        let start = build(&mut self)?;
+        self.charge()?;
+        Ok(Nfa { start, ..self.nfa })
+    }
+
     fn charge(&mut self) -> Result<(), CompileError> {
         self.budget.charge_steps(PHASE, self.uncharged)?;
         self.budget.charge_bytes(PHASE, self.uncharged * NODE_BYTES)?;
@@ -140,24 +160,9 @@ impl Builder<'_> {
             HirKind::Empty => Ok(next),
             HirKind::Literal(literal) => {
                 let text = std::str::from_utf8(&literal.0).expect("patterns match UTF-8 only");
-                let mut next = next;
-                for (at, char) in text.char_indices().rev() {
-                    let set = self.sets.single(char);
-                    next = self.leaf(hir, at, set, next)?;
-                }
-                Ok(next)
+                self.text(address(hir), text, next)
             }
-            HirKind::Class(class) => {
-                let set = match self.set_of.get(&std::ptr::from_ref(hir)) {
-                    Some(&set) => set,
-                    None => {
-                        let set = self.sets.of(ranges(class));
-                        self.set_of.insert(hir, set);
-                        set
-                    }
-                };
-                self.leaf(hir, 0, set, next)
-            }
+            HirKind::Class(class) => self.class(address(hir), || ranges(class), next),
             HirKind::Look(Look::Start) => self.push(Node::Start { next }),
             HirKind::Look(Look::End) => self.push(Node::End { next }),
             HirKind::Look(_) => unreachable!("look-around is refused when the pattern is parsed"),
@@ -168,56 +173,125 @@ impl Builder<'_> {
                     parts.iter().map(|part| self.build(part, next)).collect();
                 self.union(&starts?)
             }
-            HirKind::Repetition(repetition) => self.repeat(repetition, next),
+            HirKind::Repetition(repetition) => {
+                let &Repetition { min, max, ref sub, .. } = repetition;
+                let properties = sub.properties();
+                let skippable = properties.minimum_len() == Some(0) && properties.look_set().is_empty();
+                self.repeat(min, max, skippable, next, |builder, next| builder.build(sub, next))
+            }
         }
     }
 
-    fn leaf(&mut self, hir: &Hir, at: usize, set: SetId, next: NodeId) -> Result<NodeId, CompileError> {
-        let mut place = 0;
-        if !self.copies.is_empty() {
-            let fresh = number(self.leaves.len()) + 1;
-            let leaf = *self.leaves.entry((hir, at)).or_insert(fresh);
-            self.count(1 + self.copies.len())?;
-            self.nfa.places.push(Place { leaf, copies: self.copies.as_slice().into() });
-            place = number(self.nfa.places.len() - 1);
+    /// [`Self::build`] for the expressions of a grammar.
+    fn build_expr(&mut self, expr: &Expr, next: NodeId) -> Result<NodeId, CompileError> {
+        match expr {
+            Expr::Text(text) => self.text(address(expr), text, next),
+            Expr::Chars(set) => self.class(address(expr), || set.0.clone(), next),
+            Expr::Concat(parts) => {
+                parts.iter().rev().try_fold(next, |next, part| self.build_expr(part, next))
+            }
+            Expr::Alternate(parts) => {
+                let starts: Result<Vec<NodeId>, _> =
+                    parts.iter().map(|part| self.build_expr(part, next)).collect();
+                self.union(&starts?)
+            }
+            Expr::Repeat { max: Some(max), min, .. } if max < min => self.union(&[]),
+            Expr::Repeat { expr, min, max } => {
+                let skippable = matches_nothing(expr);
+                self.repeat(*min, *max, skippable, next, |builder, next| builder.build_expr(expr, next))
+            }
+            &Expr::Call(rule) => {
+                let place = self.place(address(expr), 0)?;
+                self.push(Node::Call { rule, next, place })
+            }
         }
+    }
+
+    fn text(&mut self, at: *const (), text: &str, mut next: NodeId) -> Result<NodeId, CompileError> {
+        for (offset, char) in text.char_indices().rev() {
+            let set = self.sets.single(char);
+            next = self.leaf(at, offset, set, next)?;
+        }
+        Ok(next)
+    }
+
+    fn class(
+        &mut self,
+        at: *const (),
+        ranges: impl FnOnce() -> Ranges,
+        next: NodeId,
+    ) -> Result<NodeId, CompileError> {
+        let set = match self.set_of.get(&at) {
+            Some(&set) => set,
+            None => {
+                let set = self.sets.of(ranges());
+                self.set_of.insert(at, set);
+                set
+            }
+        };
+        self.leaf(at, 0, set, next)
+    }
+
+    fn leaf(
+        &mut self,
+        at: *const (),
+        offset: usize,
+        set: SetId,
+        next: NodeId,
+    ) -> Result<NodeId, CompileError> {
+        let place = self.place(at, offset)?;
         self.push(Node::Chars { set, next, place })
     }
 
-    fn repeat(&mut self, repetition: &Repetition, next: NodeId) -> Result<NodeId, CompileError> {
-        let &Repetition { min, max, ref sub, .. } = repetition;
+    /// The place of a leaf among the copies that are being built.
+    fn place(&mut self, at: *const (), offset: usize) -> Result<PlaceId, CompileError> {
+        if self.copies.is_empty() {
+            return Ok(0);
+        }
+        let fresh = number(self.leaves.len()) + 1;
+        let leaf = *self.leaves.entry((at, offset)).or_insert(fresh);
+        self.count(1 + self.copies.len())?;
+        self.nfa.places.push(Place { leaf, copies: self.copies.as_slice().into() });
+        Ok(number(self.nfa.places.len() - 1))
+    }
+
+    /// So many copies of what `build` builds. Copies that can match nothing, wherever they stand, are as good as optional:
+    /// `skippable`.
+    fn repeat(
+        &mut self,
+        min: u32,
+        max: Option<u32>,
+        skippable: bool,
+        next: NodeId,
+        build: impl Fn(&mut Self, NodeId) -> Result<NodeId, CompileError>,
+    ) -> Result<NodeId, CompileError> {
         // A single copy has none to be compared with.
         match (min, max) {
             (0, Some(1)) => {
-                let body = self.build(sub, next)?;
+                let body = build(self, next)?;
                 return self.union(&[body, next]);
             }
-            (0 | 1, None) => {
-                return self.repeat_for_ever(min, next, |builder, next| builder.build(sub, next));
-            }
+            (0 | 1, None) => return self.repeat_for_ever(min, next, build),
             _ => {}
         }
-        // Copies that can match nothing, wherever they stand, are as good as optional.
-        let properties = sub.properties();
-        let skippable = properties.minimum_len() == Some(0) && properties.look_set().is_empty();
         let mut start = next;
         let mandatory = match max {
             None => {
                 let last = min - 1;
                 start =
-                    self.repeat_for_ever(1, next, |builder, next| builder.copy(sub, last, false, next))?;
+                    self.repeat_for_ever(1, next, |builder, next| builder.copy(last, false, next, &build))?;
                 last
             }
             Some(max) => {
                 for number in (min..max).rev() {
-                    let body = self.copy(sub, number, true, start)?;
+                    let body = self.copy(number, true, start, &build)?;
                     start = self.union(&[body, next])?;
                 }
                 min
             }
         };
         for number in (0..mandatory).rev() {
-            start = self.copy(sub, number, skippable && max.is_some(), start)?;
+            start = self.copy(number, skippable && max.is_some(), start, &build)?;
         }
         Ok(start)
     }
@@ -236,10 +310,16 @@ impl Builder<'_> {
         Ok(if min == 0 { union } else { body })
     }
 
-    fn copy(&mut self, sub: &Hir, number: u32, optional: bool, next: NodeId) -> Result<NodeId, CompileError> {
+    fn copy(
+        &mut self,
+        number: u32,
+        optional: bool,
+        next: NodeId,
+        build: impl Fn(&mut Self, NodeId) -> Result<NodeId, CompileError>,
+    ) -> Result<NodeId, CompileError> {
         self.count(1)?;
         self.copies.push(Copy { number, optional });
-        let start = self.build(sub, next);
+        let start = build(self, next);
         self.copies.pop();
         start
     }
@@ -247,6 +327,24 @@ impl Builder<'_> {
 
 fn number(n: usize) -> u32 {
     u32::try_from(n).expect("the budget keeps nodes below 2^32")
+}
+
+/// What tells the parts of a pattern apart.
+fn address<T>(part: &T) -> *const () {
+    std::ptr::from_ref(part).cast()
+}
+
+/// Whether an expression has the empty text without any call.
+fn matches_nothing(expr: &Expr) -> bool {
+    match expr {
+        Expr::Text(text) => text.is_empty(),
+        Expr::Chars(_) | Expr::Call(_) => false,
+        Expr::Concat(parts) => parts.iter().all(matches_nothing),
+        Expr::Alternate(parts) => parts.iter().any(matches_nothing),
+        Expr::Repeat { expr, min, max } => {
+            max.is_none_or(|max| *min <= max) && (*min == 0 || matches_nothing(expr))
+        }
+    }
 }
 
 /// The ranges of a class, none across the surrogates: they are no characters, though classes count through them.

@@ -39,7 +39,9 @@ pub(crate) fn regex(pattern: &str, mode: MatchMode, budget: &Budget) -> Result<C
     let mut sets = CharSets::default();
     let nfa = Nfa::of(&hir, &mut sets, budget)?;
     let alphabet = Alphabet::of(&sets, budget)?;
-    determinize(&nfa, alphabet, budget)
+    let mut dfa = determinize(&nfa, &alphabet, budget)?;
+    dfa.ranges = alphabet.ranges;
+    Ok(dfa)
 }
 
 /// Parses a pattern and refuses what the automaton could not hold: before anything is built of it.

@@ -256,6 +256,7 @@ fn emit(
         accepting,
         start: if states.dfa.start == DEAD { DEAD } else { states.blocks[states.dfa.start as usize].root },
         chars: Some(states),
+        calls: None,
     })
 }
 

@@ -2,10 +2,11 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::{AlignedBytes, IndexParts, RowEncoder, Vocabulary, write_index};
-use gobo_automata::{Lowered, StateId};
+use gobo_artifact::{AlignedBytes, CallParts, IndexParts, RowEncoder, Vocabulary, write_index};
+use gobo_automata::{Calls, Lowered, StateId};
 use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, TokenId, index_key};
 
+use crate::push_down::{self, is_end};
 use crate::spell::{Spelled, spell};
 use crate::walk::{RowTokens, Walker};
 
@@ -76,16 +77,17 @@ pub fn compile(
     let Spelled { dfa, useful, needs_row } =
         spell(vocabulary, constraint, &lowered.dfa, &mut report, budget)?;
     let root = vocabulary.root();
+    let count = |n: usize| u32::try_from(n).expect("budgets keep every count below 2^32");
 
     // One row for all states that no token can tell apart.
-    let (groups, count) = dfa.groups(
+    let (groups, group_count) = dfa.groups(
         &useful,
         root.longest_token_bytes,
         root.longest_token_chars,
         root.longest_inner_chars,
         budget,
     )?;
-    let mut group_row: Vec<Option<usize>> = vec![None; count];
+    let mut group_row: Vec<Option<usize>> = vec![None; group_count];
     let mut representatives: Vec<StateId> = Vec::new();
     for (state, _) in (0..).zip(&needs_row).filter(|(_, needs_row)| **needs_row) {
         group_row[groups[state as usize] as usize].get_or_insert_with(|| {
@@ -99,16 +101,26 @@ pub fn compile(
     if all_useful {
         walker.close_slices(budget)?;
     }
-    let useful = (!all_useful).then_some(useful.as_slice());
-    let batches = walker.batches(&representatives);
-    let of_batches = in_parallel(options.threads, &batches, |batch| {
-        let states: Vec<StateId> = batch.iter().map(|&at| representatives[at]).collect();
-        walker.rows(&states, useful, budget)
-    })?;
-    let mut computed: Vec<RowTokens> = representatives.iter().map(|_| RowTokens::default()).collect();
-    for (at, tokens) in batches.iter().flatten().zip(of_batches.into_iter().flatten()) {
-        computed[*at] = tokens;
-    }
+    let (computed, calls) = match &dfa.calls {
+        Some(calls) => {
+            let tops = tops_of(calls, &representatives, &groups, &needs_row);
+            let mut computed = push_down::rows(&walker, calls, &representatives, &tops, budget)?;
+            (std::mem::take(&mut computed.rows), Some((calls, computed)))
+        }
+        None => {
+            let useful = (!all_useful).then_some(useful.as_slice());
+            let batches = walker.batches(&representatives);
+            let of_batches = in_parallel(options.threads, &batches, |batch| {
+                let states: Vec<StateId> = batch.iter().map(|&at| representatives[at]).collect();
+                walker.rows(&states, useful, budget)
+            })?;
+            let mut computed: Vec<RowTokens> = representatives.iter().map(|_| RowTokens::default()).collect();
+            for (at, tokens) in batches.iter().flatten().zip(of_batches.into_iter().flatten()) {
+                computed[*at] = tokens;
+            }
+            (computed, None)
+        }
+    };
     let (rows, row_numbers) = lay_out(&walker, vocabulary, &computed, budget)?;
 
     let states: Vec<(Option<u32>, bool)> = (0_u32..)
@@ -119,9 +131,35 @@ pub fn compile(
             (row, needs_row && dfa.accepting[state as usize])
         })
         .collect();
+    let calls = calls.map(|(calls, computed)| {
+        let residual_of = |state: StateId| {
+            if is_end(&dfa, calls, state) {
+                return None;
+            }
+            let row = group_row[groups[state as usize] as usize].filter(|_| needs_row[state as usize]);
+            Some(row.map_or(0, |row| computed.residuals[row]))
+        };
+        CallParts {
+            is_deterministic: calls.is_deterministic,
+            openings: (0..count(dfa.len()))
+                .map(|state| {
+                    let openings = calls.openings(state).iter();
+                    openings.map(|opening| (opening.entry, calls.pushes(opening).to_vec())).collect()
+                })
+                .collect(),
+            returns: (calls.returns.iter())
+                .map(|of| (of.state, of.caller.clone(), of.callee.clone()))
+                .collect(),
+            residuals: (0..count(dfa.len())).map(residual_of).collect(),
+            pairs: (computed.pairs.iter())
+                .map(|pairs| {
+                    pairs.iter().map(|pair| [pair.top, row_numbers[pair.row], pair.residual]).collect()
+                })
+                .collect(),
+        }
+    });
     let key = index_key(&vocabulary.digest(), &constraint.digest());
     let text = constraint.text();
-    let count = |n: usize| u32::try_from(n).expect("budgets keep every count below 2^32");
     budget.charge_bytes(
         "writing the file",
         (dfa.deltas.len() * 4 + dfa.len() * 8 + rows.bytes() + text.len()) as u64,
@@ -141,16 +179,32 @@ pub fn compile(
         deltas: &dfa.deltas,
         states: &states,
         rows: &rows,
-        row_computations: count(representatives.len()),
+        row_computations: count(computed.len()),
+        calls: calls.as_ref(),
     });
     let stats = CompileStats {
         states: count(dfa.len() - 1),
-        rows: count(representatives.len()),
+        rows: count(computed.len()),
         distinct_rows: count(rows.len()),
         steps: budget.steps(),
         bytes: budget.bytes(),
     };
     Ok(Compiled { key, artifact_digest, stats, bytes })
+}
+
+/// For each of `representatives` the return states that may lie under some state of its group.
+fn tops_of(calls: &Calls, representatives: &[StateId], groups: &[u32], needs_row: &[bool]) -> Vec<Vec<u32>> {
+    let mut of_group: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (state, &group) in (0..).zip(groups).filter(|(state, _)| needs_row[*state as usize]) {
+        of_group.entry(group).or_default().extend(calls.tops(state));
+    }
+    let tops = |&state: &StateId| {
+        let mut tops = of_group.get(&groups[state as usize]).cloned().unwrap_or_default();
+        tops.sort_unstable();
+        tops.dedup();
+        tops
+    };
+    representatives.iter().map(tops).collect()
 }
 
 /// Stores the distinct rows, and tells the number of each computed one.

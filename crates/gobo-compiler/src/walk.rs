@@ -14,7 +14,7 @@ const STATES_PER_BATCH: usize = 64;
 const SIDE_BY_SIDE: usize = 4;
 
 /// Nodes walked between two looks at the budget.
-const NODES_PER_CHARGE: u64 = 4096;
+pub(crate) const NODES_PER_CHARGE: u64 = 4096;
 
 /// Slices are looked at one by one where those that can be taken hold at least one in so many tokens; elsewhere one walk
 /// of the trie over all tokens is cheaper: entering some thirty tries takes the time of walking some hundred tokens.
@@ -23,7 +23,7 @@ const WORTH_TAKING: usize = 256;
 const _: () = assert!(MAX_SLICES <= u64::BITS as usize, "a bit for each slice");
 
 /// The tokens of a row. Equal ones are equal rows; one row may be written in two ways.
-#[derive(Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RowTokens {
     /// Slices taken whole, without a walk: bit `n` for part `n`, of which there are at most [`MAX_SLICES`].
     pub(crate) whole: u64,
@@ -34,7 +34,11 @@ pub(crate) struct RowTokens {
 }
 
 impl RowTokens {
-    fn add(&mut self, from: u32, to: u32) {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.whole == 0 && self.short.is_empty() && self.ranges.is_empty()
+    }
+
+    pub(crate) fn add(&mut self, from: u32, to: u32) {
         match self.ranges.last_mut() {
             Some(last) if last.1 == from => last.1 = to,
             _ => self.ranges.push((from, to)),
@@ -43,8 +47,8 @@ impl RowTokens {
 }
 
 /// A trie whose root block is found by byte: it is the largest, and the states of most constraints read few bytes.
-struct Rooted<'a> {
-    trie: Trie<'a>,
+pub(crate) struct Rooted<'a> {
+    pub(crate) trie: Trie<'a>,
     /// `[256]`: the number of the root's child on each byte; `u32::MAX` for none.
     children: Box<[u32; 256]>,
 }
@@ -70,15 +74,15 @@ impl<'a> Rooted<'a> {
 }
 
 /// A slice beside an automaton.
-struct Part<'a> {
-    slice: Slice<'a>,
-    rooted: Rooted<'a>,
+pub(crate) struct Part<'a> {
+    pub(crate) slice: Slice<'a>,
+    pub(crate) rooted: Rooted<'a>,
     /// Number of the closure under its characters; `None` where one of them leads nowhere from any state.
     closure: Option<usize>,
 }
 
 /// What becomes of a slice at a state.
-enum Fate {
+pub(crate) enum Fate {
     /// No token of it leads on.
     Dropped,
     /// Exactly the tokens of at most so many characters lead on.
@@ -88,16 +92,16 @@ enum Fate {
 
 /// A vocabulary beside an automaton.
 pub(crate) struct Walker<'a> {
-    dfa: &'a Dfa,
+    pub(crate) dfa: &'a Dfa,
     /// All ordinary tokens.
-    all: Rooted<'a>,
+    pub(crate) all: Rooted<'a>,
     /// The slices of tokens that are not text: only they begin inside a character.
-    pieces: Vec<Rooted<'a>>,
+    pub(crate) pieces: Vec<Rooted<'a>>,
     vocabulary: &'a Vocabulary,
     /// `[classes]`: the bytes of each class.
     class_bytes: Vec<ByteSet>,
     /// The slices of which some token may lead on; empty where no slice can be taken whole.
-    parts: Vec<Part<'a>>,
+    pub(crate) parts: Vec<Part<'a>>,
     closures: Vec<Closure>,
     /// `[rows]`: number of the byte set on which states with this row lead to themselves; 0 for none.
     loop_of_row: Vec<u32>,
@@ -160,7 +164,7 @@ impl<'a> Walker<'a> {
                     closure = Some(match known.get(&classes) {
                         Some(&number) => number,
                         None => {
-                            self.closures.push(chars.closure(&classes, budget)?);
+                            self.closures.push(chars.closure(&classes, self.dfa.calls.as_ref(), budget)?);
                             known.insert(classes, self.closures.len() - 1);
                             self.closures.len() - 1
                         }
@@ -221,7 +225,10 @@ impl<'a> Walker<'a> {
         for (row, &state) in (0..).zip(states) {
             let walk = Walk { row, state };
             let between = self.dfa.chars.as_ref().map(|chars| chars.at(state));
-            let fates = between.flatten().map_or_else(Vec::new, |state| self.fates(state));
+            let mut fates = between.flatten().map_or_else(Vec::new, |state| self.fates(state));
+            if !self.is_worth_it(&fates) {
+                fates.clear();
+            }
             if between == Some(None) {
                 // Inside a character, only what continues it leads on.
                 pieces.push(walk);
@@ -256,30 +263,38 @@ impl<'a> Walker<'a> {
         Ok(rows)
     }
 
-    /// What becomes of each slice at a state between characters; empty where too little would be taken.
-    fn fates(&self, state: StateId) -> Vec<Fate> {
+    /// What becomes of each slice at a state between characters, as far as its own transitions go.
+    pub(crate) fn fates(&self, state: StateId) -> Vec<Fate> {
         let Some(chars) = &self.dfa.chars else { return Vec::new() };
-        let mut taken = 0;
         let fate = |Part { slice, closure, .. }: &Part<'_>| {
             let Some(closure) = closure.map(|number| &self.closures[number]) else { return Fate::Walked };
             // The characters of a slice are those behind its lead, and there are some in every token.
             let behind = slice.lead.map_or(Some(state), |lead| chars.after(state, lead));
             let Some(behind) = behind else { return Fate::Dropped };
+            let is_crossed = || self.dfa.calls.as_ref().is_some_and(|calls| calls.is_crossed(behind));
+            let is_exact = closure.is_exact(behind) && !(slice.lead.is_some() && is_crossed());
             match closure.depth(behind) {
-                0 if closure.is_exact(behind) => Fate::Dropped,
+                0 if is_exact => Fate::Dropped,
                 depth => {
                     let chars = depth.saturating_add(u32::from(slice.lead.is_some()));
-                    if chars < slice.max_chars && !closure.is_exact(behind) {
+                    if chars < slice.max_chars && !is_exact {
                         return Fate::Walked;
                     }
-                    taken += (slice.trie.to - slice.trie.from) as usize;
                     Fate::Taken(chars.min(slice.max_chars))
                 }
             }
         };
-        let fates: Vec<Fate> = self.parts.iter().map(fate).collect();
+        self.parts.iter().map(fate).collect()
+    }
+
+    /// Whether enough is taken for slices to be looked at one by one.
+    pub(crate) fn is_worth_it(&self, fates: &[Fate]) -> bool {
+        let taken: usize = (self.parts.iter().zip(fates))
+            .filter(|(_, fate)| matches!(fate, Fate::Taken(_)))
+            .map(|(part, _)| (part.slice.trie.to - part.slice.trie.from) as usize)
+            .sum();
         let all = (self.all.trie.to - self.all.trie.from) as usize;
-        if taken * WORTH_TAKING < all { Vec::new() } else { fates }
+        taken * WORTH_TAKING >= all && taken > 0
     }
 
     /// The tokens of the given slices, as a row: `[row words]`.
@@ -329,7 +344,7 @@ impl<'a> Walker<'a> {
 
     /// Whether every token below `node` leads from `state` back to it.
     #[inline]
-    fn stays(&self, trie: &Trie<'_>, node: usize, state: StateId) -> bool {
+    pub(crate) fn stays(&self, trie: &Trie<'_>, node: usize, state: StateId) -> bool {
         // Few states have loops, and what is asked of them is near; the sets of the trie are far.
         let looped = self.loop_of_row[self.dfa.row_of[state as usize] as usize];
         if looped == 0 {

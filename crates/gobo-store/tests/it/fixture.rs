@@ -87,6 +87,7 @@ pub(crate) fn index_padded(constraint: &str, padding: usize) -> (IndexKey, Vec<u
         states: &[(None, false), (Some(row(only_a)), false), (Some(row(nothing)), true)],
         rows: &rows,
         row_computations: 2,
+        calls: None,
     });
     (key, bytes.to_vec())
 }

@@ -1,0 +1,360 @@
+use foldhash::{HashMap, HashMapExt};
+use gobo_types::{Budget, CompileError};
+
+use crate::chars::CharStates;
+use crate::dfa::{ByteSet, Dfa, StateId};
+use crate::network::{Call, Network};
+use crate::refine::Edges;
+
+const PHASE: &str = "laying out calls";
+
+/// What the states of an automaton need beside their transitions where it calls rules.
+///
+/// A configuration is a state and a stack of return states. From it a text goes on by a transition of the state; by one of
+/// the first states of a called rule, with return states pushed ([`Calls::openings`]); or, where the state accepts, by
+/// what the return state on top of the stack goes on by, which is popped then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Calls {
+    /// What can lie on the stack.
+    pub returns: Vec<Return>,
+    /// Whether no text ever has more than one configuration.
+    pub is_deterministic: bool,
+    /// `[states + 1]`: where the openings of each state begin.
+    starts: Vec<u32>,
+    openings: Vec<Opening>,
+    pushes: Vec<u32>,
+    /// `[states]`: the number of the set of return states that may lie on top of the stack.
+    tops: Vec<u32>,
+    top_sets: Vec<TopSet>,
+    /// The calls themselves, between states of the automaton over characters.
+    pub(crate) of_chars: Vec<Call>,
+    /// `[character states]`: whether a rule is called or ends there.
+    crossed: Vec<bool>,
+    /// `[character states]`: what tells states apart that the edges do not.
+    pub(crate) marks: Vec<u32>,
+}
+
+/// A state behind a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Return {
+    /// The state.
+    pub state: StateId,
+    /// The rule that the call stands in.
+    pub caller: String,
+    /// The rule that is called.
+    pub callee: String,
+}
+
+/// A first state of a called rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opening {
+    /// The state whose transitions go on. Its own openings are openings of the caller too.
+    pub entry: StateId,
+    /// Where the numbers of the pushed return states stand in [`Calls::pushes`], outermost first.
+    pub pushes: (u32, u32),
+}
+
+/// Return states that may lie on top of the stack together with a state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct TopSet {
+    /// Numbers, ascending.
+    returns: Vec<u32>,
+    /// The bytes that a text can go on with when one of them is popped.
+    follow: ByteSet,
+}
+
+/// A set of return states while it grows.
+type Bits = Vec<u64>;
+
+impl Calls {
+    /// The openings of a state.
+    #[inline]
+    pub fn openings(&self, state: StateId) -> &[Opening] {
+        &self.openings[self.starts[state as usize] as usize..self.starts[state as usize + 1] as usize]
+    }
+
+    /// Whether texts may leave the rule at hand at a state between characters, by a call or by its end: transitions alone do
+    /// not say what follows.
+    pub fn is_crossed(&self, char_state: StateId) -> bool {
+        self.crossed[char_state as usize]
+    }
+
+    /// The numbers of the return states that an opening pushes, outermost first.
+    #[inline]
+    pub fn pushes(&self, opening: &Opening) -> &[u32] {
+        &self.pushes[opening.pushes.0 as usize..opening.pushes.1 as usize]
+    }
+
+    /// The numbers of the return states that may lie on top of the stack at `state`, ascending.
+    pub fn tops(&self, state: StateId) -> &[u32] {
+        &self.top_sets[self.tops[state as usize] as usize].returns
+    }
+
+    /// The bytes that a text can go on with when the top of the stack is popped at `state`.
+    pub fn follow(&self, state: StateId) -> &ByteSet {
+        &self.top_sets[self.tops[state as usize] as usize].follow
+    }
+
+    /// The calls of a network whose character automaton was written out as `dfa`.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`]: a rule may begin with another in exponentially many ways.
+    pub(crate) fn of(network: &Network, dfa: &Dfa, budget: &Budget) -> Result<Self, CompileError> {
+        let Some(chars) = &dfa.chars else { unreachable!("a network's automaton knows its characters") };
+        let root = |state: StateId| chars.blocks[state as usize].root;
+        let states = chars.blocks.len();
+        // Calls whose return can only be popped again push nothing.
+        let is_tail = |call: &Call| {
+            chars.dfa.accepting[call.to as usize]
+                && chars.dfa.row(call.to).is_empty()
+                && calls_of(&network.calls, call.to).is_empty()
+        };
+        let mut number_of: HashMap<StateId, u32> = HashMap::new();
+        let mut returns: Vec<Return> = Vec::new();
+        let mut return_states: Vec<StateId> = Vec::new();
+        for call in network.calls.iter().filter(|call| !is_tail(call)) {
+            number_of.entry(call.to).or_insert_with(|| {
+                let name = |rule: u32| network.names[rule as usize].clone();
+                returns.push(Return { state: root(call.to), caller: name(call.of), callee: name(call.rule) });
+                return_states.push(call.to);
+                number(returns.len() - 1)
+            });
+        }
+
+        let mut calls = Self {
+            returns,
+            is_deterministic: false,
+            starts: vec![0],
+            openings: Vec::new(),
+            pushes: Vec::new(),
+            tops: Vec::new(),
+            top_sets: Vec::new(),
+            of_chars: network.calls.clone(),
+            marks: Vec::new(),
+            crossed: (0..number(states))
+                .map(|state| {
+                    chars.dfa.accepting[state as usize] || !calls_of(&network.calls, state).is_empty()
+                })
+                .collect(),
+        };
+        for state in 0..number(states) {
+            calls.add_openings(network, state, root, &is_tail, &number_of, budget)?;
+            // The states inside characters that follow have none.
+            let end = chars.blocks.get(state as usize + 1).map_or(dfa.len(), |block| block.root as usize);
+            calls.starts.resize(end + 1, number(calls.openings.len()));
+        }
+        let tops = tops(network, chars, &is_tail, &number_of, calls.returns.len(), budget)?;
+        calls.set_tops(dfa, chars, &return_states, &tops, budget)?;
+        calls.is_deterministic = (1..number(states)).all(|state| calls.is_single(dfa, root(state)));
+        let mut known: HashMap<Option<ByteSet>, u32> = HashMap::new();
+        calls.marks = (0..number(states))
+            .map(|state| {
+                let follow = chars.dfa.accepting[state as usize].then(|| *calls.follow(root(state)));
+                let fresh = number(known.len()) + 1;
+                if state == 0 { 0 } else { *known.entry(follow).or_insert(fresh) }
+            })
+            .collect();
+        Ok(calls)
+    }
+
+    /// Adds the openings of one state, nearest first.
+    fn add_openings(
+        &mut self,
+        network: &Network,
+        state: StateId,
+        root: impl Fn(StateId) -> StateId,
+        is_tail: &impl Fn(&Call) -> bool,
+        number_of: &HashMap<StateId, u32>,
+        budget: &Budget,
+    ) -> Result<(), CompileError> {
+        let mut open: Vec<(StateId, Vec<u32>)> = vec![(state, Vec::new())];
+        let mut known: foldhash::HashSet<(StateId, Vec<u32>)> = foldhash::HashSet::default();
+        let mut at = 0;
+        while let Some((from, pushed)) = open.get(at).cloned() {
+            at += 1;
+            for call in calls_of(&network.calls, from) {
+                let mut pushed = pushed.clone();
+                if !is_tail(call) {
+                    pushed.push(number_of[&call.to]);
+                }
+                let entry = network.entries[call.rule as usize];
+                budget.charge_steps(PHASE, 1 + pushed.len() as u64)?;
+                if known.insert((entry, pushed.clone())) {
+                    budget.charge_bytes(PHASE, 24 + pushed.len() as u64 * 12)?;
+                    let begin = number(self.pushes.len());
+                    self.pushes.extend_from_slice(&pushed);
+                    let pushes = (begin, number(self.pushes.len()));
+                    self.openings.push(Opening { entry: root(entry), pushes });
+                    open.push((entry, pushed));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Numbers the distinct sets of tops, and finds out what can follow each.
+    fn set_tops(
+        &mut self,
+        dfa: &Dfa,
+        chars: &CharStates,
+        return_states: &[StateId],
+        tops: &[Bits],
+        budget: &Budget,
+    ) -> Result<(), CompileError> {
+        let mut known: HashMap<Bits, u32> = HashMap::new();
+        let mut sets: Vec<Bits> = Vec::new();
+        let mut intern = |set: Bits| {
+            *known.entry(set).or_insert_with_key(|set| {
+                sets.push(set.clone());
+                number(sets.len() - 1)
+            })
+        };
+        // States inside characters may belong to several blocks.
+        let mut inner: HashMap<StateId, Bits> = HashMap::new();
+        for (block, set) in chars.blocks.iter().zip(tops).filter(|(block, _)| block.inner_states > 0) {
+            let all = inner.entry(block.inner).or_insert_with(|| vec![0; set.len()]);
+            all.iter_mut().zip(set).for_each(|(all, set)| *all |= set);
+        }
+        self.tops = vec![intern(vec![0; tops[0].len()]); dfa.len()];
+        for (block, set) in chars.blocks.iter().zip(tops) {
+            self.tops[block.root as usize] = intern(set.clone());
+            if block.inner == block.root + 1 && block.inner_states > 0 {
+                let of_inner = intern(inner[&block.inner].clone());
+                self.tops[block.inner as usize..][..block.inner_states as usize].fill(of_inner);
+            }
+        }
+        budget.charge_bytes(PHASE, (sets.len() * tops[0].len() * 8 + dfa.len() * 4) as u64)?;
+        self.top_sets = sets
+            .iter()
+            .map(|set| TopSet {
+                returns: (0..number(self.returns.len()))
+                    .filter(|number| set[*number as usize / 64] >> (number % 64) & 1 == 1)
+                    .collect(),
+                follow: ByteSet::default(),
+            })
+            .collect();
+        // What a return state reads is known; where it accepts, what follows it is read too.
+        let first: Vec<ByteSet> = self.returns.iter().map(|of| self.first(dfa, of.state)).collect();
+        loop {
+            let mut changed = false;
+            for at in 0..self.top_sets.len() {
+                let mut follow = self.top_sets[at].follow;
+                budget.charge_steps(PHASE, 1 + self.top_sets[at].returns.len() as u64)?;
+                for &top in &self.top_sets[at].returns {
+                    unite(&mut follow, &first[top as usize]);
+                    if chars.dfa.accepting[return_states[top as usize] as usize] {
+                        unite(&mut follow, self.follow(self.returns[top as usize].state));
+                    }
+                }
+                changed |= follow != self.top_sets[at].follow;
+                self.top_sets[at].follow = follow;
+            }
+            if !changed {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The bytes that a text can go on with without popping.
+    fn first(&self, dfa: &Dfa, state: StateId) -> ByteSet {
+        let mut first = dfa.live_bytes_of(state);
+        for opening in self.openings(state) {
+            unite(&mut first, &dfa.live_bytes_of(opening.entry));
+        }
+        first
+    }
+
+    /// Whether each byte leads on in one way only.
+    fn is_single(&self, dfa: &Dfa, state: StateId) -> bool {
+        let mut seen = dfa.live_bytes_of(state);
+        let mut is_new = |set: &ByteSet| {
+            let is_new = seen.iter().zip(set).all(|(seen, set)| seen & set == 0);
+            unite(&mut seen, set);
+            is_new
+        };
+        self.openings(state).iter().all(|opening| is_new(&dfa.live_bytes_of(opening.entry)))
+            && (!dfa.accepting[state as usize] || is_new(self.follow(state)))
+    }
+}
+
+fn unite(set: &mut ByteSet, other: &ByteSet) {
+    set.iter_mut().zip(other).for_each(|(set, other)| *set |= other);
+}
+
+/// The calls of one state.
+fn calls_of(calls: &[Call], state: StateId) -> &[Call] {
+    let from = calls.partition_point(|call| call.state < state);
+    let len = calls[from..].partition_point(|call| call.state == state);
+    &calls[from..from + len]
+}
+
+/// `[character states]`: the return states that may lie on top of the stack.
+fn tops(
+    network: &Network,
+    chars: &CharStates,
+    is_tail: &impl Fn(&Call) -> bool,
+    number_of: &HashMap<StateId, u32>,
+    returns: usize,
+    budget: &Budget,
+) -> Result<Vec<Bits>, CompileError> {
+    let words = returns.div_ceil(64);
+    let states = chars.blocks.len();
+    budget.charge_bytes(PHASE, (states * words * 8) as u64)?;
+    let mut tops: Vec<Bits> = vec![vec![0; words]; states];
+    let mut open: Vec<StateId> = (1..number(states)).collect();
+    let mut is_open = vec![true; states];
+    while let Some(state) = open.pop() {
+        is_open[state as usize] = false;
+        let calls = calls_of(&network.calls, state);
+        let set = tops[state as usize].clone();
+        budget.charge_steps(PHASE, ((1 + chars.dfa.row(state).len() + calls.len()) * (1 + words)) as u64)?;
+        let mut add = |to: StateId, set: &[u64]| {
+            let known = &mut tops[to as usize];
+            let grows = known.iter().zip(set).any(|(known, set)| set & !known != 0);
+            known.iter_mut().zip(set).for_each(|(known, set)| *known |= set);
+            if grows && !std::mem::replace(&mut is_open[to as usize], true) {
+                open.push(to);
+            }
+        };
+        chars.dfa.row(state).iter().for_each(|edge| add(edge.1, &set));
+        for call in calls {
+            add(call.to, &set);
+            let entry = network.entries[call.rule as usize];
+            if is_tail(call) {
+                add(entry, &set);
+            } else {
+                let top = number_of[&call.to] as usize;
+                let mut one = vec![0; words];
+                one[top / 64] |= 1 << (top % 64);
+                add(entry, &one);
+            }
+        }
+    }
+    Ok(tops)
+}
+
+/// The edges of an automaton over characters with calls as letters behind the classes.
+pub(crate) struct WithCalls<'a> {
+    pub(crate) chars: &'a CharStates,
+    pub(crate) calls: &'a [Call],
+}
+
+impl Edges for WithCalls<'_> {
+    fn states(&self) -> usize {
+        self.chars.dfa.states()
+    }
+
+    fn edges(&self, state: StateId) -> impl Iterator<Item = (u32, StateId)> {
+        let classes = number(self.chars.dfa.classes);
+        let calls = calls_of(self.calls, state).iter().map(move |call| (classes + call.rule, call.to));
+        self.chars.dfa.row(state).iter().copied().chain(calls)
+    }
+
+    fn edge_count(&self) -> usize {
+        self.chars.dfa.edge_count() + self.calls.len()
+    }
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).expect("the budget keeps counts below 2^32")
+}

@@ -1,0 +1,494 @@
+//! Rows of an automaton with calls.
+//!
+//! What a token may do at a configuration falls into two parts. Tokens that stay inside the rule at hand, and the rules that
+//! they call themselves, depend on the state alone: its row. A token that ends the rule before its own end leaves a
+//! *residual*, the rest of its bytes, to the return state on top of the stack. Residuals are nodes of the vocabulary's
+//! tries, so a state has one set of them; and what a set may do at a return state is a row again, and a set of residuals
+//! that end that rule too. Rows are so keyed by state and by (residual set, return state), and never by a path: the mask
+//! of a configuration is the union along the top of its stack. After Willard & Louf 2023 (arXiv 2307.09702), section 4, and
+//! Koo, Liu & He 2024 (arXiv 2407.08103), Algorithm 3, made finite by the sets: the stacks under which a token is allowed
+//! form a regular language, and residual sets are states of an automaton that reads the stack from its top.
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_artifact::Trie;
+use gobo_automata::{ByteSet, Calls, Dfa, NO_STEP, StateId};
+use gobo_types::{Budget, CompileError};
+
+use crate::walk::{Fate, NODES_PER_CHARGE, Rooted, RowTokens, Walker};
+
+const PHASE: &str = "walking the vocabulary through calls";
+
+/// The number of a set of residuals; 0 for the empty one.
+pub(crate) type ResidualId = u32;
+
+/// What is computed of an automaton with calls.
+#[derive(Debug, Default)]
+pub(crate) struct PushDownRows {
+    /// The tokens of each computed row: first those of the states that were asked for.
+    pub(crate) rows: Vec<RowTokens>,
+    /// For each state that was asked for, the residuals that end its rule.
+    pub(crate) residuals: Vec<ResidualId>,
+    /// By residual set, then by return: the row, by its place in `rows`, and the residuals that end the rule of the return
+    /// state too. A pair that is not there allows nothing.
+    pub(crate) pairs: Vec<Vec<Pair>>,
+}
+
+/// What a set of residuals may do at a return state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pair {
+    /// The number of the return state.
+    pub(crate) top: u32,
+    /// The place of its row.
+    pub(crate) row: usize,
+    /// What is left for the return state below.
+    pub(crate) residual: ResidualId,
+}
+
+/// The row and the residuals of each of `states`, and of every pair that can come up below them. `tops[n]` holds the numbers
+/// of the return states that may lie under `states[n]`.
+///
+/// O(trie nodes that no rule spares), over all rows.
+pub(crate) fn rows(
+    walker: &Walker<'_>,
+    calls: &Calls,
+    states: &[StateId],
+    tops: &[Vec<u32>],
+    budget: &Budget,
+) -> Result<PushDownRows, CompileError> {
+    let mut computer = Computer {
+        walker,
+        calls,
+        macros: Macros::new(walker.dfa, calls),
+        sets: vec![Residuals::default()],
+        known_sets: HashMap::from_iter([(Residuals::default(), 0)]),
+        of_state: HashMap::new(),
+        rows: Vec::new(),
+        budget,
+        uncharged: 0,
+    };
+    let mut residuals = Vec::with_capacity(states.len());
+    for &state in states {
+        let (row, residual) = computer.of_state(state)?;
+        // The rows of the states stand first, in their order.
+        debug_assert_eq!(row, residuals.len());
+        residuals.push(residual);
+    }
+    let mut pairs: Vec<Vec<Pair>> = Vec::new();
+    let mut asked: foldhash::HashSet<(ResidualId, u32)> = foldhash::HashSet::default();
+    let mut open: Vec<(ResidualId, u32)> = Vec::new();
+    for (&residual, tops) in residuals.iter().zip(tops) {
+        open.extend(tops.iter().map(|&top| (residual, top)));
+        while let Some((residual, top)) = open.pop() {
+            if residual == 0 || !asked.insert((residual, top)) {
+                continue;
+            }
+            let (row, left) = computer.of_pair(residual, top)?;
+            let below = calls.tops(calls.returns[top as usize].state);
+            open.extend(below.iter().map(|&below| (left, below)));
+            if computer.rows[row].is_empty() && left == 0 {
+                continue;
+            }
+            pairs.resize(pairs.len().max(residual as usize + 1), Vec::new());
+            pairs[residual as usize].push(Pair { top, row, residual: left });
+        }
+    }
+    pairs.resize(computer.sets.len(), Vec::new());
+    pairs.iter_mut().for_each(|pairs| pairs.sort_unstable_by_key(|pair| pair.top));
+    computer.charge()?;
+    Ok(PushDownRows { rows: computer.rows, residuals, pairs })
+}
+
+/// Token prefixes that end a rule with bytes left.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+struct Residuals {
+    /// Whether the empty prefix is among them: the rule could end before the token.
+    whole: bool,
+    /// The blocks of tokens that go on, each with the end of its ids, ascending.
+    blocks: Vec<(u32, u32)>,
+}
+
+struct Computer<'a> {
+    walker: &'a Walker<'a>,
+    calls: &'a Calls,
+    macros: Macros<'a>,
+    sets: Vec<Residuals>,
+    known_sets: HashMap<Residuals, ResidualId>,
+    /// The row of each state that was asked for, by its place.
+    of_state: HashMap<StateId, (usize, ResidualId)>,
+    rows: Vec<RowTokens>,
+    budget: &'a Budget,
+    uncharged: u64,
+}
+
+impl Computer<'_> {
+    fn charge(&mut self) -> Result<(), CompileError> {
+        self.budget.charge_steps(PHASE, std::mem::take(&mut self.uncharged))
+    }
+
+    /// The row of a state, by its place, and the residuals that end its rule.
+    fn of_state(&mut self, state: StateId) -> Result<(usize, ResidualId), CompileError> {
+        if let Some(&known) = self.of_state.get(&state) {
+            return Ok(known);
+        }
+        let walker = self.walker;
+        let mut tokens = RowTokens::default();
+        let has_follow = *self.calls.follow(state) != ByteSet::default();
+        let mut left =
+            Residuals { whole: has_follow && walker.dfa.accepting[state as usize], blocks: Vec::new() };
+        let start = self.macros.start(state);
+        let between = walker.dfa.chars.as_ref().map(|chars| chars.at(state));
+        if between == Some(None) {
+            // Inside a character, only what continues it leads on.
+            for rooted in &walker.pieces {
+                self.walk_root(rooted, start, &mut tokens, &mut left)?;
+            }
+        } else {
+            let fates = self.fates(state);
+            if fates.is_empty() {
+                self.walk_root(&walker.all, start, &mut tokens, &mut left)?;
+            }
+            for (number, (part, fate)) in walker.parts.iter().zip(fates).enumerate() {
+                match fate {
+                    Fate::Dropped => {}
+                    Fate::Taken(chars) if chars >= part.slice.max_chars => tokens.whole |= 1 << number,
+                    Fate::Taken(chars) => tokens.short.push((number, chars)),
+                    Fate::Walked => self.walk_root(&part.rooted, start, &mut tokens, &mut left)?,
+                }
+            }
+        }
+        let left = self.intern(left)?;
+        let row = self.push(tokens)?;
+        self.of_state.insert(state, (row, left));
+        Ok((row, left))
+    }
+
+    /// The row of a set of residuals at a return state, and what of it ends that rule too.
+    fn of_pair(&mut self, residual: ResidualId, top: u32) -> Result<(usize, ResidualId), CompileError> {
+        let state = self.calls.returns[top as usize].state;
+        let set = self.sets[residual as usize].clone();
+        let (mut tokens, mut left) = Default::default();
+        if set.whole {
+            let (row, below) = self.of_state(state)?;
+            if set.blocks.is_empty() {
+                return Ok((row, below));
+            }
+            tokens = self.rows[row].clone();
+            left = self.sets[below as usize].clone();
+        }
+        let trie = self.walker.all.trie;
+        let start = self.macros.start(state);
+        for (block, end) in set.blocks {
+            self.walk_block(&trie, block as usize, end, start, &mut tokens, &mut left)?;
+        }
+        Ok((self.push(tokens)?, self.intern(left)?))
+    }
+
+    fn push(&mut self, tokens: RowTokens) -> Result<usize, CompileError> {
+        self.budget.charge_bytes(PHASE, tokens.ranges.len() as u64 * 8)?;
+        self.rows.push(tokens);
+        Ok(self.rows.len() - 1)
+    }
+
+    fn intern(&mut self, mut set: Residuals) -> Result<ResidualId, CompileError> {
+        set.blocks.sort_unstable();
+        set.blocks.dedup();
+        if let Some(&known) = self.known_sets.get(&set) {
+            return Ok(known);
+        }
+        self.budget.charge_bytes(PHASE, 32 + set.blocks.len() as u64 * 16)?;
+        let fresh = u32::try_from(self.sets.len()).expect("the budget keeps sets below 2^32");
+        self.sets.push(set.clone());
+        self.known_sets.insert(set, fresh);
+        Ok(fresh)
+    }
+
+    /// What becomes of each slice at a state between characters, and at the first states of the rules that it calls; empty
+    /// where too little would be taken.
+    fn fates(&self, state: StateId) -> Vec<Fate> {
+        let walker = self.walker;
+        let Some(chars) = &walker.dfa.chars else { return Vec::new() };
+        let of = |state| chars.at(state).map_or_else(Vec::new, |state| walker.fates(state));
+        let mut fates = of(state);
+        for opening in self.calls.openings(state) {
+            for (part, (fate, other)) in walker.parts.iter().zip(fates.iter_mut().zip(of(opening.entry))) {
+                let is_whole =
+                    |fate: &Fate| matches!(fate, Fate::Taken(chars) if *chars >= part.slice.max_chars);
+                *fate = match (&*fate, &other) {
+                    (Fate::Dropped, Fate::Dropped) => Fate::Dropped,
+                    (one, two) if is_whole(one) || is_whole(two) => Fate::Taken(part.slice.max_chars),
+                    _ => Fate::Walked,
+                };
+            }
+        }
+        if walker.is_worth_it(&fates) { fates } else { Vec::new() }
+    }
+
+    /// Walks a whole trie.
+    fn walk_root(
+        &mut self,
+        rooted: &Rooted<'_>,
+        start: MacroId,
+        tokens: &mut RowTokens,
+        left: &mut Residuals,
+    ) -> Result<(), CompileError> {
+        self.walk_block(&rooted.trie, rooted.trie.root, rooted.trie.to, start, tokens, left)
+    }
+
+    /// Walks a block of a trie, whose ids end at `end`, from a set of configurations.
+    fn walk_block(
+        &mut self,
+        trie: &Trie<'_>,
+        block: usize,
+        end: u32,
+        start: MacroId,
+        tokens: &mut RowTokens,
+        left: &mut Residuals,
+    ) -> Result<(), CompileError> {
+        let walker = self.walker;
+        let classes = &walker.dfa.classes;
+        // What is left to look at: nodes of a block from one on, the end of its ids, the configurations above.
+        let mut open: Vec<(usize, u32, MacroId)> = vec![(block, end, start)];
+        while let Some((begin, to, at)) = open.pop() {
+            let mut number = begin;
+            loop {
+                self.uncharged += 1;
+                let node = trie.nodes[number];
+                let end = if node.is_last() { to } else { trie.nodes[number + 1].first };
+                let next = self.macros.step(at, classes[usize::from(node.byte())]);
+                if next != DEAD_MACRO {
+                    let info = self.macros.infos[next as usize];
+                    match node.children() {
+                        None => tokens.add(node.first, end),
+                        Some(_) if info.looped != DEAD_STATE && walker.stays(trie, number, info.looped) => {
+                            tokens.add(node.first, end);
+                        }
+                        Some(child) => {
+                            let own_end = trie.nodes[child].first;
+                            if node.first != own_end {
+                                tokens.add(node.first, own_end);
+                            }
+                            if info.ends != NO_FOLLOW
+                                && goes_on(trie, child, &self.macros.follows[info.ends as usize])
+                            {
+                                let child = u32::try_from(child).expect("23 bits number a node");
+                                left.blocks.push((child, end));
+                            }
+                            if info.reads {
+                                if !node.is_last() {
+                                    open.push((number + 1, to, at));
+                                }
+                                open.push((child, end, next));
+                                break;
+                            }
+                        }
+                    }
+                }
+                if node.is_last() {
+                    break;
+                }
+                number += 1;
+            }
+            if self.uncharged >= NODES_PER_CHARGE {
+                self.charge()?;
+                let configurations = std::mem::take(&mut self.macros.uncharged);
+                self.budget.charge_steps(PHASE, configurations)?;
+                self.budget.charge_bytes(PHASE, configurations * 8)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether some byte of a block is in the set.
+fn goes_on(trie: &Trie<'_>, block: usize, follow: &ByteSet) -> bool {
+    let has = |byte: u8| follow[usize::from(byte >> 5)] >> (byte & 31) & 1 == 1;
+    for node in &trie.nodes[block..] {
+        if has(node.byte()) {
+            return true;
+        }
+        if node.is_last() {
+            break;
+        }
+    }
+    false
+}
+
+/// The number of a set of configurations.
+type MacroId = u32;
+
+/// The set without configurations.
+const DEAD_MACRO: MacroId = 0;
+
+const UNKNOWN: MacroId = u32::MAX;
+
+const DEAD_STATE: StateId = 0;
+
+const NO_FOLLOW: u32 = u32::MAX;
+
+/// The frame below everything that a token has pushed itself.
+const BOTTOM: u32 = 0;
+
+/// What the walk asks of a set of configurations at each node.
+#[derive(Debug, Clone, Copy)]
+struct MacroInfo {
+    /// A state in it with transitions to itself; [`DEAD_STATE`] if there is none.
+    looped: StateId,
+    /// The number of the bytes that can follow where the rule at the bottom ends here; [`NO_FOLLOW`] if it does not.
+    ends: u32,
+    /// Whether something can be read before the rule at the bottom ends.
+    reads: bool,
+}
+
+/// The configurations that a token can be in since it began, as far as it has pushed and popped itself: a deterministic
+/// automaton over sets of them, built as the walk needs it.
+struct Macros<'a> {
+    dfa: &'a Dfa,
+    calls: &'a Calls,
+    /// Frames that tokens push: number of the return state, frame below. Frame 0 is the bottom.
+    frames: Vec<(u32, u32)>,
+    known_frames: HashMap<(u32, u32), u32>,
+    /// Configurations of each set, `(state, frame)`, ascending.
+    sets: Vec<Box<[(StateId, u32)]>>,
+    known: HashMap<Box<[(StateId, u32)]>, MacroId>,
+    infos: Vec<MacroInfo>,
+    follows: Vec<ByteSet>,
+    known_follows: HashMap<ByteSet, u32>,
+    /// `[sets, classes]`.
+    steps: Vec<MacroId>,
+    /// Configurations made since the last look at the budget.
+    uncharged: u64,
+    next: Vec<(StateId, u32)>,
+}
+
+impl<'a> Macros<'a> {
+    fn new(dfa: &'a Dfa, calls: &'a Calls) -> Self {
+        let mut macros = Self {
+            dfa,
+            calls,
+            frames: vec![(u32::MAX, BOTTOM)],
+            known_frames: HashMap::new(),
+            sets: Vec::new(),
+            known: HashMap::new(),
+            infos: Vec::new(),
+            follows: Vec::new(),
+            known_follows: HashMap::new(),
+            steps: Vec::new(),
+            uncharged: 0,
+            next: Vec::new(),
+        };
+        macros.intern(Box::default());
+        macros
+    }
+
+    /// The set of one configuration with nothing pushed.
+    fn start(&mut self, state: StateId) -> MacroId {
+        self.intern(Box::new([(state, BOTTOM)]))
+    }
+
+    fn intern(&mut self, set: Box<[(StateId, u32)]>) -> MacroId {
+        if let Some(&known) = self.known.get(&set) {
+            return known;
+        }
+        let fresh = u32::try_from(self.sets.len()).expect("the budget keeps sets below 2^32");
+        self.uncharged += set.len() as u64 + self.dfa.stride as u64;
+        let mut info = MacroInfo { looped: DEAD_STATE, ends: NO_FOLLOW, reads: false };
+        let mut follow = ByteSet::default();
+        for &(state, frame) in &set {
+            let accepts = self.dfa.accepting[state as usize];
+            if accepts && frame == BOTTOM {
+                follow.iter_mut().zip(self.calls.follow(state)).for_each(|(all, set)| *all |= set);
+            }
+            let row = self.dfa.row(state);
+            if info.looped == DEAD_STATE && row.contains(&0) {
+                info.looped = state;
+            }
+            let is_end = frame == BOTTOM && accepts && is_end(self.dfa, self.calls, state);
+            info.reads |= !is_end;
+        }
+        if follow != ByteSet::default() {
+            let fresh = u32::try_from(self.follows.len()).expect("no more sets than states");
+            info.ends = *self.known_follows.entry(follow).or_insert(fresh);
+            if info.ends == fresh {
+                self.follows.push(follow);
+            }
+        }
+        self.infos.push(info);
+        self.steps.resize(self.steps.len() + self.dfa.stride, UNKNOWN);
+        self.sets.push(set.clone());
+        self.known.insert(set, fresh);
+        fresh
+    }
+
+    /// The set after a byte of the class.
+    #[inline]
+    fn step(&mut self, from: MacroId, class: u8) -> MacroId {
+        let at = from as usize * self.dfa.stride + usize::from(class);
+        let known = self.steps[at];
+        if known == UNKNOWN { self.compute(from, class, at) } else { known }
+    }
+
+    #[cold]
+    fn compute(&mut self, from: MacroId, class: u8, at: usize) -> MacroId {
+        let mut next = std::mem::take(&mut self.next);
+        next.clear();
+        let mut open: Vec<(StateId, u32)> = self.sets[from as usize].to_vec();
+        while let Some((state, frame)) = open.pop() {
+            self.uncharged += 1;
+            if let Some(to) = step(self.dfa, state, class) {
+                next.push(self.arrive(to, frame));
+            }
+            for opening in self.calls.openings(state) {
+                if let Some(to) = step(self.dfa, opening.entry, class) {
+                    let mut top = frame;
+                    for &pushed in self.calls.pushes(opening) {
+                        top = self.frame(pushed, top);
+                    }
+                    next.push(self.arrive(to, top));
+                }
+            }
+            if self.dfa.accepting[state as usize] && frame != BOTTOM {
+                open.push(self.popped(frame));
+            }
+        }
+        next.sort_unstable();
+        next.dedup();
+        let to = self.intern(next.as_slice().into());
+        self.next = next;
+        self.steps[at] = to;
+        to
+    }
+
+    fn frame(&mut self, pushed: u32, below: u32) -> u32 {
+        let fresh = u32::try_from(self.frames.len()).expect("the budget keeps frames below 2^32");
+        *self.known_frames.entry((pushed, below)).or_insert_with(|| {
+            self.frames.push((pushed, below));
+            fresh
+        })
+    }
+
+    /// The configuration behind the top frame.
+    fn popped(&self, frame: u32) -> (StateId, u32) {
+        let (pushed, below) = self.frames[frame as usize];
+        (self.calls.returns[pushed as usize].state, below)
+    }
+
+    /// A rule that can only end here has ended.
+    fn arrive(&self, mut state: StateId, mut frame: u32) -> (StateId, u32) {
+        while frame != BOTTOM && is_end(self.dfa, self.calls, state) {
+            (state, frame) = self.popped(frame);
+        }
+        (state, frame)
+    }
+}
+
+fn step(dfa: &Dfa, state: StateId, class: u8) -> Option<StateId> {
+    let delta = dfa.row(state)[usize::from(class)];
+    (delta != NO_STEP).then(|| state.wrapping_add_signed(delta))
+}
+
+/// Whether nothing can be read in the state, so that its rule ends there.
+pub(crate) fn is_end(dfa: &Dfa, calls: &Calls, state: StateId) -> bool {
+    dfa.accepting[state as usize]
+        && calls.openings(state).is_empty()
+        && dfa.row(state).iter().all(|&delta| delta == NO_STEP)
+}
