@@ -17,7 +17,8 @@ pub struct GbnfError {
 ///
 /// - an escape such as `\xE9` is a character, never a byte;
 /// - `.` and negated classes take line ends too;
-/// - a rule ends with its line, save inside parentheses, behind `::=` and behind `|`;
+/// - a rule ends with its line, save inside parentheses, behind `::=` and behind `|`, so an alternative that is empty and
+///   the last of its rule takes the next rule's name for its first item;
 /// - a repetition stands behind an item, and may itself be repeated; `""`, `[]` and `x{0}` leave no item behind;
 /// - `{m,n}` has no form without `m`;
 /// - of two rules with one name the later one counts;
@@ -379,6 +380,8 @@ mod tests {
             "root ::= \"\\q\"",
             "root ::= \"\\x4\"",
             "root ::= \"a\"\n| \"b\"",
+            "root ::= \"a\" |\ns ::= \"b\"",
+            "root ::=\ns ::= \"b\"",
             "root := \"a\"",
             "root ::= <think>",
         ] {
