@@ -177,7 +177,12 @@ impl Computer<'_> {
         }
         let trie = self.walker.all.trie;
         let start = self.macros.start(state);
+        let follow = self.calls.follow(state);
         for (block, end) in set.blocks {
+            // Where the return state's rule may end at once, nothing of the residual has been read.
+            if self.walker.dfa.accepting[state as usize] && goes_on(&trie, block as usize, follow) {
+                left.blocks.push((block, end));
+            }
             self.walk_block(&trie, block as usize, end, start, &mut tokens, &mut left)?;
         }
         Ok((self.push(tokens)?, self.intern(left)?))
@@ -394,16 +399,20 @@ impl<'a> Macros<'a> {
         let mut info = MacroInfo { looped: DEAD_STATE, ends: NO_FOLLOW, reads: false };
         let mut follow = ByteSet::default();
         for &(state, frame) in &set {
-            let accepts = self.dfa.accepting[state as usize];
-            if accepts && frame == BOTTOM {
-                follow.iter_mut().zip(self.calls.follow(state)).for_each(|(all, set)| *all |= set);
+            // Where the token's own calls may all end here, so may the rule at the bottom.
+            let (mut end, mut below) = (state, frame);
+            while self.dfa.accepting[end as usize] && below != BOTTOM {
+                (end, below) = self.popped(below);
+            }
+            let ends = self.dfa.accepting[end as usize];
+            if ends {
+                follow.iter_mut().zip(self.calls.follow(end)).for_each(|(all, set)| *all |= set);
             }
             let row = self.dfa.row(state);
             if info.looped == DEAD_STATE && row.contains(&0) {
                 info.looped = state;
             }
-            let is_end = frame == BOTTOM && accepts && is_end(self.dfa, self.calls, state);
-            info.reads |= !is_end;
+            info.reads |= frame != BOTTOM || !is_end(self.dfa, self.calls, state);
         }
         if follow != ByteSet::default() {
             let fresh = u32::try_from(self.follows.len()).expect("no more sets than states");
