@@ -1,7 +1,305 @@
-use gobo_automata::Grammar;
-use gobo_types::Whitespace;
+use gobo_automata::{CharSet, Expr, Grammar, Rule, RuleId};
+use gobo_types::{ReportEntry, Whitespace};
 
-/// The grammar of JSON texts (RFC 8259).
-pub(crate) fn json(_whitespace: Whitespace) -> Grammar {
-    unimplemented!("the grammar of JSON")
+/// The rules by their numbers.
+const VALUE: RuleId = 0;
+const OBJECT: RuleId = 1;
+const MEMBER: RuleId = 2;
+const ARRAY: RuleId = 3;
+const STRING: RuleId = 4;
+const NUMBER: RuleId = 5;
+/// Blanks, of the policies that have any.
+const WS: RuleId = 6;
+/// A value with blanks around it.
+const TEXT: RuleId = 7;
+
+/// The grammar of JSON texts (RFC 8259) with the blanks of a policy. In each place where blanks may stand it has them
+/// once, so that a limit to their number is one.
+pub(crate) fn json(whitespace: Whitespace) -> Grammar {
+    let (ws, behind_separator, elsewhere) = match whitespace {
+        Whitespace::Compact => (None, None, None),
+        Whitespace::Single => (Some(Expr::text(" ").repeat(0, Some(1))), Some(Expr::Call(WS)), None),
+        Whitespace::Flexible { max } => {
+            let ws = one_of(" \t\n\r").repeat(0, Some(max));
+            (Some(ws), Some(Expr::Call(WS)), Some(Expr::Call(WS)))
+        }
+    };
+    let sequence = |parts: Vec<Option<Expr>>| Expr::Concat(parts.into_iter().flatten().collect());
+    // Each item brings the blanks behind it along, each bracket and separator likewise.
+    let list = |open: &str, item: Expr, close: &str| {
+        let next = sequence(vec![Some(Expr::text(",")), behind_separator.clone(), Some(item.clone())]);
+        let items = Expr::Concat(vec![item, next.repeat(0, None)]).repeat(0, Some(1));
+        sequence(vec![Some(Expr::text(open)), elsewhere.clone(), Some(items), Some(Expr::text(close))])
+    };
+    let value_and_ws = || sequence(vec![Some(Expr::Call(VALUE)), elsewhere.clone()]);
+    let member = sequence(vec![
+        Some(Expr::Call(STRING)),
+        elsewhere.clone(),
+        Some(Expr::text(":")),
+        behind_separator.clone(),
+        Some(value_and_ws()),
+    ]);
+    let literals = ["true", "false", "null"].map(Expr::text);
+    let value = [OBJECT, ARRAY, STRING, NUMBER].into_iter().map(Expr::Call).chain(literals).collect();
+    let mut rules = vec![
+        rule("value", Expr::Alternate(value)),
+        rule("object", list("{", Expr::Call(MEMBER), "}")),
+        rule("member", member),
+        rule("array", list("[", value_and_ws(), "]")),
+        rule("string", string()),
+        rule("number", number()),
+    ];
+    rules.extend(ws.map(|ws| rule("ws", ws)));
+    let start = if elsewhere.is_some() {
+        rules.push(rule("text", sequence(vec![elsewhere.clone(), Some(value_and_ws())])));
+        TEXT
+    } else {
+        VALUE
+    };
+    Grammar { rules, start }
+}
+
+/// The JSON texts that the policy shuts out.
+pub(crate) fn narrowed(whitespace: Whitespace) -> Vec<ReportEntry> {
+    let blanks = match whitespace {
+        Whitespace::Compact => "no blanks between tokens".to_owned(),
+        Whitespace::Single => "at most one space behind each , and each :, and no other blanks".to_owned(),
+        Whitespace::Flexible { max } => format!("at most {max} blanks in one place"),
+    };
+    vec![
+        ReportEntry::whole("whitespace", format!("{blanks}: other blanks spell the same values")),
+        ReportEntry::whole("string", "no \\u escape of a surrogate without its partner: it is no character"),
+    ]
+}
+
+fn rule(name: &str, expr: Expr) -> Rule {
+    Rule { name: name.to_owned(), expr }
+}
+
+fn one_of(chars: &str) -> Expr {
+    Expr::chars(chars.chars().map(|char| (char, char)))
+}
+
+fn string() -> Expr {
+    let raw = CharSet::new([('\0', '\x1f'), ('"', '"'), ('\\', '\\')]).complement();
+    let hex = |count| Expr::chars([('0', '9'), ('a', 'f'), ('A', 'F')]).repeat(count, Some(count));
+    let d = || one_of("Dd");
+    let escape = Expr::Alternate(vec![
+        one_of("\"\\/bfnrt"),
+        Expr::Concat(vec![
+            Expr::text("u"),
+            Expr::Alternate(vec![
+                Expr::Concat(vec![
+                    Expr::chars([('0', '9'), ('a', 'c'), ('e', 'f'), ('A', 'C'), ('E', 'F')]),
+                    hex(3),
+                ]),
+                Expr::Concat(vec![d(), one_of("01234567"), hex(2)]),
+                // U+D800 to U+DBFF, and its partner from U+DC00 to U+DFFF.
+                Expr::Concat(vec![
+                    d(),
+                    one_of("89ABab"),
+                    hex(2),
+                    Expr::text("\\u"),
+                    d(),
+                    Expr::chars([('c', 'f'), ('C', 'F')]),
+                    hex(2),
+                ]),
+            ]),
+        ]),
+    ]);
+    let char = Expr::Alternate(vec![Expr::Chars(raw), Expr::Concat(vec![Expr::text("\\"), escape])]);
+    Expr::Concat(vec![Expr::text("\""), char.repeat(0, None), Expr::text("\"")])
+}
+
+fn number() -> Expr {
+    let digit = || Expr::chars([('0', '9')]);
+    let digits = || digit().repeat(1, None);
+    let natural = Expr::Alternate(vec![
+        Expr::text("0"),
+        Expr::Concat(vec![Expr::chars([('1', '9')]), digit().repeat(0, None)]),
+    ]);
+    let fraction = Expr::Concat(vec![Expr::text("."), digits()]);
+    let exponent = Expr::Concat(vec![one_of("eE"), one_of("+-").repeat(0, Some(1)), digits()]);
+    Expr::Concat(vec![
+        Expr::text("-").repeat(0, Some(1)),
+        natural,
+        fraction.repeat(0, Some(1)),
+        exponent.repeat(0, Some(1)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const POLICIES: [Whitespace; 4] = [
+        Whitespace::Compact,
+        Whitespace::Single,
+        Whitespace::Flexible { max: 2 },
+        Whitespace::Flexible { max: 64 },
+    ];
+
+    /// Decides by trying everything.
+    struct Recognizer {
+        grammar: Grammar,
+        /// Every set that the grammar has, and what is in it.
+        sets: Vec<(Expr, fn(char) -> bool)>,
+    }
+
+    impl Recognizer {
+        fn new(whitespace: Whitespace) -> Self {
+            let raw = CharSet::new([('\0', '\x1f'), ('"', '"'), ('\\', '\\')]).complement();
+            let sets: Vec<(Expr, fn(char) -> bool)> = vec![
+                (Expr::Chars(raw), |char| char >= ' ' && char != '"' && char != '\\'),
+                (one_of(" \t\n\r"), |char| " \t\n\r".contains(char)),
+                (one_of("\"\\/bfnrt"), |char| "\"\\/bfnrt".contains(char)),
+                (one_of("0123456789abcdefABCDEF"), |char| char.is_ascii_hexdigit()),
+                (one_of("0123456789abcefABCEF"), |char| char.is_ascii_hexdigit() && !"dD".contains(char)),
+                (one_of("dD"), |char| "dD".contains(char)),
+                (one_of("01234567"), |char| char.is_digit(8)),
+                (one_of("89abAB"), |char| "89abAB".contains(char)),
+                (one_of("cdefCDEF"), |char| "cdefCDEF".contains(char)),
+                (one_of("0123456789"), |char| char.is_ascii_digit()),
+                (one_of("123456789"), |char| char.is_ascii_digit() && char != '0'),
+                (one_of("eE"), |char| "eE".contains(char)),
+                (one_of("+-"), |char| "+-".contains(char)),
+            ];
+            Self { grammar: json(whitespace), sets }
+        }
+
+        fn takes(&self, text: &str) -> bool {
+            self.ends(&Expr::Call(self.grammar.start), text, 0).contains(&text.len())
+        }
+
+        /// Where a text of the expression that begins at `at` may end.
+        fn ends(&self, expr: &Expr, text: &str, at: usize) -> BTreeSet<usize> {
+            match expr {
+                Expr::Text(part) => {
+                    text[at..].starts_with(part).then_some(at + part.len()).into_iter().collect()
+                }
+                Expr::Chars(_) => {
+                    let is_in = self.sets.iter().find(|(set, _)| set == expr).expect("a set of the list").1;
+                    let char = text[at..].chars().next().filter(|char| is_in(*char));
+                    char.map(|char| at + char.len_utf8()).into_iter().collect()
+                }
+                Expr::Concat(parts) => parts.iter().fold([at].into(), |ends: BTreeSet<usize>, part| {
+                    ends.iter().flat_map(|at| self.ends(part, text, *at)).collect()
+                }),
+                Expr::Alternate(parts) => parts.iter().flat_map(|part| self.ends(part, text, at)).collect(),
+                Expr::Repeat { expr, min, max } => {
+                    let mut all = BTreeSet::new();
+                    let mut ends: BTreeSet<usize> = [at].into();
+                    for round in 0.. {
+                        if round >= *min {
+                            all.extend(&ends);
+                        }
+                        if ends.is_empty() || max.is_some_and(|max| round == max) {
+                            break;
+                        }
+                        ends = ends.iter().flat_map(|at| self.ends(expr, text, *at)).collect();
+                    }
+                    all
+                }
+                Expr::Call(rule) => self.ends(&self.grammar.rules[*rule as usize].expr, text, at),
+            }
+        }
+    }
+
+    #[test]
+    fn rules_stand_where_their_numbers_say() {
+        for policy in POLICIES {
+            let Grammar { rules, start } = json(policy);
+            let numbers = [VALUE, OBJECT, MEMBER, ARRAY, STRING, NUMBER, WS, TEXT];
+            let names = ["value", "object", "member", "array", "string", "number", "ws", "text"];
+            for (rule, (number, name)) in (0..).zip(&rules).zip(numbers.into_iter().zip(names)) {
+                assert_eq!((rule.0, rule.1.name.as_str()), (number, name));
+            }
+            assert!((start as usize) < rules.len());
+        }
+    }
+
+    #[test]
+    fn values_are_those_of_the_standard_under_every_policy() {
+        let accepted = r#"{} [] "" 0 -0 10 -1.50 1e5 1E+05 0.0e-0 true false null [[]] [1,"a",{"":[]}] {"a":1,"a":{"b":null}}
+            "é😀\u007f" "\"\\\/\b\f\n\r\t" "\u0000\uD7ff\ue000\uFFFF" "\ud83d\uDE00" "\uDBFF\udfff" [[[[{"a":[[{}]]}]]]]"#;
+        let refused = r#"{ } 01 -01 + -  1. .5 1.e5 1e 1e+ 0x1 +1 True nul nulll [1,] [,] [,1] [1;2] {a:1} {"a"} {"a":} {"a":1,}
+            {"a":1:2} {1:2} ' " "\" "\x" "\u12" "\u12g4" "\ud800" "\udc00" "\ud800\u0041" "\ud800\ud800" "\uDC00\uD800"
+            "\ud800x" NaN Infinity 1,2 [1 [1]] {"a":1 "a":1 // /**/1"#;
+        for policy in POLICIES {
+            let grammar = Recognizer::new(policy);
+            for text in accepted.split_whitespace() {
+                assert!(grammar.takes(text), "{policy}: {text}");
+            }
+            for text in refused.split_whitespace().filter(|text| !matches!(*text, "{" | "}")) {
+                assert!(!grammar.takes(text), "{policy}: {text}");
+            }
+            for text in
+                ["", "\"\0\"", "\"\n\"", "\"\u{1f}\"", "\u{a0}1", "1\u{b}", "\u{feff}1", "{", "}", "1 2"]
+            {
+                assert!(!grammar.takes(text), "{policy}: {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn blanks_are_those_of_the_policy() {
+        // A text, and the policies of `POLICIES` that take it.
+        for (text, expected) in [
+            (r#"{"a":[1,2]}"#, [true, true, true, true]),
+            (r#"{"a": [1, 2], "b": 3}"#, [false, true, true, true]),
+            (r#"{"a":  1}"#, [false, false, true, true]),
+            ("[1,\t2]", [false, false, true, true]),
+            ("[1, \n2]", [false, false, true, true]),
+            ("[1 ,2]", [false, false, true, true]),
+            (r#"{"a" :1}"#, [false, false, true, true]),
+            ("[ ]", [false, false, true, true]),
+            ("[ 1 ]", [false, false, true, true]),
+            ("{ }", [false, false, true, true]),
+            (r#"{ "a":1 }"#, [false, false, true, true]),
+            (" 1", [false, false, true, true]),
+            ("1\r\n", [false, false, true, true]),
+            (" \t{ \t\"a\" \t: \t1 \t, \t\"b\" \t: \t[ \t1 \t, \t2 \t] \t} \t", [false, false, true, true]),
+            ("[   ]", [false, false, false, true]),
+            ("[1   ]", [false, false, false, true]),
+            ("   1", [false, false, false, true]),
+            ("1   ", [false, false, false, true]),
+            ("[1   ,2]", [false, false, false, true]),
+            ("[1,   2]", [false, false, false, true]),
+            ("{   \"a\":1}", [false, false, false, true]),
+            ("{\"a\"   :1}", [false, false, false, true]),
+            ("{\"a\":   1}", [false, false, false, true]),
+            ("{\"a\":1   }", [false, false, false, true]),
+        ] {
+            let taken = POLICIES.map(|policy| Recognizer::new(policy).takes(text));
+            assert_eq!(taken, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_policy_shuts_out_is_reported() {
+        for policy in POLICIES {
+            let keywords: Vec<String> = narrowed(policy).into_iter().map(|entry| entry.keyword).collect();
+            assert_eq!(keywords, ["whitespace", "string"]);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_reader_of_json_agrees(
+            text in r#"([\[\]{},:"0-9eE+\-. ]|"a"|"\\u(D8|d|DC|[0-9a-f]{2})[0-9A-F]{1,3}"|\\|true|null|\[\[|\]\]|1,){0,8}"#,
+            quoted in r#""([a\\/"nu\n]|\\u[dD0][89cC0][0-9a-f]{2}){0,6}""#,
+        ) {
+            let grammar = Recognizer::new(Whitespace::Flexible { max: 64 });
+            for text in [text, quoted] {
+                let is_json = serde_json::from_str::<serde_json::Value>(&text).is_ok();
+                prop_assert_eq!(grammar.takes(&text), is_json, "{:?}", text);
+            }
+        }
+    }
 }

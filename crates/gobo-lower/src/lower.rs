@@ -2,7 +2,7 @@ use gobo_automata::{Dfa, Lowered};
 use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
 
 use crate::gbnf::gbnf;
-use crate::json::json;
+use crate::json::{json, narrowed};
 
 /// The automaton of a constraint, and what it enforces.
 ///
@@ -34,6 +34,9 @@ pub fn lower(constraint: &Constraint, budget: &Budget) -> Result<Lowered, Compil
     }
     let mut report =
         Report { enforced: vec![ReportEntry::whole(constraint.kind(), why)], ..Report::default() };
+    if let Source::Json { whitespace } = constraint.source {
+        report.narrowed = narrowed(whitespace);
+    }
     if text_start == TextStart::StripOneSpace {
         let why = "of what is left when one leading space is dropped";
         report.enforced.push(ReportEntry::whole("text_start", why));
