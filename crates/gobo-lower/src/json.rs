@@ -143,17 +143,20 @@ mod tests {
         Whitespace::Flexible { max: 64 },
     ];
 
+    /// A set, and what is in it.
+    type Set = (Expr, fn(char) -> bool);
+
     /// Decides by trying everything.
     struct Recognizer {
         grammar: Grammar,
-        /// Every set that the grammar has, and what is in it.
-        sets: Vec<(Expr, fn(char) -> bool)>,
+        /// Every set that the grammar has.
+        sets: Vec<Set>,
     }
 
     impl Recognizer {
         fn new(whitespace: Whitespace) -> Self {
             let raw = CharSet::new([('\0', '\x1f'), ('"', '"'), ('\\', '\\')]).complement();
-            let sets: Vec<(Expr, fn(char) -> bool)> = vec![
+            let sets: Vec<Set> = vec![
                 (Expr::Chars(raw), |char| char >= ' ' && char != '"' && char != '\\'),
                 (one_of(" \t\n\r"), |char| " \t\n\r".contains(char)),
                 (one_of("\"\\/bfnrt"), |char| "\"\\/bfnrt".contains(char)),
