@@ -215,11 +215,11 @@ pub(crate) struct ConstraintArgs {
     #[arg(long = "match", value_enum, default_value = "full", help_heading = "Constraint")]
     pub(crate) mode: Match,
     /// The rule of the grammar that whole texts match [default: root]
-    #[arg(long, value_name = "RULE", requires = "grammar", help_heading = "Constraint")]
+    #[arg(long, value_name = "RULE", requires = "grammar", conflicts_with_all = ["regex", "choice", "builtin"], help_heading = "Constraint")]
     pub(crate) start: Option<String>,
     /// Blanks in JSON: compact (none), single (at most one space behind each comma and colon) or flexible:N (up to N
     /// blanks wherever JSON allows them; without :N, 8) [default: single]
-    #[arg(long, value_name = "POLICY", requires = "builtin", help_heading = "Constraint")]
+    #[arg(long, value_name = "POLICY", requires = "builtin", conflicts_with_all = ["regex", "choice", "grammar"], help_heading = "Constraint")]
     pub(crate) whitespace: Option<Whitespace>,
     /// How the text begins
     #[arg(long, value_enum, default_value = "exact", help_heading = "Constraint")]

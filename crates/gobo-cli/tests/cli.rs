@@ -299,8 +299,13 @@ fn what_cannot_be_a_grammar_is_refused_and_says_why() {
         (&["diff", "json:single", "regex:a"], "it has calls; only regular constraints can be compared"),
         (&["diff", "json:some", "regex:a"], "no whitespace policy"),
         (&["compile", "--tokenizer", TOKENIZER, "--grammar", &lark], "only llama.cpp's GBNF is read"),
-        (&["compile", "--tokenizer", TOKENIZER, "--regex", "a", "--start", "a"], "--grammar"),
-        (&["compile", "--tokenizer", TOKENIZER, "--regex", "a", "--whitespace", "single"], "--builtin"),
+        (&["compile", "--tokenizer", TOKENIZER, "--regex", "a", "--start", "a"], "cannot be used with"),
+        (&["compile", "--tokenizer", TOKENIZER, "--start", "a"], "--grammar"),
+        (
+            &["compile", "--tokenizer", TOKENIZER, "--regex", "a", "--whitespace", "single"],
+            "cannot be used with",
+        ),
+        (&["compile", "--tokenizer", TOKENIZER, "--whitespace", "single"], "--builtin"),
         (&["compile", "--tokenizer", TOKENIZER, "--builtin", "json", "--whitespace", "flexible:0"], "policy"),
         (
             &["compile", "--tokenizer", TOKENIZER, "--builtin", "json", "--grammar", &good],
