@@ -1,14 +1,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use gobo_types::{CompileLimits, MatchMode, TextStart};
+use gobo_types::{CompileLimits, MatchMode, TextStart, Whitespace};
 
 use crate::operand::Operand;
 
 /// Precompiled token masks for constrained decoding.
 ///
-/// A constraint (a regular expression, a choice list) and a tokenizer become an index: a file that an inference worker
-/// maps and asks, at each step, which token ids may come next.
+/// A constraint (a regular expression, a choice list, a grammar, JSON) and a tokenizer become an index: a file that an
+/// inference worker maps and asks, at each step, which token ids may come next.
 #[derive(Debug, Parser)]
 #[command(
     name = "gobo",
@@ -191,6 +191,19 @@ pub(crate) struct SourceArgs {
     /// A file of texts, one per line, of which exactly one is written
     #[arg(long, value_name = "FILE", help_heading = "Constraint")]
     pub(crate) choice: Option<PathBuf>,
+    /// A grammar in llama.cpp's GBNF (.gbnf): the texts of its start rule
+    #[arg(long, value_name = "FILE", help_heading = "Constraint")]
+    pub(crate) grammar: Option<PathBuf>,
+    /// A language that gobo knows by name
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Constraint")]
+    pub(crate) builtin: Option<Builtin>,
+}
+
+/// What `--builtin` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Builtin {
+    /// Any JSON value, nested as deep as one likes
+    Json,
 }
 
 /// A rule, and the options that change its language.
@@ -201,6 +214,13 @@ pub(crate) struct ConstraintArgs {
     /// Where the regular expression has to match
     #[arg(long = "match", value_enum, default_value = "full", help_heading = "Constraint")]
     pub(crate) mode: Match,
+    /// The rule of the grammar that whole texts match [default: root]
+    #[arg(long, value_name = "RULE", requires = "grammar", conflicts_with_all = ["regex", "choice", "builtin"], help_heading = "Constraint")]
+    pub(crate) start: Option<String>,
+    /// Blanks in JSON: compact (none), single (at most one space behind each comma and colon) or flexible:N (up to N
+    /// blanks wherever JSON allows them; without :N, 8) [default: single]
+    #[arg(long, value_name = "POLICY", requires = "builtin", conflicts_with_all = ["regex", "choice", "grammar"], help_heading = "Constraint")]
+    pub(crate) whitespace: Option<Whitespace>,
     /// How the text begins
     #[arg(long, value_enum, default_value = "exact", help_heading = "Constraint")]
     pub(crate) text_start: Start,
@@ -281,7 +301,8 @@ pub(crate) struct ExplainArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) tokenizer: TokenizerArg,
-    /// Lines {"id", "regex"|"choice", "accept": […], "reject": […]}
+    /// Lines {"id", "regex"|"choice"|"grammar"|"json", "accept": […], "reject": […]}; "json" names the blanks, as
+    /// --whitespace does, and "start" the rule of a grammar
     pub(crate) file: PathBuf,
 }
 
@@ -291,6 +312,7 @@ pub(crate) struct CheckArgs {
         gobo diff before.gobo after.gobo                   two index files\n  \
         gobo diff month.gobo 'regex:[0-9]{4}-[0-9]{2}'     an index, and what it should be\n\n\
     Of an index its own automaton is compared: that of its constraint without what its vocabulary cannot write.\n\
+    Grammars and JSON have calls and cannot be compared: no procedure decides it for all of them.\n\
     Exit status: 0 equal, 1 different, 2 trouble.")]
 pub(crate) struct DiffArgs {
     /// One side: regex:PATTERN, search:PATTERN (a match anywhere), choice:FILE, an index file, or an index key in the store
@@ -327,7 +349,7 @@ pub(crate) struct PrewarmArgs {
     /// Built-in names, imported names, or paths
     #[arg(long, value_name = "T", required = true)]
     pub(crate) tokenizer: Vec<String>,
-    /// Folders and files: .jsonl lines as `gobo check` reads, .regex and .choice files
+    /// Folders and files: .jsonl lines as `gobo check` reads, .regex, .choice and .gbnf files
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
 }

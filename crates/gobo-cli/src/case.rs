@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use gobo_types::{Constraint, MatchMode};
+use gobo_types::{Constraint, DEFAULT_START, MatchMode, Whitespace};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -21,6 +21,8 @@ struct Line {
     choice: Option<Vec<String>>,
     schema: Option<Value>,
     grammar: Option<Value>,
+    start: Option<String>,
+    json: Option<Whitespace>,
     #[serde(default)]
     accept: Vec<String>,
     #[serde(default)]
@@ -72,12 +74,19 @@ impl Case {
             Some(other) => other.to_string(),
             None => format!("line {number}"),
         };
-        let constraint = match (line.regex, line.choice) {
-            (Some(pattern), None) => Ok(constraint::regex(&pattern, line.mode)),
-            (None, Some(items)) => Ok(Constraint::choice(items)),
-            (None, None) if line.schema.is_some() => Err("schema"),
-            (None, None) if line.grammar.is_some() => Err("grammar"),
-            _ => bail!("{id}: a case has exactly one of regex, choice, schema, grammar"),
+        if line.start.is_some() && line.grammar.is_none() {
+            bail!("{id}: only a grammar has a start");
+        }
+        let constraint = match (line.regex, line.choice, line.grammar, line.json, line.schema) {
+            (Some(pattern), None, None, None, None) => Ok(constraint::regex(&pattern, line.mode)),
+            (None, Some(items), None, None, None) => Ok(Constraint::choice(items)),
+            (None, None, Some(Value::String(grammar)), None, None) => {
+                Ok(Constraint::gbnf(grammar, line.start.as_deref().unwrap_or(DEFAULT_START)))
+            }
+            (None, None, Some(_), None, None) => bail!("{id}: a grammar is a text, in GBNF"),
+            (None, None, None, Some(whitespace), None) => Ok(Constraint::json(whitespace)),
+            (None, None, None, None, Some(_)) => Err("schema"),
+            _ => bail!("{id}: a case has exactly one of regex, choice, grammar, json, schema"),
         };
         let of = |texts: Vec<String>, expected| texts.into_iter().map(move |text| (text, expected));
         let texts = of(line.accept, Expected::Accept)

@@ -2,19 +2,36 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use gobo_types::{Constraint, MatchMode};
+use gobo_types::{Constraint, DEFAULT_START, MatchMode};
 
-use crate::args::ConstraintArgs;
+use crate::args::{Builtin, ConstraintArgs, SourceArgs};
 
 impl ConstraintArgs {
     /// The constraint that was given.
     pub(crate) fn read(&self) -> anyhow::Result<Constraint> {
-        let constraint = match (&self.source.regex, &self.source.choice) {
-            (Some(pattern), None) => regex(pattern, self.mode.into()),
-            (None, Some(file)) => choice_file(file)?,
-            _ => bail!("a constraint is missing\nhint: give one of --regex R, --choice FILE"),
-        };
+        let constraint = self.constraint()?.context(
+            "a constraint is missing\nhint: give one of --regex R, --choice FILE, --grammar FILE, --builtin json",
+        )?;
         Ok(constraint.starting(self.text_start.into()))
+    }
+
+    /// Whether one was given.
+    pub(crate) fn is_given(&self) -> bool {
+        let SourceArgs { regex, choice, grammar, builtin } = &self.source;
+        regex.is_some() || choice.is_some() || grammar.is_some() || builtin.is_some()
+    }
+
+    fn constraint(&self) -> anyhow::Result<Option<Constraint>> {
+        let SourceArgs { regex: pattern, choice, grammar, builtin } = &self.source;
+        Ok(if let Some(pattern) = pattern {
+            Some(regex(pattern, self.mode.into()))
+        } else if let Some(file) = choice {
+            Some(choice_file(file)?)
+        } else if let Some(file) = grammar {
+            Some(grammar_file(file, self.start.as_deref().unwrap_or(DEFAULT_START))?)
+        } else {
+            builtin.map(|Builtin::Json| Constraint::json(self.whitespace.unwrap_or_default()))
+        })
     }
 }
 
@@ -28,8 +45,7 @@ pub(crate) fn regex(pattern: &str, mode: MatchMode) -> Constraint {
 
 /// The items of a choice file, one per line. An empty line is refused: it would silently allow the empty text.
 pub(crate) fn choice_file(file: &Path) -> anyhow::Result<Constraint> {
-    let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let text = String::from_utf8(text).with_context(|| format!("{} is not UTF-8", file.display()))?;
+    let text = read_text(file)?;
     let items: Vec<&str> = text.lines().collect();
     if let Some(at) = items.iter().position(|item| item.is_empty()) {
         bail!("{}:{}: an empty line is not an item", file.display(), at + 1);
@@ -38,4 +54,20 @@ pub(crate) fn choice_file(file: &Path) -> anyhow::Result<Constraint> {
         bail!("{} has no items", file.display());
     }
     Ok(Constraint::choice(items))
+}
+
+/// The grammar of a file, whose name says how it is written.
+pub(crate) fn grammar_file(file: &Path, start: &str) -> anyhow::Result<Constraint> {
+    if file.extension().is_none_or(|kind| kind != "gbnf") {
+        bail!(
+            "{}: only llama.cpp's GBNF is read so far, from .gbnf files\nhint: rename it if that is what it is",
+            file.display()
+        );
+    }
+    Ok(Constraint::gbnf(read_text(file)?, start))
+}
+
+fn read_text(file: &Path) -> anyhow::Result<String> {
+    let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    String::from_utf8(text).with_context(|| format!("{} is not UTF-8", file.display()))
 }

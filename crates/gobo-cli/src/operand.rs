@@ -8,7 +8,10 @@ use anyhow::{Context, bail};
 use gobo_artifact::Index;
 use gobo_automata::{ByteAutomaton, Dfa, StateId};
 use gobo_lower::lower;
-use gobo_types::{Budget, CompileError, Constraint, Digest, IndexKey, MatchMode, TextStart};
+use gobo_types::{
+    Budget, CompileError, Constraint, DEFAULT_START, Digest, IndexKey, MatchMode, RefusalKind, Source,
+    TextStart,
+};
 
 use crate::args::Global;
 use crate::constraint;
@@ -47,6 +50,14 @@ impl Operand {
         global: &Global,
     ) -> anyhow::Result<Result<Opened, CompileError>> {
         if let Some(constraint) = self.constraint()? {
+            // Before anything is built of it: no answer could come of it.
+            if matches!(constraint.source, Source::Grammar { .. } | Source::Json { .. }) {
+                return Ok(Err(CompileError::refuse(
+                    RefusalKind::Unsupported,
+                    format!("the whole {}", constraint.kind()),
+                    "it has calls; only regular constraints can be compared",
+                )));
+            }
             let lowered = lower(&constraint.clone().starting(text_start), &Budget::new(global.limits()));
             return Ok(lowered
                 .map(|lowered| Opened::Constraint { kind: constraint.kind(), dfa: lowered.dfa.into() }));
@@ -66,12 +77,14 @@ impl Operand {
         Ok(Ok(Opened::Index(Box::new(index))))
     }
 
-    /// The constraint behind `regex:`, `search:` or `choice:`.
+    /// The constraint behind `regex:`, `search:`, `choice:`, `grammar:` or `json:`.
     fn constraint(&self) -> anyhow::Result<Option<Constraint>> {
         Ok(match self.0.split_once(':') {
             Some(("regex", pattern)) => Some(constraint::regex(pattern, MatchMode::Full)),
             Some(("search", pattern)) => Some(constraint::regex(pattern, MatchMode::Search)),
             Some(("choice", file)) => Some(constraint::choice_file(Path::new(file))?),
+            Some(("grammar", file)) => Some(constraint::grammar_file(Path::new(file), DEFAULT_START)?),
+            Some(("json", whitespace)) => Some(Constraint::json(whitespace.parse()?)),
             _ => None,
         })
     }

@@ -249,6 +249,86 @@ fn check_counts_cases_and_texts() {
 }
 
 #[test]
+fn grammars_and_json_are_constraints_everywhere() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let grammar = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/arithmetic.gbnf");
+    let out = store.join("index.gobo");
+    let compile = ["compile", "--tokenizer", TOKENIZER, "--out", out.to_str().unwrap()];
+    for (args, kind) in [
+        (&["--grammar", grammar][..], "grammar"),
+        (&["--grammar", grammar, "--start", "number"], "grammar"),
+        (&["--builtin", "json"], "json"),
+        (&["--builtin", "json", "--whitespace", "flexible:3"], "json"),
+    ] {
+        one(store, 0, &[&compile[..], args].concat());
+        let inspected = one(store, 0, &["inspect", out.to_str().unwrap()]);
+        assert_eq!(inspected["header"]["constraint_kind"], kind, "{args:?}");
+        let narrowed = inspected["report"]["narrowed"].as_array().unwrap();
+        assert_eq!(narrowed.is_empty(), kind == "grammar", "{args:?}");
+    }
+    let cases = store.join("cases.jsonl");
+    let lines = [
+        r#"{"id":"g","grammar":"a ::= \"(\" a \")\" | \"x\"","start":"a","accept":["x","((x))"],"reject":["(x"]}"#,
+        r#"{"id":"j","json":"compact","accept":["[1,{}]"],"reject":["[1, 2]"],"incomplete":["[1,"]}"#,
+    ];
+    std::fs::write(&cases, lines.join("\n")).unwrap();
+    let printed = json(store, 0, &["check", "--tokenizer", TOKENIZER, cases.to_str().unwrap()]);
+    assert_eq!(printed[2]["summary"]["index"], 2);
+}
+
+#[test]
+fn what_cannot_be_a_grammar_is_refused_and_says_why() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let write = |name: &str, text: &str| {
+        let path = store.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (bad, lark) = (write("bad.gbnf", "root ::= \"a\"\n  b"), write("some.lark", "start: \"a\""));
+    let compile = ["compile", "--tokenizer", TOKENIZER];
+    let refused = one(store, 2, &[&compile[..], &["--grammar", &bad]].concat());
+    assert_eq!((&refused["kind"], &refused["where"]), (&"malformed".into(), &"line 2, column 4".into()));
+    let good = write("good.gbnf", "a ::= \"x\"");
+    let refused = one(store, 2, &[&compile[..], &["--grammar", &good]].concat());
+    assert_eq!(refused["reason"], "there is no rule root; there are a");
+    let operand = format!("grammar:{good}");
+    for (args, words) in [
+        (&["diff", "regex:a", &operand][..], "it has calls; only regular constraints can be compared"),
+        (&["diff", "json:single", "regex:a"], "it has calls; only regular constraints can be compared"),
+        (&["diff", "json:some", "regex:a"], "no whitespace policy"),
+        (&["compile", "--tokenizer", TOKENIZER, "--grammar", &lark], "only llama.cpp's GBNF is read"),
+        (&["compile", "--tokenizer", TOKENIZER, "--regex", "a", "--start", "a"], "cannot be used with"),
+        (&["compile", "--tokenizer", TOKENIZER, "--start", "a"], "--grammar"),
+        (
+            &["compile", "--tokenizer", TOKENIZER, "--regex", "a", "--whitespace", "single"],
+            "cannot be used with",
+        ),
+        (&["compile", "--tokenizer", TOKENIZER, "--whitespace", "single"], "--builtin"),
+        (&["compile", "--tokenizer", TOKENIZER, "--builtin", "json", "--whitespace", "flexible:0"], "policy"),
+        (
+            &["compile", "--tokenizer", TOKENIZER, "--builtin", "json", "--grammar", &good],
+            "cannot be used with",
+        ),
+        (&["compile", "--tokenizer", TOKENIZER], "--builtin json"),
+    ] {
+        let output = gobo(store, args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains(words), "{args:?}: {stderr}");
+    }
+    for line in [r#"{"regex":"a","json":"single"}"#, r#"{"regex":"a","start":"b"}"#, r#"{"json":"some"}"#] {
+        let cases = write("cases.jsonl", line);
+        assert_eq!(
+            gobo(store, &["check", "--tokenizer", TOKENIZER, &cases]).status.code(),
+            Some(2),
+            "{line}"
+        );
+    }
+}
+
+#[test]
 fn diff_answers_equal_or_the_shortest_text_and_its_taker() {
     let home = tempfile::tempdir().unwrap();
     let store = home.path();

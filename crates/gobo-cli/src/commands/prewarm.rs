@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use gobo_types::{CompileError, Constraint, MatchMode};
+use gobo_types::{CompileError, Constraint, DEFAULT_START, MatchMode};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -65,13 +65,14 @@ fn read(path: &Path, entries: &mut Vec<Entry>) -> anyhow::Result<()> {
             entries.push((name(), Ok(constraint::regex(pattern, MatchMode::Full))));
         }
         Some("choice") => entries.push((name(), Ok(constraint::choice_file(path)?))),
-        _ => bail!("{}: a library is made of .jsonl, .regex and .choice files", path.display()),
+        Some("gbnf") => entries.push((name(), Ok(constraint::grammar_file(path, DEFAULT_START)?))),
+        _ => bail!("{}: a library is made of .jsonl, .regex, .choice and .gbnf files", path.display()),
     }
     Ok(())
 }
 
 fn kind(path: &Path) -> Option<&str> {
-    path.extension()?.to_str().filter(|kind| ["jsonl", "regex", "choice"].contains(kind))
+    path.extension()?.to_str().filter(|kind| ["jsonl", "regex", "choice", "gbnf"].contains(kind))
 }
 
 /// A bar on stderr; nothing where no person watches.

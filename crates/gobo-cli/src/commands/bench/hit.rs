@@ -63,8 +63,7 @@ const UNIX: &str = "unix_socket";
 const TCP: &str = "tcp_loopback";
 
 fn constraint(args: &BenchHitArgs) -> anyhow::Result<Constraint> {
-    let source = &args.constraint.source;
-    if source.regex.is_some() || source.choice.is_some() {
+    if args.constraint.is_given() {
         return args.constraint.read();
     }
     let found = Case::library()?.into_iter().find(|case| case.id == DEFAULT_CASE);
