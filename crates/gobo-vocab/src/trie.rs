@@ -79,7 +79,7 @@ impl Tries {
         }
         open.close(0, &drafts);
         self.lay_out(&mut drafts);
-        self.add_sets(open.large, &drafts);
+        self.add_sets(&open.large, &drafts);
         Ok(Added { root, bytes: open.nodes[0].below })
     }
 
@@ -104,7 +104,7 @@ impl Tries {
     }
 
     /// Numbers the byte sets of the nodes that have one, in the order of the nodes.
-    fn add_sets(&mut self, large: Vec<Open>, drafts: &[Draft]) {
+    fn add_sets(&mut self, large: &[Open], drafts: &[Draft]) {
         self.set_ids.resize(self.nodes.len(), 0);
         let place = |node: &Open| drafts[node.number as usize].place as usize;
         let mut placed: Vec<(usize, ByteSet)> = large.iter().map(|node| (place(node), node.below)).collect();
