@@ -1,14 +1,16 @@
-//! What a tokenizer costs: importing its file, beside parsing the same file as JSON; building the vocabulary file, and
-//! opening it.
+//! What a tokenizer costs: importing its file, beside parsing the same file as JSON; building the vocabulary file,
+//! opening it, and having it ready to compile with in a process that starts on a host where it was verified before.
 //!
 //! `cargo bench --bench vocabulary` in `benches/`. Tokenizer files are looked for in `GOBO_DATA`, then in `shared/data`
 //! beside the repository; without them nothing is measured.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use gobo_artifact::Vocabulary;
+use gobo_store::Store;
 use gobo_tokenizer::{ImportOptions, import};
 
 fn files() -> Vec<(String, PathBuf)> {
@@ -29,6 +31,7 @@ fn files() -> Vec<(String, PathBuf)> {
 
 fn vocabulary(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().expect("a temporary folder");
+    let root = folder.path().join("store");
     for (name, path) in files() {
         let mut group = criterion.benchmark_group(&name);
         group.sample_size(10);
@@ -49,6 +52,20 @@ fn vocabulary(criterion: &mut Criterion) {
         std::fs::write(&file, table.build().expect("a vocabulary")).expect("room for a vocabulary");
         group.bench_function("open", |bencher| {
             bencher.iter(|| Vocabulary::open(black_box(&file)).expect("a vocabulary file"));
+        });
+        let open = || Store::open(black_box(&root)).expect("a store");
+        let digest = table.digest();
+        open().publish_vocabulary(&digest, &table.build().expect("a vocabulary")).expect("room for a vocabulary");
+        // A file is stamped once it has been left alone for a moment.
+        std::thread::sleep(Duration::from_millis(200));
+        open().open_verified_vocabulary(&digest).expect("a vocabulary file");
+        group.bench_function("ready_to_compile", |bencher| {
+            bencher.iter(|| {
+                let store = open();
+                let vocabulary = store.open_verified_vocabulary(&digest).expect("a vocabulary file");
+                assert!(vocabulary.is_some() && store.verifications() == 0);
+                vocabulary
+            });
         });
     }
 }

@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout};
 
 use crate::error::{ArtifactError, Fault};
 use crate::header::{ArtifactKind, Header, Section};
-use crate::map::Backing;
+use crate::map::{Backing, FileState};
 use crate::section as kinds;
 
 /// Longest root in bytes, some ten times what is written: it is the one section that `open` reads.
@@ -49,6 +49,11 @@ impl Artifact {
     /// blake3 of all bytes. O(file).
     pub fn digest(&self) -> ArtifactDigest {
         ArtifactDigest(Digest::of(&self.backing))
+    }
+
+    /// The state of the mapped file when it was opened; `None` for bytes in memory.
+    pub fn file_state(&self) -> Option<FileState> {
+        self.backing.state()
     }
 
     /// The section table.

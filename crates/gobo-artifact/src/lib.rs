@@ -37,6 +37,7 @@ pub use header::{
     ArtifactKind, HEADER_PREFIX_BYTES, MAGIC, MAX_SECTIONS, SECTION_ALIGN, SECTION_ENTRY_BYTES, Section,
 };
 pub use index::{DEAD, Index, IndexClass};
+pub use map::FileState;
 pub use matcher::{DEFAULT_MAX_ROLLBACK, Fill, Matcher};
 pub use root::{IndexRoot, VocabularyRoot};
 pub use row::{Row, RowEncoder};

@@ -1,17 +1,47 @@
 //! The one place that maps files. Everything else sees a byte slice.
 #![expect(unsafe_code, reason = "mapping a file is the point of the format, and memmap2 cannot make it safe")]
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Deref;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::AlignedBytes;
 
+/// What the file system says of an opened file. Whoever writes to the file, renames it or changes its mode changes this;
+/// so does whoever puts another in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileState {
+    /// The device that holds it.
+    pub device: u64,
+    /// Its number there.
+    pub inode: u64,
+    /// Its length.
+    pub bytes: u64,
+    /// When its bytes changed last: seconds and nanoseconds.
+    pub modified: (i64, i64),
+    /// When anything of it changed last: seconds and nanoseconds.
+    pub changed: (i64, i64),
+}
+
+impl FileState {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            bytes: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
 /// The bytes of one artifact: mapped from a file, or in memory with the same alignment.
 #[derive(Debug)]
 pub(crate) enum Backing {
-    Mapped(memmap2::Mmap),
+    /// And the state of the file, taken from what was opened before any of it was read.
+    Mapped(memmap2::Mmap, FileState),
     Heap(AlignedBytes),
 }
 
@@ -37,7 +67,15 @@ impl Backing {
         // again, and goes away by unlink only, which live maps survive. Whoever writes into a store by other means
         // breaks this promise; the documentation says so.
         let map = unsafe { memmap2::Mmap::map(&file)? };
-        Ok(Self::Mapped(map))
+        Ok(Self::Mapped(map, FileState::of(&metadata)))
+    }
+
+    /// The state of the mapped file, as it was when it was opened.
+    pub(crate) fn state(&self) -> Option<FileState> {
+        match self {
+            Self::Mapped(_, state) => Some(*state),
+            Self::Heap(_) => None,
+        }
     }
 
     /// Copies bytes into aligned memory.
@@ -53,7 +91,7 @@ impl Deref for Backing {
 
     fn deref(&self) -> &[u8] {
         match self {
-            Self::Mapped(map) => map,
+            Self::Mapped(map, _) => map,
             Self::Heap(bytes) => bytes,
         }
     }

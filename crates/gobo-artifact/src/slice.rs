@@ -151,14 +151,14 @@ impl SliceTables {
         if !is_text {
             return Ok(tables);
         }
-        let mut occurs = vec![0_u32; CHAR_WORDS];
+        let mut occurs = CharSet::default();
         let mut counts = Vec::with_capacity(ids.len());
         for &id in ids {
             let count = count_behind(bytes(id), lead.as_bytes(), &mut occurs);
             let count = count.map_err(|what| format!("token {id} {what}"))? + u32::from(!lead.is_empty());
             counts.push([count, id]);
         }
-        tables.chars = ranges(&occurs);
+        tables.chars = occurs.ranges();
         tables.max_chars = counts.iter().map(|[count, _]| *count).max().unwrap_or(0);
         // First the tokens of each length apart, then each length with the shorter ones.
         let lengths = bitmap_lengths(tables.max_chars, ids.len(), row_words);
@@ -178,40 +178,56 @@ impl SliceTables {
 }
 
 /// Adds the characters of a token behind `lead` to `occurs`. Returns how many they are, or what is wrong with the token.
-fn count_behind(token: &[u8], lead: &[u8], occurs: &mut [u32]) -> Result<u32, &'static str> {
-    let mut insert = |char: u32| occurs[(char >> 5) as usize] |= 1 << (char & 31);
+fn count_behind(token: &[u8], lead: &[u8], occurs: &mut CharSet) -> Result<u32, &'static str> {
     let behind = token.strip_prefix(lead).ok_or("does not begin with the lead")?;
     if behind.is_empty() {
         return Err("has nothing behind the lead");
     }
     // Most tokens are ASCII, and to know it costs less than to decode them.
     if behind.is_ascii() {
-        behind.iter().for_each(|&byte| insert(byte.into()));
+        behind.iter().for_each(|&byte| occurs.ascii |= 1 << byte);
         return Ok(u32::try_from(behind.len()).expect("offsets are u32"));
     }
     let mut count = 0;
     for char in std::str::from_utf8(behind).map_err(|_| "is not text")?.chars() {
-        insert(char.into());
+        occurs.insert(char.into());
         count += 1;
     }
     Ok(count)
 }
 
-/// Words of a bit set over all characters.
-const CHAR_WORDS: usize = (char::MAX as usize + 1) / 32;
+/// A set of characters. Its table goes as far as the last member: most sets have none near the end.
+#[derive(Debug, Default)]
+struct CharSet {
+    /// Those of ASCII, which the table may have too.
+    ascii: u128,
+    words: Vec<u32>,
+}
 
-/// The members of a bit set as ranges `[first, last]`.
-fn ranges(set: &[u32]) -> Vec<[u32; 2]> {
-    let mut ranges: Vec<[u32; 2]> = Vec::new();
-    for (at, &word) in (0..).zip(set).filter(|(_, word)| **word != 0) {
-        for member in (0..32).filter(|bit| word >> bit & 1 == 1).map(|bit| at << 5 | bit) {
-            match ranges.last_mut() {
-                Some([_, last]) if *last + 1 == member => *last = member,
-                _ => ranges.push([member, member]),
+impl CharSet {
+    fn insert(&mut self, char: u32) {
+        let at = (char >> 5) as usize;
+        if at >= self.words.len() {
+            self.words.resize(at + 1, 0);
+        }
+        self.words[at] |= 1 << (char & 31);
+    }
+
+    /// The members as ranges `[first, last]`.
+    fn ranges(mut self) -> Vec<[u32; 2]> {
+        let ascii = self.ascii;
+        (0..128).filter(|char| ascii >> char & 1 == 1).for_each(|char| self.insert(char));
+        let mut ranges: Vec<[u32; 2]> = Vec::new();
+        for (at, &word) in (0..).zip(&self.words).filter(|(_, word)| **word != 0) {
+            for member in (0..32).filter(|bit| word >> bit & 1 == 1).map(|bit| at << 5 | bit) {
+                match ranges.last_mut() {
+                    Some([_, last]) if *last + 1 == member => *last = member,
+                    _ => ranges.push([member, member]),
+                }
             }
         }
+        ranges
     }
-    ranges
 }
 
 #[cfg(test)]

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::ops::Range;
 
 use gobo_types::{
@@ -19,21 +20,21 @@ use crate::trie::TrieNode;
 
 /// Lays out the sections of one file behind its header.
 #[derive(Debug)]
-pub struct ArtifactWriter {
+pub struct ArtifactWriter<'a> {
     kind: ArtifactKind,
     key: [u8; 32],
-    sections: Vec<(u32, u32, Vec<u8>)>,
+    sections: Vec<(u32, u32, Cow<'a, [u8]>)>,
 }
 
-impl ArtifactWriter {
+impl<'a> ArtifactWriter<'a> {
     /// A file of `kind` whose header carries `key`.
     pub fn new(kind: ArtifactKind, key: [u8; 32]) -> Self {
         Self { kind, key, sections: Vec::new() }
     }
 
     /// Adds a section. The caller adds them in file order; a reader refuses any other.
-    pub fn section(&mut self, kind: u32, storage: u32, bytes: Vec<u8>) {
-        self.sections.push((kind, storage, bytes));
+    pub fn section(&mut self, kind: u32, storage: u32, bytes: impl Into<Cow<'a, [u8]>>) {
+        self.sections.push((kind, storage, bytes.into()));
     }
 
     /// The whole file. Each byte depends on the sections and the key alone.
@@ -122,21 +123,11 @@ pub struct SliceParts {
 /// # Panics
 /// If a token of a slice of text is not UTF-8, or is not its lead and more.
 pub fn write_vocabulary(parts: &VocabularyParts<'_>) -> AlignedBytes {
-    let mut writer = ArtifactWriter::new(ArtifactKind::Vocabulary, *parts.digest.as_bytes());
     let mut offsets = vec![0_u32];
     for token in parts.tokens {
         let end = *offsets.last().expect("never empty") as usize + token.len();
         offsets.push(u32::try_from(end).expect("the table's limits keep token bytes below 4 GiB"));
     }
-    let mut plain = |kind: u32, bytes: Vec<u8>| writer.section(kind, kinds::PLAIN, bytes);
-    plain(kinds::ROOT, archive(&parts.root));
-    plain(kinds::TOKEN_OFFSETS, offsets.as_bytes().to_vec());
-    plain(kinds::TOKEN_BYTES, parts.tokens.concat());
-    plain(kinds::SPECIAL, parts.special.as_bytes().to_vec());
-    plain(kinds::TRIE, parts.trie.as_bytes().to_vec());
-    plain(kinds::TRIE_ORDER, parts.trie_order.as_bytes().to_vec());
-    plain(kinds::TRIE_SET_IDS, parts.trie_set_ids.as_bytes().to_vec());
-    plain(kinds::TRIE_SETS, parts.trie_sets.as_bytes().to_vec());
     let row_words = parts.special.len();
     let mut entries: Vec<SliceEntry> = Vec::new();
     let mut all = SliceTables::default();
@@ -160,10 +151,21 @@ pub fn write_vocabulary(parts: &VocabularyParts<'_>) -> AlignedBytes {
             needs: slice.needs,
         });
     }
-    plain(kinds::SLICES, entries.as_bytes().to_vec());
-    plain(kinds::SLICE_CHARS, all.chars.as_bytes().to_vec());
-    plain(kinds::SLICE_ROWS, all.rows.as_bytes().to_vec());
-    plain(kinds::SLICE_LONG, all.long.as_bytes().to_vec());
+    let mut writer = ArtifactWriter::new(ArtifactKind::Vocabulary, *parts.digest.as_bytes());
+    let (archived, token_bytes) = (archive(&parts.root), parts.tokens.concat());
+    let mut plain = |kind: u32, bytes| writer.section(kind, kinds::PLAIN, bytes);
+    plain(kinds::ROOT, archived.as_slice());
+    plain(kinds::TOKEN_OFFSETS, offsets.as_bytes());
+    plain(kinds::TOKEN_BYTES, &token_bytes);
+    plain(kinds::SPECIAL, parts.special.as_bytes());
+    plain(kinds::TRIE, parts.trie.as_bytes());
+    plain(kinds::TRIE_ORDER, parts.trie_order.as_bytes());
+    plain(kinds::TRIE_SET_IDS, parts.trie_set_ids.as_bytes());
+    plain(kinds::TRIE_SETS, parts.trie_sets.as_bytes());
+    plain(kinds::SLICES, entries.as_bytes());
+    plain(kinds::SLICE_CHARS, all.chars.as_bytes());
+    plain(kinds::SLICE_ROWS, all.rows.as_bytes());
+    plain(kinds::SLICE_LONG, all.long.as_bytes());
     writer.finish()
 }
 

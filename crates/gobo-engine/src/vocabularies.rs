@@ -147,8 +147,8 @@ impl Vocabularies {
         if let Some(open) = lock(&self.open).get(digest) {
             return Ok(Some(Arc::clone(open)));
         }
-        // Once per process: a byte that rotted on the disk would make wrong masks under a right key.
-        let Some(vocabulary) = store.verify_vocabulary(digest)?.map(Arc::new) else { return Ok(None) };
+        // Verified, by this process or one before: a wrong byte would make wrong masks under a right key.
+        let Some(vocabulary) = store.open_verified_vocabulary(digest)?.map(Arc::new) else { return Ok(None) };
         let mut open = lock(&self.open);
         if open.len() >= MAX_REMEMBERED {
             open.clear();

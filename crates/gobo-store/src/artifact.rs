@@ -1,9 +1,10 @@
 use std::path::Path;
 
-use gobo_artifact::{ArtifactError, Index, Vocabulary};
+use gobo_artifact::{Artifact, ArtifactError, Index, Vocabulary};
 use gobo_types::{Digest, ErrorKind, IndexKey, VocabularyDigest, error_chain};
 
 use crate::quarantine::Reason;
+use crate::stamp::{self, Stamp};
 use crate::{Store, StoreError};
 
 /// What the store has to know of a kind of file.
@@ -13,6 +14,7 @@ pub(crate) trait ArtifactFile: Sized {
     fn verify(&self) -> Result<(), ArtifactError>;
     /// What the file says it is.
     fn name(&self) -> Digest;
+    fn artifact(&self) -> &Artifact;
 }
 
 impl ArtifactFile for Index {
@@ -27,6 +29,10 @@ impl ArtifactFile for Index {
     fn name(&self) -> Digest {
         let IndexKey(digest) = self.key();
         digest
+    }
+
+    fn artifact(&self) -> &Artifact {
+        self.artifact()
     }
 }
 
@@ -43,6 +49,10 @@ impl ArtifactFile for Vocabulary {
         let VocabularyDigest(digest) = self.digest();
         digest
     }
+
+    fn artifact(&self) -> &Artifact {
+        self.artifact()
+    }
 }
 
 /// How far a file is looked into before it is believed.
@@ -50,6 +60,8 @@ impl ArtifactFile for Vocabulary {
 pub(crate) enum Depth {
     /// O(1): header, bounds, root, name.
     Open,
+    /// O(1) if the very same file was verified before on this host, since it started; else all of it.
+    VerifyOnce,
     /// O(bytes): all of it.
     Verify,
 }
@@ -82,8 +94,17 @@ pub(crate) fn look<A: ArtifactFile>(
     depth: Depth,
 ) -> Result<Looked<A>, StoreError> {
     let opened = A::open(path).and_then(|artifact| {
-        if depth == Depth::Verify {
-            artifact.verify()?;
+        if depth == Depth::Open {
+            return Ok(artifact);
+        }
+        let stamp = artifact.artifact().file_state().and_then(|state| Stamp::new(path, expected, &state));
+        if depth == Depth::VerifyOnce && stamp.as_ref().is_some_and(Stamp::is_set) {
+            return Ok(artifact);
+        }
+        store.count_verification();
+        artifact.verify()?;
+        if let Some(stamp) = stamp.filter(|_| depth == Depth::VerifyOnce && artifact.name() == expected) {
+            stamp.set();
         }
         Ok(artifact)
     });
@@ -92,6 +113,7 @@ pub(crate) fn look<A: ArtifactFile>(
         Ok(artifact) => {
             let why = format!("the file says it is {}", artifact.name());
             store.set_aside(path, Reason::Foreign, &why);
+            stamp::remove(path);
             Ok(Looked::Quarantined)
         }
         Err(error) => match error.kind() {
@@ -102,6 +124,7 @@ pub(crate) fn look<A: ArtifactFile>(
             }
             ErrorKind::Corrupt | ErrorKind::Invalid | ErrorKind::Unsupported | ErrorKind::Limit => {
                 store.set_aside(path, Reason::Corrupt, &error_chain(&error));
+                stamp::remove(path);
                 Ok(Looked::Quarantined)
             }
             _ => Err(StoreError::Artifact { path: path.to_owned(), source: Box::new(error) }),

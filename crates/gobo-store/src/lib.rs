@@ -33,6 +33,7 @@ mod quarantine;
 #[cfg(feature = "catalog")]
 mod record;
 mod scan;
+mod stamp;
 mod store;
 mod sweep;
 

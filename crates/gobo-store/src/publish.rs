@@ -133,6 +133,17 @@ fn give_name(temp: NamedTempFile, path: &Path, taken: Taken) -> io::Result<()> {
     renamed.map(drop).map_err(|failed| failed.error)
 }
 
+/// Writes a small file that may be lost, in one step: readers see the old one or the new one. Not a published file.
+pub(crate) fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut temp = tempfile::Builder::new()
+        .prefix(&format!("{TEMP_PREFIX}{}-", std::process::id()))
+        .tempfile_in(folder)?;
+    temp.write_all(bytes)?;
+    temp.as_file().set_permissions(Permissions::from_mode(0o444))?;
+    give_name(temp, path, Taken::Replace)
+}
+
 /// Moves what is published out of the way, never into it.
 #[expect(clippy::disallowed_methods, reason = "the one rename beside publishing: into quarantine")]
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {

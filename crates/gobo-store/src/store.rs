@@ -3,6 +3,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use gobo_artifact::{Index, Vocabulary};
 use gobo_types::{ArtifactDigest, Digest, IndexKey, VocabularyDigest};
@@ -25,6 +26,7 @@ type Observer = Arc<dyn Fn(PublishStep) + Send + Sync>;
 pub struct Store {
     layout: Arc<Layout>,
     observer: Option<Observer>,
+    verifications: Arc<AtomicU64>,
 }
 
 impl fmt::Debug for Store {
@@ -47,7 +49,7 @@ impl Store {
         for folder in [layout.indices(), layout.vocabularies(), layout.names(), layout.quarantine()] {
             create_folder(&folder)?;
         }
-        Ok(Self { layout: Arc::new(layout), observer: None })
+        Ok(Self { layout: Arc::new(layout), observer: None, verifications: Arc::default() })
     }
 
     /// The same store, telling `observer` of each step of publishing done through this handle and its clones. For
@@ -62,6 +64,15 @@ impl Store {
         if let Some(observer) = &self.observer {
             observer(step);
         }
+    }
+
+    /// How many published files this handle and its clones have read whole, to verify them.
+    pub fn verifications(&self) -> u64 {
+        self.verifications.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_verification(&self) {
+        self.verifications.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn layout(&self) -> &Layout {
@@ -219,8 +230,20 @@ impl Store {
         look(self, &self.index_path(key), key.0, Depth::Verify).map(Looked::sound)
     }
 
-    /// Maps a vocabulary and reads all of it, like [`Store::verify_index`]. Whoever compiles with it does this once:
-    /// a wrong byte in it would make wrong masks.
+    /// Maps a vocabulary to compile with: a wrong byte in it would make wrong masks, so all of it is read, unless a stamp
+    /// beside it says that this very file was verified on this host since it started, by a reader that looks for as
+    /// much. O(1) then, else as [`Store::verify_vocabulary`], and the stamp is written where that can be.
+    ///
+    /// # Errors
+    /// As for [`Store::open_index`].
+    pub fn open_verified_vocabulary(
+        &self,
+        digest: &VocabularyDigest,
+    ) -> Result<Option<Vocabulary>, StoreError> {
+        look(self, &self.vocabulary_path(digest), digest.0, Depth::VerifyOnce).map(Looked::sound)
+    }
+
+    /// Maps a vocabulary and reads all of it, whatever its stamp says, like [`Store::verify_index`].
     ///
     /// # Errors
     /// As for [`Store::open_index`].

@@ -245,7 +245,8 @@ impl Metadata {
             }
         };
         let merges = self.merges.iter().map(merge).collect::<Result<Vec<_>, _>>()?;
-        merges::check(path, &merges, &ids)?;
+        let text = |id: usize| self.tokens.as_ref()?.get(id).map(|(_, text)| text.as_str());
+        merges::check(path, &merges, text, &ids)?;
         let pair = |merge| match merge {
             Merge::Pair(left, right) => Some((left.into_owned(), right.into_owned())),
             Merge::Other(_) => None,

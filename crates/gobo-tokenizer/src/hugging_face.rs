@@ -1,7 +1,8 @@
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use foldhash::HashSet;
 use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 use serde::Deserialize;
@@ -76,7 +77,8 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
         _ => ("WordPiece", file.word_piece_spelling().map_err(unsupported)?),
     };
     if let Some(merges) = file.model.merges.filter(|_| model_kind == "BPE") {
-        merges::check(path, &merges.all(path, "model.merges")?, &ids)?;
+        let text = |id: usize| texts.get(id)?.as_deref();
+        merges::check(path, &merges.all(path, "model.merges")?, text, &ids)?;
     }
     let unknown = match file.model.unk_id {
         Some(id) if model_kind == "Unigram" => {

@@ -28,11 +28,14 @@ impl WordPieces {
     /// The bytes that a piece adds to a text after a prompt, exactly as the decoder writes a piece that is not the
     /// first: one inside a word is its text, any other begins with a space, unless the clean-up takes it away.
     pub(crate) fn decode(&self, piece: &str) -> Vec<u8> {
-        let mut text = match piece.strip_prefix(&*self.prefix) {
-            Some(rest) => rest.to_owned(),
-            None => format!(" {piece}"),
-        };
-        if self.cleanup {
+        let mut text = String::with_capacity(1 + piece.len());
+        match piece.strip_prefix(&*self.prefix) {
+            Some(rest) => text.push_str(rest),
+            None => text.extend([" ", piece]),
+        }
+        // All that is replaced is a space before one of these, and most pieces have no such space.
+        let may_change = |pair: &[u8]| pair[0] == b' ' && b".?!,'nd".contains(&pair[1]);
+        if self.cleanup && text.as_bytes().windows(2).any(may_change) {
             for (from, to) in CLEANUP {
                 if text.contains(from) {
                     text = text.replace(from, to);

@@ -13,6 +13,10 @@ pub(crate) fn insert(set: &mut ByteSet, byte: u8) {
     set[usize::from(byte >> 5)] |= 1 << (byte & 31);
 }
 
+pub(crate) fn contains(set: &ByteSet, byte: u8) -> bool {
+    set[usize::from(byte >> 5)] >> (byte & 31) & 1 == 1
+}
+
 pub(crate) fn count(n: usize) -> u32 {
     u32::try_from(n).expect("the table's limits keep every count below 2^32")
 }
@@ -43,23 +47,18 @@ impl TokenTable {
         let arena = order.iter().map(|&id| tokens[id as usize]).collect::<Vec<_>>().concat();
         let all = Sorted::new(order.clone(), &tokens, &arena);
         let mut tries = Tries::new();
-        tries.add(&all, 0)?;
-        let mut spellable = [false; 256];
+        let spellable = tries.add(&all, 0)?.bytes;
         let mut slices = Vec::new();
         for (kind, part) in
             SliceKind::ALL.into_iter().zip(all.split()).filter(|(_, part)| !part.ids.is_empty())
         {
-            let mut occurring = [false; 256];
-            for &byte in part.bytes.iter().copied().flatten() {
-                occurring[usize::from(byte)] = true;
-            }
-            spellable.iter_mut().zip(occurring).for_each(|(all, one)| *all |= one);
             let begin = order.len();
             order.extend(&part.ids);
+            let added = tries.add(&part, begin)?;
             slices.push(SliceParts {
-                root: tries.add(&part, begin)?,
+                root: added.root,
                 order: begin..order.len(),
-                needs: kind.needs(&occurring),
+                needs: kind.needs(&added.bytes),
                 is_text: kind != SliceKind::Split,
                 lead: kind.lead(),
             });
@@ -78,18 +77,18 @@ impl TokenTable {
             longest_token_chars: 0,
             longest_inner_chars: 0,
             trie_nodes: count(tries.nodes.len()),
-            spellable: ByteSet::default(),
+            spellable,
             single: ByteSet::default(),
         };
-        for byte in (0..=u8::MAX).filter(|&byte| spellable[usize::from(byte)]) {
-            insert(&mut root.spellable, byte);
-        }
         for &bytes in &all.bytes {
-            let (length, chars) = (count(bytes.len()), count_chars(bytes));
+            let length = count(bytes.len());
             root.longest_token_bytes = root.longest_token_bytes.max(length);
-            root.longest_token_chars = root.longest_token_chars.max(chars);
+            // No token has more characters than bytes, so few need counting.
+            if length > root.longest_token_chars {
+                root.longest_token_chars = root.longest_token_chars.max(count_chars(bytes));
+            }
             if begins_inside(bytes) {
-                root.longest_inner_chars = root.longest_inner_chars.max(chars);
+                root.longest_inner_chars = root.longest_inner_chars.max(count_chars(bytes));
             }
             if let [byte] = bytes {
                 insert(&mut root.single, *byte);
@@ -111,20 +110,27 @@ impl TokenTable {
 
 /// The ids with bytes that `keep` keeps, by bytes, then by id.
 fn sorted_ids(tokens: &[&[u8]], keep: impl Fn(TokenId) -> bool) -> Vec<TokenId> {
-    // Most comparisons end within the first bytes, and those are at hand.
-    let begin = |bytes: &[u8]| {
-        let mut first = [0; 16];
-        let length = bytes.len().min(first.len());
-        first[..length].copy_from_slice(&bytes[..length]);
-        u128::from_be_bytes(first)
+    // The first bytes, then the id, in one number: most tokens are told apart by them, and numbers are sorted fast.
+    const FIRST: usize = 12;
+    let key = |id: TokenId, bytes: &[u8]| {
+        let mut key = [0; 16];
+        let length = bytes.len().min(FIRST);
+        key[..length].copy_from_slice(&bytes[..length]);
+        key[FIRST..].copy_from_slice(&id.to_be_bytes());
+        u128::from_be_bytes(key)
     };
     let with_bytes = (0..).zip(tokens).filter(|(id, bytes)| !bytes.is_empty() && keep(*id));
-    let mut keyed: Vec<(u128, TokenId)> = with_bytes.map(|(id, bytes)| (begin(bytes), id)).collect();
-    keyed.sort_unstable_by(|(a, a_id), (b, b_id)| {
-        let whole = |id: TokenId| (tokens[id as usize], id);
-        a.cmp(b).then_with(|| whole(*a_id).cmp(&whole(*b_id)))
-    });
-    keyed.into_iter().map(|(_, id)| id).collect()
+    let mut keys: Vec<u128> = with_bytes.map(|(id, bytes)| key(id, bytes)).collect();
+    keys.sort_unstable();
+    let mut ids = Vec::with_capacity(keys.len());
+    for alike in keys.chunk_by(|one, next| one >> 32 == next >> 32) {
+        let from = ids.len();
+        ids.extend(alike.iter().map(|key| u32::try_from(key & u128::from(u32::MAX)).unwrap_or_default()));
+        if alike.len() > 1 {
+            ids[from..].sort_unstable_by_key(|&id| (tokens[id as usize], id));
+        }
+    }
+    ids
 }
 
 impl<'a> Sorted<'a> {

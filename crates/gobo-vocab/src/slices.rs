@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, ClassUnicode, HirKind};
 
-use crate::build::{ByteSet, insert};
+use crate::build::{ByteSet, contains, insert};
 
 /// The slices, in the order of the file. A token belongs to the first that fits; each doc comment leaves out the ones
 /// before. *Letters* are those of Unicode (`L`), which marks (`M`) are not.
@@ -217,9 +217,9 @@ impl SliceKind {
     }
 
     /// Of the bytes that occur in its tokens those of which every token has one.
-    pub(crate) fn needs(self, occurring: &[bool; 256]) -> ByteSet {
+    pub(crate) fn needs(self, occurring: &ByteSet) -> ByteSet {
         let mut needs = ByteSet::default();
-        for byte in (0..=u8::MAX).filter(|&byte| occurring[usize::from(byte)]) {
+        for byte in (0..=u8::MAX).filter(|&byte| contains(occurring, byte)) {
             let is_needed = match self {
                 _ if self.lead().is_some() => byte == b' ',
                 Self::Lines => (b'\t'..=b'\r').contains(&byte),
@@ -433,8 +433,8 @@ mod tests {
             let behind = token.strip_prefix(' ').filter(|behind| !behind.is_empty());
             prop_assert!(kind.lead().is_none() || behind.is_some());
             // Each token has one of the bytes that its slice needs.
-            let mut occurring = [false; 256];
-            token.bytes().for_each(|byte| occurring[usize::from(byte)] = true);
+            let mut occurring = ByteSet::default();
+            token.bytes().for_each(|byte| insert(&mut occurring, byte));
             prop_assert_ne!(kind.needs(&occurring), ByteSet::default(), "{:?} of {:?}", token, kind);
         }
     }
