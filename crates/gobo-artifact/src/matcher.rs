@@ -252,6 +252,11 @@ impl Matcher {
             let empty = is_empty && self.binding.eos.is_empty();
             return Ok(if empty { Fill::Ended } else { Fill::Masked });
         }
+        // Of an index without calls that was verified, a row without tokens is that of a complete state. Through a stack
+        // nobody can tell beforehand.
+        if is_empty {
+            return Err(self.corrupt());
+        }
         let mut cleared = false;
         for &id in &self.binding.eos {
             let word = &mut out[(id >> 5) as usize];

@@ -11,11 +11,7 @@ use gobo_artifact::{ArtifactKind, ArtifactWriter, Index, Vocabulary, section};
 use libfuzzer_sys::fuzz_target;
 
 /// A file of `kind` whose sections are cut out of `data`, each behind its length.
-fn signed(kind: ArtifactKind, mut data: &[u8]) -> Vec<u8> {
-    let kinds = match kind {
-        ArtifactKind::Vocabulary => section::OF_VOCABULARY,
-        ArtifactKind::Index => section::OF_INDEX,
-    };
+fn signed(kind: ArtifactKind, kinds: &[u32], mut data: &[u8]) -> Vec<u8> {
     let mut writer = ArtifactWriter::new(kind, [0; 32]);
     for &kind in kinds {
         let (length, rest) = data.split_at(data.len().min(2));
@@ -29,8 +25,12 @@ fn signed(kind: ArtifactKind, mut data: &[u8]) -> Vec<u8> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let vocabularies = [data.to_vec(), signed(ArtifactKind::Vocabulary, data)];
-    let indices = [data.to_vec(), signed(ArtifactKind::Index, data)];
+    let vocabularies = [data.to_vec(), signed(ArtifactKind::Vocabulary, section::OF_VOCABULARY, data)];
+    let indices = [
+        data.to_vec(),
+        signed(ArtifactKind::Index, section::OF_INDEX, data),
+        signed(ArtifactKind::Index, section::OF_PUSH_DOWN_INDEX, data),
+    ];
     let vocabularies: Vec<_> =
         vocabularies.iter().filter_map(|file| Vocabulary::from_bytes(file).ok()).map(Arc::new).collect();
     for vocabulary in &vocabularies {

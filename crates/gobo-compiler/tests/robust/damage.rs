@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gobo_artifact::{Fault, HEADER_PREFIX_BYTES, Index, Vocabulary};
 
-use crate::{Pair, SMALL, WIDE, fault, walk};
+use crate::{AMBIGUOUS, NESTED, Pair, SMALL, WIDE, fault, walk};
 
 /// Calls `each` with every copy of `file` that differs in one bit.
 fn every_flip(file: &[u8], mut each: impl FnMut(&[u8], usize)) {
@@ -41,6 +41,12 @@ fn flips_of_a_small_index_are_found() {
 #[test]
 fn flips_of_an_index_with_all_kinds_of_rows_are_found() {
     flips_of_an_index_are_found(&WIDE);
+}
+
+#[test]
+fn flips_of_an_index_with_calls_are_found() {
+    flips_of_an_index_are_found(&NESTED);
+    flips_of_an_index_are_found(&AMBIGUOUS);
 }
 
 #[test]

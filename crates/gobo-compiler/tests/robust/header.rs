@@ -239,7 +239,9 @@ fn the_root_of_an_index_is_checked_at_open() {
     let root = |word: usize, value: u32| {
         index_fault(&Parts::of(&SMALL.index).with_word(section::ROOT, word, value).file())
     };
-    assert_eq!(root(class, 1), header_fault("class 1, which is unknown"));
+    assert_eq!(root(class, 3), header_fault("class 3, which is unknown"));
+    let class_without_calls = Fault::Meaning { what: "the class does not go with the sections".into() };
+    assert_eq!(root(class, 1), class_without_calls);
     let counts = Fault::Meaning { what: "the root's counts of states and classes".into() };
     for (word, value) in
         [(classes, 0), (classes, 257), (start, 0), (start, 3), (start, u32::MAX), (states, 0), (states, 1)]

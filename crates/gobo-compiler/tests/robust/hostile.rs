@@ -9,7 +9,7 @@ use gobo_types::{Budget, CompileLimits, Constraint};
 use proptest::prelude::*;
 
 use crate::parts::{Parts, put_u32};
-use crate::{Pair, SMALL, WIDE, walk};
+use crate::{AMBIGUOUS, NESTED, Pair, SMALL, WIDE, walk};
 
 #[expect(clippy::unnecessary_wraps, reason = "compared with what `Parts::fault` returns")]
 fn meaning(what: &str) -> Option<Fault> {
@@ -18,7 +18,7 @@ fn meaning(what: &str) -> Option<Fault> {
 
 #[test]
 fn the_examples_are_sound_and_hold_every_kind_of_row() {
-    for pair in [&*SMALL, &*WIDE] {
+    for pair in [&*SMALL, &*WIDE, &*NESTED, &*AMBIGUOUS] {
         assert_eq!(Parts::of(&pair.index).fault(), None);
         assert_eq!(Parts::of(&pair.index).file(), pair.index);
         assert_eq!(Parts::of(&pair.vocabulary).fault(), None);
@@ -290,6 +290,42 @@ fn an_index_that_contradicts_itself_is_found() {
 
 /// The same index, its transitions stored as rows that states share: one for the dead state, one for each other.
 #[test]
+fn calls_that_contradict_themselves_are_found() {
+    let good = || Parts::of(&NESTED.index);
+    let word = |kind: u32, word: usize, value: u32| good().with_word(kind, word, value).fault();
+    assert_eq!(good().fault(), None);
+    for class in [0, 3] {
+        let fault = good().with_word(section::ROOT, 19, class).fault();
+        assert!(fault.is_some(), "class {class} with calls");
+    }
+    let openings = meaning("openings do not lie one behind the other");
+    assert_eq!(word(section::OPENING_STARTS, 0, 1), openings);
+    assert_eq!(word(section::OPENING_STARTS, 1, u32::MAX), openings);
+    let opening = meaning("an opening leads to no state, or pushes what is not there");
+    for value in [0, u32::MAX] {
+        assert_eq!(word(section::OPENINGS, 0, value), opening);
+    }
+    assert_eq!(word(section::OPENINGS, 1, 1), opening);
+    assert_eq!(word(section::PUSHES, 0, u32::MAX), meaning("what is pushed is no return state"));
+    for value in [0, u32::MAX] {
+        assert_eq!(word(section::RETURNS, 0, value), meaning("a return state is no state"));
+    }
+    let residual = meaning("a state has a residual set that is not there");
+    assert_eq!(word(section::RESIDUALS, 1, u32::MAX - 1), residual);
+    assert_eq!(word(section::RESIDUALS, 0, 1), meaning("the empty residual set does something"));
+    let mut parts = good();
+    let last = parts.section(section::PAIR_STARTS).len() / 4 - 1;
+    assert_eq!(word(section::PAIR_STARTS, last, 0), meaning("pairs do not lie one behind the other"));
+    let pair = meaning("a pair names what is not there, or is out of order");
+    for at in 0..3 {
+        assert_eq!(word(section::PAIRS, at, u32::MAX), pair);
+    }
+    let mut parts = good();
+    parts.section(section::CALLS).clear();
+    assert!(matches!(parts.fault(), Some(Fault::Section { section, .. }) if section == "calls"));
+}
+
+#[test]
 fn shared_transitions_that_contradict_themselves_are_found() {
     const DEAD: i32 = i32::MIN;
     let good = [DEAD, DEAD, DEAD, DEAD, 1, DEAD, DEAD, DEAD, -1];
@@ -529,8 +565,13 @@ fn apply(parts: &mut Parts, changes: Vec<(prop::sample::Index, prop::sample::Ind
     }
 }
 
-fn pair(wide: bool) -> &'static Pair {
-    if wide { &WIDE } else { &SMALL }
+fn pair() -> impl Strategy<Value = &'static Pair> {
+    prop_oneof![
+        2 => Just(&*SMALL),
+        1 => Just(&*WIDE),
+        2 => Just(&*NESTED),
+        2 => Just(&*AMBIGUOUS),
+    ]
 }
 
 proptest! {
@@ -538,10 +579,9 @@ proptest! {
 
     #[test]
     fn an_index_changed_at_will_panics_nowhere(
-        wide in prop::bool::weighted(0.25),
+        pair in pair(),
         changes in prop::collection::vec(change(), 1..6),
     ) {
-        let pair = pair(wide);
         let mut parts = Parts::of(&pair.index);
         apply(&mut parts, changes);
         use_index(&parts.file(), &Arc::new(Vocabulary::from_bytes(&pair.vocabulary).unwrap()));
@@ -549,11 +589,10 @@ proptest! {
 
     #[test]
     fn a_vocabulary_changed_at_will_panics_nowhere(
-        wide in prop::bool::weighted(0.25),
+        pair in pair(),
         changes in prop::collection::vec(change(), 1..6),
         honest in any::<bool>(),
     ) {
-        let pair = pair(wide);
         let mut parts = Parts::of(&pair.vocabulary);
         apply(&mut parts, changes);
         if honest {

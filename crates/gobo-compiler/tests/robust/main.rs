@@ -17,14 +17,15 @@ use gobo_artifact::{ArtifactError, Fault};
 use gobo_types::Constraint;
 
 /// A vocabulary and an index over it, both sound.
+#[derive(Debug)]
 struct Pair {
     vocabulary: Vec<u8>,
     index: Vec<u8>,
 }
 
 impl Pair {
-    fn new(tokens: &[(&[u8], bool)], pattern: &str) -> Self {
-        let (vocabulary, index) = example::build(tokens, &Constraint::regex(pattern));
+    fn new(tokens: &[(&[u8], bool)], constraint: &Constraint) -> Self {
+        let (vocabulary, index) = example::build(tokens, constraint);
         Self { vocabulary, index }
     }
 }
@@ -33,7 +34,7 @@ impl Pair {
 static SMALL: LazyLock<Pair> = LazyLock::new(|| {
     let tokens: &[(&[u8], bool)] =
         &[(b"a", false), (b"b", false), (b"ab", false), (b"<eos>", true), (b"", false), (b"ab", false)];
-    Pair::new(tokens, "(ab)*")
+    Pair::new(tokens, &Constraint::regex("(ab)*"))
 });
 
 /// Rows wide enough that all three kinds are worth it, and a trie with byte sets.
@@ -43,7 +44,32 @@ static WIDE: LazyLock<Pair> = LazyLock::new(|| {
     tokens.extend(letters().flat_map(|one| letters().map(move |two| vec![one, two])));
     tokens.extend((0..1400_u32).map(|n| format!("x{n:x}").into_bytes()));
     let tokens: Vec<(&[u8], bool)> = tokens.iter().map(|token| (token.as_slice(), false)).collect();
-    Pair::new(&tokens, "[a-z]+0?")
+    Pair::new(&tokens, &Constraint::regex("[a-z]+0?"))
+});
+
+/// The tokens of small texts with brackets.
+const BRACKETS: &[(&[u8], bool)] = &[
+    (b"[", false),
+    (b"]", false),
+    (b",", false),
+    (b"x", false),
+    (b"[[", false),
+    (b"]]", false),
+    (b"],", false),
+    (b"<eos>", true),
+    (b"x],[", false),
+];
+
+/// Calls, a stack and residuals, with one configuration at a time.
+static NESTED: LazyLock<Pair> = LazyLock::new(|| {
+    let grammar = "root ::= \"[\" (item (\",\" item)*)? \"]\"\nitem ::= root | \"x\"";
+    Pair::new(BRACKETS, &Constraint::gbnf(grammar, "root"))
+});
+
+/// Calls that overlap: several configurations at a time, and returns at which a rule may end.
+static AMBIGUOUS: LazyLock<Pair> = LazyLock::new(|| {
+    let grammar = "root ::= \"[\" root \"[\" | \"x\" root? | \"[\" root (\"]\" root)? | \",\"";
+    Pair::new(BRACKETS, &Constraint::gbnf(grammar, "root"))
 });
 
 fn fault(error: ArtifactError) -> Fault {

@@ -29,6 +29,7 @@ pub(crate) fn index(index: &Index) {
         row.is_empty();
         for length in [0, 1.min(row_words), row_words, row_words + 1] {
             row.write(&mut words[..length]);
+            row.unite(&mut words[..length]);
         }
         numbers(index.root().vocabulary_len).for_each(|id| {
             row.contains(id);
@@ -43,6 +44,7 @@ pub(crate) fn index(index: &Index) {
     index.key();
     index.constraint_digest();
     index.class();
+    let _ = index.call_root();
     index.artifact().digest();
 }
 
@@ -113,6 +115,9 @@ pub(crate) fn matcher(index: &Arc<Index>, vocabulary: &Arc<Vocabulary>, sound: b
             let _ = matcher.clone().advance_bytes(b"ab\xff");
             matcher.mask();
             matcher.state();
+            matcher.configurations();
+            matcher.stack_depth();
+            matcher.kept_frames();
             if let Some(&id) = allowed.get(step % allowed.len().max(1)) {
                 let _ = matcher.advance(id);
             }
