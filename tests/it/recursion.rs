@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 
 use gobo_artifact::{Matcher, MatcherError};
 use gobo_tests::{Earley, Segmenter, SetId, SortedTokens, Tokens};
-use gobo_types::{Binding, CompileError, Constraint, RefusalKind, TokenId, Whitespace};
+use gobo_types::{Binding, CompileError, Constraint, RefusalKind, TextStart, TokenId, Whitespace};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -14,7 +14,9 @@ use proptest::test_runner::{TestCaseError, TestRunner};
 
 use crate::cases::config;
 use crate::matcher_steps::{Step, step};
-use crate::subject::{Answer, allowed, answer, compile, expected_of, index_of, vocabulary_of};
+use crate::subject::{
+    Answer, allowed, answer, compile, expected_of, index_of, matcher_with, refusal, vocabulary_of,
+};
 
 /// Whether a step was refused because the text stands at more configurations than a matcher keeps: the one reason to
 /// refuse a token that the grammar allows.
@@ -686,5 +688,72 @@ fn built_in_json_over_a_small_vocabulary() {
         let explored = judge.explore(*matcher, 40).unwrap_or_else(|error| panic!("{policy}: {error}"));
         println!("{policy}: {explored:?}");
         assert_eq!(explored.limits, 0, "{policy}");
+    }
+}
+
+/// One leading space is dropped whoever would have read it: the text's first character may be that of a rule called first,
+/// or of one called by that. Every text of up to five characters.
+#[test]
+fn one_leading_space_is_dropped_before_called_rules_too() {
+    for grammar in [
+        "root ::= s\ns ::= \"(\" s \")\" | \" \" s? \"a\"",
+        "root ::= s s | \"\"\ns ::= t | \"(\" s \")\"\nt ::= \" \"? \"(\" t? \")\" | \" a\"",
+        "root ::= root \" \" | \" \" s | s\ns ::= \"(\" root? \")\" | \" \"",
+        "root ::= s\ns ::= \" \" s \"a\" | \" \"",
+    ] {
+        let constraint = Constraint::gbnf(grammar, "root");
+        let judge = Judge::new(&constraint, &Words::of(&[b" (", b"((", b" ", b"a", b"(", b")"]));
+        let mut earley = Earley::of(&constraint).unwrap();
+        let constraint = constraint.starting(TextStart::StripOneSpace);
+        let start = matcher_with(&constraint, &judge.tokens, &judge.binding);
+        let mut texts = vec![String::new()];
+        for _ in 0..5 {
+            let longer: Vec<String> = texts
+                .iter()
+                .flat_map(|text| [" ", "a", "(", ")"].map(|more| format!("{text}{more}")))
+                .collect();
+            texts.extend(longer);
+            texts.sort();
+            texts.dedup();
+        }
+        for text in texts {
+            let mut matcher = start.clone();
+            let taken = matcher.advance_bytes(text.as_bytes()).is_ok();
+            let rest = text.strip_prefix(' ').unwrap_or(&text);
+            let place = earley.walk(earley.start(), rest.as_bytes());
+            assert_eq!(taken, place.is_some(), "{grammar}\n{text:?} goes on");
+            let complete = place.is_some_and(|set| earley.accepts(set));
+            assert_eq!(taken && matcher.is_complete(), complete, "{grammar}\n{text:?}");
+        }
+    }
+}
+
+/// Recursion over a vocabulary that cannot write each byte by itself is refused, with a byte that it lacks.
+#[test]
+fn recursion_needs_each_byte_as_a_token() {
+    let mut tokens = Tokens::new();
+    for token in ["(", "()", "a)", "a"] {
+        tokens.push(token.as_bytes(), false);
+    }
+    let (kind, reason) = refusal(&Constraint::gbnf("root ::= \"(\" root \")\" | \"a\"", "root"), &tokens);
+    assert_eq!(kind, RefusalKind::Unspellable);
+    assert!(reason.contains("0x29 \")\""), "{reason}");
+    // The same brackets to a depth need no stack.
+    let flat = Constraint::gbnf("root ::= \"(\" (\"(\" \"a)\" | \"a\") \")\"", "root");
+    assert!(compile(&vocabulary_of(&tokens), &flat, 1).is_ok());
+}
+
+/// A rule that would need too many states is named, whether it is called or calls.
+#[test]
+fn an_over_budget_verdict_names_the_rule() {
+    let tokens = Words::of(&[b"a", b"b", b"("]).with_each_of(b"ab()");
+    for grammar in [
+        "root ::= \"(\" root \")\" | blow\nblow ::= [ab]* \"a\" [ab]{25}",
+        "root ::= ok | blow\nok ::= \"a\"\nblow ::= \"(\" blow \")\" | [ab]* \"a\" [ab]{25}",
+    ] {
+        match compile(&vocabulary_of(&tokens), &Constraint::gbnf(grammar, "root"), 1) {
+            Err(CompileError::OverBudget(over)) => assert!(over.phase.contains("rule \"blow\""), "{over}"),
+            other => panic!("{grammar}: {:?}", other.map(|bytes| bytes.len())),
+        }
     }
 }

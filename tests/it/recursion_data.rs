@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use gobo_artifact::Matcher;
+use gobo_artifact::{DEFAULT_MAX_ROLLBACK, Matcher};
 use gobo_tests::{Earley, Segmenter, SetId, SortedTokens};
 use gobo_types::{Constraint, TokenId, Whitespace};
 use serde_json::Value;
@@ -399,6 +399,12 @@ fn a_long_walk_into_recursion_never_meets_an_empty_mask() {
         };
         depth.push(depth.last().expect("the start stays") + opened(b"[{") - opened(b"]}"));
         deepest = deepest.max(*depth.last().expect("just pushed"));
+        // What was called and has returned is forgotten, but for what the remembered steps may come back to.
+        let kept = matcher.kept_frames();
+        assert!(
+            kept <= matcher.stack_depth() as usize + 2 * DEFAULT_MAX_ROLLBACK,
+            "{kept} frames at step {step}"
+        );
     }
     println!("as deep as {deepest} or so, {} tokens in the end", sets.len() - 1);
     assert_eq!(limits, 0, "JSON needs few configurations");

@@ -140,6 +140,10 @@ const WORDS_PER_ZERO_PATCH: usize = 16;
 /// Most patches over a dense row, likewise.
 const WORDS_PER_BASE_PATCH: usize = 24;
 
+/// The same in an index with calls, whose masks are unions of several rows anyhow: states in the place of an expression
+/// differ by some hundred tokens, and there are many of them. A tenth of the bytes of a subset of C for 390 patches at most.
+const WORDS_PER_BASE_PATCH_WITH_CALLS: usize = 16;
+
 /// How many of the dense rows added last may be a base. States come in an order in which neighbours are alike.
 const BASES_TRIED: usize = 256;
 
@@ -154,6 +158,8 @@ const WORDS_PER_STEP: usize = 64;
 #[derive(Debug)]
 pub struct RowEncoder {
     row_words: usize,
+    /// Most patches over a dense row.
+    most_patches: usize,
     pub(crate) table: Vec<RowEntry>,
     pub(crate) dense: Vec<u32>,
     pub(crate) patches: Vec<[u32; 2]>,
@@ -165,7 +171,13 @@ impl RowEncoder {
     /// An encoder for rows of `row_words` words.
     pub fn new(row_words: usize) -> Self {
         let (table, dense, patches, known) = Default::default();
-        Self { row_words, table, dense, patches, known }
+        let most_patches = row_words / WORDS_PER_BASE_PATCH;
+        Self { row_words, most_patches, table, dense, patches, known }
+    }
+
+    /// An encoder for the rows of an index with calls.
+    pub fn with_calls(row_words: usize) -> Self {
+        Self { most_patches: row_words / WORDS_PER_BASE_PATCH_WITH_CALLS, ..Self::new(row_words) }
     }
 
     /// Number of distinct rows so far.
@@ -312,7 +324,7 @@ impl RowEncoder {
     /// The number of the dense row, among the last [`BASES_TRIED`], that differs in the fewest words, if in few enough; of
     /// equals the first.
     fn nearest_base(&self, words: &[u32]) -> Option<usize> {
-        let limit = self.row_words / WORDS_PER_BASE_PATCH;
+        let limit = self.most_patches;
         let rows = self.dense.len() / self.row_words;
         let mut nearest = None;
         for number in rows.saturating_sub(BASES_TRIED)..rows {

@@ -76,6 +76,11 @@ impl LetterDfa {
         (0..).zip(&self.accepting).filter(|(_, accepting)| **accepting).map(|(state, _)| state)
     }
 
+    /// Whether nothing can follow where a word ends, so that its end is seen at once.
+    pub(crate) fn ends_visibly(&self) -> bool {
+        self.ends().all(|end| self.row(end).is_empty())
+    }
+
     /// Whether some word of letters that are `allowed` is accepted.
     pub(crate) fn accepts_over(&self, allowed: impl Fn(Letter) -> bool) -> bool {
         let mut seen = vec![false; self.len()];

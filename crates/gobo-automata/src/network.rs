@@ -16,6 +16,10 @@ const PHASE: &str = "lowering the grammar";
 /// no longer fewer rows: a SQL subset of 283 states at 3,000 has 519 at 20,000, and twice the rows.
 const INLINE_STATES: usize = 3_000;
 
+/// What copies of one rule may cost before it is called instead, where that is free of ambiguity. A shared rule has its rows
+/// once.
+const SHARE_STATES: usize = 256;
+
 /// A recursive transition network over classes of characters: the states of all rules in one automaton.
 #[derive(Debug)]
 pub(crate) struct Network {
@@ -348,7 +352,8 @@ impl Rules {
                 .min_by_key(|&rule| (cost(rule), rule));
             let Some(rule) = cheapest else { return Ok(()) };
             is_kept[rule] = true;
-            if states + cost(rule) > INLINE_STATES {
+            let is_shared = cost(rule) > SHARE_STATES && self.dfas[rule].ends_visibly();
+            if is_shared || states + cost(rule) > INLINE_STATES {
                 continue;
             }
             let callers: Vec<usize> = (0..self.dfas.len())

@@ -3,10 +3,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::{AlignedBytes, CallParts, IndexParts, RowEncoder, Vocabulary, write_index};
-use gobo_automata::{Calls, Lowered, StateId};
+use gobo_automata::{Calls, Dfa, Lowered, StateId};
 use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, TokenId, index_key};
 
-use crate::push_down::{self, is_end};
+use crate::push_down::{self, Pair, ResidualId, is_end};
 use crate::spell::{Spelled, spell};
 use crate::walk::{RowTokens, Walker};
 
@@ -133,30 +133,10 @@ pub fn compile(
         .collect();
     let calls = calls.map(|(calls, computed)| {
         let residual_of = |state: StateId| {
-            if is_end(&dfa, calls, state) {
-                return None;
-            }
             let row = group_row[groups[state as usize] as usize].filter(|_| needs_row[state as usize]);
-            Some(row.map_or(0, |row| computed.residuals[row]))
+            row.map_or(0, |row| computed.residuals[row])
         };
-        CallParts {
-            is_deterministic: calls.is_deterministic,
-            openings: (0..count(dfa.len()))
-                .map(|state| {
-                    let openings = calls.openings(state).iter();
-                    openings.map(|opening| (opening.entry, calls.pushes(opening).to_vec())).collect()
-                })
-                .collect(),
-            returns: (calls.returns.iter())
-                .map(|of| (of.state, of.caller.clone(), of.callee.clone()))
-                .collect(),
-            residuals: (0..count(dfa.len())).map(residual_of).collect(),
-            pairs: (computed.pairs.iter())
-                .map(|pairs| {
-                    pairs.iter().map(|pair| [pair.top, row_numbers[pair.row], pair.residual]).collect()
-                })
-                .collect(),
-        }
+        call_parts(&dfa, calls, &computed.pairs, residual_of, &row_numbers)
     });
     let key = index_key(&vocabulary.digest(), &constraint.digest());
     let text = constraint.text();
@@ -192,6 +172,31 @@ pub fn compile(
     Ok(Compiled { key, artifact_digest, stats, bytes })
 }
 
+/// The tables of calls as they are written.
+fn call_parts(
+    dfa: &Dfa,
+    calls: &Calls,
+    pairs: &[Vec<Pair>],
+    residual_of: impl Fn(StateId) -> ResidualId,
+    row_numbers: &[u32],
+) -> CallParts {
+    let states = || (0..).zip(&dfa.accepting).map(|(state, _)| state);
+    let openings_of = |state: StateId| {
+        let openings = calls.openings(state).iter();
+        openings.map(|opening| (opening.entry, calls.pushes(opening).to_vec())).collect()
+    };
+    let pairs_of = |pairs: &Vec<Pair>| {
+        pairs.iter().map(|pair| [pair.top, row_numbers[pair.row], pair.residual]).collect()
+    };
+    CallParts {
+        is_deterministic: calls.is_deterministic,
+        openings: states().map(openings_of).collect(),
+        returns: calls.returns.iter().map(|of| (of.state, of.caller.clone(), of.callee.clone())).collect(),
+        residuals: states().map(|state| (!is_end(dfa, calls, state)).then(|| residual_of(state))).collect(),
+        pairs: pairs.iter().map(pairs_of).collect(),
+    }
+}
+
 /// For each of `representatives` the return states that may lie under some state of its group.
 fn tops_of(calls: &Calls, representatives: &[StateId], groups: &[u32], needs_row: &[bool]) -> Vec<Vec<u32>> {
     let mut of_group: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -217,7 +222,8 @@ fn lay_out(
     const PHASE: &str = "laying out rows";
     let order = vocabulary.trie().order;
     let row_words = vocabulary.row_words();
-    let mut rows = RowEncoder::new(row_words);
+    let mut rows =
+        if walker.dfa.has_calls() { RowEncoder::with_calls(row_words) } else { RowEncoder::new(row_words) };
     let mut known: HashMap<&RowTokens, u32> = HashMap::new();
     // Most rows with slices have the same ones.
     let mut unions: HashMap<u64, Vec<u32>> = HashMap::new();

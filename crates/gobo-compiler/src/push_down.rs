@@ -65,6 +65,7 @@ pub(crate) fn rows(
         rows: Vec::new(),
         budget,
         uncharged: 0,
+        open: Vec::new(),
     };
     let mut residuals = Vec::with_capacity(states.len());
     for &state in states {
@@ -117,12 +118,17 @@ struct Computer<'a> {
     of_state: HashMap<StateId, (usize, ResidualId)>,
     rows: Vec<RowTokens>,
     budget: &'a Budget,
+    /// Nodes since the last look at the budget.
     uncharged: u64,
+    /// What a walk has left to look at; empty between walks.
+    open: Vec<(usize, u32, MacroId)>,
 }
 
 impl Computer<'_> {
     fn charge(&mut self) -> Result<(), CompileError> {
-        self.budget.charge_steps(PHASE, std::mem::take(&mut self.uncharged))
+        let configurations = std::mem::take(&mut self.macros.uncharged);
+        self.budget.charge_steps(PHASE, std::mem::take(&mut self.uncharged) + configurations)?;
+        self.budget.charge_bytes(PHASE, configurations * 8)
     }
 
     /// The row of a state, by its place, and the residuals that end its rule.
@@ -135,24 +141,23 @@ impl Computer<'_> {
         let has_follow = *self.calls.follow(state) != ByteSet::default();
         let mut left =
             Residuals { whole: has_follow && walker.dfa.accepting[state as usize], blocks: Vec::new() };
-        let start = self.macros.start(state);
         let between = walker.dfa.chars.as_ref().map(|chars| chars.at(state));
         if between == Some(None) {
             // Inside a character, only what continues it leads on.
             for rooted in &walker.pieces {
-                self.walk_root(rooted, start, &mut tokens, &mut left)?;
+                self.walk_root(rooted, state, &mut tokens, &mut left)?;
             }
         } else {
             let fates = self.fates(state);
             if fates.is_empty() {
-                self.walk_root(&walker.all, start, &mut tokens, &mut left)?;
+                self.walk_root(&walker.all, state, &mut tokens, &mut left)?;
             }
             for (number, (part, fate)) in walker.parts.iter().zip(fates).enumerate() {
                 match fate {
                     Fate::Dropped => {}
                     Fate::Taken(chars) if chars >= part.slice.max_chars => tokens.whole |= 1 << number,
                     Fate::Taken(chars) => tokens.short.push((number, chars)),
-                    Fate::Walked => self.walk_root(&part.rooted, start, &mut tokens, &mut left)?,
+                    Fate::Walked => self.walk_root(&part.rooted, state, &mut tokens, &mut left)?,
                 }
             }
         }
@@ -228,15 +233,67 @@ impl Computer<'_> {
         if walker.is_worth_it(&fates) { fates } else { Vec::new() }
     }
 
-    /// Walks a whole trie.
+    /// Walks a whole trie from a state.
     fn walk_root(
         &mut self,
         rooted: &Rooted<'_>,
-        start: MacroId,
+        state: StateId,
         tokens: &mut RowTokens,
         left: &mut Residuals,
     ) -> Result<(), CompileError> {
-        self.walk_block(&rooted.trie, rooted.trie.root, rooted.trie.to, start, tokens, left)
+        let trie = &rooted.trie;
+        let start = self.macros.start(state);
+        let mut live = self.walker.live(state);
+        for opening in self.calls.openings(state) {
+            live.iter_mut().zip(self.walker.live(opening.entry)).for_each(|(live, more)| *live |= more);
+        }
+        for (word, mut bits) in (0_u8..).zip(live) {
+            while bits != 0 {
+                let byte = word << 5 | u8::try_from(bits.trailing_zeros()).expect("32 bits");
+                bits &= bits - 1;
+                // This node of the root block alone, and not its siblings.
+                let Some(number) = rooted.child(byte) else { continue };
+                let end = trie.subtree_end(number, trie.to);
+                if let Some((child, next)) = self.enter(trie, number, end, start, tokens, left) {
+                    self.walk_block(trie, child, end, next, tokens, left)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on to a node whose ids end at `end` from a set of configurations above it: its tokens are found, and those below
+    /// if they are taken whole. What is left to look at below: the block and the configurations.
+    #[inline]
+    fn enter(
+        &mut self,
+        trie: &Trie<'_>,
+        number: usize,
+        end: u32,
+        from: MacroId,
+        tokens: &mut RowTokens,
+        left: &mut Residuals,
+    ) -> Option<(usize, MacroId)> {
+        self.uncharged += 1;
+        let node = trie.nodes[number];
+        let next = self.macros.step(from, self.walker.dfa.classes[usize::from(node.byte())]);
+        if next == DEAD_MACRO {
+            return None;
+        }
+        let info = self.macros.infos[next as usize];
+        let whole = || info.looped != DEAD_STATE && self.walker.stays(trie, number, info.looped);
+        let Some(child) = node.children().filter(|_| !whole()) else {
+            tokens.add(node.first, end);
+            return None;
+        };
+        let own_end = trie.nodes[child].first;
+        if node.first != own_end {
+            tokens.add(node.first, own_end);
+        }
+        if info.ends != NO_FOLLOW && goes_on(trie, child, &self.macros.follows[info.ends as usize]) {
+            left.blocks.push((u32::try_from(child).expect("23 bits number a node"), end));
+        }
+        info.reads.then_some((child, next))
     }
 
     /// Walks a block of a trie, whose ids end at `end`, from a set of configurations.
@@ -249,57 +306,31 @@ impl Computer<'_> {
         tokens: &mut RowTokens,
         left: &mut Residuals,
     ) -> Result<(), CompileError> {
-        let walker = self.walker;
-        let classes = &walker.dfa.classes;
         // What is left to look at: nodes of a block from one on, the end of its ids, the configurations above.
-        let mut open: Vec<(usize, u32, MacroId)> = vec![(block, end, start)];
-        while let Some((begin, to, at)) = open.pop() {
-            let mut number = begin;
+        let mut open = std::mem::take(&mut self.open);
+        open.push((block, end, start));
+        while let Some((mut number, to, at)) = open.pop() {
             loop {
-                self.uncharged += 1;
-                let node = trie.nodes[number];
-                let end = if node.is_last() { to } else { trie.nodes[number + 1].first };
-                let next = self.macros.step(at, classes[usize::from(node.byte())]);
-                if next != DEAD_MACRO {
-                    let info = self.macros.infos[next as usize];
-                    match node.children() {
-                        None => tokens.add(node.first, end),
-                        Some(_) if info.looped != DEAD_STATE && walker.stays(trie, number, info.looped) => {
-                            tokens.add(node.first, end);
-                        }
-                        Some(child) => {
-                            let own_end = trie.nodes[child].first;
-                            if node.first != own_end {
-                                tokens.add(node.first, own_end);
-                            }
-                            if info.ends != NO_FOLLOW
-                                && goes_on(trie, child, &self.macros.follows[info.ends as usize])
-                            {
-                                let child = u32::try_from(child).expect("23 bits number a node");
-                                left.blocks.push((child, end));
-                            }
-                            if info.reads {
-                                if !node.is_last() {
-                                    open.push((number + 1, to, at));
-                                }
-                                open.push((child, end, next));
-                                break;
-                            }
-                        }
+                let is_last = trie.nodes[number].is_last();
+                let end = trie.subtree_end(number, to);
+                let below = self.enter(trie, number, end, at, tokens, left);
+                number += 1;
+                if let Some((child, next)) = below {
+                    if !is_last {
+                        open.push((number, to, at));
                     }
-                }
-                if node.is_last() {
+                    open.push((child, end, next));
                     break;
                 }
-                number += 1;
+                if is_last {
+                    break;
+                }
             }
             if self.uncharged >= NODES_PER_CHARGE {
                 self.charge()?;
-                let configurations = std::mem::take(&mut self.macros.uncharged);
-                self.budget.charge_steps(PHASE, configurations)?;
-                self.budget.charge_bytes(PHASE, configurations * 8)?;
             }
         }
+        self.open = open;
         Ok(())
     }
 }

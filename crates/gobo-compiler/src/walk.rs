@@ -67,7 +67,7 @@ impl<'a> Rooted<'a> {
     }
 
     #[inline]
-    fn child(&self, byte: u8) -> Option<usize> {
+    pub(crate) fn child(&self, byte: u8) -> Option<usize> {
         let number = self.children[usize::from(byte)];
         (number != u32::MAX).then_some(number as usize)
     }
@@ -180,7 +180,7 @@ impl<'a> Walker<'a> {
     }
 
     /// The bytes that lead on from a state.
-    fn live(&self, state: StateId) -> ByteSet {
+    pub(crate) fn live(&self, state: StateId) -> ByteSet {
         let mut live = ByteSet::default();
         for (bytes, &delta) in self.class_bytes.iter().zip(self.dfa.row(state)) {
             if delta != NO_STEP {

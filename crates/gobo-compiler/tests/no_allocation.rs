@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use gobo_artifact::{Fill, Index, Matcher, Row, Vocabulary, fill_batch};
-use gobo_types::{Binding, Constraint};
+use gobo_types::{Binding, Constraint, TokenId};
 
 struct Counting;
 
@@ -111,4 +111,44 @@ fn a_step_allocates_nothing() {
     let count = allocations(|| fill_batch(&matchers, &mut matrix, mask.len(), 1, &mut fills).unwrap());
     assert_eq!(fills, [Ok(Fill::Masked), Ok(Fill::Masked)]);
     assert_eq!(count, 0, "a batch of one thread allocates nothing either");
+}
+
+#[test]
+fn a_step_through_calls_allocates_nothing_once_the_stack_was_as_deep() {
+    let tokens: &[(&[u8], bool)] = &[
+        (b"[", false),
+        (b"]", false),
+        (b",", false),
+        (b"x", false),
+        (b"[[", false),
+        (b"]],", false),
+        (b"<eos>", true),
+    ];
+    let lists = "root ::= \"[\" (item (\",\" item)*)? \"]\"\nitem ::= root | \"x\"";
+    // Every place may be the middle, so that there are as many configurations as letters.
+    let palindromes = "root ::= \"[\" root \"[\" | \"x\" root \"x\" | \",\"? | \"]\"";
+    let steps: [(&str, &[TokenId]); 2] =
+        [(lists, &[0, 4, 3, 1, 2, 4, 3, 5, 0, 1, 1, 1, 6]), (palindromes, &[0, 4, 0, 3, 2, 3, 4, 4])];
+    for (grammar, ids) in steps {
+        let (vocabulary, index) = example::build(tokens, &Constraint::gbnf(grammar, "root"));
+        let index = Arc::new(Index::from_bytes(&index).unwrap());
+        let vocabulary = Arc::new(Vocabulary::from_bytes(&vocabulary).unwrap());
+        let binding = Binding::new(vec![6], 7);
+        let mut matcher = Matcher::with_rollback(index, vocabulary, &binding, 4).unwrap();
+        let mut mask = vec![0; matcher.mask_words()];
+        let mut walk = |matcher: &mut Matcher| {
+            for &id in ids {
+                matcher.fill(&mut mask).unwrap();
+                matcher.mask();
+                assert!(matcher.allows(id), "{id} in {grammar}");
+                matcher.advance(id).unwrap();
+                matcher.rollback(1).unwrap();
+                matcher.advance(id).unwrap();
+                matcher.advance(u32::MAX).unwrap_err();
+            }
+            matcher.reset();
+        };
+        walk(&mut matcher);
+        assert_eq!(allocations(|| walk(&mut matcher)), 0, "{grammar}");
+    }
 }
