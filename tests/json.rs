@@ -14,6 +14,10 @@ struct Blanks {
 /// place. An escaped surrogate stands in a pair with its other half or not at all, since otherwise it is no character.
 pub fn json_grammar(whitespace: Whitespace) -> (Grammar, RuleId) {
     let mut grammar = Grammar::new();
+    if let Whitespace::Indent { by } = whitespace {
+        let value = indented(&mut grammar, by as usize, 0);
+        return (grammar, value);
+    }
     let (text, value) = (grammar.rule(), grammar.rule());
     let Blanks { after, elsewhere } = blanks(&mut grammar, whitespace);
     let string = string(&mut grammar);
@@ -38,6 +42,30 @@ pub fn json_grammar(whitespace: Whitespace) -> (Grammar, RuleId) {
     (grammar, text)
 }
 
+/// The value inside `depth` brackets, as the pretty printer of `serde_json` lays it out with `by` spaces.
+fn indented(grammar: &mut Grammar, by: usize, depth: usize) -> RuleId {
+    let value = grammar.rule();
+    let string = string(grammar);
+    let number = number(grammar);
+    grammar.add(value, vec![string.clone()]);
+    grammar.add(value, vec![number]);
+    for word in ["true", "false", "null", "[]", "{}"] {
+        grammar.add(value, literal(word));
+    }
+    if depth < Whitespace::MAX_INDENTED_DEPTH as usize {
+        let inner = indented(grammar, by, depth + 1);
+        let new_line = |depth: usize| literal(&format!("\n{}", " ".repeat(by * depth)));
+        let member = [vec![string], literal(": "), vec![Symbol::Rule(inner)]].concat();
+        for (open, element, close) in [("[", vec![Symbol::Rule(inner)], "]"), ("{", member, "}")] {
+            let more =
+                grammar.repeat(&[literal(","), new_line(depth + 1), element.clone()].concat(), 0, None);
+            let parts = [literal(open), new_line(depth + 1), element, more, new_line(depth), literal(close)];
+            grammar.add(value, parts.concat());
+        }
+    }
+    value
+}
+
 fn blanks(grammar: &mut Grammar, whitespace: Whitespace) -> Blanks {
     match whitespace {
         Whitespace::Compact => Blanks { after: vec![], elsewhere: vec![] },
@@ -47,6 +75,7 @@ fn blanks(grammar: &mut Grammar, whitespace: Whitespace) -> Blanks {
             let blanks = grammar.repeat(&[blank], 0, Some(max));
             Blanks { after: blanks.clone(), elsewhere: blanks }
         }
+        Whitespace::Indent { .. } => unreachable!("indented texts have a grammar of their own"),
     }
 }
 

@@ -209,6 +209,16 @@ fn with_single_spaces(value: &Value) -> String {
     }
 }
 
+/// Most brackets around a part of a document that are not empty.
+fn depth(value: &Value) -> u32 {
+    let inner = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(members) => members.values().map(depth).max(),
+        _ => None,
+    };
+    inner.map_or(0, |inner| inner + 1)
+}
+
 /// Instances that people wrote for their schemas, a bounded number from each part of the collection.
 fn documents(dir: &Path) -> Vec<Value> {
     const LINES: usize = 25;
@@ -239,6 +249,7 @@ fn documents_are_taken_by_the_policy_of_their_blanks() {
     let mut compact = pair(Whitespace::Compact);
     let mut single = pair(Whitespace::Single);
     let mut flexible = pair(Whitespace::Flexible { max: 24 });
+    let mut indented = pair(Whitespace::Indent { by: 2 });
     let documents = documents(&dir);
     assert!(documents.len() > 200, "{}", documents.len());
     for (number, document) in documents.iter().enumerate() {
@@ -251,10 +262,16 @@ fn documents_are_taken_by_the_policy_of_their_blanks() {
         let pretty = serde_json::to_string_pretty(document).unwrap();
         flexible.takes(&pretty);
         assert_eq!(single.takes(&pretty), pretty == tight, "{pretty}");
+        let is_shallow = depth(document) <= Whitespace::MAX_INDENTED_DEPTH;
+        assert_eq!(indented.takes(&pretty), is_shallow, "{pretty}");
+        assert_eq!(indented.takes(&tight), pretty == tight, "{tight}");
         if number.is_multiple_of(60) {
             compact.check_prefixes(&tight);
             single.check_prefixes(&spaced);
             flexible.check_prefixes(&spaced);
+            if is_shallow {
+                indented.check_prefixes(&pretty);
+            }
         }
     }
     println!("{} documents", documents.len());
@@ -262,7 +279,7 @@ fn documents_are_taken_by_the_policy_of_their_blanks() {
 
 /// Bytes that end any JSON text sooner or later, if the first that is allowed is taken again and again: none of them opens
 /// an array or object, and inside a string the quote comes first.
-const CLOSING: &[u8] = b"\"}]:0\\udcrealsn\x80\x90\xa0";
+const CLOSING: &[u8] = b"\"}]:0\\udcrealsn\x80\x90\xa0\n ";
 
 /// Texts of random tokens that are then brought to an end.
 #[test]
@@ -274,7 +291,12 @@ fn sampled_texts_are_json() {
     let tokenizer = tokenizer(&dir, "gpt2");
     let sorted = SortedTokens::new(&tokenizer.tokens);
     let mut dice = Dice(7);
-    for policy in [Whitespace::Compact, Whitespace::Single, Whitespace::Flexible { max: 8 }] {
+    for policy in [
+        Whitespace::Compact,
+        Whitespace::Single,
+        Whitespace::Flexible { max: 8 },
+        Whitespace::Indent { by: 3 },
+    ] {
         let mut pair = Pair::new(&Constraint::json(policy), &tokenizer, &sorted);
         let mut read = 0;
         for _ in 0..TEXTS {

@@ -217,8 +217,8 @@ pub(crate) struct ConstraintArgs {
     /// The rule of the grammar that whole texts match [default: root]
     #[arg(long, value_name = "RULE", requires = "grammar", conflicts_with_all = ["regex", "choice", "builtin"], help_heading = "Constraint")]
     pub(crate) start: Option<String>,
-    /// Blanks in JSON: compact (none), single (at most one space behind each comma and colon) or flexible:N (up to N
-    /// blanks wherever JSON allows them; without :N, 8) [default: single]
+    /// Blanks in JSON: compact (none), single (at most one space behind each comma and colon), flexible:N (up to N blanks
+    /// wherever JSON allows them; without :N, 8) or indent:N (a line for each item, N spaces a level) [default: single]
     #[arg(long, value_name = "POLICY", requires = "builtin", conflicts_with_all = ["regex", "choice", "grammar"], help_heading = "Constraint")]
     pub(crate) whitespace: Option<Whitespace>,
     /// How the text begins

@@ -23,6 +23,7 @@ pub(crate) fn json(whitespace: Whitespace) -> Grammar {
             let ws = one_of(" \t\n\r").repeat(0, Some(max));
             (Some(ws), Some(Expr::Call(WS)), Some(Expr::Call(WS)))
         }
+        Whitespace::Indent { by } => return indented(by),
     };
     let sequence = |parts: Vec<Option<Expr>>| Expr::Concat(parts.into_iter().flatten().collect());
     // Each item brings the blanks behind it along, each bracket and separator likewise.
@@ -59,17 +60,67 @@ pub(crate) fn json(whitespace: Whitespace) -> Grammar {
     Grammar { rules, start }
 }
 
+/// The grammar of indented texts. Every line begins with as many spaces as there are brackets around it, which a stack can
+/// count once and not on each line: so each depth has rules of its own.
+fn indented(by: u32) -> Grammar {
+    const LAST: u32 = Whitespace::MAX_INDENTED_DEPTH;
+    const SCALAR: RuleId = 1;
+    let mut rules = vec![
+        rule("string", string()),
+        rule(
+            "scalar",
+            Expr::Alternate(
+                [Expr::Call(0), number()]
+                    .into_iter()
+                    .chain(["true", "false", "null"].map(Expr::text))
+                    .collect(),
+            ),
+        ),
+    ];
+    // The value with so many brackets around it.
+    let value = |depth: u32| 2 + depth;
+    let line = |depth: u32| Expr::text(format!("\n{}", " ".repeat((depth * by) as usize)));
+    for depth in 0..=LAST {
+        let mut parts = vec![Expr::Call(SCALAR), Expr::text("[]"), Expr::text("{}")];
+        if depth < LAST {
+            let inner = Expr::Call(value(depth + 1));
+            let member = Expr::Concat(vec![Expr::Call(0), Expr::text(": "), inner.clone()]);
+            for (open, item, close) in [("[", inner, "]"), ("{", member, "}")] {
+                let next = Expr::Concat(vec![Expr::text(","), line(depth + 1), item.clone()]);
+                parts.push(Expr::Concat(vec![
+                    Expr::text(open),
+                    line(depth + 1),
+                    item,
+                    next.repeat(0, None),
+                    line(depth),
+                    Expr::text(close),
+                ]));
+            }
+        }
+        rules.push(rule(&format!("value inside {depth}"), Expr::Alternate(parts)));
+    }
+    Grammar { rules, start: value(0) }
+}
+
 /// The JSON texts that the policy shuts out.
 pub(crate) fn narrowed(whitespace: Whitespace) -> Vec<ReportEntry> {
     let blanks = match whitespace {
         Whitespace::Compact => "no blanks between tokens".to_owned(),
         Whitespace::Single => "at most one space behind each , and each :, and no other blanks".to_owned(),
         Whitespace::Flexible { max } => format!("at most {max} blanks in one place"),
+        Whitespace::Indent { by } => {
+            format!("a line for each item and member, indented by {by} for each bracket")
+        }
     };
-    vec![
+    let mut narrowed = vec![
         ReportEntry::whole("whitespace", format!("{blanks}: other blanks spell the same values")),
         ReportEntry::whole("string", "no \\u escape of a surrogate without its partner: it is no character"),
-    ]
+    ];
+    if let Whitespace::Indent { .. } = whitespace {
+        let why = format!("nothing inside more than {} brackets", Whitespace::MAX_INDENTED_DEPTH);
+        narrowed.push(ReportEntry::whole("depth", why));
+    }
+    narrowed
 }
 
 fn rule(name: &str, expr: Expr) -> Rule {

@@ -102,6 +102,12 @@ pub enum Whitespace {
         /// Most blanks in one place.
         max: u32,
     },
+    /// Each item and member on a line of its own, indented by its depth, and one space behind each colon; nothing inside empty
+    /// brackets. As deep as [`Whitespace::MAX_INDENTED_DEPTH`]: no stack can count the same blanks on each line.
+    Indent {
+        /// Spaces for each level.
+        by: u32,
+    },
 }
 
 impl Whitespace {
@@ -109,6 +115,10 @@ impl Whitespace {
     pub const DEFAULT_FLEXIBLE: u32 = 8;
     /// Most blanks in one place that `flexible` may allow: each costs states and rows.
     pub const MAX_FLEXIBLE: u32 = 64;
+    /// Most spaces of indentation for each level.
+    pub const MAX_INDENT: u32 = 8;
+    /// Most brackets around an indented value: each level has states of its own.
+    pub const MAX_INDENTED_DEPTH: u32 = 16;
 }
 
 impl fmt::Display for Whitespace {
@@ -117,13 +127,14 @@ impl fmt::Display for Whitespace {
             Self::Compact => f.write_str("compact"),
             Self::Single => f.write_str("single"),
             Self::Flexible { max } => write!(f, "flexible:{max}"),
+            Self::Indent { by } => write!(f, "indent:{by}"),
         }
     }
 }
 
 /// A whitespace policy that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no whitespace policy: compact, single, flexible or flexible:N with N from 1 to {max}", max = Whitespace::MAX_FLEXIBLE)]
+#[error("{0:?} is no whitespace policy: compact, single, flexible:N with N from 1 to {max}, flexible for flexible:8, or indent:N with N from 1 to {indent}", max = Whitespace::MAX_FLEXIBLE, indent = Whitespace::MAX_INDENT)]
 pub struct WhitespaceError(String);
 
 impl FromStr for Whitespace {
@@ -137,6 +148,10 @@ impl FromStr for Whitespace {
             None if text == "flexible" => Ok(Self::Flexible { max: Self::DEFAULT_FLEXIBLE }),
             Some(("flexible", max)) => match max.parse() {
                 Ok(max @ 1..=Self::MAX_FLEXIBLE) => Ok(Self::Flexible { max }),
+                _ => Err(fault()),
+            },
+            Some(("indent", by)) => match by.parse() {
+                Ok(by @ 1..=Self::MAX_INDENT) => Ok(Self::Indent { by }),
                 _ => Err(fault()),
             },
             _ => Err(fault()),
@@ -274,6 +289,7 @@ mod tests {
             Constraint::json(Whitespace::Single).digest(),
             Constraint::json(Whitespace::Flexible { max: 7 }).digest(),
             Constraint::json(Whitespace::Flexible { max: 8 }).digest(),
+            Constraint::json(Whitespace::Indent { by: 8 }).digest(),
         ];
         for (i, a) in digests.iter().enumerate() {
             assert!(digests[..i].iter().all(|b| a != b), "{i}");
@@ -283,11 +299,27 @@ mod tests {
 
     #[test]
     fn whitespace_policies_read_back_as_written() {
-        for policy in [Whitespace::Compact, Whitespace::Single, Whitespace::Flexible { max: 8 }] {
+        for policy in [
+            Whitespace::Compact,
+            Whitespace::Single,
+            Whitespace::Flexible { max: 8 },
+            Whitespace::Indent { by: 2 },
+        ] {
             assert_eq!(policy.to_string().parse(), Ok(policy));
         }
         assert_eq!("flexible".parse(), Ok(Whitespace::Flexible { max: Whitespace::DEFAULT_FLEXIBLE }));
-        for bad in ["", "Compact", "flexible:", "flexible:0", "flexible:65", "flexible:-1", "single:2"] {
+        for bad in [
+            "",
+            "Compact",
+            "flexible:",
+            "flexible:0",
+            "flexible:65",
+            "flexible:-1",
+            "single:2",
+            "indent",
+            "indent:0",
+            "indent:9",
+        ] {
             assert!(bad.parse::<Whitespace>().is_err(), "{bad}");
         }
     }
