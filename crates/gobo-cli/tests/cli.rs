@@ -516,8 +516,9 @@ fn examples_of_the_documentation_print_what_they_say() {
     let bin = Path::new(env!("CARGO_BIN_EXE_gobo")).parent().unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let store = tempfile::tempdir().unwrap();
-    let page = std::fs::read_to_string(root.join("docs/semantics.md")).unwrap();
-    let blocks = page.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let pages = ["docs/semantics.md", "docs/recursion.md"];
+    let pages = pages.map(|page| std::fs::read_to_string(root.join(page)).unwrap()).concat();
+    let blocks = pages.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let mut seen = 0;
     for example in blocks.flat_map(|block| block.strip_prefix("$ ").unwrap().split("\n$ ")) {
         let (command, expected) = example.split_once('\n').unwrap_or((example, ""));
