@@ -51,9 +51,11 @@ impl Operand {
         if let Some(constraint) = self.constraint()? {
             let kind = constraint.kind();
             let lowered = lower(&constraint.clone().starting(text_start), &Budget::new(global.limits()));
-            return Ok(lowered.and_then(|Lowered { dfa, .. }| match dfa.has_calls() {
-                true => Err(has_calls(kind)),
-                false => Ok(Opened::Constraint { kind, dfa: dfa.into() }),
+            return Ok(lowered.and_then(|Lowered { dfa, .. }| {
+                if dfa.has_calls() {
+                    return Err(has_calls(kind));
+                }
+                Ok(Opened::Constraint { kind, dfa: dfa.into() })
             }));
         }
         let index = match self.0.parse::<Digest>() {
@@ -91,7 +93,7 @@ impl Operand {
         if !path.exists() {
             bail!(
                 "{:?} is no constraint, no index key and no file\n\
-                 hint: a constraint is regex:PATTERN, search:PATTERN, choice:FILE, grammar:FILE or json:POLICY",
+                 hint: a constraint is regex:PATTERN, search:PATTERN, choice:FILE or grammar:FILE",
                 self.0
             );
         }

@@ -282,7 +282,8 @@ fn masks_block(reader: &Reader) -> String {
         let configuration = at.first().unwrap();
         let stack: Vec<String> = configuration.1.iter().rev().map(|top| format!("r{top}")).collect();
         let stack = if stack.is_empty() { "nothing".into() } else { stack.join(" ") };
-        writeln!(out, "behind {}: state {}, on the stack {stack}", words([text]), configuration.0).unwrap();
+        let text = if text.is_empty() { "no text".into() } else { words([text]) };
+        writeln!(out, "behind {text}: state {}, on the stack {stack}", configuration.0).unwrap();
         for (key, row) in reader.rows(configuration) {
             let name = match key {
                 None => format!("row({})", configuration.0),
