@@ -191,12 +191,12 @@ impl Configurations {
         }
     }
 
-    /// Whether the text could go on by `bytes`.
+    /// Whether the text could go on by `bytes`, were there no limits.
     pub(crate) fn would_take(&mut self, index: &Index, bytes: &[u8]) -> bool {
         let result = self.walk(index, bytes);
         self.next.clear();
         self.frames.settle();
-        result.is_ok()
+        !matches!(result, Err(Stuck::Refused(_)))
     }
 
     /// The configurations after `bytes`, in `next`.

@@ -312,10 +312,11 @@ pub(crate) struct CheckArgs {
         gobo diff before.gobo after.gobo                   two index files\n  \
         gobo diff month.gobo 'regex:[0-9]{4}-[0-9]{2}'     an index, and what it should be\n\n\
     Of an index its own automaton is compared: that of its constraint without what its vocabulary cannot write.\n\
-    Grammars and JSON have calls and cannot be compared: no procedure decides it for all of them.\n\
+    What has calls (JSON, and grammars that need a stack) cannot be compared: no procedure decides it for all of them.\n\
     Exit status: 0 equal, 1 different, 2 trouble.")]
 pub(crate) struct DiffArgs {
-    /// One side: regex:PATTERN, search:PATTERN (a match anywhere), choice:FILE, an index file, or an index key in the store
+    /// One side: regex:PATTERN, search:PATTERN (a match anywhere), choice:FILE, grammar:FILE, an index file, or an index key in
+    /// the store
     #[arg(value_name = "A")]
     pub(crate) a: Operand,
     /// The other side, in any of these forms

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, bail};
-use gobo_artifact::Index;
-use gobo_automata::{ByteAutomaton, Dfa, StateId};
+use gobo_artifact::{Index, IndexClass};
+use gobo_automata::{ByteAutomaton, Dfa, Lowered, StateId};
 use gobo_lower::lower;
 use gobo_types::{
-    Budget, CompileError, Constraint, DEFAULT_START, Digest, IndexKey, MatchMode, RefusalKind, Source,
-    TextStart,
+    Budget, CompileError, Constraint, DEFAULT_START, Digest, IndexKey, MatchMode, RefusalKind, TextStart,
 };
 
 use crate::args::Global;
@@ -50,17 +49,14 @@ impl Operand {
         global: &Global,
     ) -> anyhow::Result<Result<Opened, CompileError>> {
         if let Some(constraint) = self.constraint()? {
-            // Before anything is built of it: no answer could come of it.
-            if matches!(constraint.source, Source::Grammar { .. } | Source::Json { .. }) {
-                return Ok(Err(CompileError::refuse(
-                    RefusalKind::Unsupported,
-                    format!("the whole {}", constraint.kind()),
-                    "it has calls; only regular constraints can be compared",
-                )));
-            }
+            let kind = constraint.kind();
             let lowered = lower(&constraint.clone().starting(text_start), &Budget::new(global.limits()));
-            return Ok(lowered
-                .map(|lowered| Opened::Constraint { kind: constraint.kind(), dfa: lowered.dfa.into() }));
+            return Ok(lowered.and_then(|Lowered { dfa, .. }| {
+                if dfa.has_calls() {
+                    return Err(has_calls(kind));
+                }
+                Ok(Opened::Constraint { kind, dfa: dfa.into() })
+            }));
         }
         let index = match self.0.parse::<Digest>() {
             Ok(key) => {
@@ -74,6 +70,9 @@ impl Operand {
         };
         // Damaged tables would give an answer, and a wrong one.
         index.verify()?;
+        if index.class() != IndexClass::Regular {
+            return Ok(Err(has_calls(index.constraint_kind())));
+        }
         Ok(Ok(Opened::Index(Box::new(index))))
     }
 
@@ -94,12 +93,21 @@ impl Operand {
         if !path.exists() {
             bail!(
                 "{:?} is no constraint, no index key and no file\n\
-                 hint: a constraint is regex:PATTERN, search:PATTERN or choice:FILE",
+                 hint: a constraint is regex:PATTERN, search:PATTERN, choice:FILE or grammar:FILE",
                 self.0
             );
         }
         Ok(path)
     }
+}
+
+/// Whether two sets of nested texts are equal cannot be decided in general.
+fn has_calls(kind: &str) -> CompileError {
+    CompileError::refuse(
+        RefusalKind::Unsupported,
+        format!("the whole {kind}"),
+        "it has calls; only regular constraints can be compared",
+    )
 }
 
 impl Opened {

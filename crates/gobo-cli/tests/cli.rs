@@ -293,7 +293,8 @@ fn what_cannot_be_a_grammar_is_refused_and_says_why() {
     let good = write("good.gbnf", "a ::= \"x\"");
     let refused = one(store, 2, &[&compile[..], &["--grammar", &good]].concat());
     assert_eq!(refused["reason"], "there is no rule root; there are a");
-    let operand = format!("grammar:{good}");
+    let nested = write("nested.gbnf", "root ::= \"(\" root \")\" | \"x\"");
+    let operand = format!("grammar:{nested}");
     for (args, words) in [
         (&["diff", "regex:a", &operand][..], "it has calls; only regular constraints can be compared"),
         (&["diff", "json:single", "regex:a"], "it has calls; only regular constraints can be compared"),
@@ -372,6 +373,105 @@ fn diff_answers_equal_or_the_shortest_text_and_its_taker() {
     }
 }
 
+/// A grammar of nested lists, and its index over the built-in tokenizer.
+fn lists(store: &Path) -> (String, String) {
+    let path = |name: &str| store.join(name).to_str().unwrap().to_owned();
+    let (grammar, index) = (path("lists.gbnf"), path("lists.gobo"));
+    std::fs::write(&grammar, "root ::= \"[\" (item (\",\" item)*)? \"]\"\nitem ::= root | \"x\"\n").unwrap();
+    one(store, 0, &["compile", "--tokenizer", TOKENIZER, "--grammar", &grammar, "--out", &index]);
+    (grammar, index)
+}
+
+#[test]
+fn explain_shows_the_stack_of_an_index_with_calls() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let (_, index) = lists(store);
+    let explain = |status: i32, args: &[&str]| {
+        one(store, status, &[&["explain", "--index", &index, "--tokenizer", TOKENIZER], args].concat())
+    };
+    let at = |text: &str| explain(0, &["--text", text]);
+    let start = at("");
+    assert_eq!((&start["class"], &start["bytes"]), (&"deterministic".into(), &"[".into()));
+    assert_eq!((&start["stack_depth"], &start["forced"]), (&0.into(), &"[".into()));
+    let inside = at("[[[x,[");
+    let frame = serde_json::json!({"caller": "root", "callee": "root"});
+    assert_eq!(inside["configurations"][0]["stack"], serde_json::json!([frame, frame, frame]));
+    assert_eq!((&inside["stack_depth"], &inside["bytes"]), (&3.into(), &"[ ] x".into()));
+    let end = at("[[x],x]");
+    assert_eq!((&end["complete"], &end["bytes"], &end["allowed"]), (&true.into(), &"".into(), &1.into()));
+    // What goes on behind a call, and behind its end, decides about a token: `]]` is 11907 there.
+    let token = |text: &str| explain(0, &["--text", text, "--token", "11907"])["token"].clone();
+    assert_eq!(token("[[x"), "token 11907 \"]]\" is allowed");
+    let refused =
+        "token 11907 \"]]\" is refused: after its \"]\" byte ] leads nowhere; there may come nothing";
+    assert_eq!(token("[x"), refused);
+    let stuck = explain(1, &["--text", "[x]]"]);
+    assert_eq!((&stuck["taken"], &stuck["limit"]), (&3.into(), &Value::Null));
+    let shown =
+        gobo(store, &["explain", "--index", &index, "--tokenizer", TOKENIZER, "--text", &"[".repeat(12)]);
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    let frames = "          in root, after root\n".repeat(8);
+    assert!(
+        shown.contains(&format!(", 11 frames on the stack, innermost first\n{frames}          … 3 more\n")),
+        "{shown}"
+    );
+
+    // Without calls there is no stack to speak of.
+    let regular = one(store, 0, &["explain", "--tokenizer", TOKENIZER, "--regex", "ab"]);
+    assert_eq!((&regular["class"], &regular["configurations"]), (&"regular".into(), &Value::Null));
+
+    let header = &one(store, 0, &["inspect", &index])["header"];
+    assert_eq!((&header["class"], &header["push_depth"]), (&"deterministic".into(), &1.into()));
+    has(header, &["return_states", "pop_depth"]);
+}
+
+#[test]
+fn what_can_be_read_in_too_many_ways_is_said_and_not_taken_for_a_refusal() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let grammar = store.join("palindromes.gbnf");
+    std::fs::write(&grammar, "root ::= \"a\" root \"a\" | \"b\" root \"b\" | \"\"").unwrap();
+    let target = ["--tokenizer", TOKENIZER, "--grammar", grammar.to_str().unwrap()];
+    let explain =
+        |status, text: &str| one(store, status, &[&["explain", "--text", text], &target[..]].concat());
+    let ways = explain(0, "aaaa");
+    assert_eq!((&ways["class"], &ways["complete"]), (&"ambiguous".into(), &true.into()));
+    assert_eq!(ways["configurations"].as_array().unwrap().len(), 3);
+    let past = explain(1, &"a".repeat(200));
+    assert_eq!(past["limit"], "the text can be read in more than 64 ways");
+    assert_eq!(past["configurations"].as_array().unwrap().len(), 64);
+    let mask = one(store, 1, &[&["mask", "--text", &"a".repeat(200)], &target[..]].concat());
+    assert_eq!(mask["reason"], past["limit"]);
+    let shown = gobo(store, &[&["explain", "--text", "aaaaaaaaaaaaaaaaaaaa"], &target[..]].concat());
+    assert!(String::from_utf8(shown.stdout).unwrap().contains("          … 7 more configurations\n"));
+    // One letter only: sooner or later there are too many ways.
+    std::fs::write(&grammar, "root ::= \"a\" root \"a\" | \"a\"").unwrap();
+    let sampled = one(store, 0, &[&["sample", "--max-tokens", "500"], &target[..]].concat());
+    assert!(sampled["complete"] == true || sampled["limit"] == past["limit"], "{sampled}");
+    let cases = store.join("cases.jsonl");
+    let line = serde_json::json!({
+        "grammar": "root ::= \"a\" root \"a\" | \"\"", "accept": ["aa", "a".repeat(200)], "reject": ["a"],
+    });
+    std::fs::write(&cases, line.to_string()).unwrap();
+    let printed = json(store, 1, &["check", "--tokenizer", TOKENIZER, cases.to_str().unwrap()]);
+    assert_eq!(printed[0]["wrong"].as_array().unwrap().len(), 1, "the one past the limit: {}", printed[0]);
+}
+
+#[test]
+fn diff_compares_what_has_no_calls_and_refuses_the_rest() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let (grammar, index) = lists(store);
+    for (a, b, side) in [(&*index, "regex:a", "a"), ("regex:a", &index, "b")] {
+        let refused = one(store, 2, &["diff", a, b]);
+        assert_eq!(refused["reason"], "it has calls; only regular constraints can be compared");
+        assert_eq!((&refused["where"], &refused["side"]), (&"the whole grammar".into(), &side.into()));
+    }
+    std::fs::write(&grammar, "root ::= \"a\" tail\ntail ::= [0-9] tail | [0-9]").unwrap();
+    one(store, 0, &["diff", &format!("grammar:{grammar}"), "regex:a[0-9]+"]);
+}
+
 #[test]
 fn diff_compares_index_files_and_keys() {
     let home = tempfile::tempdir().unwrap();
@@ -416,8 +516,9 @@ fn examples_of_the_documentation_print_what_they_say() {
     let bin = Path::new(env!("CARGO_BIN_EXE_gobo")).parent().unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let store = tempfile::tempdir().unwrap();
-    let page = std::fs::read_to_string(root.join("docs/semantics.md")).unwrap();
-    let blocks = page.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let pages = ["docs/semantics.md", "docs/recursion.md"];
+    let pages = pages.map(|page| std::fs::read_to_string(root.join(page)).unwrap()).concat();
+    let blocks = pages.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let mut seen = 0;
     for example in blocks.flat_map(|block| block.strip_prefix("$ ").unwrap().split("\n$ ")) {
         let (command, expected) = example.split_once('\n').unwrap_or((example, ""));

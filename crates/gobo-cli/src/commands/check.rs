@@ -4,7 +4,7 @@ use std::time::Instant;
 use gobo_artifact::{Index, Matcher, Vocabulary};
 use gobo_engine::compile_constraint;
 use gobo_tokenizer::Encoder;
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, ErrorKind};
 use serde_json::{Value, json};
 
 use crate::args::{CheckArgs, Global};
@@ -157,7 +157,7 @@ fn check(
 /// Where a walk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
-    /// A token was not allowed.
+    /// A token was not allowed, or went past a limit of the matcher.
     Refused,
     /// Every token was allowed, and the text is not complete.
     Viable,
@@ -171,7 +171,11 @@ fn walk(matcher: &mut Matcher, tokens: &[u32]) -> anyhow::Result<Answer> {
     for &id in tokens {
         matcher.fill(&mut mask)?;
         let bit = mask[(id >> 5) as usize] >> (id & 31) & 1 == 1;
-        let taken = matcher.advance(id).is_ok();
+        let taken = match matcher.advance(id) {
+            // The constraint has the token, the matcher has not: a text past its limits cannot be written.
+            Err(error) if error.kind() == ErrorKind::Limit => return Ok(Answer::Refused),
+            taken => taken.is_ok(),
+        };
         anyhow::ensure!(bit == taken, "mask and advance disagree about token {id}");
         if !taken {
             return Ok(Answer::Refused);

@@ -37,7 +37,7 @@ impl AnyArtifact {
         }
     }
 
-    fn header(&self) -> Vec<(&'static str, Value)> {
+    fn header(&self) -> Result<Vec<(&'static str, Value)>, ArtifactError> {
         let mut header =
             vec![("format_version", json!(FORMAT_EPOCH)), ("bytes", json!(self.artifact().bytes().len()))];
         match self {
@@ -58,6 +58,14 @@ impl AnyArtifact {
                     ("rows", json!(root.row_computations)),
                     ("distinct_rows", json!(root.rows)),
                 ]);
+                if let Some(calls) = index.call_root()? {
+                    header.extend([
+                        ("return_states", json!(calls.returns.len())),
+                        ("push_depth", json!(calls.push_depth)),
+                        // No number where there is no bound.
+                        ("pop_depth", json!(calls.pop_depth)),
+                    ]);
+                }
             }
             Self::Vocabulary(vocabulary) => {
                 let root = vocabulary.root();
@@ -72,7 +80,7 @@ impl AnyArtifact {
                 ]);
             }
         }
-        header
+        Ok(header)
     }
 
     fn report(&self) -> Result<Report, ArtifactError> {
@@ -86,7 +94,7 @@ impl AnyArtifact {
 pub(crate) fn run(global: &Global, file: &Path) -> anyhow::Result<Outcome> {
     let any = AnyArtifact::open(file)?;
     let report = any.report()?;
-    let header = any.header();
+    let header = any.header()?;
     if global.json {
         let sections: Vec<Value> = any
             .artifact()
@@ -105,8 +113,11 @@ pub(crate) fn run(global: &Global, file: &Path) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Yes);
     }
     for (key, value) in header {
-        let value =
-            value.as_u64().map_or_else(|| value.as_str().map_or(value.to_string(), Into::into), grouped);
+        let value = match &value {
+            Value::Null => "unbounded".to_owned(),
+            Value::String(text) => text.clone(),
+            other => other.as_u64().map_or_else(|| other.to_string(), grouped),
+        };
         output::line(format_args!("{key:<20} {value}"))?;
     }
     output::line("")?;

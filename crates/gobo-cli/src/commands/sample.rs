@@ -1,4 +1,5 @@
 use gobo_artifact::Matcher;
+use gobo_types::ErrorKind;
 use serde_json::json;
 
 use super::mask::allowed;
@@ -11,16 +12,18 @@ pub(crate) struct Walk {
     pub(crate) text: Vec<u8>,
     pub(crate) tokens: Vec<u32>,
     pub(crate) complete: bool,
+    /// The limit of the matcher that the next token would have gone past.
+    pub(crate) limit: Option<String>,
 }
 
 /// Writes one text: at each step one of the allowed tokens, each as likely as any other, until an EOS, the end, or the
-/// limit. A binding without EOS stops at a complete text as if it had one.
+/// limit, or a token that goes past a limit of the matcher. A binding without EOS stops at a complete text as if it had one.
 pub(crate) fn walk(
     matcher: &mut Matcher,
     max_tokens: u32,
     random: &mut fastrand::Rng,
 ) -> anyhow::Result<Walk> {
-    let mut walk = Walk { text: Vec::new(), tokens: Vec::new(), complete: false };
+    let mut walk = Walk { text: Vec::new(), tokens: Vec::new(), complete: false, limit: None };
     while walk.tokens.len() < max_tokens as usize {
         let ids = allowed(matcher)?;
         let ends_here = matcher.is_complete() && matcher.binding().eos.is_empty();
@@ -29,7 +32,14 @@ pub(crate) fn walk(
             break;
         }
         let Some(&id) = ids.get(random.usize(..choices)) else { break };
-        matcher.advance(id)?;
+        match matcher.advance(id) {
+            Ok(()) => {}
+            Err(past) if past.kind() == ErrorKind::Limit => {
+                walk.limit = Some(past.to_string());
+                break;
+            }
+            Err(error) => return Err(error.into()),
+        }
         walk.tokens.push(id);
         if matcher.is_ended() {
             break;
@@ -52,9 +62,15 @@ pub(crate) fn run(global: &Global, args: &SampleArgs) -> anyhow::Result<Outcome>
         let walk = walk(&mut matcher, args.max_tokens, &mut random)?;
         let text = String::from_utf8_lossy(&walk.text);
         if global.json {
-            output::line(json!({"text": text, "token_ids": walk.tokens, "complete": walk.complete}))?;
+            output::line(json!({
+                "text": text, "token_ids": walk.tokens, "complete": walk.complete, "limit": walk.limit,
+            }))?;
         } else {
-            let cut = if walk.complete { "" } else { "  (cut at --max-tokens)" };
+            let cut = match walk.limit {
+                Some(limit) => format!("  (cut: {limit})"),
+                None if walk.complete => String::new(),
+                None => "  (cut at --max-tokens)".to_owned(),
+            };
             output::line(format_args!("{text:?}{cut}"))?;
         }
     }
