@@ -184,20 +184,25 @@ impl Header {
     /// The table holds exactly the sections of its kind, in order, one behind the other to the end of the file: there
     /// is one way only to write given sections.
     fn check_sections(&self) -> Result<(), Fault> {
-        let kinds = match self.kind {
-            ArtifactKind::Vocabulary => kinds::OF_VOCABULARY,
-            ArtifactKind::Index if self.sections.len() > kinds::OF_INDEX.len() => kinds::OF_PUSH_DOWN_INDEX,
-            ArtifactKind::Index => kinds::OF_INDEX,
+        let (kinds, more): (&[u32], &[u32]) = match self.kind {
+            ArtifactKind::Vocabulary => (kinds::OF_VOCABULARY, &[]),
+            ArtifactKind::Index if self.sections.len() > kinds::OF_INDEX.len() => {
+                (kinds::OF_INDEX, kinds::OF_CALLS)
+            }
+            ArtifactKind::Index => (kinds::OF_INDEX, &[]),
         };
+        let kind_at = |position: usize| kinds.iter().chain(more).nth(position).copied();
         let fault = |section: u32, what: &str| Fault::Section {
             section: kinds::name(section).map_or_else(|| format!("number {section}"), Into::into),
             what: what.into(),
         };
         let mut end = header_bytes(self.sections.len()) as u64;
         for (position, section) in self.sections.iter().enumerate() {
-            match kinds.get(position) {
-                Some(&kind) if kind == section.kind => {}
-                _ if kinds.contains(&section.kind) => return Err(fault(section.kind, "it is out of order")),
+            match kind_at(position) {
+                Some(kind) if kind == section.kind => {}
+                _ if kinds.contains(&section.kind) || more.contains(&section.kind) => {
+                    return Err(fault(section.kind, "it is out of order"));
+                }
                 _ => return Err(fault(section.kind, "this program does not know it")),
             }
             let storages: &[u32] = match section.kind {
@@ -215,7 +220,7 @@ impl Header {
                 .checked_add(section.length)
                 .ok_or_else(|| fault(section.kind, "it is too long"))?;
         }
-        if let Some(&missing) = kinds.get(self.sections.len()) {
+        if let Some(missing) = kind_at(self.sections.len()) {
             return Err(fault(missing, "it is missing"));
         }
         if end != self.total_bytes {

@@ -120,7 +120,7 @@ pub const OF_VOCABULARY: &[u32] = &[
     SLICE_ROWS,
     SLICE_LONG,
 ];
-/// The sections of an index without calls, in file order.
+/// The sections of an index, in file order.
 pub const OF_INDEX: &[u32] = &[
     ROOT,
     REPORT,
@@ -133,24 +133,6 @@ pub const OF_INDEX: &[u32] = &[
     DENSE_ROWS,
     ROW_PATCHES,
 ];
-/// The sections of an index with calls, in file order: those of one without, and more.
-pub const OF_PUSH_DOWN_INDEX: &[u32] = &[
-    ROOT,
-    REPORT,
-    CONSTRAINT,
-    BYTE_CLASSES,
-    TRANSITIONS,
-    TRANSITION_ROWS,
-    STATES,
-    ROW_TABLE,
-    DENSE_ROWS,
-    ROW_PATCHES,
-    CALLS,
-    OPENING_STARTS,
-    OPENINGS,
-    PUSHES,
-    RETURNS,
-    RESIDUALS,
-    PAIR_STARTS,
-    PAIRS,
-];
+/// The sections that an index with calls has behind these, in file order.
+pub const OF_CALLS: &[u32] =
+    &[CALLS, OPENING_STARTS, OPENINGS, PUSHES, RETURNS, RESIDUALS, PAIR_STARTS, PAIRS];
