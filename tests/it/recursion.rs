@@ -757,3 +757,29 @@ fn an_over_budget_verdict_names_the_rule() {
         }
     }
 }
+
+/// Thousands of rules that may all end at once, of two kinds in turn, and of one kind: what may follow is what may follow
+/// any of them.
+#[test]
+fn long_chains_of_returns_that_may_end_are_followed_to_the_bottom() {
+    const PAIRS: usize = 2_000;
+    let grammar = "root ::= \"(\" s \")\"\ns ::= \"i\" s (\"e\" s)? | \"w\" s (\"o\" s)? | \"x\"";
+    let words: &[&[u8]] = &[b"x)", b"ex", b"oxox", b"ww"];
+    let mut judge = Judge::new(&Constraint::gbnf(grammar, "root"), &Words::of(words));
+    let start = matcher_with(&judge.constraint, &judge.tokens, &judge.binding);
+    for nested in ["iw".repeat(PAIRS), "i".repeat(2 * PAIRS)] {
+        let mut matcher = start.clone();
+        let mut text = format!("({nested}");
+        for more in ["", "x", "ex", "ox", "ex"] {
+            let Some(set) = judge.earley.walk(judge.earley.start(), format!("{text}{more}").as_bytes())
+            else {
+                assert!(matcher.clone().advance_bytes(format!("{text}{more}").as_bytes()).is_err());
+                continue;
+            };
+            text.push_str(more);
+            matcher.reset();
+            matcher.advance_bytes(text.as_bytes()).unwrap();
+            assert_eq!(answer(&matcher, &judge.binding), judge.expected(Place::At(set)), "behind {more:?}");
+        }
+    }
+}

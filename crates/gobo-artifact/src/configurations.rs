@@ -12,8 +12,8 @@ pub const DEFAULT_MAX_STACK_DEPTH: u32 = 65_536;
 /// Most configurations that a text may have at once.
 pub const MAX_CONFIGURATIONS: usize = 64;
 
-/// Rows of a mask that are remembered, so that configurations with the same stack do not write them twice.
-const ROWS_REMEMBERED: usize = 16;
+/// Rows and stacks of a mask that are remembered, so that they are not written and walked twice.
+const REMEMBERED: usize = 16;
 
 /// A state, and the stack of what was called before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +31,8 @@ pub(crate) struct Configurations {
     /// What a step makes, before it is known whether the whole token can be taken.
     next: Vec<Configuration>,
     last: Vec<Configuration>,
-    /// Configurations left to look at in one step.
-    open: Vec<Configuration>,
+    /// The return states that were popped to in one step.
+    returned: Vec<u32>,
     /// The configurations before the last steps, one step behind the other.
     kept: VecDeque<Configuration>,
     /// How many configurations there were before each of these steps.
@@ -82,7 +82,7 @@ impl Configurations {
             now: Vec::new(),
             next: Vec::new(),
             last: Vec::new(),
-            open: Vec::new(),
+            returned: Vec::new(),
             kept: VecDeque::with_capacity(remembered),
             lengths: VecDeque::with_capacity(remembered),
             remembered,
@@ -109,7 +109,7 @@ impl Configurations {
             now: self.now.clone(),
             next: Vec::new(),
             last: Vec::new(),
-            open: Vec::new(),
+            returned: Vec::new(),
             kept: VecDeque::new(),
             lengths: VecDeque::new(),
             remembered: 0,
@@ -242,42 +242,51 @@ impl Configurations {
 
     /// One byte on from `last`, to `next`.
     fn step(&mut self, tables: Tables<'_>, class: u8) -> Result<(), Stuck> {
-        self.open.clear();
-        let mut last = std::mem::take(&mut self.last);
-        self.open.extend(last.drain(..).rev());
-        self.last = last;
-        while let Some(at) = self.open.pop() {
-            let next = tables.index.next_by_class(at.state, class);
-            if next != DEAD {
-                self.add(tables, Configuration { state: next, frame: at.frame })?;
-            }
-            for opening in tables.calls.openings(at.state) {
-                let next = tables.index.next_by_class(opening.entry, class);
-                if next == DEAD {
-                    continue;
-                }
-                let mut frame = at.frame;
-                for &top in tables.calls.pushes(opening) {
-                    if self.frames.depth(frame) >= self.max_depth {
-                        return Err(Stuck::TooDeep);
+        for number in 0..self.last.len() {
+            let mut at = self.last[number];
+            self.read(tables, at, class)?;
+            self.returned.clear();
+            self.returned.push(at.state);
+            while at.frame != BOTTOM && tables.accepts(at.state) {
+                let back = |frame: u32| tables.calls.return_state(self.frames.top(frame));
+                // A long run of equal return states costs O(1).
+                if back(at.frame) == at.state {
+                    at.frame = self.frames.below_run(at.frame);
+                    if at.frame == BOTTOM {
+                        break;
                     }
-                    frame = self.frames.push(frame, top, tables.accepts(tables.calls.return_state(top)));
                 }
-                self.add(tables, Configuration { state: next, frame })?;
-            }
-            if at.frame != BOTTOM && tables.accepts(at.state) {
-                let returned = |frame: u32| tables.calls.return_state(self.frames.top(frame));
-                let mut frame = at.frame;
-                // Back in the same state with less below, nothing can be read that cannot be read from here: a long run of
-                // such returns costs O(1).
-                if returned(frame) == at.state {
-                    frame = self.frames.below_run(frame);
-                }
-                if frame != BOTTOM {
-                    let below = Configuration { state: returned(frame), frame: self.frames.below(frame) };
-                    self.open.push(below);
+                at = Configuration { state: back(at.frame), frame: self.frames.below(at.frame) };
+                // Back in the same state with less below, nothing can be read that could not be read before.
+                if !self.returned.contains(&at.state) {
+                    self.returned.push(at.state);
+                    self.read(tables, at, class)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// What one configuration reads without popping.
+    #[inline]
+    fn read(&mut self, tables: Tables<'_>, at: Configuration, class: u8) -> Result<(), Stuck> {
+        let next = tables.index.next_by_class(at.state, class);
+        if next != DEAD {
+            self.add(tables, Configuration { state: next, frame: at.frame })?;
+        }
+        for opening in tables.calls.openings(at.state) {
+            let next = tables.index.next_by_class(opening.entry, class);
+            if next == DEAD {
+                continue;
+            }
+            let mut frame = at.frame;
+            for &top in tables.calls.pushes(opening) {
+                if self.frames.depth(frame) >= self.max_depth {
+                    return Err(Stuck::TooDeep);
+                }
+                frame = self.frames.push(frame, top, tables.accepts(tables.calls.return_state(top)));
+            }
+            self.add(tables, Configuration { state: next, frame })?;
         }
         Ok(())
     }
@@ -310,7 +319,7 @@ impl Configurations {
         at
     }
 
-    /// Calls `found` with each row whose union is the mask, until it says no. A row may come twice.
+    /// Calls `found` with each row whose union is the mask, until it says no. Few rows come twice.
     ///
     /// # Errors
     /// [`MatcherError::Corrupt`].
@@ -322,11 +331,21 @@ impl Configurations {
     ) -> Result<(), MatcherError> {
         let corrupt = |state: u32| MatcherError::Corrupt { state };
         let calls = index.calls().ok_or_else(|| corrupt(self.now[0].state))?;
-        let mut seen = [(0, 0); ROWS_REMEMBERED];
+        let mut seen = [(0, 0); REMEMBERED];
         let mut count = 0;
+        let mut written = [0; REMEMBERED];
+        let mut rows = 0;
+        let mut is_new = |row: u32| {
+            let is_new = !written[..rows].contains(&row);
+            if is_new && rows < REMEMBERED {
+                written[rows] = row;
+                rows += 1;
+            }
+            is_new
+        };
         for at in &self.now {
-            let row = index.row_number(at.state).and_then(|row| index.row(row));
-            if !found(row.ok_or_else(|| corrupt(at.state))?) {
+            let number = index.row_number(at.state).ok_or_else(|| corrupt(at.state))?;
+            if is_new(number) && !found(index.row(number).ok_or_else(|| corrupt(at.state))?) {
                 return Ok(());
             }
             let (mut residual, mut frame) = (calls.residual(at.state), at.frame);
@@ -334,12 +353,12 @@ impl Configurations {
                 if seen[..count].contains(&(residual, frame)) {
                     break;
                 }
-                if count < ROWS_REMEMBERED {
+                if count < REMEMBERED {
                     seen[count] = (residual, frame);
                     count += 1;
                 }
                 let Some(pair) = calls.pair(residual, self.frames.top(frame)) else { break };
-                if !found(index.row(pair.row).ok_or_else(|| corrupt(at.state))?) {
+                if is_new(pair.row) && !found(index.row(pair.row).ok_or_else(|| corrupt(at.state))?) {
                     return Ok(());
                 }
                 // The same residuals at the same return state are the same row again.

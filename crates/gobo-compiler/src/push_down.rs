@@ -58,7 +58,7 @@ pub(crate) fn rows(
     let mut computer = Computer {
         walker,
         calls,
-        macros: Macros::new(walker.dfa, calls),
+        macros: Macros::new(walker.dfa, calls, budget),
         sets: vec![Residuals::default()],
         known_sets: HashMap::from_iter([(Residuals::default(), 0)]),
         of_state: HashMap::new(),
@@ -126,9 +126,10 @@ struct Computer<'a> {
 
 impl Computer<'_> {
     fn charge(&mut self) -> Result<(), CompileError> {
-        let configurations = std::mem::take(&mut self.macros.uncharged);
-        self.budget.charge_steps(PHASE, std::mem::take(&mut self.uncharged) + configurations)?;
-        self.budget.charge_bytes(PHASE, configurations * 8)
+        if let Some(error) = self.macros.error.take() {
+            return Err(error);
+        }
+        self.budget.charge_steps(PHASE, std::mem::take(&mut self.uncharged))
     }
 
     /// The row of a state, by its place, and the residuals that end its rule.
@@ -206,7 +207,7 @@ impl Computer<'_> {
             return Ok(known);
         }
         self.budget.charge_bytes(PHASE, 32 + set.blocks.len() as u64 * 16)?;
-        let fresh = u32::try_from(self.sets.len()).expect("the budget keeps sets below 2^32");
+        let fresh = number(self.sets.len());
         self.sets.push(set.clone());
         self.known_sets.insert(set, fresh);
         Ok(fresh)
@@ -326,7 +327,7 @@ impl Computer<'_> {
                     break;
                 }
             }
-            if self.uncharged >= NODES_PER_CHARGE {
+            if self.uncharged >= NODES_PER_CHARGE || self.macros.error.is_some() {
                 self.charge()?;
             }
         }
@@ -361,8 +362,22 @@ const DEAD_STATE: StateId = 0;
 
 const NO_FOLLOW: u32 = u32::MAX;
 
-/// The frame below everything that a token has pushed itself.
-const BOTTOM: u32 = 0;
+/// The stacks that hold nothing which a token has pushed itself.
+const BOTTOM: StacksId = 0;
+
+/// The number of a set of stacks.
+type StacksId = u32;
+
+/// A set of stacks, as far as a token has pushed them itself: equal sets have one number. A set is the return states on top,
+/// each with the set of what may lie below it, so that sets share what lies below, and however many ways a text can be read
+/// in, a state has one set.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Stacks {
+    /// Whether the empty stack is among them.
+    empty: bool,
+    /// Number of the return state, ascending, and what lies below.
+    tops: Box<[(u32, StacksId)]>,
+}
 
 /// What the walk asks of a set of configurations at each node.
 #[derive(Debug, Clone, Copy)]
@@ -380,40 +395,57 @@ struct MacroInfo {
 struct Macros<'a> {
     dfa: &'a Dfa,
     calls: &'a Calls,
-    /// Frames that tokens push: number of the return state, frame below. Frame 0 is the bottom.
-    frames: Vec<(u32, u32)>,
-    known_frames: HashMap<(u32, u32), u32>,
-    /// Configurations of each set, `(state, frame)`, ascending.
-    sets: Vec<Box<[(StateId, u32)]>>,
-    known: HashMap<Box<[(StateId, u32)]>, MacroId>,
+    stacks: Vec<Stacks>,
+    known_stacks: HashMap<Stacks, StacksId>,
+    known_unions: HashMap<(StacksId, StacksId), StacksId>,
+    /// The states of each set with their stacks, ascending by state.
+    sets: Vec<Box<[(StateId, StacksId)]>>,
+    known: HashMap<Box<[(StateId, StacksId)]>, MacroId>,
     infos: Vec<MacroInfo>,
     follows: Vec<ByteSet>,
     known_follows: HashMap<ByteSet, u32>,
     /// `[sets, classes]`.
     steps: Vec<MacroId>,
-    /// Configurations made since the last look at the budget.
+    budget: &'a Budget,
+    /// States and stacks looked at since the last look at the budget.
     uncharged: u64,
-    next: Vec<(StateId, u32)>,
+    /// What the budget had against it. Sets found from then on are wrong and lead nowhere.
+    error: Option<CompileError>,
 }
 
 impl<'a> Macros<'a> {
-    fn new(dfa: &'a Dfa, calls: &'a Calls) -> Self {
+    fn new(dfa: &'a Dfa, calls: &'a Calls, budget: &'a Budget) -> Self {
+        let bottom = Stacks { empty: true, tops: Box::default() };
         let mut macros = Self {
             dfa,
             calls,
-            frames: vec![(u32::MAX, BOTTOM)],
-            known_frames: HashMap::new(),
+            stacks: vec![bottom.clone()],
+            known_stacks: HashMap::from_iter([(bottom, BOTTOM)]),
+            known_unions: HashMap::new(),
             sets: Vec::new(),
             known: HashMap::new(),
             infos: Vec::new(),
             follows: Vec::new(),
             known_follows: HashMap::new(),
             steps: Vec::new(),
+            budget,
             uncharged: 0,
-            next: Vec::new(),
+            error: None,
         };
         macros.intern(Box::default());
         macros
+    }
+
+    /// Counts work on so many states or stacks. `false` once the budget has run out.
+    fn count(&mut self, n: usize) -> bool {
+        self.uncharged += n as u64;
+        if self.uncharged >= NODES_PER_CHARGE && self.error.is_none() {
+            let n = std::mem::take(&mut self.uncharged);
+            let charged =
+                self.budget.charge_steps(PHASE, n).and_then(|()| self.budget.charge_bytes(PHASE, n * 16));
+            self.error = charged.err();
+        }
+        self.error.is_none()
     }
 
     /// The set of one configuration with nothing pushed.
@@ -421,32 +453,25 @@ impl<'a> Macros<'a> {
         self.intern(Box::new([(state, BOTTOM)]))
     }
 
-    fn intern(&mut self, set: Box<[(StateId, u32)]>) -> MacroId {
+    fn intern(&mut self, set: Box<[(StateId, StacksId)]>) -> MacroId {
         if let Some(&known) = self.known.get(&set) {
             return known;
         }
-        let fresh = u32::try_from(self.sets.len()).expect("the budget keeps sets below 2^32");
-        self.uncharged += set.len() as u64 + self.dfa.stride as u64;
+        let fresh = number(self.sets.len());
+        self.count(set.len() + self.dfa.stride);
         let mut info = MacroInfo { looped: DEAD_STATE, ends: NO_FOLLOW, reads: false };
-        let mut follow = ByteSet::default();
-        for &(state, frame) in &set {
-            // Where the token's own calls may all end here, so may the rule at the bottom.
-            let (mut end, mut below) = (state, frame);
-            while self.dfa.accepting[end as usize] && below != BOTTOM {
-                (end, below) = self.popped(below);
-            }
-            let ends = self.dfa.accepting[end as usize];
-            if ends {
-                follow.iter_mut().zip(self.calls.follow(end)).for_each(|(all, set)| *all |= set);
-            }
-            let row = self.dfa.row(state);
-            if info.looped == DEAD_STATE && row.contains(&0) {
+        for &(state, stacks) in &set {
+            if info.looped == DEAD_STATE && self.dfa.row(state).contains(&0) {
                 info.looped = state;
             }
-            info.reads |= frame != BOTTOM || !is_end(self.dfa, self.calls, state);
+            info.reads |= stacks != BOTTOM || !is_end(self.dfa, self.calls, state);
         }
+        let mut follow = ByteSet::default();
+        self.each_end(&set, |calls, end| {
+            follow.iter_mut().zip(calls.follow(end)).for_each(|(all, set)| *all |= set);
+        });
         if follow != ByteSet::default() {
-            let fresh = u32::try_from(self.follows.len()).expect("no more sets than states");
+            let fresh = number(self.follows.len());
             info.ends = *self.known_follows.entry(follow).or_insert(fresh);
             if info.ends == fresh {
                 self.follows.push(follow);
@@ -459,6 +484,48 @@ impl<'a> Macros<'a> {
         fresh
     }
 
+    /// The states in which the rule at the bottom may end: those of the set, and those that are popped to where the token's own
+    /// calls may all end.
+    fn each_end(&mut self, set: &[(StateId, StacksId)], mut end: impl FnMut(&Calls, StateId)) {
+        let calls = self.calls;
+        self.each_popped(set, |macros, state, stacks| {
+            if macros.dfa.accepting[state as usize] && macros.stacks[stacks as usize].empty {
+                end(calls, state);
+            }
+        });
+    }
+
+    /// Visits each of some states with its stacks, and each that can be popped to without reading, once.
+    fn each_popped(
+        &mut self,
+        set: &[(StateId, StacksId)],
+        mut visit: impl FnMut(&mut Self, StateId, StacksId),
+    ) {
+        let is_popped = |macros: &Self, &(state, stacks): &(StateId, StacksId)| {
+            macros.dfa.accepting[state as usize] && stacks != BOTTOM
+        };
+        if !set.iter().any(|at| is_popped(self, at)) {
+            set.iter().for_each(|&(state, stacks)| visit(self, state, stacks));
+            return;
+        }
+        let mut open: Vec<(StateId, StacksId)> = set.to_vec();
+        let mut seen: foldhash::HashSet<(StateId, StacksId)> = set.iter().copied().collect();
+        while let Some((state, stacks)) = open.pop() {
+            if !self.count(1) {
+                return;
+            }
+            visit(self, state, stacks);
+            if is_popped(self, &(state, stacks)) {
+                for &(top, below) in &self.stacks[stacks as usize].tops {
+                    let popped = (self.calls.returns[top as usize].state, below);
+                    if seen.insert(popped) {
+                        open.push(popped);
+                    }
+                }
+            }
+        }
+    }
+
     /// The set after a byte of the class.
     #[inline]
     fn step(&mut self, from: MacroId, class: u8) -> MacroId {
@@ -469,56 +536,88 @@ impl<'a> Macros<'a> {
 
     #[cold]
     fn compute(&mut self, from: MacroId, class: u8, at: usize) -> MacroId {
-        let mut next = std::mem::take(&mut self.next);
-        next.clear();
-        let mut open: Vec<(StateId, u32)> = self.sets[from as usize].to_vec();
-        while let Some((state, frame)) = open.pop() {
-            self.uncharged += 1;
-            if let Some(to) = step(self.dfa, state, class) {
-                next.push(self.arrive(to, frame));
+        let (dfa, calls) = (self.dfa, self.calls);
+        let mut next: Vec<(StateId, StacksId)> = Vec::new();
+        let set = self.sets[from as usize].clone();
+        self.each_popped(&set, |macros, state, stacks| {
+            if let Some(to) = step(dfa, state, class) {
+                macros.arrive(to, stacks, &mut next);
             }
-            for opening in self.calls.openings(state) {
-                if let Some(to) = step(self.dfa, opening.entry, class) {
-                    let mut top = frame;
-                    for &pushed in self.calls.pushes(opening) {
-                        top = self.frame(pushed, top);
-                    }
-                    next.push(self.arrive(to, top));
+            for opening in calls.openings(state) {
+                if let Some(to) = step(dfa, opening.entry, class) {
+                    let push = |below, &top: &u32| {
+                        macros.intern_stacks(Stacks { empty: false, tops: Box::new([(top, below)]) })
+                    };
+                    let pushed = calls.pushes(opening).iter().fold(stacks, push);
+                    macros.arrive(to, pushed, &mut next);
                 }
             }
-            if self.dfa.accepting[state as usize] && frame != BOTTOM {
-                open.push(self.popped(frame));
-            }
-        }
+        });
         next.sort_unstable();
         next.dedup();
-        let to = self.intern(next.as_slice().into());
-        self.next = next;
+        // One set of stacks for each state.
+        let mut merged: Vec<(StateId, StacksId)> = Vec::with_capacity(next.len());
+        for (state, stacks) in next {
+            match merged.last_mut() {
+                Some(last) if last.0 == state => last.1 = self.union(last.1, stacks),
+                _ => merged.push((state, stacks)),
+            }
+        }
+        let to = if self.error.is_none() { self.intern(merged.into()) } else { DEAD_MACRO };
         self.steps[at] = to;
         to
     }
 
-    fn frame(&mut self, pushed: u32, below: u32) -> u32 {
-        let fresh = u32::try_from(self.frames.len()).expect("the budget keeps frames below 2^32");
-        *self.known_frames.entry((pushed, below)).or_insert_with(|| {
-            self.frames.push((pushed, below));
+    fn intern_stacks(&mut self, stacks: Stacks) -> StacksId {
+        self.count(1 + stacks.tops.len());
+        let fresh = number(self.stacks.len());
+        *self.known_stacks.entry(stacks).or_insert_with_key(|stacks| {
+            self.stacks.push(stacks.clone());
             fresh
         })
     }
 
-    /// The configuration behind the top frame.
-    fn popped(&self, frame: u32) -> (StateId, u32) {
-        let (pushed, below) = self.frames[frame as usize];
-        (self.calls.returns[pushed as usize].state, below)
+    /// The stacks of either set. As deep as a token has bytes.
+    fn union(&mut self, one: StacksId, other: StacksId) -> StacksId {
+        if one == other || !self.count(1) {
+            return one;
+        }
+        let key = (one.min(other), one.max(other));
+        if let Some(&known) = self.known_unions.get(&key) {
+            return known;
+        }
+        let (left, right) = (self.stacks[one as usize].clone(), self.stacks[other as usize].clone());
+        let mut tops: Vec<(u32, StacksId)> = left.tops.iter().chain(&right.tops).copied().collect();
+        tops.sort_unstable();
+        let mut merged: Vec<(u32, StacksId)> = Vec::with_capacity(tops.len());
+        for (top, below) in tops {
+            match merged.last_mut() {
+                Some(last) if last.0 == top => last.1 = self.union(last.1, below),
+                _ => merged.push((top, below)),
+            }
+        }
+        let union = self.intern_stacks(Stacks { empty: left.empty || right.empty, tops: merged.into() });
+        self.known_unions.insert(key, union);
+        union
     }
 
-    /// A rule that can only end here has ended.
-    fn arrive(&self, mut state: StateId, mut frame: u32) -> (StateId, u32) {
-        while frame != BOTTOM && is_end(self.dfa, self.calls, state) {
-            (state, frame) = self.popped(frame);
+    /// Adds a state. A rule that can only end there has ended.
+    fn arrive(&self, state: StateId, stacks: StacksId, next: &mut Vec<(StateId, StacksId)>) {
+        if stacks == BOTTOM || !is_end(self.dfa, self.calls, state) {
+            next.push((state, stacks));
+            return;
         }
-        (state, frame)
+        // A return state is no such state, because a call behind which a rule can only end pushes nothing.
+        let Stacks { empty, tops } = &self.stacks[stacks as usize];
+        next.extend(tops.iter().map(|&(top, below)| (self.calls.returns[top as usize].state, below)));
+        if *empty {
+            next.push((state, BOTTOM));
+        }
     }
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).expect("the budget keeps counts below 2^32")
 }
 
 fn step(dfa: &Dfa, state: StateId, class: u8) -> Option<StateId> {
