@@ -1,0 +1,90 @@
+"""Measures XGrammar on grammars and texts: one line of JSON for each constraint."""
+
+import json
+import struct
+import sys
+import time
+
+import numpy as np
+import xgrammar
+
+COMPILE_RUNS = 9
+ENOUGH_NS = 1_500_000_000
+
+
+def read_tokens(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    tokens, at = [], 0
+    while at < len(data):
+        (length,) = struct.unpack_from("<I", data, at)
+        tokens.append(data[at + 4 : at + 4 + length])
+        at += 4 + length
+    return tokens
+
+
+def clock_cost():
+    readings = []
+    for _ in range(2001):
+        begin = time.perf_counter_ns()
+        readings.append(time.perf_counter_ns() - begin)
+    return sorted(readings)[1000]
+
+
+def measure(compiler, case, width, rounds):
+    compiles = []
+    while len(compiles) < COMPILE_RUNS and sum(compiles) < ENOUGH_NS:
+        begin = time.perf_counter_ns()
+        compiled = compiler.compile_grammar(case["grammar"])
+        compiles.append(time.perf_counter_ns() - begin)
+    mask = np.full((1, (width + 31) // 32), -1, dtype=np.int32)
+    own = clock_cost()
+    cold, warm, advances = [], [], []
+    with open(case["masks"], "wb") as file:
+        matcher = xgrammar.GrammarMatcher(compiled)
+        for round_number in range(rounds + 1):
+            times = warm if round_number else cold
+            for text in case["texts"]:
+                matcher.reset()
+                for token in text + [None]:
+                    begin = time.perf_counter_ns()
+                    restricts = matcher.fill_next_token_bitmask(mask)
+                    times.append(max(0, time.perf_counter_ns() - begin - own))
+                    if round_number == 0:
+                        file.write((mask if restricts else np.full_like(mask, -1)).tobytes())
+                    if token is not None and not matcher.accept_token(token):
+                        raise ValueError("a token of an accepted text is refused")
+    for text in case["texts"]:
+        per_token = []
+        for _ in range(rounds + 1):
+            matcher.reset()
+            begin = time.perf_counter_ns()
+            for token in text:
+                matcher.accept_token(token)
+            per_token.append((time.perf_counter_ns() - begin - own) / len(text))
+        advances.append(sorted(per_token)[len(per_token) // 2])
+    return {"compile_ns": compiles, "cold_fill_ns": cold, "fill_ns": warm, "advance_ns": advances}
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        asked = json.load(file)
+    info = xgrammar.TokenizerInfo(
+        read_tokens(asked["tokens"]),
+        xgrammar.VocabType.RAW,
+        vocab_size=asked["logits_width"],
+        stop_token_ids=asked["eos"],
+    )
+    compiler = xgrammar.GrammarCompiler(info, max_threads=1, cache_enabled=False)
+    for case in asked["cases"]:
+        answer = {"name": case["name"]}
+        try:
+            answer["samples"] = measure(compiler, case, asked["logits_width"], asked["rounds"])
+        except (RuntimeError, ValueError) as error:
+            lines = str(error).strip().splitlines()
+            answer["refused"] = lines[0][:160] if lines else repr(error)
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()
