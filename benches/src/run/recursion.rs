@@ -16,14 +16,14 @@ use crate::vocabularies::Source;
 
 /// Warm rounds over each text.
 const ROUNDS: usize = 30;
-/// The script's process takes more of a round, and its interpreter's noise is no matter of thousands of samples.
-const SCRIPT_ROUNDS: usize = 10;
+/// Warm rounds of the peers, which take milliseconds where gobo takes none.
+const SCRIPT_ROUNDS: usize = 3;
 /// The constraint whose first mask by llguidance, over llama-3.1, is the unit of compile times.
 pub const UNIT: &str = "colours";
 /// Constraint of the rows about the machine.
 pub const MACHINE: &str = "machine";
 /// llguidance on long texts that it has not seen.
-const LONG: Duration = Duration::from_secs(120);
+const LONG: Duration = Duration::from_secs(20);
 
 /// The unit of compile times, over one vocabulary.
 pub fn unit(args: &Args, source: &Source, record: &mut Record) -> anyhow::Result<()> {
