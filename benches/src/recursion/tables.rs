@@ -79,7 +79,7 @@ fn machine(text: &mut String, record: &Record) {
 
 fn compiles(text: &mut String, record: &Record, cases: &[RecursiveCase]) {
     text.push_str("\n## Compile, one thread, median (least); what it yields\n\n");
-    text.push_str("gobo: text to the bytes of the file. llguidance: to the first mask. XGrammar: its compile, one thread, no cache.\n\n");
+    text.push_str("gobo: text to the bytes of the file. llguidance: to the first mask. XGrammar: its compile, one thread, no cache. What is over 15 s there is compiles and all steps together.\n\n");
     let columns = "gobo | … scaled | llguidance | XGrammar | class | file | states | rows stored";
     table(text, record, &names(cases), columns, |vocabulary, name| {
         let figure = |who| match &record.row((vocabulary, name, who), "compile_ns")?.figure {
