@@ -30,6 +30,12 @@ pub enum Ask {
     Memory { case: Case },
     /// gobo: fills beside copies of the same rows. Answers `fill_ns` and `copy_ns`.
     FillBesideCopy { sequences: Vec<Sequence>, rounds: usize },
+    /// gobo: what the masks along the texts are made of, one sample for each mask, text after text: `rows` united,
+    /// `configurations`, `depth` of the stack. Answers the facts `class` (0 regular, 1 deterministic, 2 ambiguous) and
+    /// `without_next_token`: masks that lack the text's next token.
+    Stacks { sequence: Sequence },
+    /// gobo: 16 KiB copied between two hot buffers. Answers `hot_copy_ns`.
+    HotCopy { samples: usize },
     /// gobo: a file opened up to its first mask, beside a bare map and copy. Answers `open_ns` and `map_and_copy_ns`.
     Open { case: Case, samples: usize },
     /// gobo: a library by one thread and by two. Answers `one_thread_ms` and `two_threads_ms`.

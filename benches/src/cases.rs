@@ -14,6 +14,25 @@ pub enum Goal {
     None,
 }
 
+/// A constraint that calls itself, for which no regular expression stands.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Recursive {
+    /// As gobo takes it.
+    pub constraint: Constraint,
+    /// As llguidance takes it.
+    pub llguidance: PeerGrammar,
+    /// As XGrammar takes it: its EBNF reads GBNF.
+    pub xgrammar: String,
+}
+
+/// A grammar of llguidance.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum PeerGrammar {
+    Lark(String),
+    /// JSON Schema, as text.
+    Schema(String),
+}
+
 /// A constraint in each of the forms that a contestant may take it in.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Case {
@@ -24,6 +43,8 @@ pub struct Case {
     pub items: Option<Vec<String>>,
     /// About the same language as a JSON Schema, which llguidance takes as that.
     pub schema: Option<String>,
+    /// In place of the regex, where the language has none.
+    pub recursive: Option<Box<Recursive>>,
     /// A match anywhere in the text suffices.
     pub search: bool,
     /// Accepted texts.
@@ -38,6 +59,7 @@ impl Case {
             regex: regex.into(),
             items: None,
             schema: None,
+            recursive: None,
             search: false,
             texts: texts.iter().map(|&text| text.into()).collect(),
             goal,
@@ -51,6 +73,9 @@ impl Case {
 
     /// As gobo takes it.
     pub fn constraint(&self) -> Constraint {
+        if let Some(recursive) = &self.recursive {
+            return recursive.constraint.clone();
+        }
         match &self.items {
             Some(items) => Constraint::choice(items),
             None if self.search => Constraint::search(&self.regex),

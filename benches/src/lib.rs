@@ -13,6 +13,7 @@ pub mod instructions;
 pub mod library;
 pub mod plot;
 pub mod record;
+pub mod recursion;
 pub mod run;
 pub mod spread;
 pub mod tables;

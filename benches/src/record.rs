@@ -76,3 +76,9 @@ pub fn output_of(program: &str, args: &[&str]) -> String {
 pub fn commit() -> String {
     output_of("git", &["describe", "--always", "--dirty", "--exclude", "*"])
 }
+
+/// The load average over the last minute: on a machine without neighbours it stays at about one.
+pub fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().unwrap_or_default().into()
+}

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod peer;
+pub mod recursion;
 mod steps;
 
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use crate::run::ALL;
 use crate::spread::Spread;
 use crate::targets;
 
-fn time(ns: f64) -> String {
+pub(crate) fn time(ns: f64) -> String {
     match ns {
         ns if ns < 10_000.0 => format!("{ns:.0} ns"),
         ns if ns < 10_000_000.0 => format!("{:.3} ms", ns / 1e6),
@@ -16,7 +16,7 @@ fn time(ns: f64) -> String {
     }
 }
 
-fn bytes(bytes: f64) -> String {
+pub(crate) fn bytes(bytes: f64) -> String {
     match bytes {
         bytes if bytes < 10_240.0 => format!("{bytes:.0} B"),
         bytes if bytes < 10_485_760.0 => format!("{:.1} KiB", bytes / 1024.0),
@@ -37,7 +37,7 @@ pub fn report(record: &Record, cases: &[Case]) -> String {
 }
 
 /// A table of constraints by vocabularies, in which each cell is made by `cell`.
-fn table(
+pub(crate) fn table(
     text: &mut String,
     record: &Record,
     names: &[&str],

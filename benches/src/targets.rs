@@ -13,9 +13,14 @@ pub struct Line {
 }
 
 /// A figure for each place where it could be had.
-type Measured<'a> = Vec<(f64, String)>;
+pub(crate) type Measured<'a> = Vec<(f64, String)>;
 
-fn line(target: String, unit: &str, within: impl Fn(f64) -> bool, mut measured: Measured<'_>) -> Line {
+pub(crate) fn line(
+    target: String,
+    unit: &str,
+    within: impl Fn(f64) -> bool,
+    mut measured: Measured<'_>,
+) -> Line {
     measured.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (best, worst) = (measured.first(), measured.last());
     // Of a floor the smallest is the worst.

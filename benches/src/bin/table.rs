@@ -5,17 +5,11 @@ use std::path::Path;
 use anyhow::Context;
 use gobo_benches::args::Args;
 use gobo_benches::heap::CountingHeap;
-use gobo_benches::record::{Record, commit, output_of};
+use gobo_benches::record::{Record, commit, load, output_of};
 use gobo_benches::{cases, plot, run, tables, vocabularies, worker};
 
 #[global_allocator]
 static HEAP: CountingHeap = CountingHeap;
-
-/// Over the last minute: on a machine without neighbours it stays at about one.
-fn load() -> String {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').next().unwrap_or_default().into()
-}
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -32,7 +26,7 @@ fn main() -> anyhow::Result<()> {
     }
     cases.retain(|case| args.only.is_empty() || args.only.contains(&case.name));
 
-    let (commit, date, load) = (commit(), output_of("date", &["-u", "+%F"]), load());
+    let (commit, date, load_before) = (commit(), output_of("date", &["-u", "+%F"]), load());
     let folder = tempfile::tempdir()?;
     let mut record = Record::default();
     for source in vocabularies::load(&args.vocabularies, folder.path())? {
@@ -41,7 +35,7 @@ fn main() -> anyhow::Result<()> {
 
     let command = ["cargo run --release --bin table --", &words.join(" ")].join(" ");
     let machine = args.machine.as_deref().unwrap_or("a machine without a name");
-    let load = format!("load average before {load}, after {}", self::load());
+    let load = format!("load average before {load_before}, after {}", load());
     let origin = format!("commit {commit}; {date}; {command}; {machine}; {load}");
     println!("{origin}\n{}", tables::report(&record, &cases));
     if let Some(machine) = &args.machine {

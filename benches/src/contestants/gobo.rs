@@ -2,6 +2,7 @@
 
 mod fill;
 mod open;
+mod stacks;
 mod threads;
 
 use std::sync::Arc;
@@ -69,6 +70,8 @@ impl Contestant for Gobo {
     fn own(&self, ask: &Ask) -> anyhow::Result<Answer> {
         match ask {
             Ask::FillBesideCopy { sequences, rounds } => fill::beside_copy(self, sequences, *rounds),
+            Ask::Stacks { sequence } => stacks::along(self, sequence),
+            Ask::HotCopy { samples } => Ok(fill::hot_copy(*samples)),
             Ask::Open { case, samples } => open::beside_copy(self, case, *samples),
             Ask::Threads { cases, rounds } => threads::one_and_two(self, cases, *rounds),
             _ => anyhow::bail!("every contestant answers this: {ask:?}"),

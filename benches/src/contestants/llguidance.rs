@@ -8,7 +8,7 @@ use llguidance::{Matcher, ParserFactory};
 use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
 use super::{Contestant, Decoding};
-use crate::cases::Case;
+use crate::cases::{Case, PeerGrammar};
 use crate::vocabularies::Source;
 
 /// llguidance's factory, with its standard slices, over the tokens of a gobo vocabulary.
@@ -41,9 +41,15 @@ impl Contestant for Llguidance {
     type Ready = Matcher;
 
     fn compile(&self, case: &Case) -> anyhow::Result<Matcher> {
-        let grammar = match &case.schema {
-            Some(schema) => TopLevelGrammar::from_json_schema(serde_json::from_str(schema)?),
-            None => TopLevelGrammar::from_regex(&case.regex),
+        let grammar = match (&case.recursive, &case.schema) {
+            (Some(recursive), _) => match &recursive.llguidance {
+                PeerGrammar::Lark(lark) => TopLevelGrammar::from_lark(lark.clone()),
+                PeerGrammar::Schema(schema) => {
+                    TopLevelGrammar::from_json_schema(serde_json::from_str(schema)?)
+                }
+            },
+            (None, Some(schema)) => TopLevelGrammar::from_json_schema(serde_json::from_str(schema)?),
+            (None, None) => TopLevelGrammar::from_regex(&case.regex),
         };
         let mut matcher = Matcher::new(self.factory.create_parser(grammar));
         matcher.compute_mask_or_eos()?;

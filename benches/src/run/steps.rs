@@ -15,7 +15,7 @@ use crate::vocabularies::Source;
 /// Warm rounds over the texts of one constraint.
 const ROUNDS: usize = 50;
 /// An ask in which a contestant compiles once and then only steps.
-const STEPPING: Duration = Duration::from_secs(30);
+pub(super) const STEPPING: Duration = Duration::from_secs(30);
 
 /// The ordinary tokens by their bytes.
 pub struct Tokens<'a> {
@@ -46,7 +46,12 @@ impl<'a> Tokens<'a> {
     }
 }
 
-fn push(record: &mut Record, at: (&str, &str, &str), prefix: &str, answer: Result<Answer, String>) {
+pub(super) fn push(
+    record: &mut Record,
+    at: (&str, &str, &str),
+    prefix: &str,
+    answer: Result<Answer, String>,
+) {
     match answer {
         Ok(answer) => {
             for (measure, samples) in &answer.samples {

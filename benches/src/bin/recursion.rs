@@ -1,0 +1,60 @@
+//! Constraints that call themselves, beside the peers that read grammars: prints the tables and records them.
+
+use std::path::Path;
+
+use anyhow::Context;
+use gobo_benches::args::Args;
+use gobo_benches::heap::CountingHeap;
+use gobo_benches::record::{Record, commit, load, output_of};
+use gobo_benches::recursion::{cases, plot, tables};
+use gobo_benches::run::recursion;
+use gobo_benches::{vocabularies, worker};
+
+#[global_allocator]
+static HEAP: CountingHeap = CountingHeap;
+
+/// Those of the targets.
+const VOCABULARIES: [&str; 2] = ["o200k_base", "llama-3.1"];
+
+fn main() -> anyhow::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, contestant, source] = &words[..]
+        && flag == "--worker"
+    {
+        return worker::run(contestant, &serde_json::from_str(source)?);
+    }
+    let mut args = Args::parse(words.iter().cloned())?;
+    if args.vocabularies.is_empty() {
+        args.vocabularies = VOCABULARIES.map(str::to_owned).to_vec();
+    }
+    let mut cases = cases::all()?;
+    if let Some(name) = args.only.iter().find(|name| !recursion::names(&cases).contains(&name.as_str())) {
+        anyhow::bail!("no constraint is called {name}; there are {}", recursion::names(&cases).join(", "));
+    }
+    cases.retain(|case| args.only.is_empty() || args.only.contains(&case.case.name));
+
+    let (commit, date, load_before) = (commit(), output_of("date", &["-u", "+%F"]), load());
+    let folder = tempfile::tempdir()?;
+    let mut record = Record::default();
+    for source in vocabularies::load(&args.vocabularies, folder.path())? {
+        recursion::unit(&args, &source, &mut record)?;
+        recursion::vocabulary(&args, &source, &cases, &mut record)?;
+    }
+
+    let command = ["cargo run --release --bin recursion --", &words.join(" ")].join(" ");
+    let machine = args.machine.as_deref().unwrap_or("a machine without a name");
+    let load = format!("load average before {load_before}, after {}", load());
+    let origin = format!("commit {commit}; {date}; {command}; {machine}; {load}");
+    let report = format!("{origin}\n{}", tables::report(&record, &cases));
+    println!("{report}");
+    if let Some(machine) = &args.machine {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("record").join(machine);
+        std::fs::create_dir_all(&folder)?;
+        let path = |end: &str| folder.join(format!("{date}-recursion.{end}"));
+        std::fs::write(path("csv"), record.csv(&origin)).context("writing the record")?;
+        std::fs::write(path("md"), report)?;
+        let title = format!("Masks of constraints with calls, commit {commit}, {date}");
+        std::fs::write(path("svg"), plot::masks(&record, &cases, &title))?;
+    }
+    Ok(())
+}
