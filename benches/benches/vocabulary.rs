@@ -55,7 +55,9 @@ fn vocabulary(criterion: &mut Criterion) {
         });
         let open = || Store::open(black_box(&root)).expect("a store");
         let digest = table.digest();
-        open().publish_vocabulary(&digest, &table.build().expect("a vocabulary")).expect("room for a vocabulary");
+        open()
+            .publish_vocabulary(&digest, &table.build().expect("a vocabulary"))
+            .expect("room for a vocabulary");
         // A file is stamped once it has been left alone for a moment.
         std::thread::sleep(Duration::from_millis(200));
         open().open_verified_vocabulary(&digest).expect("a vocabulary file");

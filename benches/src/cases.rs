@@ -31,6 +31,8 @@ pub enum PeerGrammar {
     Lark(String),
     /// JSON Schema, as text.
     Schema(String),
+    /// None of the same language is known in its dialect.
+    Unknown,
 }
 
 /// A constraint in each of the forms that a contestant may take it in.

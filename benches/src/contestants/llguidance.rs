@@ -47,6 +47,7 @@ impl Contestant for Llguidance {
                 PeerGrammar::Schema(schema) => {
                     TopLevelGrammar::from_json_schema(serde_json::from_str(schema)?)
                 }
+                PeerGrammar::Unknown => anyhow::bail!("no grammar of this language in its dialect"),
             },
             (None, Some(schema)) => TopLevelGrammar::from_json_schema(serde_json::from_str(schema)?),
             (None, None) => TopLevelGrammar::from_regex(&case.regex),

@@ -79,9 +79,10 @@ fn case(
 }
 
 fn grammar(name: &str, gbnf: String) -> anyhow::Result<RecursiveCase> {
+    let lark = constraints().join(format!("{name}.lark"));
     let recursive = Recursive {
         constraint: Constraint::gbnf(&gbnf, "root"),
-        llguidance: PeerGrammar::Lark(read(&constraints().join(format!("{name}.lark")))?),
+        llguidance: if lark.exists() { PeerGrammar::Lark(read(&lark)?) } else { PeerGrammar::Unknown },
         xgrammar: gbnf,
     };
     case(name, recursive, texts(name)?, GRAMMAR)
@@ -139,6 +140,7 @@ fn any_json(whitespace: Whitespace) -> anyhow::Result<RecursiveCase> {
             let schema = json!({"whitespace_pattern": blanks});
             ("json_flexible", blanks.clone(), blanks, schema, 10.0)
         }
+        Whitespace::Indent { .. } => anyhow::bail!("indented JSON has a depth and no recursion"),
     };
     let separator = separator.replace(" ?", "\" \"?");
     // An empty sequence is spelled as the empty literal.
@@ -153,7 +155,7 @@ fn any_json(whitespace: Whitespace) -> anyhow::Result<RecursiveCase> {
         let text = match whitespace {
             Whitespace::Compact => compact,
             Whitespace::Single => spaced(&compact, false),
-            Whitespace::Flexible { .. } => spaced(&compact, true),
+            Whitespace::Flexible { .. } | Whitespace::Indent { .. } => spaced(&compact, true),
         };
         (name, text)
     });

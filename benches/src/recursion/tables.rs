@@ -187,8 +187,8 @@ fn nesting(text: &mut String, record: &Record, cases: &[RecursiveCase]) {
 fn differences(text: &mut String, record: &Record, cases: &[RecursiveCase]) {
     text.push_str(
         "\n## Masks along the texts beside a peer's, bit for bit\n\nXGrammar reads the very same grammar, and for JSON \
-         one of the same language. llguidance has a lexer, which takes the longest token and so reads a narrower language \
-         of `c` and `sql`; its JSON takes blanks and escapes of its own.\n\n\
+         one of the same language. llguidance has a lexer, which takes the longest token; its grammar of `sql` is the nearest in \
+         its dialect, it has none of `c`, and its JSON takes blanks and escapes of its own.\n\n\
          | vocabulary | constraint | peer | masks | different | bits only gobo | bits only the peer | first |\n\
          |---|---|---|---|---|---|---|---|\n",
     );
