@@ -36,7 +36,12 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
 /// # Errors
 /// The first character outside the alphabet.
 pub(crate) fn decode(token: &str) -> Result<Vec<u8>, char> {
-    token.chars().map(|character| byte_of(character).ok_or(character)).collect()
+    // No token has more bytes than its text. Collected into a `Result`, the bytes would be moved several times.
+    let mut bytes = Vec::with_capacity(token.len());
+    for character in token.chars() {
+        bytes.push(byte_of(character).ok_or(character)?);
+    }
+    Ok(bytes)
 }
 
 #[cfg(test)]
