@@ -171,7 +171,7 @@ pub fn all() -> anyhow::Result<Vec<RecursiveCase>> {
         Ok(text) => cases.push(grammar("vllm_sql", text)?),
         Err(error) => eprintln!("!!! vllm_sql IS NOT MEASURED: {}: {error}", vllm.display()),
     }
-    for name in ["c", "sql"] {
+    for name in ["c_core", "sql_core", "c", "sql"] {
         cases.push(grammar(name, read(&constraints().join(format!("{name}.gbnf")))?)?);
     }
     Ok(cases)

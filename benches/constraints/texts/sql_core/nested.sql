@@ -1,0 +1,1 @@
+SELECT * FROM (SELECT city, COUNT(DISTINCT id) AS people FROM (SELECT id, city FROM persons WHERE age > 17) AS grown GROUP BY city) AS cities WHERE people > (SELECT AVG(people) FROM cities) AND city IS NOT NULL;
