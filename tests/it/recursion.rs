@@ -783,3 +783,49 @@ fn long_chains_of_returns_that_may_end_are_followed_to_the_bottom() {
         }
     }
 }
+
+/// A stack as deep as its limit refuses what would go deeper, and nothing else: the mask, which knows no limits, stays.
+#[test]
+fn a_token_past_the_depth_of_the_stack_is_an_error_that_changes_nothing() {
+    let tokens = Words::of(&[b"((", b"))", b"x)"]).with_each_of(b"()x");
+    let constraint = Constraint::gbnf("root ::= \"(\" root \")\" root | \"x\"", "root");
+    let vocabulary = vocabulary_of(&tokens);
+    let index = index_of(&compile(&vocabulary, &constraint, 1).unwrap());
+    let binding = Binding::new(vec![], tokens.len());
+    let mut matcher = Matcher::with_limits(index, vocabulary, &binding, 8, 3).unwrap();
+    let segmenter = Segmenter::new(&tokens);
+    let id = |text: &str| segmenter.greedy(text.as_bytes()).unwrap()[0];
+    matcher.advance(id("((")).unwrap();
+    // The first bracket is the whole text's, which nothing follows but its own rest.
+    while matcher.stack_depth() < 3 {
+        matcher.advance(id("(")).unwrap();
+    }
+    let before = answer(&matcher, &binding);
+    for text in ["(", "((", "x"] {
+        assert!(matcher.allows(id(text)));
+        assert_eq!(matcher.advance(id(text)), Err(MatcherError::StackDepth { limit: 3 }));
+        assert_eq!(answer(&matcher, &binding), before);
+    }
+    // A level higher there is room for one more.
+    matcher.rollback(1).unwrap();
+    matcher.advance(id("x)")).unwrap();
+}
+
+/// What only a limit refuses may come next, so that the rest is not forced.
+#[test]
+fn bytes_are_not_forced_by_a_limit() {
+    let tokens = Words::of(&[b"aa"]).with_each_of(b"ab");
+    let constraint = Constraint::gbnf(r#"root ::= "a" root "a" | "b" root "b" | """#, "root");
+    let mut matcher = matcher_with(&constraint, &tokens, &Binding::new(vec![], tokens.len()));
+    let a = Segmenter::new(&tokens).bytes(b"a").unwrap()[0];
+    let error = loop {
+        if let Err(error) = matcher.advance(a) {
+            break error;
+        }
+    };
+    assert!(is_limit(&error), "{error}");
+    assert!(matcher.allows(a) && !matcher.is_complete());
+    let mut forced = Vec::new();
+    matcher.forced(&mut forced);
+    assert_eq!(forced, b"");
+}

@@ -200,9 +200,9 @@ impl Rules {
     }
 
     fn settled(&self, nfa: &LetterNfa, rule: usize, budget: &Budget) -> Result<LetterDfa, CompileError> {
-        let dfa = nfa.determinize(usize::MAX, budget).and_then(|dfa| match dfa {
-            Some(dfa) => dfa.minimal(budget),
-            None => Ok(LetterDfa::empty()),
+        let dfa = nfa.determinize(usize::MAX, budget).and_then(|dfa| {
+            let Some(dfa) = dfa else { unreachable!("no automaton has more states than can be counted") };
+            dfa.minimal(budget)
         });
         named(dfa, &self.names[rule])
     }
@@ -287,7 +287,7 @@ impl Rules {
         component
     }
 
-    /// In `nfa`, puts a copy of `rule` in the place of each call of it on an edge that `keep(from, start)` says.
+    /// In `nfa`, puts a copy of `rule` in the place of each call of it that begins where `which(from, start)` says.
     fn write_out(&self, nfa: &mut LetterNfa, rule: usize, which: impl Fn(StateId, StateId) -> bool) {
         let letter = self.call(rule);
         let start = nfa.start;
