@@ -46,6 +46,48 @@ pub enum Expr {
     },
     /// What the rule of that number stands for.
     Call(RuleId),
+    /// The texts along the paths of a machine.
+    Machine(Box<Machine>),
+}
+
+/// A nondeterministic automaton whose edges read texts of expressions. Without states it has no text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// The state in which texts begin.
+    pub start: u32,
+    /// `[states]`: expressions and the states behind them.
+    pub(crate) edges: Vec<Vec<(Expr, u32)>>,
+    /// `[states]`.
+    pub(crate) accepting: Vec<bool>,
+}
+
+impl Machine {
+    /// Adds a state and returns its number: states are numbered from 0.
+    pub fn add_state(&mut self, accepting: bool) -> u32 {
+        self.edges.push(Vec::new());
+        self.accepting.push(accepting);
+        u32::try_from(self.edges.len() - 1).expect("the budget keeps states below 2^32")
+    }
+
+    /// Lets texts end at a state.
+    pub fn accept(&mut self, state: u32) {
+        self.accepting[state as usize] = true;
+    }
+
+    /// Adds an edge. States that it leads to may be added later.
+    pub fn add_edge(&mut self, from: u32, expr: Expr, to: u32) {
+        self.edges[from as usize].push((expr, to));
+    }
+
+    /// Number of states.
+    pub fn len(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// Whether it has no state.
+    pub fn is_empty(&self) -> bool {
+        self.edges.is_empty()
+    }
 }
 
 /// A set of characters: sorted, disjoint ranges, both ends included, without surrogates.

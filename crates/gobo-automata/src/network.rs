@@ -535,6 +535,7 @@ fn reached(grammar: &Grammar) -> Vec<bool> {
             Expr::Concat(parts) | Expr::Alternate(parts) => parts.iter().for_each(|part| calls(part, open)),
             Expr::Repeat { expr, .. } => calls(expr, open),
             Expr::Call(rule) => open.push(*rule),
+            Expr::Machine(machine) => machine.edges.iter().flatten().for_each(|(expr, _)| calls(expr, open)),
         }
     }
     let mut reached = vec![false; grammar.rules.len()];

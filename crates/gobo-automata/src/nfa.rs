@@ -3,7 +3,7 @@ use gobo_types::{Budget, CompileError};
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
 use crate::alphabet::{CharSets, Ranges, SetId};
-use crate::grammar::{Expr, RuleId};
+use crate::grammar::{Expr, Machine, RuleId};
 
 const PHASE: &str = "building the NFA";
 
@@ -81,6 +81,11 @@ impl Nfa {
             && one.copies.iter().zip(&other.copies).all(|(one, other)| {
                 one == other || (one.optional && other.optional && one.number < other.number)
             })
+    }
+
+    /// Whether some node reads a text of a rule.
+    pub(crate) fn has_calls(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(node, Node::Call { .. }))
     }
 
     /// The leaf of a place; places of different leaves never cover each other.
@@ -204,7 +209,26 @@ impl<'a> Builder<'a> {
                 let place = self.place(address(expr), 0)?;
                 self.push(Node::Call { rule, next, place })
             }
+            Expr::Machine(machine) => self.machine(machine, next),
         }
+    }
+
+    fn machine(&mut self, machine: &Machine, next: NodeId) -> Result<NodeId, CompileError> {
+        if machine.is_empty() {
+            return self.union(&[]);
+        }
+        // Every state is a union; where its edges begin is filled in as they are built.
+        let mut nodes = Vec::with_capacity(machine.len());
+        for (edges, &accepting) in machine.edges.iter().zip(&machine.accepting) {
+            nodes.push(self.union(&vec![next; edges.len() + usize::from(accepting)])?);
+        }
+        for (edges, &node) in machine.edges.iter().zip(&nodes) {
+            let Node::Union { from, .. } = self.nfa.nodes[node as usize] else { unreachable!("states are unions") };
+            for (at, (expr, to)) in (from..).zip(edges) {
+                self.nfa.targets[at as usize] = self.build_expr(expr, nodes[*to as usize])?;
+            }
+        }
+        Ok(nodes[machine.start as usize])
     }
 
     fn text(&mut self, at: *const (), text: &str, mut next: NodeId) -> Result<NodeId, CompileError> {
@@ -338,7 +362,8 @@ fn address<T>(part: &T) -> *const () {
 fn matches_nothing(expr: &Expr) -> bool {
     match expr {
         Expr::Text(text) => text.is_empty(),
-        Expr::Chars(_) | Expr::Call(_) => false,
+        // Of a machine it is not worth finding out.
+        Expr::Chars(_) | Expr::Call(_) | Expr::Machine(_) => false,
         Expr::Concat(parts) => parts.iter().all(matches_nothing),
         Expr::Alternate(parts) => parts.iter().any(matches_nothing),
         Expr::Repeat { expr, min, max } => {

@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 mod gbnf;
-mod json;
 mod lower;
 
 pub use lower::lower;

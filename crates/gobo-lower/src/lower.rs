@@ -1,8 +1,8 @@
 use gobo_automata::{Dfa, Lowered};
+use gobo_schema::{json, narrowed, schema};
 use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
 
 use crate::gbnf::gbnf;
-use crate::json::{json, narrowed};
 
 /// The automaton of a constraint, and what it enforces.
 ///
@@ -10,6 +10,7 @@ use crate::json::{json, narrowed};
 /// [`CompileError::Refused`] for what is malformed, unsupported or has no text; [`CompileError::OverBudget`].
 pub fn lower(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileError> {
     let text_start = constraint.text_start;
+    let mut report = Report::default();
     let (dfa, why) = match &constraint.source {
         Source::Regex { pattern, mode } => {
             (Dfa::regex(pattern, *mode, text_start, budget)?, "exactly as written".to_owned())
@@ -24,6 +25,11 @@ pub fn lower(constraint: &Constraint, budget: &Budget) -> Result<Lowered, Compil
         Source::Json { whitespace } => {
             (Dfa::grammar(&json(*whitespace), text_start, budget)?, "any JSON value (RFC 8259)".to_owned())
         }
+        Source::Schema { schema: text, options } => {
+            let (grammar, of_schema) = schema(text, options, budget)?;
+            report = of_schema;
+            (Dfa::grammar(&grammar, text_start, budget)?, "exactly the valid values".to_owned())
+        }
     };
     if dfa.is_empty() {
         return Err(CompileError::refuse(
@@ -32,8 +38,7 @@ pub fn lower(constraint: &Constraint, budget: &Budget) -> Result<Lowered, Compil
             "no text matches it",
         ));
     }
-    let mut report =
-        Report { enforced: vec![ReportEntry::whole(constraint.kind(), why)], ..Report::default() };
+    report.enforced.insert(0, ReportEntry::whole(constraint.kind(), why));
     if let Source::Json { whitespace } = constraint.source {
         report.narrowed = narrowed(whitespace);
     }

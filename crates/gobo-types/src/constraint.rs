@@ -3,6 +3,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::schema::{SchemaDocument, SchemaOptions, compact_json};
 use crate::{ConstraintDigest, KeyHasher};
 
 /// Where in a text a regular expression has to match.
@@ -61,6 +62,14 @@ pub enum Source {
         /// The blanks between its tokens.
         #[serde(default)]
         whitespace: Whitespace,
+    },
+    /// A JSON Schema: the JSON texts of its valid values, in the order and spelling that the options say.
+    Schema {
+        /// Its text, without blanks between tokens.
+        schema: String,
+        /// How it is read, and which texts of a value are allowed.
+        #[serde(default)]
+        options: Box<SchemaOptions>,
     },
 }
 
@@ -211,6 +220,17 @@ impl Constraint {
         Self::of(Source::Json { whitespace })
     }
 
+    /// The values that a JSON Schema allows. Blanks between the tokens of its text do not enter the digest; the order of keys
+    /// does, because it is the order of members.
+    pub fn schema(schema: &str, options: SchemaOptions) -> Self {
+        let documents = options.documents.into_iter();
+        let documents = documents
+            .map(|of| SchemaDocument { uri: of.uri, document: compact_json(&of.document) })
+            .collect();
+        let options = Box::new(SchemaOptions { documents, ..options });
+        Self::of(Source::Schema { schema: compact_json(schema), options })
+    }
+
     fn of(source: Source) -> Self {
         Self { source, text_start: TextStart::default() }
     }
@@ -221,23 +241,26 @@ impl Constraint {
         Self { text_start, ..self }
     }
 
-    /// `regex`, `choice`, `grammar` or `json`: the word of the command line and of the proto.
+    /// `regex`, `choice`, `grammar`, `json` or `schema`: the word of the command line and of the proto.
     pub fn kind(&self) -> &'static str {
         match self.source {
             Source::Regex { .. } => "regex",
             Source::Choice { .. } => "choice",
             Source::Grammar { .. } => "grammar",
             Source::Json { .. } => "json",
+            Source::Schema { .. } => "schema",
         }
     }
 
-    /// The canonical text of the rule: the pattern, the items one per line, the grammar, the whitespace policy.
+    /// The canonical text of the rule: the pattern, the items one per line, the grammar, the whitespace policy, the
+    /// schema.
     pub fn text(&self) -> String {
         match &self.source {
             Source::Regex { pattern, .. } => pattern.clone(),
             Source::Choice { items } => items.join("\n"),
             Source::Grammar { grammar, .. } => grammar.clone(),
             Source::Json { whitespace } => whitespace.to_string(),
+            Source::Schema { schema, .. } => schema.clone(),
         }
     }
 
@@ -260,6 +283,32 @@ impl Constraint {
                 .field("grammar", grammar.as_bytes())
                 .field("start", start.as_bytes()),
             Source::Json { whitespace } => hasher.field("whitespace", whitespace.to_string().as_bytes()),
+            Source::Schema { schema, options } => {
+                let SchemaOptions {
+                    draft,
+                    order,
+                    whitespace,
+                    spelling,
+                    format,
+                    closed,
+                    max_depth,
+                    documents,
+                    allow_widening,
+                } = &**options;
+                let hasher = hasher
+                    .field("schema", schema.as_bytes())
+                    .field("draft", draft.map_or("", |draft| draft.name()).as_bytes())
+                    .field("order", order.name().as_bytes())
+                    .field("whitespace", whitespace.to_string().as_bytes())
+                    .field("spelling", spelling.name().as_bytes())
+                    .field("format", format.name().as_bytes())
+                    .field("closed", &[u8::from(*closed)])
+                    .field("max_depth", &max_depth.map_or(0, |depth| depth + 1).to_le_bytes())
+                    .field("allow_widening", &[u8::from(*allow_widening)]);
+                documents.iter().fold(hasher, |hasher, SchemaDocument { uri, document }| {
+                    hasher.field("uri", uri.as_bytes()).field("document", document.as_bytes())
+                })
+            }
         };
         let text_start = match self.text_start {
             TextStart::Exact => "exact",
@@ -272,6 +321,17 @@ impl Constraint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Draft, FormatMode, PropertyOrder, Spelling};
+
+    fn schema(text: &str, set: impl Fn(&mut SchemaOptions)) -> ConstraintDigest {
+        let mut options = SchemaOptions::default();
+        set(&mut options);
+        Constraint::schema(text, options).digest()
+    }
+
+    fn document(uri: &str, document: &str) -> SchemaDocument {
+        SchemaDocument { uri: uri.to_owned(), document: document.to_owned() }
+    }
 
     #[test]
     fn the_digest_sees_all_that_changes_the_language_and_nothing_else() {
@@ -290,10 +350,28 @@ mod tests {
             Constraint::json(Whitespace::Flexible { max: 7 }).digest(),
             Constraint::json(Whitespace::Flexible { max: 8 }).digest(),
             Constraint::json(Whitespace::Indent { by: 8 }).digest(),
+            schema("{}", |_| ()),
+            schema("true", |_| ()),
+            schema(r#"{"a":1,"b":1}"#, |_| ()),
+            schema(r#"{"b":1,"a":1}"#, |_| ()),
+            schema("{}", |options| options.draft = Some(Draft::Draft7)),
+            schema("{}", |options| options.draft = Some(Draft::Draft202012)),
+            schema("{}", |options| options.order = PropertyOrder::Any),
+            schema("{}", |options| options.whitespace = Whitespace::Compact),
+            schema("{}", |options| options.spelling = Spelling::Any),
+            schema("{}", |options| options.format = FormatMode::Annotate),
+            schema("{}", |options| options.closed = true),
+            schema("{}", |options| options.max_depth = Some(0)),
+            schema("{}", |options| options.max_depth = Some(1)),
+            schema("{}", |options| options.allow_widening = true),
+            schema("{}", |options| options.documents = vec![document("a", "{}")]),
+            schema("{}", |options| options.documents = vec![document("a", "true")]),
+            schema("{}", |options| options.documents = vec![document("b", "{}")]),
         ];
         for (i, a) in digests.iter().enumerate() {
             assert!(digests[..i].iter().all(|b| a != b), "{i}");
         }
+        assert_eq!(schema(" { } ", |_| ()), schema("{}", |_| ()));
         assert_eq!(Constraint::choice(["b", "a", "b"]).digest(), Constraint::choice(["a", "b"]).digest());
     }
 

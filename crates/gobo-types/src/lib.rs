@@ -10,6 +10,7 @@ mod digest;
 mod error;
 mod key;
 mod report;
+mod schema;
 
 pub use binding::Binding;
 pub use budget::{Budget, CompileLimits, Limit};
@@ -20,6 +21,9 @@ pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigest
 pub use error::{CompileError, ErrorKind, OverBudget, Refusal, RefusalKind, error_chain};
 pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};
 pub use report::{Report, ReportEntry};
+pub use schema::{
+    Draft, FormatMode, PropertyOrder, SchemaDocument, SchemaOptionError, SchemaOptions, Spelling, compact_json,
+};
 
 /// The id of a token: its position in the model's logits.
 pub type TokenId = u32;

@@ -15,7 +15,7 @@ const TEXT: RuleId = 7;
 
 /// The grammar of JSON texts (RFC 8259) with the blanks of a policy. In each place where blanks may stand it has them
 /// once, so that a limit to their number is one.
-pub(crate) fn json(whitespace: Whitespace) -> Grammar {
+pub fn json(whitespace: Whitespace) -> Grammar {
     let (ws, behind_separator, elsewhere) = match whitespace {
         Whitespace::Compact => (None, None, None),
         Whitespace::Single => (Some(Expr::text(" ").repeat(0, Some(1))), Some(Expr::Call(WS)), None),
@@ -103,7 +103,7 @@ fn indented(by: u32) -> Grammar {
 }
 
 /// The JSON texts that the policy shuts out.
-pub(crate) fn narrowed(whitespace: Whitespace) -> Vec<ReportEntry> {
+pub fn narrowed(whitespace: Whitespace) -> Vec<ReportEntry> {
     let blanks = match whitespace {
         Whitespace::Compact => "no blanks between tokens".to_owned(),
         Whitespace::Single => "at most one space behind each , and each :, and no other blanks".to_owned(),

@@ -1,0 +1,10 @@
+use gobo_automata::Language;
+use gobo_types::{Budget, CompileError};
+
+/// The texts of a format, if the standard names it.
+///
+/// # Errors
+/// [`CompileError::OverBudget`].
+pub(crate) fn format(_name: &str, _budget: &Budget) -> Result<Option<Language>, CompileError> {
+    Ok(None)
+}

@@ -1,0 +1,13 @@
+//! JSON texts as grammars: those of any value, and those of the values that a JSON Schema allows.
+//!
+//! A schema speaks of values, a grammar of texts. What stands between the two, which texts of a value are allowed, is
+//! policy, and is told in the report.
+#![forbid(unsafe_code)]
+
+mod any;
+mod ecma;
+mod formats;
+mod schema;
+
+pub use any::{json, narrowed};
+pub use schema::schema;
