@@ -140,6 +140,38 @@ impl CharSet {
         Self(ranges.into_iter().flat_map(split).filter(|(first, last)| first <= last).collect())
     }
 
+    /// The characters of both.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let mut ranges = Vec::new();
+        let (mut one, mut two) = (self.0.iter().peekable(), other.0.iter().peekable());
+        while let (Some(&&a), Some(&&b)) = (one.peek(), two.peek()) {
+            if a.0.max(b.0) <= a.1.min(b.1) {
+                ranges.push((a.0.max(b.0), a.1.min(b.1)));
+            }
+            if a.1 < b.1 { one.next() } else { two.next() };
+        }
+        Self(ranges.into())
+    }
+
+    /// The characters that are not in another set.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        self.and(&other.complement())
+    }
+
+    /// Whether a character is in it. O(log ranges).
+    pub fn has(&self, char: char) -> bool {
+        let char = u32::from(char);
+        let at = self.0.partition_point(|range| range.1 < char);
+        self.0.get(at).is_some_and(|range| range.0 <= char)
+    }
+
+    /// The code points, first and last of each range, ascending.
+    pub fn ranges(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.0.iter().copied()
+    }
+
     /// Whether there is no character in it.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

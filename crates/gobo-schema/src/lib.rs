@@ -5,9 +5,22 @@
 #![forbid(unsafe_code)]
 
 mod any;
+mod decimal;
+mod document;
 mod ecma;
+mod evaluate;
+mod expand;
 mod formats;
+mod formula;
+mod items;
+mod json;
+mod members;
+mod node;
+mod place;
+mod scalars;
 mod schema;
+mod spelling;
+mod uri;
 
 pub use any::{json, narrowed};
 pub use schema::schema;

@@ -1,0 +1,237 @@
+use std::rc::Rc;
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_types::CompileError;
+
+use crate::decimal::Decimal;
+use crate::formula::{Atom, FormulaId, Formulas};
+use crate::json::Json;
+use crate::node::{FALSE, NodeId, Nodes, Part, TRUE, Types};
+use crate::scalars::{NumberKind, Scalar, StringKind};
+
+/// A subschema, or its opposite.
+pub(crate) type Literal = (NodeId, bool);
+
+/// The opposite of a literal.
+pub(crate) fn opposite(literal: Literal) -> Literal {
+    match literal {
+        (TRUE, holds) => (FALSE, holds),
+        (FALSE, holds) => (TRUE, holds),
+        (node, holds) => (node, !holds),
+    }
+}
+
+/// What the keywords of one type of values come to, as formulas over atoms.
+pub(crate) trait Leaves: Sized {
+    type Atom: Atom;
+    /// The type.
+    const TYPE: Types;
+
+    /// What a keyword without subschemas for the same value demands of values of the type, or the opposite of it.
+    ///
+    /// # Errors
+    /// A refusal that names the keyword.
+    fn leaf(
+        expansion: &mut Expansion<Self>,
+        nodes: &mut Nodes<'_>,
+        node: NodeId,
+        part: &Part,
+        holds: bool,
+    ) -> Result<FormulaId, CompileError>;
+}
+
+/// Formulas of subschemas, for values of one type.
+#[derive(Debug)]
+pub(crate) struct Expansion<L: Leaves> {
+    pub(crate) formulas: Formulas<L::Atom>,
+    known: HashMap<Literal, FormulaId>,
+    /// Subschemas that are being expanded.
+    open: Vec<NodeId>,
+}
+
+impl<L: Leaves> Expansion<L> {
+    pub(crate) fn new() -> Self {
+        Self { formulas: Formulas::new(), known: HashMap::new(), open: Vec::new() }
+    }
+
+    /// What all of `literals` demand of a value of the type.
+    ///
+    /// # Errors
+    /// A refusal that names the keyword; [`CompileError::OverBudget`].
+    pub(crate) fn all(&mut self, nodes: &mut Nodes<'_>, literals: &[Literal]) -> Result<FormulaId, CompileError> {
+        let mut parts = Vec::with_capacity(literals.len());
+        for &literal in literals {
+            parts.push(self.literal(nodes, literal)?);
+        }
+        Ok(self.formulas.and(parts))
+    }
+
+    /// What one literal demands of a value of the type.
+    ///
+    /// # Errors
+    /// A refusal that names the keyword; [`CompileError::OverBudget`].
+    pub(crate) fn literal(&mut self, nodes: &mut Nodes<'_>, literal: Literal) -> Result<FormulaId, CompileError> {
+        let (node, holds) = literal;
+        if node == TRUE || node == FALSE {
+            return Ok(Formulas::<L::Atom>::constant((node == TRUE) == holds));
+        }
+        if let Some(&known) = self.known.get(&literal) {
+            return Ok(known);
+        }
+        if self.open.contains(&node) {
+            return Err(nodes.circular(node));
+        }
+        self.open.push(node);
+        let parts = nodes.parts(node)?;
+        let mut of_parts = Vec::with_capacity(parts.len());
+        for part in parts.iter() {
+            nodes.charge(1 + self.formulas.len() as u64 / 1024)?;
+            of_parts.push(self.part(nodes, node, part, holds)?);
+        }
+        self.open.pop();
+        let formula = self.connect(of_parts, holds);
+        self.known.insert(literal, formula);
+        Ok(formula)
+    }
+
+    /// All of the parts, or one of their opposites.
+    fn connect(&mut self, parts: Vec<FormulaId>, holds: bool) -> FormulaId {
+        if holds { self.formulas.and(parts) } else { self.formulas.or(parts) }
+    }
+
+    fn each(&mut self, nodes: &mut Nodes<'_>, of: &[NodeId], holds: bool) -> Result<Vec<FormulaId>, CompileError> {
+        of.iter().map(|&node| self.literal(nodes, (node, holds))).collect()
+    }
+
+    fn part(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        node: NodeId,
+        part: &Part,
+        holds: bool,
+    ) -> Result<FormulaId, CompileError> {
+        Ok(match part {
+            Part::Types { types, .. } if types.has(L::TYPE) => Formulas::<L::Atom>::constant(holds),
+            Part::Types { types, .. } if L::TYPE != Types::NUMBER || !types.has(Types::INTEGER) => {
+                Formulas::<L::Atom>::constant(!holds)
+            }
+            Part::AllOf(of) => {
+                let parts = self.each(nodes, of, holds)?;
+                self.connect(parts, holds)
+            }
+            Part::AnyOf(of) => {
+                let parts = self.each(nodes, of, holds)?;
+                self.connect(parts, !holds)
+            }
+            Part::OneOf(of) => self.one_of(nodes, of, holds)?,
+            Part::Not(of) => self.literal(nodes, (*of, !holds))?,
+            Part::If { condition, then, otherwise } => {
+                let mut branches = Vec::new();
+                for (branch, condition_holds) in [(*then, true), (*otherwise, false)] {
+                    let condition = self.literal(nodes, (*condition, condition_holds))?;
+                    let branch = self.literal(nodes, (branch, holds))?;
+                    branches.push(self.formulas.and([condition, branch]));
+                }
+                self.formulas.or(branches)
+            }
+            other => L::leaf(self, nodes, node, other, holds)?,
+        })
+    }
+
+    fn one_of(&mut self, nodes: &mut Nodes<'_>, of: &Rc<[NodeId]>, holds: bool) -> Result<FormulaId, CompileError> {
+        let yes = self.each(nodes, of, true)?;
+        let no = self.each(nodes, of, false)?;
+        let mut ways = Vec::new();
+        for (at, &one) in yes.iter().enumerate() {
+            nodes.charge(yes.len() as u64)?;
+            if holds {
+                // This one and none of the others.
+                let others = no.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, &no)| no);
+                ways.push(self.formulas.and(others.chain([one])));
+            } else {
+                // This one and one of the others; none at all comes last.
+                for &other in &yes[..at] {
+                    ways.push(self.formulas.and([one, other]));
+                }
+            }
+        }
+        if !holds {
+            ways.push(self.formulas.and(no));
+        }
+        Ok(self.formulas.or(ways))
+    }
+}
+
+/// Numbers.
+#[derive(Debug)]
+pub(crate) struct Numbers;
+
+impl Leaves for Numbers {
+    type Atom = Scalar<NumberKind>;
+    const TYPE: Types = Types::NUMBER;
+
+    fn leaf(
+        expansion: &mut Expansion<Self>,
+        _: &mut Nodes<'_>,
+        _: NodeId,
+        part: &Part,
+        holds: bool,
+    ) -> Result<FormulaId, CompileError> {
+        let kind = match part {
+            Part::Types { plain_integers, .. } => NumberKind::Integer { plain: *plain_integers },
+            Part::Bound { limit, is_lower, is_exclusive } => NumberKind::Bound {
+                limit: limit.clone(),
+                is_lower: *is_lower,
+                is_exclusive: *is_exclusive,
+            },
+            Part::MultipleOf(modulus) => NumberKind::MultipleOf(*modulus),
+            Part::Values(values) => {
+                let numbers = values.list().iter().filter_map(|value| match value {
+                    Json::Number(number) => Some(number.clone()),
+                    _ => None,
+                });
+                match numbers.collect::<Rc<[Decimal]>>() {
+                    none if none.is_empty() => return Ok(Formulas::<Self::Atom>::constant(!holds)),
+                    numbers => NumberKind::OneOf(numbers),
+                }
+            }
+            _ => return Ok(Formulas::<Self::Atom>::constant(holds)),
+        };
+        Ok(expansion.formulas.atom(Scalar { kind, holds }))
+    }
+}
+
+/// Strings.
+#[derive(Debug)]
+pub(crate) struct Strings;
+
+impl Leaves for Strings {
+    type Atom = Scalar<StringKind>;
+    const TYPE: Types = Types::STRING;
+
+    fn leaf(
+        expansion: &mut Expansion<Self>,
+        _: &mut Nodes<'_>,
+        _: NodeId,
+        part: &Part,
+        holds: bool,
+    ) -> Result<FormulaId, CompileError> {
+        let kind = match part {
+            Part::Length { min: 0, max: None } => return Ok(Formulas::<Self::Atom>::constant(holds)),
+            Part::Length { min, max } => StringKind::Length { min: *min, max: *max },
+            Part::Text(id) => StringKind::Text(*id),
+            Part::Values(values) => {
+                let strings = values.list().iter().filter_map(|value| match value {
+                    Json::String(text) => Some(text.clone()),
+                    _ => None,
+                });
+                match strings.collect::<Rc<[String]>>() {
+                    none if none.is_empty() => return Ok(Formulas::<Self::Atom>::constant(!holds)),
+                    strings => StringKind::OneOf(strings),
+                }
+            }
+            _ => return Ok(Formulas::<Self::Atom>::constant(holds)),
+        };
+        Ok(expansion.formulas.atom(Scalar { kind, holds }))
+    }
+}

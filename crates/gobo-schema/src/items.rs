@@ -1,0 +1,191 @@
+use std::rc::Rc;
+
+use gobo_types::CompileError;
+
+use crate::expand::{Expansion, Leaves, Literal, opposite};
+use crate::formula::{ALWAYS, Atom, FormulaId, NEVER};
+use crate::json::Json;
+use crate::node::{FALSE, NodeId, Nodes, Part, TRUE, Types};
+
+/// What is asked of the items of an array that are still to come. Positions are counted from the next one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum ItemAtom {
+    /// Every item from the first position on, and before the second.
+    Every(u64, Option<u64>, Literal),
+    /// Some item there.
+    Some(u64, Option<u64>, Literal),
+    /// So many items that satisfy a subschema.
+    AtLeast(u64, Literal),
+    AtMost(u64, Literal),
+    LongerThan(u64),
+    NoLongerThan(u64),
+    /// No two items are equal, nor is one equal to one of these values, ascending.
+    Unique(Rc<[u32]>),
+    Repeated(Rc<[u32]>),
+}
+
+impl Atom for ItemAtom {
+    fn dual(&self) -> Self {
+        match self {
+            Self::Every(from, to, value) => Self::Some(*from, *to, opposite(*value)),
+            Self::Some(from, to, value) => Self::Every(*from, *to, opposite(*value)),
+            Self::AtLeast(min, value) => Self::AtMost(min.saturating_sub(1), *value),
+            Self::AtMost(max, value) => Self::AtLeast(max.saturating_add(1), *value),
+            Self::LongerThan(length) => Self::NoLongerThan(*length),
+            Self::NoLongerThan(length) => Self::LongerThan(*length),
+            Self::Unique(used) => Self::Repeated(used.clone()),
+            Self::Repeated(used) => Self::Unique(used.clone()),
+        }
+    }
+}
+
+/// What becomes of an atom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Next<A> {
+    Never,
+    Always,
+    Atom(A),
+}
+
+impl ItemAtom {
+    /// What the next item is asked for, if it is asked: whether it holds decides what becomes of the atom.
+    pub(crate) fn asked(&self) -> Option<Literal> {
+        match self {
+            Self::Every(0, _, value) | Self::Some(0, _, value) | Self::AtLeast(_, value) => Some(*value),
+            Self::AtMost(_, value) => Some(opposite(*value)),
+            _ => None,
+        }
+    }
+
+    /// What is left of it behind the next item.
+    pub(crate) fn after(&self, holds: Option<bool>) -> Next<Self> {
+        let shift = |from: u64, to: Option<u64>| (from.saturating_sub(1), to.map(|to| to - 1));
+        match self {
+            Self::Every(0, _, _) if holds == Some(false) => Next::Never,
+            Self::Some(0, _, _) if holds == Some(true) => Next::Always,
+            Self::Every(from, to, value) => match shift(*from, *to) {
+                (_, Some(0)) => Next::Always,
+                (from, to) => Next::Atom(Self::Every(from, to, *value)),
+            },
+            Self::Some(from, to, value) => match shift(*from, *to) {
+                (_, Some(0)) => Next::Never,
+                (from, to) => Next::Atom(Self::Some(from, to, *value)),
+            },
+            Self::AtLeast(1, _) if holds == Some(true) => Next::Always,
+            Self::AtLeast(min, value) if holds == Some(true) => Next::Atom(Self::AtLeast(min - 1, *value)),
+            // The question was for the opposite: an item that is not known to be none counts.
+            Self::AtMost(0, _) if holds == Some(false) => Next::Never,
+            Self::AtMost(max, value) if holds == Some(false) => Next::Atom(Self::AtMost(max - 1, *value)),
+            Self::LongerThan(0) => Next::Always,
+            Self::LongerThan(length) => Next::Atom(Self::LongerThan(length - 1)),
+            Self::NoLongerThan(0) => Next::Never,
+            Self::NoLongerThan(length) => Next::Atom(Self::NoLongerThan(length - 1)),
+            other => Next::Atom(other.clone()),
+        }
+    }
+
+    /// Whether it holds where the array ends.
+    pub(crate) fn holds_at_end(&self) -> bool {
+        match self {
+            Self::Every(..) | Self::AtMost(..) | Self::NoLongerThan(_) | Self::Unique(_) => true,
+            Self::Some(..) | Self::AtLeast(..) | Self::LongerThan(_) | Self::Repeated(_) => false,
+        }
+    }
+}
+
+/// Arrays.
+#[derive(Debug)]
+pub(crate) struct Arrays;
+
+impl Expansion<Arrays> {
+    fn every(&mut self, from: u64, to: Option<u64>, value: NodeId, holds: bool) -> FormulaId {
+        if value == TRUE {
+            return if holds { ALWAYS } else { NEVER };
+        }
+        let all = ItemAtom::Every(from, to, (value, true));
+        // Where no value is allowed, there is no item.
+        let all = if value == FALSE && to.is_none() {
+            ItemAtom::NoLongerThan(from)
+        } else {
+            all
+        };
+        self.formulas.atom(if holds { all } else { all.dual() })
+    }
+
+    fn connect_all(&mut self, parts: Vec<FormulaId>, holds: bool) -> FormulaId {
+        if holds { self.formulas.and(parts) } else { self.formulas.or(parts) }
+    }
+
+    /// So many items, of all or of those that satisfy a subschema.
+    fn count(&mut self, min: u64, max: Option<u64>, of: Option<NodeId>, holds: bool) -> FormulaId {
+        let mut atoms = Vec::new();
+        if min > 0 {
+            atoms.push(match of {
+                Some(node) => ItemAtom::AtLeast(min, (node, true)),
+                None => ItemAtom::LongerThan(min - 1),
+            });
+        }
+        if let Some(max) = max {
+            atoms.push(match of {
+                Some(node) => ItemAtom::AtMost(max, (node, true)),
+                None => ItemAtom::NoLongerThan(max),
+            });
+        }
+        let parts = atoms
+            .into_iter()
+            .map(|atom| self.formulas.atom(if holds { atom } else { atom.dual() }))
+            .collect();
+        self.connect_all(parts, holds)
+    }
+
+    fn listed(&mut self, nodes: &mut Nodes<'_>, node: NodeId, values: &[Json], holds: bool) -> FormulaId {
+        let mut ways = Vec::new();
+        for (at, value) in values.iter().enumerate() {
+            let Json::Array(items) = value else { continue };
+            let mut parts = Vec::new();
+            for (position, item) in (0_u64..).zip(items) {
+                let schema = nodes.constant(node, at, &position.to_string(), item);
+                parts.push(self.every(position, Some(position + 1), schema, holds));
+            }
+            let length = items.len() as u64;
+            parts.push(self.count(length, Some(length), None, holds));
+            ways.push(self.connect_all(parts, holds));
+        }
+        self.connect_all(ways, !holds)
+    }
+}
+
+impl Leaves for Arrays {
+    type Atom = ItemAtom;
+    const TYPE: Types = Types::ARRAY;
+
+    fn leaf(
+        expansion: &mut Expansion<Self>,
+        nodes: &mut Nodes<'_>,
+        node: NodeId,
+        part: &Part,
+        holds: bool,
+    ) -> Result<FormulaId, CompileError> {
+        Ok(match part {
+            Part::Items { prefix, rest } => {
+                let mut parts = Vec::with_capacity(prefix.len() + 1);
+                for (at, &schema) in (0..).zip(prefix.iter()) {
+                    parts.push(expansion.every(at, Some(at + 1), schema, holds));
+                }
+                parts.push(expansion.every(prefix.len() as u64, None, *rest, holds));
+                expansion.connect_all(parts, holds)
+            }
+            Part::ItemCount { min, max } => expansion.count(*min, *max, None, holds),
+            Part::Contains { item, min, max } => expansion.count(*min, *max, Some(*item), holds),
+            Part::Unique => {
+                let unique = ItemAtom::Unique(Rc::new([]));
+                expansion.formulas.atom(if holds { unique } else { unique.dual() })
+            }
+            Part::Values(values) => expansion.listed(nodes, node, values.list(), holds),
+            Part::UnevaluatedItems(schema) => {
+                return Err(nodes.unsupported(*schema, node, "unevaluatedItems"));
+            }
+            _ => if holds { ALWAYS } else { NEVER },
+        })
+    }
+}

@@ -1,0 +1,332 @@
+use gobo_automata::{CharSet, Expr};
+use gobo_types::{Spelling, Whitespace};
+
+use crate::decimal::Decimal;
+use crate::json::Json;
+
+/// How the tokens of JSON stand side by side.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout {
+    pub(crate) whitespace: Whitespace,
+}
+
+impl Layout {
+    fn blanks(max: u32) -> Expr {
+        one_of(" \t\n\r").repeat(0, Some(max))
+    }
+
+    fn line(depth: u32, by: u32) -> Expr {
+        Expr::text(format!("\n{}", " ".repeat((depth * by) as usize)))
+    }
+
+    /// Around a whole text.
+    pub(crate) fn around(self) -> Expr {
+        match self.whitespace {
+            Whitespace::Flexible { max } => Self::blanks(max),
+            _ => Expr::text(""),
+        }
+    }
+
+    /// Between a bracket and the first item, of a value inside `depth` brackets.
+    pub(crate) fn first(self, depth: u32) -> Expr {
+        match self.whitespace {
+            Whitespace::Indent { by } => Self::line(depth + 1, by),
+            _ => self.around(),
+        }
+    }
+
+    /// Between two items.
+    pub(crate) fn between(self, depth: u32) -> Expr {
+        match self.whitespace {
+            Whitespace::Compact => Expr::text(","),
+            Whitespace::Single => {
+                Expr::Concat(vec![Expr::text(","), Expr::text(" ").repeat(0, Some(1))])
+            }
+            Whitespace::Flexible { max } => {
+                Expr::Concat(vec![Self::blanks(max), Expr::text(","), Self::blanks(max)])
+            }
+            Whitespace::Indent { by } => Expr::Concat(vec![Expr::text(","), Self::line(depth + 1, by)]),
+        }
+    }
+
+    /// Between the last item and the bracket.
+    pub(crate) fn last(self, depth: u32) -> Expr {
+        match self.whitespace {
+            Whitespace::Indent { by } => Self::line(depth, by),
+            _ => self.around(),
+        }
+    }
+
+    /// Between brackets without items.
+    pub(crate) fn empty(self) -> Expr {
+        self.around()
+    }
+
+    /// Between the name of a member and its value.
+    pub(crate) fn colon(self) -> Expr {
+        match self.whitespace {
+            Whitespace::Compact => Expr::text(":"),
+            Whitespace::Single => {
+                Expr::Concat(vec![Expr::text(":"), Expr::text(" ").repeat(0, Some(1))])
+            }
+            Whitespace::Flexible { max } => {
+                Expr::Concat(vec![Self::blanks(max), Expr::text(":"), Self::blanks(max)])
+            }
+            Whitespace::Indent { .. } => Expr::text(": "),
+        }
+    }
+}
+
+/// A string without its quotes, each character in its shortest form.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match short_escape(char) {
+            Some(letter) => out.extend(['\\', letter]),
+            None if char < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(char))),
+            None => out.push(char),
+        }
+    }
+    out
+}
+
+/// The letter of the escape `\x` that stands for a character and is shorter than every other form of it.
+fn short_escape(char: char) -> Option<char> {
+    Some(match char {
+        '"' | '\\' => char,
+        '\u{8}' => 'b',
+        '\u{c}' => 'f',
+        '\n' => 'n',
+        '\r' => 'r',
+        '\t' => 't',
+        _ => return None,
+    })
+}
+
+/// One character of a set, inside a string.
+pub(crate) fn char_in(set: &CharSet, spelling: Spelling) -> Expr {
+    let mut parts = Vec::new();
+    let control = CharSet::new([('\0', '\x1f')]);
+    let raw = set.without(&CharSet::new([('\0', '\x1f'), ('"', '"'), ('\\', '\\')]));
+    if !raw.is_empty() {
+        parts.push(Expr::Chars(raw));
+    }
+    let mut letters: Vec<(char, char)> = Vec::new();
+    let mut hex: Vec<(u32, u32)> = Vec::new();
+    for char in "\"\\\u{8}\u{c}\n\r\t".chars().filter(|char| set.has(*char)) {
+        let letter = short_escape(char).unwrap_or(char);
+        letters.push((letter, letter));
+    }
+    match spelling {
+        Spelling::Canonical => {
+            let others = set.and(&control).without(&CharSet::new("\u{8}\u{c}\n\r\t".chars().map(|char| (char, char))));
+            hex.extend(others.ranges());
+        }
+        Spelling::Any => {
+            if set.has('/') {
+                letters.push(('/', '/'));
+            }
+            hex.extend(set.ranges());
+        }
+    }
+    let mut escapes = Vec::new();
+    if !letters.is_empty() {
+        escapes.push(Expr::chars(letters));
+    }
+    let digits = |from: u32, to: u32| digit_sequences(from, to, 4, spelling);
+    let mut units = Vec::new();
+    for (from, to) in hex {
+        if from < 0x1_0000 {
+            units.extend(digits(from, to.min(0xFFFF)));
+        }
+        if to >= 0x1_0000 {
+            let (from, to) = (from.max(0x1_0000) - 0x1_0000, to - 0x1_0000);
+            // Ranges of the first half with all of the second, and the ends, which have parts of it.
+            for (high, low) in split(from, to, 10) {
+                for high in digits(0xD800 + high.0, 0xD800 + high.1) {
+                    let low = Expr::Alternate(digits(0xDC00 + low.0, 0xDC00 + low.1));
+                    units.push(Expr::Concat(vec![high, Expr::text("\\u"), low]));
+                }
+            }
+        }
+    }
+    if !units.is_empty() {
+        escapes.push(Expr::Concat(vec![Expr::text("u"), Expr::Alternate(units)]));
+    }
+    if !escapes.is_empty() {
+        parts.push(Expr::Concat(vec![Expr::text("\\"), Expr::Alternate(escapes)]));
+    }
+    if parts.len() == 1 { parts.swap_remove(0) } else { Expr::Alternate(parts) }
+}
+
+/// Numbers from `from` to `to` as pairs of ranges: those above the lowest `bits`, and all that these may be beside them.
+fn split(from: u32, to: u32, bits: u32) -> Vec<((u32, u32), (u32, u32))> {
+    let mask = (1 << bits) - 1;
+    let (first, last) = (from >> bits, to >> bits);
+    if first == last {
+        return vec![((first, first), (from & mask, to & mask))];
+    }
+    let mut parts = vec![((first, first), (from & mask, mask))];
+    if first + 1 < last {
+        parts.push(((first + 1, last - 1), (0, mask)));
+    }
+    parts.push(((last, last), (0, to & mask)));
+    parts
+}
+
+/// The numbers from `from` to `to` in `count` hexadecimal digits: lower case, or either where any spelling goes.
+fn digit_sequences(from: u32, to: u32, count: u32, spelling: Spelling) -> Vec<Expr> {
+    let digit = |from: u32, to: u32| {
+        let ranges = (from..=to).flat_map(|digit| {
+            let lower = char::from_digit(digit, 16).unwrap_or('0');
+            let upper = if spelling == Spelling::Any { lower.to_ascii_uppercase() } else { lower };
+            [(lower, lower), (upper, upper)]
+        });
+        Expr::chars(ranges)
+    };
+    if count == 1 {
+        return vec![digit(from, to)];
+    }
+    let bits = 4 * (count - 1);
+    split(from, to, bits)
+        .into_iter()
+        .map(|(high, low)| {
+            let rest = digit_sequences(low.0, low.1, count - 1, spelling);
+            Expr::Concat(vec![digit(high.0, high.1), Expr::Alternate(rest)])
+        })
+        .collect()
+}
+
+/// The texts of one string.
+pub(crate) fn string(text: &str, spelling: Spelling) -> Expr {
+    match spelling {
+        Spelling::Canonical => Expr::text(format!("\"{}\"", escape(text))),
+        Spelling::Any => {
+            let chars = text.chars().map(|char| char_in(&CharSet::new([(char, char)]), spelling));
+            let quote = || std::iter::once(Expr::text("\""));
+            Expr::Concat(quote().chain(chars).chain(quote()).collect())
+        }
+    }
+}
+
+/// The texts of one number without exponents: any zeros behind the point.
+pub(crate) fn number(number: &Decimal, plain_integers: bool) -> Expr {
+    let zeros = || Expr::text("0").repeat(0, None);
+    let text = number.to_plain();
+    let mut parts = Vec::new();
+    if number.is_zero() {
+        parts.push(Expr::text("-").repeat(0, Some(1)));
+    }
+    parts.push(Expr::text(text));
+    if !number.is_integer() {
+        parts.push(zeros());
+    } else if !plain_integers {
+        parts.push(Expr::Concat(vec![Expr::text(".0"), zeros()]).repeat(0, Some(1)));
+    }
+    Expr::Concat(parts)
+}
+
+/// How whole values are written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Values {
+    pub(crate) layout: Layout,
+    pub(crate) spelling: Spelling,
+    /// Whether whole numbers have no point.
+    pub(crate) plain_integers: bool,
+}
+
+impl Values {
+    /// The texts of one value inside `depth` brackets, its keys in their order.
+    pub(crate) fn text(self, value: &Json, depth: u32) -> Expr {
+        let Self { layout, spelling, plain_integers } = self;
+        let list = |open: &str, items: Vec<Expr>, close: &str| {
+            if items.is_empty() {
+                return Expr::Concat(vec![Expr::text(open), layout.empty(), Expr::text(close)]);
+            }
+            let mut parts = vec![Expr::text(open), layout.first(depth)];
+            for (at, item) in items.into_iter().enumerate() {
+                if at > 0 {
+                    parts.push(layout.between(depth));
+                }
+                parts.push(item);
+            }
+            parts.extend([layout.last(depth), Expr::text(close)]);
+            Expr::Concat(parts)
+        };
+        match value {
+            Json::Null => Expr::text("null"),
+            Json::Bool(bool) => Expr::text(bool.to_string()),
+            Json::Number(of) => number(of, plain_integers),
+            Json::String(text) => string(text, spelling),
+            Json::Array(items) => list("[", items.iter().map(|item| self.text(item, depth + 1)).collect(), "]"),
+            Json::Object(members) => {
+                let member = |(name, value): &(String, Json)| {
+                    Expr::Concat(vec![string(name, spelling), layout.colon(), self.text(value, depth + 1)])
+                };
+                list("{", members.iter().map(member).collect(), "}")
+            }
+        }
+    }
+}
+
+pub(crate) fn one_of(chars: &str) -> Expr {
+    Expr::chars(chars.chars().map(|char| (char, char)))
+}
+
+#[cfg(test)]
+mod tests {
+    use gobo_automata::Language;
+    use gobo_types::{Budget, CompileLimits};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn language(expr: &Expr) -> Language {
+        Language::expr(expr, &Budget::new(CompileLimits::default())).unwrap()
+    }
+
+    proptest! {
+        /// A reader of JSON is the judge.
+        #[test]
+        fn characters_are_written_in_every_way_and_no_other(
+            ranges in prop::collection::vec((any::<char>(), any::<char>()), 1..4),
+            small in prop::collection::vec(("[\\x00-\\x7f]", "[\\x00-\\x7f]"), 0..3),
+            chars in prop::collection::vec(any::<char>(), 8),
+        ) {
+            let first = |text: &str| text.chars().next().unwrap();
+            let ends: Vec<(char, char)> =
+                ranges.into_iter().chain(small.iter().map(|(a, b)| (first(a), first(b)))).map(|(a, b)| (a.min(b), a.max(b))).collect();
+            let set = CharSet::new(ends.clone());
+            let any = language(&char_in(&set, Spelling::Any));
+            let canonical = language(&char_in(&set, Spelling::Canonical));
+            let chars = chars.into_iter().chain(ends.iter().flat_map(|end| [end.0, end.1])).chain("\"\\/\n\u{1f}\u{7f}é😀".chars());
+            for char in chars {
+                let mut units = [0; 2];
+                let hex: String = char.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect();
+                let upper = hex.to_uppercase().replace("\\U", "\\u");
+                for text in [escape(&char.to_string()), hex, upper, char.to_string(), format!("\\{char}")] {
+                    let read = serde_json::from_str::<String>(&format!("\"{text}\"")).ok();
+                    let is_it = read.as_deref() == Some(char.to_string().as_str()) && set.has(char);
+                    // What reads as another character may be in the set as that.
+                    if read.as_deref() == Some(char.to_string().as_str()) {
+                        prop_assert_eq!(any.accepts(&text), is_it, "{:?}", text);
+                        prop_assert_eq!(canonical.accepts(&text), is_it && text == escape(&char.to_string()), "{:?}", text);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_written_by_value() {
+        for (number, accepted, refused) in [
+            ("0", "0 -0 0.0 -0.00", "00 0. 0e1 1"),
+            ("-12.50", "-12.5 -12.50 -12.500", "-12.51 12.5 -12.5."),
+            ("1e2", "100 100.0", "1e2 100.1 0100"),
+        ] {
+            let language = language(&super::number(&Decimal::parse(number).unwrap(), false));
+            assert!(accepted.split(' ').all(|text| language.accepts(text)), "{number}");
+            assert!(!refused.split(' ').any(|text| language.accepts(text)), "{number}");
+        }
+    }
+}
