@@ -1,8 +1,8 @@
 //! The formats of JSON Schema (draft 2020-12, Validation, section 7.3) as regular sets of string values.
 //!
 //! Every set here is that of its standard or, where the standard's set is not regular or needs very many states, a part
-//! of it: a text that is shut out costs a way to write something, a text let in would be a wrong answer. What is shut out
-//! is told in [`Format::narrowed`].
+//! of it: a text that is shut out costs a way to write something, a text let in would be a wrong answer. What is shut
+//! out is told in [`Format::narrowed`].
 
 mod dates;
 mod hosts;
@@ -20,7 +20,7 @@ use gobo_types::{Budget, CompileError, CompileLimits, MatchMode, RefusalKind};
 pub(crate) struct Format {
     /// String values, not their JSON spellings.
     pub(crate) language: Language,
-    /// What the standard allows and the language does not, as a clause; `None`: the language is exactly the standard's.
+    /// In what the language is less than the standard's, as a clause; `None`: it is exactly the standard's.
     pub(crate) narrowed: Option<&'static str>,
 }
 
@@ -77,6 +77,7 @@ static FORMATS: [Definition; 18] = [
 /// # Errors
 /// A refusal with no place for a format without a language; [`CompileError::OverBudget`].
 pub(crate) fn format(name: &str, budget: &Budget) -> Result<Option<Format>, CompileError> {
+    const PHASE: &str = "reading a format";
     if name == "regex" {
         // ECMA-262, section 22.2.1: Disjunction stands inside groups without limit.
         let reason =
@@ -87,9 +88,8 @@ pub(crate) fn format(name: &str, budget: &Budget) -> Result<Option<Format>, Comp
     let language = format.built.get_or_init(|| {
         (format.build)(&Budget::new(CompileLimits::default())).expect("every format fits the default limits")
     });
-    // The charge is for what the compile gets, not for the work, which only the first compile of a process does: verdicts
-    // must not depend on what was compiled before.
-    const PHASE: &str = "reading a format";
+    // The charge is for what the compile gets, not for the work, which only the first compile of a process does:
+    // verdicts must not depend on what was compiled before.
     budget.check_states(PHASE, language.len())?;
     budget.charge_steps(PHASE, language.len() as u64)?;
     budget.charge_bytes(PHASE, language.len() as u64 * 64)?;

@@ -9,9 +9,9 @@ pub(super) const NARROWED: &str = "a leap second has an offset of whole half hou
 
 /// In a leap second, offsets are multiples of this many minutes.
 ///
-/// Which offset a leap second takes is settled by hour and minute (it is 23:59:60 in UTC), so an automaton must remember
-/// these up to the offset: 1,440 values in each of some eight places for all offsets, 48 for half hours.
-const LEAP_OFFSETS: u32 = 30;
+/// Which offset a leap second takes is settled by hour and minute (it is 23:59:60 in UTC), so an automaton must
+/// remember these up to the offset: 1,440 values in each of some eight places for all offsets, 48 for half hours.
+const LEAP_OFFSETS: usize = 30;
 
 /// `full-date` of RFC 3339, section 5.6, with the days of each month of appendix C.
 fn full_date() -> String {
@@ -28,17 +28,17 @@ fn full_date() -> String {
 fn full_time() -> String {
     let hour_minute = "(?:[01][0-9]|2[0-3]):[0-5][0-9]";
     let fraction = r"(?:\.[0-9]+)?";
-    let mut time = format!("(?:{hour_minute}:[0-5][0-9]{fraction}(?:[Zz]|[+-]{hour_minute})");
+    let zone = format!("(?:[Zz]|[+-]{hour_minute})");
     let day = 24 * 60;
     let clock = |minutes: u32| format!("{:02}:{:02}", minutes / 60, minutes % 60);
-    for ahead in (0..day).step_by(LEAP_OFFSETS as usize) {
+    let leap_seconds = (0..day).step_by(LEAP_OFFSETS).map(|ahead| {
         // 23:59 in UTC on a clock that is so many minutes ahead, which is as many behind as are left of the day.
         let local = clock((day - 1 + ahead) % day);
         let (plus, minus) = (clock(ahead), clock((day - ahead) % day));
         let utc = if ahead == 0 { "|[Zz]" } else { "" };
-        time.push_str(&format!(r"|{local}:60{fraction}(?:\+{plus}|-{minus}{utc})"));
-    }
-    time + ")"
+        format!(r"|{local}:60{fraction}(?:\+{plus}|-{minus}{utc})")
+    });
+    format!("(?:{hour_minute}:[0-5][0-9]{fraction}{zone}{})", leap_seconds.collect::<String>())
 }
 
 pub(super) fn date(budget: &Budget) -> Result<Language, CompileError> {

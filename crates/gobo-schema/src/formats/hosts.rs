@@ -6,13 +6,15 @@ use gobo_types::{Budget, CompileError};
 
 use super::regex;
 
-pub(super) const NARROWED: &str = "a host name has at most 63 characters behind its first dot, and no label with hyphens in \
-    third and fourth place";
+pub(super) const NARROWED: &str = "\
+    a host name has at most 63 characters behind its first dot, and no label with hyphens in third and fourth \
+    place";
 
-pub(super) const IDN_NARROWED: &str = "a host name has at most 63 characters behind its first dot, and no label with hyphens \
-    in third and fourth place; one outside ASCII has at most 58 before and 58 behind the first dot, of which each outside \
-    ASCII counts six, no capitals, and outside ASCII only common Latin, Greek, Cyrillic, Japanese, Chinese and Korean \
-    letters";
+pub(super) const IDN_NARROWED: &str = "\
+    a host name has at most 63 characters behind its first dot, and no label with hyphens in third and fourth \
+    place; one outside ASCII has at most 58 before and 58 behind the first dot, of which each outside ASCII \
+    counts six, no capitals, and outside ASCII only common Latin, Greek, Cyrillic, Japanese, Chinese and \
+    Korean letters";
 
 /// `dec-octet` of RFC 3986, section 3.2.2.
 pub(super) const OCTET: &str = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
@@ -20,9 +22,9 @@ pub(super) const OCTET: &str = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 /// Most characters of a label: RFC 1035, section 2.3.4.
 const LABEL: u32 = 63;
 
-/// Most characters of the first label, and most behind its dot. RFC 1123, section 2.1, demands that software handle names
-/// of 63 characters and allows 253; but whoever counts both those of a name and those of its labels needs some ten thousand
-/// states.
+/// Most characters of the first label, and most behind its dot. RFC 1123, section 2.1, demands that software handle
+/// names of 63 characters and allows 253; but whoever counts both those of a name and those of its labels needs states
+/// for each pair of counts.
 pub(super) const PART: u32 = LABEL;
 
 /// RFC 2673, section 3.2, as RFC 3986 writes it: no leading zeros.
@@ -43,26 +45,28 @@ pub(super) fn ipv6(budget: &Budget) -> Result<Language, CompileError> {
 pub(super) fn ipv6_pattern(beside_gap: u32, octet: &str) -> String {
     let group = "[0-9A-Fa-f]{1,4}";
     let ipv4 = ipv4_pattern(octet);
-    let mut pattern = format!("(?:(?:{group}:){{6}}(?:{group}:{group}|{ipv4})");
-    for before in 0..=beside_gap {
-        let after = beside_gap - before;
-        pattern += "|";
-        if before > 0 {
-            pattern += &format!("{group}(?::{group}){{{}}}", before - 1);
-        }
-        pattern += "::";
-        if after >= 2 {
-            pattern += &format!("(?:(?:{group}:){{0,{}}}(?:{group}|{ipv4})", after - 2);
-            pattern += &format!("|(?:{group}:){{{}}}{group})?", after - 1);
-        } else if after == 1 {
-            pattern += &format!("(?:{group})?");
-        }
-    }
-    pattern + ")"
+    let with_gap = |before: u32| {
+        let head = match before {
+            0 => String::new(),
+            _ => format!("(?:{group}:){{{}}}{group}", before - 1),
+        };
+        let tail = match beside_gap - before {
+            0 => String::new(),
+            1 => format!("(?:{group})?"),
+            after => format!(
+                "(?:(?:{group}:){{0,{}}}(?:{group}|{ipv4})|(?:{group}:){{{}}}{group})?",
+                after - 2,
+                after - 1
+            ),
+        };
+        format!("|{head}::{tail}")
+    };
+    let with_gap: String = (0..=beside_gap).map(with_gap).collect();
+    format!("(?:(?:{group}:){{6}}(?:{group}:{group}|{ipv4}){with_gap})")
 }
 
-/// RFC 1123, section 2.1. The labels of RFC 5891 (`xn--`), whose validity no automaton decides, are left out, and so are all
-/// others with hyphens in third and fourth place, which RFC 5890, section 2.3.1, reserves.
+/// RFC 1123, section 2.1. The labels of RFC 5891 (`xn--`), whose validity no automaton decides, are left out, and so
+/// are all others with hyphens in third and fourth place, which RFC 5890, section 2.3.1, reserves.
 pub(super) fn hostname(budget: &Budget) -> Result<Language, CompileError> {
     Language::expr(&Names { most: PART, reserved: false, numeric: false, letters: ascii() }.expr(), budget)
 }
@@ -105,12 +109,12 @@ pub(super) fn ascii() -> Letters {
 /// characters, five more, no label's ASCII form is longer than [`LABEL`], and no name's is longer than 253.
 pub(super) const IDN_PART: u32 = LABEL - 5;
 
-/// What a character outside ASCII counts: in labels this short, Punycode (RFC 3492, section 6.3) writes no more characters
-/// than six for each of these.
+/// What a character outside ASCII counts: in labels this short, Punycode (RFC 3492, section 6.3) writes no more
+/// characters than six for each of these.
 pub(super) const ENCODED: u32 = 6;
 
-/// The characters of internationalized names: letters that RFC 5892 allows anywhere in a label, from scripts written from
-/// left to right, that no normalization changes or joins. Capitals are not among them.
+/// The characters of internationalized names: letters that RFC 5892 allows anywhere in a label, from scripts written
+/// from left to right, that no normalization changes or joins. Capitals are not among them.
 pub(super) fn international() -> Letters {
     let mut letters = ascii();
     letters[0].2 = CharSet::new([('a', 'z')]);
@@ -136,8 +140,8 @@ pub(super) struct Names {
     pub(super) most: u32,
     /// Whether a label may have hyphens in third and fourth place.
     pub(super) reserved: bool,
-    /// Whether the last label may be digits alone. RFC 1123, section 2.1: no host name looks like an IPv4 address, since its
-    /// last label is alphabetic.
+    /// Whether the last label may be digits alone. RFC 1123, section 2.1: no host name looks like an IPv4 address,
+    /// since its last label is alphabetic.
     pub(super) numeric: bool,
     pub(super) letters: Letters,
 }

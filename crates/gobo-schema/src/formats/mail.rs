@@ -8,13 +8,14 @@ use super::hosts::{
 };
 use super::regex;
 
-pub(super) const NARROWED: &str =
-    "the domain of an e-mail address has at most 63 characters behind its first dot";
+pub(super) const NARROWED: &str = "\
+    the domain of an e-mail address has at most 63 characters behind its first dot";
 
-pub(super) const IDN_NARROWED: &str = "the domain of an e-mail address has at most 63 characters behind its first dot; one \
-    outside ASCII has at most 58 before and 58 behind it, of which each outside ASCII counts six, no capitals, no label with \
-    hyphens in third and fourth place, and outside ASCII only common Latin, Greek, Cyrillic, Japanese, Chinese and Korean \
-    letters";
+pub(super) const IDN_NARROWED: &str = "\
+    the domain of an e-mail address has at most 63 characters behind its first dot; one outside ASCII has at \
+    most 58 before and 58 behind it, of which each outside ASCII counts six, no capitals, no label with \
+    hyphens in third and fourth place, and outside ASCII only common Latin, Greek, Cyrillic, Japanese, \
+    Chinese and Korean letters";
 
 /// Most octets of a local part: RFC 5321, section 4.5.3.1.1.
 const LOCAL_PART: u32 = 64;
@@ -52,8 +53,8 @@ fn mailbox(
     mut domains: Vec<Expr>,
     budget: &Budget,
 ) -> Result<Language, CompileError> {
-    // `address-literal`, section 4.1.3. A general literal has a registered tag, and there is none but IPv6, which stands for
-    // two groups or more with `::`.
+    // `address-literal`, section 4.1.3. A general literal has a registered tag, and there is none but IPv6, which
+    // stands for two groups or more with `::`.
     let literal = format!(r"\[(?:{}|(?i:IPv6):{})\]", ipv4_pattern(SNUM), ipv6_pattern(6, SNUM));
     let literal = regex(&literal, budget)?.to_expr(|chars| Expr::Chars(chars.clone()));
     domains.push(literal);

@@ -17,8 +17,8 @@ pub(super) fn json_pointer(budget: &Budget) -> Result<Language, CompileError> {
     regex(JSON_POINTER, budget)
 }
 
-/// `relative-json-pointer` of draft-handrews-relative-json-pointer-01, section 3. Later drafts add the movement of an array
-/// index; without it, the texts are right under each.
+/// `relative-json-pointer` of draft-handrews-relative-json-pointer-01, section 3. Later drafts add the movement of an
+/// array index; without it, the texts are right under each.
 pub(super) fn relative_json_pointer(budget: &Budget) -> Result<Language, CompileError> {
     regex(&format!("(?:0|[1-9][0-9]*)(?:#|{JSON_POINTER})"), budget)
 }

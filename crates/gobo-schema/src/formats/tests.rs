@@ -74,7 +74,7 @@ fn languages_are_small() {
 /// Written out by hand, apart from any pattern.
 fn days(year: u32, month: u32) -> u32 {
     match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
         2 => 28,
         4 | 6 | 9 | 11 => 30,
         1..=12 => 31,
@@ -567,6 +567,25 @@ fn references_follow_their_grammar() {
 }
 
 #[test]
+fn characters_outside_ascii_are_those_of_the_standards() {
+    let [iri, iri_query, template] =
+        [("iri", "a:"), ("iri", "a:?"), ("uri-template", "")].map(|(name, before)| (language(name), before));
+    let takes =
+        |(language, before): &(Language, &str), char: char| language.accepts(&format!("{before}{char}"));
+    for char in '\u{80}'..=char::MAX {
+        let code = u32::from(char);
+        let is_private = matches!(code, 0xE000..=0xF8FF | 0xF_0000..=0xF_FFFD | 0x10_0000..=0x10_FFFD);
+        let is_formatting = matches!(code, 0x200E | 0x200F | 0x202A..=0x202E);
+        let is_none =
+            code < 0xA0 || code & 0xFFFE == 0xFFFE || matches!(code, 0xFDD0..=0xFDEF | 0xFFF0..=0xFFFF);
+        let is_ucschar = !is_none && !is_private && !matches!(code, 0xE_0000..=0xE_0FFF);
+        assert_eq!(takes(&iri, char), is_ucschar && !is_formatting, "{code:x}");
+        assert_eq!(takes(&iri_query, char), (is_ucschar && !is_formatting) || is_private, "{code:x}");
+        assert_eq!(takes(&template, char), is_ucschar || is_private, "{code:x}");
+    }
+}
+
+#[test]
 fn templates_follow_their_grammar() {
     check(
         "uri-template",
@@ -665,7 +684,12 @@ proptest! {
         before in prop::collection::vec("[0-9a-fA-F]{1,4}", 0..9),
         gap in prop::sample::select(&["::", "::", "::", ":", "", ":::"][..]),
         after in prop::collection::vec("[0-9a-fA-F]{1,4}", 0..9),
-        end in prop_oneof![Just(String::new()), "(:|::)?[0-9]{1,2}\\.1[0-9]{2}\\.2[0-9]{2}\\.0", "[:g.]", "[0-9a-f]{1,2}"],
+        end in prop_oneof![
+            Just(String::new()),
+            "(:|::)?[0-9]{1,2}\\.1[0-9]{2}\\.2[0-9]{2}\\.0",
+            "[:g.]",
+            "[0-9a-f]{1,2}",
+        ],
     ) {
         let text = before.join(":") + gap + &after.join(":") + &end;
         prop_assert_eq!(language("ipv6").accepts(&text), text.parse::<Ipv6Addr>().is_ok(), "{}", text);

@@ -9,15 +9,20 @@ use super::regex;
 /// `pct-encoded` of RFC 3986, section 2.1.
 const ENCODED: &str = "%[0-9A-Fa-f]{2}";
 
-/// `ucschar` of RFC 3987, section 2.2, as ranges of a class, without the bidirectional formatting characters, which section
-/// 4.1 forbids in an IRI.
-const UCSCHAR: &str = r"\u{A0}-\u{200D}\u{2010}-\u{2029}\u{202F}-\u{D7FF}\u{F900}-\u{FDCF}\u{FDF0}-\u{FFEF}\u{10000}-\u{1FFFD}\u{20000}-\u{2FFFD}\u{30000}-\u{3FFFD}\u{40000}-\u{4FFFD}\u{50000}-\u{5FFFD}\u{60000}-\u{6FFFD}\u{70000}-\u{7FFFD}\u{80000}-\u{8FFFD}\u{90000}-\u{9FFFD}\u{A0000}-\u{AFFFD}\u{B0000}-\u{BFFFD}\u{C0000}-\u{CFFFD}\u{D0000}-\u{DFFFD}\u{E1000}-\u{EFFFD}";
+/// `ucschar` of RFC 3987, section 2.2, as ranges of a class, without the bidirectional formatting characters, which
+/// section 4.1 forbids in an IRI.
+const UCSCHAR: &str = concat!(
+    r"\u{A0}-\u{200D}\u{2010}-\u{2029}\u{202F}-\u{D7FF}\u{F900}-\u{FDCF}\u{FDF0}-\u{FFEF}",
+    r"\u{10000}-\u{1FFFD}\u{20000}-\u{2FFFD}\u{30000}-\u{3FFFD}\u{40000}-\u{4FFFD}\u{50000}-\u{5FFFD}",
+    r"\u{60000}-\u{6FFFD}\u{70000}-\u{7FFFD}\u{80000}-\u{8FFFD}\u{90000}-\u{9FFFD}\u{A0000}-\u{AFFFD}",
+    r"\u{B0000}-\u{BFFFD}\u{C0000}-\u{CFFFD}\u{D0000}-\u{DFFFD}\u{E1000}-\u{EFFFD}",
+);
 
 /// `iprivate` of RFC 3987, section 2.2, as ranges of a class.
 const IPRIVATE: &str = r"\u{E000}-\u{F8FF}\u{F0000}-\u{FFFFD}\u{100000}-\u{10FFFD}";
 
-/// The patterns of a reference and what it is made of. They are the same for URIs and IRIs but for two sets of characters,
-/// which are empty for URIs: `unreserved` gains `ucschar`, and `query` gains `iprivate`.
+/// The patterns of a reference and what it is made of. They are the same for URIs and IRIs but for two sets of
+/// characters, which are empty for URIs: `unreserved` gains `ucschar`, and `query` gains `iprivate`.
 struct Reference {
     scheme: &'static str,
     /// `"//" authority path-abempty`, `path-absolute`: what may begin any reference.
@@ -86,9 +91,9 @@ pub(super) fn iri_reference(budget: &Budget) -> Result<Language, CompileError> {
 
 /// `URI-Template` of RFC 6570, section 2, with erratum 6937: `'` is a literal too.
 pub(super) fn uri_template(budget: &Budget) -> Result<Language, CompileError> {
-    let literal = format!(
-        r"(?:[!\x23\x24&'()*+,\x2D./0-9:;=?@A-Z\[\]_a-z~{UCSCHAR}\u{{200E}}\u{{200F}}\u{{202A}}-\u{{202E}}{IPRIVATE}]|{ENCODED})"
-    );
+    let ascii = r"!\x23\x24&'()*+,\-./0-9:;=?@A-Z\[\]_a-z~";
+    let formatting = r"\u{200E}\u{200F}\u{202A}-\u{202E}";
+    let literal = format!("(?:[{ascii}{UCSCHAR}{formatting}{IPRIVATE}]|{ENCODED})");
     let var_char = format!("(?:[A-Za-z0-9_]|{ENCODED})");
     let name = format!(r"{var_char}(?:\.?{var_char})*");
     let variable = format!(r"{name}(?::[1-9][0-9]{{0,3}}|\*)?");
