@@ -1,16 +1,105 @@
+//! The formats of JSON Schema (draft 2020-12, Validation, section 7.3) as regular sets of string values.
+//!
+//! Every set here is that of its standard or, where the standard's set is not regular or needs very many states, a part
+//! of it: a text that is shut out costs a way to write something, a text let in would be a wrong answer. What is shut
+//! out is told in [`Format::narrowed`].
+
+mod dates;
+mod hosts;
+mod mail;
+mod pointers;
+mod uris;
+
+use std::sync::OnceLock;
+
 use gobo_automata::Language;
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, CompileLimits, MatchMode, RefusalKind};
 
 /// The texts of a format.
+#[derive(Debug, Clone)]
 pub(crate) struct Format {
+    /// String values, not their JSON spellings.
     pub(crate) language: Language,
+    /// In what the language is less than the standard's, as a clause; `None`: it is exactly the standard's.
     pub(crate) narrowed: Option<&'static str>,
 }
 
-/// The texts of a format, if the standard names it.
+/// A format that has a language.
+struct Definition {
+    name: &'static str,
+    narrowed: Option<&'static str>,
+    build: fn(&Budget) -> Result<Language, CompileError>,
+    /// The same in every compile, so it is built once in a process.
+    built: OnceLock<Language>,
+}
+
+impl Definition {
+    const fn exact(name: &'static str, build: fn(&Budget) -> Result<Language, CompileError>) -> Self {
+        Self { name, narrowed: None, build, built: OnceLock::new() }
+    }
+
+    const fn narrowed(
+        name: &'static str,
+        narrowed: &'static str,
+        build: fn(&Budget) -> Result<Language, CompileError>,
+    ) -> Self {
+        Self { name, narrowed: Some(narrowed), build, built: OnceLock::new() }
+    }
+}
+
+static FORMATS: [Definition; 18] = [
+    Definition::exact("date", dates::date),
+    Definition::narrowed("time", dates::NARROWED, dates::time),
+    Definition::narrowed("date-time", dates::NARROWED, dates::date_time),
+    Definition::narrowed("duration", "the letters of a duration are capitals", dates::duration),
+    Definition::narrowed("email", mail::NARROWED, mail::email),
+    Definition::narrowed("idn-email", mail::IDN_NARROWED, mail::idn_email),
+    Definition::narrowed("hostname", hosts::NARROWED, hosts::hostname),
+    Definition::narrowed("idn-hostname", hosts::IDN_NARROWED, hosts::idn_hostname),
+    Definition::exact("ipv4", hosts::ipv4),
+    Definition::exact("ipv6", hosts::ipv6),
+    Definition::exact("uri", uris::uri),
+    Definition::exact("uri-reference", uris::uri_reference),
+    Definition::exact("iri", uris::iri),
+    Definition::exact("iri-reference", uris::iri_reference),
+    Definition::exact("uri-template", uris::uri_template),
+    Definition::exact("uuid", pointers::uuid),
+    Definition::exact("json-pointer", pointers::json_pointer),
+    Definition::narrowed(
+        "relative-json-pointer",
+        "a relative JSON pointer moves no array index (`0+1`), which drafts up to 7 do not know",
+        pointers::relative_json_pointer,
+    ),
+];
+
+/// The texts of a format; `None` for a name that the standard does not define, which is an annotation.
 ///
 /// # Errors
-/// [`CompileError::OverBudget`].
-pub(crate) fn format(_name: &str, _budget: &Budget) -> Result<Option<Format>, CompileError> {
-    Ok(None)
+/// A refusal with no place for a format without a language; [`CompileError::OverBudget`].
+pub(crate) fn format(name: &str, budget: &Budget) -> Result<Option<Format>, CompileError> {
+    const PHASE: &str = "reading a format";
+    if name == "regex" {
+        // ECMA-262, section 22.2.1: Disjunction stands inside groups without limit.
+        let reason =
+            "format \"regex\": groups of a regular expression nest, so valid ones are not a regular set";
+        return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason));
+    }
+    let Some(format) = FORMATS.iter().find(|format| format.name == name) else { return Ok(None) };
+    let language = format.built.get_or_init(|| {
+        (format.build)(&Budget::new(CompileLimits::default())).expect("every format fits the default limits")
+    });
+    // The charge is for what the compile gets, not for the work, which only the first compile of a process does:
+    // verdicts must not depend on what was compiled before.
+    budget.check_states(PHASE, language.len())?;
+    budget.charge_steps(PHASE, language.len() as u64)?;
+    budget.charge_bytes(PHASE, language.len() as u64 * 64)?;
+    Ok(Some(Format { language: language.clone(), narrowed: format.narrowed }))
 }
+
+/// The texts that match a pattern of this module.
+fn regex(pattern: &str, budget: &Budget) -> Result<Language, CompileError> {
+    Language::regex(pattern, MatchMode::Full, budget)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Addresses of mail: RFC 5321, RFC 6531.
+
+use gobo_automata::{CharSet, Expr, Language};
+use gobo_types::{Budget, CompileError};
+
+use super::hosts::{
+    self, IDN_PART, Kind, Names, PART, ascii, explored, international, ipv4_pattern, ipv6_pattern,
+};
+use super::regex;
+
+pub(super) const NARROWED: &str = "\
+    the domain of an e-mail address has at most 63 characters behind its first dot";
+
+pub(super) const IDN_NARROWED: &str = "\
+    the domain of an e-mail address has at most 63 characters behind its first dot; one outside ASCII has at \
+    most 58 before and 58 behind it, of which each outside ASCII counts six, no capitals, no label with \
+    hyphens in third and fourth place, and outside ASCII only common Latin, Greek, Cyrillic, Japanese, \
+    Chinese and Korean letters";
+
+/// Most octets of a local part: RFC 5321, section 4.5.3.1.1.
+const LOCAL_PART: u32 = 64;
+
+/// `Snum` of RFC 5321, section 4.1.3, which may have leading zeros.
+const SNUM: &str = "(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]{1,2})";
+
+/// `Mailbox` of RFC 5321, section 4.1.2.
+pub(super) fn email(budget: &Budget) -> Result<Language, CompileError> {
+    mailbox(&[], vec![domain()], budget)
+}
+
+/// `Mailbox` with the extensions of RFC 6531, section 3.3.
+pub(super) fn idn_email(budget: &Budget) -> Result<Language, CompileError> {
+    let wide = [
+        (CharSet::new([('\u{80}', '\u{7FF}')]), 2),
+        (CharSet::new([('\u{800}', '\u{FFFF}')]), 3),
+        (CharSet::new([('\u{10000}', char::MAX)]), 4),
+    ];
+    let mut letters = international();
+    // Nothing in the grammar asks for normalized text.
+    letters.push((Kind::Mark, hosts::ENCODED, CharSet::new([('\u{300}', '\u{33F}')])));
+    let international = Names { most: IDN_PART, reserved: false, numeric: true, letters };
+    mailbox(&wide, vec![domain(), international.expr()], budget)
+}
+
+/// `Domain`, section 4.1.2, whose labels are as long as those of host names.
+fn domain() -> Expr {
+    Names { most: PART, reserved: true, numeric: true, letters: ascii() }.expr()
+}
+
+/// `wide`: characters outside ASCII that a local part may have, with the octets of each.
+fn mailbox(
+    wide: &[(CharSet, u32)],
+    mut domains: Vec<Expr>,
+    budget: &Budget,
+) -> Result<Language, CompileError> {
+    // `address-literal`, section 4.1.3. A general literal has a registered tag, and there is none but IPv6, which
+    // stands for two groups or more with `::`.
+    let literal = format!(r"\[(?:{}|(?i:IPv6):{})\]", ipv4_pattern(SNUM), ipv6_pattern(6, SNUM));
+    let literal = regex(&literal, budget)?.to_expr(|chars| Expr::Chars(chars.clone()));
+    domains.push(literal);
+    Language::expr(&Expr::Concat(vec![local_part(wide), Expr::text("@"), Expr::Alternate(domains)]), budget)
+}
+
+/// Where in a local part a text is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    Start,
+    Atom,
+    /// Behind a dot.
+    Dot,
+    Quoted,
+    /// Behind a backslash.
+    Escaped,
+    End,
+}
+
+/// `Local-part`, section 4.1.2: `Dot-string` or `Quoted-string`.
+fn local_part(wide: &[(CharSet, u32)]) -> Expr {
+    const ATOM: usize = 0;
+    const DOT: usize = 1;
+    const QUOTE: usize = 2;
+    const BACKSLASH: usize = 3;
+    const OTHER: usize = 4;
+    let one = |char| (char, char);
+    // `atext` of RFC 5322, section 3.2.3: all that is printed but `specials`.
+    let atom = CharSet::new(
+        [('A', 'Z'), ('a', 'z'), ('0', '9')].into_iter().chain("!#$%&'*+-/=?^_`{|}~".chars().map(one)),
+    );
+    let other = CharSet::new(" (),:;<>@[]".chars().map(one));
+    let mut sets =
+        vec![atom, CharSet::new([one('.')]), CharSet::new([one('"')]), CharSet::new([one('\\')]), other];
+    sets.extend(wide.iter().map(|(set, _)| set.clone()));
+    let next = |&(place, octets): &(Place, u32), letter: usize| {
+        let is_wide = letter > OTHER;
+        let octets = octets + if is_wide { wide[letter - OTHER - 1].1 } else { 1 };
+        let place = match place {
+            Place::Start if letter == QUOTE => Place::Quoted,
+            Place::Start | Place::Atom | Place::Dot if letter == ATOM || is_wide => Place::Atom,
+            Place::Atom if letter == DOT => Place::Dot,
+            Place::Quoted if letter == QUOTE => Place::End,
+            Place::Quoted if letter == BACKSLASH => Place::Escaped,
+            Place::Quoted => Place::Quoted,
+            Place::Escaped if !is_wide => Place::Quoted,
+            _ => return None,
+        };
+        (octets <= LOCAL_PART).then_some((place, octets))
+    };
+    let accepts = |&(place, _): &(Place, u32)| matches!(place, Place::Atom | Place::End);
+    explored(&sets, (Place::Start, 0), next, accepts)
+}
