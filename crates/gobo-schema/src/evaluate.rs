@@ -93,12 +93,12 @@ impl Evaluation<'_, '_> {
                     _ => true,
                 },
                 Json::Array(items) => match part {
-                    Part::Items { prefix, rest } => {
+                    Part::Items { prefix, rest, .. } => {
                         let schema = |at: usize| prefix.get(at).copied().unwrap_or(*rest);
                         self.all((0..).zip(items).map(|(at, item)| (schema(at), item.clone())))?
                     }
                     Part::ItemCount { min, max } => within(items.len(), *min, *max),
-                    Part::Contains { item, min, max } => {
+                    Part::Contains { item, min, max, .. } => {
                         let mut count = 0;
                         for value in items {
                             count += usize::from(evaluate(self.nodes, *item, value)?);

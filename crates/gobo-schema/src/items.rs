@@ -155,6 +155,114 @@ impl Expansion<Arrays> {
     }
 }
 
+/// Items that a subschema evaluates.
+#[derive(Clone, Copy)]
+enum Evaluates {
+    /// So many from the first on.
+    Prefix(u64),
+    All,
+    /// Those that satisfy a subschema.
+    Found(NodeId),
+}
+
+/// A formula and its opposite.
+type Either = (FormulaId, FormulaId);
+
+impl Expansion<Arrays> {
+    /// What items that no other keyword of `node` evaluates are asked.
+    fn unevaluated(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        node: NodeId,
+        schema: NodeId,
+        holds: bool,
+    ) -> Result<FormulaId, CompileError> {
+        let mut evaluated = Vec::new();
+        self.evaluated(nodes, node, (ALWAYS, NEVER), true, &mut evaluated)?;
+        let mut bounds = vec![0];
+        let mut found = Vec::new();
+        for (what, condition) in &evaluated {
+            match what {
+                Evaluates::Prefix(length) => bounds.push(*length),
+                Evaluates::All => {}
+                Evaluates::Found(of) if condition.0 == ALWAYS => found.push(*of),
+                Evaluates::Found(_) => {
+                    let reason = "beside contains in a subschema that may or may not hold";
+                    return Err(nodes.unsupported(node, "unevaluatedItems", reason));
+                }
+            }
+        }
+        let schema = if found.is_empty() || schema == TRUE {
+            schema
+        } else {
+            found.extend((schema != FALSE).then_some(schema));
+            nodes.any_of(&found)
+        };
+        bounds.sort_unstable();
+        bounds.dedup();
+        let mut parts = Vec::new();
+        for (at, &from) in bounds.iter().enumerate() {
+            let every = self.every(from, bounds.get(at + 1).copied(), schema, holds);
+            let conditions = evaluated.iter().filter(|(what, _)| match what {
+                Evaluates::Prefix(length) => *length > from,
+                Evaluates::All => true,
+                Evaluates::Found(_) => false,
+            });
+            let conditions = conditions.map(|(_, condition)| if holds { condition.0 } else { condition.1 });
+            let of_range = conditions.chain([every]).collect();
+            parts.push(self.connect_all(of_range, !holds));
+        }
+        Ok(self.connect_all(parts, holds))
+    }
+
+    /// Adds the items that `node` evaluates where it holds, and under which further condition.
+    fn evaluated(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        node: NodeId,
+        condition: Either,
+        is_outermost: bool,
+        out: &mut Vec<(Evaluates, Either)>,
+    ) -> Result<(), CompileError> {
+        if node == TRUE || node == FALSE {
+            return Ok(());
+        }
+        let parts = nodes.parts(node)?;
+        nodes.charge(1 + parts.len() as u64)?;
+        for part in parts.iter() {
+            match part {
+                Part::Items { says_rest: true, .. } => out.push((Evaluates::All, condition)),
+                Part::Items { prefix, .. } => out.push((Evaluates::Prefix(prefix.len() as u64), condition)),
+                Part::Contains { item, evaluates: true, .. } => out.push((Evaluates::Found(*item), condition)),
+                Part::UnevaluatedItems(_) if !is_outermost => out.push((Evaluates::All, condition)),
+                Part::AllOf(of) => {
+                    for &node in of.iter() {
+                        self.evaluated(nodes, node, condition, false, out)?;
+                    }
+                }
+                Part::AnyOf(of) | Part::OneOf(of) => {
+                    for &node in of.iter() {
+                        let condition = self.narrowed(nodes, condition, (node, true))?;
+                        self.evaluated(nodes, node, condition, false, out)?;
+                    }
+                }
+                Part::If { condition: test, then, otherwise } => {
+                    let yes = self.narrowed(nodes, condition, (*test, true))?;
+                    let no = self.narrowed(nodes, condition, (*test, false))?;
+                    self.evaluated(nodes, *test, yes, false, out)?;
+                    self.evaluated(nodes, *then, yes, false, out)?;
+                    self.evaluated(nodes, *otherwise, no, false, out)?;
+                }
+                Part::Dependent { schema, .. } if *schema != TRUE => {
+                    self.evaluated(nodes, *schema, condition, false, out)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Leaves for Arrays {
     type Atom = ItemAtom;
     const TYPE: Types = Types::ARRAY;
@@ -167,7 +275,7 @@ impl Leaves for Arrays {
         holds: bool,
     ) -> Result<FormulaId, CompileError> {
         Ok(match part {
-            Part::Items { prefix, rest } => {
+            Part::Items { prefix, rest, .. } => {
                 let mut parts = Vec::with_capacity(prefix.len() + 1);
                 for (at, &schema) in (0..).zip(prefix.iter()) {
                     parts.push(expansion.every(at, Some(at + 1), schema, holds));
@@ -176,15 +284,13 @@ impl Leaves for Arrays {
                 expansion.connect_all(parts, holds)
             }
             Part::ItemCount { min, max } => expansion.count(*min, *max, None, holds),
-            Part::Contains { item, min, max } => expansion.count(*min, *max, Some(*item), holds),
+            Part::Contains { item, min, max, .. } => expansion.count(*min, *max, Some(*item), holds),
             Part::Unique => {
                 let unique = ItemAtom::Unique(Rc::new([]));
                 expansion.formulas.atom(if holds { unique } else { unique.dual() })
             }
             Part::Values(values) => expansion.listed(nodes, node, values.list(), holds),
-            Part::UnevaluatedItems(schema) => {
-                return Err(nodes.unsupported(*schema, node, "unevaluatedItems"));
-            }
+            Part::UnevaluatedItems(schema) => return expansion.unevaluated(nodes, node, *schema, holds),
             _ => if holds { ALWAYS } else { NEVER },
         })
     }

@@ -16,8 +16,8 @@ pub(crate) enum Names {
     Pattern(TextId),
     /// Those that neither `properties` nor a pattern of this subschema has.
     Additional(NodeId),
-    /// Those that are not the names of a listed object.
-    Others(Rc<[String]>),
+    /// All but these, in which each of some patterns matches, and none of others.
+    Others { except: Rc<[String]>, with: Rc<[TextId]>, without: Rc<[TextId]> },
     /// Those that do not satisfy a subschema.
     Against(NodeId),
 }
@@ -101,10 +101,176 @@ impl Expansion<Objects> {
                 parts.push(self.every(Names::One(name.as_str().into()), schema, holds));
             }
             let names: Rc<[String]> = members.iter().map(|member| member.0.clone()).collect();
-            parts.push(self.every(Names::Others(names), FALSE, holds));
+            let others = Names::Others { except: names, with: Rc::new([]), without: Rc::new([]) };
+            parts.push(self.every(others, FALSE, holds));
             ways.push(self.connect_all(parts, holds));
         }
         self.connect_all(ways, !holds)
+    }
+}
+
+/// Most patterns beside `unevaluatedProperties`: each doubles the kinds of names.
+const MAX_PATTERNS: usize = 8;
+
+/// Names that a subschema evaluates.
+enum Evaluates {
+    Name(String),
+    Pattern(TextId),
+    Additional(NodeId),
+    All,
+}
+
+/// A formula and its opposite.
+type Either = (FormulaId, FormulaId);
+
+impl Expansion<Objects> {
+    /// What members that no other keyword of `node` evaluates are asked.
+    fn unevaluated(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        node: NodeId,
+        schema: NodeId,
+        holds: bool,
+    ) -> Result<FormulaId, CompileError> {
+        let mut evaluated = Vec::new();
+        self.evaluated(nodes, node, (ALWAYS, NEVER), true, &mut evaluated)?;
+        let mut names: Vec<String> = Vec::new();
+        let mut patterns: Vec<TextId> = Vec::new();
+        for (what, _) in &evaluated {
+            match what {
+                Evaluates::Name(name) => names.push(name.clone()),
+                Evaluates::Pattern(text) => patterns.push(*text),
+                Evaluates::Additional(of) => {
+                    let members = members_of(nodes, *of)?;
+                    names.extend(members.properties.iter().map(|property| property.0.clone()));
+                    patterns.extend(members.patterns.iter().map(|pattern| pattern.0));
+                }
+                Evaluates::All => {}
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        patterns.sort_unstable();
+        patterns.dedup();
+        if patterns.len() > MAX_PATTERNS {
+            let reason = format!("beside more than {MAX_PATTERNS} patterns");
+            return Err(nodes.unsupported(node, "unevaluatedProperties", &reason));
+        }
+        let mut parts = Vec::new();
+        for name in &names {
+            let mut conditions = Vec::new();
+            for (what, condition) in &evaluated {
+                let is_in = match what {
+                    Evaluates::Name(other) => other == name,
+                    Evaluates::Pattern(text) => nodes.text(*text).accepts(name),
+                    Evaluates::Additional(of) => Names::Additional(*of).has(nodes, name)?,
+                    Evaluates::All => true,
+                };
+                if is_in {
+                    conditions.push(*condition);
+                }
+            }
+            parts.push(self.unless(&conditions, Names::One(name.as_str().into()), schema, holds));
+        }
+        let except: Rc<[String]> = names.into();
+        for bits in 0..1_u32 << patterns.len() {
+            let (with, without): (Vec<(usize, TextId)>, Vec<(usize, TextId)>) =
+                patterns.iter().copied().enumerate().partition(|(at, _)| bits >> at & 1 == 1);
+            let texts = |of: Vec<(usize, TextId)>| of.into_iter().map(|of| of.1).collect::<Rc<[TextId]>>();
+            let (with, without) = (texts(with), texts(without));
+            let mut conditions = Vec::new();
+            for (what, condition) in &evaluated {
+                let is_in = match what {
+                    Evaluates::Name(_) => false,
+                    Evaluates::Pattern(text) => with.contains(text),
+                    Evaluates::Additional(of) => {
+                        !members_of(nodes, *of)?.patterns.iter().any(|pattern| with.contains(&pattern.0))
+                    }
+                    Evaluates::All => true,
+                };
+                if is_in {
+                    conditions.push(*condition);
+                }
+            }
+            let others = Names::Others { except: except.clone(), with, without };
+            parts.push(self.unless(&conditions, others, schema, holds));
+        }
+        Ok(self.connect_all(parts, holds))
+    }
+
+    /// One of the conditions holds, or the values of every member with such a name are as asked; or the opposite.
+    fn unless(&mut self, conditions: &[Either], names: Names, schema: NodeId, holds: bool) -> FormulaId {
+        let every = self.every(names, schema, holds);
+        let conditions = conditions.iter().map(|condition| if holds { condition.0 } else { condition.1 });
+        let parts = conditions.chain([every]).collect();
+        self.connect_all(parts, !holds)
+    }
+
+    /// Adds the names that `node` evaluates where it holds, and under which further condition.
+    fn evaluated(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        node: NodeId,
+        condition: Either,
+        is_outermost: bool,
+        out: &mut Vec<(Evaluates, Either)>,
+    ) -> Result<(), CompileError> {
+        if node == TRUE || node == FALSE {
+            return Ok(());
+        }
+        let parts = nodes.parts(node)?;
+        nodes.charge(1 + parts.len() as u64)?;
+        for part in parts.iter() {
+            match part {
+                Part::Members(members) => {
+                    let names = members.properties.iter().map(|property| Evaluates::Name(property.0.clone()));
+                    let patterns = members.patterns.iter().map(|pattern| Evaluates::Pattern(pattern.0));
+                    let additional = members.says_additional.then_some(Evaluates::Additional(node));
+                    out.extend(names.chain(patterns).chain(additional).map(|what| (what, condition)));
+                }
+                Part::UnevaluatedMembers(_) if !is_outermost => out.push((Evaluates::All, condition)),
+                Part::AllOf(of) => {
+                    for &node in of.iter() {
+                        self.evaluated(nodes, node, condition, false, out)?;
+                    }
+                }
+                Part::AnyOf(of) | Part::OneOf(of) => {
+                    for &node in of.iter() {
+                        let condition = self.narrowed(nodes, condition, (node, true))?;
+                        self.evaluated(nodes, node, condition, false, out)?;
+                    }
+                }
+                Part::If { condition: test, then, otherwise } => {
+                    let yes = self.narrowed(nodes, condition, (*test, true))?;
+                    let no = self.narrowed(nodes, condition, (*test, false))?;
+                    self.evaluated(nodes, *test, yes, false, out)?;
+                    self.evaluated(nodes, *then, yes, false, out)?;
+                    self.evaluated(nodes, *otherwise, no, false, out)?;
+                }
+                Part::Dependent { name, schema, .. } => {
+                    let (is_there, is_not) = (self.presence(name, true), self.presence(name, false));
+                    let condition =
+                        (self.formulas.and([condition.0, is_there]), self.formulas.or([condition.1, is_not]));
+                    self.evaluated(nodes, *schema, condition, false, out)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<L: Leaves> Expansion<L> {
+    /// A condition with one more literal.
+    pub(crate) fn narrowed(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        condition: Either,
+        literal: Literal,
+    ) -> Result<Either, CompileError> {
+        let yes = self.literal(nodes, literal)?;
+        let no = self.literal(nodes, opposite(literal))?;
+        Ok((self.formulas.and([condition.0, yes]), self.formulas.or([condition.1, no])))
     }
 }
 
@@ -146,9 +312,7 @@ impl Leaves for Objects {
                 expansion.connect_all(vec![condition, then], !holds)
             }
             Part::Values(values) => expansion.listed(nodes, node, values.list(), holds),
-            Part::UnevaluatedMembers(schema) => {
-                return Err(nodes.unsupported(*schema, node, "unevaluatedProperties"));
-            }
+            Part::UnevaluatedMembers(schema) => return expansion.unevaluated(nodes, node, *schema, holds),
             _ => if holds { ALWAYS } else { NEVER },
         })
     }
@@ -168,7 +332,10 @@ impl Names {
                 members.property(name).is_none()
                     && !members.patterns.iter().any(|pattern| nodes.text(pattern.0).accepts(name))
             }
-            Self::Others(names) => !names.iter().any(|other| other == name),
+            Self::Others { except, with, without } => {
+                let matches = |text: &TextId| nodes.text(*text).accepts(name);
+                !except.iter().any(|other| other == name) && with.iter().all(matches) && !without.iter().any(matches)
+            }
             Self::Against(node) => !evaluate(nodes, *node, &Json::String(name.to_owned()))?,
         })
     }

@@ -85,9 +85,20 @@ pub(crate) enum Part {
     MemberCount { min: u64, max: Option<u64> },
     /// If there is a member of that name: these too, and this.
     Dependent { name: String, required: Rc<[String]>, schema: NodeId },
-    Items { prefix: Rc<[NodeId]>, rest: NodeId },
+    Items {
+        prefix: Rc<[NodeId]>,
+        rest: NodeId,
+        /// Whether the schema of the items behind the prefix is there.
+        says_rest: bool,
+    },
     ItemCount { min: u64, max: Option<u64> },
-    Contains { item: NodeId, min: u64, max: Option<u64> },
+    Contains {
+        item: NodeId,
+        min: u64,
+        max: Option<u64>,
+        /// Whether items that it finds count as evaluated: draft 2020-12.
+        evaluates: bool,
+    },
     Unique,
     AllOf(Rc<[NodeId]>),
     AnyOf(Rc<[NodeId]>),
@@ -205,9 +216,22 @@ impl<'a> Nodes<'a> {
         CompileError::refuse(RefusalKind::Malformed, pointer, "it refers to itself without any step into a value")
     }
 
-    /// The refusal of a keyword that is not lowered.
-    pub(crate) fn unsupported(&self, _schema: NodeId, node: NodeId, keyword: &str) -> CompileError {
-        refuse(RefusalKind::Unsupported, self.location(node), keyword, "what other keywords leave over is not lowered yet")
+    /// The schema of what satisfies any of these.
+    pub(crate) fn any_of(&mut self, of: &[NodeId]) -> NodeId {
+        let names: Vec<String> = of.iter().map(NodeId::to_string).collect();
+        let location = self.nodes[of[0] as usize].location.at(&["any of", &names.join(" ")]);
+        if let Some(&known) = self.known.get(&location) {
+            return known;
+        }
+        let id = number(self.nodes.len());
+        self.known.insert(location.clone(), id);
+        self.nodes.push(Node { location, parts: Some(Rc::new([Part::AnyOf(of.into())])) });
+        id
+    }
+
+    /// The refusal of a keyword of a subschema.
+    pub(crate) fn unsupported(&self, node: NodeId, keyword: &str, reason: &str) -> CompileError {
+        refuse(RefusalKind::Unsupported, self.location(node), keyword, reason)
     }
 
     /// The draft of the schema.
@@ -531,7 +555,7 @@ impl Reader<'_, '_> {
                 let counts = draft >= Draft201909;
                 let min = if counts && self.value("minContains").is_some() { self.count("minContains")? } else { 1 };
                 let max = if counts && self.value("maxContains").is_some() { Some(self.count("maxContains")?) } else { None };
-                self.push(keyword, Part::Contains { item, min, max });
+                self.push(keyword, Part::Contains { item, min, max, evaluates: draft >= Draft202012 });
             }
             "minContains" | "maxContains" if draft >= Draft201909 => {
                 if self.value("contains").is_none() {
@@ -746,6 +770,7 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         let nothing: Rc<[NodeId]> = Rc::new([]);
+        let says_rest = self.value(if is_list { "additionalItems" } else { "items" }).is_some();
         let (prefix, rest) = if is_list {
             let is_empty = matches!(self.value("items"), Some(Json::Array(items)) if items.is_empty());
             let prefix = if is_empty { nothing } else { self.list("items")? };
@@ -755,7 +780,7 @@ impl Reader<'_, '_> {
             let prefix = if has_prefix { self.list("prefixItems")? } else { nothing };
             (prefix, self.schema_if_any("items", TRUE)?)
         };
-        self.parts.push(Part::Items { prefix, rest });
+        self.parts.push(Part::Items { prefix, rest, says_rest });
         Ok(())
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Place {
     members: Vec<Rc<Members>>,
     /// The members of listed objects.
     listed: Vec<(String, NodeId)>,
+    /// The schemas of members that no other keyword has evaluated.
+    unevaluated: Vec<NodeId>,
     /// The schemas of the items, by position: those of the last one go on.
     items: Vec<Vec<NodeId>>,
     /// Whether some subschema says `properties`, and whether one says `additionalProperties`.
@@ -54,6 +56,7 @@ impl Place {
             }
         }
         nodes.extend(self.listed.iter().filter(|of| Some(of.0.as_str()) == name).map(|of| of.1));
+        nodes.extend(&self.unevaluated);
         distinct(nodes)
     }
 
@@ -163,11 +166,15 @@ impl Survey<'_, '_> {
                         self.listed(node, at, value)?;
                     }
                 }
-                Part::Items { prefix, rest } => {
+                Part::Items { prefix, rest, .. } => {
                     self.rows.push(Row { prefix: prefix.to_vec(), rest: *rest, everywhere: false });
                 }
                 Part::Contains { item, .. } => {
                     self.rows.push(Row { prefix: Vec::new(), rest: *item, everywhere: true });
+                }
+                Part::UnevaluatedMembers(schema) => self.place.unevaluated.push(*schema),
+                Part::UnevaluatedItems(schema) => {
+                    self.rows.push(Row { prefix: Vec::new(), rest: *schema, everywhere: true });
                 }
                 Part::AllOf(of) | Part::AnyOf(of) | Part::OneOf(of) => {
                     for &node in of.iter() {

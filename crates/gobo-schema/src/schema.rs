@@ -878,7 +878,10 @@ impl<'a> Lowering<'a> {
                         let members = members_of(&mut self.nodes, *node)?;
                         !members.patterns.iter().any(|pattern| patterns.contains(&pattern.0))
                     }
-                    Names::Others(_) => true,
+                    Names::Others { with, without, .. } => {
+                        with.iter().all(|text| patterns.contains(text))
+                            && !without.iter().any(|text| patterns.contains(text))
+                    }
                     Names::Against(node) => against.contains(node),
                 };
                 if is_in {
