@@ -346,7 +346,7 @@ impl Letters {
     }
 
     /// The letters.
-    pub fn iter(&self) -> std::ops::Range<u32> {
+    pub fn all(&self) -> std::ops::Range<u32> {
         0..number(self.columns.len())
     }
 
@@ -393,10 +393,16 @@ fn joint_classes(
                 ranges.get(*at).filter(|range| range.0 <= first).map_or(u32::MAX, |range| range.2)
             })
             .collect();
-        let class = *known.entry(column).or_insert_with_key(|column| {
-            columns.push(column.clone());
-            number(columns.len() - 1)
-        });
+        let class = match known.get(&column) {
+            Some(&class) => class,
+            None => {
+                budget.charge_bytes(PHASE, 64 + column.len() as u64 * 8)?;
+                let class = number(columns.len());
+                columns.push(column.clone());
+                known.insert(column, class);
+                class
+            }
+        };
         match ranges.last_mut() {
             Some(before) if before.2 == class && before.1 + 1 == first => before.1 = last,
             _ => ranges.push((first, last, class)),
@@ -448,6 +454,45 @@ mod tests {
         assert_eq!(even.unwrap(), language("([ab]aaa)*([ab]a)?"));
         let endless = Language::explore(&['a'], 0_u64, |n, _| Some(n + 1), |_| true, &budget());
         assert!(matches!(endless, Err(CompileError::OverBudget(_))));
+    }
+
+    #[test]
+    fn a_procedure_may_read_letters_that_sets_and_languages_tell_apart() {
+        let sets = [CharSet::new([('a', 'c')])];
+        let parts = [language("(?s:[^b]*)")];
+        let letters = Letters::of(&sets, &parts, &budget()).unwrap();
+        assert_eq!(letters.all().len(), 3);
+        // What the part accepts, with an odd number of characters of the set.
+        let expand = |&(state, is_odd): &(StateId, bool), row: &mut Vec<(u32, (StateId, bool))>| {
+            row.extend(letters.all().filter_map(|letter| {
+                let state = letters.step(letter, 0, &parts[0], state);
+                (state != DEAD).then_some((letter, (state, is_odd != letters.is_in(letter, 0))))
+            }));
+            Ok(is_odd && parts[0].may_end(state))
+        };
+        let start = (parts[0].start(), false);
+        let explored = Language::explore_letters(&letters, start, expand, &budget()).unwrap();
+        assert_eq!(explored, language("(?s:[^abc]*[ac]([^abc]*[ac][^abc]*[ac])*[^abc]*)"));
+    }
+
+    #[test]
+    fn everything_is_every_character_for_ever() {
+        let everything = |pattern: &str| language(pattern).everything().is_some();
+        assert!(everything("(?s:.*)") && everything("a(?s:.*)"));
+        assert!(
+            !everything("")
+                && !everything(".*")
+                && !everything("[^\\u{10ffff}]*")
+                && !everything("a(?s:.+)b")
+        );
+        assert_eq!(Language::none().everything(), None);
+        assert_eq!(language("(?s:.*)").everything(), Some(language("(?s:.*)").start()));
+    }
+
+    #[test]
+    fn anchors_of_an_expression_are_resolved() {
+        let hir = regex_syntax::parse("(^a|b)(?:$|c)").unwrap();
+        assert_eq!(Language::hir(&hir, &budget()).unwrap(), language("[ab]c?"));
     }
 
     proptest! {

@@ -1,20 +1,21 @@
 //! Patterns of ECMA-262 as regular languages.
 //!
 //! A pattern without look-ahead and word boundaries is a regular expression with anchors, and goes the way of all of them.
-//! What looks around is lowered by [`look`], one automaton for each look-ahead; where a look-ahead stands at the start of
-//! the text, as in `^(?!x)y`, it is the set of texts that it allows, and sets are intersected.
+//! Of what looks around, each look-ahead is a language of its own: the texts that may follow where it holds. At the start
+//! of the text, as in `^(?!x)y`, languages are intersected; behind a stretch of the pattern, as in `a+(?!x)y`, the stretch
+//! is followed by what is left of them; anywhere else, as in `((?!x).)*`, paths carry obligations: see [`look`].
 
 mod classes;
 mod look;
 mod parse;
 mod syntax;
 
-use gobo_automata::Language;
+use gobo_automata::{CharSet, Expr, Language};
 use gobo_types::{Budget, CompileError};
-use regex_syntax::hir::{self, Class, Hir};
+use regex_syntax::hir::{self, Class, ClassUnicode, Hir};
 
 use look::{Context, Looks};
-use syntax::Node;
+use syntax::{LookId, Node};
 
 /// The texts in which a pattern of ECMA-262 matches somewhere: what JSON Schema means by `pattern`.
 ///
@@ -66,16 +67,68 @@ fn branch(node: &Node, mut place: Place, looks: &Looks, budget: &Budget) -> Resu
             _ => break,
         }
     }
-    let rest = if parts.iter().any(Node::looks_around) {
-        look::lower(parts, place.is_anchored, place.context, looks, budget)?
-    } else {
-        plain(parts, place, budget)?
-    };
+    let rest = stretches(parts, place, looks, budget)?;
     if ahead.is_empty() {
         return Ok(rest);
     }
     ahead.push(&rest);
     Language::combine(&ahead, |is_in| !is_in.contains(&false), budget)
+}
+
+/// [`language`] of nodes, one after the other: each stretch up to a look-ahead is followed by the texts that the look-ahead
+/// and all that is behind it allow. The last stretch may look around anywhere.
+fn stretches(
+    mut parts: &[Node],
+    place: Place,
+    looks: &Looks,
+    budget: &Budget,
+) -> Result<Language, CompileError> {
+    let mut before: Vec<(&[Node], LookId)> = Vec::new();
+    let mut last = place;
+    if !parts.iter().any(|part| looks.needs_context(part)) {
+        while let Some(at) = parts.iter().position(|part| part.looks_around() || part.has_end()) {
+            let Node::Look(look) = parts[at] else { break };
+            before.push((&parts[..at], look));
+            parts = &parts[at + 1..];
+            last = Place { is_anchored: true, context: Context::Other };
+        }
+    }
+    let mut rest = if parts.iter().any(Node::looks_around) {
+        look::lower(parts, last, looks, budget)?
+    } else {
+        plain(parts, last, budget)?
+    };
+    for (at, &(stretch, look)) in before.iter().enumerate().rev() {
+        rest = rest.intersection(looks.language(look, Context::Other), budget)?;
+        let is_free_before = at == 0 && !place.is_anchored;
+        if is_free_before || !stretch.is_empty() {
+            let anything = is_free_before.then(|| Expr::Chars(char_set(&classes::any())).repeat(0, None));
+            let behind = rest.to_expr(|chars| Expr::Chars(chars.clone()));
+            let parts = anything.into_iter().chain(stretch.iter().map(to_expr)).chain([behind]);
+            rest = Language::expr(&Expr::Concat(parts.collect()), budget)?;
+        }
+    }
+    Ok(rest)
+}
+
+/// A node that neither looks around nor has anchors.
+fn to_expr(node: &Node) -> Expr {
+    match node {
+        Node::Empty => Expr::text(""),
+        Node::Char(char) => Expr::text(*char),
+        Node::Class(class) => Expr::Chars(char_set(class)),
+        Node::Concat(parts) => Expr::Concat(parts.iter().map(to_expr).collect()),
+        Node::Alternate(parts) => Expr::Alternate(parts.iter().map(to_expr).collect()),
+        Node::Repeat { node, min, max } => to_expr(node).repeat(*min, *max),
+        Node::Start | Node::End | Node::Boundary { .. } | Node::Look(_) => {
+            unreachable!("callers ask whether nodes have any of these")
+        }
+    }
+}
+
+/// A class as a set of the automata.
+fn char_set(class: &ClassUnicode) -> CharSet {
+    CharSet::new(class.ranges().iter().map(|range| (range.start(), range.end())))
 }
 
 /// [`language`] of nodes, one after the other, that do not look around.

@@ -5,12 +5,15 @@ use gobo_automata::{CharSet, DEAD, Language, Letters, StateId};
 use gobo_types::{Budget, CompileError};
 
 use super::syntax::{Look, LookId, Node};
-use super::{Place, classes, language};
+use super::{Place, char_set, classes, language};
 
 const PHASE: &str = "looking ahead";
 
 /// Bytes that a node takes.
 const NODE_BYTES: u64 = 32;
+
+/// Steps that an item under obligations is charged in a closure, where it is looked up in a hash table.
+const ITEM_STEPS: u64 = 8;
 
 /// Nodes built between two looks at the budget.
 const NODES_PER_CHARGE: usize = 256;
@@ -84,6 +87,11 @@ impl Looks {
         Ok(self.languages.len() - 1)
     }
 
+    /// Whether it matters for a node what stands before the place where it is matched.
+    pub(super) fn needs_context(&self, node: &Node) -> bool {
+        node.needs_context(|look| self.needs_context[look])
+    }
+
     /// The texts that may follow a place behind `context` where the look-ahead holds.
     pub(super) fn language(&self, look: LookId, context: Context) -> &Language {
         &self.languages[self.of[look][context as usize]]
@@ -131,8 +139,7 @@ struct Subset {
     items: Vec<Item>,
 }
 
-/// The texts that begin with a match of `parts`, one after the other, or, if it is not anchored, with anything and then a
-/// match.
+/// The texts that begin with a match of `parts`, one after the other, at a place, or with anything and then a match.
 ///
 /// A look-ahead in a path adds an obligation to it: a state of the look-ahead's automaton, which from there reads what the
 /// path reads, and must accept the rest of the text. Paths are followed all at once, as in the subset construction.
@@ -141,8 +148,7 @@ struct Subset {
 /// [`CompileError::OverBudget`]: obligations multiply.
 pub(super) fn lower(
     parts: &[Node],
-    is_anchored: bool,
-    context: Context,
+    place: Place,
     looks: &Looks,
     budget: &Budget,
 ) -> Result<Language, CompileError> {
@@ -151,12 +157,12 @@ pub(super) fn lower(
     let word = builder.sets.len();
     builder.sets.push(char_set(&classes::word()));
     let mut start = builder.concat(parts, ACCEPT)?;
-    if !is_anchored {
+    if !place.is_anchored {
         let set = builder.set(&Node::Class(classes::any()));
         start =
             builder.repeat_for_ever(0, start, |builder, next| builder.push(State::Chars { set, next }))?;
     }
-    let tells_words = parts.iter().any(|part| tells_words(part, looks));
+    let tells_words = parts.iter().any(|part| looks.needs_context(part));
     let Builder { states, sets, .. } = builder;
     let letters = Letters::of(&sets, &looks.languages, budget)?;
     let mut determiniser = Determiniser {
@@ -165,27 +171,12 @@ pub(super) fn lower(
         letters: &letters,
         word: tells_words.then_some(word),
         obligations: Obligations::default(),
-        seen: HashSet::default(),
+        seen: Seen::default(),
         budget,
     };
     determiniser.obligations.intern(Vec::new(), budget)?;
-    let start = Subset { context, items: vec![(start, FREE)] };
+    let start = Subset { context: place.context, items: vec![(start, FREE)] };
     Language::explore_letters(&letters, start, |subset, row| determiniser.expand(subset, row), budget)
-}
-
-/// Whether a node tells whether a character of `\w` is before a place.
-fn tells_words(node: &Node, looks: &Looks) -> bool {
-    match node {
-        Node::Boundary { .. } => true,
-        Node::Look(look) => looks.needs_context[*look],
-        Node::Concat(parts) | Node::Alternate(parts) => parts.iter().any(|part| tells_words(part, looks)),
-        Node::Repeat { node, .. } => tells_words(node, looks),
-        _ => false,
-    }
-}
-
-fn char_set(class: &regex_syntax::hir::ClassUnicode) -> CharSet {
-    CharSet::new(class.ranges().iter().map(|range| (range.start(), range.end())))
 }
 
 /// Thompson's construction, counted repetitions written out.
@@ -198,7 +189,7 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn push(&mut self, state: State) -> Result<NodeId, CompileError> {
-        if self.states.len() % NODES_PER_CHARGE == 0 {
+        if self.states.len().is_multiple_of(NODES_PER_CHARGE) {
             self.budget.charge_steps(PHASE, NODES_PER_CHARGE as u64)?;
             self.budget.charge_bytes(PHASE, NODES_PER_CHARGE as u64 * NODE_BYTES)?;
         }
@@ -323,8 +314,34 @@ impl Obligations {
 
     /// Whether the obligations of `other` are among those of `one`.
     fn includes(&self, one: ObligationsId, other: ObligationsId) -> bool {
-        let one = &self.sets[one as usize];
-        self.sets[other as usize].iter().all(|obligation| one.binary_search(obligation).is_ok())
+        let (one, other) = (&self.sets[one as usize], &self.sets[other as usize]);
+        other.len() <= one.len() && other.iter().all(|obligation| one.binary_search(obligation).is_ok())
+    }
+}
+
+/// The items that a closure has met.
+#[derive(Debug, Default)]
+struct Seen {
+    /// `[nodes]`: the closure that last met the node without obligations, so that none of them need be cleared.
+    free: Vec<u32>,
+    generation: u32,
+    obliged: HashSet<Item, RandomState>,
+}
+
+impl Seen {
+    /// Forgets the closure before.
+    fn clear(&mut self, nodes: usize) {
+        self.free.resize(nodes, 0);
+        self.generation += 1;
+        self.obliged.clear();
+    }
+
+    /// Whether the item is new.
+    fn insert(&mut self, item: Item) -> bool {
+        if item.1 == FREE {
+            return std::mem::replace(&mut self.free[item.0 as usize], self.generation) != self.generation;
+        }
+        self.obliged.insert(item)
     }
 }
 
@@ -336,8 +353,7 @@ struct Determiniser<'a> {
     /// The set of `\w`, if it matters which characters are in it.
     word: Option<SetId>,
     obligations: Obligations,
-    /// The closure that is being found: emptied by each.
-    seen: HashSet<Item, RandomState>,
+    seen: Seen,
     budget: &'a Budget,
 }
 
@@ -351,7 +367,7 @@ impl Determiniser<'_> {
             Some(_) => self.closure(subset, Behind::Word)?,
             None => Vec::new(),
         };
-        for letter in self.letters.iter() {
+        for letter in self.letters.all() {
             let is_word = self.word.is_some_and(|word| self.letters.is_in(letter, word));
             let (context, items) =
                 if is_word { (Context::Word, &before_word) } else { (Context::Other, &before_other) };
@@ -407,7 +423,9 @@ impl Determiniser<'_> {
     fn drop_covered(&self, items: &mut Vec<Item>) -> Result<(), CompileError> {
         let mut kept = Vec::with_capacity(items.len());
         for of_node in items.chunk_by(|one, other| one.0 == other.0) {
-            self.budget.charge_steps(PHASE, (of_node.len() * of_node.len()) as u64)?;
+            let sizes: usize =
+                of_node.iter().map(|item| 1 + self.obligations.sets[item.1 as usize].len()).sum();
+            self.budget.charge_steps(PHASE, (of_node.len() * sizes) as u64)?;
             let is_covered = |one: &Item| {
                 of_node.iter().any(|other| other.1 != one.1 && self.obligations.includes(one.1, other.1))
             };
@@ -447,10 +465,12 @@ impl Determiniser<'_> {
 
     /// The nodes that read, and those where the text may end, that are reached without reading.
     fn closure(&mut self, subset: &Subset, behind: Behind) -> Result<Vec<Item>, CompileError> {
-        self.seen.clear();
+        self.seen.clear(self.states.len());
         let mut found = Vec::new();
         let mut stack = subset.items.clone();
+        let mut steps = 0;
         while let Some((node, obligations)) = stack.pop() {
+            steps += if obligations == FREE { 1 } else { ITEM_STEPS };
             if !self.seen.insert((node, obligations)) {
                 continue;
             }
@@ -475,7 +495,7 @@ impl Determiniser<'_> {
                 State::Start { .. } | State::End { .. } => {}
             }
         }
-        self.budget.charge_steps(PHASE, self.seen.len() as u64)?;
+        self.budget.charge_steps(PHASE, steps)?;
         Ok(found)
     }
 
@@ -495,6 +515,7 @@ impl Determiniser<'_> {
             return Ok(Some(obligations));
         }
         let mut set = self.obligations.sets[obligations as usize].clone();
+        self.budget.charge_steps(PHASE, set.len() as u64)?;
         set.push((language, start));
         Ok(Some(self.obligations.intern(set, self.budget)?))
     }

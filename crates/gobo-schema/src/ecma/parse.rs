@@ -82,9 +82,17 @@ impl Parser<'_> {
         if self.peek() != Some('|') {
             return Ok(first);
         }
+        // Once is enough for the empty text: a million of them would be looked at in every state.
+        let mut has_empty = matches!(first, Node::Empty);
         let mut parts = vec![first];
         while self.eat("|") {
-            parts.push(self.concatenation()?);
+            self.charge(NODE_BYTES)?;
+            let part = self.concatenation()?;
+            let is_empty = matches!(part, Node::Empty);
+            if !(is_empty && has_empty) {
+                parts.push(part);
+            }
+            has_empty |= is_empty;
         }
         Ok(Node::Alternate(parts))
     }
@@ -93,7 +101,14 @@ impl Parser<'_> {
         let mut parts = Vec::new();
         while !matches!(self.peek(), None | Some('|' | ')')) {
             self.charge(NODE_BYTES)?;
-            parts.push(self.term()?);
+            match self.term()? {
+                // A group of what stands one after the other changes nothing.
+                Node::Concat(inner) => {
+                    self.budget.charge_steps(PHASE, inner.len() as u64)?;
+                    parts.extend(inner);
+                }
+                node => parts.push(node),
+            }
         }
         Ok(match parts.len() {
             0 => Node::Empty,
@@ -104,13 +119,14 @@ impl Parser<'_> {
 
     /// An atom with its quantifier.
     fn term(&mut self) -> Result<Node, CompileError> {
+        let is_assertion = ["^", "$", "\\b", "\\B"].iter().any(|sign| self.rest().starts_with(sign));
         let node = self.atom()?;
         let before = self.at;
         let Some((min, max)) = self.quantifier()? else { return Ok(node) };
-        if matches!(node, Node::Start | Node::End | Node::Boundary { .. }) {
+        if is_assertion {
             return Err(malformed(before, "nothing to repeat"));
         }
-        Ok(Node::Repeat { node: Box::new(node), min, max })
+        Ok(if max == Some(0) { Node::Empty } else { Node::Repeat { node: Box::new(node), min, max } })
     }
 
     fn atom(&mut self) -> Result<Node, CompileError> {
@@ -186,9 +202,7 @@ impl Parser<'_> {
 
     /// What follows the parenthesis at `start`.
     fn group(&mut self, start: usize) -> Result<Node, CompileError> {
-        let is_negated = if !self.eat("?") {
-            None
-        } else if self.eat(":") {
+        let is_negated = if !self.eat("?") || self.eat(":") {
             None
         } else if self.eat("=") {
             Some(false)
@@ -204,7 +218,7 @@ impl Parser<'_> {
         };
         let body = self.group_body(start)?;
         let Some(is_negated) = is_negated else { return Ok(body) };
-        let needs_context = body.needs_context(&self.looks);
+        let needs_context = body.needs_context(|look| self.looks[look].needs_context);
         self.looks.push(Look { body, is_negated, needs_context });
         Ok(Node::Look(self.looks.len() - 1))
     }
@@ -233,7 +247,7 @@ impl Parser<'_> {
 
     /// Why a group begins with no sign that is known.
     fn bad_group(&self, start: usize) -> CompileError {
-        let flags = self.rest().trim_start_matches(|char: char| matches!(char, 'i' | 'm' | 's' | '-'));
+        let flags = self.rest().trim_start_matches(['i', 'm', 's', '-']);
         if flags.len() < self.rest().len() && flags.starts_with(':') {
             return unsupported(start, "flags of a group are not enforced");
         }

@@ -53,11 +53,17 @@ impl Node {
         self.has(&|leaf| matches!(leaf, Self::Boundary { .. } | Self::Look(_)))
     }
 
+    /// Whether `$` is in it, outside of look-aheads.
+    pub(super) fn has_end(&self) -> bool {
+        self.has(&|leaf| matches!(leaf, Self::End))
+    }
+
     /// Whether it matters what stands before the place where it is matched.
-    pub(super) fn needs_context(&self, looks: &[Look]) -> bool {
+    /// `look_needs_context` says so of look-aheads.
+    pub(super) fn needs_context(&self, look_needs_context: impl Fn(LookId) -> bool) -> bool {
         self.has(&|leaf| match leaf {
             Self::Start | Self::Boundary { .. } => true,
-            Self::Look(look) => looks[*look].needs_context,
+            Self::Look(look) => look_needs_context(*look),
             _ => false,
         })
     }
