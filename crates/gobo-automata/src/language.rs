@@ -1,5 +1,6 @@
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError, MatchMode};
+use regex_syntax::hir::Hir;
 
 use crate::alphabet::{Alphabet, CharSets};
 use crate::char_dfa::CharDfa;
@@ -56,8 +57,26 @@ impl Language {
         let mut sets = CharSets::default();
         let nfa = Nfa::of_expr(expr, &mut sets, budget)?;
         assert!(!nfa.has_calls(), "a regular language calls no rule");
-        let alphabet = Alphabet::of(&sets, budget)?;
-        let mut dfa = determinize(&nfa, &alphabet, budget)?;
+        Self::of_nfa(&nfa, &sets, budget)
+    }
+
+    /// The whole texts that a regular expression matches, in the form that `regex-syntax` gives it, in which front ends of
+    /// other dialects write theirs.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    ///
+    /// # Panics
+    /// If the expression has other look-around than the start and the end of the text, or matches what is not UTF-8.
+    pub fn hir(hir: &Hir, budget: &Budget) -> Result<Self, CompileError> {
+        let mut sets = CharSets::default();
+        let nfa = Nfa::of(hir, &mut sets, budget)?;
+        Self::of_nfa(&nfa, &sets, budget)
+    }
+
+    fn of_nfa(nfa: &Nfa, sets: &CharSets, budget: &Budget) -> Result<Self, CompileError> {
+        let alphabet = Alphabet::of(sets, budget)?;
+        let mut dfa = determinize(nfa, &alphabet, budget)?;
         dfa.ranges = alphabet.ranges;
         Ok(Self { dfa: dfa.canonical(budget)? })
     }
@@ -73,31 +92,61 @@ impl Language {
         accepts: impl Fn(&S) -> bool,
         budget: &Budget,
     ) -> Result<Self, CompileError> {
-        const PHASE: &str = "exploring an automaton";
         let mut letters: Vec<char> = alphabet.to_vec();
         letters.sort_unstable();
         letters.dedup();
-        let ranges = (0..).zip(&letters).map(|(class, &char)| (u32::from(char), u32::from(char), class)).collect();
-        let mut dfa = CharDfa::new(ranges, letters.len());
+        let ranges =
+            (0..).zip(&letters).map(|(class, &char)| (u32::from(char), u32::from(char), class)).collect();
+        let dfa = CharDfa::new(ranges, letters.len());
+        let expand = |state: &S, row: &mut Vec<(u32, S)>| {
+            row.extend((0..).zip(&letters).filter_map(|(class, &char)| Some((class, next(state, char)?))));
+            Ok(accepts(state))
+        };
+        Self::explore_rows(dfa, start, expand, budget)
+    }
+
+    /// The texts that a deterministic procedure accepts, which reads the letters of a division: `expand` says whether texts
+    /// may end in a state, and pushes the letters that lead on from it, ascending, with the states behind them.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`]: the procedure may have any number of states. Errors of `expand`.
+    pub fn explore_letters<S: std::hash::Hash + Eq + Clone>(
+        letters: &Letters,
+        start: S,
+        expand: impl FnMut(&S, &mut Vec<(u32, S)>) -> Result<bool, CompileError>,
+        budget: &Budget,
+    ) -> Result<Self, CompileError> {
+        Self::explore_rows(CharDfa::new(letters.ranges.clone(), letters.columns.len()), start, expand, budget)
+    }
+
+    /// Fills `dfa` with the states that `expand` leads to.
+    fn explore_rows<S: std::hash::Hash + Eq + Clone>(
+        mut dfa: CharDfa,
+        start: S,
+        mut expand: impl FnMut(&S, &mut Vec<(u32, S)>) -> Result<bool, CompileError>,
+        budget: &Budget,
+    ) -> Result<Self, CompileError> {
+        const PHASE: &str = "exploring an automaton";
         let mut known: HashMap<S, StateId> = HashMap::new();
         known.insert(start.clone(), 1);
         let mut order = vec![start];
+        let mut after: Vec<(u32, S)> = Vec::new();
         let mut row = Vec::new();
         let mut at = 0;
-        while let Some(state) = order.get(at).cloned() {
+        while let Some(state) = order.get(at) {
             row.clear();
-            for (class, &char) in (0..).zip(&letters) {
-                let Some(after) = next(&state, char) else { continue };
-                let number = *known.entry(after).or_insert_with_key(|after| {
-                    order.push(after.clone());
+            let accepting = expand(state, &mut after)?;
+            for (class, state) in after.drain(..) {
+                let number = *known.entry(state).or_insert_with_key(|state| {
+                    order.push(state.clone());
                     number(order.len())
                 });
                 row.push((class, number));
             }
-            budget.charge_steps(PHASE, letters.len() as u64)?;
+            budget.charge_steps(PHASE, dfa.classes as u64)?;
             budget.charge_bytes(PHASE, 32 + row.len() as u64 * 8)?;
             budget.check_states(PHASE, order.len())?;
-            dfa.push(&row, accepts(&state));
+            dfa.push(&row, accepting);
             at += 1;
         }
         dfa.start = 1;
@@ -115,7 +164,8 @@ impl Language {
         budget: &Budget,
     ) -> Result<Self, CompileError> {
         const PHASE: &str = "combining automata";
-        let (ranges, columns) = joint_classes(parts, budget)?;
+        let parts_ranges: Vec<_> = parts.iter().map(|part| part.dfa.ranges.as_slice()).collect();
+        let (ranges, columns) = joint_classes(&parts_ranges, budget)?;
         let mut states = Slices::default();
         let start: Vec<StateId> = parts.iter().map(|part| part.dfa.start).collect();
         states.intern(&start);
@@ -132,10 +182,8 @@ impl Language {
             row.clear();
             for (class, column) in (0..).zip(&columns) {
                 next.clear();
-                next.extend(parts.iter().zip(&tuple).zip(column).map(|((part, &state), &class)| {
-                    let row = part.dfa.row(state);
-                    row.binary_search_by_key(&class, |edge| edge.0).map_or(DEAD, |at| row[at].1)
-                }));
+                let steps = parts.iter().zip(&tuple).zip(column);
+                next.extend(steps.map(|((part, &state), &class)| part.step(state, class)));
                 let (to, is_new) = states.intern(&next);
                 if is_new {
                     budget.check_states(PHASE, states.len())?;
@@ -181,6 +229,41 @@ impl Language {
         self.dfa.start == DEAD
     }
 
+    /// The state in which texts begin: [`DEAD`] of the language of no text.
+    pub fn start(&self) -> StateId {
+        self.dfa.start
+    }
+
+    /// Whether texts may end in a state.
+    pub fn may_end(&self, state: StateId) -> bool {
+        self.dfa.accepting[state as usize]
+    }
+
+    /// The state from which every text is accepted, if there is one.
+    pub fn everything(&self) -> Option<StateId> {
+        let mut next = 0;
+        for &(first, last, _) in &self.dfa.ranges {
+            if first != next {
+                return None;
+            }
+            next = if last + 1 == 0xD800 { 0xE000 } else { last + 1 };
+        }
+        let is_all = |&state: &StateId| {
+            let row = self.dfa.row(state);
+            self.may_end(state) && row.len() == self.dfa.classes && row.iter().all(|edge| edge.1 == state)
+        };
+        if next <= u32::from(char::MAX) {
+            return None;
+        }
+        (1..number(self.len())).find(is_all)
+    }
+
+    /// The state behind the characters of a class, [`DEAD`] if it is none of this automaton's.
+    fn step(&self, state: StateId, class: u32) -> StateId {
+        let row = self.dfa.row(state);
+        row.binary_search_by_key(&class, |edge| edge.0).map_or(DEAD, |at| row[at].1)
+    }
+
     /// Number of states, the dead one included.
     pub fn len(&self) -> usize {
         self.dfa.accepting.len()
@@ -192,7 +275,9 @@ impl Language {
         for char in text.chars() {
             let char = u32::from(char);
             let at = self.dfa.ranges.partition_point(|&(_, last, _)| last < char);
-            let Some(&(_, _, class)) = self.dfa.ranges.get(at).filter(|range| range.0 <= char) else { return false };
+            let Some(&(_, _, class)) = self.dfa.ranges.get(at).filter(|range| range.0 <= char) else {
+                return false;
+            };
             let row = self.dfa.row(state);
             let Ok(at) = row.binary_search_by_key(&class, |edge| edge.0) else { return false };
             state = row[at].1;
@@ -207,11 +292,13 @@ impl Language {
         let mut spelled: HashMap<Vec<u32>, Expr> = HashMap::new();
         for state in 0..number(self.len()) {
             machine.add_state(self.dfa.accepting[state as usize]);
-            let mut row: Vec<(StateId, u32)> = self.dfa.row(state).iter().map(|&(class, to)| (to, class)).collect();
+            let mut row: Vec<(StateId, u32)> =
+                self.dfa.row(state).iter().map(|&(class, to)| (to, class)).collect();
             row.sort_unstable();
             for of_state in row.chunk_by(|a, b| a.0 == b.0) {
                 let classes: Vec<u32> = of_state.iter().map(|edge| edge.1).collect();
-                let expr = spelled.entry(classes).or_insert_with_key(|classes| spell(&self.chars_of(classes)));
+                let expr =
+                    spelled.entry(classes).or_insert_with_key(|classes| spell(&self.chars_of(classes)));
                 machine.add_edge(state, expr.clone(), of_state[0].0);
             }
         }
@@ -231,14 +318,60 @@ impl Language {
 /// Ranges of characters, each with its class.
 type ClassRanges = Vec<(u32, u32, u32)>;
 
+/// A division of all characters into letters, numbered from 0: no letter has characters that one of some sets, or the
+/// automaton of one of some languages, tells apart.
+#[derive(Debug)]
+pub struct Letters {
+    ranges: ClassRanges,
+    /// `[letters]`: for each set 0 if it has the letter, then for each language the class; `u32::MAX` for none.
+    columns: Vec<Vec<u32>>,
+    sets: usize,
+}
+
+impl Letters {
+    /// The coarsest division for sets and languages.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub fn of(sets: &[CharSet], languages: &[Language], budget: &Budget) -> Result<Self, CompileError> {
+        let of_sets: Vec<ClassRanges> =
+            sets.iter().map(|set| set.0.iter().map(|&(first, last)| (first, last, 0)).collect()).collect();
+        let parts: Vec<&[(u32, u32, u32)]> = of_sets
+            .iter()
+            .map(Vec::as_slice)
+            .chain(languages.iter().map(|language| language.dfa.ranges.as_slice()))
+            .collect();
+        let (ranges, columns) = joint_classes(&parts, budget)?;
+        Ok(Self { ranges, columns, sets: sets.len() })
+    }
+
+    /// The letters.
+    pub fn all(&self) -> std::ops::Range<u32> {
+        0..number(self.columns.len())
+    }
+
+    /// Whether the set at `set` has the characters of a letter.
+    pub fn is_in(&self, letter: u32, set: usize) -> bool {
+        self.columns[letter as usize][set] == 0
+    }
+
+    /// The state that `language`, the one at `at`, is in after `state` and a letter.
+    pub fn step(&self, letter: u32, at: usize, language: &Language, state: StateId) -> StateId {
+        language.step(state, self.columns[letter as usize][self.sets + at])
+    }
+}
+
 /// The coarsest classes that tell apart what some part tells apart, characters that no part reads among them: the ranges of
 /// each, and for each the class in every part, `u32::MAX` for none.
-fn joint_classes(parts: &[&Language], budget: &Budget) -> Result<(ClassRanges, Vec<Vec<u32>>), CompileError> {
+fn joint_classes(
+    parts: &[&[(u32, u32, u32)]],
+    budget: &Budget,
+) -> Result<(ClassRanges, Vec<Vec<u32>>), CompileError> {
     const PHASE: &str = "combining automata";
     // Where any part's class may change.
     let mut bounds: Vec<u32> = vec![0, 0xD800, 0xE000, u32::from(char::MAX) + 1];
     for part in parts {
-        bounds.extend(part.dfa.ranges.iter().flat_map(|&(first, last, _)| [first, last + 1]));
+        bounds.extend(part.iter().flat_map(|&(first, last, _)| [first, last + 1]));
     }
     bounds.sort_unstable();
     bounds.dedup();
@@ -253,18 +386,23 @@ fn joint_classes(parts: &[&Language], budget: &Budget) -> Result<(ClassRanges, V
         let column: Vec<u32> = parts
             .iter()
             .zip(&mut at)
-            .map(|(part, at)| {
-                let ranges = &part.dfa.ranges;
+            .map(|(ranges, at)| {
                 while ranges.get(*at).is_some_and(|range| range.1 < first) {
                     *at += 1;
                 }
                 ranges.get(*at).filter(|range| range.0 <= first).map_or(u32::MAX, |range| range.2)
             })
             .collect();
-        let class = *known.entry(column).or_insert_with_key(|column| {
-            columns.push(column.clone());
-            number(columns.len() - 1)
-        });
+        let class = match known.get(&column) {
+            Some(&class) => class,
+            None => {
+                budget.charge_bytes(PHASE, 64 + column.len() as u64 * 8)?;
+                let class = number(columns.len());
+                columns.push(column.clone());
+                known.insert(column, class);
+                class
+            }
+        };
         match ranges.last_mut() {
             Some(before) if before.2 == class && before.1 + 1 == first => before.1 = last,
             _ => ranges.push((first, last, class)),
@@ -295,7 +433,8 @@ mod tests {
     #[test]
     fn what_no_part_reads_is_in_the_complement() {
         let rest = language("[ab]*").complement(&budget()).unwrap();
-        for (text, expected) in [("", false), ("ab", false), ("abc", true), ("é", true), ("\u{10ffff}", true)] {
+        for (text, expected) in [("", false), ("ab", false), ("abc", true), ("é", true), ("\u{10ffff}", true)]
+        {
             assert_eq!(rest.accepts(text), expected, "{text}");
         }
         assert_eq!(rest.complement(&budget()).unwrap(), language("[ab]*"));
@@ -315,6 +454,45 @@ mod tests {
         assert_eq!(even.unwrap(), language("([ab]aaa)*([ab]a)?"));
         let endless = Language::explore(&['a'], 0_u64, |n, _| Some(n + 1), |_| true, &budget());
         assert!(matches!(endless, Err(CompileError::OverBudget(_))));
+    }
+
+    #[test]
+    fn a_procedure_may_read_letters_that_sets_and_languages_tell_apart() {
+        let sets = [CharSet::new([('a', 'c')])];
+        let parts = [language("(?s:[^b]*)")];
+        let letters = Letters::of(&sets, &parts, &budget()).unwrap();
+        assert_eq!(letters.all().len(), 3);
+        // What the part accepts, with an odd number of characters of the set.
+        let expand = |&(state, is_odd): &(StateId, bool), row: &mut Vec<(u32, (StateId, bool))>| {
+            row.extend(letters.all().filter_map(|letter| {
+                let state = letters.step(letter, 0, &parts[0], state);
+                (state != DEAD).then_some((letter, (state, is_odd != letters.is_in(letter, 0))))
+            }));
+            Ok(is_odd && parts[0].may_end(state))
+        };
+        let start = (parts[0].start(), false);
+        let explored = Language::explore_letters(&letters, start, expand, &budget()).unwrap();
+        assert_eq!(explored, language("(?s:[^abc]*[ac]([^abc]*[ac][^abc]*[ac])*[^abc]*)"));
+    }
+
+    #[test]
+    fn everything_is_every_character_for_ever() {
+        let everything = |pattern: &str| language(pattern).everything().is_some();
+        assert!(everything("(?s:.*)") && everything("a(?s:.*)"));
+        assert!(
+            !everything("")
+                && !everything(".*")
+                && !everything("[^\\u{10ffff}]*")
+                && !everything("a(?s:.+)b")
+        );
+        assert_eq!(Language::none().everything(), None);
+        assert_eq!(language("(?s:.*)").everything(), Some(language("(?s:.*)").start()));
+    }
+
+    #[test]
+    fn anchors_of_an_expression_are_resolved() {
+        let hir = regex_syntax::parse("(^a|b)(?:$|c)").unwrap();
+        assert_eq!(Language::hir(&hir, &budget()).unwrap(), language("[ab]c?"));
     }
 
     proptest! {

@@ -30,5 +30,5 @@ pub use chars::{CharStates, Closure};
 pub use dfa::{ByteSet, DEAD, Dfa, NO_STEP, StateId};
 pub use difference::{ByteAutomaton, Difference, MAX_PAIRS, Side, TooManyPairs, difference};
 pub use grammar::{CharSet, Expr, Grammar, Machine, Rule, RuleId};
-pub use language::Language;
+pub use language::{Language, Letters};
 pub use regex::{MAX_PATTERN_BYTES, NEST_LIMIT};

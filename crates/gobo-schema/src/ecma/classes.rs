@@ -1,0 +1,78 @@
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
+
+/// What `.` does not match.
+const LINE_TERMINATORS: [(char, char); 3] = [('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')];
+
+/// `\d`.
+const DIGITS: [(char, char); 1] = [('0', '9')];
+
+/// `\w`.
+const WORD: [(char, char); 4] = [('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')];
+
+/// `\s`: white space and line terminators of the language.
+const SPACE: [(char, char); 10] = [
+    ('\t', '\r'),
+    (' ', ' '),
+    ('\u{a0}', '\u{a0}'),
+    ('\u{1680}', '\u{1680}'),
+    ('\u{2000}', '\u{200a}'),
+    ('\u{2028}', '\u{2029}'),
+    ('\u{202f}', '\u{202f}'),
+    ('\u{205f}', '\u{205f}'),
+    ('\u{3000}', '\u{3000}'),
+    ('\u{feff}', '\u{feff}'),
+];
+
+fn class(ranges: &[(char, char)]) -> ClassUnicode {
+    ClassUnicode::new(ranges.iter().map(|&(first, last)| ClassUnicodeRange::new(first, last)))
+}
+
+pub(super) fn negated(mut class: ClassUnicode) -> ClassUnicode {
+    class.negate();
+    class
+}
+
+/// Every character.
+pub(super) fn any() -> ClassUnicode {
+    class(&[('\0', char::MAX)])
+}
+
+/// The characters that `.` matches.
+pub(super) fn dot() -> ClassUnicode {
+    negated(class(&LINE_TERMINATORS))
+}
+
+/// The characters between which `\b` tells.
+pub(super) fn word() -> ClassUnicode {
+    class(&WORD)
+}
+
+/// The class that a letter behind a backslash stands for, if it does.
+pub(super) fn escaped(letter: char) -> Option<ClassUnicode> {
+    Some(match letter {
+        'd' => class(&DIGITS),
+        'D' => negated(class(&DIGITS)),
+        'w' => word(),
+        'W' => negated(word()),
+        's' => class(&SPACE),
+        'S' => negated(class(&SPACE)),
+        _ => return None,
+    })
+}
+
+/// The characters of a Unicode property: `Lu`, `Script=Greek`. None of a name that the tables do not know.
+pub(super) fn property(name: &str) -> Option<ClassUnicode> {
+    // Other signs mean something to the parser that is borrowed here.
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'=')) {
+        return None;
+    }
+    match regex_syntax::parse(&format!(r"\p{{{name}}}")).ok()?.into_kind() {
+        HirKind::Class(Class::Unicode(class)) => Some(class),
+        // A class of one character is written as that character.
+        HirKind::Literal(literal) => {
+            let char = std::str::from_utf8(&literal.0).ok()?.chars().next()?;
+            Some(class(&[(char, char)]))
+        }
+        _ => None,
+    }
+}
