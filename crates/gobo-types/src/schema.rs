@@ -134,7 +134,14 @@ macro_rules! words {
     };
 }
 
-words!(Draft, Draft4 = "draft4", Draft6 = "draft6", Draft7 = "draft7", Draft201909 = "draft2019-09", Draft202012 = "draft2020-12");
+words!(
+    Draft,
+    Draft4 = "draft4",
+    Draft6 = "draft6",
+    Draft7 = "draft7",
+    Draft201909 = "draft2019-09",
+    Draft202012 = "draft2020-12"
+);
 words!(PropertyOrder, Declared = "declared", Any = "any");
 words!(Spelling, Canonical = "canonical", Any = "any");
 words!(FormatMode, Assert = "assert", Annotate = "annotate");
