@@ -7,7 +7,11 @@
 mod any;
 mod ecma;
 mod formats;
+mod plain;
+mod policy_form;
 mod schema;
 
 pub use any::{json, narrowed};
+pub use plain::plain_text;
+pub use policy_form::PolicyForm;
 pub use schema::schema;

@@ -101,12 +101,15 @@ impl SchemaOptions {
 #[error("{found:?} is none of {}", .known.join(", "))]
 pub struct SchemaOptionError {
     found: String,
-    known: Vec<&'static str>,
+    known: &'static [&'static str],
 }
 
 macro_rules! words {
     ($type:ty, $($variant:ident = $word:literal),+) => {
         impl $type {
+            /// All words.
+            pub const NAMES: &'static [&'static str] = &[$($word),+];
+
             /// The word of the command line, of the proto and of the digest.
             pub fn name(self) -> &'static str {
                 match self {
@@ -127,7 +130,7 @@ macro_rules! words {
             fn from_str(text: &str) -> Result<Self, SchemaOptionError> {
                 match text {
                     $($word => Ok(Self::$variant),)+
-                    _ => Err(SchemaOptionError { found: text.to_owned(), known: vec![$($word),+] }),
+                    _ => Err(SchemaOptionError { found: text.to_owned(), known: Self::NAMES }),
                 }
             }
         }
