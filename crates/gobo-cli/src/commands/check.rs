@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -43,31 +44,22 @@ impl Summary {
         self.spelling += replayed.spelling;
         self.not_encodable += replayed.not_encodable;
     }
+}
 
-    fn print(&self) -> anyhow::Result<()> {
-        let Self {
-            cases,
-            index,
-            refused,
-            over_budget,
-            unavailable,
-            failed,
-            wrong,
-            order,
-            spelling,
-            not_encodable,
-        } = self;
-        let mut texts = format!("{wrong} texts wrong");
-        for (count, what) in [(order, "right in another order only"), (spelling, "in another spelling only")]
-        {
-            if *count > 0 {
-                texts.push_str(&format!(", {count} {what}"));
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cases, index, refused, over_budget, unavailable, failed, wrong, .. } = self;
+        write!(
+            f,
+            "{cases} cases: {index} index, {refused} refused, {over_budget} over budget, {unavailable} unavailable, \
+             {failed} failed; {wrong} texts wrong, "
+        )?;
+        for (count, why) in [(self.order, "order"), (self.spelling, "spelling")] {
+            if count > 0 {
+                write!(f, "{count} shut out by their {why} only, ")?;
             }
         }
-        output::line(format_args!(
-            "{cases} cases: {index} index, {refused} refused, {over_budget} over budget, {unavailable} unavailable, \
-             {failed} failed; {texts}, {not_encodable} walked in small tokens only"
-        ))
+        write!(f, "{} walked in small tokens only", self.not_encodable)
     }
 }
 
@@ -107,7 +99,7 @@ pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> 
     if global.json {
         output::line(json!({"summary": summary}))?;
     } else {
-        summary.print()?;
+        output::line(&summary)?;
     }
     Ok(if summary.wrong == 0 && summary.failed == 0 { Outcome::Yes } else { Outcome::No })
 }
@@ -172,6 +164,18 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn order_and_spelling_are_shown_where_they_matter() {
+        let mut summary = Summary { cases: 2, index: 2, ..Summary::default() };
+        let text = summary.to_string();
+        assert!(text.ends_with("0 failed; 0 texts wrong, 0 walked in small tokens only"), "{text}");
+        (summary.order, summary.spelling) = (3, 1);
+        let text = summary.to_string();
+        let expected =
+            "0 texts wrong, 3 shut out by their order only, 1 shut out by their spelling only, 0 walked";
+        assert!(text.contains(expected), "{text}");
+    }
 
     #[test]
     fn results_come_in_the_order_of_the_items_at_any_number_of_threads() {
