@@ -60,14 +60,14 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawV
 pub(crate) struct Case {
     pub(crate) id: String,
     pub(crate) constraint: Constraint,
-    pub(crate) texts: Vec<Text>,
+    pub(crate) texts: Vec<Question>,
     /// The constraint must be refused.
     pub(crate) invalid: bool,
 }
 
 /// A text, and the answer expected for it.
 #[derive(Debug, Clone)]
-pub(crate) struct Text {
+pub(crate) struct Question {
     pub(crate) text: String,
     pub(crate) expected: Expected,
     /// Whether it stands for a value, whose other texts are as good.
@@ -140,13 +140,13 @@ impl Line {
         })
     }
 
-    fn texts(self) -> Vec<Text> {
+    fn texts(self) -> Vec<Question> {
         let of = |texts: Vec<String>, expected| {
-            texts.into_iter().map(move |text| Text { text, expected, is_instance: false })
+            texts.into_iter().map(move |text| Question { text, expected, is_instance: false })
         };
         let instances = self.tests.into_iter().flatten().map(|Instance { data, valid }| {
             let expected = if valid { Expected::Accept } else { Expected::Reject };
-            Text { text: plain_text(data.get()), expected, is_instance: true }
+            Question { text: plain_text(data.get()), expected, is_instance: true }
         });
         of(self.accept, Expected::Accept)
             .chain(of(self.reject, Expected::Reject))

@@ -119,8 +119,8 @@ pub(crate) fn constraint(message: v1::Schema) -> Result<Constraint, ConvertError
 mod tests {
     use super::*;
 
-    fn sent(options: SchemaOptions) -> v1::Schema {
-        message(r#"{"b":1,"a":1.0}"#, &options)
+    fn sent(options: &SchemaOptions) -> v1::Schema {
+        message(r#"{"b":1,"a":1.0}"#, options)
     }
 
     #[test]
@@ -161,14 +161,14 @@ mod tests {
             |message| message.format = 9,
         ];
         for change in changes {
-            let mut newer = sent(SchemaOptions::default());
+            let mut newer = sent(&SchemaOptions::default());
             change(&mut newer);
             assert!(matches!(constraint(newer), Err(ConvertError::Unknown { found: 9, .. })));
         }
         let deep = SchemaOptions { max_depth: Some(SchemaOptions::MAX_DEPTH + 1), ..Default::default() };
-        let mut blank = sent(SchemaOptions::default());
+        let mut blank = sent(&SchemaOptions::default());
         blank.whitespace = "some".into();
-        for message in [sent(deep), blank] {
+        for message in [sent(&deep), blank] {
             assert!(matches!(constraint(message), Err(ConvertError::Malformed { .. })));
         }
     }
