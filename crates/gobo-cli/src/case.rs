@@ -114,6 +114,9 @@ impl Line {
             options.draft = Some(format!("draft{number}").parse().context("draft")?);
         }
         options.format = self.format.unwrap_or(options.format);
+        if let Some(depth) = options.max_depth.filter(|depth| *depth > SchemaOptions::MAX_DEPTH) {
+            bail!("max_depth is {depth}, and at most {}", SchemaOptions::MAX_DEPTH);
+        }
         Ok(options)
     }
 
@@ -287,6 +290,7 @@ mod tests {
             (r#"{"schema":{},"regex":"a"}"#, "exactly one of"),
             (r#"{"schema":{},"start":"a"}"#, "only a grammar"),
             (r#"{"schema":{},"options":{"clsed":true}}"#, "unknown field `clsed`"),
+            (r#"{"schema":{},"options":{"max_depth":65}}"#, "max_depth is 65, and at most 64"),
             (r#"{"schema":{},"draft":"draft3"}"#, "\"draft3\" is none of draft4"),
             (r#"{"schema":{},"format":"maybe"}"#, "unknown variant `maybe`"),
             (r#"{"schema":{},"tests":[{"data":1}]}"#, "missing field `valid`"),
