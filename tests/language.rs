@@ -129,7 +129,9 @@ impl Language {
                     MatchMode::Search => language.anywhere(root),
                 }
             }
-            Source::Grammar { .. } | Source::Json { .. } => return Err(LanguageError::NotRegular),
+            Source::Grammar { .. } | Source::Json { .. } | Source::Schema { .. } => {
+                return Err(LanguageError::NotRegular);
+            }
         };
         // The number of `DONE`; its head is never looked at.
         language.terms.intern(Term { head: UNKNOWN, tail: DONE });

@@ -3,12 +3,13 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 /// Each crate with the crates it may use.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("gobo-types", &[]),
     ("gobo-proto", &["gobo-types"]),
     ("gobo-artifact", &["gobo-types"]),
     ("gobo-automata", &["gobo-types"]),
-    ("gobo-lower", &["gobo-types", "gobo-automata"]),
+    ("gobo-schema", &["gobo-types", "gobo-automata"]),
+    ("gobo-lower", &["gobo-types", "gobo-automata", "gobo-schema"]),
     ("gobo-vocab", &["gobo-types", "gobo-artifact"]),
     ("gobo-tokenizer", &["gobo-types", "gobo-vocab"]),
     ("gobo-compiler", &["gobo-types", "gobo-artifact", "gobo-automata"]),
@@ -34,6 +35,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "gobo-types",
             "gobo-artifact",
             "gobo-automata",
+            "gobo-schema",
             "gobo-lower",
             "gobo-tokenizer",
             "gobo-store",

@@ -149,7 +149,11 @@ impl CharSet {
             if a.0.max(b.0) <= a.1.min(b.1) {
                 ranges.push((a.0.max(b.0), a.1.min(b.1)));
             }
-            if a.1 < b.1 { one.next() } else { two.next() };
+            if a.1 < b.1 {
+                one.next()
+            } else {
+                two.next()
+            };
         }
         Self(ranges.into())
     }

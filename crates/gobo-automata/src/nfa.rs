@@ -223,7 +223,9 @@ impl<'a> Builder<'a> {
             nodes.push(self.union(&vec![next; edges.len() + usize::from(accepting)])?);
         }
         for (edges, &node) in machine.edges.iter().zip(&nodes) {
-            let Node::Union { from, .. } = self.nfa.nodes[node as usize] else { unreachable!("states are unions") };
+            let Node::Union { from, .. } = self.nfa.nodes[node as usize] else {
+                unreachable!("states are unions")
+            };
             for (at, (expr, to)) in (from..).zip(edges) {
                 self.nfa.targets[at as usize] = self.build_expr(expr, nodes[*to as usize])?;
             }

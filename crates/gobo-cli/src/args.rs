@@ -5,10 +5,14 @@ use gobo_types::{CompileLimits, MatchMode, TextStart, Whitespace};
 
 use crate::operand::Operand;
 
+mod schema;
+
+pub(crate) use schema::{SchemaArgs, SchemaDefaults};
+
 /// Precompiled token masks for constrained decoding.
 ///
-/// A constraint (a regular expression, a choice list, a grammar, JSON) and a tokenizer become an index: a file that an
-/// inference worker maps and asks, at each step, which token ids may come next.
+/// A constraint (a regular expression, a choice list, a grammar, a JSON Schema) and a tokenizer become an index: a file that
+/// an inference worker maps and asks, at each step, which token ids may come next.
 #[derive(Debug, Parser)]
 #[command(
     name = "gobo",
@@ -33,7 +37,7 @@ pub(crate) struct Global {
     /// A daemon to ask: unix:PATH or http://HOST:PORT [default: the store's daemon.sock, if one listens there]
     #[arg(long, global = true, env = "GOBO_SERVER", value_name = "ADDR", help_heading = "Everywhere")]
     pub(crate) server: Option<String>,
-    /// Threads [default: 1 for one compile, all cores for prewarm and serve]
+    /// Threads [default: 1 for one compile, all cores for check, prewarm and serve]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Everywhere")]
     pub(crate) threads: Option<u16>,
     /// Most states of any automaton [default: 262144]
@@ -194,8 +198,11 @@ pub(crate) struct SourceArgs {
     /// A grammar in llama.cpp's GBNF (.gbnf): the texts of its start rule
     #[arg(long, value_name = "FILE", help_heading = "Constraint")]
     pub(crate) grammar: Option<PathBuf>,
+    /// A JSON Schema: the JSON texts of its valid values
+    #[arg(long, value_name = "FILE", group = "json_text", help_heading = "Constraint")]
+    pub(crate) schema: Option<PathBuf>,
     /// A language that gobo knows by name
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Constraint")]
+    #[arg(long, value_enum, value_name = "NAME", group = "json_text", help_heading = "Constraint")]
     pub(crate) builtin: Option<Builtin>,
 }
 
@@ -215,15 +222,17 @@ pub(crate) struct ConstraintArgs {
     #[arg(long = "match", value_enum, default_value = "full", help_heading = "Constraint")]
     pub(crate) mode: Match,
     /// The rule of the grammar that whole texts match [default: root]
-    #[arg(long, value_name = "RULE", requires = "grammar", conflicts_with_all = ["regex", "choice", "builtin"], help_heading = "Constraint")]
+    #[arg(long, value_name = "RULE", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
     pub(crate) start: Option<String>,
     /// Blanks in JSON: compact (none), single (at most one space behind each comma and colon), flexible:N (up to N blanks
     /// wherever JSON allows them; without :N, 8) or indent:N (a line for each item, N spaces a level) [default: single]
-    #[arg(long, value_name = "POLICY", requires = "builtin", conflicts_with_all = ["regex", "choice", "grammar"], help_heading = "Constraint")]
+    #[arg(long, value_name = "POLICY", requires = "json_text", conflicts_with_all = ["regex", "choice", "grammar"], help_heading = "Constraint")]
     pub(crate) whitespace: Option<Whitespace>,
     /// How the text begins
     #[arg(long, value_enum, default_value = "exact", help_heading = "Constraint")]
     pub(crate) text_start: Start,
+    #[command(flatten)]
+    pub(crate) schema: SchemaArgs,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -301,9 +310,12 @@ pub(crate) struct ExplainArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) tokenizer: TokenizerArg,
-    /// Lines {"id", "regex"|"choice"|"grammar"|"json", "accept": […], "reject": […]}; "json" names the blanks, as
-    /// --whitespace does, and "start" the rule of a grammar
+    /// Lines {"id", "regex"|"choice"|"grammar"|"json"|"schema", "accept": […], "reject": […]}; "json" names the blanks, as
+    /// --whitespace does, and "start" the rule of a grammar. Beside a schema stand "tests": [{"data", "valid"}], and
+    /// "draft", "format" and "options", which win over those given here
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) defaults: SchemaDefaults,
 }
 
 #[derive(Debug, Args)]
@@ -312,11 +324,11 @@ pub(crate) struct CheckArgs {
         gobo diff before.gobo after.gobo                   two index files\n  \
         gobo diff month.gobo 'regex:[0-9]{4}-[0-9]{2}'     an index, and what it should be\n\n\
     Of an index its own automaton is compared: that of its constraint without what its vocabulary cannot write.\n\
-    What has calls (JSON, and grammars that need a stack) cannot be compared: no procedure decides it for all of them.\n\
+    What has calls (JSON, and grammars and schemas that need a stack) cannot be compared: no procedure decides it for all of them.\n\
     Exit status: 0 equal, 1 different, 2 trouble.")]
 pub(crate) struct DiffArgs {
-    /// One side: regex:PATTERN, search:PATTERN (a match anywhere), choice:FILE, grammar:FILE, an index file, or an index key in
-    /// the store
+    /// One side: regex:PATTERN, search:PATTERN (a match anywhere), choice:FILE, grammar:FILE, schema:FILE, an index file, or
+    /// an index key in the store
     #[arg(value_name = "A")]
     pub(crate) a: Operand,
     /// The other side, in any of these forms
@@ -328,6 +340,8 @@ pub(crate) struct DiffArgs {
     /// Most pairs of states to visit, some 40 bytes each
     #[arg(long, value_name = "N", default_value_t = gobo_automata::MAX_PAIRS, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_pairs: u32,
+    #[command(flatten)]
+    pub(crate) defaults: SchemaDefaults,
 }
 
 #[derive(Debug, Args)]
@@ -350,9 +364,11 @@ pub(crate) struct PrewarmArgs {
     /// Built-in names, imported names, or paths
     #[arg(long, value_name = "T", required = true)]
     pub(crate) tokenizer: Vec<String>,
-    /// Folders and files: .jsonl lines as `gobo check` reads, .regex, .choice and .gbnf files
+    /// Folders and files: .jsonl lines as `gobo check` reads, .regex, .choice, .gbnf and .schema.json files
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) defaults: SchemaDefaults,
 }
 
 #[derive(Debug, Args)]

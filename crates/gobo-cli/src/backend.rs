@@ -1,5 +1,6 @@
 //! Who answers: the daemon where there is one, else an engine in this process.
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,8 +21,11 @@ const SOURCE_HOST: i32 = gobo_proto::v1::Source::Host as i32;
 /// Most prewarm requests handed to the engine ahead of the answers.
 const WINDOW: usize = 512;
 
-/// Most constraints of one batch call; a message holds 16 MiB.
+/// Most constraints of one batch call.
 const BATCH: usize = 256;
+
+/// Most bytes of one batch call, with room for what frames them.
+const BATCH_BYTES: usize = gobo_proto::MAX_MESSAGE_BYTES / 2;
 
 pub(crate) enum Backend {
     Daemon(Runtime, Box<Client>),
@@ -140,11 +144,11 @@ impl Backend {
     ) -> anyhow::Result<()> {
         match self {
             Self::Daemon(runtime, client) => runtime.block_on(async {
-                for (chunk, constraints) in constraints.chunks(BATCH).enumerate() {
-                    let mut batch = client.resolve_batch(name, constraints, true).await?;
+                for range in batches(constraints, BATCH_BYTES)? {
+                    let mut batch = client.resolve_batch(name, &constraints[range.clone()], true).await?;
                     while let Some(item) = batch.next().await? {
                         let warmed = item.outcome.map(|location| location.source == SOURCE_HOST);
-                        done(chunk * BATCH + item.position, warmed);
+                        done(range.start + item.position, warmed);
                     }
                 }
                 Ok(())
@@ -167,6 +171,27 @@ impl Backend {
             }
         }
     }
+}
+
+/// Cuts constraints into batches. Whatever is too large for any is a batch of its own.
+fn batches(constraints: &[Constraint], most_bytes: usize) -> anyhow::Result<Vec<Range<usize>>> {
+    let mut batches: Vec<Range<usize>> = Vec::new();
+    let mut bytes = 0;
+    for (at, constraint) in constraints.iter().enumerate() {
+        // A message writes the same texts without escapes, and is smaller.
+        let length = serde_json::to_vec(constraint)?.len();
+        match batches.last_mut() {
+            Some(batch) if batch.len() < BATCH && bytes + length <= most_bytes => {
+                batch.end = at + 1;
+                bytes += length;
+            }
+            _ => {
+                batches.push(at..at + 1);
+                bytes = length;
+            }
+        }
+    }
+    Ok(batches)
 }
 
 type Waiting = VecDeque<(usize, gobo_engine::Ticket<gobo_engine::Outcome>)>;
@@ -219,4 +244,20 @@ fn default_name(path: &std::path::Path) -> Option<String> {
         path.file_stem()?
     };
     Some(name.to_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_hold_every_constraint_once_and_in_order() {
+        let long = Constraint::regex("a".repeat(900));
+        let short = Constraint::regex("a");
+        let all = [&short, &short, &long, &long, &short, &short].map(Clone::clone);
+        assert_eq!(batches(&all, 1100).unwrap(), [0..3, 3..6]);
+        assert_eq!(batches(&all, 10).unwrap(), [0..1, 1..2, 2..3, 3..4, 4..5, 5..6]);
+        assert_eq!(batches(&vec![short; BATCH + 1], BATCH_BYTES).unwrap(), [0..BATCH, BATCH..BATCH + 1]);
+        assert!(batches(&[], 10).unwrap().is_empty());
+    }
 }

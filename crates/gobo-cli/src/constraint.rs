@@ -5,30 +5,44 @@ use anyhow::{Context, bail};
 use gobo_types::{Constraint, DEFAULT_START, MatchMode};
 
 use crate::args::{Builtin, ConstraintArgs, SourceArgs};
+use crate::schema::schema_file;
 
 impl ConstraintArgs {
     /// The constraint that was given.
     pub(crate) fn read(&self) -> anyhow::Result<Constraint> {
+        self.check_options()?;
         let constraint = self.constraint()?.context(
-            "a constraint is missing\nhint: give one of --regex R, --choice FILE, --grammar FILE, --builtin json",
+            "a constraint is missing\nhint: give one of --regex R, --choice FILE, --grammar FILE, --schema FILE, --builtin json",
         )?;
         Ok(constraint.starting(self.text_start.into()))
     }
 
     /// Whether one was given.
     pub(crate) fn is_given(&self) -> bool {
-        let SourceArgs { regex, choice, grammar, builtin } = &self.source;
-        regex.is_some() || choice.is_some() || grammar.is_some() || builtin.is_some()
+        let SourceArgs { regex, choice, grammar, schema, builtin } = &self.source;
+        regex.is_some() || choice.is_some() || grammar.is_some() || schema.is_some() || builtin.is_some()
+    }
+
+    /// Refuses options of schemas where there is none: they would be ignored in silence.
+    pub(crate) fn check_options(&self) -> anyhow::Result<()> {
+        match self.schema.first_given() {
+            Some(name) if self.source.schema.is_none() => {
+                bail!("{name} is an option of schemas, and there is none\nhint: --schema FILE gives one")
+            }
+            _ => Ok(()),
+        }
     }
 
     fn constraint(&self) -> anyhow::Result<Option<Constraint>> {
-        let SourceArgs { regex: pattern, choice, grammar, builtin } = &self.source;
+        let SourceArgs { regex: pattern, choice, grammar, schema, builtin } = &self.source;
         Ok(if let Some(pattern) = pattern {
             Some(regex(pattern, self.mode.into()))
         } else if let Some(file) = choice {
             Some(choice_file(file)?)
         } else if let Some(file) = grammar {
             Some(grammar_file(file, self.start.as_deref().unwrap_or(DEFAULT_START))?)
+        } else if let Some(file) = schema {
+            Some(schema_file(file, self.schema.options(self.whitespace)?)?)
         } else {
             builtin.map(|Builtin::Json| Constraint::json(self.whitespace.unwrap_or_default()))
         })
@@ -67,7 +81,8 @@ pub(crate) fn grammar_file(file: &Path, start: &str) -> anyhow::Result<Constrain
     Ok(Constraint::gbnf(read_text(file)?, start))
 }
 
-fn read_text(file: &Path) -> anyhow::Result<String> {
+/// A text file.
+pub(crate) fn read_text(file: &Path) -> anyhow::Result<String> {
     let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     String::from_utf8(text).with_context(|| format!("{} is not UTF-8", file.display()))
 }

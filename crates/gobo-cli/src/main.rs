@@ -9,6 +9,8 @@ mod commands;
 mod constraint;
 mod operand;
 mod output;
+mod replay;
+mod schema;
 mod target;
 mod vocabulary;
 

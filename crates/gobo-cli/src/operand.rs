@@ -9,11 +9,13 @@ use gobo_artifact::{Index, IndexClass};
 use gobo_automata::{ByteAutomaton, Dfa, Lowered, StateId};
 use gobo_lower::lower;
 use gobo_types::{
-    Budget, CompileError, Constraint, DEFAULT_START, Digest, IndexKey, MatchMode, RefusalKind, TextStart,
+    Budget, CompileError, Constraint, DEFAULT_START, Digest, IndexKey, MatchMode, RefusalKind, SchemaOptions,
+    TextStart,
 };
 
 use crate::args::Global;
 use crate::constraint;
+use crate::schema::schema_file;
 
 /// A constraint or an index, as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,9 +48,10 @@ impl Operand {
     pub(crate) fn open(
         &self,
         text_start: TextStart,
+        options: &SchemaOptions,
         global: &Global,
     ) -> anyhow::Result<Result<Opened, CompileError>> {
-        if let Some(constraint) = self.constraint()? {
+        if let Some(constraint) = self.constraint(options)? {
             let kind = constraint.kind();
             let lowered = lower(&constraint.clone().starting(text_start), &Budget::new(global.limits()));
             return Ok(lowered.and_then(|Lowered { dfa, .. }| {
@@ -76,13 +79,14 @@ impl Operand {
         Ok(Ok(Opened::Index(Box::new(index))))
     }
 
-    /// The constraint behind `regex:`, `search:`, `choice:`, `grammar:` or `json:`.
-    fn constraint(&self) -> anyhow::Result<Option<Constraint>> {
+    /// The constraint behind `regex:`, `search:`, `choice:`, `grammar:`, `schema:` or `json:`.
+    fn constraint(&self, options: &SchemaOptions) -> anyhow::Result<Option<Constraint>> {
         Ok(match self.0.split_once(':') {
             Some(("regex", pattern)) => Some(constraint::regex(pattern, MatchMode::Full)),
             Some(("search", pattern)) => Some(constraint::regex(pattern, MatchMode::Search)),
             Some(("choice", file)) => Some(constraint::choice_file(Path::new(file))?),
             Some(("grammar", file)) => Some(constraint::grammar_file(Path::new(file), DEFAULT_START)?),
+            Some(("schema", file)) => Some(schema_file(Path::new(file), options.clone())?),
             Some(("json", whitespace)) => Some(Constraint::json(whitespace.parse()?)),
             _ => None,
         })
@@ -93,7 +97,7 @@ impl Operand {
         if !path.exists() {
             bail!(
                 "{:?} is no constraint, no index key and no file\n\
-                 hint: a constraint is regex:PATTERN, search:PATTERN, choice:FILE or grammar:FILE",
+                 hint: a constraint is regex:PATTERN, search:PATTERN, choice:FILE, grammar:FILE or schema:FILE",
                 self.0
             );
         }

@@ -18,6 +18,7 @@ impl Target {
     /// Opens or compiles it. The inner error is the compile's verdict.
     pub(crate) fn open(args: &TargetArgs, global: &Global) -> anyhow::Result<Result<Self, CompileError>> {
         if let Some(file) = &args.index {
+            args.constraint.check_options()?;
             let index = Index::open(file)?;
             let loaded = match &args.tokenizer {
                 Some(tokenizer) => Loaded::open(tokenizer, global)?,

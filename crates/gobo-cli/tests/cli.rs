@@ -226,14 +226,17 @@ fn check_counts_cases_and_texts() {
         r#"{"id":"search","regex":"b$","match":"search","accept":["xb"],"reject":["bx"]}"#,
         r#"{"id":"choice","choice":["x","yy"],"accept":["x","yy"],"reject":["y",""]}"#,
         r#"{"id":"bad","regex":"[z-a]","invalid":"malformed"}"#,
-        r#"{"id":"later","schema":{"type":"string"},"tests":[]}"#,
+        r#"{"id":"no schema","schema":{"type":3},"tests":[{"data":1,"valid":true},{"data":"","valid":false}]}"#,
     ];
     std::fs::write(&cases, lines.join("\n")).unwrap();
     let path = cases.to_str().unwrap();
     let check = |status, path: &str| json(home.path(), status, &["check", "--tokenizer", TOKENIZER, path]);
     let printed = check(0, path);
     assert_eq!(printed.len(), lines.len() + 1);
-    has(&printed[0], &["id", "verdict", "reason", "compile_us", "wrong"]);
+    has(&printed[0], &["id", "verdict", "reason", "where", "compile_us", "valid", "invalid", "wrong"]);
+    let refused = &printed[4];
+    assert!(refused["where"].is_string() && printed[0]["where"].is_null(), "{refused}");
+    assert_eq!((&refused["valid"], &refused["invalid"]), (&1.into(), &1.into()));
     let summary = &printed[lines.len()]["summary"];
     has(summary, &["unavailable", "order", "spelling", "not_encodable"]);
     let counts = ["cases", "index", "refused", "over_budget", "failed", "wrong"]
@@ -326,6 +329,77 @@ fn what_cannot_be_a_grammar_is_refused_and_says_why() {
             Some(2),
             "{line}"
         );
+    }
+}
+
+/// What is no schema is refused, and how far an option gets is seen before that.
+#[test]
+fn schemas_are_read_with_their_options() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let write = |name: &str, text: &str| {
+        let path = store.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let schema = write("bad.schema.json", r#"{"type": 3}"#);
+    let documents = write("documents.jsonl", "{\"uri\":\"a\",\"document\":{\"b\":1.0}}\n\n");
+    let bad_documents = write("bad.jsonl", "\n{\"uri\":\"a\"}");
+    let compile = ["compile", "--tokenizer", TOKENIZER];
+    let options = [
+        &["--draft", "draft2019-09", "--order", "any", "--whitespace", "flexible:3", "--spelling", "any"][..],
+        &[
+            "--format",
+            "annotate",
+            "--closed",
+            "--max-depth",
+            "64",
+            "--documents",
+            &documents,
+            "--allow-widening",
+        ],
+    ]
+    .concat();
+    let given = [&["--schema", &schema][..], &options].concat();
+    assert_eq!(one(store, 2, &[&compile[..], &given].concat())["verdict"], "refused");
+    for command in ["mask", "explain", "sample", "get"] {
+        let args = [&[command, "--tokenizer", TOKENIZER][..], &given].concat();
+        assert_eq!(one(store, 2, &args)["verdict"], "refused", "{command}");
+    }
+    let operand = format!("schema:{schema}");
+    let refused = one(store, 2, &[&["diff", &operand, "regex:a"][..], &options].concat());
+    assert_eq!((&refused["verdict"], &refused["side"]), (&"refused".into(), &"a".into()));
+    let prewarmed = one(store, 0, &[&["prewarm", "--tokenizer", TOKENIZER, &schema][..], &options].concat());
+    assert_eq!((&prewarmed["done"], &prewarmed["refused"]), (&1.into(), &1.into()));
+    let cases = write("cases.jsonl", r#"{"schema":{"type":3},"invalid":true}"#);
+    let checked = json(store, 0, &[&["check", "--tokenizer", TOKENIZER, &cases][..], &options].concat());
+    assert_eq!(checked[1]["summary"]["refused"], 1);
+
+    for (args, words) in [
+        (&["--schema", &schema, "--max-depth", "65"][..], "65 is not in 0..=64"),
+        (&["--schema", &schema, "--draft", "draft3"], "[possible values: draft4, draft6"),
+        (&["--schema", &schema, "--order", "some"], "[possible values: declared, any]"),
+        (
+            &["--schema", &schema, "--documents", &bad_documents],
+            "bad.jsonl:2 is no document\nhint: a line is",
+        ),
+        (&["--schema", "nowhere"], "cannot read nowhere"),
+        (&["--schema", &schema, "--builtin", "json"], "cannot be used with"),
+        (&["--schema", &schema, "--start", "a"], "cannot be used with"),
+        (
+            &["--regex", "a", "--closed"],
+            "--closed is an option of schemas, and there is none\nhint: --schema",
+        ),
+        (&["--order", "any"], "--order is an option of schemas"),
+    ] {
+        let output = gobo(store, &[&compile[..], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains(words), "{args:?}: {stderr}");
+    }
+    for command in [&["mask", "--index", "x", "--closed"][..], &["bench", "hit", "--closed"]] {
+        let stderr = String::from_utf8(gobo(store, command).stderr).unwrap();
+        assert!(stderr.contains("--closed is an option of schemas"), "{command:?}: {stderr}");
     }
 }
 

@@ -3,7 +3,7 @@ use gobo_types::{
     RefusalKind, Report, ReportEntry, Source, TextStart, Whitespace, WhitespaceError,
 };
 
-use crate::v1;
+use crate::{schema, v1};
 
 /// A message that says nothing that could be meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -106,6 +106,9 @@ impl From<&Constraint> for v1::Constraint {
             Source::Json { whitespace } => {
                 v1::constraint::Source::Json(v1::Json { whitespace: whitespace.to_string() })
             }
+            Source::Schema { schema, options } => {
+                v1::constraint::Source::Schema(schema::message(schema, options))
+            }
         };
         let text_start = match constraint.text_start {
             TextStart::Exact => v1::TextStart::Exact,
@@ -133,14 +136,10 @@ impl TryFrom<v1::Constraint> for Constraint {
                     v1::GrammarDialect::Gbnf => Self::gbnf(grammar.grammar, start),
                 }
             }
-            Some(v1::constraint::Source::Json(json)) if json.whitespace.is_empty() => {
-                Self::json(Whitespace::default())
-            }
             Some(v1::constraint::Source::Json(json)) => {
-                Self::json(json.whitespace.parse().map_err(|error: WhitespaceError| {
-                    ConvertError::Malformed { field: "constraint.json.whitespace", reason: error.to_string() }
-                })?)
+                Self::json(whitespace("constraint.json.whitespace", &json.whitespace)?)
             }
+            Some(v1::constraint::Source::Schema(schema)) => schema::constraint(schema)?,
             Some(v1::constraint::Source::Regex(regex)) => {
                 let mode = v1::MatchMode::try_from(regex.r#match)
                     .map_err(|error| unknown("constraint.regex.match", error))?;
@@ -156,6 +155,15 @@ impl TryFrom<v1::Constraint> for Constraint {
         };
         Ok(Self { text_start, ..rule })
     }
+}
+
+/// Reads a whitespace policy; an empty text is the default.
+pub(crate) fn whitespace(field: &'static str, text: &str) -> Result<Whitespace, ConvertError> {
+    if text.is_empty() {
+        return Ok(Whitespace::default());
+    }
+    text.parse()
+        .map_err(|error: WhitespaceError| ConvertError::Malformed { field, reason: error.to_string() })
 }
 
 impl From<Refusal> for v1::Refusal {

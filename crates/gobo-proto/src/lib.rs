@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod convert;
+mod schema;
 
 pub use convert::{ConvertError, digest, limits_or};
 

@@ -54,14 +54,21 @@ impl Decimal {
         let zeros = usize::try_from(-self.exponent).unwrap_or(0);
         let skipped = usize::try_from(self.exponent).unwrap_or(0).min(self.digits.len());
         let rest = &self.digits[skipped..];
-        if rest.is_empty() { Vec::new() } else { std::iter::repeat_n(0, zeros).chain(rest.iter().copied()).collect() }
+        if rest.is_empty() {
+            Vec::new()
+        } else {
+            std::iter::repeat_n(0, zeros).chain(rest.iter().copied()).collect()
+        }
     }
 
     /// The number as JSON writes it without an exponent.
     pub(crate) fn to_plain(&self) -> String {
-        let text = |digits: Vec<u8>| -> String { digits.into_iter().map(|digit| char::from(b'0' + digit)).collect() };
+        let text = |digits: Vec<u8>| -> String {
+            digits.into_iter().map(|digit| char::from(b'0' + digit)).collect()
+        };
         let sign = if self.negative { "-" } else { "" };
-        let whole = Some(text(self.whole())).filter(|whole| !whole.is_empty()).unwrap_or_else(|| "0".to_owned());
+        let whole =
+            Some(text(self.whole())).filter(|whole| !whole.is_empty()).unwrap_or_else(|| "0".to_owned());
         let fraction = text(self.fraction());
         if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
     }
@@ -127,9 +134,10 @@ impl Modulus {
     pub(crate) fn of(divisor: &Decimal) -> Option<Self> {
         let fraction = divisor.fraction();
         let places = u32::try_from(fraction.len()).ok()?;
-        let of = divisor.whole().into_iter().chain(fraction).try_fold(0_u64, |of, digit| {
-            Some(of * 10 + u64::from(digit)).filter(|of| *of <= Self::MAX)
-        })?;
+        let of =
+            divisor.whole().into_iter().chain(fraction).try_fold(0_u64, |of, digit| {
+                Some(of * 10 + u64::from(digit)).filter(|of| *of <= Self::MAX)
+            })?;
         Some(Self { of, places })
     }
 }
@@ -147,9 +155,20 @@ mod tests {
     #[test]
     fn spellings_of_one_number_are_one_value() {
         for (text, plain) in [
-            ("0", "0"), ("-0.00", "0"), ("0e7", "0"), ("1", "1"), ("1.0", "1"), ("10e-1", "1"), ("0.1E+1", "1"),
-            ("-1.50", "-1.5"), ("1e-6", "0.000001"), ("12300", "12300"), ("1.23e4", "12300"), ("100.001", "100.001"),
-            ("9223372036854775808", "9223372036854775808"), ("0.05e2", "5"),
+            ("0", "0"),
+            ("-0.00", "0"),
+            ("0e7", "0"),
+            ("1", "1"),
+            ("1.0", "1"),
+            ("10e-1", "1"),
+            ("0.1E+1", "1"),
+            ("-1.50", "-1.5"),
+            ("1e-6", "0.000001"),
+            ("12300", "12300"),
+            ("1.23e4", "12300"),
+            ("100.001", "100.001"),
+            ("9223372036854775808", "9223372036854775808"),
+            ("0.05e2", "5"),
         ] {
             assert_eq!(of(text).to_plain(), plain, "{text}");
             assert_eq!(of(plain), of(text), "{text}");
@@ -160,9 +179,14 @@ mod tests {
 
     #[test]
     fn counts_are_whole() {
-        for (text, expected) in
-            [("3", Some(3)), ("3.0", Some(3)), ("2e2", Some(200)), ("0", Some(0)), ("-1", None), ("1.5", None)]
-        {
+        for (text, expected) in [
+            ("3", Some(3)),
+            ("3.0", Some(3)),
+            ("2e2", Some(200)),
+            ("0", Some(0)),
+            ("-1", None),
+            ("1.5", None),
+        ] {
             assert_eq!(of(text).to_count(), expected, "{text}");
         }
         assert_eq!(of("1e30").to_count(), Some(u64::MAX));
@@ -172,8 +196,15 @@ mod tests {
     fn multiples_are_exact() {
         let modulus = |text: &str| Modulus::of(&of(text)).unwrap();
         for (number, divisor, expected) in [
-            ("0.3", "0.1", true), ("0.35", "0.1", false), ("4.5", "1.5", true), ("1e3", "7", false), ("-14", "7", true),
-            ("0", "0.01", true), ("19.99", "0.01", true), ("0.0075", "0.0001", true), ("0.00751", "0.0001", false),
+            ("0.3", "0.1", true),
+            ("0.35", "0.1", false),
+            ("4.5", "1.5", true),
+            ("1e3", "7", false),
+            ("-14", "7", true),
+            ("0", "0.01", true),
+            ("19.99", "0.01", true),
+            ("0.0075", "0.0001", true),
+            ("0.00751", "0.0001", false),
         ] {
             assert_eq!(of(number).is_multiple_of(&modulus(divisor)), expected, "{number} {divisor}");
         }

@@ -45,8 +45,20 @@ pub(crate) struct Documents {
 
 /// Keywords whose value is a schema.
 const SCHEMAS: [&str; 14] = [
-    "items", "additionalItems", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else",
-    "unevaluatedProperties", "unevaluatedItems", "contentSchema", "extends", "disallow",
+    "items",
+    "additionalItems",
+    "additionalProperties",
+    "propertyNames",
+    "contains",
+    "not",
+    "if",
+    "then",
+    "else",
+    "unevaluatedProperties",
+    "unevaluatedItems",
+    "contentSchema",
+    "extends",
+    "disallow",
 ];
 /// Keywords whose value is a list of schemas.
 const LISTS: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
@@ -114,11 +126,13 @@ impl Documents {
     fn resource(&self, location: &Location) -> &Resource {
         let holds = |resource: &&Resource| {
             resource.location.document == location.document
-                && location.pointer.strip_prefix(&resource.location.pointer).is_some_and(|rest| {
-                    rest.is_empty() || rest.starts_with('/')
-                })
+                && location
+                    .pointer
+                    .strip_prefix(&resource.location.pointer)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        let longest = self.resources.iter().filter(holds).max_by_key(|resource| resource.location.pointer.len());
+        let longest =
+            self.resources.iter().filter(holds).max_by_key(|resource| resource.location.pointer.len());
         longest.unwrap_or_else(|| unreachable!("every document is a resource"))
     }
 
@@ -162,7 +176,9 @@ impl Documents {
         let is_dynamic = |resource: &Resource| resource.dynamic_anchors.contains(&name);
         let others = self.resources.iter().filter(|resource| is_dynamic(resource)).count();
         if is_dynamic(target) && others > 1 {
-            return Err(format!("{name:?} is a dynamic anchor of {others} schemas, and which is meant depends on the way"));
+            return Err(format!(
+                "{name:?} is a dynamic anchor of {others} schemas, and which is meant depends on the way"
+            ));
         }
         Ok(location)
     }
@@ -175,7 +191,9 @@ impl Documents {
         let target = self.resource(from);
         let others = self.resources.iter().filter(|resource| resource.is_recursive_anchor).count();
         if target.is_recursive_anchor && others > 1 {
-            return Err(format!("there are {others} recursive anchors, and which is meant depends on the way"));
+            return Err(format!(
+                "there are {others} recursive anchors, and which is meant depends on the way"
+            ));
         }
         Ok(target.location.clone())
     }
@@ -274,6 +292,11 @@ fn find_resources(value: &Json, location: &Location, base: &Base, resources: &mu
 }
 
 /// A refusal at a place of a document.
-pub(crate) fn refuse(kind: RefusalKind, location: &Location, keyword: &str, reason: impl Into<String>) -> CompileError {
+pub(crate) fn refuse(
+    kind: RefusalKind,
+    location: &Location,
+    keyword: &str,
+    reason: impl Into<String>,
+) -> CompileError {
     CompileError::refuse(kind, location.at(&[keyword]).pointer, reason)
 }

@@ -66,7 +66,8 @@ impl Evaluation<'_, '_> {
         Ok(match part {
             Part::Types { types, plain_integers: _ } => {
                 types.has(Types::of(value))
-                    || types.has(Types::INTEGER) && matches!(value, Json::Number(number) if number.is_integer())
+                    || types.has(Types::INTEGER)
+                        && matches!(value, Json::Number(number) if number.is_integer())
             }
             Part::Values(values) => values.has(value),
             Part::AllOf(nodes) => self.count(nodes, value)? == nodes.len(),
@@ -128,7 +129,8 @@ impl Evaluation<'_, '_> {
                     Part::MemberCount { min, max } => within(members.len(), *min, *max),
                     Part::Dependent { name, required, schema } => {
                         value.get(name).is_none()
-                            || required.iter().all(|name| value.get(name).is_some()) && self.holds(*schema, value)?
+                            || required.iter().all(|name| value.get(name).is_some())
+                                && self.holds(*schema, value)?
                     }
                     Part::UnevaluatedMembers(schema) => {
                         return Err(self.nodes.cannot_evaluate(*schema, "unevaluatedProperties"));

@@ -58,7 +58,11 @@ impl<L: Leaves> Expansion<L> {
     ///
     /// # Errors
     /// A refusal that names the keyword; [`CompileError::OverBudget`].
-    pub(crate) fn all(&mut self, nodes: &mut Nodes<'_>, literals: &[Literal]) -> Result<FormulaId, CompileError> {
+    pub(crate) fn all(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        literals: &[Literal],
+    ) -> Result<FormulaId, CompileError> {
         let mut parts = Vec::with_capacity(literals.len());
         for &literal in literals {
             parts.push(self.literal(nodes, literal)?);
@@ -70,7 +74,11 @@ impl<L: Leaves> Expansion<L> {
     ///
     /// # Errors
     /// A refusal that names the keyword; [`CompileError::OverBudget`].
-    pub(crate) fn literal(&mut self, nodes: &mut Nodes<'_>, literal: Literal) -> Result<FormulaId, CompileError> {
+    pub(crate) fn literal(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        literal: Literal,
+    ) -> Result<FormulaId, CompileError> {
         let (node, holds) = literal;
         if node == TRUE || node == FALSE {
             return Ok(Formulas::<L::Atom>::constant((node == TRUE) == holds));
@@ -99,7 +107,12 @@ impl<L: Leaves> Expansion<L> {
         if holds { self.formulas.and(parts) } else { self.formulas.or(parts) }
     }
 
-    fn each(&mut self, nodes: &mut Nodes<'_>, of: &[NodeId], holds: bool) -> Result<Vec<FormulaId>, CompileError> {
+    fn each(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        of: &[NodeId],
+        holds: bool,
+    ) -> Result<Vec<FormulaId>, CompileError> {
         of.iter().map(|&node| self.literal(nodes, (node, holds))).collect()
     }
 
@@ -138,7 +151,12 @@ impl<L: Leaves> Expansion<L> {
         })
     }
 
-    fn one_of(&mut self, nodes: &mut Nodes<'_>, of: &Rc<[NodeId]>, holds: bool) -> Result<FormulaId, CompileError> {
+    fn one_of(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        of: &Rc<[NodeId]>,
+        holds: bool,
+    ) -> Result<FormulaId, CompileError> {
         let yes = self.each(nodes, of, true)?;
         let no = self.each(nodes, of, false)?;
         let mut ways = Vec::new();
@@ -179,11 +197,9 @@ impl Leaves for Numbers {
     ) -> Result<FormulaId, CompileError> {
         let kind = match part {
             Part::Types { plain_integers, .. } => NumberKind::Integer { plain: *plain_integers },
-            Part::Bound { limit, is_lower, is_exclusive } => NumberKind::Bound {
-                limit: limit.clone(),
-                is_lower: *is_lower,
-                is_exclusive: *is_exclusive,
-            },
+            Part::Bound { limit, is_lower, is_exclusive } => {
+                NumberKind::Bound { limit: limit.clone(), is_lower: *is_lower, is_exclusive: *is_exclusive }
+            }
             Part::MultipleOf(modulus) => NumberKind::MultipleOf(*modulus),
             Part::Values(values) => {
                 let numbers = values.list().iter().filter_map(|value| match value {

@@ -104,11 +104,7 @@ impl Expansion<Arrays> {
         }
         let all = ItemAtom::Every(from, to, (value, true));
         // Where no value is allowed, there is no item.
-        let all = if value == FALSE && to.is_none() {
-            ItemAtom::NoLongerThan(from)
-        } else {
-            all
-        };
+        let all = if value == FALSE && to.is_none() { ItemAtom::NoLongerThan(from) } else { all };
         self.formulas.atom(if holds { all } else { all.dual() })
     }
 
@@ -233,7 +229,9 @@ impl Expansion<Arrays> {
             match part {
                 Part::Items { says_rest: true, .. } => out.push((Evaluates::All, condition)),
                 Part::Items { prefix, .. } => out.push((Evaluates::Prefix(prefix.len() as u64), condition)),
-                Part::Contains { item, evaluates: true, .. } => out.push((Evaluates::Found(*item), condition)),
+                Part::Contains { item, evaluates: true, .. } => {
+                    out.push((Evaluates::Found(*item), condition))
+                }
                 Part::UnevaluatedItems(_) if !is_outermost => out.push((Evaluates::All, condition)),
                 Part::AllOf(of) => {
                     for &node in of.iter() {
@@ -291,7 +289,13 @@ impl Leaves for Arrays {
             }
             Part::Values(values) => expansion.listed(nodes, node, values.list(), holds),
             Part::UnevaluatedItems(schema) => return expansion.unevaluated(nodes, node, *schema, holds),
-            _ => if holds { ALWAYS } else { NEVER },
+            _ => {
+                if holds {
+                    ALWAYS
+                } else {
+                    NEVER
+                }
+            }
         })
     }
 }

@@ -189,7 +189,8 @@ impl Parser<'_> {
     fn value(&mut self, depth: usize) -> Result<Json, CompileError> {
         self.blanks();
         let rest = &self.text[self.at..];
-        for (word, value) in [("null", Json::Null), ("true", Json::Bool(true)), ("false", Json::Bool(false))] {
+        for (word, value) in [("null", Json::Null), ("true", Json::Bool(true)), ("false", Json::Bool(false))]
+        {
             if rest.starts_with(word) {
                 self.at += word.len();
                 return Ok(value);
@@ -344,7 +345,10 @@ impl Parser<'_> {
     }
 
     fn unit(&mut self) -> Result<u32, CompileError> {
-        let digits = self.text.get(self.at..self.at + 4).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let digits = self
+            .text
+            .get(self.at..self.at + 4)
+            .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let unit = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
         let unit = unit.ok_or_else(|| self.fault("\\u has four hexadecimal digits"))?;
         self.at += 4;
@@ -361,9 +365,20 @@ mod tests {
     #[test]
     fn faults_name_their_offset() {
         for (text, place) in [
-            ("", "offset 0"), ("{\"a\":1,\"a\":2}", "offset 7"), ("[1,]", "offset 3"), ("{\"a\" 1}", "offset 5"),
-            ("\"\\x\"", "offset 2"), ("\"\\ud800\"", "offset 7"), ("1 2", "offset 2"), ("[1 2]", "offset 3"), ("01", "offset 1"),
-            ("-", "offset 1"), ("1.", "offset 2"), ("\"a", "offset 1"), ("\"\n\"", "offset 1"), ("{1:2}", "offset 1"),
+            ("", "offset 0"),
+            ("{\"a\":1,\"a\":2}", "offset 7"),
+            ("[1,]", "offset 3"),
+            ("{\"a\" 1}", "offset 5"),
+            ("\"\\x\"", "offset 2"),
+            ("\"\\ud800\"", "offset 7"),
+            ("1 2", "offset 2"),
+            ("[1 2]", "offset 3"),
+            ("01", "offset 1"),
+            ("-", "offset 1"),
+            ("1.", "offset 2"),
+            ("\"a", "offset 1"),
+            ("\"\n\"", "offset 1"),
+            ("{1:2}", "offset 1"),
         ] {
             match Json::parse(text) {
                 Err(CompileError::Refused(refusal)) => assert_eq!(refusal.place, place, "{text}: {refusal}"),

@@ -17,10 +17,14 @@ mod json;
 mod members;
 mod node;
 mod place;
+mod plain;
+mod policy_form;
 mod scalars;
 mod schema;
 mod spelling;
 mod uri;
 
 pub use any::{json, narrowed};
+pub use plain::plain_text;
+pub use policy_form::PolicyForm;
 pub use schema::schema;

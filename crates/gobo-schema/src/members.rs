@@ -17,7 +17,11 @@ pub(crate) enum Names {
     /// Those that neither `properties` nor a pattern of this subschema has.
     Additional(NodeId),
     /// All but these, in which each of some patterns matches, and none of others.
-    Others { except: Rc<[String]>, with: Rc<[TextId]>, without: Rc<[TextId]> },
+    Others {
+        except: Rc<[String]>,
+        with: Rc<[TextId]>,
+        without: Rc<[TextId]>,
+    },
     /// Those that do not satisfy a subschema.
     Against(NodeId),
 }
@@ -66,7 +70,13 @@ impl Expansion<Objects> {
     /// The values of every member with such a name, or one that is none of them.
     fn every(&mut self, names: Names, value: NodeId, holds: bool) -> FormulaId {
         match (value, holds) {
-            (TRUE, holds) => if holds { ALWAYS } else { NEVER },
+            (TRUE, holds) => {
+                if holds {
+                    ALWAYS
+                } else {
+                    NEVER
+                }
+            }
             (_, true) => self.formulas.atom(MemberAtom::Every(names, (value, true))),
             (_, false) => self.formulas.atom(MemberAtom::Some(names, opposite((value, true)))),
         }
@@ -313,7 +323,13 @@ impl Leaves for Objects {
             }
             Part::Values(values) => expansion.listed(nodes, node, values.list(), holds),
             Part::UnevaluatedMembers(schema) => return expansion.unevaluated(nodes, node, *schema, holds),
-            _ => if holds { ALWAYS } else { NEVER },
+            _ => {
+                if holds {
+                    ALWAYS
+                } else {
+                    NEVER
+                }
+            }
         })
     }
 }
@@ -334,7 +350,9 @@ impl Names {
             }
             Self::Others { except, with, without } => {
                 let matches = |text: &TextId| nodes.text(*text).accepts(name);
-                !except.iter().any(|other| other == name) && with.iter().all(matches) && !without.iter().any(matches)
+                !except.iter().any(|other| other == name)
+                    && with.iter().all(matches)
+                    && !without.iter().any(matches)
             }
             Self::Against(node) => !evaluate(nodes, *node, &Json::String(name.to_owned()))?,
         })

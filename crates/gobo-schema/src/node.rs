@@ -72,26 +72,43 @@ pub(crate) enum Part {
     /// `enum`, `const`.
     Values(Rc<ValueSet>),
     /// A bound of numbers.
-    Bound { limit: Decimal, is_lower: bool, is_exclusive: bool },
+    Bound {
+        limit: Decimal,
+        is_lower: bool,
+        is_exclusive: bool,
+    },
     MultipleOf(Modulus),
     /// Characters of strings.
-    Length { min: u64, max: Option<u64> },
+    Length {
+        min: u64,
+        max: Option<u64>,
+    },
     /// `pattern`, `format`.
     Text(TextId),
     Members(Rc<Members>),
     Required(Rc<[String]>),
     /// What the name of each member has to be.
     Names(NodeId),
-    MemberCount { min: u64, max: Option<u64> },
+    MemberCount {
+        min: u64,
+        max: Option<u64>,
+    },
     /// If there is a member of that name: these too, and this.
-    Dependent { name: String, required: Rc<[String]>, schema: NodeId },
+    Dependent {
+        name: String,
+        required: Rc<[String]>,
+        schema: NodeId,
+    },
     Items {
         prefix: Rc<[NodeId]>,
         rest: NodeId,
         /// Whether the schema of the items behind the prefix is there.
         says_rest: bool,
     },
-    ItemCount { min: u64, max: Option<u64> },
+    ItemCount {
+        min: u64,
+        max: Option<u64>,
+    },
     Contains {
         item: NodeId,
         min: u64,
@@ -104,7 +121,11 @@ pub(crate) enum Part {
     AnyOf(Rc<[NodeId]>),
     OneOf(Rc<[NodeId]>),
     Not(NodeId),
-    If { condition: NodeId, then: NodeId, otherwise: NodeId },
+    If {
+        condition: NodeId,
+        then: NodeId,
+        otherwise: NodeId,
+    },
     UnevaluatedMembers(NodeId),
     UnevaluatedItems(NodeId),
 }
@@ -169,10 +190,8 @@ impl<'a> Nodes<'a> {
         budget: &'a Budget,
     ) -> Result<Self, CompileError> {
         let documents = Documents::read(schema, options)?;
-        let constant = || Node {
-            location: Location { document: 0, pointer: String::new() },
-            parts: Some(Rc::new([])),
-        };
+        let constant =
+            || Node { location: Location { document: 0, pointer: String::new() }, parts: Some(Rc::new([])) };
         Ok(Self {
             documents,
             options,
@@ -213,7 +232,11 @@ impl<'a> Nodes<'a> {
     /// The refusal of a subschema that is itself, without any step into a value.
     pub(crate) fn circular(&self, node: NodeId) -> CompileError {
         let pointer = self.location(node).pointer.clone();
-        CompileError::refuse(RefusalKind::Malformed, pointer, "it refers to itself without any step into a value")
+        CompileError::refuse(
+            RefusalKind::Malformed,
+            pointer,
+            "it refers to itself without any step into a value",
+        )
     }
 
     /// The schema of what satisfies any of these.
@@ -242,7 +265,11 @@ impl<'a> Nodes<'a> {
     /// The refusal of a keyword that depends on how a listed value was evaluated.
     pub(crate) fn cannot_evaluate(&self, node: NodeId, keyword: &str) -> CompileError {
         let pointer = self.location(node).pointer.clone();
-        CompileError::refuse(RefusalKind::Unsupported, pointer, format!("{keyword} beside listed objects or arrays"))
+        CompileError::refuse(
+            RefusalKind::Unsupported,
+            pointer,
+            format!("{keyword} beside listed objects or arrays"),
+        )
     }
 
     /// The schema of one value: that which stands at `token` in the value with number `at` that `node` lists.
@@ -362,11 +389,28 @@ struct Reader<'n, 'a> {
 
 /// Keywords that say nothing about values.
 const ANNOTATIONS: [&str; 9] = [
-    "title", "description", "default", "examples", "readOnly", "writeOnly", "deprecated", "$comment", "$schema",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "readOnly",
+    "writeOnly",
+    "deprecated",
+    "$comment",
+    "$schema",
 ];
 /// Keywords that other keywords look at, or references.
 const PLACES: [&str; 10] = [
-    "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$defs", "definitions", "then", "else", "$vocabulary",
+    "$id",
+    "id",
+    "$anchor",
+    "$dynamicAnchor",
+    "$recursiveAnchor",
+    "$defs",
+    "definitions",
+    "then",
+    "else",
+    "$vocabulary",
 ];
 
 impl Reader<'_, '_> {
@@ -376,7 +420,12 @@ impl Reader<'_, '_> {
 
     fn malformed(&self, keyword: &str, expected: &str) -> CompileError {
         let found = self.value(keyword).map_or("nothing", Json::kind);
-        refuse(RefusalKind::Malformed, self.location, keyword, format!("{keyword} is {expected}, not {found}"))
+        refuse(
+            RefusalKind::Malformed,
+            self.location,
+            keyword,
+            format!("{keyword} is {expected}, not {found}"),
+        )
     }
 
     fn unsupported(&self, keyword: &str, reason: impl Into<String>) -> CompileError {
@@ -403,7 +452,12 @@ impl Reader<'_, '_> {
         let length = match self.value(keyword) {
             Some(Json::Array(items)) if !items.is_empty() => items.len(),
             Some(Json::Array(_)) => {
-                return Err(refuse(RefusalKind::Malformed, self.location, keyword, format!("{keyword} has no schema")));
+                return Err(refuse(
+                    RefusalKind::Malformed,
+                    self.location,
+                    keyword,
+                    format!("{keyword} has no schema"),
+                ));
             }
             _ => return Err(self.malformed(keyword, "a list of schemas")),
         };
@@ -424,9 +478,11 @@ impl Reader<'_, '_> {
             _ => None,
         };
         match value {
-            Some(Json::Array(items)) => {
-                items.iter().map(text).collect::<Option<Rc<[String]>>>().ok_or_else(|| self.malformed(keyword, "a list of strings"))
-            }
+            Some(Json::Array(items)) => items
+                .iter()
+                .map(text)
+                .collect::<Option<Rc<[String]>>>()
+                .ok_or_else(|| self.malformed(keyword, "a list of strings")),
             _ => Err(self.malformed(keyword, "a list of strings")),
         }
     }
@@ -492,7 +548,10 @@ impl Reader<'_, '_> {
             },
             "exclusiveMinimum" | "exclusiveMaximum" => {
                 let limit = self.number(keyword)?;
-                self.push(keyword, Part::Bound { limit, is_lower: keyword == "exclusiveMinimum", is_exclusive: true });
+                self.push(
+                    keyword,
+                    Part::Bound { limit, is_lower: keyword == "exclusiveMinimum", is_exclusive: true },
+                );
             }
             "multipleOf" => {
                 let divisor = self.number(keyword)?;
@@ -500,7 +559,10 @@ impl Reader<'_, '_> {
                     return Err(self.malformed(keyword, "a number above 0"));
                 }
                 let modulus = Modulus::of(&divisor).ok_or_else(|| {
-                    self.unsupported(keyword, format!("its digits are more than {}, the largest divisor", Modulus::MAX))
+                    self.unsupported(
+                        keyword,
+                        format!("its digits are more than {}, the largest divisor", Modulus::MAX),
+                    )
                 })?;
                 self.push(keyword, Part::MultipleOf(modulus));
             }
@@ -553,8 +615,16 @@ impl Reader<'_, '_> {
             "contains" if draft >= Draft6 => {
                 let item = self.schema(&[keyword])?;
                 let counts = draft >= Draft201909;
-                let min = if counts && self.value("minContains").is_some() { self.count("minContains")? } else { 1 };
-                let max = if counts && self.value("maxContains").is_some() { Some(self.count("maxContains")?) } else { None };
+                let min = if counts && self.value("minContains").is_some() {
+                    self.count("minContains")?
+                } else {
+                    1
+                };
+                let max = if counts && self.value("maxContains").is_some() {
+                    Some(self.count("maxContains")?)
+                } else {
+                    None
+                };
                 self.push(keyword, Part::Contains { item, min, max, evaluates: draft >= Draft202012 });
             }
             "minContains" | "maxContains" if draft >= Draft201909 => {
@@ -738,9 +808,13 @@ impl Reader<'_, '_> {
             let value = self.value(keyword).and_then(|value| value.get(&name));
             let nothing: Rc<[String]> = Rc::new([]);
             let (required, schema) = match value {
-                Some(list @ Json::Array(_)) if keyword != "dependentSchemas" => (self.strings(keyword, Some(list))?, TRUE),
+                Some(list @ Json::Array(_)) if keyword != "dependentSchemas" => {
+                    (self.strings(keyword, Some(list))?, TRUE)
+                }
                 Some(Json::String(other)) if keyword == "dependencies" => (Rc::from([other.clone()]), TRUE),
-                _ if keyword == "dependentRequired" => return Err(self.malformed(keyword, "an object of lists")),
+                _ if keyword == "dependentRequired" => {
+                    return Err(self.malformed(keyword, "an object of lists"));
+                }
                 _ => (nothing, self.schema(&[keyword, &name])?),
             };
             self.parts.push(Part::Dependent { name, required, schema });
@@ -753,7 +827,8 @@ impl Reader<'_, '_> {
         let is_new = self.draft >= Draft::Draft202012;
         let is_list = matches!(self.value("items"), Some(Json::Array(_)));
         if is_new && is_list {
-            let reason = "a list of schemas is prefixItems in draft 2020-12; for older schemas name the draft";
+            let reason =
+                "a list of schemas is prefixItems in draft 2020-12; for older schemas name the draft";
             return Err(refuse(RefusalKind::Malformed, self.location, "items", reason));
         }
         let counts = match keyword {

@@ -1,6 +1,6 @@
 use std::rc::Rc;
 
-use foldhash::{HashMap, HashMapExt, HashSet};
+use foldhash::{HashMap, HashSet};
 use gobo_types::CompileError;
 
 use crate::json::Json;
@@ -33,8 +33,11 @@ pub(crate) struct Place {
 impl Place {
     /// The patterns that tell the names of other members apart.
     pub(crate) fn patterns(&self) -> Vec<TextId> {
-        let mut patterns: Vec<TextId> =
-            self.members.iter().flat_map(|members| members.patterns.iter().map(|pattern| pattern.0)).collect();
+        let mut patterns: Vec<TextId> = self
+            .members
+            .iter()
+            .flat_map(|members| members.patterns.iter().map(|pattern| pattern.0))
+            .collect();
         patterns.sort_unstable();
         patterns.dedup();
         patterns
@@ -97,7 +100,13 @@ impl Places {
         if let Some(&known) = self.known.get(&of) {
             return Ok(known);
         }
-        let mut survey = Survey { nodes, seen: HashSet::default(), place: Place::default(), only_required: Vec::new(), rows: Vec::new() };
+        let mut survey = Survey {
+            nodes,
+            seen: HashSet::default(),
+            place: Place::default(),
+            only_required: Vec::new(),
+            rows: Vec::new(),
+        };
         for &node in &of {
             survey.visit(node)?;
         }
@@ -106,9 +115,8 @@ impl Places {
         place.names.extend(only_required);
         place.names.retain(|name| known.insert(name.clone()));
         let length = rows.iter().map(|row| row.prefix.len() + 1).max().unwrap_or(0);
-        place.items = (0..length)
-            .map(|at| distinct(rows.iter().flat_map(|row| row.of(at)).collect()))
-            .collect();
+        place.items =
+            (0..length).map(|at| distinct(rows.iter().flat_map(|row| row.of(at)).collect())).collect();
         place.nodes.clone_from(&of);
         let id = u32::try_from(self.places.len()).expect("the budget keeps places below 2^32");
         self.places.push(Rc::new(place));
@@ -126,7 +134,11 @@ struct Row {
 
 impl Row {
     fn of(&self, at: usize) -> Option<NodeId> {
-        if self.everywhere { Some(self.rest) } else { Some(self.prefix.get(at).copied().unwrap_or(self.rest)) }
+        if self.everywhere {
+            Some(self.rest)
+        } else {
+            Some(self.prefix.get(at).copied().unwrap_or(self.rest))
+        }
     }
 }
 

@@ -123,9 +123,10 @@ pub(crate) fn numbers(
                 compared(limit, is_in, has_exponents, budget)?
             }
             NumberKind::MultipleOf(modulus) => multiples(*modulus, budget)?,
-            NumberKind::OneOf(values) => {
-                Language::expr(&Expr::Alternate(values.iter().map(|value| number(value, false)).collect()), budget)?
-            }
+            NumberKind::OneOf(values) => Language::expr(
+                &Expr::Alternate(values.iter().map(|value| number(value, false)).collect()),
+                budget,
+            )?,
         });
     }
     let language = of_formula(formulas, formula, &kinds, &languages, true, budget)?;
@@ -268,7 +269,8 @@ fn compared(
                             after.phase = Phase::Whole;
                             if matters(&after) {
                                 if after.plain.is_eq() {
-                                    after.plain = whole.get(after.whole).map_or(Ordering::Equal, |of| digit.cmp(of));
+                                    after.plain =
+                                        whole.get(after.whole).map_or(Ordering::Equal, |of| digit.cmp(of));
                                 }
                                 after.whole = (after.whole + 1).min(whole.len().max(1) + 1);
                             } else {
@@ -332,7 +334,11 @@ fn compared(
                 let rest = if fraction.is_empty() { Ordering::Equal } else { Ordering::Less };
                 read.cmp(&whole.len()).then(reading.plain).then(rest)
             }
-            _ => reading.plain.then(if reading.fraction < fraction.len() { Ordering::Less } else { Ordering::Equal }),
+            _ => reading.plain.then(if reading.fraction < fraction.len() {
+                Ordering::Less
+            } else {
+                Ordering::Equal
+            }),
         };
         if reading.negative { magnitude.reverse() } else { magnitude }
     };
@@ -354,7 +360,9 @@ fn multiples(modulus: Modulus, budget: &Budget) -> Result<Language, CompileError
         _ => {
             let digit = u64::from(char.to_digit(10)?);
             match places {
-                Some(places) if places == modulus.places => (digit == 0).then_some((true, rest, Some(places))),
+                Some(places) if places == modulus.places => {
+                    (digit == 0).then_some((true, rest, Some(places)))
+                }
                 _ => Some((true, (rest * 10 + digit) % modulus.of, places.map(|places| places + 1))),
             }
         }
@@ -485,9 +493,16 @@ mod tests {
         assert!(at_most.accepts("9223372036854775807") && !at_most.accepts("9223372036854775808"));
         assert!(at_most.accepts("9.223372036854775807e18") && !at_most.accepts("9.2233720368547758071e18"));
         let positive = language_of(&[(bound("0", true, true), true)]);
-        for (text, expected) in
-            [("0", false), ("-0", false), ("0.0", false), ("1e-06", true), ("0.0001", true), ("-1", false), ("-1e-9", false), ("1e400", true)]
-        {
+        for (text, expected) in [
+            ("0", false),
+            ("-0", false),
+            ("0.0", false),
+            ("1e-06", true),
+            ("0.0001", true),
+            ("-1", false),
+            ("-1e-9", false),
+            ("1e400", true),
+        ] {
             assert_eq!(positive.accepts(text), expected, "{text}");
         }
     }

@@ -234,8 +234,7 @@ impl<'a> Lowering<'a> {
         }
         let nodes = &self.nodes;
         let text = |text: TextId| nodes.text(text).clone();
-        let expr =
-            strings(&self.strings.formulas, formula, &text, self.options.spelling, self.budget)?;
+        let expr = strings(&self.strings.formulas, formula, &text, self.options.spelling, self.budget)?;
         let rule = self.add_rule("string".to_owned(), expr);
         self.string_rules.insert(formula, rule);
         Ok(Some(rule))
@@ -448,14 +447,17 @@ impl<'a> Lowering<'a> {
         after: &impl Fn(&A, Option<bool>) -> Next<A>,
     ) -> Result<Vec<(Vec<Literal>, FormulaId)>, CompileError> {
         let mut found: Vec<(Vec<Literal>, FormulaId)> = Vec::new();
-        let mut open: Vec<(FormulaId, Vec<(Literal, bool)>, Vec<Literal>)> = vec![(formula, Vec::new(), Vec::new())];
+        let mut open: Vec<(FormulaId, Vec<(Literal, bool)>, Vec<Literal>)> =
+            vec![(formula, Vec::new(), Vec::new())];
         while let Some((formula, decided, asserted)) = open.pop() {
             if formula == NEVER {
                 continue;
             }
             self.budget.charge_steps(PHASE, 1 + decided.len() as u64)?;
-            let known = |literal: Literal| decided.iter().find(|known| known.0 == literal).map(|known| known.1);
-            let next = formulas.atoms(formula).iter().filter_map(asked).find(|literal| known(*literal).is_none());
+            let known =
+                |literal: Literal| decided.iter().find(|known| known.0 == literal).map(|known| known.1);
+            let next =
+                formulas.atoms(formula).iter().filter_map(asked).find(|literal| known(*literal).is_none());
             let Some(literal) = next else {
                 let rest = formulas.rewrite(formula, &mut |formulas, atom| {
                     Some(match after(atom, asked(atom).and_then(known)) {
@@ -495,17 +497,22 @@ impl<'a> Lowering<'a> {
             }
         }
         // A way that asks for more than others and leads no further than they do together adds nothing.
-        let is_within = |less: &[Literal], more: &[Literal]| less.iter().all(|literal| more.contains(literal));
+        let is_within =
+            |less: &[Literal], more: &[Literal]| less.iter().all(|literal| more.contains(literal));
         let mut kept: Vec<bool> = vec![true; found.len()];
         for at in 0..found.len() {
             let (asserted, rest) = &found[at];
             let weaker: Vec<FormulaId> = (0..found.len())
                 .filter(|&other| other != at && kept[other])
-                .filter(|&other| is_within(&found[other].0, asserted) && (found[other].0.len() < asserted.len() || other < at))
+                .filter(|&other| {
+                    is_within(&found[other].0, asserted)
+                        && (found[other].0.len() < asserted.len() || other < at)
+                })
                 .map(|other| found[other].1)
                 .collect();
             self.budget.charge_steps(PHASE, found.len() as u64)?;
-            if !weaker.is_empty() && formulas.or(weaker.iter().copied().chain([*rest])) == formulas.or(weaker) {
+            if !weaker.is_empty() && formulas.or(weaker.iter().copied().chain([*rest])) == formulas.or(weaker)
+            {
                 kept[at] = false;
             }
         }
@@ -566,7 +573,14 @@ impl<'a> Lowering<'a> {
         for (literals, rest) in ways {
             let is_unique = |atom: &ItemAtom| matches!(atom, ItemAtom::Unique(_) | ItemAtom::Repeated(_));
             if formulas.atoms(rest).iter().any(is_unique) {
-                self.add_unique_items(builder, formulas, (at, formula, behind), (&literals, rest), place, depth)?;
+                self.add_unique_items(
+                    builder,
+                    formulas,
+                    (at, formula, behind),
+                    (&literals, rest),
+                    place,
+                    depth,
+                )?;
             } else if let Some(rule) = self.rule(child, &literals, depth + 1)? {
                 let from = builder.state(Stage::Item, at, formula);
                 let to = builder.state(Stage::After, behind, rest);
@@ -594,8 +608,9 @@ impl<'a> Lowering<'a> {
                 return Err(self.refuse_at(place, RefusalKind::Unsupported, reason));
             }
             self.widened_unique = true;
-            let formula_without = formulas
-                .substitute(formula, &mut |atom| matches!(atom, ItemAtom::Unique(_) | ItemAtom::Repeated(_)).then_some(true));
+            let formula_without = formulas.substitute(formula, &mut |atom| {
+                matches!(atom, ItemAtom::Unique(_) | ItemAtom::Repeated(_)).then_some(true)
+            });
             let from = builder.state(Stage::Item, at, formula);
             let to = builder.state(Stage::Item, at, formula_without);
             builder.machine.add_edge(from, Expr::text(""), to);
@@ -612,7 +627,13 @@ impl<'a> Lowering<'a> {
                 ItemAtom::Unique(used) | ItemAtom::Repeated(used) => {
                     let is_unique = matches!(atom, ItemAtom::Unique(_));
                     Some(match used.binary_search(&number) {
-                        Ok(_) => if is_unique { NEVER } else { ALWAYS },
+                        Ok(_) => {
+                            if is_unique {
+                                NEVER
+                            } else {
+                                ALWAYS
+                            }
+                        }
                         Err(place) => {
                             let mut used = used.to_vec();
                             used.insert(place, number);
@@ -684,9 +705,8 @@ impl<'a> Lowering<'a> {
                 }
                 self.add_others(&mut builder, formulas, place, &scope, (from, behind, formula), depth)?;
             } else if behind < names {
-                let rest = formulas.substitute(formula, &mut |atom| {
-                    scope.is_last(atom, behind).then(|| holds_at_end(atom))
-                });
+                let rest = formulas
+                    .substitute(formula, &mut |atom| scope.is_last(atom, behind).then(|| holds_at_end(atom)));
                 if rest != NEVER {
                     let to = builder.state(Stage::Item, behind + 1, rest);
                     builder.machine.add_edge(from, Expr::text(""), to);
@@ -759,7 +779,8 @@ impl<'a> Lowering<'a> {
                     _ => false,
                 };
                 if is_lost {
-                    let reason = "what holds depends on whether other names are repeated, which no automaton can see";
+                    let reason =
+                        "what holds depends on whether other names are repeated, which no automaton can see";
                     return Err(self.refuse_at(place, RefusalKind::Unsupported, reason));
                 }
             }
@@ -774,11 +795,8 @@ impl<'a> Lowering<'a> {
             for (literals, rest) in ways {
                 let Some(rule) = self.rule(child, &literals, depth + 1)? else { continue };
                 let to = builder.state(Stage::After, behind, rest);
-                let member = Expr::Concat(vec![
-                    class.key.clone(),
-                    self.values.layout.colon(),
-                    Expr::Call(rule),
-                ]);
+                let member =
+                    Expr::Concat(vec![class.key.clone(), self.values.layout.colon(), Expr::Call(rule)]);
                 builder.machine.add_edge(from, member, to);
             }
         }
@@ -793,7 +811,8 @@ impl<'a> Lowering<'a> {
         formula: FormulaId,
     ) -> Result<Scope, CompileError> {
         let mut scope = Scope { of: HashMap::new(), others: Vec::new() };
-        let index: HashMap<&str, u32> = (0..).zip(&place.names).map(|(at, name)| (name.as_str(), at)).collect();
+        let index: HashMap<&str, u32> =
+            (0..).zip(&place.names).map(|(at, name)| (name.as_str(), at)).collect();
         let mut sets: Vec<Names> = Vec::new();
         for atom in formulas.atoms(formula) {
             let Some(names) = names_of(&atom) else { continue };
@@ -823,7 +842,10 @@ impl<'a> Lowering<'a> {
         let closed = self.options.closed && place.says_properties && !place.says_additional;
         self.has_closed |= closed;
         let patterns = place.patterns();
-        if place.names.is_empty() && patterns.is_empty() && sets.iter().all(|set| !matches!(set, Names::Against(_))) {
+        if place.names.is_empty()
+            && patterns.is_empty()
+            && sets.iter().all(|set| !matches!(set, Names::Against(_)))
+        {
             // Every name is one of them.
             let key = self.free_string();
             return Ok(vec![Others { key, sets: sets.into_iter().collect(), patterns: Vec::new() }]);
@@ -849,7 +871,8 @@ impl<'a> Lowering<'a> {
         for (language, text, node) in tests {
             let mut split = Vec::with_capacity(classes.len() * 2);
             for (class, patterns, against) in classes {
-                let without = Language::combine(&[&class, &language], |is_in| is_in[0] && !is_in[1], self.budget)?;
+                let without =
+                    Language::combine(&[&class, &language], |is_in| is_in[0] && !is_in[1], self.budget)?;
                 let with = class.intersection(&language, self.budget)?;
                 let mut with_patterns = patterns.clone();
                 let mut with_against = against.clone();
@@ -904,10 +927,17 @@ impl<'a> Lowering<'a> {
         report.narrowed.extend(narrowed(self.options.whitespace));
         let mut narrow = |keyword: &str, why: String| report.narrowed.push(ReportEntry::whole(keyword, why));
         if self.options.order == PropertyOrder::Declared {
-            narrow("order", "members that the schema names in the order in which they first appear, others behind them".to_owned());
+            narrow(
+                "order",
+                "members that the schema names in the order in which they first appear, others behind them"
+                    .to_owned(),
+            );
         }
         if self.options.spelling == gobo_types::Spelling::Canonical {
-            narrow("spelling", "each character of names and of strings under a constraint in its shortest form".to_owned());
+            narrow(
+                "spelling",
+                "each character of names and of strings under a constraint in its shortest form".to_owned(),
+            );
         }
         narrow("numbers", "numbers under a constraint without exponent, or, under bounds alone, with one digit before the point; the digits of a number under no constraint as JSON has them".to_owned());
         if self.has_closed {
@@ -917,7 +947,10 @@ impl<'a> Lowering<'a> {
             narrow("max_depth", format!("nothing inside more than {depth} brackets"));
         }
         if self.widened_unique {
-            report.widened.push(ReportEntry::whole("uniqueItems", format!("items with more than {MAX_UNIQUE} values may be repeated")));
+            report.widened.push(ReportEntry::whole(
+                "uniqueItems",
+                format!("items with more than {MAX_UNIQUE} values may be repeated"),
+            ));
         }
     }
 }
@@ -997,8 +1030,7 @@ impl Scope {
 
     /// Whether an atom speaks of a name and of none behind it.
     fn is_last(&self, atom: &MemberAtom, name: u32) -> bool {
-        names_of(atom)
-            .is_some_and(|names| self.of[names].last() == Some(&name) && !self.has_others(names))
+        names_of(atom).is_some_and(|names| self.of[names].last() == Some(&name) && !self.has_others(names))
     }
 
     /// Whether an atom speaks of a name and of no other.

@@ -39,9 +39,7 @@ impl Layout {
     pub(crate) fn between(self, depth: u32) -> Expr {
         match self.whitespace {
             Whitespace::Compact => Expr::text(","),
-            Whitespace::Single => {
-                Expr::Concat(vec![Expr::text(","), Expr::text(" ").repeat(0, Some(1))])
-            }
+            Whitespace::Single => Expr::Concat(vec![Expr::text(","), Expr::text(" ").repeat(0, Some(1))]),
             Whitespace::Flexible { max } => {
                 Expr::Concat(vec![Self::blanks(max), Expr::text(","), Self::blanks(max)])
             }
@@ -66,9 +64,7 @@ impl Layout {
     pub(crate) fn colon(self) -> Expr {
         match self.whitespace {
             Whitespace::Compact => Expr::text(":"),
-            Whitespace::Single => {
-                Expr::Concat(vec![Expr::text(":"), Expr::text(" ").repeat(0, Some(1))])
-            }
+            Whitespace::Single => Expr::Concat(vec![Expr::text(":"), Expr::text(" ").repeat(0, Some(1))]),
             Whitespace::Flexible { max } => {
                 Expr::Concat(vec![Self::blanks(max), Expr::text(":"), Self::blanks(max)])
             }
@@ -119,7 +115,8 @@ pub(crate) fn char_in(set: &CharSet, spelling: Spelling) -> Expr {
     }
     match spelling {
         Spelling::Canonical => {
-            let others = set.and(&control).without(&CharSet::new("\u{8}\u{c}\n\r\t".chars().map(|char| (char, char))));
+            let others =
+                set.and(&control).without(&CharSet::new("\u{8}\u{c}\n\r\t".chars().map(|char| (char, char))));
             hex.extend(others.ranges());
         }
         Spelling::Any => {
@@ -258,7 +255,9 @@ impl Values {
             Json::Bool(bool) => Expr::text(bool.to_string()),
             Json::Number(of) => number(of, plain_integers),
             Json::String(text) => string(text, spelling),
-            Json::Array(items) => list("[", items.iter().map(|item| self.text(item, depth + 1)).collect(), "]"),
+            Json::Array(items) => {
+                list("[", items.iter().map(|item| self.text(item, depth + 1)).collect(), "]")
+            }
             Json::Object(members) => {
                 let member = |(name, value): &(String, Json)| {
                     Expr::Concat(vec![string(name, spelling), layout.colon(), self.text(value, depth + 1)])

@@ -6,7 +6,9 @@ pub(crate) fn resolve(base: &str, reference: &str) -> String {
     }
     let base = Parts::of(base);
     if reference.authority.is_some() {
-        return Parts { scheme: base.scheme, ..reference.clone() }.with_path(remove_dots(reference.path)).to_text();
+        return Parts { scheme: base.scheme, ..reference.clone() }
+            .with_path(remove_dots(reference.path))
+            .to_text();
     }
     let (path, query) = if reference.path.is_empty() {
         (base.path.to_owned(), reference.query.or(base.query))
@@ -131,10 +133,21 @@ mod tests {
     #[test]
     fn references_resolve_as_the_standard_shows() {
         for (reference, expected) in [
-            ("g:h", "g:h"), ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
-            ("//g", "http://g"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("", "http://a/b/c/d;p?q"),
-            (".", "http://a/b/c/"), ("..", "http://a/b/"), ("../g", "http://a/b/g"), ("../../g", "http://a/g"),
-            ("../../../g", "http://a/g"), ("g;x=1/../y", "http://a/b/c/y"),
+            ("g:h", "g:h"),
+            ("g", "http://a/b/c/g"),
+            ("./g", "http://a/b/c/g"),
+            ("g/", "http://a/b/c/g/"),
+            ("/g", "http://a/g"),
+            ("//g", "http://g"),
+            ("?y", "http://a/b/c/d;p?y"),
+            ("g?y", "http://a/b/c/g?y"),
+            ("", "http://a/b/c/d;p?q"),
+            (".", "http://a/b/c/"),
+            ("..", "http://a/b/"),
+            ("../g", "http://a/b/g"),
+            ("../../g", "http://a/g"),
+            ("../../../g", "http://a/g"),
+            ("g;x=1/../y", "http://a/b/c/y"),
         ] {
             assert_eq!(resolve("http://a/b/c/d;p?q", reference), expected, "{reference}");
         }

@@ -69,15 +69,20 @@ impl fmt::Display for RefusalKind {
 
 /// A deterministic no: the same constraint and vocabulary are refused on every host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{kind}: {reason} ({place})")]
+#[error("{kind}: {reason}{}", in_parentheses(place))]
 pub struct Refusal {
     /// Which sort of no.
     pub kind: RefusalKind,
-    /// Where in the constraint, for a person and for a script (`offset 3`, `item "naïve"`, `/properties/a`).
+    /// Where in the constraint, for a person and for a script (`offset 3`, `item "naïve"`, `/properties/a`). Empty is the JSON
+    /// pointer of a whole schema.
     #[serde(rename = "where")]
     pub place: String,
     /// Why.
     pub reason: String,
+}
+
+fn in_parentheses(place: &str) -> String {
+    if place.is_empty() { String::new() } else { format!(" ({place})") }
 }
 
 /// A counted budget ran out: repeatable under the same budget.

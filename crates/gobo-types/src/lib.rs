@@ -22,7 +22,8 @@ pub use error::{CompileError, ErrorKind, OverBudget, Refusal, RefusalKind, error
 pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};
 pub use report::{Report, ReportEntry};
 pub use schema::{
-    Draft, FormatMode, PropertyOrder, SchemaDocument, SchemaOptionError, SchemaOptions, Spelling, compact_json,
+    Draft, FormatMode, PropertyOrder, SchemaDocument, SchemaOptionError, SchemaOptions, Spelling,
+    compact_json,
 };
 
 /// The id of a token: its position in the model's logits.

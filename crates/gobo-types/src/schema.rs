@@ -101,12 +101,15 @@ impl SchemaOptions {
 #[error("{found:?} is none of {}", .known.join(", "))]
 pub struct SchemaOptionError {
     found: String,
-    known: Vec<&'static str>,
+    known: &'static [&'static str],
 }
 
 macro_rules! words {
     ($type:ty, $($variant:ident = $word:literal),+) => {
         impl $type {
+            /// All words.
+            pub const NAMES: &'static [&'static str] = &[$($word),+];
+
             /// The word of the command line, of the proto and of the digest.
             pub fn name(self) -> &'static str {
                 match self {
@@ -127,14 +130,21 @@ macro_rules! words {
             fn from_str(text: &str) -> Result<Self, SchemaOptionError> {
                 match text {
                     $($word => Ok(Self::$variant),)+
-                    _ => Err(SchemaOptionError { found: text.to_owned(), known: vec![$($word),+] }),
+                    _ => Err(SchemaOptionError { found: text.to_owned(), known: Self::NAMES }),
                 }
             }
         }
     };
 }
 
-words!(Draft, Draft4 = "draft4", Draft6 = "draft6", Draft7 = "draft7", Draft201909 = "draft2019-09", Draft202012 = "draft2020-12");
+words!(
+    Draft,
+    Draft4 = "draft4",
+    Draft6 = "draft6",
+    Draft7 = "draft7",
+    Draft201909 = "draft2019-09",
+    Draft202012 = "draft2020-12"
+);
 words!(PropertyOrder, Declared = "declared", Any = "any");
 words!(Spelling, Canonical = "canonical", Any = "any");
 words!(FormatMode, Assert = "assert", Annotate = "annotate");

@@ -1,19 +1,21 @@
-use std::sync::Arc;
-use std::time::Instant;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
-use gobo_artifact::{Index, Matcher, Vocabulary};
-use gobo_engine::compile_constraint;
-use gobo_tokenizer::Encoder;
-use gobo_types::{Budget, CompileError, ErrorKind};
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::prewarm::progress;
 use crate::args::{CheckArgs, Global};
-use crate::case::{Case, Expected};
+use crate::case::Case;
 use crate::output::{self, Outcome};
+use crate::replay::{Replay, Replayed};
 use crate::vocabulary::Loaded;
 
 /// Counts over a file: `cases` is the sum of the five verdicts, the others count texts.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 struct Summary {
     cases: u64,
     index: u64,
@@ -22,11 +24,47 @@ struct Summary {
     unavailable: u64,
     failed: u64,
     wrong: u64,
+    order: u64,
+    spelling: u64,
     not_encodable: u64,
 }
 
+impl Summary {
+    fn count(&mut self, replayed: &Replayed<'_>) {
+        self.cases += 1;
+        *match replayed.verdict {
+            "index" => &mut self.index,
+            "refused" => &mut self.refused,
+            "over_budget" => &mut self.over_budget,
+            "unavailable" => &mut self.unavailable,
+            _ => &mut self.failed,
+        } += 1;
+        self.wrong += replayed.wrong.len() as u64;
+        self.order += replayed.order;
+        self.spelling += replayed.spelling;
+        self.not_encodable += replayed.not_encodable;
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cases, index, refused, over_budget, unavailable, failed, wrong, .. } = self;
+        write!(
+            f,
+            "{cases} cases: {index} index, {refused} refused, {over_budget} over budget, {unavailable} unavailable, \
+             {failed} failed; {wrong} texts wrong, "
+        )?;
+        for (count, why) in [(self.order, "order"), (self.spelling, "spelling")] {
+            if count > 0 {
+                write!(f, "{count} shut out by their {why} only, ")?;
+            }
+        }
+        write!(f, "{} walked in small tokens only", self.not_encodable)
+    }
+}
+
 pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> {
-    let cases = Case::read_all(&args.file)?;
+    let cases = Case::read_all(&args.file, &args.defaults.options()?)?;
     let loaded = Loaded::open(&args.tokenizer.tokenizer, global)?;
     let encoder = loaded.encoder().unwrap_or_else(|error| {
         output::note(error);
@@ -37,177 +75,135 @@ pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> 
             "there is no encoder of the tokenizer's own here: texts are walked in small tokens only",
         );
     }
+    let threads = global.threads_or(thread::available_parallelism().map_or(1, usize::from));
+    let replay = Replay {
+        loaded: &loaded,
+        encoder: encoder.as_ref(),
+        limits: global.limits(),
+        // Cases are independent, so threads serve cases first.
+        threads: (threads / cases.len().max(1)).max(1),
+    };
     let mut summary = Summary::default();
-    for case in &cases {
-        let line = check(global, &loaded, encoder.as_ref(), case, &mut summary)?;
-        let is_bad =
-            line["verdict"] == "failed" || line["wrong"].as_array().is_some_and(|wrong| !wrong.is_empty());
-        if global.json {
-            output::line(&line)?;
-        } else if is_bad {
-            output::line(format_args!("{}: {} {}", case.id, line["verdict"], line["reason"]))?;
-            for wrong in line["wrong"].as_array().into_iter().flatten() {
-                output::line(format_args!("  {} should be {}", wrong["text"], wrong["expected"]))?;
-            }
-        }
-    }
-    let Summary { cases, index, refused, over_budget, unavailable, failed, wrong, not_encodable } = summary;
+    let bar = progress(cases.len(), "check");
+    let work = |case| {
+        let replayed = replay.replay(case);
+        bar.inc(1);
+        replayed
+    };
+    in_order(&cases, threads, work, |replayed| {
+        let replayed = replayed?;
+        summary.count(&replayed);
+        bar.suspend(|| print(global, &replayed))
+    })?;
+    bar.finish_and_clear();
     if global.json {
-        output::line(json!({"summary": {
-            "cases": cases, "index": index, "refused": refused, "over_budget": over_budget,
-            "unavailable": unavailable, "failed": failed, "wrong": wrong, "order": 0, "spelling": 0,
-            "not_encodable": not_encodable,
-        }}))?;
+        output::line(json!({"summary": summary}))?;
     } else {
-        output::line(format_args!(
-            "{cases} cases: {index} index, {refused} refused, {over_budget} over budget, {unavailable} unavailable, \
-             {failed} failed; {wrong} texts wrong, {not_encodable} walked in small tokens only"
-        ))?;
+        output::line(&summary)?;
     }
-    Ok(if wrong == 0 && failed == 0 { Outcome::Yes } else { Outcome::No })
+    Ok(if summary.wrong == 0 && summary.failed == 0 { Outcome::Yes } else { Outcome::No })
 }
 
-fn check(
-    global: &Global,
-    loaded: &Loaded,
-    encoder: Option<&Encoder>,
-    case: &Case,
-    summary: &mut Summary,
-) -> anyhow::Result<Value> {
-    summary.cases += 1;
-    let mut line =
-        json!({"id": case.id, "verdict": "refused", "reason": null, "compile_us": null, "wrong": []});
-    let constraint = match &case.constraint {
-        Ok(constraint) => constraint,
-        Err(kind) => {
-            summary.refused += 1;
-            line["reason"] = json!(format!("constraints of kind {kind} are not supported"));
-            return Ok(line);
-        }
-    };
-    let begin = Instant::now();
-    let budget = Budget::new(global.limits());
-    let compiled = match compile_constraint(&loaded.vocabulary, constraint, global.threads_or(1), &budget) {
-        Ok(compiled) => compiled,
-        Err(verdict) => {
-            match verdict {
-                CompileError::Refused(_) => summary.refused += 1,
-                CompileError::OverBudget(_) => summary.over_budget += 1,
-                CompileError::Unavailable(_) => summary.unavailable += 1,
-                _ => summary.failed += 1,
-            }
-            line["verdict"] = json!(verdict.verdict());
-            line["reason"] = json!(verdict.to_string());
-            return Ok(line);
-        }
-    };
-    line["compile_us"] = json!(u64::try_from(begin.elapsed().as_micros())?);
-    let index = Arc::new(Index::from_bytes(compiled.bytes())?);
-    let mut matcher = Matcher::new(index, loaded.vocabulary.clone(), &loaded.binding)?;
-    let mut wrong = Vec::new();
-    if case.invalid {
-        summary.wrong += 1;
-        wrong.push(json!({"text": null, "expected": "refused"}));
+/// Every case for a script, and what is wrong for a person.
+fn print(global: &Global, replayed: &Replayed<'_>) -> anyhow::Result<()> {
+    if global.json {
+        return output::line(serde_json::to_value(replayed)?);
     }
-    let mut failure = None;
-    for (text, expected) in &case.texts {
-        // An encoder that gives up on a text says nothing about the index.
-        let own = encoder.and_then(|encoder| {
-            encoder.encode_continuation(text, |id| loaded.ordinary_bytes(id)).ok().flatten()
-        });
-        if own.is_none() {
-            summary.not_encodable += 1;
-        }
-        let small = most_tokens(&loaded.vocabulary, text.as_bytes());
-        let walks: Vec<Answer> =
-            own.iter().chain(&small).map(|tokens| walk(&mut matcher, tokens)).collect::<Result<_, _>>()?;
-        let Some(&answer) = walks.first() else {
-            // No token sequence is this text: it is not accepted, and nothing can be walked.
-            if *expected != Expected::Reject {
-                summary.wrong += 1;
-                wrong.push(json!({"text": text, "expected": expected.name()}));
-            }
-            continue;
-        };
-        if walks.iter().any(|other| *other != answer) {
-            failure = Some(format!("the walks of {text:?} disagree"));
-        }
-        let right = match expected {
-            Expected::Accept => answer == Answer::Complete,
-            Expected::Reject => answer != Answer::Complete,
-            Expected::Incomplete => answer == Answer::Viable,
-        };
-        if !right {
-            summary.wrong += 1;
-            wrong.push(json!({"text": text, "expected": expected.name()}));
-        }
+    if replayed.verdict != "failed" && replayed.wrong.is_empty() {
+        return Ok(());
     }
-    line["wrong"] = json!(wrong);
-    if let Some(reason) = failure {
-        summary.failed += 1;
-        line["verdict"] = json!("failed");
-        line["reason"] = json!(reason);
-    } else {
-        summary.index += 1;
-        line["verdict"] = json!("index");
+    let reason = replayed.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    output::line(format_args!("{}: {}{reason}", replayed.id, replayed.verdict))?;
+    for wrong in &replayed.wrong {
+        let what =
+            wrong.text.map_or_else(|| "the constraint".to_owned(), |text| Value::from(text).to_string());
+        output::line(format_args!("  {what} should be {}", wrong.expected))?;
     }
-    Ok(line)
+    Ok(())
 }
 
-/// Where a walk ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
-    /// A token was not allowed, or went past a limit of the matcher.
-    Refused,
-    /// Every token was allowed, and the text is not complete.
-    Viable,
-    /// Every token was allowed, and the text is complete.
-    Complete,
-}
-
-fn walk(matcher: &mut Matcher, tokens: &[u32]) -> anyhow::Result<Answer> {
-    let mut mask = vec![0_u32; matcher.mask_words()];
-    matcher.reset();
-    for &id in tokens {
-        matcher.fill(&mut mask)?;
-        let bit = mask[(id >> 5) as usize] >> (id & 31) & 1 == 1;
-        let taken = match matcher.advance(id) {
-            // The constraint has the token, the matcher has not: a text past its limits cannot be written.
-            Err(error) if error.kind() == ErrorKind::Limit => return Ok(Answer::Refused),
-            taken => taken.is_ok(),
-        };
-        anyhow::ensure!(bit == taken, "mask and advance disagree about token {id}");
-        if !taken {
-            return Ok(Answer::Refused);
+/// Works on all items on so many threads, and hands the results over in the order of the items, each as soon as it can be.
+/// Stops soon after `done` fails.
+fn in_order<'a, T: Sync, R: Send>(
+    items: &'a [T],
+    threads: usize,
+    work: impl Fn(&'a T) -> R + Sync,
+    mut done: impl FnMut(R) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let next = AtomicUsize::new(0);
+    let (sender, results) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..threads.min(items.len()) {
+            let (sender, next, work) = (sender.clone(), &next, &work);
+            scope.spawn(move || {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(at) else { break };
+                    if sender.send((at, work(item))).is_err() {
+                        break;
+                    }
+                }
+            });
         }
-    }
-    Ok(if matcher.is_complete() { Answer::Complete } else { Answer::Viable })
-}
-
-/// The segmentation of `text` into the most ordinary tokens; `None` if no tokens spell it. O(text × longest token).
-pub(crate) fn most_tokens(vocabulary: &Vocabulary, text: &[u8]) -> Option<Vec<u32>> {
-    let trie = vocabulary.trie();
-    // For each offset the number of tokens before it, and the last of them.
-    let mut best: Vec<Option<(usize, u32)>> = vec![None; text.len() + 1];
-    best[0] = Some((0, 0));
-    for from in 0..text.len() {
-        let Some((count, _)) = best[from] else { continue };
-        for (length, ids) in trie.prefixes(&text[from..]) {
-            let here = &mut best[from + length];
-            if let Some(&id) = ids.first()
-                && here.is_none_or(|(tokens, _)| tokens < count + 1)
-            {
-                *here = Some((count + 1, id));
+        drop(sender);
+        let mut early = BTreeMap::new();
+        let mut at = 0;
+        for (position, result) in results {
+            early.insert(position, result);
+            while let Some(result) = early.remove(&at) {
+                done(result)?;
+                at += 1;
             }
         }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn order_and_spelling_are_shown_where_they_matter() {
+        let mut summary = Summary { cases: 2, index: 2, ..Summary::default() };
+        let text = summary.to_string();
+        assert!(text.ends_with("0 failed; 0 texts wrong, 0 walked in small tokens only"), "{text}");
+        (summary.order, summary.spelling) = (3, 1);
+        let text = summary.to_string();
+        let expected =
+            "0 texts wrong, 3 shut out by their order only, 1 shut out by their spelling only, 0 walked";
+        assert!(text.contains(expected), "{text}");
     }
-    let mut tokens = Vec::new();
-    let mut at = text.len();
-    while at > 0 {
-        let (_, id) = best[at]?;
-        tokens.push(id);
-        at -= vocabulary.bytes(id).len();
+
+    #[test]
+    fn results_come_in_the_order_of_the_items_at_any_number_of_threads() {
+        let items: Vec<u64> = (0..40).collect();
+        for threads in [1, 3, 64] {
+            let mut seen = Vec::new();
+            let work = |item: &u64| {
+                thread::sleep(Duration::from_micros(item * 37 % 300));
+                item * 2
+            };
+            in_order(&items, threads, work, |result| {
+                seen.push(result);
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(seen, items.iter().map(|item| item * 2).collect::<Vec<_>>());
+        }
     }
-    tokens.reverse();
-    Some(tokens)
+
+    #[test]
+    fn a_failure_ends_the_work() {
+        let items = [0; 1000];
+        let worked = AtomicUsize::new(0);
+        let work = |_: &i32| {
+            thread::sleep(Duration::from_millis(1));
+            worked.fetch_add(1, Ordering::Relaxed)
+        };
+        assert!(in_order(&items, 2, work, |_| anyhow::bail!("no")).is_err());
+        assert!(worked.into_inner() < items.len());
+    }
 }

@@ -25,11 +25,12 @@ impl Files {
 }
 
 pub(crate) fn run(global: &Global, args: &DiffArgs) -> anyhow::Result<Outcome> {
-    let a = match args.a.open(args.text_start.into(), global)? {
+    let options = args.defaults.options()?;
+    let a = match args.a.open(args.text_start.into(), &options, global)? {
         Ok(opened) => opened,
         Err(verdict) => return refused(global, Side::A, &args.a, &verdict),
     };
-    let b = match args.b.open(args.text_start.into(), global)? {
+    let b = match args.b.open(args.text_start.into(), &options, global)? {
         Ok(opened) => opened,
         Err(verdict) => return refused(global, Side::B, &args.b, &verdict),
     };

@@ -13,6 +13,9 @@ use crate::target::Target;
 const CONFIGURATIONS_SHOWN: usize = 4;
 const FRAMES_SHOWN: usize = 8;
 
+/// Places that a person is shown of each list of the report.
+const PLACES_SHOWN: usize = 12;
+
 /// Bytes as a person reads them: characters where they are ASCII, numbers otherwise, runs as ranges.
 fn byte_ranges(bytes: &[u8]) -> String {
     let name = |byte: u8| match char::from(byte) {
@@ -266,7 +269,7 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
         if let Some(explained) = &explained {
             output::line(format_args!("\n{explained}"))?;
         }
-        print_report(&index.report()?)?;
+        print_report(&index.report()?, PLACES_SHOWN)?;
     }
     Ok(if taken == text.len() && stands { Outcome::Yes } else { Outcome::No })
 }

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::path::Path;
 
 use gobo_artifact::{Artifact, ArtifactError, Fault, Index, Vocabulary};
@@ -115,7 +116,7 @@ pub(crate) fn run(global: &Global, file: &Path) -> anyhow::Result<Outcome> {
     for (key, value) in header {
         let value = match &value {
             Value::Null => "unbounded".to_owned(),
-            Value::String(text) => text.clone(),
+            Value::String(text) => shortened(text),
             other => other.as_u64().map_or_else(|| other.to_string(), grouped),
         };
         output::line(format_args!("{key:<20} {value}"))?;
@@ -128,7 +129,7 @@ pub(crate) fn run(global: &Global, file: &Path) -> anyhow::Result<Outcome> {
         .map(|section| vec![section.name().into(), grouped(section.offset), human_bytes(section.length)])
         .collect();
     output::line(output::table(&["section", "offset", "size"], &rows))?;
-    print_report(&report)?;
+    print_report(&report, usize::MAX)?;
     if let AnyArtifact::Index(index) = &any
         && index.root().compiler_epoch != COMPILER_EPOCH
     {
@@ -139,8 +140,21 @@ pub(crate) fn run(global: &Global, file: &Path) -> anyhow::Result<Outcome> {
     Ok(Outcome::Yes)
 }
 
-/// The report, for a person; nothing for an empty one.
-pub(crate) fn print_report(report: &Report) -> anyhow::Result<()> {
+/// Characters of a constraint that a person is shown.
+const TEXT_SHOWN: usize = 1000;
+
+/// A text that fits a screen.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(TEXT_SHOWN) {
+        Some((end, _)) => {
+            format!("{} … {} more bytes; --json has all", &text[..end], grouped((text.len() - end) as u64))
+        }
+        None => text.to_owned(),
+    }
+}
+
+/// The report, for a person, at most so many places of each list; nothing for an empty one.
+pub(crate) fn print_report(report: &Report, places: usize) -> anyhow::Result<()> {
     let lists: [(&str, &[ReportEntry]); 5] = [
         ("enforced", &report.enforced),
         ("narrowed", &report.narrowed),
@@ -149,11 +163,74 @@ pub(crate) fn print_report(report: &Report) -> anyhow::Result<()> {
         ("widened", &report.widened),
     ];
     for (name, entries) in lists {
-        for entry in entries {
-            let place =
-                if entry.pointer.is_empty() { String::new() } else { format!(" at {}", entry.pointer) };
-            output::line(format_args!("\n{name}: {}{place}: {}", entry.keyword, entry.why))?;
+        for line in list(name, entries, places) {
+            output::line(line)?;
         }
     }
     Ok(())
+}
+
+/// One list of a report: sentence by sentence where all are about the whole constraint, else by place, in the order in which
+/// the places first appear.
+fn list(name: &str, entries: &[ReportEntry], shown: usize) -> Vec<String> {
+    if entries.iter().all(|entry| entry.pointer.is_empty()) {
+        return entries.iter().map(|entry| format!("\n{name}: {}: {}", entry.keyword, entry.why)).collect();
+    }
+    let mut order = Vec::new();
+    let mut places: HashMap<&str, Vec<&ReportEntry>> = HashMap::new();
+    for entry in entries {
+        let here = places.entry(&entry.pointer).or_default();
+        if here.is_empty() {
+            order.push(entry.pointer.as_str());
+        }
+        here.push(entry);
+    }
+    let mut lines = vec![format!("\n{name}: {} at {} places", grouped_len(entries), grouped_len(&order))];
+    for &pointer in order.iter().take(shown) {
+        lines.push(if pointer.is_empty() { "  the whole".to_owned() } else { format!("  {pointer}") });
+        lines.extend(places[pointer].iter().map(|entry| format!("    {}: {}", entry.keyword, entry.why)));
+    }
+    if order.len() > shown {
+        lines.push(format!("  … {} more places; --json has all", grouped((order.len() - shown) as u64)));
+    }
+    lines
+}
+
+fn grouped_len<T>(items: &[T]) -> String {
+    grouped(items.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(pointer: &str, keyword: &str) -> ReportEntry {
+        ReportEntry { pointer: pointer.into(), ..ReportEntry::whole(keyword, "why") }
+    }
+
+    #[test]
+    fn entries_of_one_place_stand_together() {
+        let entries = [entry("", "schema"), entry("/a", "type"), entry("/b", "enum"), entry("/a", "minimum")];
+        let expected = [
+            "\nenforced: 4 at 3 places",
+            "  the whole",
+            "    schema: why",
+            "  /a",
+            "    type: why",
+            "    minimum: why",
+            "  /b",
+            "    enum: why",
+        ];
+        assert_eq!(list("enforced", &entries, usize::MAX), expected);
+        assert_eq!(list("enforced", &entries, 2)[6..], ["  … 1 more places; --json has all"]);
+        assert_eq!(list("narrowed", &entries[..1], 0), ["\nnarrowed: schema: why"]);
+        assert!(list("widened", &[], 2).is_empty());
+    }
+
+    #[test]
+    fn long_texts_are_cut_at_a_character() {
+        assert_eq!(shortened("é"), "é");
+        let long = shortened(&"é".repeat(TEXT_SHOWN + 3));
+        assert!(long.ends_with("é … 6 more bytes; --json has all"), "{long}");
+    }
 }

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use gobo_types::{CompileError, Constraint, DEFAULT_START, MatchMode};
+use gobo_types::{CompileError, Constraint, DEFAULT_START, MatchMode, SchemaOptions};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -11,6 +11,7 @@ use crate::backend::{Backend, Warmed};
 use crate::case::Case;
 use crate::constraint;
 use crate::output::{self, Outcome, grouped};
+use crate::schema::schema_file;
 
 /// How many constraints ended how.
 #[derive(Debug, Default, Clone)]
@@ -38,41 +39,49 @@ impl Tally {
     }
 }
 
-/// One entry of a library: its name, and the constraint or the kind that is not supported.
-type Entry = (String, Result<Constraint, &'static str>);
+/// One entry of a library: its name, and its constraint.
+type Entry = (String, Constraint);
 
 /// The constraints of a file or, in the order of their names, of all files below a folder.
-fn read(path: &Path, entries: &mut Vec<Entry>) -> anyhow::Result<()> {
+fn read(path: &Path, options: &SchemaOptions, entries: &mut Vec<Entry>) -> anyhow::Result<()> {
     if path.is_dir() {
         let listing = std::fs::read_dir(path).with_context(|| format!("cannot list {}", path.display()))?;
         let mut below: Vec<PathBuf> =
             listing.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
         below.sort();
         for path in below.iter().filter(|path| path.is_dir() || kind(path).is_some()) {
-            read(path, entries)?;
+            read(path, options, entries)?;
         }
         return Ok(());
     }
     let name = || path.display().to_string();
     match kind(path) {
         Some("jsonl") => {
-            entries.extend(Case::read_all(path)?.into_iter().map(|case| (case.id, case.constraint)));
+            entries.extend(Case::read_all(path, options)?.into_iter().map(|case| (case.id, case.constraint)));
         }
         Some("regex") => {
             let text =
                 std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
             let pattern = text.strip_suffix('\n').unwrap_or(&text);
-            entries.push((name(), Ok(constraint::regex(pattern, MatchMode::Full))));
+            entries.push((name(), constraint::regex(pattern, MatchMode::Full)));
         }
-        Some("choice") => entries.push((name(), Ok(constraint::choice_file(path)?))),
-        Some("gbnf") => entries.push((name(), Ok(constraint::grammar_file(path, DEFAULT_START)?))),
-        _ => bail!("{}: a library is made of .jsonl, .regex, .choice and .gbnf files", path.display()),
+        Some("choice") => entries.push((name(), constraint::choice_file(path)?)),
+        Some("gbnf") => entries.push((name(), constraint::grammar_file(path, DEFAULT_START)?)),
+        Some("schema.json") => entries.push((name(), schema_file(path, options.clone())?)),
+        _ => bail!(
+            "{}: a library is made of .jsonl, .regex, .choice, .gbnf and .schema.json files",
+            path.display()
+        ),
     }
     Ok(())
 }
 
-fn kind(path: &Path) -> Option<&str> {
-    path.extension()?.to_str().filter(|kind| ["jsonl", "regex", "choice", "gbnf"].contains(kind))
+/// What a file holds, by the end of its name; nothing for what is no part of a library.
+fn kind(path: &Path) -> Option<&'static str> {
+    let name = path.file_name()?.to_str()?;
+    let kinds = ["jsonl", "regex", "choice", "gbnf", "schema.json"];
+    let stem = |kind: &str| name.strip_suffix(kind)?.strip_suffix('.');
+    kinds.into_iter().find(|&kind| stem(kind).is_some_and(|stem| !stem.is_empty()))
 }
 
 /// A bar on stderr; nothing where no person watches.
@@ -83,10 +92,12 @@ pub(crate) fn progress(len: usize, what: &str) -> ProgressBar {
 }
 
 pub(crate) fn run(global: &Global, args: &PrewarmArgs) -> anyhow::Result<Outcome> {
+    let options = args.defaults.options()?;
     let mut entries = Vec::new();
     for path in &args.paths {
-        read(path, &mut entries)?;
+        read(path, &options, &mut entries)?;
     }
+    let (ids, constraints): (Vec<String>, Vec<Constraint>) = entries.into_iter().unzip();
     let backend = Backend::open(global)?;
     let begun = Instant::now();
     let mut rows = Vec::new();
@@ -95,24 +106,6 @@ pub(crate) fn run(global: &Global, args: &PrewarmArgs) -> anyhow::Result<Outcome
     for tokenizer in &args.tokenizer {
         let name = backend.name_of(tokenizer)?;
         let mut tally = Tally::default();
-        let (mut ids, mut constraints) = (Vec::new(), Vec::new());
-        for (id, constraint) in &entries {
-            match constraint {
-                Ok(constraint) => {
-                    ids.push(id);
-                    constraints.push(constraint.clone());
-                }
-                Err(kind) => {
-                    let reason = CompileError::refuse(
-                        gobo_types::RefusalKind::Unsupported,
-                        "the whole line",
-                        format!("constraints of kind {kind} are not supported"),
-                    );
-                    problems.push((name.clone(), id.clone(), reason.to_string()));
-                    tally.count(&Err(reason));
-                }
-            }
-        }
         let bar = progress(constraints.len(), &name);
         backend.prewarm(&name, &constraints, |position, warmed| {
             tally.count(&warmed);

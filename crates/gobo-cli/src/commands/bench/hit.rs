@@ -66,8 +66,9 @@ fn constraint(args: &BenchHitArgs) -> anyhow::Result<Constraint> {
     if args.constraint.is_given() {
         return args.constraint.read();
     }
+    args.constraint.check_options()?;
     let found = Case::library()?.into_iter().find(|case| case.id == DEFAULT_CASE);
-    let constraint = found.and_then(|case| case.constraint.ok()).context("the library lacks its default")?;
+    let constraint = found.map(|case| case.constraint).context("the library lacks its default")?;
     Ok(constraint.starting(args.constraint.text_start.into()))
 }
 
