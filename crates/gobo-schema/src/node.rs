@@ -174,6 +174,10 @@ pub(crate) struct Nodes<'a> {
     budget: &'a Budget,
     nodes: Vec<Node>,
     known: HashMap<Location, NodeId>,
+    /// By resource and text, of small ones.
+    known_contents: HashMap<(usize, String), NodeId>,
+    /// Where a subschema says the same as another.
+    copies: Vec<(Location, NodeId)>,
     texts: Vec<Rc<Language>>,
     /// By keyword and text.
     known_texts: HashMap<(&'static str, String), TextId>,
@@ -198,6 +202,8 @@ impl<'a> Nodes<'a> {
             budget,
             nodes: vec![constant(), constant()],
             known: HashMap::new(),
+            known_contents: HashMap::new(),
+            copies: Vec::new(),
             texts: Vec::new(),
             known_texts: HashMap::new(),
             report: Report::default(),
@@ -302,9 +308,39 @@ impl<'a> Nodes<'a> {
         }
         let id = number(self.nodes.len());
         self.budget.charge_bytes("reading the schema", 128 + location.pointer.len() as u64)?;
+        // Small schemas that say the same are one: then it is seen that their values are the same.
+        let mut content = String::new();
+        let is_small = self.documents.get(&location).is_some_and(|schema| write_content(schema, true, &mut content));
+        if is_small {
+            let resource = self.documents.resource_number(&location);
+            if let Some(&same) = self.known_contents.get(&(resource, content.clone())) {
+                self.known.insert(location.clone(), same);
+                self.copies.push((location, same));
+                return Ok(same);
+            }
+            self.known_contents.insert((resource, content), id);
+        }
         self.known.insert(location.clone(), id);
         self.nodes.push(Node { location, parts: None });
         Ok(id)
+    }
+
+    /// What the keywords that were read come to, also where a subschema stands that says the same as another.
+    pub(crate) fn take_report(&mut self) -> Report {
+        let mut report = std::mem::take(&mut self.report);
+        for (location, node) in &self.copies {
+            let of_node = shown(&self.nodes[*node as usize].location);
+            let here = shown(location);
+            for list in [&mut report.enforced, &mut report.narrowed, &mut report.annotations] {
+                let copies: Vec<ReportEntry> = list
+                    .iter()
+                    .filter(|entry| entry.pointer == of_node)
+                    .map(|entry| ReportEntry { pointer: here.clone(), ..entry.clone() })
+                    .collect();
+                list.extend(copies);
+            }
+        }
+        report
     }
 
     /// What a subschema demands.
@@ -365,6 +401,39 @@ impl<'a> Nodes<'a> {
         self.texts.push(Rc::new(language));
         self.known_texts.insert((keyword, text.to_owned()), self.texts.len() - 1);
         Ok(Some(self.texts.len() - 1))
+    }
+}
+
+/// Longest text of a subschema that is compared with others.
+const MAX_CONTENT_BYTES: usize = 512;
+
+/// Writes a schema, without what says nothing about values, in some form that tells different ones apart; `false` if that is
+/// long.
+fn write_content(value: &Json, is_schema: bool, out: &mut String) -> bool {
+    use std::fmt::Write;
+    if out.len() > MAX_CONTENT_BYTES {
+        return false;
+    }
+    match value {
+        Json::Array(items) => {
+            out.push('[');
+            let is_small = items.iter().all(|item| {
+                out.push(',');
+                write_content(item, false, out)
+            });
+            out.push(']');
+            is_small
+        }
+        Json::Object(members) => {
+            out.push('{');
+            let counts = |key: &str| !is_schema || !ANNOTATIONS.contains(&key);
+            let is_small = members.iter().filter(|member| counts(&member.0)).all(|(key, value)| {
+                write!(out, "{key:?}:").is_ok() && write_content(value, false, out)
+            });
+            out.push('}');
+            is_small
+        }
+        scalar => write!(out, "{scalar:?}").is_ok() && out.len() <= MAX_CONTENT_BYTES,
     }
 }
 
@@ -741,22 +810,23 @@ impl Reader<'_, '_> {
             self.annotation("format", "an annotation, as asked");
             return Ok(());
         }
-        let mut narrowed = None;
+        let allow_widening = self.nodes.options.allow_widening;
+        let (mut narrowed, mut widened) = (None, None);
         let text = self.nodes.intern_text("format", &name, |budget| {
-            Ok(format(&name, budget)?.map(|format| {
-                narrowed = format.narrowed;
+            Ok(format(&name, allow_widening, budget)?.map(|format| {
+                (narrowed, widened) = (format.narrowed, format.widened);
                 format.language
             }))
         });
         match text {
             Ok(Some(text)) => {
-                if let Some(why) = narrowed {
-                    self.nodes.report.narrowed.push(ReportEntry {
-                        pointer: shown(self.location),
-                        keyword: "format".to_owned(),
-                        why: format!("{name}: {why}"),
-                    });
-                }
+                let entry = |why: &str| ReportEntry {
+                    pointer: shown(self.location),
+                    keyword: "format".to_owned(),
+                    why: format!("{name}: {why}"),
+                };
+                self.nodes.report.narrowed.extend(narrowed.map(entry));
+                self.nodes.report.widened.extend(widened.map(entry));
                 self.push("format", Part::Text(text));
                 Ok(())
             }

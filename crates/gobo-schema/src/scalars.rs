@@ -308,7 +308,7 @@ fn compared(
                     }
                 }
                 // Only a single digit before the point makes a mantissa.
-                if !has_exponents || after.whole != 1 {
+                if reading.phase < Phase::E && (!has_exponents || after.whole != 1) {
                     (after.mantissa, after.place) = (Ordering::Equal, 0);
                 }
             }

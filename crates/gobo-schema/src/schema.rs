@@ -15,7 +15,7 @@ use crate::json::Json;
 use crate::members::{MemberAtom, Names, Objects, members_of};
 use crate::node::{FALSE, NodeId, Nodes, Part, TRUE, TextId, Types};
 use crate::place::{Place, PlaceId, Places};
-use crate::scalars::{numbers, spelled, string_language, strings};
+use crate::scalars::{StringKind, numbers, spelled, string_language, strings};
 use crate::spelling::{Layout, Values, string};
 
 /// Most names of an object whose members may stand in any order: each doubles its states.
@@ -25,6 +25,9 @@ pub(crate) const MAX_UNORDERED: usize = 10;
 pub(crate) const MAX_UNIQUE: usize = 12;
 
 const PHASE: &str = "lowering the schema";
+
+/// What it takes to decide an atom of a formula, in steps of other loops.
+const STEPS_PER_ATOM: usize = 8;
 
 /// The grammar of the texts that a schema allows, and what it enforces.
 ///
@@ -43,7 +46,7 @@ pub fn schema(
         let expr = lowering.lower(&task)?;
         lowering.rules[task.rule as usize].expr = expr;
     }
-    let mut report = std::mem::take(&mut lowering.nodes.report);
+    let mut report = lowering.nodes.take_report();
     lowering.add_policies(&mut report);
     Ok((Grammar { rules: lowering.rules, start }, report))
 }
@@ -73,6 +76,9 @@ struct Lowering<'a> {
     arrays: Expansion<Arrays>,
     number_rules: HashMap<FormulaId, RuleId>,
     string_rules: HashMap<FormulaId, RuleId>,
+    /// Formulas that were looked at, and whether nothing satisfies them.
+    empty_strings: HashMap<FormulaId, bool>,
+    empty_numbers: HashMap<FormulaId, bool>,
     /// The few values that a subschema lets through, where they are few.
     finite: HashMap<NodeId, Option<Rc<[Json]>>>,
     types: HashMap<Literal, Types>,
@@ -102,6 +108,8 @@ impl<'a> Lowering<'a> {
             arrays: Expansion::new(),
             number_rules: HashMap::new(),
             string_rules: HashMap::new(),
+            empty_strings: HashMap::new(),
+            empty_numbers: HashMap::new(),
             finite: HashMap::new(),
             types: HashMap::new(),
             unique: Vec::new(),
@@ -413,6 +421,13 @@ impl<'a> Lowering<'a> {
         if types.and(self.types(opposite(literal))?) == Types(0) {
             return Ok(Some(true));
         }
+        for (literal, answer) in [(literal, false), (opposite(literal), true)] {
+            let mut both = asserted.to_vec();
+            both.push(literal);
+            if self.is_without_scalars(&both, types)? {
+                return Ok(Some(answer));
+            }
+        }
         if let Some(values) = self.few_values(asserted)? {
             let mut holds = 0;
             for value in &values {
@@ -434,6 +449,43 @@ impl<'a> Lowering<'a> {
         Ok(None)
     }
 
+    /// Whether it is seen that no value satisfies all of `literals`, which are those of numbers or strings: `types` are all that
+    /// some of them allow. Lengths are not looked at.
+    fn is_without_scalars(&mut self, literals: &[Literal], types: Types) -> Result<bool, CompileError> {
+        let is_scalar = |allowed: Types| types.and(allowed) == types;
+        if is_scalar(Types::STRING) {
+            let formula = self.strings.all(&mut self.nodes, literals)?;
+            let formula = self.strings.formulas.substitute(formula, &mut |atom| {
+                matches!(atom.kind, StringKind::Length { .. }).then_some(true)
+            });
+            if formula == NEVER || formula == ALWAYS {
+                return Ok(formula == NEVER);
+            }
+            if let Some(&known) = self.empty_strings.get(&formula) {
+                return Ok(known);
+            }
+            let nodes = &self.nodes;
+            let text = |text: TextId| nodes.text(text).clone();
+            let language = string_language(&self.strings.formulas, formula, &text, self.budget)?;
+            self.empty_strings.insert(formula, language.is_empty());
+            return Ok(language.is_empty());
+        }
+        if is_scalar(Types::NUMBER) {
+            let formula = self.numbers.all(&mut self.nodes, literals)?;
+            if formula == NEVER || formula == ALWAYS {
+                return Ok(formula == NEVER);
+            }
+            if let Some(&known) = self.empty_numbers.get(&formula) {
+                return Ok(known);
+            }
+            let texts = numbers(&self.numbers.formulas, formula, self.budget)?;
+            let is_empty = Language::expr(&texts, self.budget)?.is_empty();
+            self.empty_numbers.insert(formula, is_empty);
+            return Ok(is_empty);
+        }
+        Ok(false)
+    }
+
     /// The ways in which the next value may come out: what is known to hold of it, and what is left of the formula then.
     /// `asked` is what an atom asks of the value, `after` what becomes of it when that holds, or does not, or was not asked.
     ///
@@ -453,7 +505,9 @@ impl<'a> Lowering<'a> {
             if formula == NEVER {
                 continue;
             }
-            self.budget.charge_steps(PHASE, 1 + decided.len() as u64)?;
+            let atoms = formulas.atoms(formula);
+            let steps = STEPS_PER_ATOM * (1 + atoms.len() + decided.len());
+            self.budget.charge_steps(PHASE, steps as u64)?;
             let known =
                 |literal: Literal| decided.iter().find(|known| known.0 == literal).map(|known| known.1);
             let next =
