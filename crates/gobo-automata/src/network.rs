@@ -384,7 +384,12 @@ impl Rules {
 
     /// Writes the rules of a batch out in a caller: all of them, or, where the subset construction blows up, as many as it
     /// bears.
-    fn write_out_batch(&mut self, caller: usize, batch: &[bool], budget: &Budget) -> Result<(), CompileError> {
+    fn write_out_batch(
+        &mut self,
+        caller: usize,
+        batch: &[bool],
+        budget: &Budget,
+    ) -> Result<(), CompileError> {
         let mut callees: Vec<usize> = self.callees(caller).filter(|&callee| batch[callee]).collect();
         callees.sort_unstable();
         callees.dedup();

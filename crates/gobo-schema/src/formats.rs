@@ -64,7 +64,8 @@ static FORMATS: [Definition; 18] = [
     Definition::narrowed("email", mail::NARROWED, mail::email),
     Definition::narrowed("idn-email", mail::IDN_NARROWED, mail::idn_email),
     Definition::narrowed("hostname", hosts::NARROWED, hosts::hostname).undecided(hosts::UNDECIDED),
-    Definition::narrowed("idn-hostname", hosts::IDN_NARROWED, hosts::idn_hostname).undecided(hosts::UNDECIDED),
+    Definition::narrowed("idn-hostname", hosts::IDN_NARROWED, hosts::idn_hostname)
+        .undecided(hosts::UNDECIDED),
     Definition::exact("ipv4", hosts::ipv4),
     Definition::exact("ipv6", hosts::ipv6),
     Definition::exact("uri", uris::uri),

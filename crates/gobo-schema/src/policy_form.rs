@@ -127,7 +127,10 @@ mod tests {
         let form = PolicyForm::new(schema, &SchemaOptions::default(), &Budget::default()).unwrap();
         for (value, expected) in [
             (r#"{"a":1,"b":{"x":1,"y":2},"c":3}"#, r#"{"b":{"y":2,"x":1},"a":1,"c":3}"#),
-            (r#"{"z":{"p":1,"q":2},"y":1,"a":{"d":1,"c":2}}"#, r#"{"a":{"d":1,"c":2},"z":{"q":2,"p":1},"y":1}"#),
+            (
+                r#"{"z":{"p":1,"q":2},"y":1,"a":{"d":1,"c":2}}"#,
+                r#"{"a":{"d":1,"c":2},"z":{"q":2,"p":1},"y":1}"#,
+            ),
             (r#"[{"m":1,"n":2,"o":3},{"m":1}]"#, r#"[{"n":2,"m":1,"o":3},{"m":1}]"#),
         ] {
             assert_eq!(form.in_order(&serde_json::from_str(value).unwrap()).to_string(), expected);
