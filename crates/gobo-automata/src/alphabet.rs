@@ -1,8 +1,10 @@
+use std::sync::Arc;
+
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError};
 
-/// Sorted, disjoint ranges of characters, both ends included.
-pub(crate) type Ranges = Box<[(u32, u32)]>;
+/// Sorted, disjoint ranges of characters, both ends included. Copies are cheap.
+pub(crate) type Ranges = Arc<[(u32, u32)]>;
 
 /// The number of a set of characters.
 pub(crate) type SetId = u32;
@@ -20,7 +22,7 @@ impl CharSets {
         if let Some(&id) = self.singles.get(&char) {
             return id;
         }
-        let id = self.of(Box::new([(u32::from(char), u32::from(char))]));
+        let id = self.of(Arc::new([(u32::from(char), u32::from(char))]));
         self.singles.insert(char, id);
         id
     }

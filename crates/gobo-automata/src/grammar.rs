@@ -121,7 +121,7 @@ impl CharSet {
     pub fn complement(&self) -> Self {
         let mut ranges = Vec::with_capacity(self.0.len() + 1);
         let mut next = 0;
-        for &(first, last) in &self.0 {
+        for &(first, last) in self.0.iter() {
             if next < first {
                 ranges.push((next, first - 1));
             }

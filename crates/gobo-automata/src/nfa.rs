@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError};
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
@@ -191,7 +193,7 @@ impl<'a> Builder<'a> {
     fn build_expr(&mut self, expr: &Expr, next: NodeId) -> Result<NodeId, CompileError> {
         match expr {
             Expr::Text(text) => self.text(address(expr), text, next),
-            Expr::Chars(set) => self.class(address(expr), || set.0.clone(), next),
+            Expr::Chars(set) => self.chars(address(expr), &set.0, next),
             Expr::Concat(parts) => {
                 parts.iter().rev().try_fold(next, |next, part| self.build_expr(part, next))
             }
@@ -252,6 +254,20 @@ impl<'a> Builder<'a> {
             None => {
                 let set = self.sets.of(ranges());
                 self.set_of.insert(at, set);
+                set
+            }
+        };
+        self.leaf(at, 0, set, next)
+    }
+
+    fn chars(&mut self, at: *const (), ranges: &Ranges, next: NodeId) -> Result<NodeId, CompileError> {
+        // Copies of one set are told by where its ranges lie.
+        let place = Arc::as_ptr(ranges).cast();
+        let set = match self.set_of.get(&place) {
+            Some(&set) => set,
+            None => {
+                let set = self.sets.of(ranges.clone());
+                self.set_of.insert(place, set);
                 set
             }
         };
@@ -375,7 +391,7 @@ fn matches_nothing(expr: &Expr) -> bool {
 }
 
 /// The ranges of a class, none across the surrogates: they are no characters, though classes count through them.
-fn ranges(class: &Class) -> Box<[(u32, u32)]> {
+fn ranges(class: &Class) -> Ranges {
     const GAP: (u32, u32) = (0xD800, 0xDFFF);
     let whole: Vec<(u32, u32)> = match class {
         Class::Unicode(class) => {
