@@ -257,6 +257,16 @@ impl<'a> CallTables<'a> {
         self.pushes.get(opening.from as usize..opening.to as usize).unwrap_or_default()
     }
 
+    /// Number of classes of return states. O(return states).
+    pub(crate) fn class_count(&self) -> usize {
+        self.returns.iter().map(|of| of.class as usize + 1).max().unwrap_or(0)
+    }
+
+    /// Number of pairs of residual set and class.
+    pub(crate) fn pair_count(&self) -> usize {
+        self.pairs.len()
+    }
+
     /// Number of return states.
     pub(crate) fn return_count(&self) -> usize {
         self.returns.len()

@@ -393,6 +393,7 @@ impl<'a> WithCalls<'a> {
         // The states one, two, … steps before each state behind a call.
         let mut before: HashMap<StateId, Vec<StateId>> = HashMap::new();
         for (call, &shortest) in calls.of_chars.iter().zip(&calls.shortest) {
+            budget.charge_bytes(phase, 4 + u64::from(shortest.min(longest)) * 12)?;
             let next = if shortest >= longest {
                 first
             } else {
@@ -405,7 +406,6 @@ impl<'a> WithCalls<'a> {
             };
             with.next.push(next);
         }
-        budget.charge_bytes(phase, (with.behind.len() * 8 + with.next.len() * 4) as u64)?;
         Ok(with)
     }
 
