@@ -647,6 +647,53 @@ array ::= \"[\" (value (\",\" value)*)? \"]\"\nstring ::= \"\\\"\" [a-zé]* \"\\
     );
 }
 
+/// Return states, their classes, and the pairs that an index stores.
+fn stored(grammar: &str, words: &[&[u8]]) -> (usize, usize, usize) {
+    let judge = Judge::new(&Constraint::gbnf(grammar, "root"), &Words::of(words));
+    let index = index_of(&compile(&vocabulary_of(&judge.tokens), &judge.constraint, 1).unwrap());
+    let returns = index.call_root().unwrap().map_or(0, |root| root.returns.len());
+    let (classes, pairs) = index.pair_counts();
+    (returns, classes, pairs)
+}
+
+/// A rule that counts its calls has a return state for each number. Tokens tell few of them apart, those near the end of the
+/// count, and only these have pairs of their own; the masks count all the same.
+#[test]
+fn returns_that_no_token_tells_apart_share_their_pairs() {
+    let text = |length: usize| format!("\"{}\"", "ab".repeat(length)[..length].to_owned());
+    let long = "ab".repeat(35);
+    let words: &[&[u8]] = &[b"ab", b"ba", b"aba", b"a\"", b"b\"", b"\"ab", b"abababab", long.as_bytes()];
+    let grammar = "root ::= \"\\\"\" block{0,40} rest \"\\\"\"\nblock ::= [ab]{64}\nrest ::= [ab]{0,63}";
+    let accept = [text(0), text(63), text(64), text(64 * 7 + 5), text(64 * 40), text(64 * 40 + 63)];
+    let reject = [text(64 * 41), text(64 * 40 + 64)[1..].to_owned()];
+    exact(grammar, words, &accept.each_ref().map(String::as_str), &reject.each_ref().map(String::as_str));
+    let (returns, classes, pairs) = stored(grammar, words);
+    assert!(returns == 40 && classes <= 3 && pairs <= 3 * 65, "{returns} {classes} {pairs}");
+}
+
+/// Short rules that are called within each other and counted: how far a token reaches depends on what it ends.
+#[test]
+fn counts_of_nested_calls_end_where_they_should() {
+    let words: &[&[u8]] =
+        &[b"x;", b"x;x;", b"x;x;x;", b");", b"x;);", b"););", b"(x;", b");x;(", b"x;)", b"(("];
+    for count in [1, 3, 30] {
+        let grammar = format!("root ::= \"(\" (item \";\"){{0,{count}}} \")\"\nitem ::= root | \"x\"");
+        let list = |items: usize, item: &str| format!("({})", format!("{item};").repeat(items));
+        let inner = list(count, "x");
+        let nested = |items: usize| format!("({}{inner};)", "x;".repeat(items));
+        let accept = [list(0, ""), inner.clone(), list(count, &inner), nested(count - 1)];
+        let reject = [list(count + 1, "x"), nested(count), list(1, &list(count + 1, "x"))];
+        exact(
+            &grammar,
+            words,
+            &accept.each_ref().map(String::as_str),
+            &reject.each_ref().map(String::as_str),
+        );
+        let (returns, classes, pairs) = stored(&grammar, words);
+        assert!(returns == count && classes <= 5 && pairs <= 40, "{returns} {classes} {pairs}");
+    }
+}
+
 /// A token that ends inside a character, and one that begins there.
 #[test]
 fn tokens_may_end_inside_a_character_of_any_rule() {

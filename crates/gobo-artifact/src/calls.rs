@@ -23,12 +23,21 @@ pub(crate) struct Opening {
     pub(crate) to: u32,
 }
 
-/// What a residual set may do at a return state: 12 bytes.
+/// A return state: 8 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct ReturnEntry {
+    state: u32,
+    /// Every residual set may do the same at the return states of one class.
+    class: u32,
+}
+
+/// What a residual set may do at the return states of a class: 12 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct PairEntry {
-    /// The number of the return state.
-    pub(crate) top: u32,
+    /// The number of the class.
+    pub(crate) class: u32,
     /// Its row.
     pub(crate) row: u32,
     /// The residual set that ends the rule of the return state too.
@@ -55,6 +64,19 @@ pub struct CallRoot {
     pub returns: Vec<ReturnName>,
 }
 
+/// A return state as it is written.
+#[derive(Debug)]
+pub struct ReturnPart {
+    /// The state.
+    pub state: u32,
+    /// The class, numbered as they are met.
+    pub class: u32,
+    /// The rule that the call stands in.
+    pub caller: String,
+    /// The rule that is called.
+    pub callee: String,
+}
+
 /// The tables of an index with calls, as they are written.
 #[derive(Debug, Default)]
 pub struct CallParts {
@@ -62,11 +84,11 @@ pub struct CallParts {
     pub is_deterministic: bool,
     /// `[states]`: the openings of each state: entry, and the numbers of the return states pushed, outermost first.
     pub openings: Vec<Vec<(u32, Vec<u32>)>>,
-    /// `[returns]`: state, caller, callee.
-    pub returns: Vec<(u32, String, String)>,
+    /// `[returns]`.
+    pub returns: Vec<ReturnPart>,
     /// `[states]`: the residual set of each state, 0 for the empty one; `None` where nothing can be read and a rule ends.
     pub residuals: Vec<Option<u32>>,
-    /// `[residual sets]`: return, row, residual set; ascending by return.
+    /// `[residual sets]`: class of return states, row, residual set; ascending by class.
     pub pairs: Vec<Vec<[u32; 3]>>,
 }
 
@@ -132,7 +154,7 @@ impl CallParts {
         }
         let (mut pair_starts, mut pairs) = (vec![0_u32], Vec::new());
         for of_set in &self.pairs {
-            pairs.extend(of_set.iter().map(|&[top, row, residual]| PairEntry { top, row, residual }));
+            pairs.extend(of_set.iter().map(|&[class, row, residual]| PairEntry { class, row, residual }));
             pair_starts.push(count(pairs.len()));
         }
         let root = CallRoot {
@@ -145,10 +167,11 @@ impl CallParts {
                 .max()
                 .unwrap_or(0),
             returns: (self.returns.iter())
-                .map(|(_, caller, callee)| ReturnName { caller: caller.clone(), callee: callee.clone() })
+                .map(|of| ReturnName { caller: of.caller.clone(), callee: of.callee.clone() })
                 .collect(),
         };
-        let returns: Vec<u32> = self.returns.iter().map(|(state, ..)| *state).collect();
+        let returns: Vec<ReturnEntry> =
+            self.returns.iter().map(|of| ReturnEntry { state: of.state, class: of.class }).collect();
         let residuals: Vec<u32> = self.residuals.iter().map(|set| set.unwrap_or(END)).collect();
         vec![
             (kinds::CALLS, crate::writer::archive(&root)),
@@ -182,7 +205,7 @@ impl CallSpans {
             opening_starts: artifact.span::<u32>(kinds::OPENING_STARTS, states + 1)?,
             openings: artifact.open_span::<Opening>(kinds::OPENINGS)?,
             pushes: artifact.open_span::<u32>(kinds::PUSHES)?,
-            returns: artifact.open_span::<u32>(kinds::RETURNS)?,
+            returns: artifact.open_span::<ReturnEntry>(kinds::RETURNS)?,
             residuals: artifact.span::<u32>(kinds::RESIDUALS, states)?,
             pair_starts: artifact.open_span::<u32>(kinds::PAIR_STARTS)?,
             pairs: artifact.open_span::<PairEntry>(kinds::PAIRS)?,
@@ -208,7 +231,7 @@ pub(crate) struct CallTables<'a> {
     opening_starts: &'a [u32],
     openings: &'a [Opening],
     pushes: &'a [u32],
-    returns: &'a [u32],
+    returns: &'a [ReturnEntry],
     residuals: &'a [u32],
     pair_starts: &'a [u32],
     pairs: &'a [PairEntry],
@@ -234,6 +257,16 @@ impl<'a> CallTables<'a> {
         self.pushes.get(opening.from as usize..opening.to as usize).unwrap_or_default()
     }
 
+    /// Number of classes of return states. O(return states).
+    pub(crate) fn class_count(&self) -> usize {
+        self.returns.iter().map(|of| of.class as usize + 1).max().unwrap_or(0)
+    }
+
+    /// Number of pairs of residual set and class.
+    pub(crate) fn pair_count(&self) -> usize {
+        self.pairs.len()
+    }
+
     /// Number of return states.
     pub(crate) fn return_count(&self) -> usize {
         self.returns.len()
@@ -242,7 +275,7 @@ impl<'a> CallTables<'a> {
     /// The return state of that number; the dead state for none.
     #[inline]
     pub(crate) fn return_state(&self, number: u32) -> u32 {
-        self.returns.get(number as usize).copied().unwrap_or(crate::index::DEAD)
+        self.returns.get(number as usize).map_or(crate::index::DEAD, |of| of.state)
     }
 
     /// The residual set of a state; [`END`] where it can only end.
@@ -254,8 +287,9 @@ impl<'a> CallTables<'a> {
     /// What a residual set may do at the return state of that number; `None` for nothing.
     #[inline]
     pub(crate) fn pair(&self, residual: u32, top: u32) -> Option<&'a PairEntry> {
+        let class = self.returns.get(top as usize)?.class;
         let pairs = between(self.pair_starts, self.pairs, residual);
-        pairs.binary_search_by_key(&top, |pair| pair.top).ok().map(|at| &pairs[at])
+        pairs.binary_search_by_key(&class, |pair| pair.class).ok().map(|at| &pairs[at])
     }
 
     /// Checks that every number names something that is there. O(tables).
@@ -281,8 +315,15 @@ impl<'a> CallTables<'a> {
         if pushed as usize != self.pushes.len() || self.pushes.iter().any(|&top| top as usize >= returns) {
             return Err("what is pushed is no return state");
         }
-        if !self.returns.iter().all(|&state| is_state(state)) {
-            return Err("a return state is no state");
+        let mut classes = 0;
+        for of in self.returns {
+            if !is_state(of.state) {
+                return Err("a return state is no state");
+            }
+            if of.class > classes {
+                return Err("classes of return states are not numbered as they are met");
+            }
+            classes = classes.max(of.class + 1);
         }
         if self.residuals.iter().any(|&residual| residual != END && residual as usize >= sets) {
             return Err("a state has a residual set that is not there");
@@ -298,9 +339,9 @@ impl<'a> CallTables<'a> {
         for set in self.pair_starts.windows(2) {
             let pairs = &self.pairs[set[0] as usize..set[1] as usize];
             let fits = |pair: &PairEntry| {
-                (pair.top as usize) < returns && pair.row < root.rows && (pair.residual as usize) < sets
+                pair.class < classes && pair.row < root.rows && (pair.residual as usize) < sets
             };
-            if !pairs.iter().all(fits) || !pairs.windows(2).all(|two| two[0].top < two[1].top) {
+            if !pairs.iter().all(fits) || !pairs.windows(2).all(|two| two[0].class < two[1].class) {
                 return Err("a pair names what is not there, or is out of order");
             }
         }

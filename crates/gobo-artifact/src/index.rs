@@ -184,6 +184,12 @@ impl Index {
         self.calls.as_ref().map(|_| self.artifact.archive(kinds::CALLS)).transpose()
     }
 
+    /// Number of classes of return states, and of rows that are kept for what tokens leave to them; 0 for an index without calls.
+    /// O(return states).
+    pub fn pair_counts(&self) -> (usize, usize) {
+        self.calls().map_or((0, 0), |calls| (calls.class_count(), calls.pair_count()))
+    }
+
     /// The tables of calls, if there are any.
     #[inline]
     pub(crate) fn calls(&self) -> Option<CallTables<'_>> {

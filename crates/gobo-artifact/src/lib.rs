@@ -29,7 +29,7 @@ mod vocabulary;
 mod writer;
 
 pub use batch::fill_batch;
-pub use calls::{CallParts, CallRoot, ReturnName};
+pub use calls::{CallParts, CallRoot, ReturnName, ReturnPart};
 pub use configurations::{DEFAULT_MAX_STACK_DEPTH, MAX_CONFIGURATIONS};
 pub use error::{ArtifactError, BatchError, Fault, MatcherError};
 pub use file::Artifact;

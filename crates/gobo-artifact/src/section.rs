@@ -51,13 +51,13 @@ pub const OPENING_STARTS: u32 = 41;
 pub const OPENINGS: u32 = 42;
 /// u32: numbers of return states, outermost first within an opening.
 pub const PUSHES: u32 = 43;
-/// u32 `[returns]`: the return states.
+/// u32 pairs `[returns]`: the return states, each with its class.
 pub const RETURNS: u32 = 44;
 /// u32 `[states]`: the residual set of each state; 0 is the empty one.
 pub const RESIDUALS: u32 = 45;
 /// u32 `[residual sets + 1]`: where the pairs of each set begin.
 pub const PAIR_STARTS: u32 = 46;
-/// u32 triples (return, row, residual set), ascending by return within a set.
+/// u32 triples (class of return states, row, residual set), ascending by class within a set.
 pub const PAIRS: u32 = 47;
 
 /// Storage of a section whose layout needs no choice.

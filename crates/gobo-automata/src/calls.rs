@@ -2,7 +2,7 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError};
 
 use crate::chars::CharStates;
-use crate::dfa::{ByteSet, Dfa, StateId};
+use crate::dfa::{ByteSet, DEAD, Dfa, StateId};
 use crate::network::{Call, Network};
 use crate::refine::Edges;
 
@@ -28,6 +28,8 @@ pub struct Calls {
     top_sets: Vec<TopSet>,
     /// The calls themselves, between states of the automaton over characters.
     pub(crate) of_chars: Vec<Call>,
+    /// `[calls]`: characters of the shortest text of the rule that each of them calls.
+    shortest: Vec<u32>,
     /// `[character states]`: whether a rule is called or ends there.
     crossed: Vec<bool>,
     /// `[character states]`: what tells states apart that the edges do not.
@@ -130,6 +132,7 @@ impl Calls {
             tops: Vec::new(),
             top_sets: Vec::new(),
             of_chars: network.calls.clone(),
+            shortest: shortest(network, chars, budget)?,
             marks: Vec::new(),
             crossed: (0..number(states))
                 .map(|state| {
@@ -283,9 +286,13 @@ fn unite(set: &mut ByteSet, other: &ByteSet) {
 
 /// The calls of one state.
 fn calls_of(calls: &[Call], state: StateId) -> &[Call] {
+    &calls[range_of(calls, state)]
+}
+
+/// Where the calls of one state stand.
+fn range_of(calls: &[Call], state: StateId) -> std::ops::Range<usize> {
     let from = calls.partition_point(|call| call.state < state);
-    let len = calls[from..].partition_point(|call| call.state == state);
-    &calls[from..from + len]
+    from..from + calls[from..].partition_point(|call| call.state == state)
 }
 
 /// `[character states]`: the return states that may lie on top of the stack.
@@ -333,25 +340,102 @@ fn tops(
     Ok(tops)
 }
 
-/// The edges of an automaton over characters with calls as letters behind the classes.
+/// `[calls]`: characters of the shortest text of the rule that each of them calls.
+fn shortest(network: &Network, chars: &CharStates, budget: &Budget) -> Result<Vec<u32>, CompileError> {
+    let states = chars.blocks.len();
+    // `[states]`: to the end of the rule. Every state has a way there.
+    let mut left: Vec<u32> =
+        chars.dfa.accepting.iter().map(|&accepting| if accepting { 0 } else { u32::MAX }).collect();
+    let of_rule = |left: &[u32], rule: u32| left[network.entries[rule as usize] as usize];
+    loop {
+        budget.charge_steps(PHASE, (states + chars.dfa.edge_count() + network.calls.len()) as u64)?;
+        let mut changed = false;
+        // States are numbered breadth first, so that backwards one round is nearly enough.
+        for state in (1..number(states)).rev() {
+            let read = chars.dfa.row(state).iter().map(|edge| left[edge.1 as usize].saturating_add(1));
+            let called = calls_of(&network.calls, state)
+                .iter()
+                .map(|call| of_rule(&left, call.rule).saturating_add(left[call.to as usize]));
+            if let Some(least) = read.chain(called).min().filter(|least| *least < left[state as usize]) {
+                left[state as usize] = least;
+                changed = true;
+            }
+        }
+        if !changed {
+            return Ok(network.calls.iter().map(|call| of_rule(&left, call.rule)).collect());
+        }
+    }
+}
+
+/// The edges of an automaton over characters with calls as letters behind the classes. A call takes as many steps as the
+/// shortest text of its rule has characters: what lies behind it is told apart only by what can be left of a token there.
+/// The steps lead through states of their own, behind those of the automaton.
 pub(crate) struct WithCalls<'a> {
-    pub(crate) chars: &'a CharStates,
-    pub(crate) calls: &'a [Call],
+    chars: &'a CharStates,
+    calls: &'a Calls,
+    /// `[calls]`: where the first step leads.
+    next: Vec<StateId>,
+    /// `[states of steps]`: the state behind; [`DEAD`] in the first, which stands for all that no token reads.
+    behind: Vec<StateId>,
+}
+
+impl<'a> WithCalls<'a> {
+    /// For strings of at most `longest` characters.
+    pub(crate) fn new(
+        chars: &'a CharStates,
+        calls: &'a Calls,
+        longest: u32,
+        phase: &str,
+        budget: &Budget,
+    ) -> Result<Self, CompileError> {
+        let first = number(chars.dfa.states());
+        let mut with = Self { chars, calls, next: Vec::new(), behind: vec![DEAD] };
+        // The states one, two, … steps before each state behind a call.
+        let mut before: HashMap<StateId, Vec<StateId>> = HashMap::new();
+        for (call, &shortest) in calls.of_chars.iter().zip(&calls.shortest) {
+            budget.charge_bytes(phase, 4 + u64::from(shortest.min(longest)) * 12)?;
+            let next = if shortest >= longest {
+                first
+            } else {
+                let steps = before.entry(call.to).or_insert_with(|| vec![call.to]);
+                while steps.len() < shortest as usize {
+                    steps.push(first + number(with.behind.len()));
+                    with.behind.push(steps[steps.len() - 2]);
+                }
+                steps[(shortest as usize).saturating_sub(1)]
+            };
+            with.next.push(next);
+        }
+        Ok(with)
+    }
+
+    /// What tells states apart that the edges do not: [`Calls::marks`], and one for all states of steps.
+    pub(crate) fn marks(&self) -> Vec<u32> {
+        let steps = self.behind.iter().map(|_| u32::MAX);
+        self.calls.marks.iter().copied().chain(steps).collect()
+    }
 }
 
 impl Edges for WithCalls<'_> {
     fn states(&self) -> usize {
-        self.chars.dfa.states()
+        self.chars.dfa.states() + self.behind.len()
     }
 
     fn edges(&self, state: StateId) -> impl Iterator<Item = (u32, StateId)> {
         let classes = number(self.chars.dfa.classes);
-        let calls = calls_of(self.calls, state).iter().map(move |call| (classes + call.rule, call.to));
-        self.chars.dfa.row(state).iter().copied().chain(calls)
+        let step = (state as usize).checked_sub(self.chars.dfa.states());
+        let row = if step.is_none() { self.chars.dfa.row(state) } else { &[] };
+        let range = range_of(&self.calls.of_chars, state);
+        let calls = self.calls.of_chars[range.clone()].iter().zip(&self.next[range]);
+        let behind = step.map(|step| self.behind[step]).filter(|&behind| behind != DEAD);
+        row.iter()
+            .copied()
+            .chain(calls.map(move |(call, &next)| (classes + call.rule, next)))
+            .chain(behind.map(|behind| (0, behind)))
     }
 
     fn edge_count(&self) -> usize {
-        self.chars.dfa.edge_count() + self.calls.len()
+        self.chars.dfa.edge_count() + self.calls.of_chars.len() + self.behind.len()
     }
 }
 

@@ -156,7 +156,7 @@ impl CharStates {
         Ok(closure)
     }
 
-    /// `[byte states]`: the group of each state, and the number of groups, such that two states of a group are told apart
+    /// `[byte states]`: the group of each state, and a bound on their numbers, such that two states of a group are told apart
     /// by no string of at most `longest` characters, if they lie between characters, and of at most `longest_inner` if
     /// they lie inside. Parts of characters at the ends of a string count as whole ones.
     pub(crate) fn groups(
@@ -175,10 +175,10 @@ impl CharStates {
                     (0..number(self.blocks.len())).map(|state| u32::from(state != DEAD)).collect();
                 refine(&self.dfa, &initial, Some(rounds), PHASE, budget)
             }
-            // A call reads at least one character; where a rule ends, tokens go on behind it.
+            // A call reads a text of its rule; where a rule ends, tokens go on behind it.
             Some(calls) => {
-                let edges = WithCalls { chars: self, calls: &calls.of_chars };
-                refine(&edges, &calls.marks, Some(rounds), PHASE, budget)
+                let edges = WithCalls::new(self, calls, rounds, PHASE, budget)?;
+                refine(&edges, &edges.marks(), Some(rounds), PHASE, budget)
             }
         };
         let behind = partition(longest_inner)?;

@@ -136,7 +136,7 @@ impl Dfa {
         Dense { classes, stride, transitions, accepting, start: self.start }.canonical(budget)
     }
 
-    /// `[states]`: the group of each state, and the number of groups, such that states of one group are told apart by no
+    /// `[states]`: the group of each state, and a bound on their numbers, such that states of one group are told apart by no
     /// token of at most `longest_bytes` bytes and `longest_chars` characters, `longest_inner_chars` if it begins inside a
     /// character: from both it leads to a state of `useful`, `[states]`, or from neither.
     ///

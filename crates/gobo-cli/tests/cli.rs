@@ -497,7 +497,7 @@ fn explain_shows_the_stack_of_an_index_with_calls() {
 
     let header = &one(store, 0, &["inspect", &index])["header"];
     assert_eq!((&header["class"], &header["push_depth"]), (&"deterministic".into(), &1.into()));
-    has(header, &["return_states", "pop_depth"]);
+    has(header, &["return_states", "return_classes", "pairs", "pop_depth"]);
 }
 
 #[test]

@@ -2,11 +2,11 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::{AlignedBytes, CallParts, IndexParts, RowEncoder, Vocabulary, write_index};
-use gobo_automata::{Calls, Dfa, Lowered, StateId};
+use gobo_artifact::{AlignedBytes, CallParts, IndexParts, ReturnPart, RowEncoder, Vocabulary, write_index};
+use gobo_automata::{Calls, Dfa, Lowered, Return, StateId};
 use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, TokenId, index_key};
 
-use crate::push_down::{self, Pair, ResidualId, is_end};
+use crate::push_down::{self, Pair, ResidualId, ReturnClasses, is_end};
 use crate::spell::{Spelled, spell};
 use crate::walk::{RowTokens, Walker};
 
@@ -103,9 +103,10 @@ pub fn compile(
     }
     let (computed, calls) = match &dfa.calls {
         Some(calls) => {
-            let tops = tops_of(calls, &representatives, &groups, &needs_row);
-            let mut computed = push_down::rows(&walker, calls, &representatives, &tops, budget)?;
-            (std::mem::take(&mut computed.rows), Some((calls, computed)))
+            let classes = ReturnClasses::new(calls, &groups);
+            let tops = tops_of(calls, &classes, &representatives, &groups, &needs_row);
+            let mut computed = push_down::rows(&walker, calls, &classes, &representatives, &tops, budget)?;
+            (std::mem::take(&mut computed.rows), Some((calls, classes, computed)))
         }
         None => {
             let useful = (!all_useful).then_some(useful.as_slice());
@@ -131,12 +132,12 @@ pub fn compile(
             (row, needs_row && dfa.accepting[state as usize])
         })
         .collect();
-    let calls = calls.map(|(calls, computed)| {
+    let calls = calls.map(|(calls, classes, computed)| {
         let residual_of = |state: StateId| {
             let row = group_row[groups[state as usize] as usize].filter(|_| needs_row[state as usize]);
             row.map_or(0, |row| computed.residuals[row])
         };
-        call_parts(&dfa, calls, &computed.pairs, residual_of, &row_numbers)
+        call_parts(&dfa, calls, &classes, &computed.pairs, residual_of, &row_numbers)
     });
     let key = index_key(&vocabulary.digest(), &constraint.digest());
     let text = constraint.text();
@@ -176,6 +177,7 @@ pub fn compile(
 fn call_parts(
     dfa: &Dfa,
     calls: &Calls,
+    classes: &ReturnClasses,
     pairs: &[Vec<Pair>],
     residual_of: impl Fn(StateId) -> ResidualId,
     row_numbers: &[u32],
@@ -185,31 +187,65 @@ fn call_parts(
         let openings = calls.openings(state).iter();
         openings.map(|opening| (opening.entry, calls.pushes(opening).to_vec())).collect()
     };
+    let merged = merged_classes(classes, pairs, row_numbers);
     let pairs_of = |pairs: &Vec<Pair>| {
-        pairs.iter().map(|pair| [pair.top, row_numbers[pair.row], pair.residual]).collect()
+        let kept = pairs.iter().filter(|pair| merged[pair.class as usize].is_first);
+        kept.map(|pair| [merged[pair.class as usize].number, row_numbers[pair.row], pair.residual]).collect()
+    };
+    let return_of = |(of, &class): (&Return, &u32)| ReturnPart {
+        state: of.state,
+        class: merged[class as usize].number,
+        caller: of.caller.clone(),
+        callee: of.callee.clone(),
     };
     CallParts {
         is_deterministic: calls.is_deterministic,
         openings: states().map(openings_of).collect(),
-        returns: calls.returns.iter().map(|of| (of.state, of.caller.clone(), of.callee.clone())).collect(),
+        returns: calls.returns.iter().zip(&classes.of).map(return_of).collect(),
         residuals: states().map(|state| (!is_end(dfa, calls, state)).then(|| residual_of(state))).collect(),
         pairs: pairs.iter().map(pairs_of).collect(),
     }
 }
 
-/// For each of `representatives` the return states that may lie under some state of its group.
-fn tops_of(calls: &Calls, representatives: &[StateId], groups: &[u32], needs_row: &[bool]) -> Vec<Vec<u32>> {
-    let mut of_group: HashMap<u32, Vec<u32>> = HashMap::new();
-    for (state, &group) in (0..).zip(groups).filter(|(state, _)| needs_row[*state as usize]) {
-        of_group.entry(group).or_default().extend(calls.tops(state));
+/// The class of return states that is stored for one that was computed.
+struct Merged {
+    number: u32,
+    /// Whether its pairs are those that are stored.
+    is_first: bool,
+}
+
+/// `[classes]`: classes with the same pairs are stored as one, numbered as they are met. What no residual tells apart that a
+/// rule leaves is more than what no token tells apart.
+fn merged_classes(classes: &ReturnClasses, pairs: &[Vec<Pair>], row_numbers: &[u32]) -> Vec<Merged> {
+    let mut of_class: Vec<Vec<(u32, u32, ResidualId)>> = vec![Vec::new(); classes.len()];
+    for (residual, pairs) in (0..).zip(pairs) {
+        for pair in pairs {
+            of_class[pair.class as usize].push((residual, row_numbers[pair.row], pair.residual));
+        }
     }
-    let tops = |&state: &StateId| {
-        let mut tops = of_group.get(&groups[state as usize]).cloned().unwrap_or_default();
-        tops.sort_unstable();
-        tops.dedup();
-        tops
+    let mut known: HashMap<Vec<(u32, u32, ResidualId)>, u32> = HashMap::new();
+    let merged = |pairs| {
+        let fresh = u32::try_from(known.len()).expect("no more classes than states");
+        let number = *known.entry(pairs).or_insert(fresh);
+        Merged { number, is_first: number == fresh }
     };
-    representatives.iter().map(tops).collect()
+    of_class.into_iter().map(merged).collect()
+}
+
+/// For each of `representatives` the classes of the return states that may lie under some state of its group.
+fn tops_of(
+    calls: &Calls,
+    classes: &ReturnClasses,
+    representatives: &[StateId],
+    groups: &[u32],
+    needs_row: &[bool],
+) -> Vec<Vec<u32>> {
+    let mut of_group: HashMap<u32, Vec<StateId>> = HashMap::new();
+    for (state, &group) in (0..).zip(groups).filter(|(state, _)| needs_row[*state as usize]) {
+        of_group.entry(group).or_default().push(state);
+    }
+    let states = |state: &StateId| of_group.get(&groups[*state as usize]).into_iter().flatten().copied();
+    representatives.iter().map(|state| classes.under(calls, states(state))).collect()
 }
 
 /// Stores the distinct rows, and tells the number of each computed one.

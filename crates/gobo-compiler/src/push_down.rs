@@ -4,8 +4,8 @@
 //! they call themselves, depend on the state alone: its row. A token that ends the rule before its own end leaves a
 //! *residual*, the rest of its bytes, to the return state on top of the stack. Residuals are nodes of the vocabulary's
 //! tries, so a state has one set of them; and what a set may do at a return state is a row again, and a set of residuals
-//! that end that rule too. Rows are so keyed by state and by (residual set, return state), and never by a path: the mask
-//! of a configuration is the union along the top of its stack. After Willard & Louf 2023 (arXiv 2307.09702), section 4, and
+//! that end that rule too. Rows are so keyed by state and by (residual set, class of return states), and never by a path: the
+//! mask of a configuration is the union along the top of its stack. After Willard & Louf 2023 (arXiv 2307.09702), section 4, and
 //! Koo, Liu & He 2024 (arXiv 2407.08103), Algorithm 3, made finite by the sets: the stacks under which a token is allowed
 //! form a regular language, and residual sets are states of an automaton that reads the stack from its top.
 
@@ -28,29 +28,94 @@ pub(crate) struct PushDownRows {
     pub(crate) rows: Vec<RowTokens>,
     /// For each state that was asked for, the residuals that end its rule.
     pub(crate) residuals: Vec<ResidualId>,
-    /// By residual set, then by return: the row, by its place in `rows`, and the residuals that end the rule of the return
-    /// state too. A pair that is not there allows nothing.
+    /// By residual set, then by class of return states: the row, by its place in `rows`, and the residuals that end the rule of
+    /// the return state too. A pair that is not there allows nothing.
     pub(crate) pairs: Vec<Vec<Pair>>,
 }
 
-/// What a set of residuals may do at a return state.
+/// What a set of residuals may do at the return states of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pair {
-    /// The number of the return state.
-    pub(crate) top: u32,
+    /// The number of the class.
+    pub(crate) class: u32,
     /// The place of its row.
     pub(crate) row: usize,
     /// What is left for the return state below.
     pub(crate) residual: ResidualId,
 }
 
-/// The row and the residuals of each of `states`, and of every pair that can come up below them. `tops[n]` holds the numbers
+/// Return states at which every set of residuals may do the same.
+///
+/// A class holds the return states whose states are of one group ([`Dfa::groups`]): from all of them or from none a token can be
+/// read, as far as the rule at hand and the rules that it calls go, and where it ends the rule the same may follow. That is
+/// all that a pair asks. A residual is what is left of a token, so it is no longer than one, and if it can be read at all it
+/// begins between characters, as a return state does. It is read from the return state alone, with nothing on the stack. So
+/// at two return states of a class the same residuals can be read to their end, and the same ones end the rule at the same
+/// bytes, where the same may follow; and that is the row and the set of what is left.
+///
+/// Two details do not break this. Calls push nothing where their return can only end: a group sees that too wherever bytes
+/// are left behind the call. And of tokens that are in the row already, a walk may skip what they leave: then one state
+/// of a group leaves residuals that another does not, whose bits are set either way.
+///
+/// What may lie below differs within a class, so a pair is followed to all that may lie below one of its return states.
+pub(crate) struct ReturnClasses {
+    /// `[returns]`: the class of each, numbered as they are met.
+    pub(crate) of: Vec<u32>,
+    /// `[classes]`: the return states of each, ascending.
+    members: Vec<Vec<u32>>,
+}
+
+impl ReturnClasses {
+    /// By the groups of the automaton's states.
+    pub(crate) fn new(calls: &Calls, groups: &[u32]) -> Self {
+        let mut known: HashMap<u32, u32> = HashMap::new();
+        let mut members: Vec<Vec<u32>> = Vec::new();
+        let mut class_of = |(top, state): (u32, StateId)| {
+            let class = *known.entry(groups[state as usize]).or_insert_with(|| {
+                members.push(Vec::new());
+                number(members.len() - 1)
+            });
+            members[class as usize].push(top);
+            class
+        };
+        let of = (0..).zip(calls.returns.iter().map(|of| of.state)).map(&mut class_of).collect();
+        Self { of, members }
+    }
+
+    /// Number of classes.
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The classes of the return states that may lie under any of `states`, ascending.
+    pub(crate) fn under(&self, calls: &Calls, states: impl Iterator<Item = StateId>) -> Vec<u32> {
+        let mut is_under = vec![false; self.members.len()];
+        let mut last: &[u32] = &[];
+        for state in states {
+            let tops = calls.tops(state);
+            // States of one rule share their set.
+            if !std::ptr::eq(tops, last) {
+                tops.iter().for_each(|&top| is_under[self.of[top as usize] as usize] = true);
+                last = tops;
+            }
+        }
+        (0..).zip(is_under).filter(|(_, is_under)| *is_under).map(|(class, _)| class).collect()
+    }
+
+    /// The states of the return states of a class: at least one.
+    fn states<'a>(&'a self, calls: &'a Calls, class: u32) -> impl Iterator<Item = StateId> + 'a {
+        self.members[class as usize].iter().map(|&top| calls.returns[top as usize].state)
+    }
+}
+
+/// The row and the residuals of each of `states`, and of every pair that can come up below them. `tops[n]` holds the classes
 /// of the return states that may lie under `states[n]`.
 ///
 /// O(trie nodes that no rule spares), over all rows.
 pub(crate) fn rows(
     walker: &Walker<'_>,
     calls: &Calls,
+    classes: &ReturnClasses,
     states: &[StateId],
     tops: &[Vec<u32>],
     budget: &Budget,
@@ -75,26 +140,29 @@ pub(crate) fn rows(
         residuals.push(residual);
     }
     let mut pairs: Vec<Vec<Pair>> = Vec::new();
+    let mut below: Vec<Option<Vec<u32>>> = vec![None; classes.len()];
     let mut asked: foldhash::HashSet<(ResidualId, u32)> = foldhash::HashSet::default();
     let mut open: Vec<(ResidualId, u32)> = Vec::new();
     for (&residual, tops) in residuals.iter().zip(tops) {
-        open.extend(tops.iter().map(|&top| (residual, top)));
-        while let Some((residual, top)) = open.pop() {
-            if residual == 0 || !asked.insert((residual, top)) {
+        open.extend(tops.iter().map(|&class| (residual, class)));
+        while let Some((residual, class)) = open.pop() {
+            if residual == 0 || !asked.insert((residual, class)) {
                 continue;
             }
-            let (row, left) = computer.of_pair(residual, top)?;
-            let below = calls.tops(calls.returns[top as usize].state);
+            let Some(state) = classes.states(calls, class).next() else { continue };
+            let (row, left) = computer.of_pair(residual, state)?;
+            let below = below[class as usize]
+                .get_or_insert_with(|| classes.under(calls, classes.states(calls, class)));
             open.extend(below.iter().map(|&below| (left, below)));
             if computer.rows[row].is_empty() && left == 0 {
                 continue;
             }
             pairs.resize(pairs.len().max(residual as usize + 1), Vec::new());
-            pairs[residual as usize].push(Pair { top, row, residual: left });
+            pairs[residual as usize].push(Pair { class, row, residual: left });
         }
     }
     pairs.resize(computer.sets.len(), Vec::new());
-    pairs.iter_mut().for_each(|pairs| pairs.sort_unstable_by_key(|pair| pair.top));
+    pairs.iter_mut().for_each(|pairs| pairs.sort_unstable_by_key(|pair| pair.class));
     computer.charge()?;
     Ok(PushDownRows { rows: computer.rows, residuals, pairs })
 }
@@ -169,8 +237,7 @@ impl Computer<'_> {
     }
 
     /// The row of a set of residuals at a return state, and what of it ends that rule too.
-    fn of_pair(&mut self, residual: ResidualId, top: u32) -> Result<(usize, ResidualId), CompileError> {
-        let state = self.calls.returns[top as usize].state;
+    fn of_pair(&mut self, residual: ResidualId, state: StateId) -> Result<(usize, ResidualId), CompileError> {
         let set = self.sets[residual as usize].clone();
         let (mut tokens, mut left) = Default::default();
         if set.whole {

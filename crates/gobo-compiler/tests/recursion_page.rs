@@ -29,7 +29,8 @@ struct Reader {
     opening_starts: Vec<u32>,
     openings: Vec<u32>,
     pushes: Vec<u32>,
-    returns: Vec<u32>,
+    /// `[returns]`: state and class.
+    returns: Vec<(u32, u32)>,
     residuals: Vec<u32>,
     pair_starts: Vec<u32>,
     pairs: Vec<u32>,
@@ -61,7 +62,7 @@ impl Reader {
             opening_starts: numbers(section::OPENING_STARTS),
             openings: numbers(section::OPENINGS),
             pushes: numbers(section::PUSHES),
-            returns: numbers(section::RETURNS),
+            returns: numbers(section::RETURNS).chunks_exact(2).map(|of| (of[0], of[1])).collect(),
             residuals: numbers(section::RESIDUALS),
             pair_starts: numbers(section::PAIR_STARTS),
             pairs: numbers(section::PAIRS),
@@ -87,14 +88,14 @@ impl Reader {
         all.map(|(entry, pushed)| (entry, &self.pushes[pushed])).collect()
     }
 
-    /// The pairs of a residual set: return, row, residual set.
+    /// The pairs of a residual set: class of return states, row, residual set.
     fn pairs(&self, residual: u32) -> Vec<&[u32]> {
         let of = |at: usize| self.pair_starts[residual as usize + at] as usize;
         self.pairs[3 * of(0)..3 * of(1)].chunks_exact(3).collect()
     }
 
     fn popped(&self, stack: &[u32]) -> Option<Configuration> {
-        stack.split_last().map(|(&top, below)| (self.returns[top as usize], below.to_vec()))
+        stack.split_last().map(|(&top, below)| (self.returns[top as usize].0, below.to_vec()))
     }
 
     fn step(&self, from: &BTreeSet<Configuration>, byte: u8) -> BTreeSet<Configuration> {
@@ -126,14 +127,15 @@ impl Reader {
         text.bytes().fold(start, |at, byte| self.step(&at, byte))
     }
 
-    /// The rows of a configuration: residual set and return for those behind its own.
+    /// The rows of a configuration: residual set and class for those behind its own.
     fn rows(&self, (state, stack): &Configuration) -> Vec<(Option<(u32, u32)>, u32)> {
         let mut rows = vec![(None, self.states[*state as usize].0)];
         let mut residual = self.residuals[*state as usize];
         for &top in stack.iter().rev() {
             let pairs = if residual == END { Vec::new() } else { self.pairs(residual) };
-            let Some(pair) = pairs.into_iter().find(|pair| pair[0] == top) else { break };
-            rows.push((Some((residual, top)), pair[1]));
+            let class = self.returns[top as usize].1;
+            let Some(pair) = pairs.into_iter().find(|pair| pair[0] == class) else { break };
+            rows.push((Some((residual, class)), pair[1]));
             residual = pair[2];
         }
         rows
@@ -149,7 +151,7 @@ impl Reader {
 
     fn completes(&self, at: &BTreeSet<Configuration>) -> bool {
         let completes = |(state, stack): &Configuration| {
-            self.accepts(*state) && stack.iter().all(|&top| self.accepts(self.returns[top as usize]))
+            self.accepts(*state) && stack.iter().all(|&top| self.accepts(self.returns[top as usize].0))
         };
         at.iter().any(completes)
     }
@@ -164,7 +166,8 @@ impl Reader {
                 let at = prefix.bytes().fold(start, |at, byte| self.step(&at, byte));
                 let ends = at.iter().any(|(end, stack)| stack.is_empty() && self.accepts(*end));
                 let first = rest.as_bytes()[0];
-                let is_read = |&to: &u32| !self.step(&BTreeSet::from([(to, Vec::new())]), first).is_empty();
+                let is_read =
+                    |&(to, _): &(u32, u32)| !self.step(&BTreeSet::from([(to, Vec::new())]), first).is_empty();
                 if !(ends && self.returns.iter().any(is_read)) {
                     continue;
                 }
@@ -238,8 +241,9 @@ fn states_block(reader: &Reader) -> String {
 fn returns_block(reader: &Reader) -> String {
     let names = reader.index.call_root().unwrap().unwrap().returns;
     let mut out = String::new();
-    for ((number, state), name) in reader.returns.iter().enumerate().zip(&names) {
-        writeln!(out, "r{number}: state {state}, in {}, after {}", name.caller, name.callee).unwrap();
+    for ((number, (state, class)), name) in reader.returns.iter().enumerate().zip(&names) {
+        writeln!(out, "r{number}: state {state}, in {}, after {}; class c{class}", name.caller, name.callee)
+            .unwrap();
     }
     out
 }
@@ -261,11 +265,11 @@ fn residuals_block(reader: &Reader) -> String {
 }
 
 fn pairs_block(reader: &Reader) -> String {
-    let mut rows = vec![row_of(["N, r", "row(N, r)", "left"])];
+    let mut rows = vec![row_of(["N, c", "row(N, c)", "left"])];
     for set in 0..u32::try_from(reader.pair_starts.len()).unwrap() - 1 {
         for pair in reader.pairs(set) {
             rows.push(vec![
-                format!("{}, r{}", residual(set), pair[0]),
+                format!("{}, c{}", residual(set), pair[0]),
                 tokens_of(reader.ids(pair[1])),
                 residual(pair[2]),
             ]);
@@ -287,7 +291,7 @@ fn masks_block(reader: &Reader) -> String {
         for (key, row) in reader.rows(configuration) {
             let name = match key {
                 None => format!("row({})", configuration.0),
-                Some((set, top)) => format!("row({}, r{top})", residual(set)),
+                Some((set, class)) => format!("row({}, c{class})", residual(set)),
             };
             writeln!(out, "    {name:<12} {}", tokens_of(reader.ids(row))).unwrap();
         }

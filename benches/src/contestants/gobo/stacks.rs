@@ -12,9 +12,11 @@ use crate::contestants::Contestant;
 
 /// The sections that say which rows a configuration has.
 struct Tables {
+    /// `[returns]`: state and class.
+    returns: Vec<[u32; 2]>,
     residuals: Vec<u32>,
     pair_starts: Vec<u32>,
-    /// Return, row, residual set; ascending by return within a set.
+    /// Class of return states, row, residual set; ascending by class within a set.
     pairs: Vec<[u32; 3]>,
 }
 
@@ -27,6 +29,7 @@ impl Tables {
             anyhow::Ok(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect::<Vec<_>>())
         };
         Ok(Self {
+            returns: words(section::RETURNS)?.as_chunks().0.to_vec(),
             residuals: words(section::RESIDUALS)?,
             pair_starts: words(section::PAIR_STARTS)?,
             pairs: words(section::PAIRS)?.as_chunks().0.to_vec(),
@@ -46,7 +49,8 @@ impl Tables {
                 break;
             };
             let pairs = &self.pairs[from as usize..to as usize];
-            let Ok(at) = pairs.binary_search_by_key(&top, |pair| pair[0]) else { break };
+            let class = self.returns[top as usize][1];
+            let Ok(at) = pairs.binary_search_by_key(&class, |pair| pair[0]) else { break };
             let place = (residual, stack[depth..].to_vec());
             if seen.contains(&place) {
                 break;

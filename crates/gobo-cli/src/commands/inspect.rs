@@ -60,8 +60,11 @@ impl AnyArtifact {
                     ("distinct_rows", json!(root.rows)),
                 ]);
                 if let Some(calls) = index.call_root()? {
+                    let (classes, pairs) = index.pair_counts();
                     header.extend([
                         ("return_states", json!(calls.returns.len())),
+                        ("return_classes", json!(classes)),
+                        ("pairs", json!(pairs)),
                         ("push_depth", json!(calls.push_depth)),
                         // No number where there is no bound.
                         ("pop_depth", json!(calls.pop_depth)),

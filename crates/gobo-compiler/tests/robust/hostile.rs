@@ -310,6 +310,10 @@ fn calls_that_contradict_themselves_are_found() {
     for value in [0, u32::MAX] {
         assert_eq!(word(section::RETURNS, 0, value), meaning("a return state is no state"));
     }
+    let class = meaning("classes of return states are not numbered as they are met");
+    for value in [1, u32::MAX] {
+        assert_eq!(word(section::RETURNS, 1, value), class);
+    }
     let residual = meaning("a state has a residual set that is not there");
     assert_eq!(word(section::RESIDUALS, 1, u32::MAX - 1), residual);
     assert_eq!(word(section::RESIDUALS, 0, 1), meaning("the empty residual set does something"));
@@ -320,6 +324,11 @@ fn calls_that_contradict_themselves_are_found() {
     for at in 0..3 {
         assert_eq!(word(section::PAIRS, at, u32::MAX), pair);
     }
+    let mut parts = good();
+    let returns = parts.section(section::RETURNS).as_chunks::<4>().0;
+    let classes = returns.iter().skip(1).step_by(2).map(|class| u32::from_le_bytes(*class));
+    // One more than there are.
+    assert_eq!(word(section::PAIRS, 0, classes.max().unwrap() + 1), pair);
     let mut parts = good();
     parts.section(section::CALLS).clear();
     assert!(matches!(parts.fault(), Some(Fault::Section { section, .. }) if section == "calls"));
