@@ -184,6 +184,18 @@ impl<A: Atom> Formulas<A> {
         }
     }
 
+    /// The atoms that all have to hold.
+    pub(crate) fn conjuncts(&self, formula: FormulaId) -> Vec<&A> {
+        let atom = |formula: FormulaId| match self.get(formula) {
+            Formula::Atom(atom) => Some(atom),
+            _ => None,
+        };
+        match self.get(formula) {
+            Formula::And(parts) => parts.iter().filter_map(|&part| atom(part)).collect(),
+            _ => atom(formula).into_iter().collect(),
+        }
+    }
+
     /// The distinct atoms of a formula, in the order in which they stand.
     pub(crate) fn atoms(&self, formula: FormulaId) -> Vec<A> {
         let mut atoms = Vec::new();

@@ -10,12 +10,13 @@ use crate::items::Arrays;
 use crate::json::Json;
 use crate::members::Objects;
 use crate::node::{FALSE, NodeId, Nodes, TRUE, TextId, Types};
+use crate::object::{NameClass, NameClassKey};
 use crate::place::{Place, PlaceId, Places};
 use crate::scalars::{lengths, numbers, string_language, strings};
 use crate::spelling::{Layout, Values, char_in};
 
 /// Longest string whose characters have states of their own; of longer ones they are counted in blocks.
-const LONG: u64 = 1024;
+const LONG: u64 = 512;
 
 /// Characters of a block.
 const BLOCK: u64 = 256;
@@ -50,6 +51,7 @@ pub(crate) struct Lowering<'a> {
     pub(crate) arrays: Expansion<Arrays>,
     pub(crate) number_rules: HashMap<FormulaId, RuleId>,
     pub(crate) string_rules: HashMap<FormulaId, RuleId>,
+    pub(crate) name_classes: HashMap<NameClassKey, Rc<[NameClass]>>,
     /// The rules of parts of long strings, by the numbers of their characters: without a greatest, just so many.
     pub(crate) string_parts: HashMap<(u64, Option<u64>), RuleId>,
     /// Formulas that were looked at, and whether nothing satisfies them.
@@ -84,6 +86,7 @@ impl<'a> Lowering<'a> {
             arrays: Expansion::new(),
             number_rules: HashMap::new(),
             string_rules: HashMap::new(),
+            name_classes: HashMap::new(),
             string_parts: HashMap::new(),
             empty_strings: HashMap::new(),
             empty_numbers: HashMap::new(),

@@ -6,10 +6,10 @@ use gobo_types::{CompileError, PropertyOrder, RefusalKind};
 
 use crate::brackets::{Builder, Stage};
 use crate::expand::Literal;
-use crate::formula::{Formula, FormulaId, Formulas, NEVER};
+use crate::formula::{FormulaId, Formulas, NEVER};
 use crate::lowering::{Lowering, PHASE};
 use crate::members::{MemberAtom, Names, members_of};
-use crate::node::{NodeId, TRUE, TextId};
+use crate::node::{FALSE, NodeId, TRUE, TextId};
 use crate::outcomes::Next;
 use crate::place::Place;
 use crate::scalars::spelled;
@@ -164,18 +164,8 @@ impl Lowering<'_> {
         (literals, rest): (&[Literal], FormulaId),
     ) -> Result<bool, CompileError> {
         // What all later members have to be.
-        let conjuncts: Vec<MemberAtom> = match formulas.get(rest) {
-            Formula::Atom(atom) => vec![atom.clone()],
-            Formula::And(parts) => {
-                let atoms = parts.iter().filter_map(|&part| match formulas.get(part) {
-                    Formula::Atom(atom) => Some(atom.clone()),
-                    _ => None,
-                });
-                atoms.collect()
-            }
-            _ => Vec::new(),
-        };
-        if conjuncts.contains(&MemberAtom::AtMost(0)) {
+        let conjuncts = formulas.conjuncts(rest);
+        if conjuncts.contains(&&MemberAtom::AtMost(0)) {
             return Ok(true);
         }
         if formulas.atoms(rest).iter().any(|atom| matches!(atom, MemberAtom::AtLeast(_))) {
@@ -226,8 +216,30 @@ impl Lowering<'_> {
             }
             scope.of.insert(names.clone(), of);
         }
-        scope.others = self.other_names(place, sets)?;
+        if !self.has_no_others(formulas, formula)? {
+            scope.others = self.other_names(place, sets)?;
+        }
         Ok(scope)
+    }
+
+    /// Whether it is seen at once that a name which no subschema names is never allowed.
+    fn has_no_others(
+        &mut self,
+        formulas: &Formulas<MemberAtom>,
+        formula: FormulaId,
+    ) -> Result<bool, CompileError> {
+        for atom in formulas.conjuncts(formula) {
+            let MemberAtom::Every(names, (FALSE, true)) = atom else { continue };
+            let is_all = match names {
+                Names::Additional(node) => members_of(&mut self.nodes, *node)?.patterns.is_empty(),
+                Names::Others { with, without, .. } => with.is_empty() && without.is_empty(),
+                _ => false,
+            };
+            if is_all {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The names that no subschema names, by which of `sets` they are in and which patterns they have.
@@ -243,10 +255,6 @@ impl Lowering<'_> {
             let key = self.free_string();
             return Ok(vec![Others { key, sets: sets.into_iter().collect(), patterns: Vec::new() }]);
         }
-        let mut known = place.names.clone();
-        known.sort_unstable();
-        let rest = Language::choice(&known, self.budget)?.complement(self.budget)?;
-        let mut classes: Vec<(Language, Vec<TextId>, Vec<NodeId>)> = vec![(rest, Vec::new(), Vec::new())];
         let mut against: Vec<NodeId> = sets
             .iter()
             .filter_map(|set| match set {
@@ -256,32 +264,11 @@ impl Lowering<'_> {
             .collect();
         against.sort_unstable();
         against.dedup();
-        let mut tests: Vec<(Rc<Language>, Option<TextId>, NodeId)> =
-            patterns.iter().map(|&text| (self.nodes.text(text).clone(), Some(text), TRUE)).collect();
-        for node in against {
-            tests.push((Rc::new(self.language(node)?.complement(self.budget)?), None, node));
-        }
-        for (language, text, node) in tests {
-            let mut split = Vec::with_capacity(classes.len() * 2);
-            for (class, patterns, against) in classes {
-                let without =
-                    Language::combine(&[&class, &language], |is_in| is_in[0] && !is_in[1], self.budget)?;
-                let with = class.intersection(&language, self.budget)?;
-                let mut with_patterns = patterns.clone();
-                let mut with_against = against.clone();
-                match text {
-                    Some(text) => with_patterns.push(text),
-                    None => with_against.push(node),
-                }
-                split.push((without, patterns, against));
-                split.push((with, with_patterns, with_against));
-            }
-            split.retain(|class| !class.0.is_empty());
-            self.budget.charge_steps(PHASE, split.len() as u64)?;
-            classes = split;
-        }
+        let mut names = place.names.clone();
+        names.sort_unstable();
+        let classes = self.classes_of_names(names, patterns, against)?;
         let mut others = Vec::with_capacity(classes.len());
-        for (language, patterns, against) in classes {
+        for NameClass { key, patterns, against } in classes.iter() {
             if closed && patterns.is_empty() {
                 continue;
             }
@@ -304,11 +291,72 @@ impl Lowering<'_> {
                     inside.insert(set.clone());
                 }
             }
-            others.push(Others { key: spelled(&language, self.options.spelling), sets: inside, patterns });
+            others.push(Others { key: key.clone(), sets: inside, patterns: patterns.clone() });
         }
         Ok(others)
     }
+
+    /// All names but those of a list, by the patterns that they have and the subschemas that they do not satisfy.
+    fn classes_of_names(
+        &mut self,
+        names: Vec<String>,
+        patterns: Vec<TextId>,
+        against: Vec<NodeId>,
+    ) -> Result<Rc<[NameClass]>, CompileError> {
+        let key = (names, patterns, against);
+        if let Some(known) = self.name_classes.get(&key) {
+            return Ok(known.clone());
+        }
+        let (names, patterns, against) = &key;
+        let rest = Language::choice(names, self.budget)?.complement(self.budget)?;
+        let mut classes: Vec<(Language, Vec<TextId>, Vec<NodeId>)> = vec![(rest, Vec::new(), Vec::new())];
+        let mut tests: Vec<(Rc<Language>, Option<TextId>, NodeId)> =
+            patterns.iter().map(|&text| (self.nodes.text(text).clone(), Some(text), TRUE)).collect();
+        for &node in against {
+            tests.push((Rc::new(self.language(node)?.complement(self.budget)?), None, node));
+        }
+        for (language, text, node) in tests {
+            let mut split = Vec::with_capacity(classes.len() * 2);
+            for (class, patterns, against) in classes {
+                let without =
+                    Language::combine(&[&class, &language], |is_in| is_in[0] && !is_in[1], self.budget)?;
+                let with = class.intersection(&language, self.budget)?;
+                let mut with_patterns = patterns.clone();
+                let mut with_against = against.clone();
+                match text {
+                    Some(text) => with_patterns.push(text),
+                    None => with_against.push(node),
+                }
+                split.push((without, patterns, against));
+                split.push((with, with_patterns, with_against));
+            }
+            split.retain(|class| !class.0.is_empty());
+            self.budget.charge_steps(PHASE, split.len() as u64)?;
+            classes = split;
+        }
+        let spelling = self.options.spelling;
+        let classes: Rc<[NameClass]> = classes
+            .into_iter()
+            .map(|(language, patterns, against)| NameClass {
+                key: spelled(&language, spelling),
+                patterns,
+                against,
+            })
+            .collect();
+        self.name_classes.insert(key, classes.clone());
+        Ok(classes)
+    }
 }
+
+/// Names of members, alike in the patterns that they have and the subschemas that they do not satisfy.
+pub(crate) struct NameClass {
+    key: Expr,
+    patterns: Vec<TextId>,
+    against: Vec<NodeId>,
+}
+
+/// What classes of names are told by: the names that are in none of them, patterns, and subschemas.
+pub(crate) type NameClassKey = (Vec<String>, Vec<TextId>, Vec<NodeId>);
 
 /// The names that an atom speaks of.
 fn names_of(atom: &MemberAtom) -> Option<&Names> {
