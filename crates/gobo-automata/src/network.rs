@@ -333,46 +333,86 @@ impl Rules {
     }
 
     /// Writes rules that do not call themselves out in place of their calls, cheapest first, as long as all rules together
-    /// stay small.
+    /// stay small. Rules that do not call each other are written out together, so that a caller is made deterministic once for
+    /// all of them.
     fn inline(&mut self, top: usize, budget: &Budget) -> Result<(), CompileError> {
         let mut is_kept = vec![false; self.dfas.len()];
         is_kept[top] = true;
         loop {
             let reached = self.reached(top);
             let mut uses = vec![0_usize; self.dfas.len()];
+            let mut states: usize = 0;
             for rule in (0..self.dfas.len()).filter(|&rule| reached[rule]) {
                 self.callees(rule).for_each(|callee| uses[callee] += 1);
+                states += self.dfas[rule].len();
+                budget.charge_steps(PHASE, self.dfas[rule].size())?;
             }
-            let states: usize =
-                (0..self.dfas.len()).filter(|&rule| reached[rule]).map(|rule| self.dfas[rule].len()).sum();
             let cost = |rule: usize| self.dfas[rule].len() * (uses[rule] - 1);
-            let cheapest = (0..self.dfas.len())
+            let mut candidates: Vec<usize> = (0..self.dfas.len())
                 .filter(|&rule| reached[rule] && !is_kept[rule])
                 .filter(|&rule| self.callees(rule).all(|callee| callee != rule))
-                .min_by_key(|&rule| (cost(rule), rule));
-            let Some(rule) = cheapest else { return Ok(()) };
-            is_kept[rule] = true;
-            let is_shared = cost(rule) > SHARE_STATES && self.dfas[rule].ends_visibly();
-            if is_shared || states + cost(rule) > INLINE_STATES {
-                continue;
+                .collect();
+            candidates.sort_by_key(|&rule| (cost(rule), rule));
+            let mut batch = vec![false; self.dfas.len()];
+            // Rules that call one of the batch, or are called by one.
+            let mut is_beside = vec![false; self.dfas.len()];
+            for rule in candidates {
+                let is_independent = !is_beside[rule] && self.callees(rule).all(|callee| !batch[callee]);
+                if !is_independent {
+                    continue;
+                }
+                is_kept[rule] = true;
+                let is_shared = cost(rule) > SHARE_STATES && self.dfas[rule].ends_visibly();
+                if is_shared || states + cost(rule) > INLINE_STATES {
+                    continue;
+                }
+                states += cost(rule);
+                batch[rule] = true;
+                self.callees(rule).for_each(|callee| is_beside[callee] = true);
             }
             let callers: Vec<usize> = (0..self.dfas.len())
-                .filter(|&caller| reached[caller] && self.callees(caller).any(|callee| callee == rule))
+                .filter(|&caller| reached[caller] && self.callees(caller).any(|callee| batch[callee]))
                 .collect();
-            let before: Vec<LetterDfa> = callers.iter().map(|&caller| self.dfas[caller].clone()).collect();
+            if callers.is_empty() {
+                return Ok(());
+            }
             for &caller in &callers {
-                let mut nfa = LetterNfa::of(&self.dfas[caller]);
-                self.write_out(&mut nfa, rule, |_, _| true);
-                let dfa = named(nfa.determinize(INLINE_STATES, budget), &self.names[caller])?;
-                let Some(dfa) = dfa else {
-                    // The subset construction blew up: the calls stay, everywhere.
-                    callers.iter().zip(before).for_each(|(&caller, dfa)| self.dfas[caller] = dfa);
-                    break;
-                };
-                self.dfas[caller] = named(dfa.minimal(budget), &self.names[caller])?;
-                self.simplify(caller, budget)?;
+                self.write_out_batch(caller, &batch, budget)?;
             }
         }
+    }
+
+    /// Writes the rules of a batch out in a caller: all of them, or, where the subset construction blows up, as many as it
+    /// bears.
+    fn write_out_batch(
+        &mut self,
+        caller: usize,
+        batch: &[bool],
+        budget: &Budget,
+    ) -> Result<(), CompileError> {
+        let mut callees: Vec<usize> = self.callees(caller).filter(|&callee| batch[callee]).collect();
+        callees.sort_unstable();
+        callees.dedup();
+        let mut groups = vec![callees];
+        while let Some(group) = groups.pop() {
+            let mut nfa = LetterNfa::of(&self.dfas[caller]);
+            for &rule in &group {
+                self.write_out(&mut nfa, rule, |_, _| true);
+            }
+            match named(nfa.determinize(INLINE_STATES, budget), &self.names[caller])? {
+                Some(dfa) => {
+                    self.dfas[caller] = named(dfa.minimal(budget), &self.names[caller])?;
+                    self.simplify(caller, budget)?;
+                }
+                None if group.len() > 1 => {
+                    let (one, other) = group.split_at(group.len() / 2);
+                    groups.extend([other.to_vec(), one.to_vec()]);
+                }
+                // These calls stay.
+                None => {}
+            }
+        }
+        Ok(())
     }
 
     /// `[rules]`: which are called from `top`, itself among them.

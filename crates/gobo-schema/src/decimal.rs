@@ -1,7 +1,10 @@
 use std::cmp::Ordering;
 
-/// Most digits before or behind the point of a number in a schema: a number takes a state for each digit.
-pub(crate) const MAX_MAGNITUDE: i64 = 4096;
+/// Most digits of a number in a schema: it takes a state for each.
+pub(crate) const MAX_DIGITS: usize = 4096;
+
+/// Greatest power of ten of a number in a schema, and least: without an exponent it has a digit for each.
+const MAX_EXPONENT: i64 = 4096;
 
 /// An exact decimal number: `0.d₁d₂d₃… × 10^exponent`, negative or not. One number has one value of this type.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -13,7 +16,7 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    /// The number that a JSON text writes; `None` beyond [`MAX_MAGNITUDE`].
+    /// The number that a JSON text writes; `None` beyond [`MAX_DIGITS`] or [`MAX_EXPONENT`].
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
         let (mantissa, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -29,7 +32,7 @@ impl Decimal {
         }
         let power: i64 = power.strip_prefix('+').unwrap_or(power).parse().ok()?;
         let exponent = power.checked_add(i64::try_from(whole.len()).ok()? - i64::try_from(zeros).ok()?)?;
-        let is_small = exponent.abs() <= MAX_MAGNITUDE && digits.len() <= MAX_MAGNITUDE as usize;
+        let is_small = exponent.abs() <= MAX_EXPONENT && digits.len() <= MAX_DIGITS;
         is_small.then_some(Self { negative, digits, exponent })
     }
 

@@ -124,16 +124,21 @@ impl Documents {
     }
 
     fn resource(&self, location: &Location) -> &Resource {
-        let holds = |resource: &&Resource| {
+        &self.resources[self.resource_number(location)]
+    }
+
+    /// The number of the resource that a place belongs to.
+    pub(crate) fn resource_number(&self, location: &Location) -> usize {
+        let holds = |resource: &Resource| {
             resource.location.document == location.document
                 && location
                     .pointer
                     .strip_prefix(&resource.location.pointer)
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        let longest =
-            self.resources.iter().filter(holds).max_by_key(|resource| resource.location.pointer.len());
-        longest.unwrap_or_else(|| unreachable!("every document is a resource"))
+        let around = (0..).zip(&self.resources).filter(|(_, resource)| holds(resource));
+        let innermost = around.max_by_key(|(_, resource)| resource.location.pointer.len());
+        innermost.map_or_else(|| unreachable!("every document is a resource"), |(number, _)| number)
     }
 
     /// Where a reference at `from` leads.

@@ -22,12 +22,16 @@ pub(crate) struct Format {
     pub(crate) language: Language,
     /// In what the language is less than the standard's, as a clause; `None`: it is exactly the standard's.
     pub(crate) narrowed: Option<&'static str>,
+    /// In what it is more, as a clause.
+    pub(crate) widened: Option<&'static str>,
 }
 
 /// A format that has a language.
 struct Definition {
     name: &'static str,
     narrowed: Option<&'static str>,
+    /// What no automaton decides, for a format that is refused unless the caller lets it pass.
+    undecided: Option<&'static str>,
     build: fn(&Budget) -> Result<Language, CompileError>,
     /// The same in every compile, so it is built once in a process.
     built: OnceLock<Language>,
@@ -35,7 +39,7 @@ struct Definition {
 
 impl Definition {
     const fn exact(name: &'static str, build: fn(&Budget) -> Result<Language, CompileError>) -> Self {
-        Self { name, narrowed: None, build, built: OnceLock::new() }
+        Self { name, narrowed: None, undecided: None, build, built: OnceLock::new() }
     }
 
     const fn narrowed(
@@ -43,7 +47,12 @@ impl Definition {
         narrowed: &'static str,
         build: fn(&Budget) -> Result<Language, CompileError>,
     ) -> Self {
-        Self { name, narrowed: Some(narrowed), build, built: OnceLock::new() }
+        Self { name, narrowed: Some(narrowed), undecided: None, build, built: OnceLock::new() }
+    }
+
+    const fn undecided(mut self, undecided: &'static str) -> Self {
+        self.undecided = Some(undecided);
+        self
     }
 }
 
@@ -54,8 +63,9 @@ static FORMATS: [Definition; 18] = [
     Definition::narrowed("duration", "the letters of a duration are capitals", dates::duration),
     Definition::narrowed("email", mail::NARROWED, mail::email),
     Definition::narrowed("idn-email", mail::IDN_NARROWED, mail::idn_email),
-    Definition::narrowed("hostname", hosts::NARROWED, hosts::hostname),
-    Definition::narrowed("idn-hostname", hosts::IDN_NARROWED, hosts::idn_hostname),
+    Definition::narrowed("hostname", hosts::NARROWED, hosts::hostname).undecided(hosts::UNDECIDED),
+    Definition::narrowed("idn-hostname", hosts::IDN_NARROWED, hosts::idn_hostname)
+        .undecided(hosts::UNDECIDED),
     Definition::exact("ipv4", hosts::ipv4),
     Definition::exact("ipv6", hosts::ipv6),
     Definition::exact("uri", uris::uri),
@@ -72,11 +82,16 @@ static FORMATS: [Definition; 18] = [
     ),
 ];
 
-/// The texts of a format; `None` for a name that the standard does not define, which is an annotation.
+/// The texts of a format; `None` for a name that the standard does not define, which is an annotation. With
+/// `allow_widening`, what no automaton decides is let through.
 ///
 /// # Errors
 /// A refusal with no place for a format without a language; [`CompileError::OverBudget`].
-pub(crate) fn format(name: &str, budget: &Budget) -> Result<Option<Format>, CompileError> {
+pub(crate) fn format(
+    name: &str,
+    allow_widening: bool,
+    budget: &Budget,
+) -> Result<Option<Format>, CompileError> {
     const PHASE: &str = "reading a format";
     if name == "regex" {
         // ECMA-262, section 22.2.1: Disjunction stands inside groups without limit.
@@ -85,6 +100,10 @@ pub(crate) fn format(name: &str, budget: &Budget) -> Result<Option<Format>, Comp
         return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason));
     }
     let Some(format) = FORMATS.iter().find(|format| format.name == name) else { return Ok(None) };
+    if let Some(undecided) = format.undecided.filter(|_| !allow_widening) {
+        let reason = format!("format {name:?}: {undecided}; --allow-widening lets it pass");
+        return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason));
+    }
     let language = format.built.get_or_init(|| {
         (format.build)(&Budget::new(CompileLimits::default())).expect("every format fits the default limits")
     });
@@ -93,7 +112,7 @@ pub(crate) fn format(name: &str, budget: &Budget) -> Result<Option<Format>, Comp
     budget.check_states(PHASE, language.len())?;
     budget.charge_steps(PHASE, language.len() as u64)?;
     budget.charge_bytes(PHASE, language.len() as u64 * 64)?;
-    Ok(Some(Format { language: language.clone(), narrowed: format.narrowed }))
+    Ok(Some(Format { language: language.clone(), narrowed: format.narrowed, widened: format.undecided }))
 }
 
 /// The texts that match a pattern of this module.

@@ -6,6 +6,7 @@ use crate::expand::{Expansion, Leaves, Literal, opposite};
 use crate::formula::{ALWAYS, Atom, FormulaId, NEVER};
 use crate::json::Json;
 use crate::node::{FALSE, NodeId, Nodes, Part, TRUE, Types};
+use crate::outcomes::Next;
 
 /// What is asked of the items of an array that are still to come. Positions are counted from the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -39,14 +40,6 @@ impl Atom for ItemAtom {
     }
 }
 
-/// What becomes of an atom.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Next<A> {
-    Never,
-    Always,
-    Atom(A),
-}
-
 impl ItemAtom {
     /// What the next item is asked for, if it is asked: whether it holds decides what becomes of the atom.
     pub(crate) fn asked(&self) -> Option<Literal> {
@@ -61,8 +54,8 @@ impl ItemAtom {
     pub(crate) fn after(&self, holds: Option<bool>) -> Next<Self> {
         let shift = |from: u64, to: Option<u64>| (from.saturating_sub(1), to.map(|to| to - 1));
         match self {
-            Self::Every(0, _, _) if holds == Some(false) => Next::Never,
-            Self::Some(0, _, _) if holds == Some(true) => Next::Always,
+            Self::Every(0, _, _) | Self::AtMost(0, _) if holds == Some(false) => Next::Never,
+            Self::Some(0, _, _) | Self::AtLeast(1, _) if holds == Some(true) => Next::Always,
             Self::Every(from, to, value) => match shift(*from, *to) {
                 (_, Some(0)) => Next::Always,
                 (from, to) => Next::Atom(Self::Every(from, to, *value)),
@@ -71,10 +64,8 @@ impl ItemAtom {
                 (_, Some(0)) => Next::Never,
                 (from, to) => Next::Atom(Self::Some(from, to, *value)),
             },
-            Self::AtLeast(1, _) if holds == Some(true) => Next::Always,
             Self::AtLeast(min, value) if holds == Some(true) => Next::Atom(Self::AtLeast(min - 1, *value)),
             // The question was for the opposite: an item that is not known to be none counts.
-            Self::AtMost(0, _) if holds == Some(false) => Next::Never,
             Self::AtMost(max, value) if holds == Some(false) => Next::Atom(Self::AtMost(max - 1, *value)),
             Self::LongerThan(0) => Next::Always,
             Self::LongerThan(length) => Next::Atom(Self::LongerThan(length - 1)),
@@ -230,7 +221,7 @@ impl Expansion<Arrays> {
                 Part::Items { says_rest: true, .. } => out.push((Evaluates::All, condition)),
                 Part::Items { prefix, .. } => out.push((Evaluates::Prefix(prefix.len() as u64), condition)),
                 Part::Contains { item, evaluates: true, .. } => {
-                    out.push((Evaluates::Found(*item), condition))
+                    out.push((Evaluates::Found(*item), condition));
                 }
                 Part::UnevaluatedItems(_) if !is_outermost => out.push((Evaluates::All, condition)),
                 Part::AllOf(of) => {

@@ -3,7 +3,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use foldhash::HashSet;
 use gobo_types::{CompileError, RefusalKind};
 
-use crate::decimal::Decimal;
+use crate::decimal::{Decimal, MAX_DIGITS};
 
 /// Deepest nesting of brackets in the text of a schema.
 pub(crate) const MAX_NESTING: usize = 128;
@@ -286,7 +286,7 @@ impl Parser<'_> {
         }
         let number = Decimal::parse(&self.text[begin..self.at]);
         number.map(Json::Number).ok_or_else(|| {
-            let reason = format!("a number of more than {} digits", crate::decimal::MAX_MAGNITUDE);
+            let reason = format!("a number of more than {MAX_DIGITS} digits");
             CompileError::refuse(RefusalKind::Unsupported, format!("offset {begin}"), reason)
         })
     }

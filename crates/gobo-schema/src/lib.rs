@@ -5,6 +5,9 @@
 #![forbid(unsafe_code)]
 
 mod any;
+mod array;
+mod brackets;
+mod compare;
 mod decimal;
 mod document;
 mod ecma;
@@ -12,10 +15,15 @@ mod evaluate;
 mod expand;
 mod formats;
 mod formula;
+mod implied;
 mod items;
 mod json;
+mod keywords;
+mod lowering;
 mod members;
 mod node;
+mod object;
+mod outcomes;
 mod place;
 mod plain;
 mod policy_form;

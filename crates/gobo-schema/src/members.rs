@@ -184,10 +184,11 @@ impl Expansion<Objects> {
         }
         let except: Rc<[String]> = names.into();
         for bits in 0..1_u32 << patterns.len() {
-            let (with, without): (Vec<(usize, TextId)>, Vec<(usize, TextId)>) =
-                patterns.iter().copied().enumerate().partition(|(at, _)| bits >> at & 1 == 1);
-            let texts = |of: Vec<(usize, TextId)>| of.into_iter().map(|of| of.1).collect::<Rc<[TextId]>>();
-            let (with, without) = (texts(with), texts(without));
+            let those = |bit: u32| -> Rc<[TextId]> {
+                let numbered = patterns.iter().enumerate();
+                numbered.filter(|(at, _)| bits >> at & 1 == bit).map(|(_, text)| *text).collect()
+            };
+            let (with, without) = (those(1), those(0));
             let mut conditions = Vec::new();
             for (what, condition) in &evaluated {
                 let is_in = match what {

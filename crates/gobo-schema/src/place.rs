@@ -115,8 +115,7 @@ impl Places {
         place.names.extend(only_required);
         place.names.retain(|name| known.insert(name.clone()));
         let length = rows.iter().map(|row| row.prefix.len() + 1).max().unwrap_or(0);
-        place.items =
-            (0..length).map(|at| distinct(rows.iter().flat_map(|row| row.of(at)).collect())).collect();
+        place.items = (0..length).map(|at| distinct(rows.iter().map(|row| row.of(at)).collect())).collect();
         place.nodes.clone_from(&of);
         let id = u32::try_from(self.places.len()).expect("the budget keeps places below 2^32");
         self.places.push(Rc::new(place));
@@ -129,16 +128,11 @@ impl Places {
 struct Row {
     prefix: Vec<NodeId>,
     rest: NodeId,
-    everywhere: bool,
 }
 
 impl Row {
-    fn of(&self, at: usize) -> Option<NodeId> {
-        if self.everywhere {
-            Some(self.rest)
-        } else {
-            Some(self.prefix.get(at).copied().unwrap_or(self.rest))
-        }
+    fn of(&self, at: usize) -> NodeId {
+        self.prefix.get(at).copied().unwrap_or(self.rest)
     }
 }
 
@@ -179,14 +173,14 @@ impl Survey<'_, '_> {
                     }
                 }
                 Part::Items { prefix, rest, .. } => {
-                    self.rows.push(Row { prefix: prefix.to_vec(), rest: *rest, everywhere: false });
+                    self.rows.push(Row { prefix: prefix.to_vec(), rest: *rest });
                 }
                 Part::Contains { item, .. } => {
-                    self.rows.push(Row { prefix: Vec::new(), rest: *item, everywhere: true });
+                    self.rows.push(Row { prefix: Vec::new(), rest: *item });
                 }
                 Part::UnevaluatedMembers(schema) => self.place.unevaluated.push(*schema),
                 Part::UnevaluatedItems(schema) => {
-                    self.rows.push(Row { prefix: Vec::new(), rest: *schema, everywhere: true });
+                    self.rows.push(Row { prefix: Vec::new(), rest: *schema });
                 }
                 Part::AllOf(of) | Part::AnyOf(of) | Part::OneOf(of) => {
                     for &node in of.iter() {
@@ -221,7 +215,7 @@ impl Survey<'_, '_> {
                     self.nodes.constant(node, at, &position.to_string(), item)
                 };
                 let prefix = items.iter().enumerate().map(schema).collect();
-                self.rows.push(Row { prefix, rest: FALSE, everywhere: false });
+                self.rows.push(Row { prefix, rest: FALSE });
                 self.nodes.charge(items.len() as u64)
             }
             _ => Ok(()),

@@ -1,28 +1,141 @@
 use gobo_types::{Budget, CompileError, SchemaOptions};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::plain_text;
+use crate::decimal::Decimal;
+use crate::node::Nodes;
+use crate::place::{PlaceId, Places};
+use crate::spelling::escape;
 
 /// The one text of a valid value that the order and the spelling of a policy allow.
 #[derive(Debug)]
-pub struct PolicyForm;
+pub struct PolicyForm {
+    schema: String,
+    options: SchemaOptions,
+}
+
+/// Longest number, in digits, that is written without an exponent.
+const PLAIN_DIGITS: i64 = 64;
 
 impl PolicyForm {
     /// The forms under a schema.
     ///
     /// # Errors
     /// As those of [`schema`](crate::schema()).
-    pub fn new(_schema: &str, _options: &SchemaOptions, _budget: &Budget) -> Result<Self, CompileError> {
-        Ok(Self)
+    pub fn new(schema: &str, options: &SchemaOptions, budget: &Budget) -> Result<Self, CompileError> {
+        Nodes::read(schema, options, budget)?.root()?;
+        Ok(Self { schema: schema.to_owned(), options: options.clone() })
     }
 
-    /// The value with the members of each object in the order of the policy.
+    /// The value with the members of each object in the order of the policy: those that the schema names as it names them,
+    /// the others behind them as they are. Where the schema cannot be read, the value as it is.
     pub fn in_order(&self, value: &Value) -> Value {
-        value.clone()
+        let budget = Budget::default();
+        self.try_in_order(value, &budget).unwrap_or_else(|_| value.clone())
     }
 
-    /// The text of a value as the policy spells it.
+    fn try_in_order(&self, value: &Value, budget: &Budget) -> Result<Value, CompileError> {
+        let mut nodes = Nodes::read(&self.schema, &self.options, budget)?;
+        let mut places = Places::default();
+        let root = nodes.root()?;
+        let root = places.of(&mut nodes, vec![root])?;
+        ordered(&mut nodes, &mut places, root, value)
+    }
+
+    /// The text of a value as the policy spells it: each character in its shortest form, numbers without exponents.
     pub fn spelled(&self, value: &Value) -> String {
-        plain_text(&value.to_string())
+        let mut out = String::new();
+        spell(value, &mut out);
+        out
+    }
+}
+
+fn ordered(
+    nodes: &mut Nodes<'_>,
+    places: &mut Places,
+    place: PlaceId,
+    value: &Value,
+) -> Result<Value, CompileError> {
+    let here = places.get(place);
+    Ok(match value {
+        Value::Array(items) => {
+            let mut out = Vec::with_capacity(items.len());
+            for (at, item) in items.iter().enumerate() {
+                let place = places.of(nodes, here.of_item(at))?;
+                out.push(ordered(nodes, places, place, item)?);
+            }
+            Value::Array(out)
+        }
+        Value::Object(members) => {
+            let named = here.names.iter().filter_map(|name| members.get_key_value(name));
+            let is_named = |name: &String| here.names.contains(name);
+            let others = members.iter().filter(|member| !is_named(member.0));
+            let mut out = Map::new();
+            for (name, value) in named.chain(others) {
+                let known = is_named(name).then_some(name.as_str());
+                let child = here.of_member(known, |text| nodes.text(text).accepts(name));
+                let place = places.of(nodes, child)?;
+                out.insert(name.clone(), ordered(nodes, places, place, value)?);
+            }
+            Value::Object(out)
+        }
+        scalar => scalar.clone(),
+    })
+}
+
+fn spell(value: &Value, out: &mut String) {
+    match value {
+        Value::Array(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                spell(item, out);
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            out.push('{');
+            for (at, (name, value)) in members.iter().enumerate() {
+                out.push_str(if at > 0 { ", \"" } else { "\"" });
+                out.push_str(&escape(name));
+                out.push_str("\": ");
+                spell(value, out);
+            }
+            out.push('}');
+        }
+        Value::String(text) => {
+            out.push('"');
+            out.push_str(&escape(text));
+            out.push('"');
+        }
+        Value::Number(number) => {
+            let text = number.to_string();
+            let plain = Decimal::parse(&text).filter(|number| number.exponent.abs() <= PLAIN_DIGITS);
+            out.push_str(&plain.map_or(text, |number| number.to_plain()));
+        }
+        scalar => out.push_str(&scalar.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_stand_as_the_schema_names_them() {
+        let schema = r#"{"properties": {"b": {"properties": {"y": {}, "x": {}}}, "a": {}}, "required": ["c"],
+            "additionalProperties": {"properties": {"q": {}, "p": {}}}, "items": {"properties": {"n": {}, "m": {}}}}"#;
+        let form = PolicyForm::new(schema, &SchemaOptions::default(), &Budget::default()).unwrap();
+        for (value, expected) in [
+            (r#"{"a":1,"b":{"x":1,"y":2},"c":3}"#, r#"{"b":{"y":2,"x":1},"a":1,"c":3}"#),
+            (
+                r#"{"z":{"p":1,"q":2},"y":1,"a":{"d":1,"c":2}}"#,
+                r#"{"a":{"d":1,"c":2},"z":{"q":2,"p":1},"y":1}"#,
+            ),
+            (r#"[{"m":1,"n":2,"o":3},{"m":1}]"#, r#"[{"n":2,"m":1,"o":3},{"m":1}]"#),
+        ] {
+            assert_eq!(form.in_order(&serde_json::from_str(value).unwrap()).to_string(), expected);
+        }
+        let value = serde_json::from_str(r#"["\u0061\/\n", 1.50e2, -0.0, 1e-3]"#).unwrap();
+        assert_eq!(form.spelled(&value), r#"["a/\n", 150, 0, 0.001]"#);
     }
 }

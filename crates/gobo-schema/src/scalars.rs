@@ -4,6 +4,7 @@ use std::rc::Rc;
 use gobo_automata::{CharSet, Expr, Language};
 use gobo_types::{Budget, CompileError, Spelling};
 
+use crate::compare::compared;
 use crate::decimal::{Decimal, Modulus};
 use crate::formula::{ALWAYS, Atom, Formula, FormulaId, Formulas};
 use crate::node::TextId;
@@ -47,9 +48,10 @@ pub(crate) enum StringKind {
 }
 
 /// What can stand in a number without an exponent.
-const PLAIN: [char; 12] = ['-', '.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'];
+pub(crate) const PLAIN: [char; 12] = ['-', '.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'];
 /// What can stand in any number.
-const ALL: [char; 15] = ['-', '.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '+', 'E', 'e'];
+pub(crate) const ALL: [char; 15] =
+    ['-', '.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '+', 'E', 'e'];
 
 fn digits() -> Expr {
     Expr::chars([('0', '9')]).repeat(1, None)
@@ -165,191 +167,6 @@ fn of_formula<K: Clone + Eq + std::hash::Hash>(
     Language::combine(&parts, accepts, budget)
 }
 
-/// Where in a number a reader is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Phase {
-    Start,
-    Sign,
-    Zero,
-    Whole,
-    Point,
-    Fraction,
-    E,
-    ESign,
-    Exponent,
-}
-
-/// What is known of a number that is read beside a limit.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Reading {
-    phase: Phase,
-    negative: bool,
-    /// Whether a digit other than zero was read.
-    nonzero: bool,
-    /// Digits of the whole part, up to one more than the limit has.
-    whole: usize,
-    /// The digits so far against as many of the limit, as numbers without an exponent.
-    plain: Ordering,
-    /// Digits of the fraction, as long as `plain` is equal.
-    fraction: usize,
-    /// Digits of the mantissa, as long as `mantissa` is equal.
-    place: usize,
-    /// The mantissa so far against as much of the limit's.
-    mantissa: Ordering,
-    negative_exponent: bool,
-    /// The exponent without its sign, up to one more than matters.
-    exponent: u64,
-}
-
-/// The numbers whose order to a limit is wanted. Texts that are no numbers may be among them.
-fn compared(
-    limit: &Decimal,
-    wanted: impl Fn(Ordering) -> bool,
-    has_exponents: bool,
-    budget: &Budget,
-) -> Result<Language, CompileError> {
-    let (whole, fraction) = (limit.whole(), limit.fraction());
-    // The limit is `0.d₁d₂… × 10^exponent`, a mantissa has one digit before the point.
-    let scale = limit.exponent - 1;
-    let most = scale.unsigned_abs() + 1;
-    let start = Reading {
-        phase: Phase::Start,
-        negative: false,
-        nonzero: false,
-        whole: 0,
-        plain: Ordering::Equal,
-        fraction: 0,
-        place: 0,
-        mantissa: Ordering::Equal,
-        negative_exponent: false,
-        exponent: 0,
-    };
-    let next = |reading: &Reading, char: char| {
-        let mut after = reading.clone();
-        // Of a number on the other side of zero nothing but that is of interest.
-        let matters = |after: &Reading| after.negative == limit.negative && !limit.is_zero();
-        match char {
-            '-' if reading.phase == Phase::Start => {
-                after.phase = Phase::Sign;
-                after.negative = true;
-            }
-            '.' if matches!(reading.phase, Phase::Zero | Phase::Whole) => {
-                after.phase = Phase::Point;
-                if matters(&after) {
-                    after.plain = after.whole.cmp(&whole.len()).then(after.plain);
-                }
-                after.whole = usize::from(reading.phase == Phase::Whole && after.whole == 1);
-            }
-            'e' | 'E' => {
-                let is_mantissa = match reading.phase {
-                    Phase::Whole | Phase::Fraction => reading.whole == 1,
-                    _ => false,
-                };
-                if !is_mantissa || !has_exponents {
-                    return None;
-                }
-                after.phase = Phase::E;
-                if matters(&after) && after.mantissa.is_eq() && after.place < limit.digits.len() {
-                    after.mantissa = Ordering::Less;
-                }
-                (after.plain, after.fraction, after.place, after.whole) = (Ordering::Equal, 0, 0, 0);
-            }
-            '+' | '-' if reading.phase == Phase::E => {
-                after.phase = Phase::ESign;
-                after.negative_exponent = char == '-';
-            }
-            '0'..='9' => {
-                let digit = u8::try_from(u32::from(char) - u32::from('0')).ok()?;
-                after.nonzero |= digit != 0 && reading.phase < Phase::E;
-                match reading.phase {
-                    Phase::Start | Phase::Sign | Phase::Whole => {
-                        if digit == 0 && reading.phase != Phase::Whole {
-                            after.phase = Phase::Zero;
-                        } else {
-                            after.phase = Phase::Whole;
-                            if matters(&after) {
-                                if after.plain.is_eq() {
-                                    after.plain =
-                                        whole.get(after.whole).map_or(Ordering::Equal, |of| digit.cmp(of));
-                                }
-                                after.whole = (after.whole + 1).min(whole.len().max(1) + 1);
-                            } else {
-                                after.whole = (after.whole + 1).min(2);
-                            }
-                        }
-                    }
-                    Phase::Point | Phase::Fraction => {
-                        after.phase = Phase::Fraction;
-                        if matters(&after) && after.plain.is_eq() {
-                            match fraction.get(after.fraction) {
-                                Some(of) => {
-                                    after.plain = digit.cmp(of);
-                                    after.fraction = if after.plain.is_eq() { after.fraction + 1 } else { 0 };
-                                }
-                                None if digit > 0 => (after.plain, after.fraction) = (Ordering::Greater, 0),
-                                None => {}
-                            }
-                        }
-                    }
-                    Phase::E | Phase::ESign | Phase::Exponent => {
-                        after.phase = Phase::Exponent;
-                        after.exponent = (after.exponent * 10 + u64::from(digit)).min(most);
-                    }
-                    Phase::Zero => return None,
-                }
-                if has_exponents && reading.phase < Phase::E && matters(&after) && after.mantissa.is_eq() {
-                    match limit.digits.get(after.place) {
-                        Some(of) => {
-                            after.mantissa = digit.cmp(of);
-                            after.place = if after.mantissa.is_eq() { after.place + 1 } else { 0 };
-                        }
-                        None if digit > 0 => (after.mantissa, after.place) = (Ordering::Greater, 0),
-                        None => {}
-                    }
-                }
-                // Only a single digit before the point makes a mantissa.
-                if !has_exponents || after.whole != 1 {
-                    (after.mantissa, after.place) = (Ordering::Equal, 0);
-                }
-            }
-            _ => return None,
-        }
-        Some(after)
-    };
-    let order = |reading: &Reading| {
-        let sign = |negative: bool, nonzero: bool| if !nonzero { 0 } else { 1 - 2 * i8::from(negative) };
-        let (of_number, of_limit) =
-            (sign(reading.negative, reading.nonzero), sign(limit.negative, !limit.is_zero()));
-        if of_number != of_limit || of_number == 0 {
-            return of_number.cmp(&of_limit);
-        }
-        let magnitude = match reading.phase {
-            Phase::Exponent => {
-                let exponent = i64::try_from(reading.exponent).unwrap_or(i64::MAX);
-                let exponent = if reading.negative_exponent { -exponent } else { exponent };
-                exponent.cmp(&scale).then(reading.mantissa)
-            }
-            Phase::Zero | Phase::Whole => {
-                let read = if reading.phase == Phase::Zero { 0 } else { reading.whole };
-                let rest = if fraction.is_empty() { Ordering::Equal } else { Ordering::Less };
-                read.cmp(&whole.len()).then(reading.plain).then(rest)
-            }
-            _ => reading.plain.then(if reading.fraction < fraction.len() {
-                Ordering::Less
-            } else {
-                Ordering::Equal
-            }),
-        };
-        if reading.negative { magnitude.reverse() } else { magnitude }
-    };
-    let accepts = |reading: &Reading| {
-        matches!(reading.phase, Phase::Zero | Phase::Whole | Phase::Fraction | Phase::Exponent)
-            && wanted(order(reading))
-    };
-    let alphabet: &[char] = if has_exponents { &ALL } else { &PLAIN };
-    Language::explore(alphabet, start, next, accepts, budget)
-}
-
 /// The multiples of a number, written without exponents.
 fn multiples(modulus: Modulus, budget: &Budget) -> Result<Language, CompileError> {
     // Whether a digit was read, the remainder, and how many digits stand behind the point.
@@ -372,12 +189,6 @@ fn multiples(modulus: Modulus, budget: &Budget) -> Result<Language, CompileError
         has_digit && (0..zeros).fold(rest, |rest, _| rest * 10 % modulus.of) == 0
     };
     Language::explore(&PLAIN, start, next, accepts, budget)
-}
-
-impl PartialOrd for Phase {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        (*self as u8).partial_cmp(&(*other as u8))
-    }
 }
 
 /// The strings for which a formula holds, as values.

@@ -79,7 +79,11 @@ pub(crate) fn escape(text: &str) -> String {
     for char in text.chars() {
         match short_escape(char) {
             Some(letter) => out.extend(['\\', letter]),
-            None if char < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(char))),
+            None if char < ' ' => {
+                let digit = |digit| char::from_digit(digit, 16).unwrap_or('0');
+                out.push_str("\\u00");
+                out.extend([digit(u32::from(char) >> 4), digit(u32::from(char) & 15)]);
+            }
             None => out.push(char),
         }
     }
@@ -301,7 +305,7 @@ mod tests {
             let chars = chars.into_iter().chain(ends.iter().flat_map(|end| [end.0, end.1])).chain("\"\\/\n\u{1f}\u{7f}é😀".chars());
             for char in chars {
                 let mut units = [0; 2];
-                let hex: String = char.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect();
+                let hex = char.encode_utf16(&mut units).iter().fold(String::new(), |hex, unit| hex + &format!("\\u{unit:04x}"));
                 let upper = hex.to_uppercase().replace("\\U", "\\u");
                 for text in [escape(&char.to_string()), hex, upper, char.to_string(), format!("\\{char}")] {
                     let read = serde_json::from_str::<String>(&format!("\"{text}\"")).ok();

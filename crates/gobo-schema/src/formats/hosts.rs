@@ -7,12 +7,13 @@ use gobo_types::{Budget, CompileError};
 use super::regex;
 
 pub(super) const NARROWED: &str = "\
-    a host name has at most 63 characters behind its first dot, and no label with hyphens in third and fourth \
-    place";
+    a host name has at most 63 characters behind its first dot";
+
+/// RFC 5890, section 2.3.2.1.
+pub(super) const UNDECIDED: &str = "whether what follows xn-- in a label is valid Punycode is not regular";
 
 pub(super) const IDN_NARROWED: &str = "\
-    a host name has at most 63 characters behind its first dot, and no label with hyphens in third and fourth \
-    place; one outside ASCII has at most 58 before and 58 behind the first dot, of which each outside ASCII \
+    a host name has at most 63 characters behind its first dot; one outside ASCII has at most 58 before and 58 behind the first dot, of which each outside ASCII \
     counts six, no capitals, and outside ASCII only common Latin, Greek, Cyrillic, Japanese, Chinese and \
     Korean letters";
 
@@ -65,20 +66,22 @@ pub(super) fn ipv6_pattern(beside_gap: u32, octet: &str) -> String {
     format!("(?:(?:{group}:){{6}}(?:{group}:{group}|{ipv4}){with_gap})")
 }
 
-/// RFC 1123, section 2.1. The labels of RFC 5891 (`xn--`), whose validity no automaton decides, are left out, and so
-/// are all others with hyphens in third and fourth place, which RFC 5890, section 2.3.1, reserves.
+/// RFC 1123, section 2.1. The labels of RFC 5891 (`xn--`), whose validity no automaton decides, are among them; all others
+/// with hyphens in third and fourth place, which RFC 5890, section 2.3.1, reserves, are not.
 pub(super) fn hostname(budget: &Budget) -> Result<Language, CompileError> {
-    Language::expr(&Names { most: PART, reserved: false, numeric: false, letters: ascii() }.expr(), budget)
+    let names = Names { most: PART, reserved: true, numeric: false, letters: ascii() };
+    let reserved = regex(r"(?:.*\.)?(?:[^xX.][^.]|[xX][^nN.])--.*", budget)?;
+    let parts = [&Language::expr(&names.expr(), budget)?, &reserved];
+    Language::combine(&parts, |is_in| is_in[0] && !is_in[1], budget)
 }
 
-/// A part of RFC 5890, section 2.3.2.3, of which every text is certainly valid.
+/// A part of RFC 5890, section 2.3.2.3, of which every text without `xn--` is certainly valid.
 pub(super) fn idn_hostname(budget: &Budget) -> Result<Language, CompileError> {
     let mut letters = international();
     // The full stops of RFC 3490, section 3.1.
     letters.push((Kind::Dot, 1, CharSet::new(['\u{3002}', '\u{FF0E}', '\u{FF61}'].map(|dot| (dot, dot)))));
-    let plain = Names { most: PART, reserved: false, numeric: false, letters: ascii() };
     let international = Names { most: IDN_PART, reserved: false, numeric: false, letters };
-    Language::expr(&Expr::Alternate(vec![plain.expr(), international.expr()]), budget)
+    hostname(budget)?.union(&Language::expr(&international.expr(), budget)?, budget)
 }
 
 /// What a character is to a host name.

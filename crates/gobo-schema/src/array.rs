@@ -1,0 +1,157 @@
+use std::rc::Rc;
+
+use gobo_automata::Expr;
+use gobo_types::{CompileError, RefusalKind};
+
+use crate::brackets::{Builder, Stage};
+use crate::expand::Literal;
+use crate::formula::{ALWAYS, Formula, FormulaId, Formulas, NEVER};
+use crate::items::ItemAtom;
+use crate::lowering::{Lowering, PHASE};
+use crate::place::Place;
+
+/// Most values that items may have under `uniqueItems`: each doubles the states.
+pub(crate) const MAX_UNIQUE: usize = 12;
+impl Lowering<'_> {
+    pub(crate) fn array(
+        &mut self,
+        place: &Rc<Place>,
+        formula: FormulaId,
+        depth: u32,
+    ) -> Result<Expr, CompileError> {
+        let mut builder = Builder::new("[", "]", self.values.layout, depth);
+        let is_leaf = self.max_depth() == Some(depth);
+        let mut formulas = std::mem::replace(&mut self.arrays.formulas, Formulas::new());
+        let formula = without_unique(&mut formulas, formula);
+        let start = builder.state(Stage::Start, 0, formula);
+        debug_assert_eq!(start, 0, "texts begin at the first state");
+        let mut done = 0;
+        let mut result = Ok(());
+        while let Some((stage, at, formula)) = builder.open(&mut done) {
+            let can_end = stage != Stage::Item && formulas.holds(formula, &ItemAtom::holds_at_end);
+            builder.add_ends(stage, at, formula, can_end, !is_leaf);
+            if stage == Stage::Item {
+                result = self.add_items(&mut builder, &mut formulas, place, (at, formula), depth);
+                if result.is_err() {
+                    break;
+                }
+            }
+        }
+        self.arrays.formulas = formulas;
+        result?;
+        Ok(builder.finish())
+    }
+
+    /// The edges that read the item at a position.
+    fn add_items(
+        &mut self,
+        builder: &mut Builder,
+        formulas: &mut Formulas<ItemAtom>,
+        place: &Rc<Place>,
+        (at, formula): (u32, FormulaId),
+        depth: u32,
+    ) -> Result<(), CompileError> {
+        let child = self.places.of(&mut self.nodes, place.of_item(at as usize))?;
+        let behind = (at + 1).min(u32::try_from(place.last_item()).unwrap_or(u32::MAX));
+        let ways = self.outcomes(formulas, formula, &ItemAtom::asked, &|atom, holds| atom.after(holds))?;
+        for (literals, rest) in ways {
+            let is_unique = |atom: &ItemAtom| matches!(atom, ItemAtom::Unique(_) | ItemAtom::Repeated(_));
+            if formulas.atoms(rest).iter().any(is_unique) {
+                self.add_unique_items(
+                    builder,
+                    formulas,
+                    (at, formula, behind),
+                    (&literals, rest),
+                    place,
+                    depth,
+                )?;
+            } else if let Some(rule) = self.rule(child, &literals, depth + 1)? {
+                let from = builder.state(Stage::Item, at, formula);
+                let to = builder.state(Stage::After, behind, rest);
+                builder.machine.add_edge(from, Expr::Call(rule), to);
+            }
+            self.budget.check_states(PHASE, builder.machine.len())?;
+        }
+        Ok(())
+    }
+
+    /// An edge for each value that the item may have: which came before decides which may follow.
+    fn add_unique_items(
+        &mut self,
+        builder: &mut Builder,
+        formulas: &mut Formulas<ItemAtom>,
+        (at, formula, behind): (u32, FormulaId, u32),
+        (literals, rest): (&[Literal], FormulaId),
+        place: &Rc<Place>,
+        depth: u32,
+    ) -> Result<(), CompileError> {
+        let values = self.few_values(literals)?.filter(|values| values.len() <= MAX_UNIQUE);
+        let Some(values) = values else {
+            if !self.options.allow_widening {
+                let reason = format!("uniqueItems of items with more than {MAX_UNIQUE} values");
+                return Err(self.refuse_at(place, RefusalKind::Unsupported, reason));
+            }
+            self.widened_unique = true;
+            let formula_without = formulas.substitute(formula, &mut |atom| {
+                matches!(atom, ItemAtom::Unique(_) | ItemAtom::Repeated(_)).then_some(true)
+            });
+            let from = builder.state(Stage::Item, at, formula);
+            let to = builder.state(Stage::Item, at, formula_without);
+            builder.machine.add_edge(from, Expr::text(""), to);
+            return Ok(());
+        };
+        for value in values {
+            let known = self.unique.iter().position(|known| *known == value);
+            let number = known.unwrap_or_else(|| {
+                self.unique.push(value.clone());
+                self.unique.len() - 1
+            });
+            let number = u32::try_from(number).expect("the budget keeps values below 2^32");
+            let rest = formulas.rewrite(rest, &mut |formulas, atom| match atom {
+                ItemAtom::Unique(used) | ItemAtom::Repeated(used) => {
+                    let is_unique = matches!(atom, ItemAtom::Unique(_));
+                    Some(match used.binary_search(&number) {
+                        Ok(_) => {
+                            if is_unique {
+                                NEVER
+                            } else {
+                                ALWAYS
+                            }
+                        }
+                        Err(place) => {
+                            let mut used = used.to_vec();
+                            used.insert(place, number);
+                            formulas.atom(if is_unique {
+                                ItemAtom::Unique(used.into())
+                            } else {
+                                ItemAtom::Repeated(used.into())
+                            })
+                        }
+                    })
+                }
+                _ => None,
+            });
+            if rest == NEVER {
+                continue;
+            }
+            let from = builder.state(Stage::Item, at, formula);
+            let to = builder.state(Stage::After, behind, rest);
+            builder.machine.add_edge(from, self.values.text(&value, depth + 1), to);
+            self.budget.check_states(PHASE, builder.machine.len())?;
+        }
+        Ok(())
+    }
+}
+
+/// The same formula, for an array that has one item at most.
+fn without_unique(formulas: &mut Formulas<ItemAtom>, formula: FormulaId) -> FormulaId {
+    let is_short = |formulas: &Formulas<ItemAtom>, formula: FormulaId| {
+        matches!(formulas.get(formula), Formula::Atom(ItemAtom::NoLongerThan(0 | 1)))
+    };
+    match formulas.get(formula).clone() {
+        Formula::And(parts) if parts.iter().any(|&part| is_short(formulas, part)) => {
+            formulas.substitute(formula, &mut |atom| matches!(atom, ItemAtom::Unique(_)).then_some(true))
+        }
+        _ => formula,
+    }
+}

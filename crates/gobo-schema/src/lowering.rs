@@ -1,0 +1,244 @@
+use std::rc::Rc;
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_automata::{Expr, Language, Rule, RuleId};
+use gobo_types::{Budget, CompileError, Draft, RefusalKind, SchemaOptions, Whitespace};
+
+use crate::expand::{Expansion, Literal, Numbers, Strings, opposite};
+use crate::formula::{ALWAYS, FormulaId, NEVER};
+use crate::items::Arrays;
+use crate::json::Json;
+use crate::members::Objects;
+use crate::node::{FALSE, NodeId, Nodes, TRUE, TextId, Types};
+use crate::place::{Place, PlaceId, Places};
+use crate::scalars::{numbers, string_language, strings};
+use crate::spelling::{Layout, Values};
+
+pub(crate) const PHASE: &str = "lowering the schema";
+
+/// A rule that is still to be written.
+pub(crate) struct Task {
+    pub(crate) rule: RuleId,
+    place: PlaceId,
+    literals: Vec<Literal>,
+    depth: u32,
+}
+
+/// From places and what has to hold there to rules of a grammar.
+pub(crate) struct Lowering<'a> {
+    pub(crate) nodes: Nodes<'a>,
+    pub(crate) options: &'a SchemaOptions,
+    pub(crate) budget: &'a Budget,
+    pub(crate) values: Values,
+    pub(crate) places: Places,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) tasks: Vec<Task>,
+    /// The rule of a place, of what has to hold there, and of the brackets around it.
+    pub(crate) known: HashMap<(PlaceId, Vec<Literal>, u32), RuleId>,
+    pub(crate) numbers: Expansion<Numbers>,
+    pub(crate) strings: Expansion<Strings>,
+    pub(crate) objects: Expansion<Objects>,
+    pub(crate) arrays: Expansion<Arrays>,
+    pub(crate) number_rules: HashMap<FormulaId, RuleId>,
+    pub(crate) string_rules: HashMap<FormulaId, RuleId>,
+    /// Formulas that were looked at, and whether nothing satisfies them.
+    pub(crate) empty_strings: HashMap<FormulaId, bool>,
+    pub(crate) empty_numbers: HashMap<FormulaId, bool>,
+    /// The few values that a subschema lets through, where they are few.
+    pub(crate) finite: HashMap<NodeId, Option<Rc<[Json]>>>,
+    pub(crate) types: HashMap<Literal, Types>,
+    /// The values of items that have to be unique.
+    pub(crate) unique: Vec<Json>,
+    pub(crate) widened_unique: bool,
+    /// Whether some place is closed, as asked.
+    pub(crate) has_closed: bool,
+}
+
+impl<'a> Lowering<'a> {
+    pub(crate) fn new(nodes: Nodes<'a>, options: &'a SchemaOptions, budget: &'a Budget) -> Self {
+        let plain_integers = nodes.draft() == Draft::Draft4;
+        let layout = Layout { whitespace: options.whitespace };
+        Self {
+            nodes,
+            options,
+            budget,
+            values: Values { layout, spelling: options.spelling, plain_integers },
+            places: Places::default(),
+            rules: Vec::new(),
+            tasks: Vec::new(),
+            known: HashMap::new(),
+            numbers: Expansion::new(),
+            strings: Expansion::new(),
+            objects: Expansion::new(),
+            arrays: Expansion::new(),
+            number_rules: HashMap::new(),
+            string_rules: HashMap::new(),
+            empty_strings: HashMap::new(),
+            empty_numbers: HashMap::new(),
+            finite: HashMap::new(),
+            types: HashMap::new(),
+            unique: Vec::new(),
+            widened_unique: false,
+            has_closed: false,
+        }
+    }
+
+    /// Most brackets around a value, if there is a limit.
+    pub(crate) fn max_depth(&self) -> Option<u32> {
+        let indented = match self.options.whitespace {
+            Whitespace::Indent { .. } => Some(Whitespace::MAX_INDENTED_DEPTH),
+            _ => None,
+        };
+        self.options.max_depth.into_iter().chain(indented).min()
+    }
+
+    /// The rule of whole texts.
+    pub(crate) fn whole(&mut self, root: NodeId) -> Result<RuleId, CompileError> {
+        let start = self.add_rule("text".to_owned(), Expr::Alternate(Vec::new()));
+        let place = if root == TRUE || root == FALSE { Vec::new() } else { vec![root] };
+        let place = self.places.of(&mut self.nodes, place)?;
+        if let Some(value) = self.rule(place, &[(root, true)], 0)? {
+            let layout = self.values.layout;
+            self.rules[start as usize].expr =
+                Expr::Concat(vec![layout.around(), Expr::Call(value), layout.around()]);
+        }
+        Ok(start)
+    }
+
+    pub(crate) fn add_rule(&mut self, name: String, expr: Expr) -> RuleId {
+        self.rules.push(Rule { name, expr });
+        u32::try_from(self.rules.len() - 1).expect("the budget keeps rules below 2^32")
+    }
+
+    /// The rule of the values at a place that satisfy all of `literals`; `None` if it is seen at once that there are none.
+    pub(crate) fn rule(
+        &mut self,
+        place: PlaceId,
+        literals: &[Literal],
+        depth: u32,
+    ) -> Result<Option<RuleId>, CompileError> {
+        let mut literals = literals.to_vec();
+        literals.retain(|literal| *literal != (TRUE, true) && *literal != (FALSE, false));
+        literals.sort_unstable();
+        literals.dedup();
+        let is_impossible = |literal: &Literal| {
+            matches!(literal.0, TRUE | FALSE) || literals.binary_search(&opposite(*literal)).is_ok()
+        };
+        if literals.iter().any(is_impossible) || self.types_of(&literals)? == Types(0) {
+            return Ok(None);
+        }
+        // Where anything goes, the place does not matter.
+        let place = if literals.is_empty() { self.places.of(&mut self.nodes, Vec::new())? } else { place };
+        let depth = if self.max_depth().is_some() { depth } else { 0 };
+        let key = (place, literals, depth);
+        if let Some(&known) = self.known.get(&key) {
+            return Ok(Some(known));
+        }
+        self.budget.charge_bytes(PHASE, 256 + key.1.len() as u64 * 16)?;
+        self.budget.charge_steps(PHASE, 1)?;
+        let name = match key.1.first() {
+            Some(&(node, _)) => format!("#{}", self.nodes.location(node).pointer),
+            None => "any value".to_owned(),
+        };
+        let rule = self.add_rule(name, Expr::Alternate(Vec::new()));
+        self.tasks.push(Task { rule, place, literals: key.1.clone(), depth });
+        self.known.insert(key, rule);
+        Ok(Some(rule))
+    }
+
+    /// The texts of a rule.
+    pub(crate) fn lower(&mut self, task: &Task) -> Result<Expr, CompileError> {
+        let Task { place, ref literals, depth, .. } = *task;
+        if let Some(values) = self.few_values(literals)? {
+            let values: Vec<Expr> = values.iter().map(|value| self.values.text(value, depth)).collect();
+            self.budget.charge_steps(PHASE, values.len() as u64)?;
+            return Ok(Expr::Alternate(values));
+        }
+        let types = self.types_of(literals)?;
+        let mut parts = Vec::new();
+        for value in [Json::Null, Json::Bool(true), Json::Bool(false)] {
+            if types.has(Types::of(&value)) && self.all_hold(literals, &value)? {
+                parts.push(self.values.text(&value, depth));
+            }
+        }
+        if types.has(Types::NUMBER) {
+            parts.extend(self.number_rule(literals)?.map(Expr::Call));
+        }
+        if types.has(Types::STRING) {
+            parts.extend(self.string_rule(literals)?.map(Expr::Call));
+        }
+        let place = self.places.get(place);
+        if types.has(Types::ARRAY) {
+            let formula = self.arrays.all(&mut self.nodes, literals)?;
+            if formula != NEVER {
+                parts.push(self.array(&place, formula, depth)?);
+            }
+        }
+        if types.has(Types::OBJECT) {
+            let formula = self.objects.all(&mut self.nodes, literals)?;
+            if formula != NEVER {
+                parts.push(self.object(&place, formula, depth)?);
+            }
+        }
+        Ok(Expr::Alternate(parts))
+    }
+
+    pub(crate) fn number_rule(&mut self, literals: &[Literal]) -> Result<Option<RuleId>, CompileError> {
+        let formula = self.numbers.all(&mut self.nodes, literals)?;
+        if formula == NEVER {
+            return Ok(None);
+        }
+        if let Some(&known) = self.number_rules.get(&formula) {
+            return Ok(Some(known));
+        }
+        let expr = numbers(&self.numbers.formulas, formula, self.budget)?;
+        let rule = self.add_rule("number".to_owned(), expr);
+        self.number_rules.insert(formula, rule);
+        Ok(Some(rule))
+    }
+
+    pub(crate) fn string_rule(&mut self, literals: &[Literal]) -> Result<Option<RuleId>, CompileError> {
+        let formula = self.strings.all(&mut self.nodes, literals)?;
+        if formula == NEVER {
+            return Ok(None);
+        }
+        if let Some(&known) = self.string_rules.get(&formula) {
+            return Ok(Some(known));
+        }
+        let nodes = &self.nodes;
+        let text = |text: TextId| nodes.text(text).clone();
+        let expr = strings(&self.strings.formulas, formula, &text, self.options.spelling, self.budget)?;
+        let rule = self.add_rule("string".to_owned(), expr);
+        self.string_rules.insert(formula, rule);
+        Ok(Some(rule))
+    }
+
+    /// The strings that satisfy a subschema.
+    pub(crate) fn language(&mut self, node: NodeId) -> Result<Language, CompileError> {
+        let formula = self.strings.all(&mut self.nodes, &[(node, true)])?;
+        match formula {
+            NEVER => Ok(Language::none()),
+            ALWAYS => Language::none().complement(self.budget),
+            _ => {
+                let nodes = &self.nodes;
+                let text = |text: TextId| nodes.text(text).clone();
+                string_language(&self.strings.formulas, formula, &text, self.budget)
+            }
+        }
+    }
+    pub(crate) fn refuse_at(
+        &self,
+        place: &Place,
+        kind: RefusalKind,
+        reason: impl Into<String>,
+    ) -> CompileError {
+        let pointer = place.nodes.first().map(|&node| self.nodes.location(node).pointer.clone());
+        CompileError::refuse(kind, pointer.unwrap_or_default(), reason)
+    }
+
+    pub(crate) fn free_string(&mut self) -> Expr {
+        let rule = self.string_rule(&[]);
+        let rule = rule.ok().flatten().unwrap_or_else(|| unreachable!("all strings are few states"));
+        Expr::Call(rule)
+    }
+}

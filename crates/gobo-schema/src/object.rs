@@ -1,0 +1,362 @@
+use std::rc::Rc;
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_automata::{Expr, Language};
+use gobo_types::{CompileError, PropertyOrder, RefusalKind};
+
+use crate::brackets::{Builder, Stage};
+use crate::expand::Literal;
+use crate::formula::{FormulaId, Formulas, NEVER};
+use crate::lowering::{Lowering, PHASE};
+use crate::members::{MemberAtom, Names, members_of};
+use crate::node::{NodeId, TRUE, TextId};
+use crate::outcomes::Next;
+use crate::place::Place;
+use crate::scalars::spelled;
+use crate::spelling::string;
+
+/// Most names of an object whose members may stand in any order: each doubles its states.
+pub(crate) const MAX_UNORDERED: usize = 10;
+impl Lowering<'_> {
+    pub(crate) fn object(
+        &mut self,
+        place: &Rc<Place>,
+        formula: FormulaId,
+        depth: u32,
+    ) -> Result<Expr, CompileError> {
+        let mut formulas = std::mem::replace(&mut self.objects.formulas, Formulas::new());
+        let expr = self.object_with(&mut formulas, place, formula, depth);
+        self.objects.formulas = formulas;
+        expr
+    }
+
+    fn object_with(
+        &mut self,
+        formulas: &mut Formulas<MemberAtom>,
+        place: &Rc<Place>,
+        formula: FormulaId,
+        depth: u32,
+    ) -> Result<Expr, CompileError> {
+        let is_ordered = self.options.order == PropertyOrder::Declared;
+        let names = u32::try_from(place.names.len()).expect("the budget keeps names below 2^32");
+        if !is_ordered && place.names.len() > MAX_UNORDERED {
+            let reason = format!("any order of {names} names; the limit is {MAX_UNORDERED}");
+            return Err(self.refuse_at(place, RefusalKind::Unsupported, reason));
+        }
+        let scope = self.scope(formulas, place, formula)?;
+        let is_leaf = self.max_depth() == Some(depth);
+        let mut builder = Builder::new("{", "}", self.values.layout, depth);
+        builder.state(Stage::Start, 0, formula);
+        let mut done = 0;
+        // Which names are behind: up to which one, or a bit for each.
+        while let Some((stage, behind, formula)) = builder.open(&mut done) {
+            self.budget.charge_steps(PHASE, 1)?;
+            self.budget.check_states(PHASE, builder.machine.len())?;
+            let can_end = stage != Stage::Item && formulas.holds(formula, &holds_at_end);
+            builder.add_ends(stage, behind, formula, can_end, !is_leaf);
+            if stage != Stage::Item {
+                continue;
+            }
+            let from = builder.state(stage, behind, formula);
+            if !is_ordered {
+                for name in (0..names).filter(|name| behind >> name & 1 == 0) {
+                    let step = Step { name, is_last: true, behind: behind | 1 << name };
+                    self.add_member(&mut builder, formulas, place, &scope, (from, formula), step, depth)?;
+                }
+                self.add_others(&mut builder, formulas, place, &scope, (from, behind, formula), depth)?;
+            } else if behind < names {
+                let rest = formulas
+                    .substitute(formula, &mut |atom| scope.is_last(atom, behind).then(|| holds_at_end(atom)));
+                if rest != NEVER {
+                    let to = builder.state(Stage::Item, behind + 1, rest);
+                    builder.machine.add_edge(from, Expr::text(""), to);
+                }
+                let step = Step { name: behind, is_last: false, behind: behind + 1 };
+                self.add_member(&mut builder, formulas, place, &scope, (from, formula), step, depth)?;
+            } else {
+                self.add_others(&mut builder, formulas, place, &scope, (from, behind, formula), depth)?;
+            }
+        }
+        Ok(builder.finish())
+    }
+
+    /// The edges that read a member with a name that some subschema names.
+    #[expect(clippy::too_many_arguments, reason = "all of it is where a member stands")]
+    fn add_member(
+        &mut self,
+        builder: &mut Builder,
+        formulas: &mut Formulas<MemberAtom>,
+        place: &Rc<Place>,
+        scope: &Scope,
+        (from, formula): (u32, FormulaId),
+        step: Step,
+        depth: u32,
+    ) -> Result<(), CompileError> {
+        let name = &place.names[step.name as usize];
+        let nodes = &self.nodes;
+        let child = place.of_member(Some(name), |text| nodes.text(text).accepts(name));
+        let child = self.places.of(&mut self.nodes, child)?;
+        // In any order, others that an atom speaks of may still come.
+        let is_last = |atom: &MemberAtom| {
+            if step.is_last { scope.is_only(atom, step.name) } else { scope.is_last(atom, step.name) }
+        };
+        let asked = |atom: &MemberAtom| value_of(atom).filter(|_| scope.has(atom, step.name));
+        let after = |atom: &MemberAtom, holds: Option<bool>| match (atom, holds) {
+            (MemberAtom::Every(..), Some(false)) => Next::Never,
+            (MemberAtom::Some(..), Some(true)) => Next::Always,
+            (MemberAtom::Every(..), Some(true)) if is_last(atom) => Next::Always,
+            (MemberAtom::Some(..), Some(false)) if is_last(atom) => Next::Never,
+            _ => counted(atom),
+        };
+        let ways = self.outcomes(formulas, formula, &asked, &after)?;
+        for (literals, rest) in ways {
+            let Some(rule) = self.rule(child, &literals, depth + 1)? else { continue };
+            let to = builder.state(Stage::After, step.behind, rest);
+            let key = string(name, self.options.spelling);
+            let member = Expr::Concat(vec![key, self.values.layout.colon(), Expr::Call(rule)]);
+            builder.machine.add_edge(from, member, to);
+        }
+        Ok(())
+    }
+
+    /// The edges that read a member with a name that no subschema names.
+    fn add_others(
+        &mut self,
+        builder: &mut Builder,
+        formulas: &mut Formulas<MemberAtom>,
+        place: &Rc<Place>,
+        scope: &Scope,
+        (from, behind, formula): (u32, u32, FormulaId),
+        depth: u32,
+    ) -> Result<(), CompileError> {
+        for class in &scope.others {
+            let asked = |atom: &MemberAtom| value_of(atom).filter(|_| class.has(atom));
+            for atom in formulas.atoms(formula) {
+                let is_lost = match &atom {
+                    // A later member with the same name would take the place of the witness.
+                    MemberAtom::Some(_, value) => asked(&atom).is_some() && *value != (TRUE, true),
+                    MemberAtom::AtLeast(min) => *min > 1,
+                    _ => false,
+                };
+                if is_lost {
+                    let reason =
+                        "what holds depends on whether other names are repeated, which no automaton can see";
+                    return Err(self.refuse_at(place, RefusalKind::Unsupported, reason));
+                }
+            }
+            let after = |atom: &MemberAtom, holds: Option<bool>| match (atom, holds) {
+                (MemberAtom::Every(..), Some(false)) => Next::Never,
+                (MemberAtom::Some(..), Some(true)) => Next::Always,
+                _ => counted(atom),
+            };
+            let ways = self.outcomes(formulas, formula, &asked, &after)?;
+            let matches = |text: TextId| class.patterns.contains(&text);
+            let child = self.places.of(&mut self.nodes, place.of_member(None, matches))?;
+            for (literals, rest) in ways {
+                let Some(rule) = self.rule(child, &literals, depth + 1)? else { continue };
+                let to = builder.state(Stage::After, behind, rest);
+                let member =
+                    Expr::Concat(vec![class.key.clone(), self.values.layout.colon(), Expr::Call(rule)]);
+                builder.machine.add_edge(from, member, to);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the atoms of a formula speak of.
+    fn scope(
+        &mut self,
+        formulas: &Formulas<MemberAtom>,
+        place: &Rc<Place>,
+        formula: FormulaId,
+    ) -> Result<Scope, CompileError> {
+        let mut scope = Scope { of: HashMap::new(), others: Vec::new() };
+        let index: HashMap<&str, u32> =
+            (0..).zip(&place.names).map(|(at, name)| (name.as_str(), at)).collect();
+        let mut sets: Vec<Names> = Vec::new();
+        for atom in formulas.atoms(formula) {
+            let Some(names) = names_of(&atom) else { continue };
+            if scope.of.contains_key(names) {
+                continue;
+            }
+            let mut of = Vec::new();
+            if let Names::One(name) = names {
+                of.extend(index.get(&**name));
+            } else {
+                self.budget.charge_steps(PHASE, place.names.len() as u64)?;
+                for (at, name) in (0..).zip(&place.names) {
+                    if names.has(&mut self.nodes, name)? {
+                        of.push(at);
+                    }
+                }
+                sets.push(names.clone());
+            }
+            scope.of.insert(names.clone(), of);
+        }
+        scope.others = self.other_names(place, sets)?;
+        Ok(scope)
+    }
+
+    /// The names that no subschema names, by which of `sets` they are in and which patterns they have.
+    fn other_names(&mut self, place: &Rc<Place>, sets: Vec<Names>) -> Result<Vec<Others>, CompileError> {
+        let closed = self.options.closed && place.says_properties && !place.says_additional;
+        self.has_closed |= closed;
+        let patterns = place.patterns();
+        if place.names.is_empty()
+            && patterns.is_empty()
+            && sets.iter().all(|set| !matches!(set, Names::Against(_)))
+        {
+            // Every name is one of them.
+            let key = self.free_string();
+            return Ok(vec![Others { key, sets: sets.into_iter().collect(), patterns: Vec::new() }]);
+        }
+        let mut known = place.names.clone();
+        known.sort_unstable();
+        let rest = Language::choice(&known, self.budget)?.complement(self.budget)?;
+        let mut classes: Vec<(Language, Vec<TextId>, Vec<NodeId>)> = vec![(rest, Vec::new(), Vec::new())];
+        let mut against: Vec<NodeId> = sets
+            .iter()
+            .filter_map(|set| match set {
+                Names::Against(node) => Some(*node),
+                _ => None,
+            })
+            .collect();
+        against.sort_unstable();
+        against.dedup();
+        let mut tests: Vec<(Rc<Language>, Option<TextId>, NodeId)> =
+            patterns.iter().map(|&text| (self.nodes.text(text).clone(), Some(text), TRUE)).collect();
+        for node in against {
+            tests.push((Rc::new(self.language(node)?.complement(self.budget)?), None, node));
+        }
+        for (language, text, node) in tests {
+            let mut split = Vec::with_capacity(classes.len() * 2);
+            for (class, patterns, against) in classes {
+                let without =
+                    Language::combine(&[&class, &language], |is_in| is_in[0] && !is_in[1], self.budget)?;
+                let with = class.intersection(&language, self.budget)?;
+                let mut with_patterns = patterns.clone();
+                let mut with_against = against.clone();
+                match text {
+                    Some(text) => with_patterns.push(text),
+                    None => with_against.push(node),
+                }
+                split.push((without, patterns, against));
+                split.push((with, with_patterns, with_against));
+            }
+            split.retain(|class| !class.0.is_empty());
+            self.budget.charge_steps(PHASE, split.len() as u64)?;
+            classes = split;
+        }
+        let mut others = Vec::with_capacity(classes.len());
+        for (language, patterns, against) in classes {
+            if closed && patterns.is_empty() {
+                continue;
+            }
+            let mut inside = foldhash::HashSet::default();
+            for set in &sets {
+                let is_in = match set {
+                    Names::One(_) => false,
+                    Names::Pattern(text) => patterns.contains(text),
+                    Names::Additional(node) => {
+                        let members = members_of(&mut self.nodes, *node)?;
+                        !members.patterns.iter().any(|pattern| patterns.contains(&pattern.0))
+                    }
+                    Names::Others { with, without, .. } => {
+                        with.iter().all(|text| patterns.contains(text))
+                            && !without.iter().any(|text| patterns.contains(text))
+                    }
+                    Names::Against(node) => against.contains(node),
+                };
+                if is_in {
+                    inside.insert(set.clone());
+                }
+            }
+            others.push(Others { key: spelled(&language, self.options.spelling), sets: inside, patterns });
+        }
+        Ok(others)
+    }
+}
+
+/// The names that an atom speaks of.
+fn names_of(atom: &MemberAtom) -> Option<&Names> {
+    match atom {
+        MemberAtom::Every(names, _) | MemberAtom::Some(names, _) => Some(names),
+        MemberAtom::AtLeast(_) | MemberAtom::AtMost(_) => None,
+    }
+}
+
+fn value_of(atom: &MemberAtom) -> Option<Literal> {
+    match atom {
+        MemberAtom::Every(_, value) | MemberAtom::Some(_, value) => Some(*value),
+        MemberAtom::AtLeast(_) | MemberAtom::AtMost(_) => None,
+    }
+}
+
+/// What is left of a number of members behind one more.
+fn counted(atom: &MemberAtom) -> Next<MemberAtom> {
+    match atom {
+        MemberAtom::AtLeast(0 | 1) => Next::Always,
+        MemberAtom::AtLeast(min) => Next::Atom(MemberAtom::AtLeast(min - 1)),
+        MemberAtom::AtMost(0) => Next::Never,
+        MemberAtom::AtMost(max) => Next::Atom(MemberAtom::AtMost(max - 1)),
+        other => Next::Atom(other.clone()),
+    }
+}
+
+fn holds_at_end(atom: &MemberAtom) -> bool {
+    match atom {
+        MemberAtom::Every(..) | MemberAtom::AtMost(_) => true,
+        MemberAtom::Some(..) => false,
+        MemberAtom::AtLeast(min) => *min == 0,
+    }
+}
+
+/// Where a member stands.
+#[derive(Clone, Copy)]
+struct Step {
+    name: u32,
+    /// Whether names may come in any order.
+    is_last: bool,
+    behind: u32,
+}
+
+/// Which of a place's names the atoms of a formula speak of.
+struct Scope {
+    /// Numbers of names, ascending.
+    of: HashMap<Names, Vec<u32>>,
+    others: Vec<Others>,
+}
+
+/// Names that no subschema names, alike in what is asked of them.
+struct Others {
+    key: Expr,
+    sets: foldhash::HashSet<Names>,
+    patterns: Vec<TextId>,
+}
+
+impl Others {
+    fn has(&self, atom: &MemberAtom) -> bool {
+        names_of(atom).is_some_and(|names| self.sets.contains(names))
+    }
+}
+
+impl Scope {
+    /// Whether an atom speaks of a name.
+    fn has(&self, atom: &MemberAtom, name: u32) -> bool {
+        names_of(atom).is_some_and(|names| self.of[names].binary_search(&name).is_ok())
+    }
+
+    fn has_others(&self, names: &Names) -> bool {
+        self.others.iter().any(|others| others.sets.contains(names))
+    }
+
+    /// Whether an atom speaks of a name and of none behind it.
+    fn is_last(&self, atom: &MemberAtom, name: u32) -> bool {
+        names_of(atom).is_some_and(|names| self.of[names].last() == Some(&name) && !self.has_others(names))
+    }
+
+    /// Whether an atom speaks of a name and of no other.
+    fn is_only(&self, atom: &MemberAtom, name: u32) -> bool {
+        names_of(atom).is_some_and(|names| *self.of[names] == [name] && !self.has_others(names))
+    }
+}

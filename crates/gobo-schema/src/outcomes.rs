@@ -1,0 +1,111 @@
+use gobo_types::CompileError;
+
+use crate::expand::Literal;
+use crate::formula::{ALWAYS, Atom, FormulaId, Formulas, NEVER};
+use crate::lowering::{Lowering, PHASE};
+
+/// What it takes to decide an atom of a formula, in steps of other loops.
+const STEPS_PER_ATOM: usize = 8;
+/// What becomes of an atom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Next<A> {
+    Never,
+    Always,
+    Atom(A),
+}
+
+/// A way in which a value may come out: what is known to hold of it, and what is left of the formula then.
+pub(crate) type Way = (Vec<Literal>, FormulaId);
+
+/// A formula with some literals decided, and those of them that were not implied.
+type Open = (FormulaId, Vec<(Literal, bool)>, Vec<Literal>);
+
+impl Lowering<'_> {
+    /// The ways in which the next value may come out: what is known to hold of it, and what is left of the formula then.
+    /// `asked` is what an atom asks of the value, `after` what becomes of it when that holds, or does not, or was not asked.
+    ///
+    /// Formulas never cease to hold when more is known to: so a value may come out in several ways, and counts as good if one
+    /// of them is.
+    pub(crate) fn outcomes<A: Atom>(
+        &mut self,
+        formulas: &mut Formulas<A>,
+        formula: FormulaId,
+        asked: &impl Fn(&A) -> Option<Literal>,
+        after: &impl Fn(&A, Option<bool>) -> Next<A>,
+    ) -> Result<Vec<Way>, CompileError> {
+        let mut found: Vec<Way> = Vec::new();
+        let mut open: Vec<Open> = vec![(formula, Vec::new(), Vec::new())];
+        while let Some((formula, decided, asserted)) = open.pop() {
+            if formula == NEVER {
+                continue;
+            }
+            let atoms = formulas.atoms(formula);
+            let steps = STEPS_PER_ATOM * (1 + atoms.len() + decided.len());
+            self.budget.charge_steps(PHASE, steps as u64)?;
+            let known =
+                |literal: Literal| decided.iter().find(|known| known.0 == literal).map(|known| known.1);
+            let next =
+                formulas.atoms(formula).iter().filter_map(asked).find(|literal| known(*literal).is_none());
+            let Some(literal) = next else {
+                let rest = formulas.rewrite(formula, &mut |formulas, atom| {
+                    Some(match after(atom, asked(atom).and_then(known)) {
+                        Next::Never => NEVER,
+                        Next::Always => ALWAYS,
+                        Next::Atom(atom) => formulas.atom(atom),
+                    })
+                });
+                if rest != NEVER {
+                    found.push((asserted, rest));
+                }
+                continue;
+            };
+            let implied = self.implies(&asserted, literal)?;
+            // What has to hold comes off the stack first.
+            for holds in [false, true] {
+                if implied == Some(!holds) {
+                    continue;
+                }
+                let mut decided = decided.clone();
+                decided.push((literal, holds));
+                let mut asserted = asserted.clone();
+                if holds && implied.is_none() {
+                    asserted.push(literal);
+                }
+                let rest = formulas.substitute(formula, &mut |atom| {
+                    if asked(atom) != Some(literal) {
+                        return None;
+                    }
+                    match after(atom, Some(holds)) {
+                        Next::Never => Some(false),
+                        Next::Always => Some(true),
+                        Next::Atom(_) => None,
+                    }
+                });
+                open.push((rest, decided, asserted));
+            }
+        }
+        // A way that asks for more than others and leads no further than they do together adds nothing.
+        let is_within =
+            |less: &[Literal], more: &[Literal]| less.iter().all(|literal| more.contains(literal));
+        let mut kept: Vec<bool> = vec![true; found.len()];
+        for at in 0..found.len() {
+            let (asserted, rest) = &found[at];
+            let weaker: Vec<FormulaId> = (0..found.len())
+                .filter(|&other| other != at && kept[other])
+                .filter(|&other| {
+                    is_within(&found[other].0, asserted)
+                        && (found[other].0.len() < asserted.len() || other < at)
+                })
+                .map(|other| found[other].1)
+                .collect();
+            self.budget.charge_steps(PHASE, found.len() as u64)?;
+            if !weaker.is_empty() && formulas.or(weaker.iter().copied().chain([*rest])) == formulas.or(weaker)
+            {
+                kept[at] = false;
+            }
+        }
+        let mut kept = kept.into_iter();
+        found.retain(|_| kept.next() == Some(true));
+        Ok(found)
+    }
+}
