@@ -17,7 +17,6 @@ const LONGER: [&str; 20] = [
 ];
 
 struct Words {
-    tokens: Tokens,
     vocabulary: Arc<Vocabulary>,
     segmenter: Segmenter,
     binding: Binding,
@@ -35,7 +34,6 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
         vocabulary: vocabulary_of(&tokens),
         segmenter: Segmenter::new(&tokens),
         binding: Binding::new(vec![], tokens.len()),
-        tokens,
     }
 });
 
@@ -224,6 +222,11 @@ impl Judge {
         };
         let options = jsonschema::options().with_draft(draft).should_validate_formats(true);
         Self(options.build(schema).unwrap_or_else(|error| panic!("{schema}: {error}")))
+    }
+
+    /// None of a schema that it does not take.
+    pub(crate) fn of_its_draft(schema: &Value) -> Option<Self> {
+        jsonschema::options().should_validate_formats(true).build(schema).ok().map(Self)
     }
 
     pub(crate) fn allows(&self, value: &Value) -> bool {

@@ -4,8 +4,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use gobo_schema::PolicyForm;
 use gobo_types::{
-    CompileError, CompileLimits, Draft, PropertyOrder, RefusalKind, SchemaOptions, Spelling, Whitespace,
+    Budget, CompileError, CompileLimits, Draft, PropertyOrder, RefusalKind, SchemaOptions, Spelling,
+    Whitespace,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -224,6 +226,31 @@ fn turns_in_place<'a>(root: &'a Value, schema: &'a Value, open: &mut Vec<*const 
     found
 }
 
+/// Whether some part of a schema does so.
+fn turns_somewhere(root: &Value, part: &Value) -> bool {
+    turns_in_place(root, part, &mut vec![])
+        || match part {
+            Value::Object(of) => of.values().any(|part| turns_somewhere(root, part)),
+            Value::Array(of) => of.iter().any(|part| turns_somewhere(root, part)),
+            _ => false,
+        }
+}
+
+/// Whether `const` or `enum` has an object somewhere.
+fn lists_objects(schema: &Value) -> bool {
+    fn has_object(value: &Value) -> bool {
+        value.is_object() || value.as_array().is_some_and(|items| items.iter().any(has_object))
+    }
+    match schema {
+        Value::Object(of) => {
+            of.iter().any(|(keyword, part)| matches!(keyword.as_str(), "const" | "enum") && has_object(part))
+                || of.values().any(lists_objects)
+        }
+        Value::Array(of) => of.iter().any(lists_objects),
+        _ => false,
+    }
+}
+
 /// Values that meet what the strategies say.
 fn pool() -> Vec<Value> {
     let scalars = scalars();
@@ -312,7 +339,7 @@ struct Tally {
 
 fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), TestCaseError> {
     let Case { schema, options, values, seed } = case;
-    let turns = turns_in_place(schema, schema, &mut vec![]);
+    let turns = turns_somewhere(schema, schema);
     let texts = Texts::within(&schema.to_string(), options.clone(), LIMITS);
     let why = match &texts {
         Ok(_) => None,
@@ -345,6 +372,10 @@ fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), Test
     };
     let spaced = *seed % 2 == 0 && options.whitespace != Whitespace::Compact;
     let texts = if spaced { texts.spaced() } else { texts };
+    let form = PolicyForm::new(&schema.to_string(), options, &Budget::default());
+    let form = form.expect("what has an index can be read");
+    // Objects in a list stand in the order of the list, whatever the names around them.
+    let lists_objects = lists_objects(schema);
     let mut tally = tally.borrow_mut();
     tally.indices += 1;
     let mut compare = |value: &Value| {
@@ -353,6 +384,10 @@ fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), Test
         prop_assert_eq!(texts.accepts_in_some_order(value), valid, "{} should be {}", value, valid);
         if options.order == PropertyOrder::Any && !spaced {
             prop_assert_eq!(texts.accepts(&value.to_string()), valid, "{} should be {}", value, valid);
+        }
+        if options.whitespace != Whitespace::Compact && !lists_objects {
+            let text = form.spelled(&form.in_order(value));
+            prop_assert_eq!(texts.accepts(&text), valid, "{} should be {}, as {}", value, valid, text);
         }
         Ok(())
     };
