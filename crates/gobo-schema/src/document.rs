@@ -44,7 +44,7 @@ pub(crate) struct Documents {
 }
 
 /// Keywords whose value is a schema.
-const SCHEMAS: [&str; 14] = [
+pub(crate) const SCHEMAS: [&str; 14] = [
     "items",
     "additionalItems",
     "additionalProperties",
@@ -61,9 +61,9 @@ const SCHEMAS: [&str; 14] = [
     "disallow",
 ];
 /// Keywords whose value is a list of schemas.
-const LISTS: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
+pub(crate) const LISTS: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
 /// Keywords whose value is an object of schemas.
-const MAPS: [&str; 6] =
+pub(crate) const MAPS: [&str; 6] =
     ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
 impl Documents {

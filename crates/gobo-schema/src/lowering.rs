@@ -1,7 +1,7 @@
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::{Expr, Language, Rule, RuleId};
+use gobo_automata::{CharSet, Expr, Language, Machine, Rule, RuleId};
 use gobo_types::{Budget, CompileError, Draft, RefusalKind, SchemaOptions, Whitespace};
 
 use crate::expand::{Expansion, Literal, Numbers, Strings, opposite};
@@ -11,8 +11,17 @@ use crate::json::Json;
 use crate::members::Objects;
 use crate::node::{FALSE, NodeId, Nodes, TRUE, TextId, Types};
 use crate::place::{Place, PlaceId, Places};
-use crate::scalars::{numbers, string_language, strings};
-use crate::spelling::{Layout, Values};
+use crate::scalars::{lengths, numbers, string_language, strings};
+use crate::spelling::{Layout, Values, char_in};
+
+/// Longest string whose characters have states of their own; of longer ones they are counted in blocks.
+const LONG: u64 = 1024;
+
+/// Characters of a block.
+const BLOCK: u64 = 256;
+
+/// Longest string that is counted: there is a state for each block.
+const LONGEST: u64 = 1 << 22;
 
 pub(crate) const PHASE: &str = "lowering the schema";
 
@@ -41,6 +50,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) arrays: Expansion<Arrays>,
     pub(crate) number_rules: HashMap<FormulaId, RuleId>,
     pub(crate) string_rules: HashMap<FormulaId, RuleId>,
+    /// The rules of parts of long strings, by the numbers of their characters: without a greatest, just so many.
+    pub(crate) string_parts: HashMap<(u64, Option<u64>), RuleId>,
     /// Formulas that were looked at, and whether nothing satisfies them.
     pub(crate) empty_strings: HashMap<FormulaId, bool>,
     pub(crate) empty_numbers: HashMap<FormulaId, bool>,
@@ -73,6 +84,7 @@ impl<'a> Lowering<'a> {
             arrays: Expansion::new(),
             number_rules: HashMap::new(),
             string_rules: HashMap::new(),
+            string_parts: HashMap::new(),
             empty_strings: HashMap::new(),
             empty_numbers: HashMap::new(),
             finite: HashMap::new(),
@@ -207,10 +219,57 @@ impl<'a> Lowering<'a> {
         }
         let nodes = &self.nodes;
         let text = |text: TextId| nodes.text(text).clone();
+        let long = lengths(&self.strings.formulas, formula).and_then(|(min, max)| Some((min, max?)));
+        if let Some((min, max)) = long.filter(|(min, max)| *max > LONG && *max <= LONGEST && min <= max) {
+            let expr = self.long_string(min, max);
+            let rule = self.add_rule("string".to_owned(), expr);
+            self.string_rules.insert(formula, rule);
+            return Ok(Some(rule));
+        }
         let expr = strings(&self.strings.formulas, formula, &text, self.options.spelling, self.budget)?;
         let rule = self.add_rule("string".to_owned(), expr);
         self.string_rules.insert(formula, rule);
         Ok(Some(rule))
+    }
+
+    /// Strings of so many characters, counted in blocks: a rule for the characters of a block, and one for those of a part of
+    /// it with the quote behind them. Both are open until one of them ends, and no more states are needed than blocks and
+    /// characters of a block.
+    fn long_string(&mut self, min: u64, max: u64) -> Expr {
+        let char = char_in(&CharSet::new([('\0', char::MAX)]), self.options.spelling);
+        let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let mut machine = Machine::default();
+        let blocks = max / BLOCK;
+        for at in 0..=blocks {
+            let state = machine.add_state(false);
+            // What may still come in this block, and what has to.
+            let most = if at < blocks { BLOCK - 1 } else { max % BLOCK };
+            let least = min.saturating_sub(at * BLOCK);
+            if least <= most {
+                let rest = self.part_of_string(least, Some(most), || {
+                    let chars = char.clone().repeat(count(least), Some(count(most)));
+                    Expr::Concat(vec![chars, Expr::text("\"")])
+                });
+                machine.add_edge(state, Expr::Call(rest), count(blocks) + 1);
+            }
+            if at < blocks {
+                let block = self
+                    .part_of_string(BLOCK, None, || char.clone().repeat(count(BLOCK), Some(count(BLOCK))));
+                machine.add_edge(state, Expr::Call(block), state + 1);
+            }
+        }
+        machine.add_state(true);
+        Expr::Concat(vec![Expr::text("\""), Expr::Machine(Box::new(machine))])
+    }
+
+    /// The rule of a part of a long string, by the numbers of its characters.
+    fn part_of_string(&mut self, min: u64, max: Option<u64>, expr: impl FnOnce() -> Expr) -> RuleId {
+        if let Some(&known) = self.string_parts.get(&(min, max)) {
+            return known;
+        }
+        let rule = self.add_rule("characters".to_owned(), expr());
+        self.string_parts.insert((min, max), rule);
+        rule
     }
 
     /// The strings that satisfy a subschema.

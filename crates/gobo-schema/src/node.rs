@@ -5,9 +5,9 @@ use gobo_automata::Language;
 use gobo_types::{Budget, CompileError, Draft, RefusalKind, Report, ReportEntry, SchemaOptions};
 
 use crate::decimal::{Decimal, Modulus};
-use crate::document::{Documents, Location, refuse};
+use crate::document::{Documents, LISTS, Location, MAPS, SCHEMAS, refuse};
 use crate::json::{Json, ValueSet};
-use crate::keywords::{ANNOTATIONS, Reader};
+use crate::keywords::{KEYWORDS, Reader};
 
 /// The number of a subschema.
 pub(crate) type NodeId = u32;
@@ -313,8 +313,7 @@ impl<'a> Nodes<'a> {
         self.budget.charge_bytes("reading the schema", 128 + location.pointer.len() as u64)?;
         // Small schemas that say the same are one: then it is seen that their values are the same.
         let mut content = String::new();
-        let is_small =
-            self.documents.get(&location).is_some_and(|schema| write_content(schema, true, &mut content));
+        let is_small = self.documents.get(&location).is_some_and(|schema| write_schema(schema, &mut content));
         if is_small {
             let resource = self.documents.resource_number(&location);
             if let Some(&same) = self.known_contents.get(&(resource, content.clone())) {
@@ -398,11 +397,51 @@ impl<'a> Nodes<'a> {
 }
 
 /// Longest text of a subschema that is compared with others.
-const MAX_CONTENT_BYTES: usize = 512;
+const MAX_CONTENT_BYTES: usize = 1024;
 
-/// Writes a schema, without what says nothing about values, in some form that tells different ones apart; `false` if that is
-/// long.
-fn write_content(value: &Json, is_schema: bool, out: &mut String) -> bool {
+/// Writes what a schema says about values, in some form that tells different ones apart; `false` if that is long, or if it has
+/// an address of its own.
+fn write_schema(schema: &Json, out: &mut String) -> bool {
+    let Json::Object(members) = schema else { return write_value(schema, out) };
+    out.push('{');
+    for (key, value) in members {
+        let is_written = match value {
+            _ if matches!(key.as_str(), "$id" | "id") => false,
+            _ if !KEYWORDS.contains(&key.as_str()) => continue,
+            Json::Object(schemas) if MAPS.contains(&key.as_str()) => {
+                out.push_str(key);
+                schemas.iter().all(|(name, schema)| {
+                    out.push_str(&format_name(name));
+                    write_schema(schema, out)
+                })
+            }
+            Json::Array(schemas) if LISTS.contains(&key.as_str()) => {
+                out.push_str(key);
+                schemas.iter().all(|schema| write_schema(schema, out))
+            }
+            Json::Object(_) if SCHEMAS.contains(&key.as_str()) => {
+                out.push_str(key);
+                write_schema(value, out)
+            }
+            _ => {
+                out.push_str(key);
+                write_value(value, out)
+            }
+        };
+        out.push(';');
+        if !is_written || out.len() > MAX_CONTENT_BYTES {
+            return false;
+        }
+    }
+    out.push('}');
+    true
+}
+
+fn format_name(name: &str) -> String {
+    format!("{name:?}:")
+}
+
+fn write_value(value: &Json, out: &mut String) -> bool {
     use std::fmt::Write;
     if out.len() > MAX_CONTENT_BYTES {
         return false;
@@ -411,23 +450,25 @@ fn write_content(value: &Json, is_schema: bool, out: &mut String) -> bool {
         Json::Array(items) => {
             out.push('[');
             let is_small = items.iter().all(|item| {
+                let is_small = write_value(item, out);
                 out.push(',');
-                write_content(item, false, out)
+                is_small
             });
             out.push(']');
             is_small
         }
         Json::Object(members) => {
-            out.push('{');
-            let counts = |key: &str| !is_schema || !ANNOTATIONS.contains(&key);
-            let is_small = members
-                .iter()
-                .filter(|member| counts(&member.0))
-                .all(|(key, value)| write!(out, "{key:?}:").is_ok() && write_content(value, false, out));
-            out.push('}');
+            out.push('<');
+            let is_small = members.iter().all(|(key, value)| {
+                out.push_str(&format_name(key));
+                let is_small = write_value(value, out);
+                out.push(',');
+                is_small
+            });
+            out.push('>');
             is_small
         }
-        scalar => write!(out, "{scalar:?}").is_ok() && out.len() <= MAX_CONTENT_BYTES,
+        scalar => write!(out, "{scalar:?}").is_ok(),
     }
 }
 

@@ -6,7 +6,7 @@ use gobo_types::{CompileError, PropertyOrder, RefusalKind};
 
 use crate::brackets::{Builder, Stage};
 use crate::expand::Literal;
-use crate::formula::{FormulaId, Formulas, NEVER};
+use crate::formula::{Formula, FormulaId, Formulas, NEVER};
 use crate::lowering::{Lowering, PHASE};
 use crate::members::{MemberAtom, Names, members_of};
 use crate::node::{NodeId, TRUE, TextId};
@@ -131,19 +131,6 @@ impl Lowering<'_> {
     ) -> Result<(), CompileError> {
         for class in &scope.others {
             let asked = |atom: &MemberAtom| value_of(atom).filter(|_| class.has(atom));
-            for atom in formulas.atoms(formula) {
-                let is_lost = match &atom {
-                    // A later member with the same name would take the place of the witness.
-                    MemberAtom::Some(_, value) => asked(&atom).is_some() && *value != (TRUE, true),
-                    MemberAtom::AtLeast(min) => *min > 1,
-                    _ => false,
-                };
-                if is_lost {
-                    let reason =
-                        "what holds depends on whether other names are repeated, which no automaton can see";
-                    return Err(self.refuse_at(place, RefusalKind::Unsupported, reason));
-                }
-            }
             let after = |atom: &MemberAtom, holds: Option<bool>| match (atom, holds) {
                 (MemberAtom::Every(..), Some(false)) => Next::Never,
                 (MemberAtom::Some(..), Some(true)) => Next::Always,
@@ -154,6 +141,11 @@ impl Lowering<'_> {
             let child = self.places.of(&mut self.nodes, place.of_member(None, matches))?;
             for (literals, rest) in ways {
                 let Some(rule) = self.rule(child, &literals, depth + 1)? else { continue };
+                if !self.bears_repetition(formulas, class, formula, (&literals, rest))? {
+                    let reason =
+                        "what holds depends on whether other names are repeated, which no automaton can see";
+                    return Err(self.refuse_at(place, RefusalKind::Unsupported, reason));
+                }
                 let to = builder.state(Stage::After, behind, rest);
                 let member =
                     Expr::Concat(vec![class.key.clone(), self.values.layout.colon(), Expr::Call(rule)]);
@@ -161,6 +153,47 @@ impl Lowering<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a way that a member of a class comes out stays true when a later member has the same name and takes its place.
+    fn bears_repetition(
+        &mut self,
+        formulas: &Formulas<MemberAtom>,
+        class: &Others,
+        formula: FormulaId,
+        (literals, rest): (&[Literal], FormulaId),
+    ) -> Result<bool, CompileError> {
+        // What all later members have to be.
+        let conjuncts: Vec<MemberAtom> = match formulas.get(rest) {
+            Formula::Atom(atom) => vec![atom.clone()],
+            Formula::And(parts) => {
+                let atoms = parts.iter().filter_map(|&part| match formulas.get(part) {
+                    Formula::Atom(atom) => Some(atom.clone()),
+                    _ => None,
+                });
+                atoms.collect()
+            }
+            _ => Vec::new(),
+        };
+        if conjuncts.contains(&MemberAtom::AtMost(0)) {
+            return Ok(true);
+        }
+        if formulas.atoms(rest).iter().any(|atom| matches!(atom, MemberAtom::AtLeast(_))) {
+            return Ok(false);
+        }
+        let later = conjuncts.iter().filter(|atom| class.has(atom)).filter_map(|atom| match atom {
+            MemberAtom::Every(_, value) => Some(*value),
+            _ => None,
+        });
+        let later: Vec<Literal> = later.collect();
+        for atom in formulas.atoms(formula) {
+            let MemberAtom::Some(_, value) = atom else { continue };
+            let is_witness = class.has(&atom) && self.implies(literals, value)? == Some(true);
+            if is_witness && self.implies(&later, value)? != Some(true) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// What the atoms of a formula speak of.

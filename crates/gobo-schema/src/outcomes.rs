@@ -1,11 +1,14 @@
 use gobo_types::CompileError;
 
 use crate::expand::Literal;
-use crate::formula::{ALWAYS, Atom, FormulaId, Formulas, NEVER};
+use crate::formula::{ALWAYS, Atom, Formula, FormulaId, Formulas, NEVER};
 use crate::lowering::{Lowering, PHASE};
 
 /// What it takes to decide an atom of a formula, in steps of other loops.
 const STEPS_PER_ATOM: usize = 8;
+/// Most literals that are decided together for the operands of a disjunction, so that it is seen at once which of them are left.
+const MAX_JOINT: usize = 8;
+
 /// What becomes of an atom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Next<A> {
@@ -44,8 +47,17 @@ impl Lowering<'_> {
             self.budget.charge_steps(PHASE, steps as u64)?;
             let known =
                 |literal: Literal| decided.iter().find(|known| known.0 == literal).map(|known| known.1);
-            let next =
-                formulas.atoms(formula).iter().filter_map(asked).find(|literal| known(*literal).is_none());
+            let mut undecided: Vec<Literal> =
+                atoms.iter().filter_map(asked).filter(|literal| known(*literal).is_none()).collect();
+            undecided.dedup();
+            if let Formula::Or(operands) = formulas.get(formula)
+                && undecided.len() > MAX_JOINT
+            {
+                // Deciding all of them together may take every subset; what one operand lets through is let through.
+                open.extend(operands.iter().map(|&operand| (operand, decided.clone(), asserted.clone())));
+                continue;
+            }
+            let next = undecided.first().copied();
             let Some(literal) = next else {
                 let rest = formulas.rewrite(formula, &mut |formulas, atom| {
                     Some(match after(atom, asked(atom).and_then(known)) {
@@ -84,6 +96,17 @@ impl Lowering<'_> {
                 open.push((rest, decided, asserted));
             }
         }
+        for (asserted, _) in &mut found {
+            asserted.sort_unstable();
+        }
+        found.sort_unstable();
+        found.dedup_by(|later, earlier| {
+            let is_same = later.0 == earlier.0;
+            if is_same {
+                earlier.1 = formulas.or([earlier.1, later.1]);
+            }
+            is_same
+        });
         // A way that asks for more than others and leads no further than they do together adds nothing.
         let is_within =
             |less: &[Literal], more: &[Literal]| less.iter().all(|literal| more.contains(literal));

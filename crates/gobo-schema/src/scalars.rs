@@ -259,7 +259,10 @@ fn quoted(expr: Expr) -> Expr {
 }
 
 /// The least and greatest length, of a formula that speaks of nothing else.
-fn lengths(formulas: &Formulas<Scalar<StringKind>>, formula: FormulaId) -> Option<(u64, Option<u64>)> {
+pub(crate) fn lengths(
+    formulas: &Formulas<Scalar<StringKind>>,
+    formula: FormulaId,
+) -> Option<(u64, Option<u64>)> {
     let of_atom = |formula: FormulaId| match formulas.get(formula) {
         Formula::Atom(Scalar { kind: StringKind::Length { min, max }, holds: true }) => Some((*min, *max)),
         _ => None,
