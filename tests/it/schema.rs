@@ -190,12 +190,13 @@ fn plain(text: &str) -> String {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let mut all = format!("{whole}{fraction}");
-    let mut point = whole.len() as i64 + exponent;
+    let length = |text: &str| i64::try_from(text.len()).expect("texts are short");
+    let mut point = length(whole) + exponent;
     while point <= 0 {
         all.insert(0, '0');
         point += 1;
     }
-    while (all.len() as i64) < point {
+    while length(&all) < point {
         all.push('0');
     }
     let (whole, fraction) = all.split_at(usize::try_from(point).expect("above 0"));

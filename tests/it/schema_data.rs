@@ -76,15 +76,28 @@ impl Group {
         let form = PolicyForm::new(&self.schema.to_string(), &self.options, &Budget::default()).unwrap();
         let mut faults = Vec::new();
         for (at, (value, valid)) in self.tests.iter().enumerate() {
-            let text = form.spelled(&form.in_order(value));
+            // An invalid value as it is written: to draft 4, `1.0` is another value than `1`.
+            let value_in_order = form.in_order(value);
+            let text = if *valid { form.spelled(&value_in_order) } else { value_in_order.to_string() };
             let shown = || value.to_string().chars().take(200).collect::<String>();
-            if texts.accepts_in_some_order(value) != *valid {
+            let in_order = texts.accepts(&text);
+            let is_let_through = in_order || is_small(value) && texts.accepts_in_some_order(value);
+            if is_let_through != *valid {
                 faults.push(format!("{} test {at} should be {valid}: {}", self.id, shown()));
-            } else if texts.accepts(&text) != *valid {
+            } else if in_order != *valid {
                 faults.push(format!("{} test {at} should be {valid} in order: {}", self.id, shown()));
             }
         }
         faults
+    }
+}
+
+/// Whether all orders of its members can be tried.
+fn is_small(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.len() <= 6 && members.values().all(is_small),
+        Value::Array(items) => items.iter().all(is_small),
+        _ => true,
     }
 }
 
@@ -164,10 +177,7 @@ struct Outcome {
 
 fn try_out(group: &Group) -> Outcome {
     let mut outcome = Outcome::default();
-    let began = std::time::Instant::now();
-    let verdict = group.verdict_within(SAMPLE_LIMITS);
-    if began.elapsed().as_secs() > 1 { println!("SLOWC {} {:?}", group.id, began.elapsed()); }
-    let texts = match verdict {
+    let texts = match group.verdict_within(SAMPLE_LIMITS) {
         Verdict::Index(texts) => texts,
         Verdict::Refused(kind, why) => {
             outcome.verdict = format!("{kind} {}: {why}", group.id);
@@ -179,9 +189,7 @@ fn try_out(group: &Group) -> Outcome {
         }
     };
     outcome.index = true;
-    let began = std::time::Instant::now();
     outcome.faults = group.faults(&texts);
-    if began.elapsed().as_secs() > 1 { println!("SLOWF {} {:?}", group.id, began.elapsed()); }
     let Some(judge) = Judge::of_its_draft(&group.schema) else { return outcome };
     let mut random = Random(7);
     for text in (0..6).filter_map(|_| texts.sample(&mut random)) {
@@ -208,11 +216,7 @@ fn a_sample_of_collected_schemas() {
     let work = || {
         let mut outcomes = Vec::new();
         while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let began = std::time::Instant::now();
             outcomes.push(try_out(group));
-            if began.elapsed().as_secs() > 4 {
-                println!("SLOW {} {:?}", group.id, began.elapsed());
-            }
         }
         outcomes
     };
@@ -228,6 +232,7 @@ fn a_sample_of_collected_schemas() {
     println!("{indices} of {} schemas have an index; {samples} samples", outcomes.len());
     let faults: Vec<&String> = outcomes.iter().flat_map(|outcome| &outcome.faults).collect();
     assert!(faults.is_empty(), "{faults:#?}");
+    assert!(indices * 100 >= outcomes.len() * 95 && samples > outcomes.len() * 4);
 }
 
 /// A schema by its name; none where there is no data.
