@@ -16,4 +16,8 @@ mod packages;
 mod recursion;
 mod recursion_data;
 mod regressions;
+mod schema;
+mod schema_data;
+mod schema_random;
+mod schema_traps;
 mod subject;

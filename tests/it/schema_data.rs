@@ -1,0 +1,346 @@
+//! Schemas that people wrote, with values that must or must not be let through.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gobo_schema::PolicyForm;
+use gobo_types::{
+    Budget, CompileError, CompileLimits, Draft, FormatMode, RefusalKind, SchemaDocument, SchemaOptions,
+};
+use serde_json::Value;
+
+use crate::data::data_dir;
+use crate::schema::{Judge, Random, Texts};
+
+/// Less than what a compile may use: a test has hundreds of schemas.
+const LIMITS: CompileLimits =
+    CompileLimits { max_states: 1 << 18, max_steps: 150_000_000, max_bytes: 256 << 20 };
+
+/// A line of a file: a schema and values.
+struct Group {
+    id: String,
+    schema: Value,
+    options: SchemaOptions,
+    tests: Vec<(Value, bool)>,
+}
+
+fn lines(path: &Path) -> Option<Vec<Value>> {
+    let Ok(text) = std::fs::read_to_string(path) else {
+        let message = format!("SKIPPED: no {}\n", path.display());
+        std::io::stderr().write_all(message.as_bytes()).unwrap();
+        return None;
+    };
+    Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+fn group(line: &Value, documents: &[SchemaDocument]) -> Group {
+    let draft = match line["draft"].as_str() {
+        Some("7") => Some(Draft::Draft7),
+        Some(_) => Some(Draft::Draft202012),
+        None => None,
+    };
+    let format = if line["format"] == "annotate" { FormatMode::Annotate } else { FormatMode::Assert };
+    let tests = line["tests"].as_array().into_iter().flatten();
+    Group {
+        id: line["id"].as_str().unwrap().to_owned(),
+        schema: line["schema"].clone(),
+        options: SchemaOptions { draft, format, documents: documents.to_vec(), ..SchemaOptions::default() },
+        tests: tests.map(|test| (test["data"].clone(), test["valid"].as_bool().unwrap())).collect(),
+    }
+}
+
+/// What came of one schema.
+enum Verdict {
+    Index(Texts),
+    Refused(RefusalKind, String),
+    OverBudget,
+}
+
+impl Group {
+    fn verdict(&self) -> Verdict {
+        self.verdict_within(LIMITS)
+    }
+
+    fn verdict_within(&self, limits: CompileLimits) -> Verdict {
+        match Texts::within(&self.schema.to_string(), self.options.clone(), limits) {
+            Ok(texts) => Verdict::Index(texts),
+            Err(CompileError::Refused(refusal)) => Verdict::Refused(refusal.kind, refusal.to_string()),
+            Err(CompileError::OverBudget(_)) => Verdict::OverBudget,
+            Err(other) => panic!("{}: {other}", self.id),
+        }
+    }
+
+    /// Values whose answer is not the one expected.
+    fn faults(&self, texts: &Texts) -> Vec<String> {
+        let form = PolicyForm::new(&self.schema.to_string(), &self.options, &Budget::default()).unwrap();
+        let mut faults = Vec::new();
+        for (at, (value, valid)) in self.tests.iter().enumerate() {
+            // An invalid value as it is written: to draft 4, `1.0` is another value than `1`.
+            let value_in_order = form.in_order(value);
+            let text = if *valid { form.spelled(&value_in_order) } else { value_in_order.to_string() };
+            let shown = || value.to_string().chars().take(200).collect::<String>();
+            let in_order = texts.accepts(&text);
+            let is_let_through = in_order || is_small(value) && texts.accepts_in_some_order(value);
+            if is_let_through != *valid {
+                faults.push(format!("{} test {at} should be {valid}: {}", self.id, shown()));
+            } else if in_order != *valid {
+                faults.push(format!("{} test {at} should be {valid} in order: {}", self.id, shown()));
+            }
+        }
+        faults
+    }
+}
+
+/// Whether all orders of its members can be tried.
+fn is_small(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.len() <= 6 && members.values().all(is_small),
+        Value::Array(items) => items.iter().all(is_small),
+        _ => true,
+    }
+}
+
+/// Both files of the test suite of the standard.
+fn suite(dir: &Path) -> Option<Vec<Group>> {
+    let dir = dir.join("json-schema-test-suite");
+    let documents: Vec<SchemaDocument> = lines(&dir.join("remotes.jsonl"))?
+        .iter()
+        .map(|line| SchemaDocument {
+            uri: line["uri"].as_str().unwrap().to_owned(),
+            document: line["document"].to_string(),
+        })
+        .collect();
+    let mut groups = Vec::new();
+    for file in ["draft2020-12.jsonl", "draft7.jsonl"] {
+        groups.extend(lines(&dir.join(file))?.iter().map(|line| group(line, &documents)));
+    }
+    Some(groups)
+}
+
+#[test]
+fn the_test_suite_of_the_standard() {
+    let Some(groups) = data_dir().and_then(|dir| suite(&dir)) else { return };
+    let mut faults = Vec::new();
+    let mut indices = 0;
+    for group in &groups {
+        match group.verdict() {
+            Verdict::Index(texts) => {
+                indices += 1;
+                faults.extend(group.faults(&texts));
+            }
+            Verdict::Refused(RefusalKind::Unsatisfiable, why) => {
+                if group.tests.iter().any(|test| test.1) {
+                    faults.push(format!("{}: {why}", group.id));
+                }
+            }
+            Verdict::Refused(_, why) => println!("{}: {why}", group.id),
+            Verdict::OverBudget => println!("{}: over budget", group.id),
+        }
+    }
+    println!("{indices} of {} groups have an index", groups.len());
+    assert!(faults.is_empty(), "{faults:#?}");
+    assert!(indices * 100 >= groups.len() * 90, "{indices} of {}", groups.len());
+}
+
+const BENCH: [&str; 15] = [
+    "BFCL",
+    "Github_easy",
+    "Github_hard",
+    "Github_medium",
+    "Github_trivial",
+    "Github_ultra",
+    "Glaiveai2K",
+    "Handwritten",
+    "JME",
+    "JsonSchemaStore",
+    "Kubernetes",
+    "MCPspec",
+    "Snowplow",
+    "Synthesized",
+    "WashingtonPost",
+];
+
+/// What a schema of the sample may use.
+const SAMPLE_LIMITS: CompileLimits = CompileLimits { max_states: 1 << 16, max_steps: 10_000_000, ..LIMITS };
+
+/// Every so many schemas are tried.
+const STEP: usize = 20;
+
+#[derive(Default)]
+struct Outcome {
+    index: bool,
+    faults: Vec<String>,
+    samples: usize,
+    verdict: String,
+}
+
+fn try_out(group: &Group) -> Outcome {
+    let mut outcome = Outcome::default();
+    let texts = match group.verdict_within(SAMPLE_LIMITS) {
+        Verdict::Index(texts) => texts,
+        Verdict::Refused(kind, why) => {
+            outcome.verdict = format!("{kind} {}: {why}", group.id);
+            return outcome;
+        }
+        Verdict::OverBudget => {
+            outcome.verdict = format!("over budget {}", group.id);
+            return outcome;
+        }
+    };
+    outcome.index = true;
+    outcome.faults = group.faults(&texts);
+    let Some(judge) = Judge::of_its_draft(&group.schema) else { return outcome };
+    let mut random = Random(7);
+    for text in (0..6).filter_map(|_| texts.sample(&mut random)) {
+        outcome.samples += 1;
+        let value: Value = serde_json::from_str(&text).unwrap();
+        if !judge.allows(&value) {
+            outcome.faults.push(format!("{} sample: {text}", group.id));
+        }
+    }
+    outcome
+}
+
+/// Of the values that people labelled, and of texts under the masks.
+#[test]
+fn a_sample_of_collected_schemas() {
+    let Some(dir) = data_dir() else { return };
+    let mut groups = Vec::new();
+    for file in BENCH {
+        let Some(lines) = lines(&dir.join("jsonschemabench").join(format!("{file}.jsonl"))) else { return };
+        groups.extend(lines.iter().map(|line| group(line, &[])));
+    }
+    let groups: Vec<Group> = groups.into_iter().step_by(STEP).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut outcomes = Vec::new();
+        while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+            outcomes.push(try_out(group));
+        }
+        outcomes
+    };
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no worker panics")).collect()
+    });
+    let indices = outcomes.iter().filter(|outcome| outcome.index).count();
+    let samples: usize = outcomes.iter().map(|outcome| outcome.samples).sum();
+    for outcome in outcomes.iter().filter(|outcome| !outcome.verdict.is_empty()) {
+        println!("{}", outcome.verdict);
+    }
+    println!("{indices} of {} schemas have an index; {samples} samples", outcomes.len());
+    let faults: Vec<&String> = outcomes.iter().flat_map(|outcome| &outcome.faults).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+    assert!(indices * 100 >= outcomes.len() * 95 && samples > outcomes.len() * 4);
+}
+
+/// A schema by its name; none where there is no data.
+fn named(id: &str) -> Option<Group> {
+    let (file, _) = id.split_once("---").unwrap();
+    let lines = lines(&data_dir()?.join("jsonschemabench").join(format!("{file}.jsonl")))?;
+    let line = lines.iter().find(|line| line["id"] == id).unwrap_or_else(|| panic!("{id} is not in {file}"));
+    Some(group(line, &[]))
+}
+
+/// It has an index, or a budget ends it; if it has one, each answer is right.
+#[track_caller]
+fn right_or_over_budget(id: &str) {
+    let Some(group) = named(id) else { return };
+    match group.verdict() {
+        Verdict::Index(texts) => assert_eq!(group.faults(&texts), <[String; 0]>::default()),
+        Verdict::OverBudget => {}
+        Verdict::Refused(_, why) => panic!("{id}: {why}"),
+    }
+}
+
+/// It has an index, whose answers are right.
+#[track_caller]
+fn right(id: &str) -> Option<Texts> {
+    let group = named(id)?;
+    match group.verdict() {
+        Verdict::Index(texts) => {
+            assert_eq!(group.faults(&texts), <[String; 0]>::default());
+            Some(texts)
+        }
+        Verdict::OverBudget => panic!("{id}: over budget"),
+        Verdict::Refused(_, why) => panic!("{id}: {why}"),
+    }
+}
+
+/// A pattern of 99 words beside a length of 5,000.
+#[test]
+fn a_pattern_beside_a_long_length() {
+    right_or_over_budget("Github_easy---o21053");
+}
+
+/// 75 KB, several lists with unique items and required members in each.
+#[test]
+fn a_schema_of_many_nested_lists() {
+    right_or_over_budget("Github_hard---o9882");
+}
+
+/// Sixteen `if` side by side, each of which doubles what has to be remembered.
+#[test]
+fn many_conditions_side_by_side() {
+    right_or_over_budget("JsonSchemaStore---minecraft-predicate");
+}
+
+/// It goes back to its root in twenty places, all of which are conditions.
+#[test]
+fn a_schema_for_schemas() {
+    right("Github_medium---o39217");
+}
+
+/// 270 KB.
+#[test]
+fn a_large_schema_of_small_ones() {
+    right("JsonSchemaStore---transcend-yml-schema-v4");
+}
+
+/// What `format: regex` asserts no automaton can see; asked as a remark it stands in the way of nothing.
+#[test]
+fn a_format_that_is_not_regular_is_named() {
+    let Some(mut group) = named("JsonSchemaStore---renovate-schema") else { return };
+    match group.verdict() {
+        Verdict::Refused(RefusalKind::Unsupported, why) => assert!(why.contains("/format"), "{why}"),
+        _ => panic!("{} asserts a format that is not regular", group.id),
+    }
+    group.options.format = FormatMode::Annotate;
+    if let Verdict::Refused(_, why) = group.verdict() {
+        panic!("{}: {why}", group.id);
+    }
+}
+
+/// The empty list satisfies both branches of a `oneOf`, so it is invalid.
+#[test]
+fn an_empty_list_in_two_branches() {
+    right("Github_hard---o4413");
+}
+
+/// The limit is no double's neighbour: what lies one above it is equal to it as a double.
+#[test]
+fn a_limit_beyond_doubles() {
+    let Some(texts) = right("Snowplow---sp_160_Normalized") else { return };
+    assert!(texts.accepts(r#"{"experimentId":9223372036854776000}"#));
+    assert!(texts.accepts(r#"{"experimentId":9223372036854775999,"variation":null}"#));
+    assert!(!texts.accepts(r#"{"experimentId":9223372036854776001}"#));
+    assert!(!texts.accepts(r#"{"experimentId":-1}"#));
+}
+
+/// Draft 4 has neither `if` nor `const`: what they would forbid is valid.
+#[test]
+fn keywords_of_later_drafts_say_nothing() {
+    right("Github_medium---o3385");
+}
+
+/// An `allOf` that comes back to itself without a step into the value.
+#[test]
+fn a_schema_that_holds_itself() {
+    let Some(group) = named("JsonSchemaStore---cloudify") else { return };
+    match group.verdict() {
+        Verdict::OverBudget | Verdict::Refused(RefusalKind::Malformed, _) => {}
+        Verdict::Refused(_, why) => panic!("{}: {why}", group.id),
+        Verdict::Index(_) => panic!("{} has an index", group.id),
+    }
+}
