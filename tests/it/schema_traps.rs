@@ -314,6 +314,60 @@ fn a_reference_that_comes_back_without_progress_is_refused() {
 }
 
 /// Each of these ends, and says why; how soon is for benchmarks to say.
+/// Looking for what is evaluated passes through the same references as everything else.
+#[test]
+fn what_is_evaluated_is_looked_for_without_end_nowhere() {
+    for schema in [
+        r##"{"allOf":[{"unevaluatedProperties":false,"$ref":"#"}],"type":"object"}"##,
+        r##"{"allOf":[{"unevaluatedItems":false,"$ref":"#"}],"type":"array"}"##,
+    ] {
+        refused(schema, RefusalKind::Malformed, &["itself"]);
+    }
+    let chain: Vec<String> =
+        (0..100_000).map(|at| format!(r##""d{at}":{{"$ref":"#/$defs/d{}"}}"##, at + 1)).collect();
+    let schema = format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{}}}}}"##, chain.join(","));
+    refused(&schema, RefusalKind::Unsupported, &["refer to each other"]);
+}
+
+#[test]
+fn a_schema_for_objects_evaluates_no_items() {
+    check(
+        r#"{"unevaluatedItems":false,"dependentSchemas":{"a":{"items":true}}}"#,
+        &["[]", r#"{"a":1}"#],
+        &["[1]"],
+    );
+}
+
+#[test]
+fn listed_objects_stand_in_the_order_of_the_place() {
+    let schema = r#"{"enum":[{"ab":null},{"a":1,"ab":null}]}"#;
+    check(schema, &[r#"{"ab":null}"#, r#"{"ab":null,"a":1}"#], &[r#"{"a":1,"ab":null}"#, r#"{"a":1}"#]);
+    let any = SchemaOptions { order: PropertyOrder::Any, ..SchemaOptions::default() };
+    check_under(
+        any,
+        schema,
+        &[r#"{"ab":null}"#, r#"{"ab":null,"a":1}"#, r#"{"a":1,"ab":null}"#],
+        &[r#"{"a":1}"#, r#"{"a":1,"a":1,"ab":null}"#],
+    );
+}
+
+/// Thirty references to thirty references are no more than sixty.
+#[test]
+fn shared_references_are_looked_at_once() {
+    let levels: Vec<String> = (0..30)
+        .map(|at| {
+            format!(r##""d{at}":{{"allOf":[{{"$ref":"#/$defs/d{0}"}},{{"$ref":"#/$defs/d{0}"}}]}}"##, at + 1)
+        })
+        .collect();
+    let schema = format!(
+        r##"{{"$ref":"#/$defs/d0","$defs":{{{},"d30":{{"type":["null","integer"]}}}}}}"##,
+        levels.join(",")
+    );
+    let limits = CompileLimits { max_steps: 200_000, ..CompileLimits::default() };
+    let texts = Texts::within(&schema, SchemaOptions::default(), limits).unwrap();
+    assert!(texts.accepts("null") && texts.accepts("7") && !texts.accepts("[]"));
+}
+
 #[test]
 fn hostile_schemas_get_a_typed_verdict() {
     let verdict = |schema: &str| Texts::of(schema, SchemaOptions::default()).map(|_| ());

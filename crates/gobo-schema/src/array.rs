@@ -1,12 +1,13 @@
 use std::rc::Rc;
 
 use gobo_automata::Expr;
-use gobo_types::{CompileError, RefusalKind};
+use gobo_types::{CompileError, PropertyOrder, RefusalKind};
 
 use crate::brackets::{Builder, Stage};
 use crate::expand::Literal;
 use crate::formula::{ALWAYS, Formula, FormulaId, Formulas, NEVER};
 use crate::items::ItemAtom;
+use crate::json::Json;
 use crate::lowering::{Lowering, PHASE};
 use crate::place::Place;
 
@@ -85,7 +86,13 @@ impl Lowering<'_> {
         place: &Rc<Place>,
         depth: u32,
     ) -> Result<(), CompileError> {
-        let values = self.few_values(literals)?.filter(|values| values.len() <= MAX_UNIQUE);
+        let is_declared = self.options.order == PropertyOrder::Declared;
+        // In any order, equal objects have several texts.
+        let is_written_once =
+            |value: &Json| is_declared || !matches!(value, Json::Array(_) | Json::Object(_));
+        let values = self
+            .few_values(literals)?
+            .filter(|values| values.len() <= MAX_UNIQUE && values.iter().all(is_written_once));
         let Some(values) = values else {
             if !self.options.allow_widening {
                 let reason = format!("uniqueItems of items with more than {MAX_UNIQUE} values");
@@ -100,6 +107,7 @@ impl Lowering<'_> {
             builder.machine.add_edge(from, Expr::text(""), to);
             return Ok(());
         };
+        let child = self.places.of(&mut self.nodes, place.of_item(at as usize))?;
         for value in values {
             let known = self.unique.iter().position(|known| *known == value);
             let number = known.unwrap_or_else(|| {
@@ -136,7 +144,8 @@ impl Lowering<'_> {
             }
             let from = builder.state(Stage::Item, at, formula);
             let to = builder.state(Stage::After, behind, rest);
-            builder.machine.add_edge(from, self.values.text(&value, depth + 1), to);
+            let text = self.text_of(child, &value, depth + 1)?;
+            builder.machine.add_edge(from, text, to);
             self.budget.check_states(PHASE, builder.machine.len())?;
         }
         Ok(())

@@ -1,3 +1,4 @@
+use foldhash::HashMap;
 use gobo_types::CompileError;
 
 use crate::json::Json;
@@ -8,13 +9,15 @@ use crate::node::{FALSE, NodeId, Nodes, Part, TRUE, Types};
 /// # Errors
 /// A refusal of what the subschema says, or [`CompileError::OverBudget`].
 pub(crate) fn evaluate(nodes: &mut Nodes<'_>, node: NodeId, value: &Json) -> Result<bool, CompileError> {
-    Evaluation { nodes, open: Vec::new() }.holds(node, value)
+    Evaluation { nodes, open: Vec::new(), known: HashMap::default() }.holds(node, value)
 }
 
 struct Evaluation<'n, 'a> {
     nodes: &'n mut Nodes<'a>,
     /// What is being decided: the subschema and the address of the value.
     open: Vec<(NodeId, *const Json)>,
+    /// What was decided: subschemas may be shared many times over.
+    known: HashMap<(NodeId, *const Json), bool>,
 }
 
 impl Evaluation<'_, '_> {
@@ -23,10 +26,14 @@ impl Evaluation<'_, '_> {
             return Ok(node == TRUE);
         }
         let this = (node, std::ptr::from_ref(value));
+        if let Some(&known) = self.known.get(&this) {
+            return Ok(known);
+        }
         if self.open.contains(&this) {
             return Err(self.nodes.circular(node));
         }
         self.nodes.charge(1)?;
+        self.nodes.check_chain(node, self.open.len())?;
         self.open.push(this);
         let parts = self.nodes.parts(node)?;
         let mut holds = true;
@@ -37,6 +44,7 @@ impl Evaluation<'_, '_> {
             }
         }
         self.open.pop();
+        self.known.insert(this, holds);
         Ok(holds)
     }
 

@@ -165,7 +165,7 @@ impl Expansion<Arrays> {
         holds: bool,
     ) -> Result<FormulaId, CompileError> {
         let mut evaluated = Vec::new();
-        self.evaluated(nodes, node, (ALWAYS, NEVER), true, &mut evaluated)?;
+        self.evaluated(nodes, node, (ALWAYS, NEVER), &mut Vec::new(), &mut evaluated)?;
         let mut bounds = vec![0];
         let mut found = Vec::new();
         for (what, condition) in &evaluated {
@@ -202,18 +202,24 @@ impl Expansion<Arrays> {
         Ok(self.connect_all(parts, holds))
     }
 
-    /// Adds the items that `node` evaluates where it holds, and under which further condition.
+    /// Adds the items that `node` evaluates where it holds, and under which further condition. `around`: the subschemas whose part
+    /// it is, the outermost first.
     fn evaluated(
         &mut self,
         nodes: &mut Nodes<'_>,
         node: NodeId,
         condition: Either,
-        is_outermost: bool,
+        around: &mut Vec<NodeId>,
         out: &mut Vec<(Evaluates, Either)>,
     ) -> Result<(), CompileError> {
         if node == TRUE || node == FALSE {
             return Ok(());
         }
+        if around.contains(&node) {
+            return Err(nodes.circular(node));
+        }
+        let is_outermost = around.is_empty();
+        around.push(node);
         let parts = nodes.parts(node)?;
         nodes.charge(1 + parts.len() as u64)?;
         for part in parts.iter() {
@@ -226,28 +232,26 @@ impl Expansion<Arrays> {
                 Part::UnevaluatedItems(_) if !is_outermost => out.push((Evaluates::All, condition)),
                 Part::AllOf(of) => {
                     for &node in of.iter() {
-                        self.evaluated(nodes, node, condition, false, out)?;
+                        self.evaluated(nodes, node, condition, around, out)?;
                     }
                 }
                 Part::AnyOf(of) | Part::OneOf(of) => {
                     for &node in of.iter() {
                         let condition = self.narrowed(nodes, condition, (node, true))?;
-                        self.evaluated(nodes, node, condition, false, out)?;
+                        self.evaluated(nodes, node, condition, around, out)?;
                     }
                 }
                 Part::If { condition: test, then, otherwise } => {
                     let yes = self.narrowed(nodes, condition, (*test, true))?;
                     let no = self.narrowed(nodes, condition, (*test, false))?;
-                    self.evaluated(nodes, *test, yes, false, out)?;
-                    self.evaluated(nodes, *then, yes, false, out)?;
-                    self.evaluated(nodes, *otherwise, no, false, out)?;
-                }
-                Part::Dependent { schema, .. } if *schema != TRUE => {
-                    self.evaluated(nodes, *schema, condition, false, out)?;
+                    self.evaluated(nodes, *test, yes, around, out)?;
+                    self.evaluated(nodes, *then, yes, around, out)?;
+                    self.evaluated(nodes, *otherwise, no, around, out)?;
                 }
                 _ => {}
             }
         }
+        around.pop();
         Ok(())
     }
 }

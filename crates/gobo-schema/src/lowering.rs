@@ -2,7 +2,7 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::{CharSet, Expr, Language, Machine, Rule, RuleId};
-use gobo_types::{Budget, CompileError, Draft, RefusalKind, SchemaOptions, Whitespace};
+use gobo_types::{Budget, CompileError, Draft, PropertyOrder, RefusalKind, SchemaOptions, Whitespace};
 
 use crate::expand::{Expansion, Literal, Numbers, Strings, opposite};
 use crate::formula::{ALWAYS, FormulaId, NEVER};
@@ -165,9 +165,16 @@ impl<'a> Lowering<'a> {
     pub(crate) fn lower(&mut self, task: &Task) -> Result<Expr, CompileError> {
         let Task { place, ref literals, depth, .. } = *task;
         if let Some(values) = self.few_values(literals)? {
-            let values: Vec<Expr> = values.iter().map(|value| self.values.text(value, depth)).collect();
-            self.budget.charge_steps(PHASE, values.len() as u64)?;
-            return Ok(Expr::Alternate(values));
+            // In any order, objects need the states of objects.
+            let is_scalar = |value: &Json| !matches!(value, Json::Array(_) | Json::Object(_));
+            if self.options.order == PropertyOrder::Declared || values.iter().all(is_scalar) {
+                let mut texts = Vec::with_capacity(values.len());
+                for value in &values {
+                    texts.push(self.text_of(place, value, depth)?);
+                }
+                self.budget.charge_steps(PHASE, texts.len() as u64)?;
+                return Ok(Expr::Alternate(texts));
+            }
         }
         let types = self.types_of(literals)?;
         let mut parts = Vec::new();
@@ -196,6 +203,39 @@ impl<'a> Lowering<'a> {
             }
         }
         Ok(Expr::Alternate(parts))
+    }
+
+    /// The texts of a value at a place, its members in the order of the policy.
+    pub(crate) fn text_of(&mut self, place: PlaceId, value: &Json, depth: u32) -> Result<Expr, CompileError> {
+        let ordered = self.ordered(place, value)?;
+        Ok(self.values.text(&ordered, depth))
+    }
+
+    fn ordered(&mut self, place: PlaceId, value: &Json) -> Result<Json, CompileError> {
+        let here = self.places.get(place);
+        Ok(match value {
+            Json::Array(items) => {
+                let mut out = Vec::with_capacity(items.len());
+                for (at, item) in items.iter().enumerate() {
+                    let child = self.places.of(&mut self.nodes, here.of_item(at))?;
+                    out.push(self.ordered(child, item)?);
+                }
+                Json::Array(out)
+            }
+            Json::Object(members) => {
+                let mut out = Vec::with_capacity(members.len());
+                for (name, value) in members {
+                    let nodes = &self.nodes;
+                    let child = here.of_member(Some(name), |text| nodes.text(text).accepts(name));
+                    let child = self.places.of(&mut self.nodes, child)?;
+                    out.push((name.clone(), self.ordered(child, value)?));
+                }
+                // Every name of a listed object is one that the schema names.
+                out.sort_by_cached_key(|member| here.names.iter().position(|name| *name == member.0));
+                Json::Object(out)
+            }
+            scalar => scalar.clone(),
+        })
     }
 
     pub(crate) fn number_rule(&mut self, literals: &[Literal]) -> Result<Option<RuleId>, CompileError> {

@@ -143,7 +143,7 @@ impl Expansion<Objects> {
         holds: bool,
     ) -> Result<FormulaId, CompileError> {
         let mut evaluated = Vec::new();
-        self.evaluated(nodes, node, (ALWAYS, NEVER), true, &mut evaluated)?;
+        self.evaluated(nodes, node, (ALWAYS, NEVER), &mut Vec::new(), &mut evaluated)?;
         let mut names: Vec<String> = Vec::new();
         let mut patterns: Vec<TextId> = Vec::new();
         for (what, _) in &evaluated {
@@ -217,18 +217,24 @@ impl Expansion<Objects> {
         self.connect_all(parts, !holds)
     }
 
-    /// Adds the names that `node` evaluates where it holds, and under which further condition.
+    /// Adds the names that `node` evaluates where it holds, and under which further condition. `around`: the subschemas whose part
+    /// it is, the outermost first.
     fn evaluated(
         &mut self,
         nodes: &mut Nodes<'_>,
         node: NodeId,
         condition: Either,
-        is_outermost: bool,
+        around: &mut Vec<NodeId>,
         out: &mut Vec<(Evaluates, Either)>,
     ) -> Result<(), CompileError> {
         if node == TRUE || node == FALSE {
             return Ok(());
         }
+        if around.contains(&node) {
+            return Err(nodes.circular(node));
+        }
+        let is_outermost = around.is_empty();
+        around.push(node);
         let parts = nodes.parts(node)?;
         nodes.charge(1 + parts.len() as u64)?;
         for part in parts.iter() {
@@ -242,31 +248,32 @@ impl Expansion<Objects> {
                 Part::UnevaluatedMembers(_) if !is_outermost => out.push((Evaluates::All, condition)),
                 Part::AllOf(of) => {
                     for &node in of.iter() {
-                        self.evaluated(nodes, node, condition, false, out)?;
+                        self.evaluated(nodes, node, condition, around, out)?;
                     }
                 }
                 Part::AnyOf(of) | Part::OneOf(of) => {
                     for &node in of.iter() {
                         let condition = self.narrowed(nodes, condition, (node, true))?;
-                        self.evaluated(nodes, node, condition, false, out)?;
+                        self.evaluated(nodes, node, condition, around, out)?;
                     }
                 }
                 Part::If { condition: test, then, otherwise } => {
                     let yes = self.narrowed(nodes, condition, (*test, true))?;
                     let no = self.narrowed(nodes, condition, (*test, false))?;
-                    self.evaluated(nodes, *test, yes, false, out)?;
-                    self.evaluated(nodes, *then, yes, false, out)?;
-                    self.evaluated(nodes, *otherwise, no, false, out)?;
+                    self.evaluated(nodes, *test, yes, around, out)?;
+                    self.evaluated(nodes, *then, yes, around, out)?;
+                    self.evaluated(nodes, *otherwise, no, around, out)?;
                 }
                 Part::Dependent { name, schema, .. } => {
                     let (is_there, is_not) = (self.presence(name, true), self.presence(name, false));
                     let condition =
                         (self.formulas.and([condition.0, is_there]), self.formulas.or([condition.1, is_not]));
-                    self.evaluated(nodes, *schema, condition, false, out)?;
+                    self.evaluated(nodes, *schema, condition, around, out)?;
                 }
                 _ => {}
             }
         }
+        around.pop();
         Ok(())
     }
 }

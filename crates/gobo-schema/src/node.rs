@@ -17,6 +17,9 @@ pub(crate) const TRUE: NodeId = 0;
 /// The schema that no value satisfies.
 pub(crate) const FALSE: NodeId = 1;
 
+/// Most subschemas in a chain of references for the same value.
+pub(crate) const MAX_CHAIN: usize = 256;
+
 /// The number of a set of strings.
 pub(crate) type TextId = usize;
 
@@ -232,6 +235,20 @@ impl<'a> Nodes<'a> {
     /// [`CompileError::OverBudget`].
     pub(crate) fn charge(&self, steps: u64) -> Result<(), CompileError> {
         self.budget.charge_steps("lowering the schema", steps)
+    }
+
+    /// Refuses subschemas that refer to each other, for the same value, further than anyone means: each is looked at on the call
+    /// stack.
+    ///
+    /// # Errors
+    /// A refusal that names the last of them.
+    pub(crate) fn check_chain(&self, node: NodeId, length: usize) -> Result<(), CompileError> {
+        if length <= MAX_CHAIN {
+            return Ok(());
+        }
+        let pointer = self.location(node).pointer.clone();
+        let reason = format!("more than {MAX_CHAIN} subschemas refer to each other for the same value");
+        Err(CompileError::refuse(RefusalKind::Unsupported, pointer, reason))
     }
 
     /// The refusal of a subschema that is itself, without any step into a value.

@@ -103,6 +103,7 @@ impl Places {
         let mut survey = Survey {
             nodes,
             seen: HashSet::default(),
+            depth: 0,
             place: Place::default(),
             only_required: Vec::new(),
             rows: Vec::new(),
@@ -140,6 +141,8 @@ impl Row {
 struct Survey<'n, 'a> {
     nodes: &'n mut Nodes<'a>,
     seen: HashSet<NodeId>,
+    /// Subschemas that are being looked at.
+    depth: usize,
     place: Place,
     only_required: Vec<String>,
     rows: Vec<Row>,
@@ -152,6 +155,8 @@ impl Survey<'_, '_> {
         }
         let parts = self.nodes.parts(node)?;
         self.nodes.charge(1 + parts.len() as u64)?;
+        self.nodes.check_chain(node, self.depth)?;
+        self.depth += 1;
         for part in parts.iter() {
             match part {
                 Part::Members(members) => {
@@ -196,6 +201,7 @@ impl Survey<'_, '_> {
                 _ => {}
             }
         }
+        self.depth -= 1;
         Ok(())
     }
 
