@@ -26,6 +26,9 @@ pub enum Ask {
     Walk { sequence: Sequence, rounds: usize },
     /// Write all masks along the texts to a file, one after the other. Answers nothing.
     Masks { sequence: Sequence, to: PathBuf },
+    /// Decode whole texts, whatever becomes of them. Answers `accepted`: 1 for each text whose tokens were all permitted and
+    /// that may end, else 0.
+    Accept { case: Case, texts: Vec<Vec<u32>> },
     /// Compile once and count. Answers the fact `peak_bytes`.
     Memory { case: Case },
     /// gobo: fills beside copies of the same rows. Answers `fill_ns` and `copy_ns`.
@@ -36,16 +39,39 @@ pub enum Ask {
     Stacks { sequence: Sequence },
     /// gobo: 16 KiB copied between two hot buffers. Answers `hot_copy_ns`.
     HotCopy { samples: usize },
+    /// gobo: JSON texts with the members of their objects in the order of the schema. Answers `texts`, spaced as they came.
+    InOrder { case: Case, texts: Vec<String> },
     /// gobo: a file opened up to its first mask, beside a bare map and copy. Answers `open_ns` and `map_and_copy_ns`.
     Open { case: Case, samples: usize },
     /// gobo: a library by one thread and by two. Answers `one_thread_ms` and `two_threads_ms`.
     Threads { cases: Vec<Case>, rounds: usize },
 }
 
-/// Samples and counts by name, or why there are none.
+impl Ask {
+    /// What is asked, in a word for a person.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Compile { .. } => "compile",
+            Self::Walk { .. } => "walk",
+            Self::Masks { .. } => "masks",
+            Self::Accept { .. } => "accept",
+            Self::Memory { .. } => "memory",
+            Self::FillBesideCopy { .. } => "fill beside copy",
+            Self::Stacks { .. } => "stacks",
+            Self::HotCopy { .. } => "hot copy",
+            Self::InOrder { .. } => "in order",
+            Self::Open { .. } => "open",
+            Self::Threads { .. } => "threads",
+        }
+    }
+}
+
+/// Samples and counts by name, and texts, or why there are none.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Answer {
     pub samples: BTreeMap<String, Vec<f64>>,
     pub facts: BTreeMap<String, f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<String>,
     pub refused: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! The constraints of the table, what is asked of each, and texts that it accepts.
 
-use gobo_types::Constraint;
+use gobo_types::{Constraint, SchemaOptions};
 use serde::{Deserialize, Serialize};
 
 /// What a compile may take.
@@ -45,6 +45,8 @@ pub struct Case {
     pub items: Option<Vec<String>>,
     /// About the same language as a JSON Schema, which llguidance takes as that.
     pub schema: Option<String>,
+    /// The schema is what all contestants read, and there is no regex.
+    pub is_schema: bool,
     /// In place of the regex, where the language has none.
     pub recursive: Option<Box<Recursive>>,
     /// A match anywhere in the text suffices.
@@ -61,11 +63,17 @@ impl Case {
             regex: regex.into(),
             items: None,
             schema: None,
+            is_schema: false,
             recursive: None,
             search: false,
             texts: texts.iter().map(|&text| text.into()).collect(),
             goal,
         }
+    }
+
+    /// A JSON Schema, as text.
+    pub fn schema(name: &str, schema: &str) -> Self {
+        Self { schema: Some(schema.into()), is_schema: true, ..Self::regex(name, "", Goal::None, &[]) }
     }
 
     /// The same without the schema: for comparing masks, where the very same language is needed.
@@ -77,6 +85,9 @@ impl Case {
     pub fn constraint(&self) -> Constraint {
         if let Some(recursive) = &self.recursive {
             return recursive.constraint.clone();
+        }
+        if let Some(schema) = self.schema.as_ref().filter(|_| self.is_schema) {
+            return Constraint::schema(schema, SchemaOptions::default());
         }
         match &self.items {
             Some(items) => Constraint::choice(items),

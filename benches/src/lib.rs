@@ -15,6 +15,7 @@ pub mod plot;
 pub mod record;
 pub mod recursion;
 pub mod run;
+pub mod schema;
 pub mod spread;
 pub mod tables;
 pub mod targets;

@@ -77,6 +77,13 @@ pub fn commit() -> String {
     output_of("git", &["describe", "--always", "--dirty", "--exclude", "*"])
 }
 
+/// The version of a linked package, from the lock file.
+pub fn version_of(package: &str) -> &'static str {
+    let lock = include_str!("../Cargo.lock");
+    let entry = lock.split(&format!("name = \"{package}\"\nversion = \"")).nth(1);
+    entry.and_then(|rest| rest.split('"').next()).unwrap_or_default()
+}
+
 /// The load average over the last minute: on a machine without neighbours it stays at about one.
 pub fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();

@@ -3,10 +3,11 @@
 mod corpus;
 mod peer;
 pub mod recursion;
+pub mod schema;
 mod steps;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::args::Args;
 use crate::ask::{Ask, Sequence};
@@ -34,7 +35,7 @@ pub fn vocabulary(args: &Args, source: &Source, cases: &[Case], record: &mut Rec
     let (mut compiled, mut advances) = (Vec::new(), BTreeMap::new());
     for case in cases {
         eprintln!("{}: {}", source.name, case.name);
-        compile(args, &mut peers, source, case, record);
+        compile(args.rounds, &mut peers, source, case, record);
         let texts = case.texts.iter().map(|text| tokens.greedy(text)).collect();
         let sequence = Sequence { case: case.clone(), texts };
         steps::walk(&mut peers, source, &sequence, record, &mut advances);
@@ -57,9 +58,9 @@ pub fn vocabulary(args: &Args, source: &Source, cases: &[Case], record: &mut Rec
 }
 
 /// Rounds of compiles, each contestant a few in its turn; who refused or was given up has no further turn.
-fn compile(args: &Args, peers: &mut [Peer], source: &Source, case: &Case, record: &mut Record) {
+fn compile(rounds: usize, peers: &mut [Peer], source: &Source, case: &Case, record: &mut Record) {
     let mut samples: Vec<Result<Vec<f64>, String>> = vec![Ok(Vec::new()); peers.len()];
-    for round in 0..args.rounds {
+    for round in 0..rounds {
         for turn in 0..peers.len() {
             // Nobody always follows the same neighbour.
             let at = (turn + round) % peers.len();
@@ -68,15 +69,21 @@ fn compile(args: &Args, peers: &mut [Peer], source: &Source, case: &Case, record
                 continue;
             }
             let ask = Ask::Compile { case: case.clone(), runs: 20, spend_ms: ROUND_MS };
-            match peers[at].ask(&ask) {
+            let begin = Instant::now();
+            let answer = peers[at].ask(&ask);
+            let place = (&*source.name, &*case.name, peers[at].name());
+            match answer {
                 Ok(mut answer) => {
                     times.append(answer.samples.entry("compile_ns".into()).or_default());
-                    let place = (&*source.name, &*case.name, peers[at].name());
                     for (fact, value) in answer.facts.iter().filter(|_| round == 0) {
                         record.push(place, fact, Ok(Spread::exact(*value)));
                     }
                 }
-                Err(reason) => samples[at] = Err(reason),
+                Err(reason) => {
+                    samples[at] = Err(reason);
+                    let spent = begin.elapsed().as_nanos() as f64;
+                    record.push(place, "refusal_ns", Ok(Spread::exact(spent)));
+                }
             }
         }
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::ask::{Answer, Ask, Sequence};
+use crate::cases::Case;
 use crate::clock::Clock;
 use crate::contestants::{Contestant, Decoding, Gobo, Llguidance, Outlines};
 use crate::heap;
@@ -20,20 +21,20 @@ pub fn run(contestant: &str, source: &Source) -> anyhow::Result<()> {
     let bytes = Some(MEMORY_GIB << 30);
     setrlimit(Resource::As, Rlimit { current: bytes, maximum: bytes })?;
     match contestant {
-        "gobo" => serve(&Gobo::new(source)?),
-        "llguidance" => serve(&Llguidance::new(source)?),
-        "outlines-core" => serve(&Outlines::new(source)?),
+        "gobo" => serve(&Gobo::new(source)?, source),
+        "llguidance" => serve(&Llguidance::new(source)?, source),
+        "outlines-core" => serve(&Outlines::new(source)?, source),
         other => anyhow::bail!("no contestant is called {other}"),
     }
 }
 
-fn serve<C: Contestant>(contestant: &C) -> anyhow::Result<()> {
+fn serve<C: Contestant>(contestant: &C, source: &Source) -> anyhow::Result<()> {
     let mut last = None;
     let mut out = std::io::stdout();
     serde_json::to_writer(&out, &Answer::default())?;
     writeln!(out)?;
     for line in std::io::stdin().lock().lines() {
-        let answer = answer(contestant, &mut last, &serde_json::from_str(&line?)?);
+        let answer = answer(contestant, source, &mut last, &serde_json::from_str(&line?)?);
         let refused = |error: anyhow::Error| Answer { refused: Some(reason(&error)), ..Answer::default() };
         serde_json::to_writer(&out, &answer.unwrap_or_else(refused))?;
         writeln!(out)?;
@@ -49,6 +50,7 @@ fn reason(error: &anyhow::Error) -> String {
 
 fn answer<C: Contestant>(
     contestant: &C,
+    source: &Source,
     last: &mut Option<(String, C::Ready)>,
     ask: &Ask,
 ) -> anyhow::Result<Answer> {
@@ -84,6 +86,18 @@ fn answer<C: Contestant>(
             })?;
             file.flush()?;
         }
+        Ask::Accept { case, texts } => {
+            let ready = compiled(contestant, last, case)?;
+            let mut mask = vec![0; contestant.mask_words()];
+            let accepted = texts.iter().map(|tokens| {
+                // A text of its own: some do not come back from a token that they refuse.
+                let accepted = is_accepted(&mut *contestant.decoding(ready)?, source, tokens, &mut mask);
+                Ok(f64::from(u8::from(accepted)))
+            });
+            answer.samples.insert("accepted".into(), accepted.collect::<anyhow::Result<_>>()?);
+            // Lazy engines have learnt the texts: a walk that follows begins cold.
+            last.take();
+        }
         Ask::Memory { case } => {
             let (ready, heap) = heap::watch(|| contestant.compile(case));
             ready?;
@@ -92,6 +106,27 @@ fn answer<C: Contestant>(
         own => return contestant.own(own),
     }
     Ok(answer)
+}
+
+/// What the last compile yielded, if it was of `case`, else what one yields now.
+fn compiled<'a, C: Contestant>(
+    contestant: &C,
+    last: &'a mut Option<(String, C::Ready)>,
+    case: &Case,
+) -> anyhow::Result<&'a C::Ready> {
+    if last.as_ref().is_none_or(|(compiled, _)| *compiled != case.name) {
+        last.take();
+        *last = Some((case.name.clone(), contestant.compile(case)?));
+    }
+    let Some((_, ready)) = last else { unreachable!("compiled above") };
+    Ok(ready)
+}
+
+/// Whether each token is permitted and the text may end behind the last.
+fn is_accepted(decoding: &mut dyn Decoding, source: &Source, tokens: &[u32], mask: &mut [u32]) -> bool {
+    let walked = tokens.iter().try_for_each(|&id| decoding.advance(id)).and_then(|()| decoding.fill(mask));
+    let is_set = |id: &u32| mask[(id >> 5) as usize] >> (id & 31) & 1 == 1;
+    walked.is_ok() && source.binding.eos.iter().any(is_set)
 }
 
 /// One pass over all texts: a fill, timed by the caller's `at_mask`, before each token and at the end of each text.
@@ -121,12 +156,7 @@ fn walk<C: Contestant>(
     rounds: usize,
     answer: &mut Answer,
 ) -> anyhow::Result<()> {
-    let name = &sequence.case.name;
-    if last.as_ref().is_none_or(|(compiled, _)| compiled != name) {
-        last.take();
-        *last = Some((name.clone(), contestant.compile(&sequence.case)?));
-    }
-    let Some((_, ready)) = last else { unreachable!("compiled above") };
+    let ready = compiled(contestant, last, &sequence.case)?;
     let mut decoding = contestant.decoding(ready)?;
     let mut mask = vec![0; contestant.mask_words()];
     for round in 0..=rounds {

@@ -2,6 +2,7 @@
 
 mod fill;
 mod open;
+mod order;
 mod stacks;
 mod threads;
 
@@ -72,6 +73,7 @@ impl Contestant for Gobo {
             Ask::FillBesideCopy { sequences, rounds } => fill::beside_copy(self, sequences, *rounds),
             Ask::Stacks { sequence } => stacks::along(self, sequence),
             Ask::HotCopy { samples } => Ok(fill::hot_copy(*samples)),
+            Ask::InOrder { case, texts } => order::of_schema(case, texts),
             Ask::Open { case, samples } => open::beside_copy(self, case, *samples),
             Ask::Threads { cases, rounds } => threads::one_and_two(self, cases, *rounds),
             _ => anyhow::bail!("every contestant answers this: {ask:?}"),

@@ -30,7 +30,7 @@ pub fn unit(args: &Args, source: &Source, record: &mut Record) -> anyhow::Result
     let colours = cases::all().into_iter().find(|case| case.name == UNIT);
     let Some(colours) = colours else { anyhow::bail!("no constraint is called {UNIT}") };
     let mut peers = ["gobo", "llguidance"].map(|name| Peer::new(name, source, args.bound));
-    compile(args, &mut peers, source, &colours, record);
+    compile(args.rounds, &mut peers, source, &colours, record);
     Ok(())
 }
 
@@ -52,7 +52,7 @@ pub fn vocabulary(
         eprintln!("{}: {name}", source.name);
         let texts = case.case.texts.iter().map(|text| tokens.greedy(text)).collect();
         let sequence = Sequence { case: case.case.clone(), texts };
-        compile(args, &mut peers, source, &case.case, record);
+        compile(args.rounds, &mut peers, source, &case.case, record);
         if record.get((&source.name, name, "gobo"), "compile_ns").is_some() {
             gobo(&mut peers[0], source, case, &sequence, record);
         }
