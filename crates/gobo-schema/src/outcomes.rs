@@ -1,8 +1,9 @@
 use gobo_types::CompileError;
 
-use crate::expand::Literal;
+use crate::expand::{Literal, opposite};
 use crate::formula::{ALWAYS, Atom, Formula, FormulaId, Formulas, NEVER};
 use crate::lowering::{Lowering, PHASE};
+use crate::node::Types;
 
 /// What it takes to decide an atom of a formula, in steps of other loops.
 const STEPS_PER_ATOM: usize = 8;
@@ -72,6 +73,10 @@ impl Lowering<'_> {
                 continue;
             };
             let implied = self.implies(&asserted, literal)?;
+            // What does not hold has an opposite that does. To say so makes ways that exclude each other; it is said where the
+            // opposite is asked too, or is as simple, being of numbers and strings.
+            let is_exact = undecided.contains(&opposite(literal))
+                || self.types_of(&[(literal.0, true)])?.and(Types::ARRAY.or(Types::OBJECT)) == Types(0);
             // What has to hold comes off the stack first.
             for holds in [false, true] {
                 if implied == Some(!holds) {
@@ -82,6 +87,9 @@ impl Lowering<'_> {
                 let mut asserted = asserted.clone();
                 if holds && implied.is_none() {
                     asserted.push(literal);
+                }
+                if !holds && implied.is_none() && is_exact {
+                    asserted.push(opposite(literal));
                 }
                 let rest = formulas.substitute(formula, &mut |atom| {
                     if asked(atom) != Some(literal) {
