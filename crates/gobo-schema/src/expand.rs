@@ -1,10 +1,11 @@
+use std::convert::Infallible;
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::CompileError;
 
 use crate::decimal::Decimal;
-use crate::formula::{Atom, FormulaId, Formulas};
+use crate::formula::{ALWAYS, Atom, FormulaId, Formulas, NEVER};
 use crate::json::Json;
 use crate::node::{FALSE, NodeId, Nodes, Part, TRUE, Types};
 use crate::scalars::{NumberKind, Scalar, StringKind};
@@ -21,11 +22,26 @@ pub(crate) fn opposite(literal: Literal) -> Literal {
     }
 }
 
+/// A formula and its opposite.
+pub(crate) type Either = (FormulaId, FormulaId);
+
 /// What the keywords of one type of values come to, as formulas over atoms.
 pub(crate) trait Leaves: Sized {
     type Atom: Atom;
     /// The type.
     const TYPE: Types;
+
+    /// What a keyword lets a subschema evaluate.
+    type Evaluates;
+
+    /// Adds what a keyword of `node`, which has none of its own schemas for the same value, evaluates where `node` holds;
+    /// `is_outermost` where the question comes from a keyword of `node` itself.
+    fn evaluates(node: NodeId, part: &Part, is_outermost: bool, out: &mut Vec<Self::Evaluates>);
+
+    /// Whether there is a member of that name, and whether there is none; `None` for values that have no members.
+    fn presence(_: &mut Expansion<Self>, _: &str) -> Option<Either> {
+        None
+    }
 
     /// What a keyword without subschemas for the same value demands of values of the type, or the opposite of it.
     ///
@@ -103,8 +119,89 @@ impl<L: Leaves> Expansion<L> {
     }
 
     /// All of the parts, or one of their opposites.
-    fn connect(&mut self, parts: Vec<FormulaId>, holds: bool) -> FormulaId {
+    pub(crate) fn connect(&mut self, parts: Vec<FormulaId>, holds: bool) -> FormulaId {
         if holds { self.formulas.and(parts) } else { self.formulas.or(parts) }
+    }
+
+    /// What `node` evaluates where it holds, and under which further condition, for a keyword of `node` that speaks of what
+    /// no other keyword has evaluated.
+    pub(crate) fn evaluated(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        node: NodeId,
+    ) -> Result<Vec<(L::Evaluates, Either)>, CompileError> {
+        let mut out = Vec::new();
+        self.add_evaluated(nodes, node, (ALWAYS, NEVER), &mut Vec::new(), &mut out)?;
+        Ok(out)
+    }
+
+    /// `around`: the subschemas whose part `node` is, the outermost first.
+    fn add_evaluated(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        node: NodeId,
+        condition: Either,
+        around: &mut Vec<NodeId>,
+        out: &mut Vec<(L::Evaluates, Either)>,
+    ) -> Result<(), CompileError> {
+        if node == TRUE || node == FALSE {
+            return Ok(());
+        }
+        if around.contains(&node) {
+            return Err(nodes.circular(node));
+        }
+        let is_outermost = around.is_empty();
+        around.push(node);
+        let parts = nodes.parts(node)?;
+        nodes.charge(1 + parts.len() as u64)?;
+        for part in parts.iter() {
+            match part {
+                Part::AllOf(of) => {
+                    for &node in of.iter() {
+                        self.add_evaluated(nodes, node, condition, around, out)?;
+                    }
+                }
+                Part::AnyOf(of) | Part::OneOf(of) => {
+                    for &node in of.iter() {
+                        let condition = self.narrowed(nodes, condition, (node, true))?;
+                        self.add_evaluated(nodes, node, condition, around, out)?;
+                    }
+                }
+                Part::If { condition: test, then, otherwise } => {
+                    let yes = self.narrowed(nodes, condition, (*test, true))?;
+                    let no = self.narrowed(nodes, condition, (*test, false))?;
+                    self.add_evaluated(nodes, *test, yes, around, out)?;
+                    self.add_evaluated(nodes, *then, yes, around, out)?;
+                    self.add_evaluated(nodes, *otherwise, no, around, out)?;
+                }
+                Part::Dependent { name, schema, .. } => {
+                    if let Some((is_there, is_not)) = L::presence(self, name) {
+                        let yes = self.formulas.and([condition.0, is_there]);
+                        let no = self.formulas.or([condition.1, is_not]);
+                        self.add_evaluated(nodes, *schema, (yes, no), around, out)?;
+                    }
+                }
+                other => {
+                    let mut own = Vec::new();
+                    L::evaluates(node, other, is_outermost, &mut own);
+                    out.extend(own.into_iter().map(|what| (what, condition)));
+                }
+            }
+        }
+        around.pop();
+        Ok(())
+    }
+
+    /// A condition with one more literal.
+    fn narrowed(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        condition: Either,
+        literal: Literal,
+    ) -> Result<Either, CompileError> {
+        let yes = self.literal(nodes, literal)?;
+        let no = self.literal(nodes, opposite(literal))?;
+        Ok((self.formulas.and([condition.0, yes]), self.formulas.or([condition.1, no])))
     }
 
     fn each(
@@ -186,7 +283,10 @@ pub(crate) struct Numbers;
 
 impl Leaves for Numbers {
     type Atom = Scalar<NumberKind>;
+    type Evaluates = Infallible;
     const TYPE: Types = Types::NUMBER;
+
+    fn evaluates(_: NodeId, _: &Part, _: bool, _: &mut Vec<Infallible>) {}
 
     fn leaf(
         expansion: &mut Expansion<Self>,
@@ -223,7 +323,10 @@ pub(crate) struct Strings;
 
 impl Leaves for Strings {
     type Atom = Scalar<StringKind>;
+    type Evaluates = Infallible;
     const TYPE: Types = Types::STRING;
+
+    fn evaluates(_: NodeId, _: &Part, _: bool, _: &mut Vec<Infallible>) {}
 
     fn leaf(
         expansion: &mut Expansion<Self>,

@@ -99,10 +99,6 @@ impl Expansion<Arrays> {
         self.formulas.atom(if holds { all } else { all.dual() })
     }
 
-    fn connect_all(&mut self, parts: Vec<FormulaId>, holds: bool) -> FormulaId {
-        if holds { self.formulas.and(parts) } else { self.formulas.or(parts) }
-    }
-
     /// So many items, of all or of those that satisfy a subschema.
     fn count(&mut self, min: u64, max: Option<u64>, of: Option<NodeId>, holds: bool) -> FormulaId {
         let mut atoms = Vec::new();
@@ -122,7 +118,7 @@ impl Expansion<Arrays> {
             .into_iter()
             .map(|atom| self.formulas.atom(if holds { atom } else { atom.dual() }))
             .collect();
-        self.connect_all(parts, holds)
+        self.connect(parts, holds)
     }
 
     fn listed(&mut self, nodes: &mut Nodes<'_>, node: NodeId, values: &[Json], holds: bool) -> FormulaId {
@@ -136,24 +132,21 @@ impl Expansion<Arrays> {
             }
             let length = items.len() as u64;
             parts.push(self.count(length, Some(length), None, holds));
-            ways.push(self.connect_all(parts, holds));
+            ways.push(self.connect(parts, holds));
         }
-        self.connect_all(ways, !holds)
+        self.connect(ways, !holds)
     }
 }
 
 /// Items that a subschema evaluates.
 #[derive(Clone, Copy)]
-enum Evaluates {
+pub(crate) enum Evaluates {
     /// So many from the first on.
     Prefix(u64),
     All,
     /// Those that satisfy a subschema.
     Found(NodeId),
 }
-
-/// A formula and its opposite.
-type Either = (FormulaId, FormulaId);
 
 impl Expansion<Arrays> {
     /// What items that no other keyword of `node` evaluates are asked.
@@ -164,8 +157,7 @@ impl Expansion<Arrays> {
         schema: NodeId,
         holds: bool,
     ) -> Result<FormulaId, CompileError> {
-        let mut evaluated = Vec::new();
-        self.evaluated(nodes, node, (ALWAYS, NEVER), &mut Vec::new(), &mut evaluated)?;
+        let evaluated = self.evaluated(nodes, node)?;
         let mut bounds = vec![0];
         let mut found = Vec::new();
         for (what, condition) in &evaluated {
@@ -197,68 +189,26 @@ impl Expansion<Arrays> {
             });
             let conditions = conditions.map(|(_, condition)| if holds { condition.0 } else { condition.1 });
             let of_range = conditions.chain([every]).collect();
-            parts.push(self.connect_all(of_range, !holds));
+            parts.push(self.connect(of_range, !holds));
         }
-        Ok(self.connect_all(parts, holds))
-    }
-
-    /// Adds the items that `node` evaluates where it holds, and under which further condition. `around`: the subschemas whose part
-    /// it is, the outermost first.
-    fn evaluated(
-        &mut self,
-        nodes: &mut Nodes<'_>,
-        node: NodeId,
-        condition: Either,
-        around: &mut Vec<NodeId>,
-        out: &mut Vec<(Evaluates, Either)>,
-    ) -> Result<(), CompileError> {
-        if node == TRUE || node == FALSE {
-            return Ok(());
-        }
-        if around.contains(&node) {
-            return Err(nodes.circular(node));
-        }
-        let is_outermost = around.is_empty();
-        around.push(node);
-        let parts = nodes.parts(node)?;
-        nodes.charge(1 + parts.len() as u64)?;
-        for part in parts.iter() {
-            match part {
-                Part::Items { says_rest: true, .. } => out.push((Evaluates::All, condition)),
-                Part::Items { prefix, .. } => out.push((Evaluates::Prefix(prefix.len() as u64), condition)),
-                Part::Contains { item, evaluates: true, .. } => {
-                    out.push((Evaluates::Found(*item), condition));
-                }
-                Part::UnevaluatedItems(_) if !is_outermost => out.push((Evaluates::All, condition)),
-                Part::AllOf(of) => {
-                    for &node in of.iter() {
-                        self.evaluated(nodes, node, condition, around, out)?;
-                    }
-                }
-                Part::AnyOf(of) | Part::OneOf(of) => {
-                    for &node in of.iter() {
-                        let condition = self.narrowed(nodes, condition, (node, true))?;
-                        self.evaluated(nodes, node, condition, around, out)?;
-                    }
-                }
-                Part::If { condition: test, then, otherwise } => {
-                    let yes = self.narrowed(nodes, condition, (*test, true))?;
-                    let no = self.narrowed(nodes, condition, (*test, false))?;
-                    self.evaluated(nodes, *test, yes, around, out)?;
-                    self.evaluated(nodes, *then, yes, around, out)?;
-                    self.evaluated(nodes, *otherwise, no, around, out)?;
-                }
-                _ => {}
-            }
-        }
-        around.pop();
-        Ok(())
+        Ok(self.connect(parts, holds))
     }
 }
 
 impl Leaves for Arrays {
     type Atom = ItemAtom;
+    type Evaluates = Evaluates;
     const TYPE: Types = Types::ARRAY;
+
+    fn evaluates(_: NodeId, part: &Part, is_outermost: bool, out: &mut Vec<Evaluates>) {
+        match part {
+            Part::Items { says_rest: true, .. } => out.push(Evaluates::All),
+            Part::Items { prefix, .. } => out.push(Evaluates::Prefix(prefix.len() as u64)),
+            Part::Contains { item, evaluates: true, .. } => out.push(Evaluates::Found(*item)),
+            Part::UnevaluatedItems(_) if !is_outermost => out.push(Evaluates::All),
+            _ => {}
+        }
+    }
 
     fn leaf(
         expansion: &mut Expansion<Self>,
@@ -274,7 +224,7 @@ impl Leaves for Arrays {
                     parts.push(expansion.every(at, Some(at + 1), schema, holds));
                 }
                 parts.push(expansion.every(prefix.len() as u64, None, *rest, holds));
-                expansion.connect_all(parts, holds)
+                expansion.connect(parts, holds)
             }
             Part::ItemCount { min, max } => expansion.count(*min, *max, None, holds),
             Part::Contains { item, min, max, .. } => expansion.count(*min, *max, Some(*item), holds),

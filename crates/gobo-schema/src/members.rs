@@ -3,7 +3,7 @@ use std::rc::Rc;
 use gobo_types::CompileError;
 
 use crate::evaluate::evaluate;
-use crate::expand::{Expansion, Leaves, Literal, opposite};
+use crate::expand::{Either, Expansion, Leaves, Literal, opposite};
 use crate::formula::{ALWAYS, Atom, FormulaId, NEVER};
 use crate::json::Json;
 use crate::node::{FALSE, Members, NodeId, Nodes, Part, TRUE, TextId, Types};
@@ -82,10 +82,6 @@ impl Expansion<Objects> {
         }
     }
 
-    fn connect_all(&mut self, parts: Vec<FormulaId>, holds: bool) -> FormulaId {
-        if holds { self.formulas.and(parts) } else { self.formulas.or(parts) }
-    }
-
     fn count(&mut self, min: u64, max: Option<u64>, holds: bool) -> FormulaId {
         let mut parts = Vec::new();
         if min > 0 {
@@ -97,7 +93,7 @@ impl Expansion<Objects> {
             parts.push(if holds { at_most } else { at_most.dual() });
         }
         let parts = parts.into_iter().map(|atom| self.formulas.atom(atom)).collect();
-        self.connect_all(parts, holds)
+        self.connect(parts, holds)
     }
 
     fn listed(&mut self, nodes: &mut Nodes<'_>, node: NodeId, values: &[Json], holds: bool) -> FormulaId {
@@ -113,9 +109,9 @@ impl Expansion<Objects> {
             let names: Rc<[String]> = members.iter().map(|member| member.0.clone()).collect();
             let others = Names::Others { except: names, with: Rc::new([]), without: Rc::new([]) };
             parts.push(self.every(others, FALSE, holds));
-            ways.push(self.connect_all(parts, holds));
+            ways.push(self.connect(parts, holds));
         }
-        self.connect_all(ways, !holds)
+        self.connect(ways, !holds)
     }
 }
 
@@ -123,15 +119,12 @@ impl Expansion<Objects> {
 const MAX_PATTERNS: usize = 8;
 
 /// Names that a subschema evaluates.
-enum Evaluates {
+pub(crate) enum Evaluates {
     Name(String),
     Pattern(TextId),
     Additional(NodeId),
     All,
 }
-
-/// A formula and its opposite.
-type Either = (FormulaId, FormulaId);
 
 impl Expansion<Objects> {
     /// What members that no other keyword of `node` evaluates are asked.
@@ -142,8 +135,7 @@ impl Expansion<Objects> {
         schema: NodeId,
         holds: bool,
     ) -> Result<FormulaId, CompileError> {
-        let mut evaluated = Vec::new();
-        self.evaluated(nodes, node, (ALWAYS, NEVER), &mut Vec::new(), &mut evaluated)?;
+        let evaluated = self.evaluated(nodes, node)?;
         let mut names: Vec<String> = Vec::new();
         let mut patterns: Vec<TextId> = Vec::new();
         for (what, _) in &evaluated {
@@ -206,7 +198,7 @@ impl Expansion<Objects> {
             let others = Names::Others { except: except.clone(), with, without };
             parts.push(self.unless(&conditions, others, schema, holds));
         }
-        Ok(self.connect_all(parts, holds))
+        Ok(self.connect(parts, holds))
     }
 
     /// One of the conditions holds, or the values of every member with such a name are as asked; or the opposite.
@@ -214,87 +206,30 @@ impl Expansion<Objects> {
         let every = self.every(names, schema, holds);
         let conditions = conditions.iter().map(|condition| if holds { condition.0 } else { condition.1 });
         let parts = conditions.chain([every]).collect();
-        self.connect_all(parts, !holds)
-    }
-
-    /// Adds the names that `node` evaluates where it holds, and under which further condition. `around`: the subschemas whose part
-    /// it is, the outermost first.
-    fn evaluated(
-        &mut self,
-        nodes: &mut Nodes<'_>,
-        node: NodeId,
-        condition: Either,
-        around: &mut Vec<NodeId>,
-        out: &mut Vec<(Evaluates, Either)>,
-    ) -> Result<(), CompileError> {
-        if node == TRUE || node == FALSE {
-            return Ok(());
-        }
-        if around.contains(&node) {
-            return Err(nodes.circular(node));
-        }
-        let is_outermost = around.is_empty();
-        around.push(node);
-        let parts = nodes.parts(node)?;
-        nodes.charge(1 + parts.len() as u64)?;
-        for part in parts.iter() {
-            match part {
-                Part::Members(members) => {
-                    let names = members.properties.iter().map(|property| Evaluates::Name(property.0.clone()));
-                    let patterns = members.patterns.iter().map(|pattern| Evaluates::Pattern(pattern.0));
-                    let additional = members.says_additional.then_some(Evaluates::Additional(node));
-                    out.extend(names.chain(patterns).chain(additional).map(|what| (what, condition)));
-                }
-                Part::UnevaluatedMembers(_) if !is_outermost => out.push((Evaluates::All, condition)),
-                Part::AllOf(of) => {
-                    for &node in of.iter() {
-                        self.evaluated(nodes, node, condition, around, out)?;
-                    }
-                }
-                Part::AnyOf(of) | Part::OneOf(of) => {
-                    for &node in of.iter() {
-                        let condition = self.narrowed(nodes, condition, (node, true))?;
-                        self.evaluated(nodes, node, condition, around, out)?;
-                    }
-                }
-                Part::If { condition: test, then, otherwise } => {
-                    let yes = self.narrowed(nodes, condition, (*test, true))?;
-                    let no = self.narrowed(nodes, condition, (*test, false))?;
-                    self.evaluated(nodes, *test, yes, around, out)?;
-                    self.evaluated(nodes, *then, yes, around, out)?;
-                    self.evaluated(nodes, *otherwise, no, around, out)?;
-                }
-                Part::Dependent { name, schema, .. } => {
-                    let (is_there, is_not) = (self.presence(name, true), self.presence(name, false));
-                    let condition =
-                        (self.formulas.and([condition.0, is_there]), self.formulas.or([condition.1, is_not]));
-                    self.evaluated(nodes, *schema, condition, around, out)?;
-                }
-                _ => {}
-            }
-        }
-        around.pop();
-        Ok(())
-    }
-}
-
-impl<L: Leaves> Expansion<L> {
-    /// A condition with one more literal.
-    pub(crate) fn narrowed(
-        &mut self,
-        nodes: &mut Nodes<'_>,
-        condition: Either,
-        literal: Literal,
-    ) -> Result<Either, CompileError> {
-        let yes = self.literal(nodes, literal)?;
-        let no = self.literal(nodes, opposite(literal))?;
-        Ok((self.formulas.and([condition.0, yes]), self.formulas.or([condition.1, no])))
+        self.connect(parts, !holds)
     }
 }
 
 impl Leaves for Objects {
     type Atom = MemberAtom;
+    type Evaluates = Evaluates;
     const TYPE: Types = Types::OBJECT;
+
+    fn evaluates(node: NodeId, part: &Part, is_outermost: bool, out: &mut Vec<Evaluates>) {
+        match part {
+            Part::Members(members) => {
+                out.extend(members.properties.iter().map(|property| Evaluates::Name(property.0.clone())));
+                out.extend(members.patterns.iter().map(|pattern| Evaluates::Pattern(pattern.0)));
+                out.extend(members.says_additional.then_some(Evaluates::Additional(node)));
+            }
+            Part::UnevaluatedMembers(_) if !is_outermost => out.push(Evaluates::All),
+            _ => {}
+        }
+    }
+
+    fn presence(expansion: &mut Expansion<Self>, name: &str) -> Option<Either> {
+        Some((expansion.presence(name, true), expansion.presence(name, false)))
+    }
 
     fn leaf(
         expansion: &mut Expansion<Self>,
@@ -313,11 +248,11 @@ impl Leaves for Objects {
                     parts.push(expansion.every(Names::Pattern(*pattern), *schema, holds));
                 }
                 parts.push(expansion.every(Names::Additional(node), members.additional, holds));
-                expansion.connect_all(parts, holds)
+                expansion.connect(parts, holds)
             }
             Part::Required(names) => {
                 let parts = names.iter().map(|name| expansion.presence(name, holds)).collect();
-                expansion.connect_all(parts, holds)
+                expansion.connect(parts, holds)
             }
             Part::Names(of) => expansion.every(Names::Against(*of), FALSE, holds),
             Part::MemberCount { min, max } => expansion.count(*min, *max, holds),
@@ -325,9 +260,9 @@ impl Leaves for Objects {
                 let mut parts: Vec<FormulaId> =
                     required.iter().map(|name| expansion.presence(name, holds)).collect();
                 parts.push(expansion.literal(nodes, (*schema, holds))?);
-                let then = expansion.connect_all(parts, holds);
+                let then = expansion.connect(parts, holds);
                 let condition = expansion.presence(name, !holds);
-                expansion.connect_all(vec![condition, then], !holds)
+                expansion.connect(vec![condition, then], !holds)
             }
             Part::Values(values) => expansion.listed(nodes, node, values.list(), holds),
             Part::UnevaluatedMembers(schema) => return expansion.unevaluated(nodes, node, *schema, holds),
