@@ -130,16 +130,19 @@ pub(crate) struct Modulus {
 }
 
 impl Modulus {
-    /// Largest divisor, counted in units of its last place: there is a state for each remainder.
+    /// Largest divisor of an automaton, counted in units of its last place: there is a state for each remainder.
     pub(crate) const MAX: u64 = 1 << 16;
 
-    /// `None` beyond [`Modulus::MAX`].
+    /// Largest divisor of single values.
+    const MAX_OF_VALUES: u64 = 1 << 50;
+
+    /// `None` beyond 2^50 units of its last place.
     pub(crate) fn of(divisor: &Decimal) -> Option<Self> {
         let fraction = divisor.fraction();
         let places = u32::try_from(fraction.len()).ok()?;
         let of =
             divisor.whole().into_iter().chain(fraction).try_fold(0_u64, |of, digit| {
-                Some(of * 10 + u64::from(digit)).filter(|of| *of <= Self::MAX)
+                Some(of * 10 + u64::from(digit)).filter(|of| *of <= Self::MAX_OF_VALUES)
             })?;
         Some(Self { of, places })
     }
@@ -211,7 +214,7 @@ mod tests {
         ] {
             assert_eq!(of(number).is_multiple_of(&modulus(divisor)), expected, "{number} {divisor}");
         }
-        assert_eq!(Modulus::of(&of("65537")), None);
+        assert_eq!(Modulus::of(&of("1e17")), None);
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::CompileError;
 
-use crate::decimal::Decimal;
+use crate::decimal::{Decimal, Modulus};
 use crate::formula::{ALWAYS, Atom, FormulaId, Formulas, NEVER};
 use crate::json::Json;
 use crate::node::{FALSE, NodeId, Nodes, Part, TRUE, Types};
@@ -290,12 +290,16 @@ impl Leaves for Numbers {
 
     fn leaf(
         expansion: &mut Expansion<Self>,
-        _: &mut Nodes<'_>,
-        _: NodeId,
+        nodes: &mut Nodes<'_>,
+        node: NodeId,
         part: &Part,
         holds: bool,
     ) -> Result<FormulaId, CompileError> {
         let kind = match part {
+            Part::MultipleOf(modulus) if modulus.of > Modulus::MAX => {
+                let reason = format!("its digits are more than {}, the largest divisor", Modulus::MAX);
+                return Err(nodes.unsupported(node, "multipleOf", &reason));
+            }
             Part::Types { plain_integers, .. } => NumberKind::Integer { plain: *plain_integers },
             Part::Bound { limit, is_lower, is_exclusive } => {
                 NumberKind::Bound { limit: limit.clone(), is_lower: *is_lower, is_exclusive: *is_exclusive }
