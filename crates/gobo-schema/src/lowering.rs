@@ -16,7 +16,7 @@ use crate::scalars::{lengths, numbers, string_language, strings};
 use crate::spelling::{Layout, Values, char_in};
 
 /// Longest string whose characters have states of their own; of longer ones they are counted in blocks.
-const LONG: u64 = 512;
+const LONG: u64 = 2048;
 
 /// Characters of a block.
 const BLOCK: u64 = 256;
