@@ -140,10 +140,9 @@ impl Modulus {
     pub(crate) fn of(divisor: &Decimal) -> Option<Self> {
         let fraction = divisor.fraction();
         let places = u32::try_from(fraction.len()).ok()?;
-        let of =
-            divisor.whole().into_iter().chain(fraction).try_fold(0_u64, |of, digit| {
-                Some(of * 10 + u64::from(digit)).filter(|of| *of <= Self::MAX_OF_VALUES)
-            })?;
+        let of = divisor.whole().into_iter().chain(fraction).try_fold(0_u64, |of, digit| {
+            Some(of * 10 + u64::from(digit)).filter(|of| *of <= Self::MAX_OF_VALUES)
+        })?;
         Some(Self { of, places })
     }
 }
