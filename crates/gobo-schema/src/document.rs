@@ -44,7 +44,7 @@ pub(crate) struct Documents {
 }
 
 /// Keywords whose value is a schema.
-pub(crate) const SCHEMAS: [&str; 14] = [
+pub(crate) const SCHEMAS: [&str; 12] = [
     "items",
     "additionalItems",
     "additionalProperties",
@@ -57,8 +57,6 @@ pub(crate) const SCHEMAS: [&str; 14] = [
     "unevaluatedProperties",
     "unevaluatedItems",
     "contentSchema",
-    "extends",
-    "disallow",
 ];
 /// Keywords whose value is a list of schemas.
 pub(crate) const LISTS: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];

@@ -135,24 +135,6 @@ impl Json {
     }
 }
 
-impl From<&serde_json::Value> for Json {
-    fn from(value: &serde_json::Value) -> Self {
-        match value {
-            serde_json::Value::Null => Self::Null,
-            serde_json::Value::Bool(bool) => Self::Bool(*bool),
-            // A number beyond all limits stands for itself nowhere; zero would be another number.
-            serde_json::Value::Number(number) => {
-                Decimal::parse(&number.to_string()).map_or(Self::Null, Self::Number)
-            }
-            serde_json::Value::String(text) => Self::String(text.clone()),
-            serde_json::Value::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
-            serde_json::Value::Object(members) => {
-                Self::Object(members.iter().map(|(key, value)| (key.clone(), Self::from(value))).collect())
-            }
-        }
-    }
-}
-
 /// One token of a JSON pointer, escaped.
 pub(crate) fn escape_token(token: &str) -> String {
     token.replace('~', "~0").replace('/', "~1")
@@ -361,6 +343,24 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    impl From<&serde_json::Value> for Json {
+        fn from(value: &serde_json::Value) -> Self {
+            match value {
+                serde_json::Value::Null => Self::Null,
+                serde_json::Value::Bool(bool) => Self::Bool(*bool),
+                // A number beyond all limits stands for itself nowhere; zero would be another number.
+                serde_json::Value::Number(number) => {
+                    Decimal::parse(&number.to_string()).map_or(Self::Null, Self::Number)
+                }
+                serde_json::Value::String(text) => Self::String(text.clone()),
+                serde_json::Value::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
+                serde_json::Value::Object(members) => Self::Object(
+                    members.iter().map(|(key, value)| (key.clone(), Self::from(value))).collect(),
+                ),
+            }
+        }
+    }
 
     #[test]
     fn faults_name_their_offset() {

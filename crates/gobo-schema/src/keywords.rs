@@ -32,7 +32,7 @@ const ANNOTATIONS: [&str; 9] = [
     "$schema",
 ];
 /// Keywords that say something about values, in some draft.
-pub(crate) const KEYWORDS: [&str; 52] = [
+pub(crate) const KEYWORDS: [&str; 50] = [
     "$ref",
     "$dynamicRef",
     "$recursiveRef",
@@ -83,8 +83,6 @@ pub(crate) const KEYWORDS: [&str; 52] = [
     "$defs",
     "definitions",
     "contentSchema",
-    "extends",
-    "disallow",
 ];
 /// Keywords that other keywords look at, or references.
 const PLACES: [&str; 10] = [
