@@ -84,7 +84,7 @@ pub(crate) enum Command {
     Mask(MaskArgs),
     /// Where the automaton stands after a prefix, what may come next, and why a token is refused
     Explain(ExplainArgs),
-    /// Replay cases: texts that must be accepted or rejected
+    /// Replay cases: texts that must be accepted or rejected. With --server: what the daemon says of the constraints alone
     Check(CheckArgs),
     /// Whether two constraints or indices allow the same texts, and if not, the shortest that tells them apart
     Diff(DiffArgs),
@@ -106,6 +106,9 @@ pub(crate) enum Command {
     Bench(BenchCommand),
     /// See the whole system work on a temporary store
     Demo,
+    /// Compile for the daemon that started this process
+    #[command(hide = true)]
+    Worker,
 }
 
 #[derive(Debug, Subcommand)]
@@ -372,10 +375,39 @@ pub(crate) struct PrewarmArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Compiles run in worker processes: whatever a constraint does, the daemon outlives it. --threads sets how many\n\
+    of them there are beside the one that is kept for new interactive compiles [default: the cores].\n\
+    --max-states, --max-steps and --max-bytes are the budget of a compile whose request names none."
+)]
 pub(crate) struct ServeArgs {
     /// Listen on TCP too, for workers on other hosts (no encryption, no authentication)
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) listen: Option<std::net::SocketAddr>,
+    /// Compile on threads of the daemon itself: for trusted callers; no limit but the counted budget
+    #[arg(long, conflicts_with_all = ["worker_memory_mib", "worker_cpu_s", "worker_wall_s"])]
+    pub(crate) inline: bool,
+    /// Most address space of one worker process, mapped files included
+    #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(256..=1 << 20), help_heading = "Workers")]
+    pub(crate) worker_memory_mib: u64,
+    /// Most processor time of one compile
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86400), help_heading = "Workers")]
+    pub(crate) worker_cpu_s: u64,
+    /// Most time of one compile by the clock
+    #[arg(long, value_name = "S", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86400), help_heading = "Workers")]
+    pub(crate) worker_wall_s: u64,
+    /// Most compiles that wait for a worker, interactive and prewarm each; more are turned away at once
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20), help_heading = "Workers")]
+    pub(crate) queue: u32,
+    /// Most compiles of one tenant that wait or run
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tenants")]
+    pub(crate) tenant_jobs: u32,
+    /// Most text of the constraints of those
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1 << 20), help_heading = "Tenants")]
+    pub(crate) tenant_mib: u64,
+    /// Most compiles of one tenant a second [default: any number]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tenants")]
+    pub(crate) tenant_rate: Option<u32>,
 }
 
 #[derive(Debug, Subcommand)]

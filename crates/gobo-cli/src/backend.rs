@@ -3,14 +3,14 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use gobo_client::{Client, ClientError};
 use gobo_engine::{Engine, EngineConfig, Origin, Priority, Request, VocabularyRef};
 use gobo_store::Store;
 use gobo_tokenizer::ImportOptions;
-use gobo_types::{CompileError, Constraint, Digest};
+use gobo_types::{CompileError, Constraint, Digest, ErrorKind};
 use tokio::runtime::Runtime;
 
 use crate::args::Global;
@@ -23,6 +23,10 @@ const WINDOW: usize = 512;
 
 /// Most constraints of one batch call.
 const BATCH: usize = 256;
+
+/// How often a batch is resumed that makes no progress, and after how long at first.
+const RESUMES: u32 = 8;
+const RESUME_AFTER: Duration = Duration::from_millis(200);
 
 /// Most bytes of one batch call, with room for what frames them.
 const BATCH_BYTES: usize = gobo_proto::MAX_MESSAGE_BYTES / 2;
@@ -52,12 +56,15 @@ pub(crate) fn runtime() -> anyhow::Result<Runtime> {
         .context("cannot start threads")
 }
 
+/// What the options of every command say of an engine.
+pub(crate) fn config(global: &Global) -> anyhow::Result<EngineConfig> {
+    let config = EngineConfig::new(global.store_dir()?);
+    Ok(EngineConfig { workers: global.threads_or(config.workers), limits: global.limits(), ..config })
+}
+
 /// An engine over the store at hand.
 pub(crate) fn engine(global: &Global) -> anyhow::Result<Engine> {
-    let mut config = EngineConfig::new(global.store_dir()?);
-    config.workers = global.threads_or(config.workers);
-    config.limits = global.limits();
-    Ok(Engine::open(config)?)
+    Ok(Engine::open(config(global)?)?)
 }
 
 impl Backend {
@@ -145,11 +152,7 @@ impl Backend {
         match self {
             Self::Daemon(runtime, client) => runtime.block_on(async {
                 for range in batches(constraints, BATCH_BYTES)? {
-                    let mut batch = client.resolve_batch(name, &constraints[range.clone()], true).await?;
-                    while let Some(item) = batch.next().await? {
-                        let warmed = item.outcome.map(|location| location.source == SOURCE_HOST);
-                        done(range.start + item.position, warmed);
-                    }
+                    prewarm_batch(client, name, constraints, range, &mut done).await?;
                 }
                 Ok(())
             }),
@@ -171,6 +174,47 @@ impl Backend {
             }
         }
     }
+}
+
+/// Prewarms one batch through a daemon, and resumes where it is cut off: what was answered stays answered, what was
+/// compiled meanwhile is found, and what is unavailable for now is asked for again a few times.
+async fn prewarm_batch(
+    client: &Client,
+    name: &str,
+    constraints: &[Constraint],
+    range: Range<usize>,
+    done: &mut impl FnMut(usize, Warmed),
+) -> anyhow::Result<()> {
+    let mut left: Vec<usize> = range.collect();
+    let mut tries = 0;
+    while !left.is_empty() {
+        let asked: Vec<Constraint> = left.iter().map(|at| constraints[*at].clone()).collect();
+        let mut answered = vec![false; left.len()];
+        let is_last = tries == RESUMES;
+        let end = async {
+            let mut batch = client.resolve_batch(name, &asked, true).await?;
+            while let Some(item) = batch.next().await? {
+                let warmed = item.outcome.map(|location| location.source == SOURCE_HOST);
+                if is_last || !matches!(warmed, Err(CompileError::Unavailable { .. })) {
+                    answered[item.position] = true;
+                    done(left[item.position], warmed);
+                }
+            }
+            Ok::<_, ClientError>(())
+        };
+        match end.await {
+            Err(error) if is_last || error.kind() != ErrorKind::Busy => return Err(error.into()),
+            Ok(()) | Err(_) => {}
+        }
+        // Progress gives new patience.
+        tries = if answered.contains(&true) { 0 } else { tries + 1 };
+        let mut keep = answered.iter().map(|answered| !answered);
+        left.retain(|_| keep.next().unwrap_or(false));
+        if !left.is_empty() {
+            tokio::time::sleep(RESUME_AFTER * (tries + 1)).await;
+        }
+    }
+    Ok(())
 }
 
 /// Cuts constraints into batches. Whatever is too large for any is a batch of its own.
@@ -210,7 +254,7 @@ fn request(
 ) -> anyhow::Result<Request> {
     let vocabulary = engine.vocabulary(&VocabularyRef::Name(name.into())).wait();
     let vocabulary = vocabulary.map_err(|error: Arc<_>| anyhow::Error::new(error))?;
-    Ok(Request { vocabulary, constraint: constraint.clone(), limits: None, priority })
+    Ok(Request { priority, ..Request::new(vocabulary, constraint.clone()) })
 }
 
 /// Imports a tokenizer into the store; its name there.

@@ -41,7 +41,7 @@ impl Batch {
             Outcome::Index(location) => Ok(location),
             Outcome::Refused(refusal) => Err(CompileError::Refused(refusal.try_into()?)),
             Outcome::OverBudget(over) => Err(CompileError::OverBudget(over.try_into()?)),
-            Outcome::Unavailable(why) => Err(CompileError::Unavailable(why)),
+            Outcome::Unavailable(why) => Err(CompileError::unavailable(why)),
             Outcome::Failed(why) => Err(CompileError::Failed(why)),
         };
         Ok(Some(BatchItem {
@@ -72,7 +72,8 @@ impl Client {
             limits: self.limits(),
             prewarm,
         };
-        let reply = self.daemon().resolve_batch(request).await.map_err(|status| self.failed(status))?;
+        let reply = self.daemon().resolve_batch(self.request(request)).await;
+        let reply = reply.map_err(|status| self.failed(status))?;
         Ok(Batch { stream: reply.into_inner(), address: self.address().to_owned() })
     }
 }

@@ -3,8 +3,10 @@ use std::time::Duration;
 
 use gobo_store::Store;
 use gobo_types::CompileLimits;
+use tonic::metadata::AsciiMetadataValue;
 use tonic::transport::Endpoint;
 
+use crate::client::Asking;
 use crate::{Client, ClientError};
 
 /// How long connecting may take.
@@ -20,6 +22,8 @@ pub struct ClientBuilder {
     store: Option<PathBuf>,
     server: Option<String>,
     limits: Option<CompileLimits>,
+    tenant: Option<String>,
+    timeout: Option<Duration>,
     open_indices: Option<usize>,
 }
 
@@ -42,6 +46,20 @@ impl ClientBuilder {
         self
     }
 
+    /// On whose account the daemon compiles for this client: 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-'. Tenants share the
+    /// daemon's workers fairly. Default: nobody's in particular.
+    pub fn tenant(mut self, name: impl Into<String>) -> Self {
+        self.tenant = Some(name.into());
+        self
+    }
+
+    /// How long this client waits for the daemon with each call. The daemon knows, and turns away at once what it could
+    /// not begin in time. Default: as long as it takes.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
     /// Most indices that stay mapped while nobody uses them. Default 4,096.
     pub fn open_indices(mut self, count: usize) -> Self {
         self.open_indices = Some(count);
@@ -52,7 +70,8 @@ impl ClientBuilder {
     /// the store has what it asks for.
     ///
     /// # Errors
-    /// [`ClientError::NoStore`] if none was given; [`ClientError::Address`] if the daemon's address is none; [`ClientError::Store`] if the store cannot be used.
+    /// [`ClientError::NoStore`] if none was given; [`ClientError::Address`] if the daemon's address is none, and
+    /// [`ClientError::Tenant`] if the tenant's name is; [`ClientError::Store`] if the store cannot be used.
     pub fn connect(self) -> Result<Client, ClientError> {
         let store = Store::open(self.store.ok_or(ClientError::NoStore)?)?;
         let address = self.server.unwrap_or_else(|| format!("unix:{}", store.socket_path().display()));
@@ -67,6 +86,15 @@ impl ClientBuilder {
             .map_err(|_| refuse())?
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true);
-        Ok(Client::new(store, address, endpoint, self.limits, self.open_indices.unwrap_or(OPEN_INDICES)))
+        let tenant = self.tenant.map(|name| tenant(&name).ok_or(ClientError::Tenant { name })).transpose()?;
+        let asking = Asking { limits: self.limits, tenant, timeout: self.timeout };
+        Ok(Client::new(store, address, endpoint, asking, self.open_indices.unwrap_or(OPEN_INDICES)))
     }
+}
+
+/// A tenant's name as it travels.
+fn tenant(name: &str) -> Option<AsciiMetadataValue> {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let is_name = (1..=64).contains(&name.len()) && name.bytes().all(is_allowed);
+    is_name.then(|| name.parse().ok()).flatten()
 }

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gobo_artifact::{Index, Matcher, MatcherError, Vocabulary};
 use gobo_proto::v1::gobo_client::GoboClient;
@@ -9,6 +9,8 @@ use gobo_store::{NamedVocabulary, Store};
 use gobo_types::{
     Binding, CompileError, CompileLimits, Constraint, ErrorKind, IndexKey, VocabularyDigest, index_key,
 };
+use tonic::Request;
+use tonic::metadata::AsciiMetadataValue;
 use tonic::transport::{Channel, Endpoint};
 
 use crate::fetch::{Fetched, fetch};
@@ -16,6 +18,9 @@ use crate::maps::Maps;
 use crate::names::{Named, Names};
 use crate::thread::on_thread;
 use crate::{ClientBuilder, ClientError};
+
+/// The metadata key of a tenant's name.
+const TENANT: &str = "x-gobo-tenant";
 
 /// How a resolve came by an index, from the nearest to the farthest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,7 +77,7 @@ pub struct Client {
     address: String,
     endpoint: Endpoint,
     channel: OnceLock<Channel>,
-    limits: Option<CompileLimits>,
+    asking: Asking,
     indices: Maps<IndexKey, Index>,
     vocabularies: Maps<VocabularyDigest, Vocabulary>,
     names: Names,
@@ -88,7 +93,7 @@ impl Client {
         store: Store,
         address: String,
         endpoint: Endpoint,
-        limits: Option<CompileLimits>,
+        asking: Asking,
         open_indices: usize,
     ) -> Self {
         Self {
@@ -96,7 +101,7 @@ impl Client {
             address,
             endpoint,
             channel: OnceLock::new(),
-            limits,
+            asking,
             indices: Maps::new(open_indices),
             vocabularies: Maps::new(256),
             names: Names::default(),
@@ -130,7 +135,19 @@ impl Client {
     }
 
     pub(crate) fn limits(&self) -> Option<v1::CompileLimits> {
-        self.limits.map(Into::into)
+        self.asking.limits.map(Into::into)
+    }
+
+    /// A message with what travels beside it: the tenant, and how long this client waits.
+    pub(crate) fn request<T>(&self, message: T) -> Request<T> {
+        let mut request = Request::new(message);
+        if let Some(tenant) = &self.asking.tenant {
+            request.metadata_mut().insert(TENANT, tenant.clone());
+        }
+        if let Some(timeout) = self.asking.timeout {
+            request.set_timeout(timeout);
+        }
+        request
     }
 
     /// Finds an index on this host and nowhere else: no call, at most three files opened, none if they are mapped
@@ -164,6 +181,28 @@ impl Client {
                 self.ask(vocabulary, constraint, begun, Round::Last).await
             }
             answer => answer,
+        }
+    }
+
+    /// What a constraint enforces and what its index would be, without one being kept: for a gateway that decides whether to
+    /// let a constraint in. Costs the daemon a compile unless it knows the verdict.
+    ///
+    /// # Errors
+    /// As for [`Client::resolve`].
+    pub async fn check(&self, vocabulary: &str, constraint: &Constraint) -> Result<v1::Checked, ClientError> {
+        use v1::check_reply::Outcome;
+
+        let request = v1::CheckRequest {
+            vocabulary: Some(by_name(vocabulary)),
+            constraint: Some(constraint.into()),
+            limits: self.limits(),
+        };
+        let reply = self.daemon().check(self.request(request)).await;
+        match reply.map_err(|status| self.failed(status))?.into_inner().outcome {
+            Some(Outcome::Checked(checked)) => Ok(checked),
+            Some(Outcome::Refused(refusal)) => Err(CompileError::Refused(refusal.try_into()?).into()),
+            Some(Outcome::OverBudget(over)) => Err(CompileError::OverBudget(over.try_into()?).into()),
+            None => Err(missing("outcome")),
         }
     }
 
@@ -234,7 +273,8 @@ impl Client {
             constraint: Some(constraint.into()),
             limits: self.limits(),
         };
-        let reply = self.daemon().resolve(request).await.map_err(|status| self.failed(status))?;
+        let reply = self.daemon().resolve(self.request(request)).await;
+        let reply = reply.map_err(|status| self.failed(status))?;
         let location = match reply.into_inner().outcome {
             Some(Outcome::Index(location)) => location,
             Some(Outcome::Refused(refusal)) => {
@@ -329,6 +369,14 @@ impl Client {
         self.names.keep(name, named.clone());
         Ok(named)
     }
+}
+
+/// What a client says with every constraint that it asks for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asking {
+    pub(crate) limits: Option<CompileLimits>,
+    pub(crate) tenant: Option<AsciiMetadataValue>,
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// Which try at the daemon it is.

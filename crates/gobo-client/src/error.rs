@@ -24,6 +24,12 @@ pub enum ClientError {
         /// What was given.
         address: String,
     },
+    /// A tenant's name that is none.
+    #[error("{name:?} is no tenant's name: 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-'")]
+    Tenant {
+        /// What was given.
+        name: String,
+    },
     /// Nobody answers.
     #[error("no daemon answers at {address}; start one with `gobo serve`")]
     Unreachable {
@@ -74,7 +80,7 @@ impl ClientError {
         match self {
             Self::Verdict(verdict) => verdict.kind(),
             Self::Store(source) => source.kind(),
-            Self::NoStore | Self::Address { .. } => ErrorKind::Invalid,
+            Self::NoStore | Self::Address { .. } | Self::Tenant { .. } => ErrorKind::Invalid,
             Self::Unreachable { .. } | Self::Thread(_) => ErrorKind::Busy,
             Self::Daemon { status } => kind_of(status.code()),
             Self::Reply(_) | Self::OtherKey { .. } => ErrorKind::Version,

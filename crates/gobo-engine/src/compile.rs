@@ -1,6 +1,11 @@
+use std::sync::Arc;
+
 use gobo_artifact::Vocabulary;
 use gobo_compiler::{CompileOptions, Compiled};
 use gobo_types::{Budget, CompileError, Constraint};
+
+use crate::pool::Workbench;
+use crate::worker::Process;
 
 /// How an engine makes an index: [`compile_constraint`] on one thread, or what a test or another host of compiles puts
 /// in its place. A panic in it is contained.
@@ -21,4 +26,20 @@ pub fn compile_constraint(
 ) -> Result<Compiled, CompileError> {
     let lowered = gobo_lower::lower(constraint, budget)?;
     gobo_compiler::compile(vocabulary, constraint, &lowered, &CompileOptions { threads }, budget)
+}
+
+/// What one worker compiles with.
+pub(crate) enum Bench {
+    /// On its own thread.
+    Thread(Arc<CompileFn>),
+    /// In a process that it watches.
+    Process(Process),
+}
+
+impl Workbench for Bench {
+    fn prepare(&mut self) {
+        if let Self::Process(process) = self {
+            process.prepare();
+        }
+    }
 }

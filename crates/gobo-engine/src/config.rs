@@ -4,17 +4,34 @@ use std::time::Duration;
 
 use gobo_types::CompileLimits;
 
-/// What an engine is made of. `EngineConfig::new(store)` is a working one.
+use crate::{TenantLimits, WorkerConfig};
+
+/// What an engine is made of. `EngineConfig::new(store)` is a working one for a trusted caller in its own process;
+/// [`EngineConfig::serving`] makes of it one for callers that are not.
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
     /// The directory of the store; created if missing.
     pub store: PathBuf,
-    /// Number of worker threads, at least 1. Each compiles one index at a time on itself alone, so that many
-    /// compiles at once do not fight for cores. Default: the cores of this machine.
+    /// Number of workers, at least 1. Each compiles one index at a time on itself alone, so that many compiles at once
+    /// do not fight for cores. Default: the cores of this machine.
     pub workers: usize,
+    /// How many of the workers begin nothing but first passes of interactive compiles. One at least does the rest.
+    /// Default 0.
+    pub kept_workers: usize,
+    /// Compiles run in processes of their own, started so; `None`, the default: on threads of this process.
+    pub processes: Option<WorkerConfig>,
+    /// The budgets of steps of the passes before the last one, ascending. A compile that ends over one of them goes back
+    /// behind all cheaper ones and is begun anew with the next; its own limit counts in the last. Default none: each
+    /// compile is begun once.
+    pub passes: Vec<u64>,
     /// Most compiles that wait for a worker, interactive and prewarm each. What comes on top is turned away as
     /// unavailable at once, instead of being late. Default 1,024.
     pub queue_length: usize,
+    /// What one tenant may have before the workers.
+    pub tenant: TenantLimits,
+    /// How long a compile waits behind what goes before it, until every eighth start is for the one that has waited
+    /// longest. Default 5 seconds.
+    pub ageing: Duration,
     /// The limits of a compile whose request names none.
     pub limits: CompileLimits,
     /// How long a refusal is remembered. It holds for ever; this bounds the catalog. Default one day.
@@ -30,10 +47,23 @@ impl EngineConfig {
         Self {
             store: store.into(),
             workers: thread::available_parallelism().map_or(1, usize::from),
+            kept_workers: 0,
+            processes: None,
+            passes: Vec::new(),
             queue_length: 1024,
+            tenant: TenantLimits::default(),
+            ageing: Duration::from_secs(5),
             limits: CompileLimits::default(),
             refusal_ttl: Duration::from_secs(24 * 3600),
             over_budget_ttl: Duration::from_secs(600),
         }
+    }
+
+    /// The same for a daemon: one worker more, which is kept for new interactive compiles, and passes of 4 and 128 million
+    /// steps (some 30 ms and one second), so that no dear compile stands before a cheap one. A compile that needs the
+    /// last pass has cost up to as much again in those before.
+    #[must_use]
+    pub fn serving(self) -> Self {
+        Self { workers: self.workers + 1, kept_workers: 1, passes: vec![4_000_000, 128_000_000], ..self }
     }
 }

@@ -7,18 +7,20 @@ use std::time::Instant;
 use gobo_artifact::Index;
 use gobo_store::{Catalog, IndexRecord, NamedVocabulary, Opened, Rebuilt, Store};
 use gobo_tokenizer::Imported;
-use gobo_types::{CompileLimits, Digest, IndexKey, error_chain};
+use gobo_types::{CompileError, CompileLimits, Digest, IndexKey, error_chain};
 use tokio::sync::oneshot;
 
-use crate::compile::{CompileFn, compile_constraint};
+use crate::compile::{Bench, CompileFn, compile_constraint};
 use crate::error::panic_message;
 use crate::known::{Known, Resolved};
 use crate::owned_catalog::OwnedCatalog;
-use crate::pool::{Pool, Priority, Turned};
-use crate::resolve::{FlightKey, Outcome, Request, take};
+use crate::pool::{Pool, Then};
+use crate::resolve::{Checked, FlightEnd, FlightKey, Outcome, Request, take};
+use crate::schedule::{Ask, Rules, TenantLimits, Turned};
 use crate::single_flight::{Joined, SingleFlight};
-use crate::stats::{Counters, Stats};
+use crate::stats::{Counters, Stats, Timings};
 use crate::vocabularies::{Vocabularies, publish_builtin, publish_vocabulary};
+use crate::worker::Process;
 use crate::{EngineConfig, EngineError, OpenVocabulary, Ticket, VocabularyRef};
 
 /// Threads that verify files and read the catalog for callers that must not block.
@@ -38,14 +40,14 @@ pub(crate) struct Inner {
     pub(crate) config: EngineConfig,
     pub(crate) store: Store,
     pub(crate) catalog: OwnedCatalog,
-    pub(crate) compile: Box<CompileFn>,
     /// Compiles and imports.
-    pub(crate) pool: Pool,
+    pub(crate) pool: Pool<Bench>,
     /// What blocks on the disk and not on a core.
-    reads: Pool,
-    pub(crate) flights: SingleFlight<FlightKey, Outcome>,
+    reads: Pool<()>,
+    pub(crate) flights: SingleFlight<FlightKey, FlightEnd>,
     pub(crate) known: Known,
-    pub(crate) counters: Counters,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) timings: Timings,
     vocabularies: Vocabularies,
     imports: SingleFlight<String, VocabularyOutcome>,
     closed: AtomicBool,
@@ -76,7 +78,7 @@ impl Engine {
         Self::open_with(config, Box::new(compile))
     }
 
-    /// As [`Engine::open`], with another way to compile: for tests that count, hold or break compiles.
+    /// As [`Engine::open`], with another way to compile on threads: for tests that count, hold or break compiles.
     ///
     /// # Errors
     /// As for [`Engine::open`].
@@ -91,19 +93,35 @@ impl Engine {
             tracing::debug!(added, removed, "the catalog is in step with the files");
         }
         tracing::info!(store = %store.root().display(), ?opened, swept, "the store is open");
-        let pool =
-            |name, threads| Pool::start(name, threads, config.queue_length).map_err(EngineError::Threads);
-        let (pool, reads) = (pool("gobo-worker", config.workers.max(1))?, pool("gobo-read", READ_THREADS)?);
+        let counters = Arc::<Counters>::default();
+        let rules = Rules {
+            workers: config.workers.max(1),
+            kept: config.kept_workers,
+            queue_length: config.queue_length,
+            tenant: config.tenant,
+            ageing: config.ageing,
+        };
+        let processes = config.processes.clone().map(Arc::new);
+        let compile: Arc<CompileFn> = Arc::from(compile);
+        let counting = Arc::clone(&counters);
+        let bench = move || match &processes {
+            Some(processes) => Bench::Process(Process::new(Arc::clone(processes), Arc::clone(&counting))),
+            None => Bench::Thread(Arc::clone(&compile)),
+        };
+        let pool = Pool::start("gobo-worker", rules, bench).map_err(EngineError::Threads)?;
+        let unlimited = TenantLimits { jobs: usize::MAX, bytes: u64::MAX, per_second: None };
+        let rules = Rules { workers: READ_THREADS, kept: 0, tenant: unlimited, ..rules };
+        let reads = Pool::start("gobo-read", rules, || ()).map_err(EngineError::Threads)?;
         let inner = Inner {
             config,
             store,
             catalog: OwnedCatalog::new(catalog),
-            compile,
             pool,
             reads,
             flights: SingleFlight::new(),
             known: Known::default(),
-            counters: Counters::default(),
+            counters,
+            timings: Timings::new(),
             vocabularies: Vocabularies::default(),
             imports: SingleFlight::new(),
             closed: AtomicBool::new(false),
@@ -206,6 +224,13 @@ impl Engine {
         self.submit(request).wait()
     }
 
+    /// What a constraint enforces and what its index would be like, without keeping one: the verdict is that of
+    /// [`Engine::submit`] under these limits, and is remembered as there. An index that is in the store already answers
+    /// for itself. Costs a compile else, which identical checks share.
+    pub fn check(&self, request: Request) -> Ticket<Result<Checked, CompileError>> {
+        self.inner.check(request)
+    }
+
     /// Runs `job` off its caller's thread: for what blocks on the disk. It runs on threads of its own, so that nobody
     /// who asks for a file or a count stands behind compiles. A dropped ticket does not stop it.
     ///
@@ -215,12 +240,13 @@ impl Engine {
         job: impl FnOnce() -> Result<T, EngineError> + Send + 'static,
     ) -> Ticket<Result<T, EngineError>> {
         let (sender, receiver) = oneshot::channel();
-        let run = move || {
+        let run = move |(): &mut (), _| {
             let result = contained(job);
             // Who left does not want it.
             let _ = sender.send(result);
+            Then::Done
         };
-        match self.inner.reads.submit(Priority::Interactive, Arc::default(), run) {
+        match self.inner.reads.submit(Ask::plain(Arc::default()), run) {
             Ok(()) => Ticket::pending(async { receiver.await.unwrap_or(Err(EngineError::Closed)) }),
             Err(turned) => Ticket::ready(Err(self.inner.turned(turned))),
         }
@@ -300,7 +326,8 @@ impl Engine {
 
     /// The counters.
     pub fn stats(&self) -> Stats {
-        self.inner.counters.snapshot(self.inner.pool.queued_and_running())
+        let pool = &self.inner.pool;
+        self.inner.counters.snapshot(pool.queued_and_running(), pool.oldest_wait())
     }
 
     /// Number of panics that reached a worker: bugs, each contained.
@@ -349,8 +376,8 @@ fn contained<T>(job: impl FnOnce() -> Result<T, EngineError>) -> Result<T, Engin
 impl Inner {
     fn turned(&self, turned: Turned) -> EngineError {
         match turned {
-            Turned::Full => EngineError::QueueFull { limit: self.config.queue_length },
             Turned::Closed => EngineError::Closed,
+            _ => EngineError::QueueFull { limit: self.config.queue_length },
         }
     }
 
@@ -361,10 +388,11 @@ impl Inner {
             let slot = Arc::new(Mutex::new(Some(lead)));
             let in_queue = Arc::clone(&slot);
             let inner = Arc::clone(self);
-            let turned = self.pool.submit(Priority::Interactive, cancelled, move || {
+            let turned = self.pool.submit(Ask::plain(cancelled), move |_, _| {
                 if let Some(lead) = take(&in_queue) {
                     lead.deliver(&contained(|| inner.publish_builtin(&name)).map_err(Arc::new));
                 }
+                Then::Done
             });
             if let Err(turned) = turned
                 && let Some(lead) = take(&slot)

@@ -1,8 +1,9 @@
 //! Get-or-compile: constraint to key to store to single-flight to worker pool to verdict.
 //!
 //! An [`Engine`] owns one store and its catalog. The daemon puts gRPC before it; the command line calls it in its own
-//! process. Nothing here is asynchronous: work is done by a bounded [pool](Priority) of threads, and callers hold a
-//! [`Ticket`], which a thread waits for and a task awaits.
+//! process. Nothing here is asynchronous: work is done by a bounded pool of workers (threads, or processes that can be
+//! killed: [`WorkerConfig`]) in the order that [`Priority`], cost and [`Tenant`] say, and callers hold a [`Ticket`],
+//! which a thread waits for and a task awaits.
 //!
 //! The order of a resolve: the file in the store; a remembered verdict; the compile of another caller that is under
 //! way; a compile of its own, published and on record before anyone is told. [`compile_constraint`] is the compile
@@ -17,18 +18,21 @@ mod known;
 mod owned_catalog;
 mod pool;
 mod resolve;
+mod schedule;
 mod single_flight;
 mod stats;
 mod ticket;
 mod vocabularies;
+mod worker;
 
 pub use compile::{CompileFn, compile_constraint};
 pub use config::EngineConfig;
 pub use engine::Engine;
 pub use error::EngineError;
 pub use known::{Origin, Resolved};
-pub use pool::Priority;
-pub use resolve::{Outcome, Request};
+pub use resolve::{Checked, Outcome, Request};
+pub use schedule::{Priority, Tenant, TenantLimits};
 pub use stats::Stats;
 pub use ticket::Ticket;
 pub use vocabularies::{OpenVocabulary, VocabularyRef, publish_builtin, publish_vocabulary};
+pub use worker::{WorkerConfig, WorkerError, run_worker, run_worker_with};

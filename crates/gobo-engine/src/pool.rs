@@ -1,117 +1,125 @@
-//! A bounded pool of worker threads with two queues.
+//! A bounded pool of worker threads before a [`Scheduler`].
 
-use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
-/// How soon work is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Priority {
-    /// Somebody waits for it. Begun before any prewarm work.
-    #[default]
-    Interactive,
-    /// Compiled ahead of demand; done even when its caller has left.
-    Prewarm,
+use crate::schedule::{Ask, Priority, Rules, Scheduler, Turned};
+
+/// What each thread of a pool works with.
+pub(crate) trait Workbench: Send + 'static {
+    /// Called between jobs, so that what a job broke is whole again before the next one comes.
+    fn prepare(&mut self) {}
 }
 
-/// Why a job was not taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turned {
-    /// Its queue is full.
-    Full,
-    /// The pool is closed.
-    Closed,
+impl Workbench for () {}
+
+/// A job, told how long it has waited.
+pub(crate) type Job<W> = Box<dyn FnOnce(&mut W, Duration) -> Then<W> + Send>;
+
+/// What becomes of a job that has run.
+pub(crate) enum Then<W> {
+    Done,
+    /// It goes on in a later pass.
+    Again(Job<W>),
 }
 
 /// Worker threads and the jobs before them.
-pub(crate) struct Pool {
-    shared: Arc<Shared>,
+pub(crate) struct Pool<W: Workbench> {
+    shared: Arc<Shared<W>>,
     workers: Mutex<Vec<JoinHandle<()>>>,
 }
 
-struct Shared {
-    queues: Mutex<Queues>,
+struct Shared<W> {
+    state: Mutex<State<W>>,
     work: Condvar,
-    /// Most jobs of one queue.
-    queue_length: usize,
-    running: AtomicU64,
     panics: AtomicU64,
 }
 
-#[derive(Default)]
-struct Queues {
-    interactive: VecDeque<Job>,
-    prewarm: VecDeque<Job>,
+struct State<W> {
+    scheduler: Scheduler<Job<W>>,
+    running: usize,
     closed: bool,
 }
 
-struct Job {
-    /// Set when nobody wants the job any more; its address tells the job apart.
-    cancelled: Arc<AtomicBool>,
-    run: Box<dyn FnOnce() + Send>,
-}
-
-impl Queues {
-    fn of(&mut self, priority: Priority) -> &mut VecDeque<Job> {
-        match priority {
-            Priority::Interactive => &mut self.interactive,
-            Priority::Prewarm => &mut self.prewarm,
-        }
-    }
-}
-
-impl Shared {
-    /// A panic while the lock is held leaves the queues whole: every change to them is one push or pop.
-    fn lock(&self) -> MutexGuard<'_, Queues> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+impl<W: Workbench> Shared<W> {
+    fn lock(&self) -> MutexGuard<'_, State<W>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work_until_closed(&self) {
+    fn work_until_closed(&self, bench: &mut W) {
         loop {
-            let mut queues = self.lock();
-            let job = loop {
-                if queues.closed {
+            bench.prepare();
+            let mut state = self.lock();
+            let started = loop {
+                if state.closed {
                     return;
                 }
-                match queues.interactive.pop_front().or_else(|| queues.prewarm.pop_front()) {
-                    Some(job) => break job,
-                    None => queues = self.work.wait(queues).unwrap_or_else(PoisonError::into_inner),
+                let mut dropped = Vec::new();
+                let started = state.scheduler.next(Instant::now(), &mut dropped);
+                if !dropped.is_empty() {
+                    // What a job owns may take other locks as it drops.
+                    drop(state);
+                    drop(dropped);
+                    state = self.lock();
+                }
+                match started {
+                    Some(started) => break started,
+                    None if state.closed => return,
+                    None => state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner),
                 }
             };
             // Counted under the lock, so that no snapshot misses a job between its queue and its worker.
-            self.running.fetch_add(1, Ordering::Relaxed);
-            drop(queues);
-            if catch_unwind(AssertUnwindSafe(job.run)).is_err() {
+            state.running += 1;
+            drop(state);
+            let begun = Instant::now();
+            let mut ask = started.ask;
+            let run = AssertUnwindSafe(|| (started.job)(bench, started.waited));
+            let then = catch_unwind(run).unwrap_or_else(|_| {
                 self.panics.fetch_add(1, Ordering::Relaxed);
+                Then::Done
+            });
+            let mut state = self.lock();
+            state.running -= 1;
+            state.scheduler.ended(&mut ask, started.lane, begun.elapsed());
+            if let Then::Again(job) = then {
+                if state.closed {
+                    drop(state);
+                    drop(job);
+                    continue;
+                }
+                state.scheduler.again(ask, job, Instant::now());
             }
-            self.running.fetch_sub(1, Ordering::Relaxed);
+            // What this worker's end allows may be another one's to begin.
+            self.work.notify_one();
         }
     }
 }
 
-impl Pool {
-    /// Starts `workers` threads called `name` before queues of `queue_length` jobs each.
+impl<W: Workbench> Pool<W> {
+    /// Starts a thread called `name` for each worker of `rules`, each with a bench made by `make`.
     ///
     /// # Errors
     /// The operating system's, if it gives no more threads.
-    pub(crate) fn start(name: &str, workers: usize, queue_length: usize) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
-            queues: Mutex::default(),
-            work: Condvar::new(),
-            queue_length,
-            running: AtomicU64::new(0),
-            panics: AtomicU64::new(0),
-        });
+    pub(crate) fn start(
+        name: &str,
+        rules: Rules,
+        make: impl Fn() -> W + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let state = State { scheduler: Scheduler::new(rules), running: 0, closed: false };
+        let shared =
+            Arc::new(Shared { state: Mutex::new(state), work: Condvar::new(), panics: AtomicU64::new(0) });
         let pool = Self { shared: Arc::clone(&shared), workers: Mutex::default() };
-        for number in 0..workers {
-            let shared = Arc::clone(&shared);
+        let make = Arc::new(make);
+        for number in 0..rules.workers {
+            let (shared, make) = (Arc::clone(&shared), Arc::clone(&make));
             // Dropping the pool on the way out closes the threads that did start.
             let worker = thread::Builder::new()
                 .name(format!("{name}-{number}"))
-                .spawn(move || shared.work_until_closed())?;
+                .spawn(move || shared.work_until_closed(&mut make()))?;
             pool.workers().push(worker);
         }
         Ok(pool)
@@ -121,52 +129,47 @@ impl Pool {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a job at the end of its queue. Where the queue is full, cancelled jobs make room first.
+    /// Hands a job to the scheduler, if it is admitted.
     pub(crate) fn submit(
         &self,
-        priority: Priority,
-        cancelled: Arc<AtomicBool>,
-        run: impl FnOnce() + Send + 'static,
+        ask: Ask,
+        run: impl FnOnce(&mut W, Duration) -> Then<W> + Send + 'static,
     ) -> Result<(), Turned> {
+        let job: Job<W> = Box::new(run);
         let mut dropped = Vec::new();
-        let mut queues = self.shared.lock();
-        if queues.closed {
-            return Err(Turned::Closed);
-        }
-        let queue = queues.of(priority);
-        if queue.len() >= self.shared.queue_length {
-            let (gone, wanted): (Vec<_>, Vec<_>) =
-                queue.drain(..).partition(|job| job.cancelled.load(Ordering::Relaxed));
-            queue.extend(wanted);
-            dropped = gone;
-        }
-        let result = if queue.len() < self.shared.queue_length {
-            queue.push_back(Job { cancelled, run: Box::new(run) });
-            self.shared.work.notify_one();
-            Ok(())
+        let mut state = self.shared.lock();
+        let result = if state.closed {
+            Err((Turned::Closed, job))
         } else {
-            Err(Turned::Full)
+            state.scheduler.submit(ask, job, Instant::now(), &mut dropped)
         };
-        drop(queues);
+        drop(state);
         // What a job owns may take other locks as it drops.
         drop(dropped);
-        result
+        self.shared.work.notify_one();
+        result.map_err(|(turned, _)| turned)
     }
 
-    /// Moves a prewarm job that somebody waits for now to the interactive queue, if it has not begun.
+    /// Makes a prewarm job interactive that somebody waits for now.
     pub(crate) fn promote(&self, cancelled: &Arc<AtomicBool>) {
-        let mut queues = self.shared.lock();
-        if let Some(at) = queues.prewarm.iter().position(|job| Arc::ptr_eq(&job.cancelled, cancelled)) {
-            let job = queues.prewarm.remove(at);
-            queues.interactive.extend(job);
-        }
+        self.shared.lock().scheduler.promote(cancelled);
+        self.shared.work.notify_one();
     }
 
     /// Jobs before the workers, and jobs on them.
     pub(crate) fn queued_and_running(&self) -> (u64, u64) {
-        let queues = self.shared.lock();
-        let queued = queues.interactive.len() + queues.prewarm.len();
-        (queued as u64, self.shared.running.load(Ordering::Relaxed))
+        let state = self.shared.lock();
+        (state.scheduler.waiting() as u64, state.running as u64)
+    }
+
+    /// For how long the job that has waited longest has waited.
+    pub(crate) fn oldest_wait(&self) -> Duration {
+        self.shared.lock().scheduler.oldest_wait(Instant::now())
+    }
+
+    /// How long a new job would wait.
+    pub(crate) fn expected_wait(&self, priority: Priority) -> Duration {
+        self.shared.lock().scheduler.expected_wait(priority)
     }
 
     /// Panics that reached a worker.
@@ -176,10 +179,10 @@ impl Pool {
 
     /// Takes no more jobs, drops those that wait, and returns when the running ones have ended. May be called again.
     pub(crate) fn close(&self) {
-        let mut queues = self.shared.lock();
-        queues.closed = true;
-        let dropped = (std::mem::take(&mut queues.interactive), std::mem::take(&mut queues.prewarm));
-        drop(queues);
+        let mut state = self.shared.lock();
+        state.closed = true;
+        let dropped = state.scheduler.drain();
+        drop(state);
         self.shared.work.notify_all();
         // What a job owns may take other locks as it drops.
         drop(dropped);
@@ -193,7 +196,7 @@ impl Pool {
     }
 }
 
-impl Drop for Pool {
+impl<W: Workbench> Drop for Pool<W> {
     fn drop(&mut self) {
         self.close();
     }
@@ -204,77 +207,74 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+    use crate::schedule::TenantLimits;
 
-    fn flag() -> Arc<AtomicBool> {
-        Arc::default()
+    fn start(queue_length: usize) -> Pool<()> {
+        let tenant = TenantLimits::default();
+        let rules = Rules { workers: 1, kept: 0, queue_length, tenant, ageing: Duration::from_secs(1) };
+        Pool::start("test", rules, || ()).unwrap()
+    }
+
+    fn submit(pool: &Pool<()>, run: impl FnOnce() + Send + 'static) -> Result<(), Turned> {
+        pool.submit(Ask::plain(Arc::default()), |(), _| {
+            run();
+            Then::Done
+        })
     }
 
     /// Occupies the only worker until the sender is dropped.
-    fn block(pool: &Pool) -> mpsc::Sender<()> {
+    fn block(pool: &Pool<()>) -> mpsc::Sender<()> {
         let (release, wait) = mpsc::channel::<()>();
         let (begun, begins) = mpsc::channel();
-        let run = move || {
+        submit(pool, move || {
             begun.send(()).unwrap();
             let _ = wait.recv();
-        };
-        pool.submit(Priority::Interactive, flag(), run).unwrap();
+        })
+        .unwrap();
         begins.recv().unwrap();
         release
     }
 
     #[test]
-    fn interactive_jobs_go_first_and_promoted_ones_are_interactive() {
-        let pool = Pool::start("test", 1, 8).unwrap();
+    fn jobs_that_go_on_come_back_behind_new_ones() {
+        let pool = start(8);
         let release = block(&pool);
         let (sender, order) = mpsc::channel();
-        let mut flags = Vec::new();
-        for (name, priority) in
-            [("p0", Priority::Prewarm), ("p1", Priority::Prewarm), ("i0", Priority::Interactive)]
-        {
-            let sender = sender.clone();
-            flags.push(flag());
-            let run = move || sender.send(name).unwrap();
-            pool.submit(priority, Arc::clone(flags.last().unwrap()), run).unwrap();
-        }
-        drop(sender);
-        pool.promote(&flags[1]);
-        assert_eq!(pool.queued_and_running(), (3, 1));
+        let second = sender.clone();
+        let first = sender.clone();
+        pool.submit(Ask::plain(Arc::default()), move |(), _| {
+            first.send("dear, first").unwrap();
+            Then::Again(Box::new(move |(), _| {
+                second.send("dear, second").unwrap();
+                Then::Done
+            }))
+        })
+        .unwrap();
+        submit(&pool, move || sender.send("cheap").unwrap()).unwrap();
+        assert_eq!(pool.queued_and_running(), (2, 1));
         drop(release);
-        assert_eq!(order.iter().collect::<Vec<_>>(), ["i0", "p1", "p0"]);
-    }
-
-    #[test]
-    fn a_full_queue_turns_jobs_away_and_cancelled_ones_make_room() {
-        let pool = Pool::start("test", 1, 1).unwrap();
-        let release = block(&pool);
-        let cancelled = flag();
-        pool.submit(Priority::Interactive, Arc::clone(&cancelled), || ()).unwrap();
-        assert_eq!(pool.submit(Priority::Interactive, flag(), || ()), Err(Turned::Full));
-        assert_eq!(pool.submit(Priority::Prewarm, flag(), || ()), Ok(()), "the queues fill apart");
-        cancelled.store(true, Ordering::Relaxed);
-        assert_eq!(pool.submit(Priority::Interactive, flag(), || ()), Ok(()));
-        drop(release);
+        assert_eq!(order.iter().collect::<Vec<_>>(), ["dear, first", "cheap", "dear, second"]);
     }
 
     #[test]
     fn a_worker_outlives_a_panic() {
-        let pool = Pool::start("test", 1, 8).unwrap();
-        pool.submit(Priority::Interactive, flag(), || panic!("contained")).unwrap();
+        let pool = start(8);
+        submit(&pool, || panic!("contained")).unwrap();
         let (sender, after) = mpsc::channel();
-        pool.submit(Priority::Interactive, flag(), move || sender.send(()).unwrap()).unwrap();
+        submit(&pool, move || sender.send(()).unwrap()).unwrap();
         after.recv().unwrap();
         assert_eq!(pool.panics(), 1);
     }
 
     #[test]
     fn closing_drops_what_waits_and_refuses_what_comes() {
-        let pool = Pool::start("test", 1, 8).unwrap();
+        let pool = start(8);
         let release = block(&pool);
         let (sender, dropped) = mpsc::channel::<()>();
-        pool.submit(Priority::Prewarm, flag(), move || drop(sender)).unwrap();
+        submit(&pool, move || drop(sender)).unwrap();
         drop(release);
         pool.close();
         assert!(dropped.recv().is_err());
-        assert_eq!(pool.submit(Priority::Interactive, flag(), || ()), Err(Turned::Closed));
+        assert_eq!(submit(&pool, || ()), Err(Turned::Closed));
     }
 }

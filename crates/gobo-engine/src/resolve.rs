@@ -3,19 +3,24 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
+use gobo_artifact::Index;
 use gobo_store::{CachedVerdict, IndexRecord, StoreError};
 use gobo_types::{
-    Budget, CompileError, CompileLimits, Constraint, ErrorKind, IndexKey, error_chain, index_key,
+    Budget, CompileError, CompileLimits, Constraint, ErrorKind, IndexKey, Limit, OverBudget, Report,
+    error_chain, index_key,
 };
 
+use crate::compile::Bench;
 use crate::engine::Inner;
 use crate::error::panic_message;
 use crate::known::{Origin, Resolved};
-use crate::pool::{Priority, Turned};
+use crate::pool::Then;
+use crate::schedule::{Ask, Priority, Tenant, Turned};
 use crate::single_flight::{Joined, Lead};
 use crate::stats::Counters;
+use crate::worker::{self, Failure};
 use crate::{EngineError, OpenVocabulary, Ticket};
 
 /// What is asked of [`Engine::submit`](crate::Engine::submit).
@@ -29,64 +34,169 @@ pub struct Request {
     pub limits: Option<CompileLimits>,
     /// How soon it is wanted.
     pub priority: Priority,
+    /// On whose account.
+    pub tenant: Tenant,
+    /// When the caller gives up: what would begin later is turned away at once.
+    pub deadline: Option<Instant>,
+}
+
+impl Request {
+    /// An interactive request under the default limits, on nobody's account and without a deadline.
+    pub fn new(vocabulary: Arc<OpenVocabulary>, constraint: Constraint) -> Self {
+        Self {
+            vocabulary,
+            constraint,
+            limits: None,
+            priority: Priority::Interactive,
+            tenant: Tenant::from(""),
+            deadline: None,
+        }
+    }
 }
 
 /// How a resolve ends. Refused and over budget are answers; unavailable and failed say that there is none.
 pub type Outcome = Result<Resolved, CompileError>;
 
+/// What the index of a constraint is, or would be: the answer of [`Engine::check`](crate::Engine::check).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// The index key.
+    pub key: IndexKey,
+    /// Length of the file.
+    pub bytes: u64,
+    /// Number of states.
+    pub states: u32,
+    /// Number of distinct mask rows.
+    pub rows: u32,
+    /// What it enforces.
+    pub report: Report,
+    /// Whether it is in the store already.
+    pub is_published: bool,
+    /// What the compile took in microseconds; 0 without one.
+    pub compile_us: u64,
+}
+
+/// What a flight ends with.
+#[derive(Debug, Clone)]
+pub(crate) enum Done {
+    Index(Resolved),
+    Checked(Box<Checked>),
+}
+
+/// What is wanted of a compile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Purpose {
+    Index,
+    Report,
+}
+
 /// Over-budget verdicts hold under equal limits only, so who asks with others shares no compile.
-pub(crate) type FlightKey = (IndexKey, CompileLimits);
+pub(crate) type FlightKey = (IndexKey, CompileLimits, Purpose);
+pub(crate) type FlightEnd = Result<Done, CompileError>;
+type FlightLead = Lead<FlightKey, FlightEnd>;
 
 /// What a compile job carries.
 struct Job {
     request: Request,
     key: IndexKey,
     limits: CompileLimits,
+    purpose: Purpose,
+    submitted: Instant,
 }
 
 /// How one attempt of a job ended.
 enum Attempt {
     /// For all who wait.
-    End(Outcome),
+    End(FlightEnd),
     /// Transient, and trying again may help.
     Again(CompileError),
+    /// Over the small budget of this pass alone.
+    Dearer,
+}
+
+/// What a worker made of a job.
+enum Made {
+    Index(Resolved),
+    Report(worker::Made),
 }
 
 impl Inner {
     pub(crate) fn submit(self: &Arc<Self>, request: Request) -> Ticket<Outcome> {
-        let limits = request.limits.unwrap_or(self.config.limits);
-        let key = index_key(&request.vocabulary.digest(), &request.constraint.digest());
+        let (limits, key) = self.limits_and_key(&request);
         match self.answer_at_once(&key, &limits) {
-            Ok(Some(outcome)) => {
-                Counters::count(&self.counters.hits);
-                return Ticket::ready(outcome);
-            }
+            Ok(Some(outcome)) => return Ticket::ready(outcome),
             Ok(None) => Counters::count(&self.counters.misses),
             Err(error) => return Ticket::ready(Err(store_trouble(&error))),
         }
+        let end = self.fly(request, key, limits, Purpose::Index);
+        Ticket::pending(async move {
+            match end.await? {
+                Done::Index(found) => Ok(found),
+                Done::Checked(_) => Err(CompileError::Failed("a resolve ended with a report".into())),
+            }
+        })
+    }
+
+    pub(crate) fn check(self: &Arc<Self>, request: Request) -> Ticket<Result<Checked, CompileError>> {
+        let (limits, key) = self.limits_and_key(&request);
+        match self.answer_at_once(&key, &limits) {
+            Ok(Some(Ok(found))) => return Ticket::ready(self.describe(&found)),
+            Ok(Some(Err(verdict))) => return Ticket::ready(Err(verdict)),
+            Ok(None) => {}
+            Err(error) => return Ticket::ready(Err(store_trouble(&error))),
+        }
+        let end = self.fly(request, key, limits, Purpose::Report);
+        let inner = Arc::clone(self);
+        Ticket::pending(async move {
+            match end.await? {
+                Done::Checked(checked) => Ok(*checked),
+                // It was published while this waited.
+                Done::Index(found) => inner.describe(&found),
+            }
+        })
+    }
+
+    fn limits_and_key(&self, request: &Request) -> (CompileLimits, IndexKey) {
+        let limits = request.limits.unwrap_or(self.config.limits);
+        (limits, index_key(&request.vocabulary.digest(), &request.constraint.digest()))
+    }
+
+    /// Joins the compile of this key, or begins it.
+    fn fly(
+        self: &Arc<Self>,
+        request: Request,
+        key: IndexKey,
+        limits: CompileLimits,
+        purpose: Purpose,
+    ) -> impl Future<Output = FlightEnd> + Send + use<> {
         let priority = request.priority;
-        let Joined { waiter, cancelled, lead } =
-            self.flights.join(&(key, limits), priority == Priority::Prewarm);
+        let flight = (key, limits, purpose);
+        let Joined { waiter, cancelled, lead } = self.flights.join(&flight, priority == Priority::Prewarm);
         match lead {
-            Some(lead) => self.dispatch(lead, Arc::new(Job { request, key, limits })),
+            Some(lead) => {
+                let submitted = Instant::now();
+                self.dispatch(lead, Arc::new(Job { request, key, limits, purpose, submitted }));
+            }
             // What was begun ahead of demand is in demand now.
             None if priority == Priority::Interactive => self.pool.promote(&cancelled),
             None => {}
         }
-        Ticket::pending(async move {
-            let abandoned = || Err(CompileError::Unavailable("the engine is closing".into()));
+        async move {
+            let abandoned = || Err(CompileError::unavailable("the engine is closing"));
             waiter.await.unwrap_or_else(abandoned)
-        })
+        }
     }
 
     /// A hit, or a verdict that need not be found out again. Runs on the caller's thread: it opens a file in O(1) and
     /// reads the catalog's cache, where standing in line behind compiles would cost more.
     fn answer_at_once(&self, key: &IndexKey, limits: &CompileLimits) -> Result<Option<Outcome>, EngineError> {
         if let Some(found) = self.find_file(key)? {
+            Counters::count(&self.counters.hits);
             return Ok(Some(Ok(found)));
         }
         let remembered = self.catalog.with(|catalog| catalog.get_verdict(key, limits, SystemTime::now()))?;
         Ok(remembered.map(|verdict| {
+            Counters::count(&self.counters.negative_hits);
             Err(match verdict {
                 CachedVerdict::Refused(refusal) => refusal.into(),
                 CachedVerdict::OverBudget(over) => over.into(),
@@ -110,6 +220,22 @@ impl Inner {
         Ok(Some(found))
     }
 
+    /// What an index in the store says of itself.
+    fn describe(&self, found: &Resolved) -> Result<Checked, CompileError> {
+        let gone = || CompileError::unavailable("the index was removed meanwhile");
+        let opened = self.store.open_index(&found.key).map_err(|error| store_trouble(&error.into()))?;
+        let index = opened.ok_or_else(gone)?;
+        Ok(Checked {
+            key: found.key,
+            bytes: found.bytes,
+            states: found.states,
+            rows: found.rows,
+            report: index.report().map_err(|error| CompileError::unavailable(error_chain(&error)))?,
+            is_published: true,
+            compile_us: found.compile_us,
+        })
+    }
+
     fn location(&self, key: &IndexKey, record: &IndexRecord, origin: Origin, compile_us: u64) -> Resolved {
         Resolved {
             key: *key,
@@ -124,106 +250,251 @@ impl Inner {
         }
     }
 
-    /// Puts a flight's job into the queue; where there is no room, those who wait are told at once.
-    fn dispatch(self: &Arc<Self>, lead: Lead<FlightKey, Outcome>, job: Arc<Job>) {
-        let priority = job.request.priority;
-        let cancelled = Arc::clone(lead.cancelled());
-        // The queue takes the job or drops it; the lead has to come back from a full one.
+    /// Puts a flight's job into the queue; where it is turned away, those who wait are told at once.
+    fn dispatch(self: &Arc<Self>, lead: FlightLead, job: Arc<Job>) {
+        let ask = Ask {
+            priority: job.request.priority,
+            tenant: Arc::clone(&job.request.tenant),
+            bytes: job.request.constraint.text_bytes() as u64,
+            deadline: job.request.deadline,
+            cancelled: Arc::clone(lead.cancelled()),
+        };
+        // The queue takes the job or drops it; the lead has to come back from one that is turned away.
         let lead = Arc::new(Mutex::new(Some(lead)));
         let inner = Arc::clone(self);
         let in_queue = Arc::clone(&lead);
-        let turned = self.pool.submit(priority, cancelled, move || {
-            if let Some(lead) = take(&in_queue) {
-                inner.run(lead, &job);
-            }
+        let turned = self.pool.submit(ask, move |bench, waited| match take(&in_queue) {
+            Some(lead) => inner.run(lead, job, 0, bench, waited),
+            None => Then::Done,
         });
-        let why = match turned {
-            Ok(()) => return,
-            Err(Turned::Full) => {
-                format!("too many compiles wait for a worker (limit {}); try again", self.config.queue_length)
-            }
-            Err(Turned::Closed) => "the engine is closing".to_owned(),
-        };
-        if let Some(lead) = take(&lead) {
+        if let Err(turned) = turned
+            && let Some(lead) = take(&lead)
+        {
             Counters::count(&self.counters.unavailable);
-            lead.deliver(&Err(CompileError::Unavailable(why)));
+            lead.deliver(&Err(self.turned_away(turned)));
         }
     }
 
-    /// Runs on a worker.
-    fn run(self: &Arc<Self>, lead: Lead<FlightKey, Outcome>, job: &Arc<Job>) {
+    fn turned_away(&self, turned: Turned) -> CompileError {
+        let counters = &self.counters;
+        let (counter, why, retry_after) = match turned {
+            Turned::Full => {
+                let limit = self.config.queue_length;
+                let why = format!("too many compiles wait for a worker (limit {limit}); try again");
+                (&counters.shed_queue, why, Some(self.pool.expected_wait(Priority::Interactive)))
+            }
+            Turned::Quota(what) => {
+                let why = format!("this tenant has as many {what} before the workers as it may; try again");
+                (&counters.shed_quota, why, Some(self.pool.expected_wait(Priority::Interactive)))
+            }
+            Turned::Rate(after) => {
+                let limit = self.config.tenant.per_second.unwrap_or_default();
+                let why = format!("this tenant asks for more than {limit} compiles a second; try again");
+                (&counters.shed_quota, why, Some(after))
+            }
+            Turned::TooLate(wait) => {
+                let why =
+                    format!("a worker is free in {} ms, after the deadline; try again", wait.as_millis());
+                (&counters.shed_deadline, why, Some(wait))
+            }
+            Turned::Closed => return CompileError::unavailable("the engine is closing"),
+        };
+        Counters::count(counter);
+        CompileError::Unavailable { why, retry_after }
+    }
+
+    /// Runs on a worker's thread.
+    fn run(
+        self: Arc<Self>,
+        lead: FlightLead,
+        job: Arc<Job>,
+        pass: usize,
+        bench: &mut Bench,
+        waited: Duration,
+    ) -> Then<Bench> {
         // Nobody wants it any more; dropping the lead tells nobody.
         if lead.cancelled().load(Ordering::Relaxed) {
-            return;
+            return Then::Done;
         }
+        self.timings.queue.record(waited);
         let cancelled = Arc::clone(lead.cancelled());
-        let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(job, &cancelled)));
+        let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(&job, pass, bench, &cancelled)));
         let attempt = attempt.unwrap_or_else(|panic| {
             let message = panic_message(&*panic);
             tracing::error!(key = %job.key, message, "a compile panicked");
             Attempt::End(Err(CompileError::Failed(format!("a worker panicked: {message}"))))
         });
-        match attempt {
-            Attempt::End(outcome) => {
-                self.count(&outcome);
-                lead.deliver(&outcome);
+        let (lead, pass) = match attempt {
+            Attempt::End(end) => {
+                self.count(&end, &job);
+                lead.deliver(&end);
+                return Then::Done;
             }
             Attempt::Again(error) => {
-                let outcome = Err(error);
-                match lead.retry_or(&outcome) {
-                    Some(lead) => self.dispatch(lead, Arc::clone(job)),
-                    None => self.count(&outcome),
+                let end = Err(error);
+                match lead.retry_or(&end) {
+                    Some(lead) => (lead, pass),
+                    None => {
+                        self.count(&end, &job);
+                        return Then::Done;
+                    }
                 }
             }
-        }
+            Attempt::Dearer => {
+                Counters::count(&self.counters.later_passes);
+                (lead, pass + 1)
+            }
+        };
+        Then::Again(Box::new(move |bench, waited| self.run(lead, job, pass, bench, waited)))
     }
 
-    fn count(&self, outcome: &Outcome) {
-        match outcome {
-            Ok(Resolved { origin: Origin::Compile, .. }) => Counters::count(&self.counters.compiled),
-            Ok(_) => {}
+    fn count(&self, end: &FlightEnd, job: &Job) {
+        self.timings.resolve.record(job.submitted.elapsed());
+        match end {
+            Ok(Done::Index(Resolved { origin: Origin::Host, .. })) => {}
+            Ok(_) => Counters::count(&self.counters.compiled),
             Err(CompileError::Refused(_) | CompileError::OverBudget(_)) => {
                 Counters::count(&self.counters.refused);
             }
-            Err(CompileError::Unavailable(_)) => Counters::count(&self.counters.unavailable),
+            Err(CompileError::Unavailable { .. }) => Counters::count(&self.counters.unavailable),
             Err(_) => Counters::count(&self.counters.failed),
         }
     }
 
-    fn attempt(&self, job: &Job, cancelled: &Arc<AtomicBool>) -> Attempt {
+    fn attempt(&self, job: &Job, pass: usize, bench: &mut Bench, cancelled: &Arc<AtomicBool>) -> Attempt {
         // A flight may have ended between this caller's look and its joining; and a file may be there without a
         // record, published by a process that died or that owns no catalog.
         match self.find_file(&job.key).and_then(|found| match found {
             Some(found) => Ok(Some(found)),
             None => self.adopt(&job.key),
         }) {
-            Ok(Some(found)) => return Attempt::End(Ok(found)),
+            Ok(Some(found)) => return Attempt::End(Ok(Done::Index(found))),
             Ok(None) => {}
             Err(error) => return Attempt::End(Err(store_trouble(&error))),
         }
-        let budget = Budget::cancellable(job.limits, Arc::clone(cancelled));
+        let most_steps = self.config.passes.get(pass).copied().unwrap_or(u64::MAX);
+        let limits = CompileLimits { max_steps: job.limits.max_steps.min(most_steps), ..job.limits };
         let begun = Instant::now();
-        let compiled = (self.compile)(&job.request.vocabulary.vocabulary, &job.request.constraint, &budget);
-        let compile_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        match compiled {
-            Ok(compiled) if compiled.key != job.key => Attempt::End(Err(CompileError::Failed(format!(
-                "the compiler made the index of key {}, not of {}",
-                compiled.key, job.key
-            )))),
-            Ok(compiled) => Attempt::End(
-                self.publish(&job.key, compiled.bytes(), compile_us).map_err(|error| store_trouble(&error)),
-            ),
-            Err(CompileError::Unavailable(why)) => Attempt::Again(CompileError::Unavailable(why)),
-            Err(error) => {
+        let made = match bench {
+            Bench::Thread(_) => self.compile_here(job, limits, bench, cancelled),
+            Bench::Process(process) => self.compile_there(job, limits, process, cancelled),
+        };
+        match made {
+            Ok(made) => {
+                let compile_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+                Attempt::End(Ok(match made {
+                    Made::Index(found) => Done::Index(found),
+                    Made::Report(made) => Done::Checked(Box::new(Checked {
+                        key: made.key,
+                        bytes: made.bytes,
+                        states: made.states,
+                        rows: made.rows,
+                        report: made.report.unwrap_or_default(),
+                        is_published: false,
+                        compile_us,
+                    })),
+                }))
+            }
+            Err(Failure::Verdict(CompileError::OverBudget(OverBudget {
+                limit: Limit::MaxSteps, ..
+            }))) if limits != job.limits => Attempt::Dearer,
+            Err(Failure::Verdict(error @ CompileError::Unavailable { .. })) => Attempt::Again(error),
+            Err(Failure::Verdict(error)) => {
                 self.remember(job, &error);
                 Attempt::End(Err(error))
+            }
+            Err(Failure::Died(why)) => Attempt::Again(CompileError::unavailable(why)),
+            Err(Failure::Killed(why)) => Attempt::End(Err(CompileError::unavailable(why))),
+        }
+    }
+
+    /// Compiles on this thread.
+    fn compile_here(
+        &self,
+        job: &Job,
+        limits: CompileLimits,
+        bench: &Bench,
+        cancelled: &Arc<AtomicBool>,
+    ) -> Result<Made, Failure> {
+        let Bench::Thread(compile) = bench else {
+            return Err(failed("a thread's bench is a process".into()));
+        };
+        let budget = Budget::cancellable(limits, Arc::clone(cancelled));
+        let begun = Instant::now();
+        let compiled = compile(&job.request.vocabulary.vocabulary, &job.request.constraint, &budget);
+        self.timings.compile.record(begun.elapsed());
+        let compiled = compiled.map_err(Failure::Verdict)?;
+        check_key(&compiled.key, &job.key)?;
+        match job.purpose {
+            Purpose::Index => {
+                let compile_us = micros(begun.elapsed());
+                let digest = self.store.publish_index(&job.key, compiled.bytes());
+                digest
+                    .map_err(EngineError::from)
+                    .and_then(|digest| self.published(&job.key, digest, compile_us))
+                    .map(Made::Index)
+                    .map_err(|error| Failure::Verdict(store_trouble(&error)))
+            }
+            Purpose::Report => {
+                let failed = |error: gobo_artifact::ArtifactError| failed(error_chain(&error));
+                let index = Index::from_bytes(compiled.bytes()).map_err(failed)?;
+                Ok(Made::Report(worker::Made {
+                    key: compiled.key,
+                    bytes: compiled.bytes().len() as u64,
+                    states: index.states(),
+                    rows: index.rows(),
+                    report: Some(index.report().map_err(failed)?),
+                }))
             }
         }
     }
 
-    /// Makes a compiled index durable before anybody is told of it.
-    fn publish(&self, key: &IndexKey, bytes: &[u8], compile_us: u64) -> Result<Resolved, EngineError> {
-        let artifact_digest = self.store.publish_index(key, bytes)?;
+    /// Compiles in a worker process: it writes the temporary file, and what it wrote is verified and published here.
+    fn compile_there(
+        &self,
+        job: &Job,
+        limits: CompileLimits,
+        process: &mut worker::Process,
+        cancelled: &AtomicBool,
+    ) -> Result<Made, Failure> {
+        let trouble = |error: StoreError| Failure::Verdict(store_trouble(&error.into()));
+        let pending = match job.purpose {
+            Purpose::Index => Some(self.store.begin_index(&job.key).map_err(trouble)?),
+            Purpose::Report => None,
+        };
+        let vocabulary_digest = job.request.vocabulary.digest();
+        let order = worker::Job {
+            vocabulary: self.store.vocabulary_path(&vocabulary_digest),
+            vocabulary_digest,
+            constraint: job.request.constraint.clone(),
+            limits,
+            file: pending.as_ref().map(|pending| pending.path().to_owned()),
+        };
+        let begun = Instant::now();
+        let made = process.run(order, cancelled);
+        self.timings.compile.record(begun.elapsed());
+        let compile_us = micros(begun.elapsed());
+        let made = made?;
+        check_key(&made.key, &job.key)?;
+        let Some(pending) = pending else { return Ok(Made::Report(made)) };
+        let digest = pending.publish().map_err(|error| match error.kind() {
+            // What the worker wrote is not what it said.
+            ErrorKind::Corrupt | ErrorKind::Invalid | ErrorKind::Limit => {
+                failed(format!("a worker wrote no sound index: {}", error_chain(&error)))
+            }
+            _ => trouble(error),
+        })?;
+        let published = self.published(&job.key, digest, compile_us);
+        published.map(Made::Index).map_err(|error| Failure::Verdict(store_trouble(&error)))
+    }
+
+    /// Puts a published index on record, durably, before anybody is told of it.
+    fn published(
+        &self,
+        key: &IndexKey,
+        artifact_digest: gobo_types::ArtifactDigest,
+        compile_us: u64,
+    ) -> Result<Resolved, EngineError> {
         let Some(index) = self.store.open_index(key)? else {
             let source = std::io::Error::other("it was removed or damaged since it was published");
             let path = self.store.index_path(key);
@@ -272,6 +543,21 @@ impl Inner {
     }
 }
 
+fn failed(why: String) -> Failure {
+    Failure::Verdict(CompileError::Failed(why))
+}
+
+fn check_key(made: &IndexKey, wanted: &IndexKey) -> Result<(), Failure> {
+    if made == wanted {
+        return Ok(());
+    }
+    Err(failed(format!("the compiler made the index of key {made}, not of {wanted}")))
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
 /// What only one of the queue and its caller gets.
 pub(crate) fn take<T>(slot: &Mutex<Option<T>>) -> Option<T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -283,6 +569,6 @@ fn store_trouble(error: &EngineError) -> CompileError {
     if error.kind() == ErrorKind::Internal {
         CompileError::Failed(text)
     } else {
-        CompileError::Unavailable(text)
+        CompileError::unavailable(text)
     }
 }

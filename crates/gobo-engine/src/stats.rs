@@ -1,35 +1,79 @@
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use metrics::{Histogram, histogram};
 
 /// The counters of an engine since it was opened, and the lengths of its queues now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {
-    /// Resolves that found a file or a cached verdict.
+    /// Resolves that found a file.
     pub hits: u64,
+    /// Resolves that found a cached verdict.
+    pub negative_hits: u64,
     /// Resolves that had to wait for a compile, shared ones included.
     pub misses: u64,
-    /// Compiles that ended in an index.
+    /// Compiles that ended in an index, those for a report alone included.
     pub compiled: u64,
     /// Compiles that ended refused or over budget.
     pub refused: u64,
-    /// Compiles that ended unavailable.
+    /// Compiles that ended unavailable, those that were turned away included.
     pub unavailable: u64,
     /// Compiles that failed, by a panic or otherwise.
     pub failed: u64,
+    /// Passes that ended over their own small budget, and were tried again with a larger one.
+    pub later_passes: u64,
     /// Compiles and imports on a worker now.
     pub in_flight: u64,
     /// Compiles and imports that wait for a worker now.
     pub queued: u64,
+    /// For how long the one that has waited longest has waited.
+    pub oldest_wait: Duration,
+    /// Compiles turned away because the queue was full.
+    pub shed_queue: u64,
+    /// Compiles turned away because their tenant had its share.
+    pub shed_quota: u64,
+    /// Compiles turned away because they would have come after their caller's deadline.
+    pub shed_deadline: u64,
+    /// Worker processes killed for the time a compile took by the clock.
+    pub killed_wall_clock: u64,
+    /// Worker processes that the system ended for their processor time.
+    pub killed_processor_time: u64,
+    /// Worker processes killed because they did not see that their job was cancelled.
+    pub killed_cancelled: u64,
+    /// Worker processes killed for an answer that made no sense.
+    pub killed_nonsense: u64,
+    /// Worker processes that died by themselves: for want of memory, of a crash, by somebody's hand.
+    pub died: u64,
+    /// Worker processes replaced for the memory that they held.
+    pub retired: u64,
 }
 
 /// Counts without order: a snapshot may see one counter ahead of another, never a counter going back.
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) hits: AtomicU64,
+    pub(crate) negative_hits: AtomicU64,
     pub(crate) misses: AtomicU64,
     pub(crate) compiled: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) unavailable: AtomicU64,
     pub(crate) failed: AtomicU64,
+    pub(crate) later_passes: AtomicU64,
+    pub(crate) shed_queue: AtomicU64,
+    pub(crate) shed_quota: AtomicU64,
+    pub(crate) shed_deadline: AtomicU64,
+    pub(crate) retired: AtomicU64,
+    pub(crate) kills: Kills,
+}
+
+/// Why worker processes ended.
+#[derive(Default)]
+pub(crate) struct Kills {
+    pub(crate) wall_clock: AtomicU64,
+    pub(crate) processor_time: AtomicU64,
+    pub(crate) cancelled: AtomicU64,
+    pub(crate) nonsense: AtomicU64,
+    pub(crate) died: AtomicU64,
 }
 
 impl Counters {
@@ -37,17 +81,50 @@ impl Counters {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn snapshot(&self, (queued, in_flight): (u64, u64)) -> Stats {
+    pub(crate) fn snapshot(&self, (queued, in_flight): (u64, u64), oldest_wait: Duration) -> Stats {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Stats {
             hits: read(&self.hits),
+            negative_hits: read(&self.negative_hits),
             misses: read(&self.misses),
             compiled: read(&self.compiled),
             refused: read(&self.refused),
             unavailable: read(&self.unavailable),
             failed: read(&self.failed),
+            later_passes: read(&self.later_passes),
             in_flight,
             queued,
+            oldest_wait,
+            shed_queue: read(&self.shed_queue),
+            shed_quota: read(&self.shed_quota),
+            shed_deadline: read(&self.shed_deadline),
+            killed_wall_clock: read(&self.kills.wall_clock),
+            killed_processor_time: read(&self.kills.processor_time),
+            killed_cancelled: read(&self.kills.cancelled),
+            killed_nonsense: read(&self.kills.nonsense),
+            died: read(&self.kills.died),
+            retired: read(&self.retired),
+        }
+    }
+}
+
+/// How long things take, told to whatever recorder of the crate `metrics` the program has installed before it opened the
+/// engine; to nobody without one.
+pub(crate) struct Timings {
+    /// From a miss to its end, whatever that is.
+    pub(crate) resolve: Histogram,
+    /// Before a worker, each pass by itself.
+    pub(crate) queue: Histogram,
+    /// On a worker, each pass by itself, publishing not included.
+    pub(crate) compile: Histogram,
+}
+
+impl Timings {
+    pub(crate) fn new() -> Self {
+        Self {
+            resolve: histogram!("gobo_resolve_seconds", "source" => "compile"),
+            queue: histogram!("gobo_queue_seconds"),
+            compile: histogram!("gobo_compile_seconds"),
         }
     }
 }

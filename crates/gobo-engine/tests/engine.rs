@@ -37,12 +37,7 @@ fn vocabulary(engine: &Engine) -> Arc<OpenVocabulary> {
 }
 
 fn request(engine: &Engine, pattern: &str) -> Request {
-    Request {
-        vocabulary: vocabulary(engine),
-        constraint: Constraint::regex(pattern),
-        limits: None,
-        priority: Priority::Interactive,
-    }
+    Request::new(vocabulary(engine), Constraint::regex(pattern))
 }
 
 fn submit(engine: &Engine, pattern: &str) -> Ticket<Outcome> {
@@ -187,14 +182,14 @@ fn a_transient_end_is_tried_once_more() {
     let counted = Arc::clone(&calls);
     let compile: Box<CompileFn> = Box::new(move |vocabulary, constraint, budget| {
         if constraint.text() == "b" || counted.fetch_add(1, Ordering::SeqCst) == 0 {
-            return Err(CompileError::Unavailable("the worker was killed".into()));
+            return Err(CompileError::unavailable("the worker was killed"));
         }
         compile_constraint(vocabulary, constraint, 1, budget)
     });
     let engine = with_tiny(Engine::open_with(config(folder.path()), compile).unwrap());
     assert!(submit(&engine, "a").wait().is_ok());
     assert_eq!(calls.load(Ordering::SeqCst), 2);
-    assert!(matches!(submit(&engine, "b").wait(), Err(CompileError::Unavailable(_))));
+    assert!(matches!(submit(&engine, "b").wait(), Err(CompileError::Unavailable { .. })));
 }
 
 #[test]
@@ -209,7 +204,7 @@ fn what_does_not_fit_is_turned_away_at_once() {
     assert_eq!((engine.stats().in_flight, engine.stats().queued), (1, 1));
     let turned = submit(&engine, "c").wait();
     assert!(
-        matches!(&turned, Err(error @ CompileError::Unavailable(_)) if error.kind() == ErrorKind::Busy),
+        matches!(&turned, Err(error @ CompileError::Unavailable { .. }) if error.kind() == ErrorKind::Busy),
         "{turned:?}"
     );
     // Joining is always possible.
@@ -318,7 +313,7 @@ fn closing_ends_every_ticket_and_refuses_more() {
     engine.close();
     for ticket in tickets.into_iter().chain([engine.submit(vocabulary)]) {
         let outcome = ticket.wait();
-        assert!(matches!(outcome, Err(CompileError::Unavailable(_))), "{outcome:?}");
+        assert!(matches!(outcome, Err(CompileError::Unavailable { .. })), "{outcome:?}");
     }
     assert!(matches!(engine.run(|| Ok(())).wait(), Err(EngineError::Closed)));
     engine.close();

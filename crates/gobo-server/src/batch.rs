@@ -12,6 +12,7 @@ use gobo_types::{CompileError, CompileLimits, Constraint};
 use tokio_stream::Stream;
 use tonic::Status;
 
+use crate::caller::Caller;
 use crate::reply::location;
 
 /// One batch under way: at most a window of its constraints is before the engine at once, so that a large batch
@@ -21,6 +22,7 @@ pub(crate) struct Batch {
     pub(crate) vocabulary: Arc<OpenVocabulary>,
     pub(crate) limits: CompileLimits,
     pub(crate) priority: Priority,
+    pub(crate) caller: Caller,
     pub(crate) store: String,
     /// Not submitted yet, with their positions.
     pub(crate) waiting: VecDeque<(u32, Constraint)>,
@@ -40,10 +42,10 @@ impl Batch {
         while self.running.len() < self.window() {
             let Some((position, constraint)) = self.waiting.pop_front() else { return };
             let request = Request {
-                vocabulary: Arc::clone(&self.vocabulary),
-                constraint,
                 limits: Some(self.limits),
                 priority: self.priority,
+                // Each constraint of a stream has as long as the stream has.
+                ..self.caller.request(Arc::clone(&self.vocabulary), constraint)
             };
             self.running.push((position, self.engine.submit(request)));
         }
@@ -57,7 +59,7 @@ impl Batch {
             Ok(found) => Reply::Index(location(&found, self.vocabulary.binding(), &self.store)),
             Err(CompileError::Refused(refusal)) => Reply::Refused(refusal.into()),
             Err(CompileError::OverBudget(over)) => Reply::OverBudget(over.into()),
-            Err(CompileError::Unavailable(why)) => Reply::Unavailable(why),
+            Err(CompileError::Unavailable { why, .. }) => Reply::Unavailable(why),
             Err(error) => Reply::Failed(error.to_string()),
         };
         v1::ResolveBatchReply { position, outcome: Some(outcome), done: self.done, total: self.total }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod caller;
 mod fetch;
 mod listen;
 mod one_write;

@@ -12,6 +12,7 @@ use tokio_stream::Stream;
 use tonic::{Request, Response, Status};
 
 use crate::batch::Batch;
+use crate::caller::Caller;
 use crate::fetch::{FileStream, Mapped};
 use crate::reply::{bytes, location, path_text, vocabulary_info, vocabulary_ref};
 use crate::status;
@@ -80,17 +81,15 @@ impl Gobo for Service {
     ) -> Result<Response<v1::ResolveReply>, Status> {
         use v1::resolve_reply::Outcome;
 
+        let caller = Caller::of(request.metadata())?;
         let request = request.into_inner();
         let constraint = constraint(request.constraint)?;
         let vocabulary = self.vocabulary_to_compile_over(request.vocabulary).await?;
         let limits = gobo_proto::limits_or(request.limits, self.engine.default_limits());
         // A caller that goes away drops this future, and with it the ticket.
-        let ticket = self.engine.submit(Asked {
-            vocabulary: Arc::clone(&vocabulary),
-            constraint,
-            limits: Some(limits),
-            priority: Priority::Interactive,
-        });
+        let ticket = self
+            .engine
+            .submit(Asked { limits: Some(limits), ..caller.request(Arc::clone(&vocabulary), constraint) });
         let outcome = match ticket.await {
             Ok(found) => Outcome::Index(location(&found, vocabulary.binding(), &self.store)),
             Err(CompileError::Refused(refusal)) => Outcome::Refused(refusal.into()),
@@ -100,10 +99,38 @@ impl Gobo for Service {
         Ok(Response::new(v1::ResolveReply { outcome: Some(outcome) }))
     }
 
+    async fn check(&self, request: Request<v1::CheckRequest>) -> Result<Response<v1::CheckReply>, Status> {
+        use v1::check_reply::Outcome;
+
+        let caller = Caller::of(request.metadata())?;
+        let request = request.into_inner();
+        let constraint = constraint(request.constraint)?;
+        let vocabulary = self.vocabulary_to_compile_over(request.vocabulary).await?;
+        let limits = gobo_proto::limits_or(request.limits, self.engine.default_limits());
+        let ticket =
+            self.engine.check(Asked { limits: Some(limits), ..caller.request(vocabulary, constraint) });
+        let outcome = match ticket.await {
+            Ok(checked) => Outcome::Checked(v1::Checked {
+                key: bytes(checked.key.as_bytes()),
+                bytes: checked.bytes,
+                states: checked.states,
+                rows: checked.rows,
+                report: Some(checked.report.into()),
+                is_published: checked.is_published,
+                compile_us: checked.compile_us,
+            }),
+            Err(CompileError::Refused(refusal)) => Outcome::Refused(refusal.into()),
+            Err(CompileError::OverBudget(over)) => Outcome::OverBudget(over.into()),
+            Err(error) => return Err(status::of_compile(&error, self.engine.is_closed())),
+        };
+        Ok(Response::new(v1::CheckReply { outcome: Some(outcome) }))
+    }
+
     async fn resolve_batch(
         &self,
         request: Request<v1::ResolveBatchRequest>,
     ) -> Result<Response<Self::ResolveBatchStream>, Status> {
+        let caller = Caller::of(request.metadata())?;
         let request = request.into_inner();
         let mut waiting = VecDeque::with_capacity(request.constraints.len());
         for (position, wanted) in (0..).zip(request.constraints) {
@@ -116,6 +143,7 @@ impl Gobo for Service {
         let batch = Batch {
             limits: gobo_proto::limits_or(request.limits, self.engine.default_limits()),
             priority: if request.prewarm { Priority::Prewarm } else { Priority::Interactive },
+            caller,
             store: self.store.to_string(),
             // A request of 16 MiB has fewer than 2^32 constraints.
             total: u32::try_from(waiting.len()).unwrap_or(u32::MAX),

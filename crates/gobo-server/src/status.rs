@@ -21,8 +21,12 @@ use gobo_types::{CompileError, ErrorKind, error_chain};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
-/// What `RetryInfo` advises. A worker takes its next job within milliseconds; a queue takes longer to drain.
+/// What `RetryInfo` advises where nothing better is known. A worker takes its next job within milliseconds; a queue takes
+/// longer to drain.
 const RETRY_AFTER: Duration = Duration::from_millis(200);
+
+/// The least that it advises: whoever comes sooner finds the same queue.
+const LEAST_RETRY: Duration = Duration::from_millis(20);
 
 fn code(kind: ErrorKind) -> Code {
     match kind {
@@ -39,9 +43,14 @@ fn code(kind: ErrorKind) -> Code {
 }
 
 pub(crate) fn of_kind(kind: ErrorKind, message: impl Into<String>) -> Status {
+    retry(kind, message, RETRY_AFTER)
+}
+
+fn retry(kind: ErrorKind, message: impl Into<String>, after: Duration) -> Status {
     match code(kind) {
         code @ Code::ResourceExhausted => {
-            Status::with_error_details(code, message, ErrorDetails::with_retry_info(Some(RETRY_AFTER)))
+            let details = ErrorDetails::with_retry_info(Some(after.max(LEAST_RETRY)));
+            Status::with_error_details(code, message, details)
         }
         code => Status::new(code, message),
     }
@@ -71,7 +80,10 @@ pub(crate) fn of_request_vocabulary(error: &EngineError) -> Status {
 /// Unavailable and failed; the other ends of a compile are replies.
 pub(crate) fn of_compile(error: &CompileError, is_draining: bool) -> Status {
     match error {
-        CompileError::Unavailable(_) if is_draining => draining(),
+        CompileError::Unavailable { .. } if is_draining => draining(),
+        CompileError::Unavailable { retry_after: Some(after), .. } => {
+            retry(error.kind(), error.to_string(), *after)
+        }
         error => of_kind(error.kind(), error.to_string()),
     }
 }
@@ -110,9 +122,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_shed_says_when_to_come_back() {
+        let shed = |after| CompileError::Unavailable { why: "full".into(), retry_after: Some(after) };
+        for (after, advised) in
+            [(Duration::from_secs(3), Duration::from_secs(3)), (Duration::ZERO, LEAST_RETRY)]
+        {
+            let status = of_compile(&shed(after), false);
+            let retry = status.get_details_retry_info().and_then(|info| info.retry_delay);
+            assert_eq!((status.code(), retry), (Code::ResourceExhausted, Some(advised)));
+        }
+    }
+
+    #[test]
     fn a_closing_daemon_is_unavailable() {
         assert_eq!(of_engine(&EngineError::Closed).code(), Code::Unavailable);
-        let cancelled = CompileError::Unavailable("cancelled".into());
+        let cancelled = CompileError::unavailable("cancelled");
         assert_eq!(of_compile(&cancelled, true).code(), Code::Unavailable);
         assert_eq!(of_compile(&cancelled, false).code(), Code::ResourceExhausted);
         assert_eq!(of_compile(&CompileError::Failed("bug".into()), true).code(), Code::Internal);

@@ -132,8 +132,8 @@ pub(crate) fn look<A: ArtifactFile>(
     }
 }
 
-/// Refuses the file at `temp` unless it is wholly sound and is `expected`. `path` is where it would be published.
-pub(crate) fn require<A: ArtifactFile>(temp: &Path, path: &Path, expected: Digest) -> Result<(), StoreError> {
+/// Opens the file at `temp`, refused unless it is wholly sound and is `expected`. `path` is where it would be published.
+pub(crate) fn require<A: ArtifactFile>(temp: &Path, path: &Path, expected: Digest) -> Result<A, StoreError> {
     let refuse = |source| StoreError::Artifact { path: path.to_owned(), source: Box::new(source) };
     let artifact = A::open(temp).map_err(refuse)?;
     artifact.verify().map_err(refuse)?;
@@ -141,5 +141,5 @@ pub(crate) fn require<A: ArtifactFile>(temp: &Path, path: &Path, expected: Diges
     if found != expected {
         return Err(StoreError::WrongKey { path: path.to_owned(), expected, found });
     }
-    Ok(())
+    Ok(artifact)
 }

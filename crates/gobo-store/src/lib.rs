@@ -45,4 +45,4 @@ pub use publish::PublishStep;
 #[cfg(feature = "catalog")]
 pub use record::{CachedVerdict, IndexRecord};
 pub use scan::{Published, Usage};
-pub use store::Store;
+pub use store::{PendingIndex, Store};

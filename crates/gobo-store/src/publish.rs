@@ -3,7 +3,7 @@
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gobo_types::{ArtifactDigest, Digest};
 use rustix::fs::{FlockOperation, flock};
@@ -66,6 +66,60 @@ pub(crate) enum Outcome {
     Kept,
 }
 
+/// A file under way to `path`: it has a temporary name in the same folder, and is locked. Dropping it removes it.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    temp: NamedTempFile,
+    path: PathBuf,
+}
+
+impl Begun {
+    pub(crate) fn new(store: &Store, path: &Path) -> Result<Self, StoreError> {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        create_folder(folder)?;
+        let temp = tempfile::Builder::new()
+            .prefix(&format!("{TEMP_PREFIX}{}-", std::process::id()))
+            .tempfile_in(folder)
+            .map_err(StoreError::io("create a temporary file in", folder))?;
+        // Tells `sweep` that the writer lives, in whatever container. Where locks do not work, age has to tell.
+        let _ = flock(temp.as_file(), FlockOperation::NonBlockingLockExclusive);
+        store.observe(PublishStep::TempCreated);
+        Ok(Self { temp, path: path.to_owned() })
+    }
+
+    /// Where its bytes are to be written.
+    pub(crate) fn temp_path(&self) -> &Path {
+        self.temp.path()
+    }
+
+    /// Makes what was written durable and gives it its name. False: the name was taken, and the old file was kept.
+    pub(crate) fn finish(self, store: &Store, taken: Taken) -> Result<bool, StoreError> {
+        let Self { temp, path } = self;
+        store.observe(PublishStep::Written);
+
+        temp.as_file()
+            .set_permissions(Permissions::from_mode(0o444))
+            .map_err(StoreError::io("set the mode of", &path))?;
+        store.observe(PublishStep::ModeSet);
+
+        temp.as_file().sync_all().map_err(StoreError::io("sync", &path))?;
+        store.observe(PublishStep::FileSynced);
+
+        match give_name(temp, &path, taken) {
+            Ok(()) => {}
+            Err(error) if taken == Taken::Keep && error.kind() == io::ErrorKind::AlreadyExists => {
+                return Ok(false);
+            }
+            Err(error) => return Err(StoreError::io("publish", &path)(error)),
+        }
+        store.observe(PublishStep::Renamed);
+
+        path.parent().map_or(Ok(()), sync_folder)?;
+        store.observe(PublishStep::DirectorySynced);
+        Ok(true)
+    }
+}
+
 /// Writes `bytes` to `path` by the protocol. `check` sees the temporary file once its bytes are written and may
 /// refuse them. After any error nothing is visible and the temporary file is gone.
 pub(crate) fn publish(
@@ -75,42 +129,10 @@ pub(crate) fn publish(
     taken: Taken,
     check: impl FnOnce(&Path) -> Result<(), StoreError>,
 ) -> Result<Outcome, StoreError> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    create_folder(folder)?;
-
-    // Dropping it removes the file: every early return below cleans up.
-    let mut temp = tempfile::Builder::new()
-        .prefix(&format!("{TEMP_PREFIX}{}-", std::process::id()))
-        .tempfile_in(folder)
-        .map_err(StoreError::io("create a temporary file in", folder))?;
-    // Tells `sweep` that the writer lives, in whatever container. Where locks do not work, age has to tell.
-    let _ = flock(temp.as_file(), FlockOperation::NonBlockingLockExclusive);
-    store.observe(PublishStep::TempCreated);
-
-    let digest = write_hashing(temp.as_file_mut(), bytes).map_err(StoreError::io("write", path))?;
-    check(temp.path())?;
-    store.observe(PublishStep::Written);
-
-    temp.as_file()
-        .set_permissions(Permissions::from_mode(0o444))
-        .map_err(StoreError::io("set the mode of", path))?;
-    store.observe(PublishStep::ModeSet);
-
-    temp.as_file().sync_all().map_err(StoreError::io("sync", path))?;
-    store.observe(PublishStep::FileSynced);
-
-    match give_name(temp, path, taken) {
-        Ok(()) => {}
-        Err(error) if taken == Taken::Keep && error.kind() == io::ErrorKind::AlreadyExists => {
-            return Ok(Outcome::Kept);
-        }
-        Err(error) => return Err(StoreError::io("publish", path)(error)),
-    }
-    store.observe(PublishStep::Renamed);
-
-    sync_folder(folder)?;
-    store.observe(PublishStep::DirectorySynced);
-    Ok(Outcome::New(digest))
+    let mut begun = Begun::new(store, path)?;
+    let digest = write_hashing(begun.temp.as_file_mut(), bytes).map_err(StoreError::io("write", path))?;
+    check(begun.temp_path())?;
+    Ok(if begun.finish(store, taken)? { Outcome::New(digest) } else { Outcome::Kept })
 }
 
 fn write_hashing(file: &mut File, bytes: &[u8]) -> io::Result<ArtifactDigest> {

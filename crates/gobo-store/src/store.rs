@@ -10,7 +10,7 @@ use gobo_types::{ArtifactDigest, Digest, IndexKey, VocabularyDigest};
 
 use crate::artifact::{ArtifactFile, Depth, Looked, look, require};
 use crate::layout::Layout;
-use crate::publish::{Outcome, Taken, create_folder, digest_file, publish, sync_folder};
+use crate::publish::{Begun, Outcome, Taken, create_folder, digest_file, publish, sync_folder};
 use crate::quarantine::Reason;
 use crate::{PublishStep, StoreError};
 
@@ -134,7 +134,16 @@ impl Store {
     /// those of [`Store::publish_index`].
     pub fn publish_verified_index(&self, key: &IndexKey, bytes: &[u8]) -> Result<ArtifactDigest, StoreError> {
         let path = self.index_path(key);
-        self.publish::<Index>(&path, key.0, bytes, |temp| require::<Index>(temp, &path, key.0))
+        self.publish::<Index>(&path, key.0, bytes, |temp| require::<Index>(temp, &path, key.0).map(drop))
+    }
+
+    /// Begins an index whose bytes another process writes, into [`PendingIndex::path`].
+    ///
+    /// # Errors
+    /// [`StoreError::NoRoom`] and [`StoreError::Io`] if the temporary file cannot be made.
+    pub fn begin_index(&self, key: &IndexKey) -> Result<PendingIndex, StoreError> {
+        let begun = Begun::new(self, &self.index_path(key))?;
+        Ok(PendingIndex { store: self.clone(), key: *key, begun })
     }
 
     /// Publishes a vocabulary that came from elsewhere, like [`Store::publish_verified_index`].
@@ -148,7 +157,7 @@ impl Store {
     ) -> Result<ArtifactDigest, StoreError> {
         let path = self.vocabulary_path(digest);
         self.publish::<Vocabulary>(&path, digest.0, bytes, |temp| {
-            require::<Vocabulary>(temp, &path, digest.0)
+            require::<Vocabulary>(temp, &path, digest.0).map(drop)
         })
     }
 
@@ -263,5 +272,41 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(StoreError::io("remove", &path)(error)),
         }
+    }
+}
+
+/// An index under way: a temporary file, empty at first, beside where it is to be. Dropping it removes the file.
+#[derive(Debug)]
+pub struct PendingIndex {
+    store: Store,
+    key: IndexKey,
+    begun: Begun,
+}
+
+impl PendingIndex {
+    /// Where its bytes are to be written. The writer must have ended before [`PendingIndex::publish`]: a file that is
+    /// cut while it is read ends the reader.
+    pub fn path(&self) -> &Path {
+        self.begun.temp_path()
+    }
+
+    /// Verifies what was written to its last byte and publishes it: durable when it returns. If a sound file already has
+    /// the name, that one stays, and its digest is returned. O(bytes).
+    ///
+    /// # Errors
+    /// As for [`Store::publish_verified_index`]. Nothing is visible then, and the temporary file is gone.
+    pub fn publish(self) -> Result<ArtifactDigest, StoreError> {
+        let Self { store, key, begun } = self;
+        let path = store.index_path(&key);
+        let index = require::<Index>(begun.temp_path(), &path, key.0)?;
+        if let Some(digest) = store.already_published::<Index>(&path, key.0, index.file_bytes())? {
+            return Ok(digest);
+        }
+        let digest = ArtifactDigest(Digest::of(index.file_bytes()));
+        if begun.finish(&store, Taken::Keep)? {
+            return Ok(digest);
+        }
+        // Someone was faster by a moment.
+        digest_file(&path).map_err(StoreError::io("read", &path))
     }
 }

@@ -105,7 +105,7 @@ impl Budget {
             return Err(Self::over(Limit::MaxSteps, self.limits.max_steps, phase));
         }
         if self.cancelled.load(Ordering::Relaxed) {
-            return Err(CompileError::Unavailable("the compile was cancelled".into()));
+            return Err(CompileError::unavailable("the compile was cancelled"));
         }
         Ok(())
     }
@@ -161,6 +161,6 @@ mod tests {
     fn a_cancelled_compile_is_unavailable_not_over_budget() {
         let flag = Arc::new(AtomicBool::new(true));
         let result = Budget::cancellable(CompileLimits::default(), flag).charge_steps("rows", 1);
-        assert!(matches!(result, Err(CompileError::Unavailable(_))));
+        assert!(matches!(result, Err(CompileError::Unavailable { .. })));
     }
 }

@@ -264,6 +264,21 @@ impl Constraint {
         }
     }
 
+    /// Bytes of all texts that it carries, documents beside a schema included: what holding it costs.
+    pub fn text_bytes(&self) -> usize {
+        match &self.source {
+            Source::Regex { pattern, .. } => pattern.len(),
+            Source::Choice { items } => items.iter().map(String::len).sum(),
+            Source::Grammar { grammar, start, .. } => grammar.len() + start.len(),
+            Source::Json { .. } => 0,
+            Source::Schema { schema, options } => {
+                let documents = options.documents.iter();
+                schema.len()
+                    + documents.map(|document| document.uri.len() + document.document.len()).sum::<usize>()
+            }
+        }
+    }
+
     /// The digest over the rule and every option that can change its language. O(length of the text).
     pub fn digest(&self) -> ConstraintDigest {
         let mut hasher = KeyHasher::new("gobo constraint v1").field("kind", self.kind().as_bytes());

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -99,7 +100,8 @@ pub struct OverBudget {
 }
 
 /// Every way in which a compile ends without an index.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CompileError {
     /// Refused: deterministic, may be cached.
@@ -109,8 +111,13 @@ pub enum CompileError {
     #[error(transparent)]
     OverBudget(#[from] OverBudget),
     /// Transient: shed, killed, cancelled. Never cached; try again.
-    #[error("unavailable: {0}")]
-    Unavailable(String),
+    #[error("unavailable: {why}")]
+    Unavailable {
+        /// What came in between, for a person.
+        why: String,
+        /// After how long another try may succeed, where that is known.
+        retry_after: Option<Duration>,
+    },
     /// A bug of gobo: reported, never cached.
     #[error("failed: {0}; this is a bug of gobo")]
     Failed(String),
@@ -122,12 +129,17 @@ impl CompileError {
         Self::Refused(Refusal { kind, place: place.into(), reason: reason.into() })
     }
 
+    /// Transient, without a guess when another try may succeed.
+    pub fn unavailable(why: impl Into<String>) -> Self {
+        Self::Unavailable { why: why.into(), retry_after: None }
+    }
+
     /// The word for this verdict on the command line and in the proto.
     pub fn verdict(&self) -> &'static str {
         match self {
             Self::Refused(_) => "refused",
             Self::OverBudget(_) => "over_budget",
-            Self::Unavailable(_) => "unavailable",
+            Self::Unavailable { .. } => "unavailable",
             Self::Failed(_) => "failed",
         }
     }
@@ -142,7 +154,7 @@ impl CompileError {
                 }
             },
             Self::OverBudget(_) => ErrorKind::Limit,
-            Self::Unavailable(_) => ErrorKind::Busy,
+            Self::Unavailable { .. } => ErrorKind::Busy,
             Self::Failed(_) => ErrorKind::Internal,
         }
     }

@@ -16,29 +16,33 @@ use crate::vocabulary::Loaded;
 
 /// Counts over a file: `cases` is the sum of the five verdicts, the others count texts.
 #[derive(Debug, Default, Serialize)]
-struct Summary {
+pub(super) struct Summary {
     cases: u64,
     index: u64,
     refused: u64,
     over_budget: u64,
     unavailable: u64,
-    failed: u64,
-    wrong: u64,
+    pub(super) failed: u64,
+    pub(super) wrong: u64,
     order: u64,
     spelling: u64,
     not_encodable: u64,
 }
 
 impl Summary {
-    fn count(&mut self, replayed: &Replayed<'_>) {
+    pub(super) fn count_verdict(&mut self, verdict: &str) {
         self.cases += 1;
-        *match replayed.verdict {
+        *match verdict {
             "index" => &mut self.index,
             "refused" => &mut self.refused,
             "over_budget" => &mut self.over_budget,
             "unavailable" => &mut self.unavailable,
             _ => &mut self.failed,
         } += 1;
+    }
+
+    fn count(&mut self, replayed: &Replayed<'_>) {
+        self.count_verdict(replayed.verdict);
         self.wrong += replayed.wrong.len() as u64;
         self.order += replayed.order;
         self.spelling += replayed.spelling;

@@ -2,6 +2,7 @@
 mod bench;
 mod catalog;
 mod check;
+mod check_remote;
 mod compile;
 mod demo;
 mod diff;
@@ -29,6 +30,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Verify(args) => verify::run(global, &args.file),
         Command::Mask(args) => mask::run(global, &args),
         Command::Explain(args) => explain::run(global, &args),
+        Command::Check(args) if global.server.is_some() => check_remote::run(global, &args),
         Command::Check(args) => check::run(global, &args),
         Command::Diff(args) => diff::run(global, &args),
         Command::Sample(args) => sample::run(global, &args),
@@ -39,5 +41,9 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Catalog(command) => catalog::run(global, &command),
         Command::Bench(command) => bench::run(global, &command),
         Command::Demo => demo::run(global),
+        Command::Worker => {
+            gobo_engine::run_worker()?;
+            Ok(Outcome::Yes)
+        }
     }
 }

@@ -33,7 +33,7 @@ impl Tally {
             Ok(false) => &mut self.compiled,
             Err(CompileError::Refused(_)) => &mut self.refused,
             Err(CompileError::OverBudget(_)) => &mut self.over_budget,
-            Err(CompileError::Unavailable(_)) => &mut self.unavailable,
+            Err(CompileError::Unavailable { .. }) => &mut self.unavailable,
             Err(_) => &mut self.failed,
         } += 1;
     }

@@ -1,14 +1,43 @@
 use std::sync::Arc;
 
+use std::time::Duration;
+
+use anyhow::Context as _;
+use gobo_engine::{Engine, EngineConfig, TenantLimits, WorkerConfig};
 use gobo_server::{ServeConfig, Server};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::{Global, ServeArgs};
-use crate::backend::engine;
+use crate::backend;
 use crate::output::{self, Outcome};
 
+fn config(global: &Global, args: &ServeArgs) -> anyhow::Result<EngineConfig> {
+    let processes = if args.inline {
+        None
+    } else {
+        // The very file that runs, even if another one has its name by now.
+        let program = std::env::current_exe().context("cannot find this program for its workers")?;
+        Some(WorkerConfig {
+            address_space_bytes: args.worker_memory_mib << 20,
+            processor_time: Duration::from_secs(args.worker_cpu_s),
+            wall_clock: Duration::from_secs(args.worker_wall_s),
+            ..WorkerConfig::new(program, ["worker"])
+        })
+    };
+    Ok(EngineConfig {
+        processes,
+        queue_length: args.queue as usize,
+        tenant: TenantLimits {
+            jobs: args.tenant_jobs as usize,
+            bytes: args.tenant_mib << 20,
+            per_second: args.tenant_rate,
+        },
+        ..backend::config(global)?.serving()
+    })
+}
+
 pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> {
-    let engine = Arc::new(engine(global)?);
+    let engine = Arc::new(Engine::open(config(global, args)?)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut config = ServeConfig::of(&engine);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use gobo_artifact::{Fill, Matcher};
 use gobo_client::Client;
-use gobo_engine::{Engine, EngineConfig, OpenVocabulary, Origin, Priority, Request, VocabularyRef};
+use gobo_engine::{Engine, EngineConfig, OpenVocabulary, Origin, Request, VocabularyRef};
 use gobo_proto::v1;
 use gobo_server::{ServeConfig, ServeError, Server};
 use gobo_store::NamedVocabulary;
@@ -223,12 +223,7 @@ impl Here {
 }
 
 fn request(vocabulary: &Arc<OpenVocabulary>, constraint: &Constraint) -> Request {
-    Request {
-        vocabulary: Arc::clone(vocabulary),
-        constraint: constraint.clone(),
-        limits: None,
-        priority: Priority::Interactive,
-    }
+    Request::new(Arc::clone(vocabulary), constraint.clone())
 }
 
 /// A daemon on threads of its own in this process.

@@ -1,0 +1,627 @@
+//! Which job is next: lanes by urgency and cost, tenants by what they have used.
+//!
+//! A job enters the lane of its [`Priority`] and its *pass*. The first pass of a compile has a small counted budget, and
+//! who does not end within it comes back in a later pass: so what is dear is known by what it has cost, and cheap jobs
+//! never stand behind it. Lanes are served in this order, strictly:
+//!
+//! ```text
+//! interactive, first pass · interactive, later passes · prewarm, first pass · prewarm, later passes
+//! ```
+//!
+//! with two exceptions. Some workers may be kept for the first lane: whatever the others do, a new interactive job finds
+//! a worker within one small budget. And every eighth start goes to the job that has waited longest, once that is
+//! over the ageing limit: no lane starves.
+//!
+//! Within a lane the tenant goes first that has used the workers least (start-time fair queueing, Goyal, Vin & Cheng
+//! 1996, with the time that jobs took for their length), so that a tenant who floods waits for itself.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How soon work is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Priority {
+    /// Somebody waits for it. Begun before any prewarm work.
+    #[default]
+    Interactive,
+    /// Compiled ahead of demand; done even when its caller has left.
+    Prewarm,
+}
+
+/// On whose account work is done. The empty name is everybody who gives none.
+pub type Tenant = Arc<str>;
+
+/// What one tenant may have before the workers at once, and how fast it may ask. Hits cost nothing of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TenantLimits {
+    /// Most compiles that wait or run. Default 512.
+    pub jobs: usize,
+    /// Most bytes of constraint text of those. Default 64 MiB.
+    pub bytes: u64,
+    /// Most compiles a second, with a burst of as many. Default: any number.
+    pub per_second: Option<u32>,
+}
+
+impl Default for TenantLimits {
+    fn default() -> Self {
+        Self { jobs: 512, bytes: 64 << 20, per_second: None }
+    }
+}
+
+/// Most tenants that are told apart at a time; more share the account of the nameless one.
+const MAX_TENANTS: usize = 4096;
+
+/// Every so many starts, one goes to a job that has waited beyond the ageing limit.
+const AGED_EVERY: u32 = 8;
+
+/// Number of lanes: two priorities, each with a first and later passes.
+const LANES: usize = 4;
+
+/// Why a job was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turned {
+    /// The queue of its priority is full.
+    Full,
+    /// Its tenant has as many jobs or bytes before the workers as it may.
+    Quota(&'static str),
+    /// Its tenant asks faster than it may; room comes after so long.
+    Rate(Duration),
+    /// It would begin so long from now, which is after its caller has given up.
+    TooLate(Duration),
+    /// The pool is closed.
+    Closed,
+}
+
+/// What the scheduler has to know of a job.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask {
+    pub(crate) priority: Priority,
+    pub(crate) tenant: Tenant,
+    /// Bytes of its constraint.
+    pub(crate) bytes: u64,
+    /// When its caller gives up.
+    pub(crate) deadline: Option<Instant>,
+    /// Set when nobody wants the job any more; its address tells the job apart.
+    pub(crate) cancelled: Arc<AtomicBool>,
+}
+
+impl Ask {
+    /// An interactive job of nobody in particular.
+    pub(crate) fn plain(cancelled: Arc<AtomicBool>) -> Self {
+        Self { priority: Priority::Interactive, tenant: "".into(), bytes: 0, deadline: None, cancelled }
+    }
+}
+
+/// What a scheduler is told at its start.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    pub(crate) workers: usize,
+    /// How many of them begin nothing but first passes of interactive jobs.
+    pub(crate) kept: usize,
+    /// Most jobs that wait, of each priority.
+    pub(crate) queue_length: usize,
+    pub(crate) tenant: TenantLimits,
+    pub(crate) ageing: Duration,
+}
+
+struct Queued<J> {
+    ask: Ask,
+    since: Instant,
+    job: J,
+}
+
+impl<J> Queued<J> {
+    fn is_wanted(&self) -> bool {
+        !self.ask.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// A job on its way to a worker; comes back in [`Scheduler::ended`].
+pub(crate) struct Started<J> {
+    pub(crate) job: J,
+    pub(crate) ask: Ask,
+    /// How long it waited.
+    pub(crate) waited: Duration,
+    pub(crate) lane: Lane,
+}
+
+/// Which lane a started job came from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lane(usize);
+
+/// What is known of a tenant that has jobs before the workers, or had one within the last second.
+struct Account {
+    /// Time on workers, counted from where those stood who were there when it came.
+    used: Duration,
+    /// Waiting and running.
+    jobs: usize,
+    bytes: u64,
+    /// Compiles that may begin at once, of a tenant with a rate.
+    tokens: f64,
+    refilled: Instant,
+}
+
+/// The queues before the workers. Knows no threads; time is told to it.
+pub(crate) struct Scheduler<J> {
+    rules: Rules,
+    /// By lane, then by tenant. An empty queue is removed.
+    lanes: [HashMap<Tenant, VecDeque<Queued<J>>>; LANES],
+    accounts: HashMap<Tenant, Account>,
+    /// Running jobs of each lane.
+    running: [usize; LANES],
+    /// The same jobs by their flags, and whether somebody has come to wait for one that was begun ahead of demand.
+    on_workers: Vec<(Arc<AtomicBool>, bool)>,
+    starts: u32,
+    /// A moving mean of how long first passes take.
+    mean: Duration,
+}
+
+fn lane(priority: Priority, is_first: bool) -> usize {
+    match priority {
+        Priority::Interactive => usize::from(!is_first),
+        Priority::Prewarm => 2 + usize::from(!is_first),
+    }
+}
+
+impl<J> Scheduler<J> {
+    pub(crate) fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            lanes: Default::default(),
+            accounts: HashMap::new(),
+            running: [0; LANES],
+            on_workers: Vec::new(),
+            starts: 0,
+            mean: Duration::ZERO,
+        }
+    }
+
+    /// Takes a job at its first pass. Cancelled jobs make room first where a queue is full; they are put into `dropped`,
+    /// because what a job owns may take other locks as it drops.
+    pub(crate) fn submit(
+        &mut self,
+        mut ask: Ask,
+        job: J,
+        now: Instant,
+        dropped: &mut Vec<J>,
+    ) -> Result<(), (Turned, J)> {
+        if !self.accounts.contains_key(&ask.tenant) && self.accounts.len() >= MAX_TENANTS {
+            self.forget_idle(now);
+            if self.accounts.len() >= MAX_TENANTS {
+                ask.tenant = "".into();
+            }
+        }
+        if let Err(turned) = self.admit(&ask, now, dropped) {
+            return Err((turned, job));
+        }
+        let account = self.account(&ask.tenant, now);
+        account.jobs += 1;
+        account.bytes += ask.bytes;
+        account.tokens -= 1.0;
+        self.push(lane(ask.priority, true), Queued { ask, since: now, job });
+        Ok(())
+    }
+
+    fn admit(&mut self, ask: &Ask, now: Instant, dropped: &mut Vec<J>) -> Result<(), Turned> {
+        if self.waiting_of(ask.priority) >= self.rules.queue_length {
+            self.drop_unwanted(dropped);
+            if self.waiting_of(ask.priority) >= self.rules.queue_length {
+                return Err(Turned::Full);
+            }
+        }
+        let TenantLimits { jobs, bytes, per_second } = self.rules.tenant;
+        let wait = self.expected_wait(ask.priority);
+        let account = self.account(&ask.tenant, now);
+        if account.jobs >= jobs {
+            return Err(Turned::Quota("compiles"));
+        }
+        if account.jobs > 0 && account.bytes + ask.bytes > bytes {
+            return Err(Turned::Quota("bytes of constraints"));
+        }
+        if let Some(per_second) = per_second {
+            let rate = f64::from(per_second);
+            let refill = now.saturating_duration_since(account.refilled).as_secs_f64() * rate;
+            account.tokens = (account.tokens + refill).min(rate);
+            account.refilled = now;
+            if account.tokens < 1.0 {
+                return Err(Turned::Rate(Duration::from_secs_f64((1.0 - account.tokens) / rate)));
+            }
+        }
+        match ask.deadline {
+            Some(deadline) if now + wait >= deadline => Err(Turned::TooLate(wait)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts a job back for a later pass. It was admitted once, and is not turned away now.
+    pub(crate) fn again(&mut self, ask: Ask, job: J, now: Instant) {
+        let account = self.account(&ask.tenant, now);
+        account.jobs += 1;
+        account.bytes += ask.bytes;
+        self.push(lane(ask.priority, false), Queued { ask, since: now, job });
+    }
+
+    fn push(&mut self, lane: usize, queued: Queued<J>) {
+        self.lanes[lane].entry(Arc::clone(&queued.ask.tenant)).or_default().push_back(queued);
+    }
+
+    /// How long a job that comes now waits for its first pass: what stands before it, shared among the workers.
+    pub(crate) fn expected_wait(&self, priority: Priority) -> Duration {
+        let last = lane(priority, true);
+        let before: usize = self.lanes[..=last].iter().flat_map(HashMap::values).map(VecDeque::len).sum();
+        if before == 0 && self.running.iter().sum::<usize>() < self.rules.workers {
+            return Duration::ZERO;
+        }
+        let before = u32::try_from(before + 1).unwrap_or(u32::MAX);
+        let workers = u32::try_from(self.rules.workers).unwrap_or(u32::MAX).max(1);
+        self.mean.saturating_mul(before) / workers
+    }
+
+    /// The next job that a free worker should begin. `None`: nothing waits that may begin now. Cancelled jobs are
+    /// dropped on the way.
+    pub(crate) fn next(&mut self, now: Instant, dropped: &mut Vec<J>) -> Option<Started<J>> {
+        loop {
+            let (lane, tenant) = self.choose(now)?;
+            let queue = self.lanes[lane].get_mut(&tenant)?;
+            let queued = queue.pop_front()?;
+            if queue.is_empty() {
+                self.lanes[lane].remove(&tenant);
+            }
+            if !queued.is_wanted() {
+                self.settle(&queued.ask);
+                dropped.push(queued.job);
+                continue;
+            }
+            self.starts = self.starts.wrapping_add(1);
+            self.running[lane] += 1;
+            self.on_workers.push((Arc::clone(&queued.ask.cancelled), false));
+            let waited = now.saturating_duration_since(queued.since);
+            return Some(Started { job: queued.job, ask: queued.ask, waited, lane: Lane(lane) });
+        }
+    }
+
+    fn choose(&self, now: Instant) -> Option<(usize, Tenant)> {
+        let behind: usize = self.running[1..].iter().sum();
+        // One worker at least has to do the rest.
+        let others = self.rules.workers.saturating_sub(self.rules.kept).max(1);
+        let lanes = if behind >= others { 1 } else { LANES };
+        if self.starts % AGED_EVERY == AGED_EVERY - 1
+            && let Some((since, lane, tenant)) = self.oldest(lanes)
+            && now.saturating_duration_since(since) > self.rules.ageing
+        {
+            return Some((lane, tenant));
+        }
+        let lane = (0..lanes).find(|lane| !self.lanes[*lane].is_empty())?;
+        let used = |tenant: &Tenant| self.accounts.get(tenant).map_or(Duration::ZERO, |account| account.used);
+        // Equal use: who has waited longer.
+        let least = self.lanes[lane]
+            .iter()
+            .min_by_key(|(tenant, queue)| (used(tenant), queue.front().map(|queued| queued.since)))?;
+        Some((lane, Arc::clone(least.0)))
+    }
+
+    /// The job that has waited longest, of the first `lanes` lanes.
+    fn oldest(&self, lanes: usize) -> Option<(Instant, usize, Tenant)> {
+        let heads = self.lanes[..lanes].iter().enumerate().flat_map(|(lane, queues)| {
+            queues.iter().filter_map(move |(tenant, queue)| Some((queue.front()?.since, lane, tenant)))
+        });
+        heads.min_by_key(|(since, ..)| *since).map(|(since, lane, tenant)| (since, lane, Arc::clone(tenant)))
+    }
+
+    /// A started job has ended after `took` on its worker. Its later passes are interactive if somebody has come to wait.
+    pub(crate) fn ended(&mut self, ask: &mut Ask, lane: Lane, took: Duration) {
+        let Lane(lane) = lane;
+        self.running[lane] -= 1;
+        if let Some(at) = self.on_workers.iter().position(|(flag, _)| Arc::ptr_eq(flag, &ask.cancelled))
+            && self.on_workers.swap_remove(at).1
+        {
+            ask.priority = Priority::Interactive;
+        }
+        if lane % 2 == 0 {
+            self.mean = if self.mean.is_zero() { took } else { (self.mean * 7 + took) / 8 };
+        }
+        if let Some(account) = self.accounts.get_mut(&ask.tenant) {
+            account.used += took;
+        }
+        self.settle(ask);
+    }
+
+    fn settle(&mut self, ask: &Ask) {
+        let Some(account) = self.accounts.get_mut(&ask.tenant) else { return };
+        account.jobs = account.jobs.saturating_sub(1);
+        account.bytes = account.bytes.saturating_sub(ask.bytes);
+        // With a rate the account is its memory; without, nothing is lost.
+        if account.jobs == 0 && self.rules.tenant.per_second.is_none() {
+            self.accounts.remove(&ask.tenant);
+        }
+    }
+
+    /// The account of a tenant. Who comes anew stands where the least user of those present stands: neither ahead for
+    /// having been away, nor behind.
+    fn account(&mut self, tenant: &Tenant, now: Instant) -> &mut Account {
+        let is_new = self.accounts.get(tenant).is_none_or(|account| account.jobs == 0);
+        let present = self.accounts.values().filter(|account| is_new && account.jobs > 0);
+        let least = present.map(|account| account.used).min();
+        let tokens = f64::from(self.rules.tenant.per_second.unwrap_or(0));
+        let account = self.accounts.entry(Arc::clone(tenant)).or_insert_with(|| Account {
+            used: Duration::ZERO,
+            jobs: 0,
+            bytes: 0,
+            tokens,
+            refilled: now,
+        });
+        if is_new {
+            account.used = account.used.max(least.unwrap_or_default());
+        }
+        account
+    }
+
+    /// Forgets the accounts that hold no job and whose rate has filled up again: a second is enough for any.
+    fn forget_idle(&mut self, now: Instant) {
+        let second = Duration::from_secs(1);
+        self.accounts.retain(|_, account| {
+            account.jobs > 0 || now.saturating_duration_since(account.refilled) < second
+        });
+    }
+
+    fn drop_unwanted(&mut self, dropped: &mut Vec<J>) {
+        let mut settled = Vec::new();
+        for lane in &mut self.lanes {
+            lane.retain(|_, queue| {
+                let (wanted, gone): (VecDeque<_>, VecDeque<_>) = queue.drain(..).partition(Queued::is_wanted);
+                *queue = wanted;
+                settled.extend(gone);
+                !queue.is_empty()
+            });
+        }
+        for queued in settled {
+            self.settle(&queued.ask);
+            dropped.push(queued.job);
+        }
+    }
+
+    /// Moves a prewarm job that somebody waits for now to the interactive lane of its pass; if it runs, its later passes.
+    pub(crate) fn promote(&mut self, cancelled: &Arc<AtomicBool>) {
+        for (flag, is_promoted) in &mut self.on_workers {
+            *is_promoted |= Arc::ptr_eq(flag, cancelled);
+        }
+        for from in [2, 3] {
+            let is_it = |queued: &Queued<J>| Arc::ptr_eq(&queued.ask.cancelled, cancelled);
+            let found = self.lanes[from].iter_mut().find_map(|(tenant, queue)| {
+                let at = queue.iter().position(is_it)?;
+                Some((Arc::clone(tenant), queue.remove(at)?, queue.is_empty()))
+            });
+            if let Some((tenant, mut queued, is_empty)) = found {
+                if is_empty {
+                    self.lanes[from].remove(&tenant);
+                }
+                queued.ask.priority = Priority::Interactive;
+                self.push(from - 2, queued);
+                return;
+            }
+        }
+    }
+
+    /// Every job that waits.
+    pub(crate) fn drain(&mut self) -> Vec<J> {
+        let lanes = std::mem::take(&mut self.lanes);
+        let queued = lanes.into_iter().flat_map(HashMap::into_values).flatten();
+        let jobs = queued.map(|queued| queued.job).collect();
+        self.accounts.clear();
+        jobs
+    }
+
+    fn waiting_of(&self, priority: Priority) -> usize {
+        let first = lane(priority, true);
+        self.lanes[first..first + 2].iter().flat_map(HashMap::values).map(VecDeque::len).sum()
+    }
+
+    /// Jobs that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting_of(Priority::Interactive) + self.waiting_of(Priority::Prewarm)
+    }
+
+    /// For how long the job that has waited longest has waited.
+    pub(crate) fn oldest_wait(&self, now: Instant) -> Duration {
+        self.oldest(LANES).map_or(Duration::ZERO, |(since, ..)| now.saturating_duration_since(since))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    struct Bench {
+        scheduler: Scheduler<&'static str>,
+        now: Instant,
+    }
+
+    impl Bench {
+        fn new(workers: usize, tenant: TenantLimits) -> Self {
+            let rules = Rules { workers, kept: 1, queue_length: 100, tenant, ageing: 1000 * MS };
+            Self { scheduler: Scheduler::new(rules), now: Instant::now() }
+        }
+
+        fn plain(workers: usize) -> Self {
+            Self::new(workers, TenantLimits::default())
+        }
+
+        fn ask(tenant: &str, priority: Priority) -> Ask {
+            Ask { priority, tenant: tenant.into(), ..Ask::plain(Arc::default()) }
+        }
+
+        fn submit(&mut self, tenant: &str, priority: Priority, job: &'static str) -> Result<(), Turned> {
+            self.submit_ask(Self::ask(tenant, priority), job)
+        }
+
+        fn submit_ask(&mut self, ask: Ask, job: &'static str) -> Result<(), Turned> {
+            self.scheduler.submit(ask, job, self.now, &mut Vec::new()).map_err(|(turned, _)| turned)
+        }
+
+        fn next(&mut self) -> Option<Started<&'static str>> {
+            self.scheduler.next(self.now, &mut Vec::new())
+        }
+
+        fn end(&mut self, mut started: Started<&'static str>, took: Duration) -> Ask {
+            self.scheduler.ended(&mut started.ask, started.lane, took);
+            started.ask
+        }
+
+        /// Runs everything on one worker, each job for `took`.
+        fn order(&mut self, took: Duration) -> Vec<&'static str> {
+            let mut order = Vec::new();
+            while let Some(started) = self.next() {
+                order.push(started.job);
+                self.now += took;
+                self.end(started, took);
+            }
+            order
+        }
+    }
+
+    use Priority::{Interactive, Prewarm};
+
+    #[test]
+    fn interactive_goes_first_and_later_passes_behind_first_ones() {
+        let mut bench = Bench::plain(1);
+        bench.submit("", Prewarm, "ahead").unwrap();
+        bench.scheduler.again(Bench::ask("", Prewarm), "ahead, dear", bench.now);
+        bench.scheduler.again(Bench::ask("", Interactive), "dear", bench.now);
+        bench.submit("", Interactive, "cheap").unwrap();
+        assert_eq!(bench.order(MS), ["cheap", "dear", "ahead", "ahead, dear"]);
+    }
+
+    #[test]
+    fn one_worker_is_kept_for_new_interactive_jobs() {
+        let mut bench = Bench::plain(2);
+        for _ in 0..3 {
+            bench.scheduler.again(Bench::ask("", Interactive), "dear", bench.now);
+            bench.submit("", Prewarm, "ahead").unwrap();
+        }
+        let first = bench.next().unwrap();
+        assert_eq!(first.job, "dear");
+        assert!(bench.next().is_none(), "the other worker is kept");
+        bench.submit("", Interactive, "cheap").unwrap();
+        assert_eq!(bench.next().unwrap().job, "cheap");
+        bench.end(first, MS);
+        assert_eq!(bench.next().unwrap().job, "dear");
+    }
+
+    #[test]
+    fn no_lane_starves() {
+        let mut bench = Bench::plain(1);
+        bench.submit("", Prewarm, "ahead").unwrap();
+        bench.now += 2000 * MS;
+        let mut seen = Vec::new();
+        for _ in 0..AGED_EVERY {
+            bench.submit("", Interactive, "now").unwrap();
+            let started = bench.next().unwrap();
+            seen.push(started.job);
+            bench.end(started, MS);
+        }
+        assert_eq!(seen.iter().filter(|job| **job == "ahead").count(), 1, "{seen:?}");
+    }
+
+    #[test]
+    fn a_tenant_who_floods_waits_for_itself() {
+        let mut bench = Bench::plain(1);
+        for _ in 0..10 {
+            bench.submit("flood", Interactive, "flood").unwrap();
+        }
+        let first = bench.next().unwrap();
+        bench.now += MS;
+        bench.end(first, MS);
+        bench.submit("calm", Interactive, "calm").unwrap();
+        bench.submit("calm", Interactive, "calm").unwrap();
+        let order = bench.order(MS);
+        let place = order.iter().rposition(|job| *job == "calm").unwrap();
+        assert!(place <= 4, "{order:?}");
+    }
+
+    #[test]
+    fn quotas_count_what_waits_and_what_runs() {
+        let mut bench = Bench::new(1, TenantLimits { jobs: 2, bytes: 10, per_second: None });
+        bench.submit("a", Interactive, "1").unwrap();
+        let started = bench.next().unwrap();
+        bench.submit("a", Interactive, "2").unwrap();
+        assert_eq!(bench.submit("a", Prewarm, "3"), Err(Turned::Quota("compiles")));
+        bench.submit("b", Interactive, "other tenants have room").unwrap();
+        bench.end(started, MS);
+        bench.submit("a", Interactive, "3").unwrap();
+        let large = |bytes| Ask { bytes, ..Bench::ask("c", Interactive) };
+        bench.submit_ask(large(100), "alone, anything fits").unwrap();
+        assert_eq!(bench.submit_ask(large(1), "beside it"), Err(Turned::Quota("bytes of constraints")));
+    }
+
+    #[test]
+    fn a_rate_fills_up_with_time() {
+        let mut bench = Bench::new(1, TenantLimits { per_second: Some(2), ..TenantLimits::default() });
+        bench.submit("a", Interactive, "1").unwrap();
+        bench.submit("a", Interactive, "2").unwrap();
+        assert_eq!(bench.submit("a", Interactive, "3"), Err(Turned::Rate(500 * MS)));
+        bench.order(Duration::ZERO);
+        assert_eq!(
+            bench.submit("a", Interactive, "3"),
+            Err(Turned::Rate(500 * MS)),
+            "idleness alone gives none"
+        );
+        bench.now += 500 * MS;
+        bench.submit("a", Interactive, "3").unwrap();
+    }
+
+    #[test]
+    fn what_would_come_too_late_is_turned_away_at_once() {
+        let mut bench = Bench::plain(1);
+        bench.submit("", Interactive, "measure").unwrap();
+        bench.order(100 * MS);
+        for _ in 0..4 {
+            bench.submit("", Interactive, "before").unwrap();
+        }
+        let by = |ms: u32| Ask { deadline: Some(bench.now + ms * MS), ..Bench::ask("", Interactive) };
+        let (hurried, patient) = (by(300), by(600));
+        assert_eq!(bench.submit_ask(hurried, "hurried"), Err(Turned::TooLate(500 * MS)));
+        bench.submit_ask(patient, "patient").unwrap();
+    }
+
+    #[test]
+    fn full_queues_turn_away_and_cancelled_jobs_make_room() {
+        let mut bench = Bench::plain(1);
+        let ask = Bench::ask("", Interactive);
+        let cancelled = Arc::clone(&ask.cancelled);
+        bench.submit_ask(ask, "cancelled").unwrap();
+        for _ in 1..100 {
+            bench.submit("", Interactive, "waits").unwrap();
+        }
+        assert_eq!(bench.submit("", Interactive, "one more"), Err(Turned::Full));
+        bench.submit("", Prewarm, "the priorities fill apart").unwrap();
+        cancelled.store(true, Ordering::Relaxed);
+        bench.submit("", Interactive, "one more").unwrap();
+        assert!(!bench.order(MS).contains(&"cancelled"));
+    }
+
+    #[test]
+    fn promoted_jobs_are_interactive() {
+        let mut bench = Bench::plain(1);
+        bench.submit("", Prewarm, "p0").unwrap();
+        let ask = Bench::ask("t", Prewarm);
+        let flag = Arc::clone(&ask.cancelled);
+        bench.submit_ask(ask, "p1").unwrap();
+        bench.submit("", Interactive, "i0").unwrap();
+        bench.scheduler.promote(&flag);
+        assert_eq!(bench.scheduler.waiting(), 3);
+        assert_eq!(bench.order(MS), ["i0", "p1", "p0"]);
+
+        let ask = Bench::ask("", Prewarm);
+        let flag = Arc::clone(&ask.cancelled);
+        bench.submit_ask(ask, "runs").unwrap();
+        let started = bench.next().unwrap();
+        bench.scheduler.promote(&flag);
+        assert_eq!(bench.end(started, MS).priority, Interactive, "its later passes too");
+        assert_eq!(bench.scheduler.waiting(), 0);
+        assert!(bench.scheduler.accounts.is_empty(), "who has nothing before the workers is forgotten");
+    }
+}

@@ -1,0 +1,229 @@
+//! The side of the parent.
+
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use gobo_types::CompileError;
+use rustix::process::Signal;
+
+use super::WorkerConfig;
+use super::wire::{self, Answer, Frames, Job, Limits, MAX_ANSWER, Made, Order};
+use crate::stats::{Counters, Kills};
+
+/// How often a thread that waits for an answer looks whether it is still wanted. Answers themselves come at once.
+const TICK: Duration = Duration::from_millis(10);
+
+/// How long a worker may take to see that its job is cancelled, before it is killed.
+const CANCEL_GRACE: Duration = Duration::from_secs(2);
+
+/// How a job ended without an index.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The worker's own verdict.
+    Verdict(CompileError),
+    /// The worker died or spoke nonsense; another one may do better.
+    Died(String),
+    /// The worker was killed for what the job used of it; another one would be too.
+    Killed(String),
+}
+
+/// A place for one worker process, with a process in it or to be started.
+pub(crate) struct Process {
+    config: Arc<WorkerConfig>,
+    counters: Arc<Counters>,
+    running: Option<Running>,
+}
+
+/// A living child. Dropping it kills it.
+struct Running {
+    child: Child,
+    socket: UnixStream,
+    frames: Frames,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl fmt::Debug for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.running.as_ref().map(|running| running.child.id());
+        f.debug_struct("Process").field("id", &id).finish_non_exhaustive()
+    }
+}
+
+impl Process {
+    /// A place without a process yet: [`Process::prepare`] starts it.
+    pub(crate) fn new(config: Arc<WorkerConfig>, counters: Arc<Counters>) -> Self {
+        Self { config, counters, running: None }
+    }
+
+    /// Starts a process where there is none, ahead of the next job. What goes wrong is told to that job.
+    pub(crate) fn prepare(&mut self) {
+        if self.running.is_none() {
+            match Running::start(&self.config) {
+                Ok(running) => self.running = Some(running),
+                Err(error) => {
+                    tracing::error!(program = %self.config.program.display(), %error, "cannot start a worker process");
+                }
+            }
+        }
+    }
+
+    /// Has `job` done, blocking until the worker answers, dies or is killed. `cancelled` ends it early.
+    pub(crate) fn run(&mut self, job: Job, cancelled: &AtomicBool) -> Result<Made, Failure> {
+        // A worker that died while idle (an operator, the kernel) has cost nobody anything.
+        if self.running.as_mut().is_some_and(|running| !matches!(running.child.try_wait(), Ok(None))) {
+            self.running = None;
+        }
+        self.prepare();
+        let Some(mut running) = self.running.take() else {
+            return Err(Failure::Died(format!("cannot start {}", self.config.program.display())));
+        };
+        let answer = self.ask(&mut running, job, cancelled);
+        match answer {
+            Ok(Answer { ended, retires }) => {
+                if retires {
+                    Counters::count(&self.counters.retired);
+                } else {
+                    self.running = Some(running);
+                }
+                ended.map_err(Failure::Verdict)
+            }
+            Err(end) => Err(self.account(running, &end)),
+        }
+    }
+
+    fn ask(&self, running: &mut Running, job: Job, cancelled: &AtomicBool) -> Result<Answer, End> {
+        let began = Instant::now();
+        running.socket.set_write_timeout(Some(self.config.wall_clock)).map_err(End::Broken)?;
+        wire::write(&running.socket, &Order::Compile(Box::new(job))).map_err(End::Broken)?;
+        let mut cancelled_at = None;
+        loop {
+            match running.frames.read(&running.socket, MAX_ANSWER) {
+                Ok(Some(answer)) => return Ok(answer),
+                Ok(None) => return Err(End::Broken(io::ErrorKind::UnexpectedEof.into())),
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                }
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => return Err(End::Nonsense(error)),
+                Err(error) => return Err(End::Broken(error)),
+            }
+            if began.elapsed() > self.config.wall_clock {
+                return Err(End::WallClock);
+            }
+            match cancelled_at {
+                None if cancelled.load(Ordering::Relaxed) => {
+                    cancelled_at = Some(Instant::now());
+                    wire::write(&running.socket, &Order::Cancel).map_err(End::Broken)?;
+                }
+                Some(since) if since.elapsed() > CANCEL_GRACE => return Err(End::Deaf),
+                _ => {}
+            }
+        }
+    }
+
+    /// Ends what is left of a worker, counts why, and says it.
+    fn account(&self, mut running: Running, end: &End) -> Failure {
+        let kills = &self.counters.kills;
+        match end {
+            End::WallClock => {
+                Counters::count(&kills.wall_clock);
+                Failure::Killed(format!(
+                    "the worker was killed after {} s",
+                    self.config.wall_clock.as_secs_f32()
+                ))
+            }
+            End::Deaf => {
+                Counters::count(&kills.cancelled);
+                Failure::Killed("the compile was cancelled".into())
+            }
+            End::Nonsense(error) => {
+                Counters::count(&kills.nonsense);
+                tracing::error!(pid = running.child.id(), %error, "a worker's answer makes no sense");
+                Failure::Died(format!("the worker's answer makes no sense: {error}"))
+            }
+            End::Broken(error) => {
+                // It may be closing its socket a moment before it ends.
+                let status = wait_shortly(&mut running.child);
+                let failure = explain(status, error, &self.config, kills);
+                tracing::warn!(pid = running.child.id(), ?failure, "a worker process died");
+                failure
+            }
+        }
+    }
+}
+
+/// Why there is no answer.
+enum End {
+    /// The socket ended, and most likely the process.
+    Broken(io::Error),
+    /// Bytes that are no answer.
+    Nonsense(io::Error),
+    /// It took too long by the clock.
+    WallClock,
+    /// It does not see that its job is cancelled.
+    Deaf,
+}
+
+fn explain(status: Option<ExitStatus>, error: &io::Error, config: &WorkerConfig, kills: &Kills) -> Failure {
+    let signal = status.and_then(|status| status.signal());
+    if signal == Some(Signal::XCPU.as_raw()) {
+        Counters::count(&kills.processor_time);
+        let seconds = config.processor_time.as_secs();
+        return Failure::Killed(format!("the worker used more than {seconds} s of processor time"));
+    }
+    Counters::count(&kills.died);
+    Failure::Died(match (signal, status) {
+        (Some(signal), _) if signal == Signal::ABORT.as_raw() => {
+            let mib = config.address_space_bytes >> 20;
+            format!("the worker aborted, most likely for want of memory (limit {mib} MiB)")
+        }
+        (Some(signal), _) => format!("the worker was ended by signal {signal}"),
+        (None, Some(status)) => format!("the worker ended ({status}) without an answer"),
+        (None, None) => format!("the worker does not answer: {error}"),
+    })
+}
+
+fn wait_shortly(child: &mut Child) -> Option<ExitStatus> {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(1) {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+impl Running {
+    fn start(config: &WorkerConfig) -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
+        ours.set_read_timeout(Some(TICK))?;
+        let child = Command::new(&config.program)
+            .args(&config.args)
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::null())
+            // A terminal's interrupt is for the daemon, which lets calls under way end.
+            .process_group(0)
+            .spawn()?;
+        let running = Self { child, socket: ours, frames: Frames::default() };
+        let limits = Limits {
+            address_space_bytes: config.address_space_bytes,
+            processor_seconds: config.processor_time.as_secs().max(1),
+            retire_bytes: config.retire_bytes,
+        };
+        wire::write(&running.socket, &Order::Begin(limits))?;
+        Ok(running)
+    }
+}

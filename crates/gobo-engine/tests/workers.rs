@@ -1,0 +1,461 @@
+//! An engine that compiles in worker processes, and what those may do to it. The workers are this very program: a test
+//! called `as_…` is none when it is run with the others, and a worker when the engine starts it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod tiny;
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gobo_engine::{
+    Engine, EngineConfig, OpenVocabulary, Origin, Priority, Request, VocabularyRef, WorkerConfig,
+    compile_constraint, run_worker_with,
+};
+use gobo_types::{
+    CompileError, CompileLimits, Constraint, Digest, Limit, RefusalKind, VocabularyDigest, index_key,
+};
+
+use crate::tiny::tiny;
+
+/// Whether this process was started to be the worker of that name.
+fn is_worker(name: &str) -> bool {
+    let args: Vec<_> = std::env::args().collect();
+    args.iter().any(|arg| arg == name) && args.iter().any(|arg| arg == "--exact")
+}
+
+/// A worker whose compiler does what the constraint says.
+#[test]
+fn as_told() {
+    if is_worker("as_told") {
+        work_as_told();
+    }
+}
+
+/// The same under a name of its own.
+#[test]
+fn as_told_to_be_killed() {
+    if is_worker("as_told_to_be_killed") {
+        work_as_told();
+    }
+}
+
+fn work_as_told() {
+    let compile = |vocabulary: &_, constraint: &Constraint, budget: &_| {
+        match constraint.text().as_str() {
+            "hang" => loop {
+                std::thread::sleep(Duration::from_secs(1));
+            },
+            "spin" => loop {
+                std::hint::spin_loop();
+            },
+            "eat" => {
+                let mut eaten = Vec::<Vec<u8>>::new();
+                loop {
+                    eaten.push(vec![1; 1 << 20]);
+                }
+            }
+            "die" => std::process::abort(),
+            "panic" => panic!("broken on purpose"),
+            _ => {}
+        }
+        compile_constraint(vocabulary, constraint, 1, budget)
+    };
+    run_worker_with(&compile).unwrap();
+}
+
+fn read_frame(socket: &mut UnixStream) -> Option<Vec<u8>> {
+    let mut length = [0; 4];
+    socket.read_exact(&mut length).ok()?;
+    let mut frame = vec![0; u32::from_le_bytes(length) as usize];
+    socket.read_exact(&mut frame).ok()?;
+    Some(frame)
+}
+
+/// Reads jobs, and answers each with what `answer` makes of it.
+fn work_badly(name: &str, answer: impl Fn(&serde_json::Value) -> Vec<u8>) {
+    if !is_worker(name) {
+        return;
+    }
+    let mut socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned().unwrap());
+    while let Some(frame) = read_frame(&mut socket) {
+        let order: serde_json::Value = serde_json::from_slice(&frame).unwrap();
+        if let Some(job) = order.get("compile") {
+            socket.write_all(&answer(job)).unwrap();
+        }
+    }
+}
+
+/// Says that all went well, having written half of what it should.
+#[test]
+fn as_liar() {
+    work_badly("as_liar", |job| {
+        let constraint: Constraint = serde_json::from_value(job["constraint"].clone()).unwrap();
+        let vocabulary: VocabularyDigest = serde_json::from_value(job["vocabulary_digest"].clone()).unwrap();
+        fs::write(job["file"].as_str().unwrap(), b"GOBO, and no more").unwrap();
+        let key = index_key(&vocabulary, &constraint.digest());
+        let made = serde_json::json!({"key": key, "bytes": 17, "states": 1, "rows": 1, "report": null});
+        frame(&serde_json::json!({"ended": {"Ok": made}, "retires": false}))
+    });
+}
+
+/// Answers another job than it was given.
+#[test]
+fn as_stranger() {
+    work_badly("as_stranger", |_| {
+        let key = Digest([7; 32]).to_string();
+        let made = serde_json::json!({"key": key, "bytes": 17, "states": 1, "rows": 1, "report": null});
+        frame(&serde_json::json!({"ended": {"Ok": made}, "retires": false}))
+    });
+}
+
+fn frame(message: &serde_json::Value) -> Vec<u8> {
+    let text = message.to_string();
+    [&u32::try_from(text.len()).unwrap().to_le_bytes()[..], text.as_bytes()].concat()
+}
+
+/// Answers in no language.
+#[test]
+fn as_babbler() {
+    work_badly("as_babbler", |_| b"\x09\0\0\0 nonsense".to_vec());
+}
+
+/// Claims an answer of four gigabytes.
+#[test]
+fn as_boaster() {
+    work_badly("as_boaster", |_| vec![0xff; 4]);
+}
+
+fn processes(name: &str) -> WorkerConfig {
+    let args = [name, "--exact", "--nocapture", "--test-threads=1"];
+    WorkerConfig {
+        wall_clock: Duration::from_secs(60),
+        ..WorkerConfig::new(std::env::current_exe().unwrap(), args)
+    }
+}
+
+fn open_with(store: &Path, workers: usize, processes: WorkerConfig) -> Engine {
+    let config =
+        EngineConfig { workers, queue_length: 64, processes: Some(processes), ..EngineConfig::new(store) };
+    let engine = Engine::open(config).unwrap();
+    engine.import("tiny", &tiny(), None).unwrap();
+    engine
+}
+
+fn open(store: &Path) -> Engine {
+    open_with(store, 1, processes("as_told"))
+}
+
+fn vocabulary(engine: &Engine) -> Arc<OpenVocabulary> {
+    engine.vocabulary(&VocabularyRef::Name("tiny".into())).wait().unwrap()
+}
+
+fn request(engine: &Engine, pattern: &str) -> Request {
+    Request::new(vocabulary(engine), Constraint::regex(pattern))
+}
+
+/// Asserts that `pattern` ends unavailable for a reason that says `why`, and that the next compile goes well.
+fn is_unavailable(engine: &Engine, pattern: &str, why: &str) {
+    let outcome = engine.resolve(request(engine, pattern));
+    assert!(
+        matches!(&outcome, Err(CompileError::Unavailable { why: said, .. }) if said.contains(why)),
+        "{outcome:?}"
+    );
+    goes_on(engine);
+}
+
+fn goes_on(engine: &Engine) {
+    static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
+    let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let found = engine.resolve(request(engine, &format!("a{{{number}}}"))).unwrap();
+    assert_eq!(found.origin, Origin::Compile);
+    no_temporary_file(engine.store().root());
+}
+
+fn no_temporary_file(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        assert!(!path.file_name().unwrap().to_str().unwrap().starts_with(".tmp-"), "{}", path.display());
+        if path.is_dir() && path.file_name().unwrap() != "catalog" {
+            no_temporary_file(&path);
+        }
+    }
+}
+
+/// Process ids of the living workers of that name.
+fn workers(name: &str) -> Vec<String> {
+    let mut workers = Vec::new();
+    for process in fs::read_dir("/proc").unwrap() {
+        let path = process.unwrap().path();
+        let line = fs::read(path.join("cmdline")).unwrap_or_default();
+        let mut args = line.split(|byte| *byte == 0);
+        if args.next().is_some() && args.next() == Some(name.as_bytes()) {
+            workers.push(path.file_name().unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    workers
+}
+
+#[test]
+fn a_process_makes_the_same_files_and_verdicts_as_a_thread() {
+    let (there, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let processes = open(there.path());
+    let threads = Engine::open(EngineConfig::new(here.path())).unwrap();
+    threads.import("tiny", &tiny(), None).unwrap();
+    let few = CompileLimits { max_states: 10, ..CompileLimits::default() };
+    let asked = [
+        ("a+b|[0-9]{3}", None),
+        ("\\w+\\s?", None),
+        ("(", None),
+        ("~", None),
+        ("[ab]*a[ab]{9}", Some(few)),
+        ("[ab]*a[ab]{9}", None),
+    ];
+    for (pattern, limits) in asked {
+        let ask = |engine: &Engine| engine.resolve(Request { limits, ..request(engine, pattern) });
+        match (ask(&processes), ask(&threads)) {
+            (Ok(there), Ok(here)) => {
+                assert_eq!((there.key, there.artifact_digest), (here.key, here.artifact_digest));
+                assert_eq!(fs::read(&there.path).unwrap(), fs::read(&here.path).unwrap());
+                assert_eq!((there.origin, there.rows), (Origin::Compile, here.rows));
+            }
+            (there, here) => assert_eq!(there, here, "{pattern}"),
+        }
+    }
+    let stats = processes.stats();
+    assert_eq!((stats.compiled, stats.refused, stats.failed, stats.died), (3, 3, 0, 0));
+    no_temporary_file(there.path());
+}
+
+#[test]
+fn every_kind_of_constraint_reaches_a_process_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    let schema = r#"{"type": "object", "properties": {"b": {"const": 100000000000000000000001},
+        "a": {"type": "integer"}}, "additionalProperties": false}"#;
+    for constraint in [
+        Constraint::regex("a\u{e9}?b"),
+        Constraint::search("[a-c]"),
+        Constraint::choice(["b", "a", "b"]),
+        Constraint::gbnf("root ::= \"a\" root | \"b\"", "root"),
+        Constraint::schema(schema, gobo_types::SchemaOptions::default()),
+    ] {
+        // The engine compares the key of what was made with that of what was asked for.
+        engine.resolve(Request::new(vocabulary(&engine), constraint)).unwrap();
+    }
+}
+
+#[test]
+fn a_check_keeps_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    let checked = engine.check(request(&engine, "a+|\u{e9}")).wait().unwrap();
+    assert!(!checked.is_published && checked.bytes > 0 && !checked.report.unspellable.is_empty());
+    assert_eq!(engine.usage().unwrap(), (0, 0));
+    no_temporary_file(folder.path());
+    let Err(CompileError::Refused(refusal)) = engine.check(request(&engine, "(")).wait() else { panic!() };
+    assert_eq!(refusal.kind, RefusalKind::Malformed);
+    assert!(engine.check(request(&engine, "(")).wait().is_err());
+    assert_eq!(engine.stats().negative_hits, 1, "the verdict was remembered");
+
+    let found = engine.resolve(request(&engine, "a+|\u{e9}")).unwrap();
+    let again = engine.check(request(&engine, "a+|\u{e9}")).wait().unwrap();
+    assert_eq!((again.is_published, again.bytes, &again.report), (true, found.bytes, &checked.report));
+    assert_eq!((checked.key, checked.bytes, checked.rows), (found.key, found.bytes, found.rows));
+}
+
+#[test]
+fn a_worker_that_hangs_is_killed_by_the_clock() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = WorkerConfig { wall_clock: Duration::from_millis(300), ..processes("as_told") };
+    let engine = open_with(folder.path(), 1, config);
+    is_unavailable(&engine, "hang", "killed after 0.3 s");
+    assert_eq!(engine.stats().killed_wall_clock, 1, "it is not tried again");
+}
+
+#[test]
+fn a_worker_that_spins_is_ended_by_its_processor_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = WorkerConfig { processor_time: Duration::from_secs(1), ..processes("as_told") };
+    let engine = open_with(folder.path(), 1, config);
+    is_unavailable(&engine, "spin", "more than 1 s of processor time");
+    assert_eq!(engine.stats().killed_processor_time, 1, "it is not tried again");
+}
+
+#[test]
+fn a_worker_that_eats_memory_ends_at_its_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = WorkerConfig { address_space_bytes: 1 << 30, ..processes("as_told") };
+    let engine = open_with(folder.path(), 1, config);
+    is_unavailable(&engine, "eat", "for want of memory (limit 1024 MiB)");
+    assert_eq!(engine.stats().died, 2, "another one was tried");
+}
+
+#[test]
+fn a_worker_that_dies_is_replaced_and_its_job_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    is_unavailable(&engine, "die", "aborted");
+    assert_eq!(engine.stats().died, 2);
+}
+
+#[test]
+fn a_worker_that_is_killed_from_outside_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "as_told_to_be_killed";
+    let engine = open_with(folder.path(), 1, processes(name));
+    goes_on(&engine);
+    let kill = || {
+        for worker in workers(name) {
+            assert!(std::process::Command::new("kill").args(["-9", &worker]).status().unwrap().success());
+        }
+    };
+    // While it has nothing to do nobody notices.
+    kill();
+    goes_on(&engine);
+    assert_eq!(engine.stats().died, 0);
+    let ticket = engine.submit(request(&engine, "hang"));
+    for deaths in [1, 2] {
+        until("it runs", || engine.stats().in_flight == 1 && !workers(name).is_empty());
+        std::thread::sleep(Duration::from_millis(50));
+        kill();
+        until("its death is seen", || engine.stats().died == deaths);
+    }
+    let outcome = ticket.wait();
+    assert!(
+        matches!(&outcome, Err(CompileError::Unavailable { why, .. }) if why.contains("signal 9")),
+        "{outcome:?}"
+    );
+    goes_on(&engine);
+    engine.close();
+    assert!(workers(name).is_empty(), "closing ends the workers");
+}
+
+#[test]
+fn a_panic_is_a_failure_and_its_worker_retires() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    let outcome = engine.resolve(request(&engine, "panic"));
+    assert!(matches!(&outcome, Err(CompileError::Failed(why)) if why.contains("on purpose")), "{outcome:?}");
+    assert_eq!((engine.stats().failed, engine.stats().retired), (1, 1));
+    goes_on(&engine);
+}
+
+#[test]
+fn a_worker_that_holds_much_memory_retires() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = WorkerConfig { retire_bytes: 1, ..processes("as_told") };
+    let engine = open_with(folder.path(), 1, config);
+    goes_on(&engine);
+    goes_on(&engine);
+    assert_eq!(engine.stats().retired, 2);
+}
+
+#[test]
+fn no_answer_of_a_worker_is_believed() {
+    for (name, is_failed) in
+        [("as_liar", true), ("as_stranger", true), ("as_babbler", false), ("as_boaster", false)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = open_with(folder.path(), 1, processes(name));
+        let outcome = engine.resolve(request(&engine, "a"));
+        match &outcome {
+            Err(CompileError::Failed(_)) => assert!(is_failed, "{name}: {outcome:?}"),
+            Err(CompileError::Unavailable { .. }) => assert!(!is_failed, "{name}: {outcome:?}"),
+            _ => panic!("{name}: {outcome:?}"),
+        }
+        assert_eq!(engine.usage().unwrap(), (0, 0), "{name}");
+        no_temporary_file(folder.path());
+    }
+}
+
+#[test]
+fn a_program_that_is_no_worker_makes_everything_unavailable() {
+    for program in ["/nonexistent/gobo", "/bin/true"] {
+        let folder = tempfile::tempdir().unwrap();
+        let none: [&str; 0] = [];
+        let engine = open_with(folder.path(), 1, WorkerConfig::new(program, none));
+        let outcome = engine.resolve(request(&engine, "a"));
+        assert!(matches!(outcome, Err(CompileError::Unavailable { .. })), "{program}: {outcome:?}");
+    }
+}
+
+fn until(what: &str, condition: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_compile_that_nobody_waits_for_is_cancelled_even_if_it_does_not_listen() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    let ticket = engine.submit(request(&engine, "hang"));
+    until("it runs", || engine.stats().in_flight == 1);
+    drop(ticket);
+    until("it is killed", || engine.stats().killed_cancelled == 1);
+    goes_on(&engine);
+
+    // One that listens lives on.
+    let dear = "[ab]*a[ab]{16}";
+    let limits = Some(CompileLimits { max_states: 1 << 30, ..CompileLimits::default() });
+    let ticket = engine.submit(Request { limits, ..request(&engine, dear) });
+    until("it runs", || engine.stats().in_flight == 1);
+    drop(ticket);
+    until("it ends", || engine.stats().in_flight == 0);
+    goes_on(&engine);
+    assert_eq!((engine.stats().killed_cancelled, engine.stats().died), (1, 0));
+}
+
+#[test]
+fn dear_compiles_do_not_stand_before_cheap_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = EngineConfig {
+        workers: 1,
+        passes: vec![20_000],
+        processes: Some(processes("as_told")),
+        ..EngineConfig::new(folder.path())
+    };
+    let engine = Engine::open(config).unwrap();
+    engine.import("tiny", &tiny(), None).unwrap();
+    let dear: Vec<_> =
+        (0..4).map(|n| engine.submit(request(&engine, &format!("[ab]*a[ab]{{1{n}}}")))).collect();
+    let cheap = engine.submit(request(&engine, "a")).wait().unwrap();
+    assert_eq!(cheap.origin, Origin::Compile);
+    for ticket in dear {
+        ticket.wait().unwrap();
+    }
+    assert!(engine.stats().later_passes >= 3, "{:?}", engine.stats());
+
+    // The budget of a pass is nobody's verdict; the caller's own is.
+    let limits = Some(CompileLimits { max_steps: 30_000, ..CompileLimits::default() });
+    let outcome = engine.resolve(Request { limits, ..request(&engine, "[ab]*b[ab]{12}") });
+    let Err(CompileError::OverBudget(over)) = &outcome else { panic!("{outcome:?}") };
+    assert_eq!((over.limit, over.given), (Limit::MaxSteps, 30_000));
+}
+
+#[test]
+fn prewarm_leaves_the_kept_worker_free() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = EngineConfig {
+        workers: 2,
+        kept_workers: 1,
+        processes: Some(processes("as_told")),
+        ..EngineConfig::new(folder.path())
+    };
+    let engine = Engine::open(config).unwrap();
+    engine.import("tiny", &tiny(), None).unwrap();
+    let hangs = engine.submit(Request { priority: Priority::Prewarm, ..request(&engine, "hang") });
+    let waits = engine.submit(Request { priority: Priority::Prewarm, ..request(&engine, "a+") });
+    until("one runs", || engine.stats().in_flight == 1);
+    assert_eq!(engine.resolve(request(&engine, "b")).unwrap().origin, Origin::Compile);
+    until("its worker is free again", || engine.stats().in_flight == 1);
+    assert_eq!(engine.stats().queued, 1);
+    drop((hangs, waits));
+}
