@@ -610,10 +610,11 @@ mod tests {
         let ask = Bench::ask("t", Prewarm);
         let flag = Arc::clone(&ask.cancelled);
         bench.submit_ask(ask, "p1").unwrap();
+        bench.now += MS;
         bench.submit("", Interactive, "i0").unwrap();
         bench.scheduler.promote(&flag);
         assert_eq!(bench.scheduler.waiting(), 3);
-        assert_eq!(bench.order(MS), ["i0", "p1", "p0"]);
+        assert_eq!(bench.order(MS), ["p1", "i0", "p0"], "of two that used nothing, who has waited longer");
 
         let ask = Bench::ask("", Prewarm);
         let flag = Arc::clone(&ask.cancelled);
