@@ -97,7 +97,7 @@ pub(crate) enum Command {
     /// Resolve one constraint through the daemon, or in this process if none runs
     Get(PairArgs),
     /// What is in the store, and what the daemon has done
-    Status,
+    Status(StatusArgs),
     /// Care for the catalog
     #[command(subcommand)]
     Catalog(CatalogCommand),
@@ -384,6 +384,9 @@ pub(crate) struct ServeArgs {
     /// Listen on TCP too, for workers on other hosts (no encryption, no authentication)
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) listen: Option<std::net::SocketAddr>,
+    /// Serve a page of metrics for Prometheus over HTTP
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) metrics: Option<std::net::SocketAddr>,
     /// Compile on threads of the daemon itself: for trusted callers; no limit but the counted budget
     #[arg(long, conflicts_with_all = ["worker_memory_mib", "worker_cpu_s", "worker_wall_s"])]
     pub(crate) inline: bool,
@@ -408,6 +411,13 @@ pub(crate) struct ServeArgs {
     /// Most compiles of one tenant a second [default: any number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tenants")]
     pub(crate) tenant_rate: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    /// Look again every so many seconds, a line each time, until interrupted
+    #[arg(long, value_name = "S", num_args = 0..=1, default_missing_value = "2", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) watch: Option<u64>,
 }
 
 #[derive(Debug, Subcommand)]

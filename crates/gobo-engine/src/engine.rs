@@ -18,7 +18,7 @@ use crate::pool::{Pool, Then};
 use crate::resolve::{Checked, FlightEnd, FlightKey, Outcome, Request, take};
 use crate::schedule::{Ask, Rules, TenantLimits, Turned};
 use crate::single_flight::{Joined, SingleFlight};
-use crate::stats::{Counters, Stats, Timings};
+use crate::stats::{Counters, Stats};
 use crate::vocabularies::{Vocabularies, publish_builtin, publish_vocabulary};
 use crate::worker::Process;
 use crate::{EngineConfig, EngineError, OpenVocabulary, Ticket, VocabularyRef};
@@ -47,7 +47,6 @@ pub(crate) struct Inner {
     pub(crate) flights: SingleFlight<FlightKey, FlightEnd>,
     pub(crate) known: Known,
     pub(crate) counters: Arc<Counters>,
-    pub(crate) timings: Timings,
     vocabularies: Vocabularies,
     imports: SingleFlight<String, VocabularyOutcome>,
     closed: AtomicBool,
@@ -121,7 +120,6 @@ impl Engine {
             flights: SingleFlight::new(),
             known: Known::default(),
             counters,
-            timings: Timings::new(),
             vocabularies: Vocabularies::default(),
             imports: SingleFlight::new(),
             closed: AtomicBool::new(false),

@@ -19,7 +19,7 @@ use crate::known::{Origin, Resolved};
 use crate::pool::Then;
 use crate::schedule::{Ask, Priority, Tenant, Turned};
 use crate::single_flight::{Joined, Lead};
-use crate::stats::Counters;
+use crate::stats::{COMPILE, Counters, QUEUE, RESOLVE, record};
 use crate::worker::{self, Failure};
 use crate::{EngineError, OpenVocabulary, Ticket};
 
@@ -316,7 +316,7 @@ impl Inner {
         if lead.cancelled().load(Ordering::Relaxed) {
             return Then::Done;
         }
-        self.timings.queue.record(waited);
+        record(QUEUE, waited);
         let cancelled = Arc::clone(lead.cancelled());
         let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(&job, pass, bench, &cancelled)));
         let attempt = attempt.unwrap_or_else(|panic| {
@@ -349,7 +349,7 @@ impl Inner {
     }
 
     fn count(&self, end: &FlightEnd, job: &Job) {
-        self.timings.resolve.record(job.submitted.elapsed());
+        record(RESOLVE, job.submitted.elapsed());
         match end {
             Ok(Done::Index(Resolved { origin: Origin::Host, .. })) => {}
             Ok(_) => Counters::count(&self.counters.compiled),
@@ -422,7 +422,7 @@ impl Inner {
         let budget = Budget::cancellable(limits, Arc::clone(cancelled));
         let begun = Instant::now();
         let compiled = compile(&job.request.vocabulary.vocabulary, &job.request.constraint, &budget);
-        self.timings.compile.record(begun.elapsed());
+        record(COMPILE, begun.elapsed());
         let compiled = compiled.map_err(Failure::Verdict)?;
         check_key(&compiled.key, &job.key)?;
         match job.purpose {
@@ -472,7 +472,7 @@ impl Inner {
         };
         let begun = Instant::now();
         let made = process.run(order, cancelled);
-        self.timings.compile.record(begun.elapsed());
+        record(COMPILE, begun.elapsed());
         let compile_us = micros(begun.elapsed());
         let made = made?;
         check_key(&made.key, &job.key)?;

@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use metrics::{Histogram, histogram};
+use metrics::histogram;
 
 /// The counters of an engine since it was opened, and the lengths of its queues now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,6 +46,22 @@ pub struct Stats {
     pub died: u64,
     /// Worker processes replaced for the memory that they held.
     pub retired: u64,
+}
+
+impl Stats {
+    /// Compiles turned away at once, for whatever reason.
+    pub fn shed(&self) -> u64 {
+        self.shed_queue + self.shed_quota + self.shed_deadline
+    }
+
+    /// Worker processes that were killed or died; those that retired are not among them.
+    pub fn killed(&self) -> u64 {
+        self.killed_wall_clock
+            + self.killed_processor_time
+            + self.killed_cancelled
+            + self.killed_nonsense
+            + self.died
+    }
 }
 
 /// Counts without order: a snapshot may see one counter ahead of another, never a counter going back.
@@ -108,23 +124,15 @@ impl Counters {
     }
 }
 
-/// How long things take, told to whatever recorder of the crate `metrics` the program has installed before it opened the
-/// engine; to nobody without one.
-pub(crate) struct Timings {
-    /// From a miss to its end, whatever that is.
-    pub(crate) resolve: Histogram,
-    /// Before a worker, each pass by itself.
-    pub(crate) queue: Histogram,
-    /// On a worker, each pass by itself, publishing not included.
-    pub(crate) compile: Histogram,
+/// Tells how long something took to whatever recorder of the crate `metrics` the program has installed; nobody without
+/// one. Misses alone pay for it.
+pub(crate) fn record(what: &'static str, took: Duration) {
+    histogram!(what).record(took);
 }
 
-impl Timings {
-    pub(crate) fn new() -> Self {
-        Self {
-            resolve: histogram!("gobo_resolve_seconds", "source" => "compile"),
-            queue: histogram!("gobo_queue_seconds"),
-            compile: histogram!("gobo_compile_seconds"),
-        }
-    }
-}
+/// From a miss to its end, whatever that is.
+pub(crate) const RESOLVE: &str = "gobo_resolve_seconds";
+/// Before a worker, each pass by itself.
+pub(crate) const QUEUE: &str = "gobo_queue_seconds";
+/// On a worker, each pass by itself, publishing not included.
+pub(crate) const COMPILE: &str = "gobo_compile_seconds";

@@ -10,6 +10,7 @@ mod batch;
 mod caller;
 mod fetch;
 mod listen;
+mod metrics;
 mod one_write;
 mod reply;
 mod server;

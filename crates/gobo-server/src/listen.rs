@@ -42,6 +42,14 @@ pub enum ServeError {
         /// What the system said.
         source: io::Error,
     },
+    /// The page of metrics cannot be served.
+    #[error("cannot serve metrics on {address}")]
+    Metrics {
+        /// The address.
+        address: SocketAddr,
+        /// What is in the way.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The transport failed.
     #[error("the transport failed")]
     Transport(#[from] tonic::transport::Error),
@@ -54,7 +62,7 @@ impl ServeError {
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Nowhere | Self::NoSocket { .. } => ErrorKind::Invalid,
+            Self::Nowhere | Self::NoSocket { .. } | Self::Metrics { .. } => ErrorKind::Invalid,
             Self::Taken { .. } => ErrorKind::Busy,
             Self::Unix { source, .. } | Self::Tcp { source, .. } => match source.kind() {
                 io::ErrorKind::AddrInUse => ErrorKind::Busy,

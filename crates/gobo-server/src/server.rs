@@ -18,6 +18,7 @@ use tonic::transport::server::TcpIncoming;
 use tonic_health::server::HealthReporter;
 
 use crate::listen::{self, ServeError, SocketFile};
+use crate::metrics;
 use crate::one_write::OneWrite;
 use crate::service::Service;
 
@@ -29,6 +30,9 @@ pub struct ServeConfig {
     /// The TCP address; port 0 takes a free one. `None`, the default: none. There is no authentication: whoever
     /// reaches the port may compile.
     pub tcp: Option<SocketAddr>,
+    /// Where a page of metrics is served over HTTP, in the text format of Prometheus. `None`, the default: nowhere. It tells
+    /// counts and times, and nothing of any constraint. At most one server of a process has one.
+    pub metrics: Option<SocketAddr>,
     /// How long calls under way may take after shutdown has begun. Default 10 seconds. What is not done then is cut
     /// off, and its compiles are cancelled.
     pub drain: Duration,
@@ -37,7 +41,12 @@ pub struct ServeConfig {
 impl ServeConfig {
     /// The default over a store: its own Unix socket alone, `<store>/daemon.sock`.
     pub fn of(engine: &Engine) -> Self {
-        Self { unix: Some(engine.store().socket_path()), tcp: None, drain: Duration::from_secs(10) }
+        Self {
+            unix: Some(engine.store().socket_path()),
+            tcp: None,
+            metrics: None,
+            drain: Duration::from_secs(10),
+        }
     }
 }
 
@@ -56,7 +65,7 @@ impl Server {
     /// # Errors
     /// [`ServeError::Nowhere`] without any; [`ServeError::Taken`] if a living daemon has the Unix socket (a dead one's
     /// is replaced), [`ServeError::NoSocket`] if the path is something else; [`ServeError::Unix`] and
-    /// [`ServeError::Tcp`] for what the system refuses.
+    /// [`ServeError::Tcp`] for what the system refuses; [`ServeError::Metrics`].
     pub async fn bind(engine: Arc<Engine>, config: &ServeConfig) -> Result<Self, ServeError> {
         let unix = match &config.unix {
             Some(path) => Some(listen::unix(path).await?),
@@ -68,6 +77,9 @@ impl Server {
         };
         if unix.is_none() && tcp.is_none() {
             return Err(ServeError::Nowhere);
+        }
+        if let Some(address) = config.metrics {
+            metrics::serve(address, &engine)?;
         }
         Ok(Self { engine, drain: config.drain, unix, tcp })
     }

@@ -294,6 +294,12 @@ impl Gobo for Service {
             uptime_us: u64::try_from(self.engine.opened().elapsed().as_micros()).unwrap_or(u64::MAX),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             workers: u32::try_from(self.engine.config().workers).unwrap_or(u32::MAX),
+            negative_hits: stats.negative_hits,
+            unavailable: stats.unavailable,
+            failed: stats.failed,
+            shed: stats.shed(),
+            killed: stats.killed(),
+            oldest_wait_us: u64::try_from(stats.oldest_wait.as_micros()).unwrap_or(u64::MAX),
         }))
     }
 

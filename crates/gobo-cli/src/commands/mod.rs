@@ -37,7 +37,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Prewarm(args) => prewarm::run(global, &args),
         Command::Serve(args) => serve::run(global, &args),
         Command::Get(args) => get::run(global, &args),
-        Command::Status => status::run(global),
+        Command::Status(args) => status::run(global, &args),
         Command::Catalog(command) => catalog::run(global, &command),
         Command::Bench(command) => bench::run(global, &command),
         Command::Demo => demo::run(global),

@@ -42,6 +42,7 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
     runtime.block_on(async {
         let mut config = ServeConfig::of(&engine);
         config.tcp = args.listen;
+        config.metrics = args.metrics;
         // Before the sockets: whoever sees them may signal.
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
@@ -51,6 +52,9 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         }
         if let Some(address) = server.tcp_address() {
             output::note(format_args!("listening on http://{address} (no encryption, no authentication)"));
+        }
+        if let Some(address) = args.metrics {
+            output::note(format_args!("metrics on http://{address}/metrics"));
         }
         server
             .run(async {

@@ -1,20 +1,28 @@
-use serde_json::json;
+use std::thread;
+use std::time::Duration;
 
-use crate::args::Global;
+use anyhow::bail;
+use gobo_client::Client;
+use gobo_proto::v1::StatusReply;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::args::{Global, StatusArgs};
 use crate::backend::Backend;
-use crate::output::{self, Outcome, grouped, human_bytes};
+use crate::output::{self, Outcome, grouped, human_bytes, human_us};
 
-pub(crate) fn run(global: &Global) -> anyhow::Result<Outcome> {
-    let status = match Backend::open(global)? {
+pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<Outcome> {
+    let backend = Backend::open(global)?;
+    if let Some(seconds) = args.watch {
+        let Backend::Daemon(runtime, client) = backend else {
+            bail!("there is no daemon to watch\nhint: `gobo serve` starts one");
+        };
+        return watch(global, &runtime, &client, seconds);
+    }
+    let status = match backend {
         Backend::Daemon(runtime, client) => {
             let status = runtime.block_on(client.status())?;
-            json!({
-                "store": status.store, "vocabularies": status.vocabularies, "indices": status.indices,
-                "bytes": status.bytes, "hits": status.hits, "misses": status.misses, "in_flight": status.in_flight,
-                "queued": status.queued, "compiled": status.compiled, "refused": status.refused,
-                "daemon": client.address(), "version": status.version, "workers": status.workers,
-                "uptime_s": status.uptime_us / 1_000_000,
-            })
+            of_daemon(&status, client.address())
         }
         Backend::Here(engine) => {
             let (indices, bytes) = engine.usage()?;
@@ -36,7 +44,57 @@ pub(crate) fn run(global: &Global) -> anyhow::Result<Outcome> {
             (_, _, Some(text)) => text.to_owned(),
             _ => "none runs here".to_owned(),
         };
-        output::line(format_args!("{key:<13} {shown}"))?;
+        output::line(format_args!("{key:<15} {shown}"))?;
+    }
+    Ok(Outcome::Yes)
+}
+
+fn of_daemon(status: &StatusReply, address: &str) -> Value {
+    json!({
+        "store": status.store, "vocabularies": status.vocabularies, "indices": status.indices,
+        "bytes": status.bytes, "hits": status.hits, "negative_hits": status.negative_hits,
+        "misses": status.misses, "in_flight": status.in_flight, "queued": status.queued,
+        "oldest_wait_us": status.oldest_wait_us, "compiled": status.compiled, "refused": status.refused,
+        "unavailable": status.unavailable, "failed": status.failed, "shed": status.shed,
+        "killed": status.killed, "daemon": address, "version": status.version, "workers": status.workers,
+        "uptime_s": status.uptime_us / 1_000_000,
+    })
+}
+
+/// How many lines stand under one heading.
+const PAGE: u64 = 20;
+
+/// A line every so many seconds: rates since the line before, and what is now.
+fn watch(global: &Global, runtime: &Runtime, client: &Client, seconds: u64) -> anyhow::Result<Outcome> {
+    let mut before = runtime.block_on(client.status())?;
+    for line in 0.. {
+        thread::sleep(Duration::from_secs(seconds));
+        let now = runtime.block_on(client.status())?;
+        if global.json {
+            output::line(of_daemon(&now, client.address()))?;
+            continue;
+        }
+        if line % PAGE == 0 {
+            output::line(
+                "  hits/s verdicts/s misses/s compiled/s shed/s killed  running  queued   oldest  indices      bytes",
+            )?;
+        }
+        let rate = |of: fn(&StatusReply) -> u64| of(&now).saturating_sub(of(&before)).div_ceil(seconds);
+        output::line(format_args!(
+            "{:>8} {:>10} {:>8} {:>10} {:>6} {:>6} {:>8} {:>7} {:>8} {:>8} {:>10}",
+            rate(|of| of.hits),
+            rate(|of| of.negative_hits),
+            rate(|of| of.misses),
+            rate(|of| of.compiled),
+            rate(|of| of.shed),
+            now.killed,
+            now.in_flight,
+            now.queued,
+            human_us(now.oldest_wait_us),
+            grouped(now.indices),
+            human_bytes(now.bytes),
+        ))?;
+        before = now;
     }
     Ok(Outcome::Yes)
 }

@@ -1,0 +1,128 @@
+//! A page of numbers in the text format of Prometheus, over HTTP.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use gobo_engine::{Engine, Stats};
+use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
+use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder};
+
+use crate::ServeError;
+
+/// How often counters and gauges are brought up to date. Histograms are so at once.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Upper bounds of the buckets of every histogram, in seconds: 1, 2 and 5 of each power of ten.
+const BUCKETS: [f64; 22] = [
+    1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0,
+    10.0, 20.0, 50.0, 100.0,
+];
+
+/// Answers on `address` from now on, for this whole process, with the numbers of `engine`. To be called inside a tokio
+/// runtime, once in a process.
+///
+/// # Errors
+/// [`ServeError::Metrics`] if the address cannot be listened on, or the process has a recorder already.
+pub(crate) fn serve(address: SocketAddr, engine: &Arc<Engine>) -> Result<(), ServeError> {
+    let failed = |source: BuildError| ServeError::Metrics { address, source: Box::new(source) };
+    let builder = PrometheusBuilder::new().with_http_listener(address);
+    let builder =
+        builder.set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &BUCKETS).map_err(failed)?;
+    let (recorder, exporter) = builder.build().map_err(failed)?;
+    let taken = metrics::set_global_recorder(recorder);
+    taken.map_err(|error| ServeError::Metrics { address, source: error.to_string().into() })?;
+    describe();
+    tokio::spawn(exporter);
+    tokio::spawn(keep_up(Arc::downgrade(engine)));
+    Ok(())
+}
+
+async fn keep_up(engine: Weak<Engine>) {
+    while let Some(engine) = engine.upgrade() {
+        publish(&engine.stats(), &engine);
+        drop(engine);
+        tokio::time::sleep(EVERY).await;
+    }
+}
+
+fn publish(stats: &Stats, engine: &Engine) {
+    // Taken apart, so that a new number cannot be forgotten here.
+    let Stats {
+        hits,
+        negative_hits,
+        misses,
+        compiled,
+        refused,
+        unavailable,
+        failed,
+        later_passes,
+        in_flight,
+        queued,
+        oldest_wait,
+        shed_queue,
+        shed_quota,
+        shed_deadline,
+        killed_wall_clock,
+        killed_processor_time,
+        killed_cancelled,
+        killed_nonsense,
+        died,
+        retired,
+    } = *stats;
+    for (source, count) in [("host", hits), ("verdict", negative_hits), ("compile", misses)] {
+        counter!("gobo_resolves_total", "source" => source).absolute(count);
+    }
+    for (verdict, count) in
+        [("index", compiled), ("refused", refused), ("unavailable", unavailable), ("failed", failed)]
+    {
+        counter!("gobo_compiles_total", "verdict" => verdict).absolute(count);
+    }
+    counter!("gobo_later_passes_total").absolute(later_passes);
+    for (reason, count) in [("queue", shed_queue), ("quota", shed_quota), ("deadline", shed_deadline)] {
+        counter!("gobo_shed_total", "reason" => reason).absolute(count);
+    }
+    for (reason, count) in [
+        ("wall_clock", killed_wall_clock),
+        ("processor_time", killed_processor_time),
+        ("cancelled", killed_cancelled),
+        ("nonsense", killed_nonsense),
+        ("died", died),
+        ("retired", retired),
+    ] {
+        counter!("gobo_workers_ended_total", "reason" => reason).absolute(count);
+    }
+    counter!("gobo_panics_total").absolute(engine.panics());
+    #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
+    for (name, count) in [("gobo_in_flight", in_flight), ("gobo_queued", queued)] {
+        gauge!(name).set(count as f64);
+    }
+    gauge!("gobo_oldest_wait_seconds").set(oldest_wait.as_secs_f64());
+}
+
+fn describe() {
+    for (name, what) in [
+        ("gobo_resolves_total", "Resolves by where the answer was: a file, a remembered verdict, a compile."),
+        ("gobo_compiles_total", "Compiles by how they ended; refused includes over budget."),
+        ("gobo_later_passes_total", "Compiles that went back behind cheaper ones with a larger budget."),
+        ("gobo_shed_total", "Compiles turned away at once, by reason."),
+        ("gobo_workers_ended_total", "Worker processes that were replaced, by reason."),
+        ("gobo_panics_total", "Panics that were contained: each is a bug."),
+    ] {
+        describe_counter!(name, what);
+    }
+    describe_gauge!("gobo_in_flight", "Compiles and imports on a worker now.");
+    describe_gauge!("gobo_queued", "Compiles and imports that wait for a worker now.");
+    for (name, what) in [
+        ("gobo_resolve_seconds", "From a miss to its answer."),
+        ("gobo_queue_seconds", "Before a worker, each pass by itself."),
+        ("gobo_compile_seconds", "On a worker, each pass by itself."),
+    ] {
+        describe_histogram!(name, Unit::Seconds, what);
+    }
+    describe_gauge!(
+        "gobo_oldest_wait_seconds",
+        Unit::Seconds,
+        "How long the oldest waiting compile has waited."
+    );
+}
