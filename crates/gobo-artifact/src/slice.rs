@@ -131,18 +131,17 @@ pub(crate) struct SliceTables {
 }
 
 impl SliceTables {
-    /// The tables of the tokens `ids`. `is_text` says whether they have characters, and `lead` with which each begins; an
-    /// error says what is not so. O(bytes and rows).
+    /// The tables of `tokens`, ids with their bytes. `is_text` says whether they have characters, and `lead` with which
+    /// each begins; an error says what is not so. O(bytes and rows).
     pub(crate) fn new<'t>(
-        ids: &[TokenId],
-        bytes: impl Fn(TokenId) -> &'t [u8],
+        tokens: impl ExactSizeIterator<Item = (TokenId, &'t [u8])> + Clone,
         is_text: bool,
         lead: Option<u32>,
         row_words: usize,
     ) -> Result<Self, String> {
         let mut tables = Self { rows: vec![0; row_words], ..Self::default() };
         let set = |row: &mut [u32], id: TokenId| row[(id >> 5) as usize] |= 1 << (id & 31);
-        ids.iter().for_each(|&id| set(&mut tables.rows, id));
+        tokens.clone().for_each(|(id, _)| set(&mut tables.rows, id));
         let lead = match lead.map(char::from_u32) {
             None => String::new(),
             Some(Some(lead)) if is_text => lead.into(),
@@ -152,16 +151,16 @@ impl SliceTables {
             return Ok(tables);
         }
         let mut occurs = CharSet::default();
-        let mut counts = Vec::with_capacity(ids.len());
-        for &id in ids {
-            let count = count_behind(bytes(id), lead.as_bytes(), &mut occurs);
+        let mut counts = Vec::with_capacity(tokens.len());
+        for (id, bytes) in tokens {
+            let count = count_behind(bytes, lead.as_bytes(), &mut occurs);
             let count = count.map_err(|what| format!("token {id} {what}"))? + u32::from(!lead.is_empty());
             counts.push([count, id]);
         }
         tables.chars = occurs.ranges();
         tables.max_chars = counts.iter().map(|[count, _]| *count).max().unwrap_or(0);
         // First the tokens of each length apart, then each length with the shorter ones.
-        let lengths = bitmap_lengths(tables.max_chars, ids.len(), row_words);
+        let lengths = bitmap_lengths(tables.max_chars, counts.len(), row_words);
         tables.rows.resize((1 + lengths) * row_words, 0);
         for [count, id] in counts {
             match count as usize {
@@ -179,7 +178,11 @@ impl SliceTables {
 
 /// Adds the characters of a token behind `lead` to `occurs`. Returns how many they are, or what is wrong with the token.
 fn count_behind(token: &[u8], lead: &[u8], occurs: &mut CharSet) -> Result<u32, &'static str> {
-    let behind = token.strip_prefix(lead).ok_or("does not begin with the lead")?;
+    // Byte by byte: there is at most one character, and to call for a comparison costs more than most tokens do.
+    if token.len() < lead.len() || token.iter().zip(lead).any(|(one, other)| one != other) {
+        return Err("does not begin with the lead");
+    }
+    let behind = &token[lead.len()..];
     if behind.is_empty() {
         return Err("has nothing behind the lead");
     }
@@ -252,7 +255,8 @@ mod tests {
             let row_words = (tokens.len() * stride as usize).div_ceil(32);
             let text = |id: TokenId| tokens[(id / stride) as usize].as_str();
             let lead = lead.chars().next().map(u32::from);
-            let tables = SliceTables::new(&ids, |id| text(id).as_bytes(), true, lead, row_words).unwrap();
+            let with_bytes = ids.iter().map(|&id| (id, text(id).as_bytes()));
+            let tables = SliceTables::new(with_bytes, true, lead, row_words).unwrap();
             let nodes = Trie { nodes: &[], order: &[], set_ids: &[], sets: &[], root: 0, from: 0, to: 0 };
             let entry = SliceEntry {
                 root: 0,
@@ -294,7 +298,9 @@ mod tests {
     #[test]
     fn what_is_no_text_has_no_lengths() {
         let tokens: [&[u8]; 2] = [b"\xc3", b"a"];
-        let tables = |is_text, lead| SliceTables::new(&[1, 0], |id| tokens[id as usize], is_text, lead, 1);
+        let tables = |is_text, lead| {
+            SliceTables::new([1, 0].into_iter().map(|id| (id, tokens[id as usize])), is_text, lead, 1)
+        };
         assert_eq!(tables(true, None), Err("token 0 is not text".into()));
         assert_eq!(tables(false, None).unwrap(), SliceTables { rows: vec![0b11], ..SliceTables::default() });
         let no_lead = Err("its lead is no character of text".into());
@@ -308,7 +314,7 @@ mod tests {
     fn every_token_is_its_lead_and_more() {
         let tokens: [&[u8]; 7] = [b" a", b" \xc3\xa9", b" ", b"a", b" \xa9", b"\xc3\xa9b", b"\xc3\xa9"];
         let first = |ids: &[TokenId], lead: char| {
-            SliceTables::new(ids, |id| tokens[id as usize], true, Some(lead.into()), 1)
+            SliceTables::new(ids.iter().map(|&id| (id, tokens[id as usize])), true, Some(lead.into()), 1)
                 .map(|tables| tables.chars)
         };
         assert_eq!(first(&[0, 1], ' '), Ok(vec![[0x61, 0x61], [0xe9, 0xe9]]));

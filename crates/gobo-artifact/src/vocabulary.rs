@@ -282,7 +282,8 @@ impl Vocabulary {
             }
             next[0] = trie.verify(self).or_else(|what| fault(&what).map(|()| 0))?;
             let is_text = slice.max_chars > 0;
-            match SliceTables::new(ids, |id| self.bytes(id), is_text, slice.lead, self.row_words()) {
+            let tokens = ids.iter().map(|&id| (id, self.bytes(id)));
+            match SliceTables::new(tokens, is_text, slice.lead, self.row_words()) {
                 Err(what) => return fault(&what),
                 Ok(tables) if slice.holds(&tables) => {
                     next[1] = trie.to as usize;
@@ -341,8 +342,9 @@ fn set_contains(set: &[u32; 8], byte: u8) -> bool {
 ///
 /// # Panics
 /// If a token has 4 GiB, which neither a table nor a file can hold.
-pub fn vocabulary_digest<'a>(ids: impl Iterator<Item = (&'a [u8], bool)>) -> VocabularyDigest {
-    let mut flat = Vec::new();
+pub fn vocabulary_digest<'a>(ids: impl Iterator<Item = (&'a [u8], bool)> + Clone) -> VocabularyDigest {
+    // A flag, a length and the bytes of each: counted first, as some megabytes are moved often while they grow.
+    let mut flat = Vec::with_capacity(ids.clone().map(|(bytes, _)| 5 + bytes.len()).sum());
     for (bytes, special) in ids {
         flat.push(u8::from(special));
         let length = u32::try_from(bytes.len()).expect("tables and files keep token bytes below 4 GiB");

@@ -95,6 +95,8 @@ pub struct VocabularyParts<'a> {
     pub trie: Vec<TrieNode>,
     /// Ids by bytes, then by number: of all, then slice by slice.
     pub trie_order: Vec<TokenId>,
+    /// `[ids of the trie order]`: the bytes of each once more, so that they need not be fetched from all over the table.
+    pub trie_bytes: &'a [&'a [u8]],
     /// `[nodes]`.
     pub trie_set_ids: Vec<u16>,
     /// `[sets]`; set 0 holds all bytes.
@@ -133,9 +135,9 @@ pub fn write_vocabulary(parts: &VocabularyParts<'_>) -> AlignedBytes {
     let mut all = SliceTables::default();
     for slice in &parts.slices {
         let ids = &parts.trie_order[slice.order.clone()];
-        let tables =
-            SliceTables::new(ids, |id| parts.tokens[id as usize], slice.is_text, slice.lead, row_words)
-                .expect("the tokens of a slice of text are UTF-8 behind its lead");
+        let tokens = ids.iter().copied().zip(parts.trie_bytes[slice.order.clone()].iter().copied());
+        let tables = SliceTables::new(tokens, slice.is_text, slice.lead, row_words)
+            .expect("the tokens of a slice of text are UTF-8 behind its lead");
         let (chars, rows, long) = (all.chars.len(), all.rows.len(), all.long.len());
         all.chars.extend(tables.chars);
         all.rows.extend(tables.rows);

@@ -90,11 +90,14 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
     let added =
         by_id(path, file.added_tokens.map_or(Ok(Vec::new()), |added| added.all(path, "added_tokens"))?)?;
     let mut names: Vec<_> = added.iter().map(|(&id, token)| (token.content.clone(), id)).collect();
-    let unknown_id = unknown.as_deref().and_then(|name| ids.get(name).copied());
+    let unknown_id = unknown.as_deref().and_then(|name| ids.get(name));
     if let (Some(id), Some(name)) = (unknown_id.filter(|id| !added.contains_key(id)), &unknown) {
         names.push((name.clone(), id));
     }
-    let tokens = Tokens { path, texts, added, unknown, spelling: &spelling };
+    // A control token of the model whose added entry claims another id is still no spelling.
+    let special = added.values().filter(|token| token.special).filter_map(|token| ids.get(&token.content));
+    let special = special.collect();
+    let tokens = Tokens { path, texts: &texts, added, special, unknown, unknown_id, spelling: &spelling };
     Ok(NamedTokens::new(tokens.into_table()?, kind, spelling, names))
 }
 
@@ -192,26 +195,28 @@ fn by_id(path: &Path, added: Vec<AddedToken>) -> Result<BTreeMap<TokenId, AddedT
 struct Tokens<'a> {
     path: &'a Path,
     /// The model's own, by id.
-    texts: Vec<Option<Cow<'a, str>>>,
+    texts: &'a [Option<Cow<'a, str>>],
     added: BTreeMap<TokenId, AddedToken>,
+    /// The ids of the model whose texts are those of special tokens.
+    special: HashSet<TokenId>,
     /// The text of the token for what could not be encoded.
     unknown: Option<String>,
+    /// Its id in the model.
+    unknown_id: Option<TokenId>,
     spelling: &'a Spelling,
 }
 
 impl Tokens<'_> {
     fn into_table(self) -> Result<TokenTable, ImportError> {
-        let special: HashSet<&str> =
-            self.added.values().filter(|token| token.special).map(|token| &*token.content).collect();
         let length = self.added.last_key_value().map_or(0, |(&id, _)| id as usize + 1).max(self.texts.len());
-        let mut table = TokenTable::new();
+        let mut table = TokenTable::with_capacity(length);
+        let mut added = self.added.iter().peekable();
         for id in 0..TokenId::try_from(length).expect("ids are below the limit") {
             // An id in both is one token: the added definition says what it is.
-            let (bytes, special) = if let Some(token) = self.added.get(&id) {
+            let (bytes, special) = if let Some((_, token)) = added.next_if(|(added, _)| **added == id) {
                 self.added_token(token)
             } else if let Some(Some(token)) = self.texts.get(id as usize) {
-                // A control token of the model whose added entry claims another id is still no spelling.
-                if special.contains(&**token) {
+                if self.special.contains(&id) {
                     (token.as_bytes().to_vec(), true)
                 } else {
                     (self.model_token(id, token)?, false)
@@ -228,7 +233,7 @@ impl Tokens<'_> {
 
     fn added_token(&self, token: &AddedToken) -> (Vec<u8>, bool) {
         // What stands in for text that could not be encoded has no text of its own.
-        if self.is_unknown(&token.content) && *self.spelling != Spelling::ByteLevel {
+        if self.unknown.as_ref() == Some(&token.content) && *self.spelling != Spelling::ByteLevel {
             return (Vec::new(), false);
         }
         if token.special {
@@ -238,7 +243,7 @@ impl Tokens<'_> {
     }
 
     fn model_token(&self, id: TokenId, token: &str) -> Result<Vec<u8>, ImportError> {
-        if self.is_unknown(token) {
+        if self.unknown_id == Some(id) {
             return Ok(Vec::new());
         }
         match self.spelling {
@@ -251,10 +256,6 @@ impl Tokens<'_> {
                 ImportError::OutsideAlphabet { path, id, token, character }
             }),
         }
-    }
-
-    fn is_unknown(&self, token: &str) -> bool {
-        self.unknown.as_deref() == Some(token)
     }
 }
 

@@ -82,18 +82,76 @@ impl<'a> IdMap<'a> {
 }
 
 /// Ids by text. A file has some hundred thousand texts, and most are looked up several times: the hash is a fast one,
-/// with a seed of its own for each map, so that no file can be made to collide.
-pub(crate) type Index<'t> = HashMap<&'t str, TokenId, RandomState>;
+/// with a seed of its own for each map, so that no file can be made to collide, and short texts, which most are, lie in
+/// the table itself and not somewhere in the file.
+#[derive(Debug, Default)]
+pub(crate) struct Index<'t> {
+    short: HashMap<(u64, u64), TokenId, RandomState>,
+    long: HashMap<&'t str, TokenId, RandomState>,
+}
+
+impl<'t> Index<'t> {
+    fn with_capacity(texts: usize) -> Self {
+        Self { short: HashMap::with_capacity_and_hasher(texts, RandomState::default()), ..Self::default() }
+    }
+
+    /// The id of a text.
+    pub(crate) fn get(&self, text: &str) -> Option<TokenId> {
+        match packed(text.as_bytes()) {
+            Some(text) => self.short.get(&text).copied(),
+            None => self.long.get(text).copied(),
+        }
+    }
+
+    /// Gives a text its id. Returns the one that it had.
+    fn insert(&mut self, text: &'t str, id: TokenId) -> Option<TokenId> {
+        match packed(text.as_bytes()) {
+            Some(text) => self.short.insert(text, id),
+            None => self.long.insert(text, id),
+        }
+    }
+}
+
+/// The last id of each text.
+impl<'t> FromIterator<(&'t str, TokenId)> for Index<'t> {
+    fn from_iter<I: IntoIterator<Item = (&'t str, TokenId)>>(texts: I) -> Self {
+        let texts = texts.into_iter();
+        let mut index = Self::with_capacity(texts.size_hint().0);
+        texts.for_each(|(text, id)| {
+            index.insert(text, id);
+        });
+        index
+    }
+}
+
+/// Up to 15 bytes and their number as two numbers, `None` for more. Read from both ends, so that there is no loop; what
+/// is read twice is the same.
+fn packed(text: &[u8]) -> Option<(u64, u64)> {
+    let length = text.len();
+    let bytes = if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        if length > 15 {
+            return None;
+        }
+        u128::from(u64::from_le_bytes(*first)) | u128::from(u64::from_le_bytes(*last)) << (8 * (length - 8))
+    } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        u128::from(u32::from_le_bytes(*first)) | u128::from(u32::from_le_bytes(*last)) << (8 * (length - 4))
+    } else {
+        text.iter().rev().fold(0, |bytes, &byte| bytes << 8 | u128::from(byte))
+    };
+    let bytes = bytes.to_le_bytes();
+    let [first, last] = [0, 8].map(|from| u64::from_le_bytes(std::array::from_fn(|at| bytes[from + at])));
+    Some((first, last | (length as u64) << 56))
+}
 
 /// The ids by text.
 ///
 /// # Errors
 /// [`ImportError::DuplicateToken`] for a text with two ids.
 pub(crate) fn index<'t>(path: &Path, texts: &'t [Option<Cow<'_, str>>]) -> Result<Index<'t>, ImportError> {
-    let mut ids = Index::with_capacity_and_hasher(texts.len(), RandomState::default());
+    let mut ids = Index::with_capacity(texts.len());
     for (second, text) in (0..).zip(texts) {
         let Some(text) = text else { continue };
-        if let Some(first) = ids.insert(&**text, second) {
+        if let Some(first) = ids.insert(text, second) {
             let (path, token) = (path.into(), text.to_string());
             return Err(ImportError::DuplicateToken { path, token, first, second });
         }
@@ -218,6 +276,19 @@ mod tests {
             let error = texts(&json).unwrap_err();
             assert!(matches!(error, ImportError::IdTooLarge { id: found, .. } if found == id));
         }
+    }
+
+    #[test]
+    fn texts_of_every_length_have_their_own_ids() {
+        // All that begin alike, all that end alike, and with the byte that fills up short ones.
+        let text = "abcdefghijklmnopqrst\0\0".to_owned();
+        let mut texts: Vec<&str> = (0..=text.len()).map(|end| &text[..end]).collect();
+        texts.extend((1..text.len()).map(|begin| &text[begin..]));
+        let index: Index<'_> = texts.iter().copied().zip(0..).collect();
+        for (id, text) in (0..).zip(&texts) {
+            assert_eq!(index.get(text), Some(id), "{text:?}");
+        }
+        assert_eq!((index.get("b\0"), index.get("abcdefghijklmnopqrs!")), (None, None));
     }
 
     #[test]

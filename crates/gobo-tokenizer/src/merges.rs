@@ -48,16 +48,16 @@ impl<'a> Merge<'a> {
     /// A merge written as one text with a space in it.
     pub(crate) fn parse(text: Cow<'a, str>) -> Self {
         let (left, right) = match &text {
-            Cow::Borrowed(text) => match text.split_once(' ') {
+            Cow::Borrowed(text) => match at_space(text) {
                 Some((left, right)) => (Cow::Borrowed(left), Cow::Borrowed(right)),
                 None => return Self::Other(Cow::Borrowed(text)),
             },
-            Cow::Owned(owned) => match owned.split_once(' ') {
+            Cow::Owned(owned) => match at_space(owned) {
                 Some((left, right)) => (Cow::Owned(left.to_owned()), Cow::Owned(right.to_owned())),
                 None => return Self::Other(text),
             },
         };
-        if right.contains(' ') || left.starts_with("#version") {
+        if right.as_bytes().contains(&b' ') || left.starts_with("#version") {
             Self::Other(text)
         } else {
             Self::Pair(left, right)
@@ -67,6 +67,13 @@ impl<'a> Merge<'a> {
     fn is_comment(&self) -> bool {
         matches!(self, Self::Other(text) if text.starts_with("#version"))
     }
+}
+
+/// What is before the first space and what is behind it. Texts are so short that a search of the library begins too
+/// slowly.
+fn at_space(text: &str) -> Option<(&str, &str)> {
+    let space = text.bytes().position(|byte| byte == b' ')?;
+    Some((&text[..space], &text[space + 1..]))
 }
 
 impl fmt::Display for Merge<'_> {
@@ -142,10 +149,17 @@ pub(crate) fn check<'t>(
         }
         let id = |token: &str| {
             let unknown = || failed(position, MergeProblem::UnknownToken { token: token.to_owned() });
-            ids.get(token).copied().ok_or_else(unknown)
+            ids.get(token).ok_or_else(unknown)
         };
         pairs.push(u64::from(id(left)?) << 32 | u64::from(id(right)?));
-        let is_product = |id: usize| text(id).and_then(|text| text.strip_prefix(&**left)) == Some(&**right);
+        // By length first, which tells most apart.
+        let is_product = |id: usize| {
+            text(id).is_some_and(|text| {
+                text.len() == left.len() + right.len()
+                    && text.starts_with(&**left)
+                    && text.ends_with(&**right)
+            })
+        };
         if is_product(last) {
             continue;
         }

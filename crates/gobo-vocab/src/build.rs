@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use gobo_artifact::{
     AlignedBytes, SliceParts, VocabularyParts, VocabularyRoot, begins_inside, count_chars, write_vocabulary,
 };
@@ -22,13 +24,12 @@ pub(crate) fn count(n: usize) -> u32 {
 }
 
 /// Some tokens by bytes, then by id.
-#[derive(Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Sorted<'a> {
-    pub(crate) ids: Vec<TokenId>,
-    /// `[ids]`: the bytes of each.
-    pub(crate) bytes: Vec<&'a [u8]>,
-    /// `[ids]`: with how many bytes each begins as the one before does.
-    pub(crate) shared: Vec<u16>,
+    /// The bytes of each.
+    pub(crate) bytes: &'a [&'a [u8]],
+    /// With how many bytes each begins as the one before does.
+    pub(crate) shared: &'a [u16],
 }
 
 impl TokenTable {
@@ -38,26 +39,23 @@ impl TokenTable {
     /// [`VocabError::Empty`] if no id spells anything, [`VocabError::TrieTooLarge`] past the trie's limit.
     pub fn build(&self) -> Result<AlignedBytes, VocabError> {
         let tokens: Vec<&[u8]> = self.tokens().iter().map(|token| token.bytes.as_slice()).collect();
-        let mut order = sorted_ids(&tokens, |id| !self.tokens()[id as usize].special);
+        let order = sorted_ids(&tokens, |id| !self.tokens()[id as usize].special);
         if order.is_empty() {
             return Err(VocabError::Empty);
         }
         let ordinary = order.len();
         // Side by side in memory, as they are visited from here on.
         let arena = order.iter().map(|&id| tokens[id as usize]).collect::<Vec<_>>().concat();
-        let all = Sorted::new(order.clone(), &tokens, &arena);
+        let mut order = Order::new(order, &tokens, &arena);
         let mut tries = Tries::new();
-        let spellable = tries.add(&all, 0)?.bytes;
+        let spellable = tries.add(order.sorted(0..ordinary), 0)?.bytes;
         let mut slices = Vec::new();
-        for (kind, part) in
-            SliceKind::ALL.into_iter().zip(all.split()).filter(|(_, part)| !part.ids.is_empty())
+        for (kind, part) in SliceKind::ALL.into_iter().zip(order.split()).filter(|(_, part)| !part.is_empty())
         {
-            let begin = order.len();
-            order.extend(&part.ids);
-            let added = tries.add(&part, begin)?;
+            let added = tries.add(order.sorted(part.clone()), part.start)?;
             slices.push(SliceParts {
                 root: added.root,
-                order: begin..order.len(),
+                order: part,
                 needs: kind.needs(&added.bytes),
                 is_text: kind != SliceKind::Split,
                 lead: kind.lead(),
@@ -80,7 +78,7 @@ impl TokenTable {
             spellable,
             single: ByteSet::default(),
         };
-        for &bytes in &all.bytes {
+        for &bytes in &order.bytes[..ordinary] {
             let length = count(bytes.len());
             root.longest_token_bytes = root.longest_token_bytes.max(length);
             // No token has more characters than bytes, so few need counting.
@@ -100,7 +98,8 @@ impl TokenTable {
             tokens: &tokens,
             special,
             trie: tries.nodes,
-            trie_order: order,
+            trie_order: order.ids,
+            trie_bytes: &order.bytes,
             trie_set_ids: tries.set_ids,
             trie_sets: tries.sets,
             slices,
@@ -133,37 +132,73 @@ fn sorted_ids(tokens: &[&[u8]], keep: impl Fn(TokenId) -> bool) -> Vec<TokenId> 
     ids
 }
 
-impl<'a> Sorted<'a> {
-    /// Of sorted `ids`, whose bytes lie one behind the other in `arena`.
-    fn new(ids: Vec<TokenId>, tokens: &[&[u8]], mut arena: &'a [u8]) -> Self {
-        let mut bytes: Vec<&[u8]> = Vec::with_capacity(ids.len());
-        let mut shared = Vec::with_capacity(ids.len());
+/// The trie order, with what it takes to build tries of it.
+struct Order<'a> {
+    ids: Vec<TokenId>,
+    /// `[ids]`: the bytes of each.
+    bytes: Vec<&'a [u8]>,
+    /// `[ids]`: with how many bytes each begins as the one before does, where that is in the same trie.
+    shared: Vec<u16>,
+}
+
+impl<'a> Order<'a> {
+    /// Of sorted `ids`, whose bytes lie one behind the other in `arena`, with room for all of them again.
+    fn new(mut ids: Vec<TokenId>, tokens: &[&[u8]], mut arena: &'a [u8]) -> Self {
+        let mut bytes: Vec<&[u8]> = Vec::with_capacity(2 * ids.len());
+        let mut shared = Vec::with_capacity(2 * ids.len());
         let mut before: &[u8] = &[];
         for &id in &ids {
             let (token, behind) = arena.split_at(tokens[id as usize].len());
-            let same = token.iter().zip(before).take_while(|(one, other)| one == other).count();
             bytes.push(token);
-            shared.push(u16::try_from(same).expect("the table's limits keep tokens below 2^16 bytes"));
+            shared.push(same(token, before));
             (before, arena) = (token, behind);
         }
+        ids.reserve_exact(ids.len());
         Self { ids, bytes, shared }
     }
 
-    /// The tokens of each slice: what is left of a sorted order is sorted.
-    fn split(&self) -> [Self; SliceKind::COUNT] {
-        let mut parts: [Self; SliceKind::COUNT] = std::array::from_fn(|_| Self::default());
-        // What the next token of each slice shares with the last one: as much as all from there on share.
-        let mut shared = [0; SliceKind::COUNT];
-        for ((&id, &bytes), &with_last) in self.ids.iter().zip(&self.bytes).zip(&self.shared) {
-            shared.iter_mut().for_each(|shared| *shared = with_last.min(*shared));
-            let kind = SliceKind::of(bytes) as usize;
-            let part = &mut parts[kind];
-            part.ids.push(id);
-            part.bytes.push(bytes);
-            part.shared.push(std::mem::replace(&mut shared[kind], u16::MAX));
+    fn sorted(&self, part: Range<usize>) -> Sorted<'_> {
+        Sorted { bytes: &self.bytes[part.clone()], shared: &self.shared[part] }
+    }
+
+    /// Puts the tokens again behind all of them, slice by slice. What is left of a sorted order is sorted. Returns where
+    /// each slice lies.
+    fn split(&mut self) -> [Range<usize>; SliceKind::COUNT] {
+        let all = self.ids.len();
+        let kinds: Vec<SliceKind> = self.bytes.iter().map(|bytes| SliceKind::of(bytes)).collect();
+        let mut parts: [Range<usize>; SliceKind::COUNT] = std::array::from_fn(|_| 0..0);
+        kinds.iter().for_each(|&kind| parts[kind as usize].end += 1);
+        let mut begin = all;
+        for part in &mut parts {
+            let length = part.end;
+            *part = begin..begin;
+            begin += length;
+        }
+        self.ids.resize(begin, 0);
+        self.bytes.resize(begin, &[]);
+        self.shared.resize(begin, 0);
+        let mut last = None;
+        for (from, kind) in kinds.into_iter().enumerate() {
+            let part = &mut parts[kind as usize];
+            let to = part.end;
+            self.ids[to] = self.ids[from];
+            self.bytes[to] = self.bytes[from];
+            self.shared[to] = match last {
+                Some(last) if last == kind => self.shared[from],
+                _ if to == part.start => 0,
+                _ => same(self.bytes[from], self.bytes[to - 1]),
+            };
+            part.end += 1;
+            last = Some(kind);
         }
         parts
     }
+}
+
+/// With how many bytes two tokens begin alike.
+fn same(one: &[u8], other: &[u8]) -> u16 {
+    let same = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    u16::try_from(same).expect("the table's limits keep tokens below 2^16 bytes")
 }
 
 #[cfg(test)]

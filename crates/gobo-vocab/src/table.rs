@@ -83,6 +83,11 @@ impl TokenTable {
         Self::default()
     }
 
+    /// A table without tokens, with room for those of so many ids.
+    pub fn with_capacity(ids: usize) -> Self {
+        Self { tokens: Vec::with_capacity(ids) }
+    }
+
     /// Gives `id` its bytes. Inserting the very same token again changes nothing.
     ///
     /// # Errors
@@ -96,10 +101,15 @@ impl TokenTable {
         if bytes.len() > MAX_TOKEN_BYTES {
             return Err(VocabError::TokenTooLong { id, given: bytes.len(), limit: MAX_TOKEN_BYTES });
         }
-        if index >= self.tokens.len() {
+        let token = Token { bytes, special };
+        // Most tables are filled in the order of ids.
+        if index == self.tokens.len() {
+            self.tokens.push(token);
+            return Ok(());
+        }
+        if index > self.tokens.len() {
             self.tokens.resize(index + 1, Token::default());
         }
-        let token = Token { bytes, special };
         let present = &mut self.tokens[index];
         if *present == Token::default() {
             *present = token;

@@ -1,11 +1,11 @@
 use foldhash::HashMap;
 use gobo_artifact::TrieNode;
 
-use crate::build::{ByteSet, Sorted, count, insert};
+use crate::build::{ByteSet, Sorted, count};
 use crate::table::VocabError;
 
 /// Subtrees with fewer edges are walked faster than their byte set is compared.
-const MIN_EDGES_FOR_SET: u32 = 8;
+const MIN_EDGES_FOR_SET: usize = 8;
 
 /// The tables of all tries of a vocabulary.
 pub(crate) struct Tries {
@@ -13,6 +13,8 @@ pub(crate) struct Tries {
     pub(crate) set_ids: Vec<u16>,
     pub(crate) sets: Vec<ByteSet>,
     known_sets: HashMap<ByteSet, u16>,
+    /// Of the trie at hand, in preorder: how many children each node has. Kept for its memory.
+    children: Vec<u16>,
 }
 
 /// A trie that was added.
@@ -23,93 +25,108 @@ pub(crate) struct Added {
     pub(crate) bytes: ByteSet,
 }
 
-/// A node in the order in which sorted tokens come to it: preorder. Its place in the file is not known yet.
-struct Draft {
-    /// Number of the parent, in preorder.
-    parent: u32,
-    /// Position in the trie order of the first id at or below it.
-    first: u32,
-    byte: u8,
-    /// How many children it has.
-    children: u32,
-    /// Where its next child lies in the file.
-    next: u32,
-    /// Where it lies itself.
-    place: u32,
-}
-
-/// A node on the way to the token at hand, and the bytes that were seen below it.
+/// A node on the way to the token at hand.
 struct Open {
-    number: u32,
+    /// Its number in preorder.
+    number: usize,
+    /// Where it lies in the file.
+    place: usize,
+    /// Where its next child lies.
+    next: usize,
+    /// How many of its children are still to come.
+    left: u16,
+    /// The byte on the edge that leads to it.
+    byte: u8,
+    /// The bytes that were seen below it.
     below: ByteSet,
 }
 
 impl Tries {
     pub(crate) fn new() -> Self {
         let all_bytes = [u32::MAX; 8];
-        Self { nodes: Vec::new(), set_ids: Vec::new(), sets: vec![all_bytes], known_sets: HashMap::default() }
+        Self {
+            nodes: Vec::new(),
+            set_ids: Vec::new(),
+            sets: vec![all_bytes],
+            known_sets: HashMap::default(),
+            children: Vec::new(),
+        }
     }
 
     /// Adds the trie of some tokens, whose ids lie from position `from` on in the trie order: the root block, then for
     /// each node with children, in preorder, the block of these. O(bytes).
-    pub(crate) fn add(&mut self, sorted: &Sorted<'_>, from: usize) -> Result<Added, VocabError> {
+    pub(crate) fn add(&mut self, sorted: Sorted<'_>, from: usize) -> Result<Added, VocabError> {
         let root = self.nodes.len();
         let limit = TrieNode::MAX_NODES;
         // Each token adds a node for each byte that it does not share with the one before; and there is the root, which
         // is not stored.
         let new = |(bytes, shared): (&&[u8], &u16)| bytes.len() - usize::from(*shared);
-        let length = sorted.bytes.iter().zip(&sorted.shared).map(new).sum::<usize>();
+        let length = sorted.bytes.iter().zip(sorted.shared).map(new).sum::<usize>();
         if root + length > limit {
             return Err(VocabError::TrieTooLarge { limit });
         }
-        let mut drafts = Vec::with_capacity(1 + length);
-        drafts.push(Draft { parent: 0, first: 0, byte: 0, children: 0, next: 0, place: 0 });
-        let mut open = Path { nodes: vec![Open { number: 0, below: ByteSet::default() }], large: Vec::new() };
-        for ((at, bytes), &shared) in (count(from)..).zip(&sorted.bytes).zip(&sorted.shared) {
+        self.count_children(sorted, length);
+        self.nodes.resize(root + length, TrieNode::new(0, false, None, 0));
+        self.set_ids.resize(root + length, 0);
+        let left = self.children[0];
+        let mut path = Path {
+            nodes: vec![Open { number: 0, place: 0, next: root, left, byte: 0, below: ByteSet::default() }],
+            large: Vec::new(),
+        };
+        // The block of a node lies behind those of all nodes before it in preorder, in which sorted tokens come to them.
+        let mut end = root + usize::from(left);
+        let mut number = 0;
+        for ((at, bytes), &shared) in (count(from)..).zip(sorted.bytes).zip(sorted.shared) {
             let shared = usize::from(shared);
-            open.close(shared, &drafts);
-            let mut parent = open.nodes[shared].number;
+            path.close(shared, number);
             for &byte in &bytes[shared..] {
-                drafts[parent as usize].children += 1;
-                let number = count(drafts.len());
-                drafts.push(Draft { parent, first: at, byte, children: 0, next: 0, place: 0 });
-                open.nodes.push(Open { number, below: ByteSet::default() });
-                parent = number;
+                number += 1;
+                let left = self.children[number];
+                let place = path.child();
+                self.nodes[place.at] = TrieNode::new(byte, place.is_last, (left > 0).then_some(end), at);
+                path.nodes.push(Open {
+                    number,
+                    place: place.at,
+                    next: end,
+                    left,
+                    byte,
+                    below: ByteSet::default(),
+                });
+                end += usize::from(left);
             }
         }
-        open.close(0, &drafts);
-        self.lay_out(&mut drafts);
-        self.add_sets(&open.large, &drafts);
-        Ok(Added { root, bytes: open.nodes[0].below })
+        path.close(0, number);
+        self.add_sets(path.large);
+        Ok(Added { root, bytes: path.nodes[0].below })
     }
 
-    /// Puts every node where it belongs: the block of a node lies behind those of all nodes before it in preorder.
-    fn lay_out(&mut self, drafts: &mut [Draft]) {
-        let mut end = self.nodes.len();
-        self.nodes.resize(end + drafts.len() - 1, TrieNode::new(0, false, None, 0));
-        for number in 0..drafts.len() {
-            let Draft { parent, first, byte, children, .. } = drafts[number];
-            drafts[number].next = count(end);
-            if number > 0 {
-                let parent = &mut drafts[parent as usize];
-                let place = parent.next;
-                parent.next += 1;
-                parent.children -= 1;
-                let block = (children > 0).then_some(end);
-                self.nodes[place as usize] = TrieNode::new(byte, parent.children == 0, block, first);
-                drafts[number].place = place;
+    /// Counts the children of every node of a trie of `length` nodes and a root: only then is known where blocks lie.
+    fn count_children(&mut self, sorted: Sorted<'_>, length: usize) {
+        // A node that a token adds leads to the next that it adds; the exceptions are put right.
+        let children = &mut self.children;
+        children.clear();
+        children.resize(1 + length, 1);
+        children[0] = 0;
+        // The numbers of the nodes on the way to the token at hand, each less its depth: those that a token adds are alike.
+        let mut path = vec![0];
+        let mut last = 0;
+        for (bytes, &shared) in sorted.bytes.iter().zip(sorted.shared) {
+            let shared = usize::from(shared);
+            let added = bytes.len() - shared;
+            if added > 0 {
+                children[path[shared] + shared] += 1;
+                path.truncate(1 + shared);
+                path.resize(1 + bytes.len(), last - shared);
+                last += added;
+                children[last] = 0;
             }
-            end += children as usize;
         }
     }
 
     /// Numbers the byte sets of the nodes that have one, in the order of the nodes.
-    fn add_sets(&mut self, large: &[Open], drafts: &[Draft]) {
-        self.set_ids.resize(self.nodes.len(), 0);
-        let place = |node: &Open| drafts[node.number as usize].place as usize;
-        let mut placed: Vec<(usize, ByteSet)> = large.iter().map(|node| (place(node), node.below)).collect();
-        placed.sort_unstable_by_key(|(place, _)| *place);
-        for (place, set) in placed {
+    fn add_sets(&mut self, mut large: Vec<(usize, ByteSet)>) {
+        large.sort_unstable_by_key(|(place, _)| *place);
+        for (place, set) in large {
             self.set_ids[place] = match self.known_sets.get(&set) {
                 Some(&id) => id,
                 // With no number left a node keeps set 0, which holds all bytes and so never allows a short cut.
@@ -126,24 +143,49 @@ impl Tries {
 /// The way from the root to the token at hand.
 struct Path {
     nodes: Vec<Open>,
-    /// The nodes left behind that get a byte set.
-    large: Vec<Open>,
+    /// The nodes left behind that get a byte set, by their places.
+    large: Vec<(usize, ByteSet)>,
+}
+
+/// Where a child lies.
+struct Place {
+    at: usize,
+    is_last: bool,
 }
 
 impl Path {
-    /// Leaves what lies deeper than `depth`: nothing more comes below.
-    fn close(&mut self, depth: usize, drafts: &[Draft]) {
+    /// The next child of the deepest node.
+    fn child(&mut self) -> Place {
+        let parent = self.nodes.last_mut().expect("the root is never left");
+        let at = parent.next;
+        parent.next += 1;
+        parent.left -= 1;
+        Place { at, is_last: parent.left == 0 }
+    }
+
+    /// Leaves what lies deeper than `depth`: nothing more comes below. `last` is the number of the last node so far.
+    fn close(&mut self, depth: usize, last: usize) {
+        let mut below = ByteSet::default();
         while self.nodes.len() > depth + 1 {
             let Some(node) = self.nodes.pop() else { return };
+            unite(&mut below, &node.below);
             // In preorder, all that came behind a node is below it.
-            let edges = count(drafts.len()) - node.number - 1;
-            if let Some(parent) = self.nodes.last_mut() {
-                parent.below.iter_mut().zip(node.below).for_each(|(mine, theirs)| *mine |= theirs);
-                insert(&mut parent.below, drafts[node.number as usize].byte);
+            if last - node.number > MIN_EDGES_FOR_SET {
+                self.large.push((node.place, below));
             }
-            if edges > MIN_EDGES_FOR_SET {
-                self.large.push(node);
-            }
+            unite(&mut below, &only(node.byte));
+        }
+        if let Some(node) = self.nodes.last_mut() {
+            unite(&mut node.below, &below);
         }
     }
+}
+
+fn unite(set: &mut ByteSet, other: &ByteSet) {
+    set.iter_mut().zip(other).for_each(|(word, other)| *word |= other);
+}
+
+/// The set of one byte: all its words are made at once, as a set that has just been written to is slow to read whole.
+fn only(byte: u8) -> ByteSet {
+    std::array::from_fn(|word| if word == usize::from(byte >> 5) { 1 << (byte & 31) } else { 0 })
 }
