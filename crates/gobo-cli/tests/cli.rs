@@ -1,34 +1,16 @@
 //! The command line as scripts see it: names, JSON keys, exit status.
 #![expect(clippy::unwrap_used, reason = "test code")]
 
-use std::io::{BufRead, BufReader};
+mod gobo;
+
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 
+use crate::gobo::{Daemon, gobo, json, one};
+
 const TOKENIZER: &str = "r50k_base";
-
-fn gobo(store: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gobo"));
-    command.args(args).env("GOBO_STORE", store).env_remove("GOBO_SERVER").env_remove("GOBO_LOG");
-    command.output().unwrap()
-}
-
-/// The JSON lines of a command that must end with `status`.
-fn json(store: &Path, status: i32, args: &[&str]) -> Vec<Value> {
-    let output = gobo(store, &[args, &["--json"]].concat());
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(status), "{args:?}: {stderr}");
-    let stdout = String::from_utf8(output.stdout).unwrap();
-    stdout.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()
-}
-
-fn one(store: &Path, status: i32, args: &[&str]) -> Value {
-    let mut lines = json(store, status, args);
-    assert_eq!(lines.len(), 1, "{args:?}");
-    lines.remove(0)
-}
 
 fn has(value: &Value, keys: &[&str]) {
     for key in keys {
@@ -606,29 +588,6 @@ fn examples_of_the_documentation_print_what_they_say() {
     assert!(seen >= 10, "{seen}");
 }
 
-/// A daemon that is killed when the test ends.
-struct Daemon(Child);
-
-impl Daemon {
-    fn start(store: &Path) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gobo"));
-        command.arg("serve").env("GOBO_STORE", store).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        assert!(lines.any(|line| line.unwrap().contains("listening on unix:")));
-        // The pipe is read to its end, so that the daemon never waits for a reader.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self(child)
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn get_prewarm_status_and_rebuild_work_with_and_without_a_daemon() {
     let home = tempfile::tempdir().unwrap();
@@ -650,7 +609,7 @@ fn get_prewarm_status_and_rebuild_work_with_and_without_a_daemon() {
     has(&got, &["verdict", "source", "index_key", "path", "resolve_us"]);
     assert_eq!(got["source"], "map");
 
-    let daemon = Daemon::start(store);
+    let daemon = Daemon::start(store, &[]);
     assert_eq!(one(store, 0, &get)["path"], got["path"]);
     assert_eq!(one(store, 0, &["get", "--tokenizer", TOKENIZER, "--regex", "x+"])["source"], "compile");
     assert_eq!(one(store, 0, &prewarm)["hits"], 2);

@@ -16,7 +16,7 @@ use crate::known::{Known, Resolved};
 use crate::owned_catalog::OwnedCatalog;
 use crate::pool::{Pool, Then};
 use crate::resolve::{Checked, FlightEnd, FlightKey, Outcome, Request, take};
-use crate::schedule::{Ask, Rules, TenantLimits, Turned};
+use crate::schedule::{Ask, Rules, Turned};
 use crate::single_flight::{Joined, SingleFlight};
 use crate::stats::{Counters, Stats};
 use crate::vocabularies::{Vocabularies, publish_builtin, publish_vocabulary};
@@ -108,8 +108,7 @@ impl Engine {
             None => Bench::Thread(Arc::clone(&compile)),
         };
         let pool = Pool::start("gobo-worker", rules, bench).map_err(EngineError::Threads)?;
-        let unlimited = TenantLimits { jobs: usize::MAX, bytes: u64::MAX, per_second: None };
-        let rules = Rules { workers: READ_THREADS, kept: 0, tenant: unlimited, ..rules };
+        let rules = Rules { workers: READ_THREADS, kept: 0, ..rules };
         let reads = Pool::start("gobo-read", rules, || ()).map_err(EngineError::Threads)?;
         let inner = Inner {
             config,

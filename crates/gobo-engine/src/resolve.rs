@@ -256,6 +256,7 @@ impl Inner {
             priority: job.request.priority,
             tenant: Arc::clone(&job.request.tenant),
             bytes: job.request.constraint.text_bytes() as u64,
+            is_limited: true,
             deadline: job.request.deadline,
             cancelled: Arc::clone(lead.cancelled()),
         };

@@ -81,6 +81,8 @@ pub(crate) struct Ask {
     pub(crate) tenant: Tenant,
     /// Bytes of its constraint.
     pub(crate) bytes: u64,
+    /// Whether its tenant's limits hold for it.
+    pub(crate) is_limited: bool,
     /// When its caller gives up.
     pub(crate) deadline: Option<Instant>,
     /// Set when nobody wants the job any more; its address tells the job apart.
@@ -88,9 +90,16 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    /// An interactive job of nobody in particular.
+    /// An interactive job on nobody's account.
     pub(crate) fn plain(cancelled: Arc<AtomicBool>) -> Self {
-        Self { priority: Priority::Interactive, tenant: "".into(), bytes: 0, deadline: None, cancelled }
+        Self {
+            priority: Priority::Interactive,
+            tenant: "".into(),
+            bytes: 0,
+            is_limited: false,
+            deadline: None,
+            cancelled,
+        }
     }
 }
 
@@ -199,7 +208,7 @@ impl<J> Scheduler<J> {
         let account = self.account(&ask.tenant, now);
         account.jobs += 1;
         account.bytes += ask.bytes;
-        account.tokens -= 1.0;
+        account.tokens -= f64::from(u8::from(ask.is_limited));
         self.push(lane(ask.priority, true), Queued { ask, since: now, job });
         Ok(())
     }
@@ -213,6 +222,9 @@ impl<J> Scheduler<J> {
         }
         let TenantLimits { jobs, bytes, per_second } = self.rules.tenant;
         let wait = self.expected_wait(ask.priority);
+        if !ask.is_limited {
+            return Ok(());
+        }
         let account = self.account(&ask.tenant, now);
         if account.jobs >= jobs {
             return Err(Turned::Quota("compiles"));
@@ -451,7 +463,7 @@ mod tests {
         }
 
         fn ask(tenant: &str, priority: Priority) -> Ask {
-            Ask { priority, tenant: tenant.into(), ..Ask::plain(Arc::default()) }
+            Ask { priority, tenant: tenant.into(), is_limited: true, ..Ask::plain(Arc::default()) }
         }
 
         fn submit(&mut self, tenant: &str, priority: Priority, job: &'static str) -> Result<(), Turned> {
