@@ -4,8 +4,15 @@
 
 #[cfg(feature = "catalog")]
 mod catalog;
+#[cfg(feature = "catalog")]
+mod collect;
 mod conformance;
+#[cfg(feature = "catalog")]
+mod database;
 mod fixture;
 mod kill;
+mod network;
+mod pin;
+mod quarantine;
 mod room;
 mod stamp;
