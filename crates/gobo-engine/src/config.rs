@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use gobo_types::CompileLimits;
 
+use crate::UpkeepConfig;
+
 /// What an engine is made of. `EngineConfig::new(store)` is a working one.
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
@@ -22,6 +24,8 @@ pub struct EngineConfig {
     /// How long an over-budget verdict is remembered. Default ten minutes: asked with equal limits it ends the same,
     /// but a newer gobo may need less.
     pub over_budget_ttl: Duration,
+    /// How the store is cared for in the long run.
+    pub upkeep: UpkeepConfig,
 }
 
 impl EngineConfig {
@@ -34,6 +38,7 @@ impl EngineConfig {
             limits: CompileLimits::default(),
             refusal_ttl: Duration::from_secs(24 * 3600),
             over_budget_ttl: Duration::from_secs(600),
+            upkeep: UpkeepConfig::default(),
         }
     }
 }

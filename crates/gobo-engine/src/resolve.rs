@@ -106,8 +106,8 @@ impl Inner {
             return Ok(None);
         }
         let found = self.location(key, &record, Origin::Host, 0);
-        self.known.put(&found);
-        Ok(Some(found))
+        // One that is being evicted is a miss.
+        Ok(self.known.put(&found).then_some(found))
     }
 
     fn location(&self, key: &IndexKey, record: &IndexRecord, origin: Origin, compile_us: u64) -> Resolved {
@@ -210,6 +210,10 @@ impl Inner {
                 "the compiler made the index of key {}, not of {}",
                 compiled.key, job.key
             )))),
+            Ok(_) if self.vocabularies.is_condemned(&job.request.vocabulary.vocabulary) => {
+                let why = "its vocabulary was found damaged meanwhile; ask again";
+                Attempt::End(Err(CompileError::Unavailable(why.into())))
+            }
             Ok(compiled) => Attempt::End(
                 self.publish(&job.key, compiled.bytes(), compile_us).map_err(|error| store_trouble(&error)),
             ),
@@ -225,7 +229,9 @@ impl Inner {
     fn publish(&self, key: &IndexKey, bytes: &[u8], compile_us: u64) -> Result<Resolved, EngineError> {
         let artifact_digest = self.store.publish_index(key, bytes)?;
         let Some(index) = self.store.open_index(key)? else {
-            let source = std::io::Error::other("it was removed or damaged since it was published");
+            // Asking again compiles it again.
+            let what = "it was removed or damaged since it was published";
+            let source = std::io::Error::new(std::io::ErrorKind::ResourceBusy, what);
             let path = self.store.index_path(key);
             return Err(StoreError::Io { action: "open", path, source }.into());
         };
@@ -244,8 +250,7 @@ impl Inner {
         let record = IndexRecord::of(&index, digest, SystemTime::now());
         self.record(key, &record);
         let location = self.location(key, &record, Origin::Host, 0);
-        self.known.put(&location);
-        Ok(Some(location))
+        Ok(self.known.put(&location).then_some(location))
     }
 
     /// The file is what counts: a catalog that refuses the record costs a verification later, not this answer.
