@@ -8,6 +8,7 @@
 
 mod batch;
 mod fetch;
+mod garbage;
 mod listen;
 mod one_write;
 mod reply;
