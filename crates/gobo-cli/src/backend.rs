@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use gobo_client::{Client, ClientError};
-use gobo_engine::{Engine, EngineConfig, Origin, Priority, Request, VocabularyRef};
+use gobo_engine::{Engine, EngineConfig, Origin, Priority, Request, UpkeepConfig, VocabularyRef};
 use gobo_store::Store;
 use gobo_tokenizer::ImportOptions;
 use gobo_types::{CompileError, Constraint, Digest};
@@ -54,7 +54,13 @@ pub(crate) fn runtime() -> anyhow::Result<Runtime> {
 
 /// An engine over the store at hand.
 pub(crate) fn engine(global: &Global) -> anyhow::Result<Engine> {
+    engine_with(global, UpkeepConfig::default())
+}
+
+/// The same, caring for it as `upkeep` says.
+pub(crate) fn engine_with(global: &Global, upkeep: UpkeepConfig) -> anyhow::Result<Engine> {
     let mut config = EngineConfig::new(global.store_dir()?);
+    config.upkeep = upkeep;
     config.workers = global.threads_or(config.workers);
     config.limits = global.limits();
     Ok(Engine::open(config)?)

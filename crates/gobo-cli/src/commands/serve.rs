@@ -1,14 +1,23 @@
 use std::sync::Arc;
 
+use gobo_engine::{Quarantine, UpkeepConfig};
 use gobo_server::{ServeConfig, Server};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::{Global, ServeArgs};
-use crate::backend::engine;
+use crate::backend::engine_with;
 use crate::output::{self, Outcome};
 
 pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> {
-    let engine = Arc::new(engine(global)?);
+    let upkeep = UpkeepConfig {
+        background: true,
+        max_bytes: args.max_store_bytes.0,
+        grace: args.grace,
+        scrub_rate: args.scrub_rate.0,
+        quarantine: Quarantine { max_bytes: args.max_quarantine_bytes, max_age: args.max_quarantine_age },
+        ..UpkeepConfig::default()
+    };
+    let engine = Arc::new(engine_with(global, upkeep)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut config = ServeConfig::of(&engine);
