@@ -14,5 +14,6 @@ mod kill;
 mod network;
 mod pin;
 mod quarantine;
+mod read_only;
 mod room;
 mod stamp;

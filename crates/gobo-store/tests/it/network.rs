@@ -1,10 +1,8 @@
 //! On a file system of the network nothing is mapped, and nobody owns a catalog.
 
 use std::fs;
-use std::io;
 
 use gobo_store::{FileSystem, Store};
-use gobo_types::ErrorKind;
 
 use crate::fixture::{index, plant, quarantined, store, vocabulary};
 
@@ -46,7 +44,10 @@ fn what_is_opened_there_survives_that_its_file_is_cut() {
 #[cfg(feature = "catalog")]
 #[test]
 fn nobody_owns_a_store_there() {
+    use std::io;
+
     use gobo_store::{Catalog, StoreError};
+    use gobo_types::ErrorKind;
 
     let (folder, here) = store();
     for magic in [NFS, 0xff53_4d42, 0x0102_1997] {
