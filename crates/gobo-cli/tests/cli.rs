@@ -673,7 +673,9 @@ fn get_prewarm_status_and_rebuild_work_with_and_without_a_daemon() {
 fn gc_pin_and_unpin_work_with_and_without_a_daemon() {
     let home = tempfile::tempdir().unwrap();
     let store = home.path();
-    let tokenizer = tiny_tokenizer(home.path());
+    let letters = store.join("letters");
+    std::fs::create_dir(&letters).unwrap();
+    let tokenizer = tiny_tokenizer(&letters);
     let get = |regex: &str| {
         let got = one(store, 0, &["get", "--tokenizer", &tokenizer, "--regex", regex]);
         (got["index_key"].as_str().unwrap().to_owned(), got["path"].as_str().unwrap().to_owned())

@@ -103,7 +103,7 @@ pub fn publish_builtin(store: &Store, name: &str) -> Result<Option<NamedVocabula
 pub(crate) struct Vocabularies {
     open: Mutex<HashMap<VocabularyDigest, Arc<Vocabulary>>>,
     names: Mutex<HashMap<String, (Instant, Arc<OpenVocabulary>)>>,
-    /// Vocabularies that were found damaged while somebody may have them open.
+    /// Vocabularies that were found damaged, and the maps of them that somebody may have. A handful in the life of a disk.
     condemned: Mutex<Vec<(VocabularyDigest, Weak<Vocabulary>)>>,
 }
 
@@ -189,7 +189,8 @@ impl Vocabularies {
             is_sound
         });
         let mut condemned = lock(&self.condemned);
-        condemned.retain(|(_, vocabulary)| vocabulary.strong_count() > 0);
+        // Also where nobody has it open: the next to open it reads all of it.
+        condemned.push((*digest, Weak::new()));
         condemned.extend(suspects.iter().map(|vocabulary| (*digest, Arc::downgrade(vocabulary))));
     }
 
