@@ -1,3 +1,4 @@
+use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
@@ -27,6 +28,12 @@ pub(crate) struct Span(Range<usize>);
 impl Artifact {
     pub(crate) fn open(path: &Path, kind: ArtifactKind) -> Result<Self, ArtifactError> {
         let backing = Backing::map(path).map_err(|source| ArtifactError::Io { path: path.into(), source })?;
+        Self::check(backing, kind, path.display().to_string())
+    }
+
+    pub(crate) fn open_file(file: &File, path: &Path, kind: ArtifactKind) -> Result<Self, ArtifactError> {
+        let backing =
+            Backing::map_file(file).map_err(|source| ArtifactError::Io { path: path.into(), source })?;
         Self::check(backing, kind, path.display().to_string())
     }
 

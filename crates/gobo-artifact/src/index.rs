@@ -1,3 +1,4 @@
+use std::fs::File;
 use std::path::Path;
 
 use gobo_types::{COMPILER_EPOCH, ConstraintDigest, IndexKey, Report, VocabularyDigest, index_key};
@@ -74,6 +75,14 @@ impl Index {
     /// [`ArtifactError::Io`] if it cannot be mapped, [`ArtifactError::Format`] if it is no sound index file.
     pub fn open(path: &Path) -> Result<Self, ArtifactError> {
         Self::of(Artifact::open(path, ArtifactKind::Index)?)
+    }
+
+    /// Maps the file that `file` has open: for those who open it in a way of their own. `path` is for errors.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_file(file: &File, path: &Path) -> Result<Self, ArtifactError> {
+        Self::of(Artifact::open_file(file, path, ArtifactKind::Index)?)
     }
 
     /// Maps an index file and checks that it is the one of `key`.

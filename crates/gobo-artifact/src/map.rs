@@ -37,6 +37,10 @@ impl FileState {
     }
 }
 
+fn not_regular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")
+}
+
 /// The bytes of one artifact: mapped from a file, or in memory with the same alignment.
 #[derive(Debug)]
 pub(crate) enum Backing {
@@ -49,11 +53,14 @@ impl Backing {
     /// Maps a regular file read-only. O(1).
     pub(crate) fn map(path: &Path) -> io::Result<Self> {
         // Looked at before it is opened: opening a pipe waits for its writer.
-        let not_regular = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
         if !std::fs::metadata(path)?.is_file() {
             return Err(not_regular());
         }
-        let file = File::open(path)?;
+        Self::map_file(&File::open(path)?)
+    }
+
+    /// As [`Backing::map`], of a file that is open.
+    pub(crate) fn map_file(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(not_regular());
@@ -66,7 +73,7 @@ impl Backing {
         // does: a published file has mode 0444, is complete before its name exists, is never opened for writing
         // again, and goes away by unlink only, which live maps survive. Whoever writes into a store by other means
         // breaks this promise; the documentation says so.
-        let map = unsafe { memmap2::Mmap::map(&file)? };
+        let map = unsafe { memmap2::Mmap::map(file)? };
         Ok(Self::Mapped(map, FileState::of(&metadata)))
     }
 

@@ -1,3 +1,4 @@
+use std::fs::File;
 use std::path::Path;
 
 use gobo_types::{KeyHasher, TokenId, VocabularyDigest};
@@ -35,6 +36,14 @@ impl Vocabulary {
     /// [`ArtifactError::Io`] if it cannot be mapped, [`ArtifactError::Format`] if it is no sound vocabulary file.
     pub fn open(path: &Path) -> Result<Self, ArtifactError> {
         Self::of(Artifact::open(path, ArtifactKind::Vocabulary)?)
+    }
+
+    /// Maps the file that `file` has open: for those who open it in a way of their own. `path` is for errors.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_file(file: &File, path: &Path) -> Result<Self, ArtifactError> {
+        Self::of(Artifact::open_file(file, path, ArtifactKind::Vocabulary)?)
     }
 
     /// Reads a vocabulary from bytes, which are copied.

@@ -1,9 +1,11 @@
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use gobo_types::{CompileLimits, MatchMode, TextStart, Whitespace};
+use gobo_types::{CompileLimits, IndexKey, MatchMode, TextStart, Whitespace};
 
 use crate::operand::Operand;
+use crate::units::{Bound, bound, duration, size};
 
 mod schema;
 
@@ -98,6 +100,12 @@ pub(crate) enum Command {
     Get(PairArgs),
     /// What is in the store, and what the daemon has done
     Status(StatusArgs),
+    /// Make room: remove the indices that were not used for the longest time, and old files in quarantine
+    Gc(GcArgs),
+    /// Keep indices from eviction
+    Pin(PinArgs),
+    /// Let indices be evicted again
+    Unpin(UnpinArgs),
     /// Care for the catalog
     #[command(subcommand)]
     Catalog(CatalogCommand),
@@ -411,6 +419,21 @@ pub(crate) struct ServeArgs {
     /// Most compiles of one tenant a second [default: any number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tenants")]
     pub(crate) tenant_rate: Option<u32>,
+    /// Most bytes of indices: above, those that were not used for the longest time go until 90 % are left; none: never
+    #[arg(long, value_name = "SIZE", default_value = "32GiB", value_parser = bound)]
+    pub(crate) max_store_bytes: Bound,
+    /// What was published or used within this time is never removed
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
+    pub(crate) grace: Duration,
+    /// How fast files are read to verify them, once a day, in bytes a second; none: not at all
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = bound)]
+    pub(crate) scrub_rate: Bound,
+    /// Most bytes in quarantine; the oldest files go first
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
+    pub(crate) max_quarantine_bytes: u64,
+    /// Longest time in quarantine
+    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = duration)]
+    pub(crate) max_quarantine_age: Duration,
 }
 
 #[derive(Debug, Args)]
@@ -418,6 +441,33 @@ pub(crate) struct StatusArgs {
     /// Look again every so many seconds, a line each time, until interrupted
     #[arg(long, value_name = "S", num_args = 0..=1, default_missing_value = "2", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) watch: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GcArgs {
+    /// Down to so many bytes of indices [default: as the daemon does by itself, 32GiB without one]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) max_store_bytes: Option<u64>,
+    /// Remove nothing, and say what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PinArgs {
+    /// Index keys, as `gobo get --json` prints them
+    #[arg(value_name = "KEY", required_unless_present = "list")]
+    pub(crate) keys: Vec<IndexKey>,
+    /// List the pins
+    #[arg(long, conflicts_with = "keys")]
+    pub(crate) list: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UnpinArgs {
+    /// Index keys
+    #[arg(value_name = "KEY", required = true)]
+    pub(crate) keys: Vec<IndexKey>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -12,6 +12,7 @@ mod output;
 mod replay;
 mod schema;
 mod target;
+mod units;
 mod vocabulary;
 
 use std::process::ExitCode;

@@ -629,6 +629,64 @@ fn get_prewarm_status_and_rebuild_work_with_and_without_a_daemon() {
 }
 
 #[test]
+fn gc_pin_and_unpin_work_with_and_without_a_daemon() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let letters = store.join("letters");
+    std::fs::create_dir(&letters).unwrap();
+    let tokenizer = tiny_tokenizer(&letters);
+    let get = |regex: &str| {
+        let got = one(store, 0, &["get", "--tokenizer", &tokenizer, "--regex", regex]);
+        (got["index_key"].as_str().unwrap().to_owned(), got["path"].as_str().unwrap().to_owned())
+    };
+    let ((kept, _), (gone, path)) = (get("a+"), get("b+"));
+    // As if nobody had used them for a year, and nothing remembered.
+    std::fs::remove_dir_all(store.join("catalog")).unwrap();
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(365 * 24 * 3600);
+    let times = std::fs::FileTimes::new().set_accessed(long_ago).set_modified(long_ago);
+    std::fs::File::open(&path).unwrap().set_times(times).unwrap();
+
+    assert_eq!(one(store, 0, &["pin", &kept])["pinned"], 1);
+    assert_eq!(one(store, 0, &["pin", &kept])["unchanged"], 1);
+    assert_eq!(one(store, 0, &["pin", "--list"])["index_key"], kept.as_str());
+    assert_eq!(gobo(store, &["pin"]).status.code(), Some(2));
+    assert_eq!(gobo(store, &["pin", "nonsense"]).status.code(), Some(2));
+    assert_eq!(gobo(store, &["pin", &"00".repeat(32)]).status.code(), Some(2), "not in the store");
+    let sum = one(store, 0, &["gc"]);
+    assert_eq!((&sum["indices"], &sum["removed"]), (&2.into(), &0.into()), "it is below its bound");
+    for args in [&["gc", "--max-store-bytes", "0", "--dry-run"][..], &["gc", "--max-store-bytes", "0B"]] {
+        assert!(std::path::Path::new(&path).exists());
+        let lines = json(store, 0, args);
+        let of = |what: &str| lines.iter().find(|line| line["what"] == what).unwrap();
+        has(of("removed"), &["index_key", "bytes", "last_used_unix_ms"]);
+        assert_eq!(
+            (&of("removed")["index_key"], &of("pinned")["index_key"]),
+            (&gone.clone().into(), &kept.clone().into())
+        );
+        has(of("sum"), &["dry_run", "bytes", "removed_bytes", "in_grace", "quarantine_removed"]);
+        assert_eq!((&of("sum")["removed"], &of("sum")["pinned"]), (&1.into(), &1.into()));
+    }
+    assert!(!std::path::Path::new(&path).exists());
+
+    let daemon = Daemon::start(store, &[]);
+    assert_eq!(one(store, 0, &["unpin", &kept, &gone])["unpinned"], 1);
+    assert!(json(store, 0, &["pin", "--list"]).is_empty());
+    assert_eq!(get("b+").0, gone);
+    let text = gobo(store, &["gc", "--max-store-bytes", "0"]);
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains(&format!("spared, in grace {gone}")), "{text}");
+    assert!(text.contains("0 of 2 indices removed") || text.contains("1 of 2 indices removed"), "{text}");
+    drop(daemon);
+    for bad in [
+        &["gc", "--max-store-bytes", "much"][..],
+        &["serve", "--grace", "10"],
+        &["serve", "--scrub-rate", "fast"],
+    ] {
+        assert_eq!(gobo(store, bad).status.code(), Some(2), "{bad:?}");
+    }
+}
+
+#[test]
 fn the_demo_ends_well_and_its_library_is_right() {
     let home = tempfile::tempdir().unwrap();
     let library = concat!(env!("CARGO_MANIFEST_DIR"), "/library/everyday.jsonl");
@@ -665,7 +723,7 @@ fn bench_hit_reports_every_scenario_beside_its_floor() {
 #[test]
 fn bench_hit_measures_a_daemon_of_this_host_and_no_other() {
     let home = tempfile::tempdir().unwrap();
-    let daemon = Daemon::start(home.path());
+    let daemon = Daemon::start(home.path(), &[]);
     let socket = format!("unix:{}", home.path().join("daemon.sock").display());
     let bench = |server: &str, more: &[&str]| {
         let args = ["bench", "hit", "--json", "--tokenizer", TOKENIZER, "--count", "10", "--server", server];

@@ -1,6 +1,7 @@
 //! What operators ask a daemon.
 
 use gobo_proto::v1;
+use gobo_proto::v1::collect_garbage_reply::Part;
 use gobo_types::IndexKey;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
@@ -86,4 +87,59 @@ impl Client {
         let reply = self.daemon().rebuild_catalog(v1::RebuildCatalogRequest {}).await;
         reply.map(tonic::Response::into_inner).map_err(|status| self.failed(status))
     }
+
+    /// Has the daemon evict indices and trim its quarantine, down to `max_bytes` of indices or as it does by itself; tells
+    /// `each` of what there was and of each index as it comes, and returns the sum. With `dry_run` nothing is removed.
+    ///
+    /// # Errors
+    /// [`ClientError::Daemon`] and [`ClientError::Unreachable`]; [`ClientError::Reply`] if the stream ends without a sum.
+    pub async fn collect_garbage(
+        &self,
+        max_bytes: Option<u64>,
+        dry_run: bool,
+        mut each: impl FnMut(Part),
+    ) -> Result<v1::GarbageSummary, ClientError> {
+        let request = v1::CollectGarbageRequest { max_bytes, dry_run };
+        let reply = self.daemon().collect_garbage(request).await.map_err(|status| self.failed(status))?;
+        let mut parts = reply.into_inner();
+        while let Some(reply) = parts.message().await.map_err(|status| self.failed(status))? {
+            match reply.part.ok_or_else(|| missing("part"))? {
+                Part::Done(summary) => return Ok(summary),
+                part => each(part),
+            }
+        }
+        Err(missing("done"))
+    }
+
+    /// Keeps indices from eviction; returns how many of them were not pinned before.
+    ///
+    /// # Errors
+    /// [`ClientError::Daemon`], of kind `NotFound` for the first one that is not in the store, and
+    /// [`ClientError::Unreachable`].
+    pub async fn pin(&self, keys: &[IndexKey]) -> Result<u64, ClientError> {
+        let reply = self.daemon().pin(v1::PinRequest { keys: bytes_of(keys) }).await;
+        reply.map(|reply| reply.into_inner().pinned).map_err(|status| self.failed(status))
+    }
+
+    /// Lets indices be evicted again; returns how many of them were pinned.
+    ///
+    /// # Errors
+    /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
+    pub async fn unpin(&self, keys: &[IndexKey]) -> Result<u64, ClientError> {
+        let reply = self.daemon().unpin(v1::UnpinRequest { keys: bytes_of(keys) }).await;
+        reply.map(|reply| reply.into_inner().unpinned).map_err(|status| self.failed(status))
+    }
+
+    /// Every pin, ascending by key.
+    ///
+    /// # Errors
+    /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
+    pub async fn pins(&self) -> Result<Vec<v1::PinnedIndex>, ClientError> {
+        let reply = self.daemon().list_pins(v1::ListPinsRequest {}).await;
+        reply.map(|reply| reply.into_inner().pins).map_err(|status| self.failed(status))
+    }
+}
+
+fn bytes_of<B: From<Vec<u8>>>(keys: &[IndexKey]) -> Vec<B> {
+    keys.iter().map(|key| key.as_bytes().to_vec().into()).collect()
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gobo_types::CompileLimits;
 
-use crate::{TenantLimits, WorkerConfig};
+use crate::{TenantLimits, UpkeepConfig, WorkerConfig};
 
 /// What an engine is made of. `EngineConfig::new(store)` is a working one for a trusted caller in its own process;
 /// [`EngineConfig::serving`] makes of it one for callers that are not.
@@ -39,6 +39,8 @@ pub struct EngineConfig {
     /// How long an over-budget verdict is remembered. Default ten minutes: asked with equal limits it ends the same,
     /// but a newer gobo may need less.
     pub over_budget_ttl: Duration,
+    /// How the store is cared for in the long run.
+    pub upkeep: UpkeepConfig,
 }
 
 impl EngineConfig {
@@ -56,6 +58,7 @@ impl EngineConfig {
             limits: CompileLimits::default(),
             refusal_ttl: Duration::from_secs(24 * 3600),
             over_budget_ttl: Duration::from_secs(600),
+            upkeep: UpkeepConfig::default(),
         }
     }
 

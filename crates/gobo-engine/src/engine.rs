@@ -1,11 +1,12 @@
 use std::fmt;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use gobo_artifact::Index;
-use gobo_store::{Catalog, IndexRecord, NamedVocabulary, Opened, Rebuilt, Store};
+use gobo_store::{Catalog, CollectEvent, IndexRecord, NamedVocabulary, Opened, Rebuilt, Store};
 use gobo_tokenizer::Imported;
 use gobo_types::{CompileError, CompileLimits, Digest, IndexKey, error_chain};
 use tokio::sync::oneshot;
@@ -19,6 +20,8 @@ use crate::resolve::{Checked, FlightEnd, FlightKey, Outcome, Request, take};
 use crate::schedule::{Ask, Rules, Turned};
 use crate::single_flight::{Joined, SingleFlight};
 use crate::stats::{Counters, Stats};
+use crate::store_stats::{Gauges, StoreStats};
+use crate::upkeep::{CollectRequest, Garbage, Upkeep};
 use crate::vocabularies::{Vocabularies, publish_builtin, publish_vocabulary};
 use crate::worker::Process;
 use crate::{EngineConfig, EngineError, OpenVocabulary, Ticket, VocabularyRef};
@@ -33,6 +36,7 @@ const READ_THREADS: usize = 2;
 /// runs, and waits for it.
 pub struct Engine {
     inner: Arc<Inner>,
+    upkeep: Upkeep,
 }
 
 /// What the jobs of the pool share with their engine.
@@ -47,7 +51,10 @@ pub(crate) struct Inner {
     pub(crate) flights: SingleFlight<FlightKey, FlightEnd>,
     pub(crate) known: Known,
     pub(crate) counters: Arc<Counters>,
-    vocabularies: Vocabularies,
+    pub(crate) gauges: Gauges,
+    pub(crate) vocabularies: Vocabularies,
+    /// Held by whoever removes many files, or looks for files without a record.
+    upkeep: Mutex<()>,
     imports: SingleFlight<String, VocabularyOutcome>,
     closed: AtomicBool,
     opened: Instant,
@@ -119,12 +126,19 @@ impl Engine {
             flights: SingleFlight::new(),
             known: Known::default(),
             counters,
+            gauges: Gauges::default(),
+            upkeep: Mutex::default(),
             vocabularies: Vocabularies::default(),
             imports: SingleFlight::new(),
             closed: AtomicBool::new(false),
             opened: Instant::now(),
         };
-        Ok(Self { inner: Arc::new(inner) })
+        if matches!(opened, Opened::Rebuilt { .. }) {
+            inner.gauges.rebuilds.fetch_add(1, Ordering::Relaxed);
+        }
+        let inner = Arc::new(inner);
+        let upkeep = Upkeep::start(&inner)?;
+        Ok(Self { inner, upkeep })
     }
 
     /// The store.
@@ -276,7 +290,7 @@ impl Engine {
         Ok((resolved, index))
     }
 
-    /// At most `limit` records of the catalog with keys beyond `after`, ascending. Blocks, O(records).
+    /// At most `limit` records of the catalog with keys beyond `after`, ascending. Blocks, O(limit + log records).
     ///
     /// # Errors
     /// [`EngineError::Store`] if the catalog fails.
@@ -285,29 +299,15 @@ impl Engine {
         after: Option<IndexKey>,
         limit: usize,
     ) -> Result<Vec<(IndexKey, IndexRecord)>, EngineError> {
-        let is_beyond = |key: &IndexKey| after.is_none_or(|after| *key > after);
-        self.inner.catalog.with(|catalog| {
-            let records = catalog.indices();
-            records
-                .filter(|record| record.as_ref().map_or(true, |(key, _)| is_beyond(key)))
-                .take(limit)
-                .collect()
-        })
+        self.inner.catalog.with(|catalog| catalog.indices_after(after.as_ref()).take(limit).collect())
     }
 
-    /// Number of indices on record, and their bytes. Blocks, O(records).
+    /// Number of indices on record, and their bytes. O(1).
     ///
     /// # Errors
-    /// [`EngineError::Store`] if the catalog fails.
+    /// [`EngineError::Closed`].
     pub fn usage(&self) -> Result<(u64, u64), EngineError> {
-        self.inner.catalog.with(|catalog| {
-            let mut usage = (0, 0);
-            for record in catalog.indices() {
-                usage.0 += 1;
-                usage.1 += record?.1.bytes;
-            }
-            Ok(usage)
-        })
+        self.inner.catalog.with(|catalog| Ok(catalog.usage()))
     }
 
     /// Builds the catalog anew from the files. Blocks, O(bytes of all files); indices stay resolvable meanwhile.
@@ -316,6 +316,7 @@ impl Engine {
     /// [`EngineError::Store`] if a folder or the catalog fails.
     pub fn rebuild_catalog(&self) -> Result<Rebuilt, EngineError> {
         let rebuilt = self.inner.catalog.with(Catalog::rebuild)?;
+        self.inner.gauges.rebuilds.fetch_add(1, Ordering::Relaxed);
         self.inner.known.clear();
         self.inner.vocabularies.clear();
         Ok(rebuilt)
@@ -334,7 +335,7 @@ impl Engine {
 
     /// Whether [`Engine::close`] was called.
     pub fn is_closed(&self) -> bool {
-        self.inner.closed.load(Ordering::Relaxed)
+        self.inner.is_closed()
     }
 
     /// Takes no more work, cancels what runs and what waits (their tickets end unavailable), waits for the workers,
@@ -342,12 +343,79 @@ impl Engine {
     /// as long as a compile takes to see that it is cancelled.
     pub fn close(&self) {
         self.inner.closed.store(true, Ordering::Relaxed);
+        self.upkeep.stop();
         self.inner.flights.cancel_all();
         self.inner.pool.close();
         self.inner.reads.close();
+        match self.inner.write_uses() {
+            Ok(()) | Err(EngineError::Closed) => {}
+            Err(error) => tracing::warn!(error = error_chain(&error), "cannot stamp the last uses"),
+        }
         if let Err(error) = self.inner.catalog.close() {
             tracing::warn!(error = error_chain(&error), "cannot flush the catalog");
         }
+    }
+
+    /// Evicts indices and trims the quarantine, as upkeep does, telling `each` what becomes of which index. One pass at a
+    /// time: a second one waits. Blocks, O(files).
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] if a file cannot be removed or the catalog fails: what was removed until then is gone.
+    pub fn collect(
+        &self,
+        request: &CollectRequest,
+        each: &mut dyn FnMut(CollectEvent),
+    ) -> Result<Garbage, EngineError> {
+        self.inner.collect(request, each)
+    }
+
+    /// Keeps an index from eviction, durably, until it is unpinned; says whether it was not pinned before. Blocks on
+    /// writing one small file.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownIndex`] if it is not in the store; [`EngineError::Store`] if the pin cannot be written.
+    pub fn pin(&self, key: &IndexKey) -> Result<bool, EngineError> {
+        self.inner.pin(key)
+    }
+
+    /// Lets an index be evicted again; says whether it was pinned. Blocks on removing one file.
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] if the pin cannot be removed.
+    pub fn unpin(&self, key: &IndexKey) -> Result<bool, EngineError> {
+        self.inner.unpin(key)
+    }
+
+    /// The pinned keys, ascending, each with the length of its index, or `None` where that is not in the store. Blocks,
+    /// O(pins).
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] if the pins cannot be read.
+    pub fn pins(&self) -> Result<Vec<(IndexKey, Option<u64>)>, EngineError> {
+        let length =
+            |key: &IndexKey| std::fs::metadata(self.inner.store.index_path(key)).ok().map(|file| file.len());
+        Ok(self.inner.store.pins()?.into_iter().map(|key| (key, length(&key))).collect())
+    }
+
+    /// The numbers of the store. Some loads.
+    pub fn store_stats(&self) -> StoreStats {
+        self.inner.store_stats()
+    }
+
+    /// One round of upkeep now, whatever the engine does by itself, with what only every sixtieth does if `is_long`: for
+    /// tests. Blocks.
+    #[doc(hidden)]
+    pub fn upkeep_round(&self, is_long: bool) {
+        self.inner.known.catch_up();
+        self.inner.round(is_long);
+    }
+
+    /// One pass of the scrubber now, as fast as it can: for tests, and who cannot wait. Blocks, O(bytes of all files).
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] if a file cannot be read or the catalog fails.
+    pub fn scrub(&self) -> Result<(), EngineError> {
+        self.inner.scrub_pass(u64::MAX, &mut |_| ControlFlow::Continue(()))
     }
 }
 
@@ -371,6 +439,14 @@ fn contained<T>(job: impl FnOnce() -> Result<T, EngineError>) -> Result<T, Engin
 }
 
 impl Inner {
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn upkeep_alone(&self) -> MutexGuard<'_, ()> {
+        self.upkeep.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn turned(&self, turned: Turned) -> EngineError {
         match turned {
             Turned::Closed => EngineError::Closed,

@@ -216,8 +216,8 @@ impl Inner {
             return Ok(None);
         }
         let found = self.location(key, &record, Origin::Host, 0);
-        self.known.put(&found);
-        Ok(Some(found))
+        // One that is being evicted is a miss.
+        Ok(self.known.put(&found).then_some(found))
     }
 
     /// What an index in the store says of itself.
@@ -426,6 +426,7 @@ impl Inner {
         record(COMPILE, begun.elapsed());
         let compiled = compiled.map_err(Failure::Verdict)?;
         check_key(&compiled.key, &job.key)?;
+        self.check_vocabulary(job)?;
         match job.purpose {
             Purpose::Index => {
                 let compile_us = micros(begun.elapsed());
@@ -477,6 +478,7 @@ impl Inner {
         let compile_us = micros(begun.elapsed());
         let made = made?;
         check_key(&made.key, &job.key)?;
+        self.check_vocabulary(job)?;
         let Some(pending) = pending else { return Ok(Made::Report(made)) };
         let digest = pending.publish().map_err(|error| match error.kind() {
             // What the worker wrote is not what it said.
@@ -489,6 +491,14 @@ impl Inner {
         published.map(Made::Index).map_err(|error| Failure::Verdict(store_trouble(&error)))
     }
 
+    /// Nothing is believed that was compiled over a damaged vocabulary.
+    fn check_vocabulary(&self, job: &Job) -> Result<(), Failure> {
+        if self.vocabularies.is_condemned(&job.request.vocabulary.vocabulary) {
+            return Err(Failure::Killed("its vocabulary was found damaged meanwhile; ask again".into()));
+        }
+        Ok(())
+    }
+
     /// Puts a published index on record, durably, before anybody is told of it.
     fn published(
         &self,
@@ -497,7 +507,9 @@ impl Inner {
         compile_us: u64,
     ) -> Result<Resolved, EngineError> {
         let Some(index) = self.store.open_index(key)? else {
-            let source = std::io::Error::other("it was removed or damaged since it was published");
+            // Asking again compiles it again.
+            let what = "it was removed or damaged since it was published";
+            let source = std::io::Error::new(std::io::ErrorKind::ResourceBusy, what);
             let path = self.store.index_path(key);
             return Err(StoreError::Io { action: "open", path, source }.into());
         };
@@ -516,8 +528,7 @@ impl Inner {
         let record = IndexRecord::of(&index, digest, SystemTime::now());
         self.record(key, &record);
         let location = self.location(key, &record, Origin::Host, 0);
-        self.known.put(&location);
-        Ok(Some(location))
+        Ok(self.known.put(&location).then_some(location))
     }
 
     /// The file is what counts: a catalog that refuses the record costs a verification later, not this answer.

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use gobo_artifact::Vocabulary;
@@ -103,6 +103,8 @@ pub fn publish_builtin(store: &Store, name: &str) -> Result<Option<NamedVocabula
 pub(crate) struct Vocabularies {
     open: Mutex<HashMap<VocabularyDigest, Arc<Vocabulary>>>,
     names: Mutex<HashMap<String, (Instant, Arc<OpenVocabulary>)>>,
+    /// Vocabularies that were found damaged, and the maps of them that somebody may have. A handful in the life of a disk.
+    condemned: Mutex<Vec<(VocabularyDigest, Weak<Vocabulary>)>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -148,7 +150,13 @@ impl Vocabularies {
             return Ok(Some(Arc::clone(open)));
         }
         // Verified, by this process or one before: a wrong byte would make wrong masks under a right key.
-        let Some(vocabulary) = store.open_verified_vocabulary(digest)?.map(Arc::new) else { return Ok(None) };
+        let opened = if self.is_suspect(digest) {
+            // Where the damaged file could not be moved away, its stamp is still beside it.
+            store.verify_vocabulary(digest)?
+        } else {
+            store.open_verified_vocabulary(digest)?
+        };
+        let Some(vocabulary) = opened.map(Arc::new) else { return Ok(None) };
         let mut open = lock(&self.open);
         if open.len() >= MAX_REMEMBERED {
             open.clear();
@@ -166,5 +174,34 @@ impl Vocabularies {
     pub(crate) fn clear(&self) {
         lock(&self.names).clear();
         lock(&self.open).clear();
+    }
+
+    /// The file of `digest` was found damaged: forgets it, so that nobody is handed it any more, and remembers who may
+    /// have been.
+    pub(crate) fn condemn(&self, digest: &VocabularyDigest) {
+        let opened = lock(&self.open).remove(digest);
+        let mut suspects: Vec<Arc<Vocabulary>> = opened.into_iter().collect();
+        lock(&self.names).retain(|_, (_, found)| {
+            let is_sound = found.digest() != *digest;
+            if !is_sound {
+                suspects.push(Arc::clone(&found.vocabulary));
+            }
+            is_sound
+        });
+        let mut condemned = lock(&self.condemned);
+        // Also where nobody has it open: the next to open it reads all of it.
+        condemned.push((*digest, Weak::new()));
+        condemned.extend(suspects.iter().map(|vocabulary| (*digest, Arc::downgrade(vocabulary))));
+    }
+
+    /// Whether this very map was of a file that was found damaged: what was compiled over it is not to be believed.
+    pub(crate) fn is_condemned(&self, vocabulary: &Arc<Vocabulary>) -> bool {
+        lock(&self.condemned)
+            .iter()
+            .any(|(_, suspect)| std::ptr::eq(suspect.as_ptr(), Arc::as_ptr(vocabulary)))
+    }
+
+    fn is_suspect(&self, digest: &VocabularyDigest) -> bool {
+        lock(&self.condemned).iter().any(|(suspect, _)| suspect == digest)
     }
 }

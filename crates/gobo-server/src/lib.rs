@@ -9,6 +9,7 @@
 mod batch;
 mod caller;
 mod fetch;
+mod garbage;
 mod listen;
 mod metrics;
 mod one_write;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use gobo_engine::{Engine, Stats};
+use gobo_engine::{Engine, Stats, StoreStats};
 use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder};
 
@@ -40,13 +40,14 @@ pub(crate) fn serve(address: SocketAddr, engine: &Arc<Engine>) -> Result<(), Ser
 
 async fn keep_up(engine: Weak<Engine>) {
     while let Some(engine) = engine.upgrade() {
-        publish(&engine.stats(), &engine);
+        publish(&engine.stats(), engine.panics());
+        publish_store(&engine.store_stats());
         drop(engine);
         tokio::time::sleep(EVERY).await;
     }
 }
 
-fn publish(stats: &Stats, engine: &Engine) {
+fn publish(stats: &Stats, panics: u64) {
     // Taken apart, so that a new number cannot be forgotten here.
     let Stats {
         hits,
@@ -92,12 +93,62 @@ fn publish(stats: &Stats, engine: &Engine) {
     ] {
         counter!("gobo_workers_ended_total", "reason" => reason).absolute(count);
     }
-    counter!("gobo_panics_total").absolute(engine.panics());
-    #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
-    for (name, count) in [("gobo_in_flight", in_flight), ("gobo_queued", queued)] {
-        gauge!(name).set(count as f64);
-    }
+    counter!("gobo_panics_total").absolute(panics);
+    set("gobo_in_flight", in_flight);
+    set("gobo_queued", queued);
     gauge!("gobo_oldest_wait_seconds").set(oldest_wait.as_secs_f64());
+}
+
+fn publish_store(stats: &StoreStats) {
+    let StoreStats {
+        indices,
+        bytes,
+        max_bytes,
+        pinned,
+        evicted,
+        evicted_bytes,
+        removed_but_mapped_bytes,
+        rebuilds,
+        flushes,
+        scrubbed,
+        scrubbed_bytes,
+        scrub_passes,
+        scrub_damaged,
+        quarantined,
+        quarantine_bytes,
+        upkeep_failures,
+    } = *stats;
+    for (name, now) in [
+        ("gobo_store_indices", indices),
+        ("gobo_store_bytes", bytes),
+        ("gobo_store_pinned", pinned),
+        ("gobo_store_removed_but_mapped_bytes", removed_but_mapped_bytes),
+        ("gobo_store_quarantine_bytes", quarantine_bytes),
+    ] {
+        set(name, now);
+    }
+    if let Some(max_bytes) = max_bytes {
+        set("gobo_store_max_bytes", max_bytes);
+    }
+    for (name, count) in [
+        ("gobo_store_evicted_total", evicted),
+        ("gobo_store_evicted_bytes_total", evicted_bytes),
+        ("gobo_store_rebuilds_total", rebuilds),
+        ("gobo_store_flushes_total", flushes),
+        ("gobo_store_scrubbed_total", scrubbed),
+        ("gobo_store_scrubbed_bytes_total", scrubbed_bytes),
+        ("gobo_store_scrub_passes_total", scrub_passes),
+        ("gobo_store_damaged_total", scrub_damaged),
+        ("gobo_store_quarantined_total", quarantined),
+        ("gobo_store_upkeep_failures_total", upkeep_failures),
+    ] {
+        counter!(name).absolute(count);
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
+fn set(name: &'static str, value: u64) {
+    gauge!(name).set(value as f64);
 }
 
 fn describe() {
@@ -108,8 +159,28 @@ fn describe() {
         ("gobo_shed_total", "Compiles turned away at once, by reason."),
         ("gobo_workers_ended_total", "Worker processes that were replaced, by reason."),
         ("gobo_panics_total", "Panics that were contained: each is a bug."),
+        ("gobo_store_evicted_total", "Indices evicted."),
+        ("gobo_store_evicted_bytes_total", "Their bytes."),
+        ("gobo_store_rebuilds_total", "Times the catalog was made anew from the files."),
+        ("gobo_store_flushes_total", "Times the catalog was put on the disk."),
+        ("gobo_store_scrubbed_total", "Files verified by the scrubber."),
+        ("gobo_store_scrubbed_bytes_total", "Their bytes."),
+        ("gobo_store_scrub_passes_total", "Passes of the scrubber over all files."),
+        ("gobo_store_damaged_total", "Files that the scrubber found damaged."),
+        ("gobo_store_quarantined_total", "Files and catalogs moved to quarantine."),
+        ("gobo_store_upkeep_failures_total", "Parts of upkeep that failed; each is tried again."),
     ] {
         describe_counter!(name, what);
+    }
+    for (name, what) in [
+        ("gobo_store_indices", "Indices on record now."),
+        ("gobo_store_bytes", "Their bytes."),
+        ("gobo_store_max_bytes", "Bytes above which eviction begins."),
+        ("gobo_store_pinned", "Pins now."),
+        ("gobo_store_removed_but_mapped_bytes", "Bytes of removed indices that processes still have mapped."),
+        ("gobo_store_quarantine_bytes", "Bytes in quarantine."),
+    ] {
+        describe_gauge!(name, what);
     }
     describe_gauge!("gobo_in_flight", "Compiles and imports on a worker now.");
     describe_gauge!("gobo_queued", "Compiles and imports that wait for a worker now.");

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use gobo_engine::{Engine, EngineError, OpenVocabulary, Priority, Request as Asked, VocabularyRef};
+use gobo_engine::{
+    CollectRequest, Engine, EngineError, OpenVocabulary, Priority, Request as Asked, VocabularyRef,
+};
 use gobo_proto::v1;
 use gobo_proto::v1::gobo_server::Gobo;
 use gobo_types::{ArtifactDigest, CompileError, Constraint, Digest, FORMAT_EPOCH, IndexKey};
@@ -14,6 +16,7 @@ use tonic::{Request, Response, Status};
 use crate::batch::Batch;
 use crate::caller::Caller;
 use crate::fetch::{FileStream, Mapped};
+use crate::garbage::{self, GarbageStream};
 use crate::reply::{bytes, location, path_text, vocabulary_info, vocabulary_ref};
 use crate::status;
 
@@ -65,6 +68,10 @@ fn constraint(wanted: Option<v1::Constraint>) -> Result<Constraint, Status> {
     wanted.try_into().map_err(|error| status::of_convert(&error))
 }
 
+fn index_keys(bytes: &[impl AsRef<[u8]>]) -> Result<Vec<IndexKey>, Status> {
+    bytes.iter().map(|bytes| index_key("keys", bytes.as_ref())).collect()
+}
+
 fn index_key(field: &'static str, bytes: &[u8]) -> Result<IndexKey, Status> {
     gobo_proto::digest(field, bytes).map_err(|error| status::of_convert(&error))
 }
@@ -74,6 +81,7 @@ impl Gobo for Service {
     type ResolveBatchStream = Pin<Box<dyn Stream<Item = Result<v1::ResolveBatchReply, Status>> + Send>>;
     type FetchIndexStream = FileStream;
     type FetchVocabularyStream = FileStream;
+    type CollectGarbageStream = GarbageStream;
 
     async fn resolve(
         &self,
@@ -278,6 +286,7 @@ impl Gobo for Service {
 
     async fn status(&self, _: Request<v1::StatusRequest>) -> Result<Response<v1::StatusReply>, Status> {
         let stats = self.engine.stats();
+        let store = self.engine.store_stats();
         let count = |engine: &Engine| Ok((engine.store().list_names()?.len(), engine.usage()?));
         let (vocabularies, (indices, index_bytes)) = self.on_engine(count).await?;
         Ok(Response::new(v1::StatusReply {
@@ -300,6 +309,13 @@ impl Gobo for Service {
             shed: stats.shed(),
             killed: stats.killed(),
             oldest_wait_us: u64::try_from(stats.oldest_wait.as_micros()).unwrap_or(u64::MAX),
+            max_bytes: store.max_bytes,
+            evicted: store.evicted,
+            evicted_bytes: store.evicted_bytes,
+            pinned: store.pinned,
+            removed_but_mapped_bytes: store.removed_but_mapped_bytes,
+            rebuilds: store.rebuilds,
+            quarantined: store.quarantined,
         }))
     }
 
@@ -316,5 +332,43 @@ impl Gobo for Service {
             bytes: rebuilt.bytes,
             elapsed_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
         }))
+    }
+
+    async fn collect_garbage(
+        &self,
+        request: Request<v1::CollectGarbageRequest>,
+    ) -> Result<Response<Self::CollectGarbageStream>, Status> {
+        let v1::CollectGarbageRequest { max_bytes, dry_run } = request.into_inner();
+        Ok(Response::new(garbage::collect(&self.engine, CollectRequest { max_bytes, dry_run })))
+    }
+
+    async fn pin(&self, request: Request<v1::PinRequest>) -> Result<Response<v1::PinReply>, Status> {
+        let keys = index_keys(&request.into_inner().keys)?;
+        let pin = move |engine: &Engine| {
+            keys.iter().try_fold(0, |pinned, key| Ok(pinned + u64::from(engine.pin(key)?)))
+        };
+        let pinned = self.on_engine(pin).await?;
+        Ok(Response::new(v1::PinReply { pinned }))
+    }
+
+    async fn unpin(&self, request: Request<v1::UnpinRequest>) -> Result<Response<v1::UnpinReply>, Status> {
+        let keys = index_keys(&request.into_inner().keys)?;
+        let unpin = move |engine: &Engine| {
+            keys.iter().try_fold(0, |unpinned, key| Ok(unpinned + u64::from(engine.unpin(key)?)))
+        };
+        let unpinned = self.on_engine(unpin).await?;
+        Ok(Response::new(v1::UnpinReply { unpinned }))
+    }
+
+    async fn list_pins(
+        &self,
+        _: Request<v1::ListPinsRequest>,
+    ) -> Result<Response<v1::ListPinsReply>, Status> {
+        let pins = self.on_engine(Engine::pins).await?;
+        let pins = pins
+            .into_iter()
+            .map(|(key, length)| v1::PinnedIndex { key: bytes(key.as_bytes()), bytes: length })
+            .collect();
+        Ok(Response::new(v1::ListPinsReply { pins }))
     }
 }

@@ -1,7 +1,11 @@
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use gobo_artifact::{Artifact, ArtifactError, Index, Vocabulary};
 use gobo_types::{Digest, ErrorKind, IndexKey, VocabularyDigest, error_chain};
+use rustix::fs::OFlags;
 
 use crate::quarantine::Reason;
 use crate::stamp::{self, Stamp};
@@ -10,6 +14,8 @@ use crate::{Store, StoreError};
 /// What the store has to know of a kind of file.
 pub(crate) trait ArtifactFile: Sized {
     fn open(path: &Path) -> Result<Self, ArtifactError>;
+    fn open_file(file: &File, path: &Path) -> Result<Self, ArtifactError>;
+    fn from_bytes(bytes: &[u8]) -> Result<Self, ArtifactError>;
     /// The whole file: digests and meaning. O(bytes).
     fn verify(&self) -> Result<(), ArtifactError>;
     /// What the file says it is.
@@ -20,6 +26,14 @@ pub(crate) trait ArtifactFile: Sized {
 impl ArtifactFile for Index {
     fn open(path: &Path) -> Result<Self, ArtifactError> {
         Self::open(path)
+    }
+
+    fn open_file(file: &File, path: &Path) -> Result<Self, ArtifactError> {
+        Self::open_file(file, path)
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, ArtifactError> {
+        Self::from_bytes(bytes)
     }
 
     fn verify(&self) -> Result<(), ArtifactError> {
@@ -39,6 +53,14 @@ impl ArtifactFile for Index {
 impl ArtifactFile for Vocabulary {
     fn open(path: &Path) -> Result<Self, ArtifactError> {
         Self::open(path)
+    }
+
+    fn open_file(file: &File, path: &Path) -> Result<Self, ArtifactError> {
+        Self::open_file(file, path)
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, ArtifactError> {
+        Self::from_bytes(bytes)
     }
 
     fn verify(&self) -> Result<(), ArtifactError> {
@@ -85,6 +107,38 @@ impl<A> Looked<A> {
     }
 }
 
+/// Opens `path` as suits where it lies and what for.
+fn open<A: ArtifactFile>(store: &Store, path: &Path, depth: Depth) -> Result<A, ArtifactError> {
+    let refuse = |source| ArtifactError::Io { path: path.to_owned(), source };
+    if store.network().is_some() {
+        // Another host may cut the file while it is mapped, and that kills whoever reads on.
+        return A::from_bytes(&read(path).map_err(refuse)?);
+    }
+    if depth == Depth::Verify {
+        return A::open_file(&open_unnoticed(path).map_err(refuse)?, path);
+    }
+    A::open(path)
+}
+
+/// The bytes of a regular file. Others are refused: reading a pipe waits for its writer.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_unnoticed(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Opens a regular file without changing its time of access, where that is allowed (the file's owner, or root): looking
+/// after a file is no use of it, and eviction goes by uses.
+pub(crate) fn open_unnoticed(path: &Path) -> io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let flags = i32::from_ne_bytes(OFlags::NOATIME.bits().to_ne_bytes());
+    File::options().read(true).custom_flags(flags).open(path).or_else(|error| {
+        if error.kind() == io::ErrorKind::PermissionDenied { File::open(path) } else { Err(error) }
+    })
+}
+
 /// Opens `path`, which should hold the artifact named `expected`. Everything that is wrong with the *file* is a miss;
 /// an error is something wrong with this process or its machine (no permission, no file handles).
 pub(crate) fn look<A: ArtifactFile>(
@@ -93,7 +147,7 @@ pub(crate) fn look<A: ArtifactFile>(
     expected: Digest,
     depth: Depth,
 ) -> Result<Looked<A>, StoreError> {
-    let opened = A::open(path).and_then(|artifact| {
+    let opened = open::<A>(store, path, depth).and_then(|artifact| {
         if depth == Depth::Open {
             return Ok(artifact);
         }

@@ -1,34 +1,32 @@
-use std::fs::{File, OpenOptions};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use gobo_artifact::Index;
-use gobo_types::{ArtifactDigest, CompileLimits, Digest, IndexKey, OverBudget, Refusal};
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
-use serde::Serialize;
+use gobo_types::{ArtifactDigest, CompileLimits, Digest, IndexKey, OverBudget, Refusal, error_chain};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::artifact::{Depth, Looked, look};
-use crate::clock::unix_ms;
+use crate::clock::{from_unix_ms, unix_ms};
+use crate::database::{Database, DatabaseError, Entry, Guarded, OpenDatabase};
+use crate::group_commit::GroupCommit;
 use crate::migration::{Migrations, State, name};
+use crate::owner_lock::{OwnerLock, locked};
 use crate::publish::create_folder;
 use crate::quarantine::Reason;
 use crate::record::{CachedVerdict, IndexRecord, VerdictRecord, limits_digest};
 use crate::scan::Published;
+use crate::sled_database::Sled;
 use crate::{PublishStep, Store, StoreError};
 
 /// `i/<index key>` → [`IndexRecord`]; declared by `migrations/0001_indices.toml`.
 const INDICES: &[u8] = b"i/";
 /// `r/<index key><digest of the limits, or zeros>` → a cached verdict; `migrations/0002_verdicts.toml`.
 const VERDICTS: &[u8] = b"r/";
+/// `s/<index key>` → when the index was last used, in milliseconds since 1970; `migrations/0003_uses.toml`.
+const USES: &[u8] = b"s/";
 /// Stands for the limits in the key of a refusal, which holds under any.
 const ANY_LIMITS: Digest = Digest([0; 32]);
-
-/// The database's threads let go of its file a moment after it is dropped.
-const RELEASE_WAIT: Duration = Duration::from_secs(3);
 
 /// How [`Catalog::open`] came by the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,14 +66,43 @@ pub struct Rebuilt {
 
 /// What is known about a store's files and what was refused: a projection that can be rebuilt from the files.
 ///
-/// One process owns it at a time. Methods that store something return when it is on the disk. All methods may be
-/// called from many threads; they block on the disk, so not from async ones.
+/// One process owns it at a time. Methods that store something return when it is on the disk; those that wait for it at
+/// the same time share one flush. All methods may be called from many threads; they block on the disk, so not from async
+/// ones. A panic of the database is an error.
 #[derive(Debug)]
 pub struct Catalog {
     // Dropped in this order: nobody else may come in before the database is closed.
-    db: sled::Db,
+    db: Guarded,
     store: Store,
+    commits: GroupCommit,
+    totals: Totals,
     _lock: OwnerLock,
+}
+
+/// What the records of indices add up to. Each change adds the difference to what it replaced, so the order of changes
+/// does not matter; between two of them a reader may see one that is half counted.
+#[derive(Debug, Default)]
+struct Totals {
+    indices: AtomicI64,
+    bytes: AtomicI64,
+    flushes: AtomicU64,
+}
+
+/// The part of a record of an index that is added up.
+#[derive(Deserialize)]
+struct Sized {
+    bytes: i64,
+}
+
+impl Totals {
+    /// Counts a record in, or out.
+    fn count(&self, value: &[u8], sign: i64) {
+        // What cannot be read was never counted.
+        if let Ok(Sized { bytes }) = serde_json::from_slice(value) {
+            self.indices.fetch_add(sign, Ordering::Relaxed);
+            self.bytes.fetch_add(sign * bytes, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Catalog {
@@ -87,20 +114,31 @@ impl Catalog {
     /// # Errors
     /// [`StoreError::Locked`] if it has an owner, in this process or another. [`StoreError::Io`] and
     /// [`StoreError::Catalog`] if the disk refuses, [`StoreError::NoRoom`] if it is full: what is there stays there.
+    /// [`StoreError::NetworkFileSystem`] where locks and `fsync` of the store's file system do not mean what they say.
     pub fn open(store: &Store) -> Result<(Self, Opened), StoreError> {
+        Self::open_in(store, &Sled)
+    }
+
+    /// As [`Catalog::open`], in another database: for tests that break it.
+    ///
+    /// # Errors
+    /// As for [`Catalog::open`].
+    pub fn open_in(store: &Store, databases: &dyn OpenDatabase) -> Result<(Self, Opened), StoreError> {
+        store.refuse_network()?;
         let migrations = Migrations::built_in()?;
-        let lock = lock(store)?;
+        let lock = OwnerLock::take(store)?;
         let path = store.layout().catalog();
         let mut why = None;
         let mut db = None;
         if path.exists() {
-            match attempt(store, &migrations)? {
+            match attempt(store, databases, &migrations)? {
                 Attempt::Ready(db, State::At(from)) => {
-                    let catalog = Self { db, store: store.clone(), _lock: lock };
+                    let catalog = Self::over(db, store, lock);
                     let to = migrations.last();
                     if from < to {
                         catalog.finish(&migrations, from)?;
                     }
+                    catalog.add_up()?;
                     // A database that lost its tail opens without a word.
                     let (added, removed) = catalog.reconcile()?;
                     if added + removed > 0 {
@@ -119,35 +157,48 @@ impl Catalog {
             }
         }
         if let Some(reason) = &why {
-            await_release(&path);
+            databases.await_release(&path);
             store.quarantine(&path, Reason::Catalog, reason)?;
         }
         let (db, absence) = if let Some(blank) = db {
             (blank, "it was empty")
         } else {
             create_folder(&path)?;
-            (database(store).map_err(|error| failed(store, error))?, "it was missing")
+            (Guarded::open(databases, &path).map_err(|error| failed(store, error))?, "it was missing")
         };
-        let catalog = Self { db, store: store.clone(), _lock: lock };
+        let catalog = Self::over(db, store, lock);
         let found = catalog.rebuild()?;
         // Last: dying before this leaves records that no step declares, which is taken for foreign and done again.
         catalog.finish(&migrations, 0)?;
-        if why.is_none() && found == Rebuilt::default() {
+        if why.is_none() && found.indices == 0 {
+            // Vocabularies may have been imported before any catalog was needed: nothing is out of order.
             return Ok((catalog, Opened::Created));
         }
         let why = why.unwrap_or_else(|| absence.to_owned());
-        if found.indices == 0 {
-            // A store into which vocabularies were imported before any catalog was needed: nothing is out of order.
-            tracing::info!(path = %path.display(), why, "the catalog was built");
-        } else {
-            tracing::warn!(path = %path.display(), why, indices = found.indices, "the catalog was rebuilt from the files");
-        }
+        tracing::warn!(path = %path.display(), why, indices = found.indices, "the catalog was rebuilt from the files");
         Ok((catalog, Opened::Rebuilt { why, found }))
     }
 
+    fn over(db: Guarded, store: &Store, lock: OwnerLock) -> Self {
+        let (commits, totals) = (GroupCommit::default(), Totals::default());
+        Self { db, store: store.clone(), commits, totals, _lock: lock }
+    }
+
+    /// Counts the records that are there. O(records), once.
+    fn add_up(&self) -> Result<(), StoreError> {
+        for entry in self.with_prefix(INDICES, INDICES) {
+            self.totals.count(&entry?.1, 1);
+        }
+        Ok(())
+    }
+
     fn finish(&self, migrations: &Migrations, from: u32) -> Result<(), StoreError> {
-        migrations.apply(&self.db, from, SystemTime::now()).map_err(|error| failed(&self.store, error))?;
+        self.db.apply(&migrations.entries(from, SystemTime::now())?).map_err(|error| self.failed(error))?;
         self.flush()
+    }
+
+    fn failed(&self, error: DatabaseError) -> StoreError {
+        failed(&self.store, error)
     }
 
     /// The store whose catalog this is.
@@ -208,7 +259,7 @@ impl Catalog {
         for published in self.store.scan_indices() {
             let published = published?;
             let key = index_record(&published.key);
-            if self.db.contains_key(key).map_err(|error| failed(&self.store, error))? {
+            if self.db.get(&key).map_err(|error| self.failed(error))?.is_some() {
                 continue;
             }
             let looked = look::<Index>(&self.store, &published.path, published.key.0, Depth::Verify)?;
@@ -224,16 +275,43 @@ impl Catalog {
 
     fn adopt(&self, published: &Published<IndexKey>, index: &Index) -> Result<(), StoreError> {
         let digest = ArtifactDigest(Digest::of(index.file_bytes()));
-        self.put(&index_record(&published.key), &IndexRecord::of(index, digest, published.published))
+        self.put_record(&published.key, &IndexRecord::of(index, digest, published.published))
+    }
+
+    fn put_record(&self, key: &IndexKey, record: &IndexRecord) -> Result<(), StoreError> {
+        let json = encode(record)?;
+        let old = self.db.insert(&index_record(key), &json).map_err(|error| self.failed(error))?;
+        self.totals.count(&json, 1);
+        if let Some(old) = old {
+            self.totals.count(&old, -1);
+        }
+        Ok(())
+    }
+
+    /// Removes the record of an index and its stamp, without waiting for the disk.
+    fn remove_record(&self, key: &IndexKey) -> Result<bool, StoreError> {
+        let old = self.db.remove(&index_record(key)).map_err(|error| self.failed(error))?;
+        if let Some(old) = &old {
+            self.totals.count(old, -1);
+        }
+        self.remove(&use_record(key))?;
+        Ok(old.is_some())
     }
 
     fn drop_stale(&self) -> Result<u64, StoreError> {
         let mut removed = 0;
-        for record in self.indices() {
-            let (key, _) = record?;
+        for entry in self.with_prefix(INDICES, INDICES) {
+            let Some(key) = key_in(&entry?.0) else { continue };
             if !self.store.index_path(&key).exists() {
-                self.remove(&index_record(&key))?;
+                self.remove_record(&key)?;
                 removed += 1;
+            }
+        }
+        // Stamps that outlived their index: its death came between the two.
+        for entry in self.with_prefix(USES, USES) {
+            let Some(key) = key_in(&entry?.0) else { continue };
+            if !self.store.index_path(&key).exists() {
+                self.remove(&use_record(&key))?;
             }
         }
         Ok(removed)
@@ -244,7 +322,7 @@ impl Catalog {
     /// # Errors
     /// [`StoreError::Catalog`] if the database fails.
     pub fn put_index(&self, key: &IndexKey, record: &IndexRecord) -> Result<(), StoreError> {
-        self.put(&index_record(key), record)?;
+        self.put_record(key, record)?;
         self.flush()?;
         self.store.observe(PublishStep::Catalogued);
         Ok(())
@@ -263,9 +341,56 @@ impl Catalog {
     /// # Errors
     /// [`StoreError::Catalog`] if the database fails.
     pub fn remove_index(&self, key: &IndexKey) -> Result<bool, StoreError> {
-        let removed = self.remove(&index_record(key))?;
+        let removed = self.remove_record(key)?;
         self.flush()?;
         Ok(removed)
+    }
+
+    /// Removes the records of many indices, with one flush at the end; on the disk when it returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Catalog`] if the database fails: some of them are removed then.
+    pub fn remove_indices(&self, keys: &[IndexKey]) -> Result<(), StoreError> {
+        for key in keys {
+            self.remove_record(key)?;
+        }
+        if keys.is_empty() { Ok(()) } else { self.flush() }
+    }
+
+    /// Number of indices on record, and their bytes. O(1).
+    pub fn usage(&self) -> (u64, u64) {
+        let read = |total: &AtomicI64| u64::try_from(total.load(Ordering::Relaxed)).unwrap_or(0);
+        (read(&self.totals.indices), read(&self.totals.bytes))
+    }
+
+    /// Stamps indices with the times of their last uses: one batch, one flush, whatever their number. A stamp never goes
+    /// back, unless it is later than `now`: a clock that was ahead does not keep an index for ever. Stamps of indices
+    /// without a record are passed over.
+    ///
+    /// # Errors
+    /// [`StoreError::Catalog`] if the database fails.
+    pub fn put_uses(&self, uses: &[(IndexKey, SystemTime)], now: SystemTime) -> Result<(), StoreError> {
+        let mut batch: Vec<Entry> = Vec::with_capacity(uses.len());
+        for (key, used) in uses {
+            let on_record = self.db.get(&index_record(key)).map_err(|error| self.failed(error))?.is_some();
+            let old = self.get_use(key)?.filter(|old| *old <= now);
+            if on_record && old.is_none_or(|old| old < *used) {
+                batch.push((use_record(key).to_vec(), encode(&unix_ms(*used))?));
+            }
+        }
+        if batch.is_empty() {
+            return Ok(());
+        }
+        self.db.apply(&batch).map_err(|error| self.failed(error))?;
+        self.flush()
+    }
+
+    /// When an index was last used, as far as it was stamped. To the millisecond.
+    ///
+    /// # Errors
+    /// [`StoreError::Catalog`] if the database fails, [`StoreError::Record`] if the stamp is damaged.
+    pub fn get_use(&self, key: &IndexKey) -> Result<Option<SystemTime>, StoreError> {
+        Ok(self.get::<u64>(&use_record(key))?.map(from_unix_ms))
     }
 
     /// All records of indices, ascending by key. Changes made meanwhile may or may not be seen.
@@ -273,15 +398,44 @@ impl Catalog {
     /// # Errors
     /// An item is [`StoreError::Catalog`] if the database fails, [`StoreError::Record`] for a damaged record.
     pub fn indices(&self) -> impl Iterator<Item = Result<(IndexKey, IndexRecord), StoreError>> + '_ {
-        self.db.scan_prefix(INDICES).filter_map(|entry| {
+        self.indices_after(None)
+    }
+
+    /// As [`Catalog::indices`], only those with keys beyond `after`. The first one costs O(log records).
+    ///
+    /// # Errors
+    /// As for [`Catalog::indices`].
+    pub fn indices_after<'a>(
+        &'a self,
+        after: Option<&IndexKey>,
+    ) -> impl Iterator<Item = Result<(IndexKey, IndexRecord), StoreError>> + use<'a> {
+        let mut from = INDICES.to_vec();
+        if let Some(after) = after {
+            from.extend_from_slice(after.as_bytes());
+            // The least key beyond.
+            from.push(0);
+        }
+        self.with_prefix(INDICES, &from).filter_map(|entry| {
             let (key, value) = match entry {
                 Ok(entry) => entry,
-                Err(error) => return Some(Err(failed(&self.store, error))),
+                Err(error) => return Some(Err(error)),
             };
             // A key of another length is nobody's: `state` saw to the prefix, and nothing here writes it.
-            let bytes: [u8; 32] = key.get(INDICES.len()..)?.try_into().ok()?;
-            Some(self.decode(&key, &value).map(|record| (IndexKey::from(bytes), record)))
+            let index = key_in(&key)?;
+            Some(self.decode(&key, &value).map(|record| (index, record)))
         })
+    }
+
+    /// The records under `prefix` with keys of at least `from`.
+    fn with_prefix<'a>(
+        &'a self,
+        prefix: &'static [u8],
+        from: &[u8],
+    ) -> impl Iterator<Item = Result<Entry, StoreError>> + use<'a> {
+        self.db
+            .scan(from)
+            .map(|entry| entry.map_err(|error| self.failed(error)))
+            .take_while(move |entry| entry.as_ref().map_or(true, |(key, _)| key.starts_with(prefix)))
     }
 
     /// Remembers a refusal until `expires`, whatever the limits; on the disk when it returns.
@@ -346,28 +500,56 @@ impl Catalog {
         Ok(None)
     }
 
-    /// Puts everything on the disk. For shutdown; what was acknowledged is there already.
+    /// Removes the verdicts that have expired at `now` and returns their number. O(verdicts). Nobody asks for most of them
+    /// again, so looking for them is all that bounds the catalog.
+    ///
+    /// # Errors
+    /// [`StoreError::Catalog`] if the database fails.
+    pub fn drop_expired(&self, now: SystemTime) -> Result<u64, StoreError> {
+        let mut removed = 0;
+        for entry in self.with_prefix(VERDICTS, VERDICTS) {
+            let (key, value) = entry?;
+            let is_live = self
+                .decode::<VerdictRecord>(&key, &value)
+                .is_ok_and(|record| record.expires_unix_ms > unix_ms(now));
+            if !is_live {
+                removed += u64::from(self.remove(&key)?);
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Puts everything on the disk, or waits for another thread that does so for both. For shutdown; what was
+    /// acknowledged is there already.
     ///
     /// # Errors
     /// [`StoreError::Catalog`] if the database fails.
     pub fn flush(&self) -> Result<(), StoreError> {
-        self.db.flush().map(drop).map_err(|error| failed(&self.store, error))
+        self.commits
+            .commit(|| {
+                self.totals.flushes.fetch_add(1, Ordering::Relaxed);
+                self.db.flush()
+            })
+            .map_err(|error| self.failed(error))
+    }
+
+    /// How often the database was put on the disk since it was opened: with writers at the same time, far less often than
+    /// they were acknowledged.
+    pub fn flushes(&self) -> u64 {
+        self.totals.flushes.load(Ordering::Relaxed)
     }
 
     fn put(&self, key: &[u8], record: &impl Serialize) -> Result<(), StoreError> {
-        let json = serde_json::to_vec(record)
-            .map_err(|source| StoreError::Encode { what: "a record of the catalog", source })?;
-        self.db.insert(key, json).map(drop).map_err(|error| failed(&self.store, error))
+        self.db.insert(key, &encode(record)?).map(drop).map_err(|error| self.failed(error))
     }
 
     fn get<T: DeserializeOwned>(&self, key: &[u8]) -> Result<Option<T>, StoreError> {
-        let value = self.db.get(key).map_err(|error| failed(&self.store, error))?;
+        let value = self.db.get(key).map_err(|error| self.failed(error))?;
         value.map(|value| self.decode(key, &value)).transpose()
     }
 
     fn remove(&self, key: &[u8]) -> Result<bool, StoreError> {
-        let old = self.db.remove(key).map_err(|error| failed(&self.store, error))?;
-        Ok(old.is_some())
+        Ok(self.db.remove(key).map_err(|error| self.failed(error))?.is_some())
     }
 
     fn decode<T: DeserializeOwned>(&self, key: &[u8], value: &[u8]) -> Result<T, StoreError> {
@@ -379,140 +561,88 @@ impl Catalog {
     }
 }
 
-fn index_record(key: &IndexKey) -> [u8; 34] {
+fn encode(record: &impl Serialize) -> Result<Vec<u8>, StoreError> {
+    serde_json::to_vec(record)
+        .map_err(|source| StoreError::Encode { what: "a record of the catalog", source })
+}
+
+fn of_index(prefix: &[u8], key: &IndexKey) -> [u8; 34] {
     let mut record = [0; 34];
-    record[..2].copy_from_slice(INDICES);
+    record[..2].copy_from_slice(prefix);
     record[2..].copy_from_slice(key.as_bytes());
     record
 }
 
+fn index_record(key: &IndexKey) -> [u8; 34] {
+    of_index(INDICES, key)
+}
+
+fn use_record(key: &IndexKey) -> [u8; 34] {
+    of_index(USES, key)
+}
+
+/// The index that a record is about, if its key has the length for it.
+fn key_in(record: &[u8]) -> Option<IndexKey> {
+    let bytes: [u8; 32] = record.get(INDICES.len()..)?.try_into().ok()?;
+    Some(IndexKey::from(bytes))
+}
+
 fn verdict_record(key: &IndexKey, limits: Digest) -> [u8; 66] {
     let mut record = [0; 66];
-    record[..2].copy_from_slice(VERDICTS);
-    record[2..34].copy_from_slice(key.as_bytes());
+    record[..34].copy_from_slice(&of_index(VERDICTS, key));
     record[34..].copy_from_slice(&limits.0);
     record
 }
 
-fn failed(store: &Store, source: sled::Error) -> StoreError {
+fn failed(store: &Store, source: DatabaseError) -> StoreError {
     let path = store.layout().catalog();
     match source {
-        sled::Error::Io(source) => StoreError::io("use the catalog", &path)(source),
+        DatabaseError::Io(source) => StoreError::io("use the catalog", &path)(source),
+        DatabaseError::InUse => locked(store),
         source => StoreError::Catalog { path, source },
-    }
-}
-
-fn locked(store: &Store) -> StoreError {
-    StoreError::Locked { path: store.layout().catalog(), socket: store.layout().socket() }
-}
-
-/// Ownership of a catalog, until dropped.
-#[derive(Debug)]
-struct OwnerLock(File);
-
-impl Drop for OwnerLock {
-    fn drop(&mut self) {
-        // Closing is not enough: a child process between its fork and its exec still has the file open.
-        if let Err(error) = flock(&self.0, FlockOperation::Unlock) {
-            tracing::warn!(%error, "cannot unlock the catalog");
-        }
-    }
-}
-
-/// Becomes the owner. The lock is a file of our own, taken before the database touches anything; the system frees it
-/// when the process ends, however it ends.
-fn lock(store: &Store) -> Result<OwnerLock, StoreError> {
-    let path = store.layout().catalog_lock();
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(StoreError::io("open the lock", &path))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(OwnerLock(file)),
-        Err(Errno::WOULDBLOCK) => Err(locked(store)),
-        Err(error) => Err(StoreError::io("lock", &path)(error.into())),
     }
 }
 
 /// What became of an attempt to use what lies in the catalog's folder.
 enum Attempt {
-    Ready(sled::Db, State),
+    Ready(Guarded, State),
     /// Not to be used, and why.
     Unreadable(String),
 }
 
 /// Opens and reads what is there. Errors are the machine's; whatever is wrong with the bytes is `Unreadable`.
-fn attempt(store: &Store, migrations: &Migrations) -> Result<Attempt, StoreError> {
-    // The database panics over some kinds of damage. It is dropped with the folder it was opened on.
-    let opened = catch_unwind(AssertUnwindSafe(|| {
-        let db = database(store)?;
+fn attempt(
+    store: &Store,
+    databases: &dyn OpenDatabase,
+    migrations: &Migrations,
+) -> Result<Attempt, StoreError> {
+    let opened = Guarded::open(databases, &store.layout().catalog()).and_then(|db| {
         let state = migrations.state(&db)?;
         Ok((db, state))
-    }));
+    });
     match opened {
-        Ok(Ok((db, state))) => Ok(Attempt::Ready(db, state)),
-        Ok(Err(sled::Error::Io(error))) if is_lock(&error) => Err(locked(store)),
-        Ok(Err(error)) if is_machine(&error) => Err(failed(store, error)),
-        Ok(Err(error)) => Ok(Attempt::Unreadable(error.to_string())),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            Ok(Attempt::Unreadable(format!("reading it panicked: {text}")))
-        }
+        Ok((db, state)) => Ok(Attempt::Ready(db, state)),
+        Err(error) if is_machine(&error) => Err(failed(store, error)),
+        Err(error) => Ok(Attempt::Unreadable(error_chain(&error))),
     }
-}
-
-/// Opens the database, waiting a little for a former owner in this process that is still closing it.
-fn database(store: &Store) -> sled::Result<sled::Db> {
-    let path = store.layout().catalog();
-    let give_up = Instant::now() + RELEASE_WAIT;
-    loop {
-        match open_database(&path) {
-            Err(sled::Error::Io(error)) if is_lock(&error) && Instant::now() < give_up => {
-                thread::sleep(Duration::from_millis(10));
-            }
-            result => return result,
-        }
-    }
-}
-
-/// Waits until the threads of a database that was dropped have closed its file: what they still write by path must not
-/// land in the folder that takes its place.
-fn await_release(path: &Path) {
-    let give_up = Instant::now() + RELEASE_WAIT;
-    // The file that the database locks. Damage may include its absence.
-    let Ok(file) = File::open(path.join("db")) else { return };
-    while flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK)
-        && Instant::now() < give_up
-    {
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn open_database(path: &Path) -> sled::Result<sled::Db> {
-    // A larger cache would hold what the files say anyway.
-    sled::Config::new().path(path).cache_capacity(64 << 20).open()
-}
-
-/// The database reports its own lock as an error of no particular kind.
-fn is_lock(error: &std::io::Error) -> bool {
-    error.to_string().contains("could not acquire lock")
 }
 
 /// Errors for which the bytes are not to blame: moving them away would lose them for nothing.
-fn is_machine(error: &sled::Error) -> bool {
+fn is_machine(error: &DatabaseError) -> bool {
     use std::io::ErrorKind as Io;
-    let sled::Error::Io(error) = error else { return false };
-    matches!(
-        error.kind(),
-        Io::PermissionDenied
-            | Io::ReadOnlyFilesystem
-            | Io::StorageFull
-            | Io::QuotaExceeded
-            | Io::FileTooLarge
-            | Io::OutOfMemory
-            | Io::StaleNetworkFileHandle
-    )
+
+    match error {
+        DatabaseError::InUse => true,
+        DatabaseError::Io(error) => matches!(
+            error.kind(),
+            Io::PermissionDenied
+                | Io::ReadOnlyFilesystem
+                | Io::StorageFull
+                | Io::QuotaExceeded
+                | Io::FileTooLarge
+                | Io::OutOfMemory
+                | Io::StaleNetworkFileHandle
+        ),
+        _ => false,
+    }
 }

@@ -75,6 +75,18 @@ pub enum StoreError {
         /// Where its owner listens.
         socket: PathBuf,
     },
+    /// The store lies on a file system of the network: its locks, its `fsync` and the safety of maps depend on other hosts.
+    #[error(
+        "the store {path} is on {kind}, a network file system, which cannot be owned from here; \
+         hint: put the store on a disk of this host, or let workers read it there and run the daemon on the host of the disk",
+        path = path.display()
+    )]
+    NetworkFileSystem {
+        /// The root of the store.
+        path: PathBuf,
+        /// Which one: `NFS`, `SMB`, `fuse.sshfs`.
+        kind: String,
+    },
     /// The catalog's database failed.
     #[cfg(feature = "catalog")]
     #[error("the catalog {path} failed", path = path.display())]
@@ -82,7 +94,7 @@ pub enum StoreError {
         /// The catalog's folder.
         path: PathBuf,
         /// What the database said.
-        source: sled::Error,
+        source: crate::DatabaseError,
     },
     /// A record of the catalog is not what this version writes.
     #[cfg(feature = "catalog")]
@@ -123,13 +135,14 @@ impl StoreError {
             Self::NoRoom { .. } | Self::Locked { .. } => ErrorKind::Busy,
             Self::Artifact { source, .. } => source.kind(),
             Self::WrongKey { .. } | Self::BrokenName { .. } => ErrorKind::Corrupt,
-            Self::BadName { .. } => ErrorKind::Invalid,
+            Self::BadName { .. } | Self::NetworkFileSystem { .. } => ErrorKind::Invalid,
             Self::Encode { .. } => ErrorKind::Internal,
             #[cfg(feature = "catalog")]
             Self::Catalog { source, .. } => match source {
-                sled::Error::Io(source) => io_kind(source),
-                sled::Error::Corruption { .. } => ErrorKind::Corrupt,
-                sled::Error::Unsupported(_) => ErrorKind::Version,
+                crate::DatabaseError::Io(source) => io_kind(source),
+                crate::DatabaseError::InUse => ErrorKind::Busy,
+                crate::DatabaseError::Damaged(_) => ErrorKind::Corrupt,
+                crate::DatabaseError::Version(_) => ErrorKind::Version,
                 _ => ErrorKind::Internal,
             },
             #[cfg(feature = "catalog")]

@@ -34,6 +34,10 @@ impl Layout {
         self.versioned("names")
     }
 
+    pub(crate) fn pins(&self) -> PathBuf {
+        self.versioned("pins")
+    }
+
     pub(crate) fn quarantine(&self) -> PathBuf {
         self.root.join("quarantine")
     }

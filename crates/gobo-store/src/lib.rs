@@ -23,26 +23,51 @@ mod artifact;
 #[cfg(feature = "catalog")]
 mod catalog;
 mod clock;
+#[cfg(feature = "catalog")]
+mod collect;
+#[cfg(feature = "catalog")]
+mod database;
 mod error;
+#[cfg(feature = "catalog")]
+mod group_commit;
 mod layout;
+mod mapped;
+#[cfg(feature = "catalog")]
+mod memory_database;
 #[cfg(feature = "catalog")]
 mod migration;
 mod names;
+mod network;
+#[cfg(feature = "catalog")]
+mod owner_lock;
+mod pins;
 mod publish;
 mod quarantine;
 #[cfg(feature = "catalog")]
 mod record;
 mod scan;
+mod scrub;
+#[cfg(feature = "catalog")]
+mod sled_database;
 mod stamp;
 mod store;
 mod sweep;
 
 #[cfg(feature = "catalog")]
 pub use catalog::{Catalog, Opened, Rebuilt};
+#[cfg(feature = "catalog")]
+pub use collect::{Candidate, CollectEvent, CollectPolicy, Collected, NoUses, Spared, Uses};
+#[cfg(feature = "catalog")]
+pub use database::{Database, DatabaseError, Entry, OpenDatabase};
 pub use error::StoreError;
+#[cfg(feature = "catalog")]
+pub use memory_database::{DatabaseCall, MemoryDatabase};
 pub use names::NamedVocabulary;
+pub use network::FileSystem;
 pub use publish::PublishStep;
+pub use quarantine::{Quarantine, Trimmed};
 #[cfg(feature = "catalog")]
 pub use record::{CachedVerdict, IndexRecord};
 pub use scan::{Published, Usage};
+pub use scrub::Checked;
 pub use store::{PendingIndex, Store};

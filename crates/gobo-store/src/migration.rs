@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 use crate::clock::unix_ms;
+use crate::database::{Database, DatabaseError, Entry};
 
 /// The steps, in order; the number of each is its place, from 1.
-const FILES: [(&str, &str); 2] = [
+const FILES: [(&str, &str); 3] = [
     ("0001_indices.toml", include_str!("../../../migrations/0001_indices.toml")),
     ("0002_verdicts.toml", include_str!("../../../migrations/0002_verdicts.toml")),
+    ("0003_uses.toml", include_str!("../../../migrations/0003_uses.toml")),
 ];
 
 /// Records of applied steps. The one prefix that no step declares.
@@ -102,14 +104,17 @@ impl Migrations {
 
     /// Looks at every key of `db`. O(records): a catalog that cannot be read to its end shows it here, while it can
     /// still be rebuilt.
-    pub(crate) fn state(&self, db: &sled::Db) -> sled::Result<State> {
+    pub(crate) fn state(&self, db: &dyn Database) -> Result<State, DatabaseError> {
         let mut applied = 0;
-        for entry in db.scan_prefix(PREFIX) {
+        for entry in db.scan(PREFIX.as_bytes()) {
             let (key, value) = entry?;
+            if !key.starts_with(PREFIX.as_bytes()) {
+                break;
+            }
             let Some(step) = self.steps.get(applied as usize) else {
                 return Ok(State::Foreign(format!("a newer gobo wrote {}", name(&key))));
             };
-            if *key != *record_key(step.number).as_bytes() {
+            if key != record_key(step.number).as_bytes() {
                 return Ok(State::Foreign(format!(
                     "found {} where step {} belongs",
                     name(&key),
@@ -124,7 +129,7 @@ impl Migrations {
             applied = step.number;
         }
         let declared = &self.steps[..applied as usize];
-        for entry in db.iter() {
+        for entry in db.scan(b"") {
             let (key, value) = entry?;
             if key.starts_with(PREFIX.as_bytes()) {
                 continue;
@@ -139,18 +144,18 @@ impl Migrations {
         Ok(if applied == 0 { State::Blank } else { State::At(applied) })
     }
 
-    /// Records the steps after `from`, all or none. The caller flushes.
-    pub(crate) fn apply(&self, db: &sled::Db, from: u32, now: SystemTime) -> sled::Result<()> {
-        let mut batch = sled::Batch::default();
+    /// What records the steps after `from`; `add_prefix` has nothing to move, so declaring the prefix is all of it. To be
+    /// applied all or none.
+    pub(crate) fn entries(&self, from: u32, now: SystemTime) -> Result<Vec<Entry>, StoreError> {
+        let mut entries = Vec::new();
         for step in self.steps.iter().skip(from as usize) {
-            // `add_prefix` has nothing to move: declaring the prefix is all of it.
             let Some(digest) = step.digest else { continue };
             let applied = Applied { digest, title: step.title.clone(), at_unix_ms: unix_ms(now) };
             let json = serde_json::to_vec(&applied)
-                .map_err(|error| sled::Error::ReportableBug(format!("cannot encode a step: {error}")))?;
-            batch.insert(record_key(step.number).as_bytes(), json);
+                .map_err(|source| StoreError::Encode { what: "a step of the catalog", source })?;
+            entries.push((record_key(step.number).into_bytes(), json));
         }
-        db.apply_batch(batch)
+        Ok(entries)
     }
 }
 
@@ -166,9 +171,14 @@ pub(crate) fn name(key: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MemoryDatabase;
 
-    fn database() -> sled::Db {
-        sled::Config::new().temporary(true).open().unwrap()
+    fn database() -> MemoryDatabase {
+        MemoryDatabase::default()
+    }
+
+    fn apply(migrations: &Migrations, db: &MemoryDatabase, from: u32) {
+        db.apply(&migrations.entries(from, SystemTime::now()).unwrap()).unwrap();
     }
 
     #[test]
@@ -194,7 +204,7 @@ mod tests {
             migrations.steps.iter().map(|step| step.digest.unwrap().to_string()[..16].to_owned()).collect();
         assert_eq!(digests, GOLDEN);
     }
-    const GOLDEN: [&str; 2] = ["efc44fc306959a92", "5a5da7de9d91bdd7"];
+    const GOLDEN: [&str; 3] = ["efc44fc306959a92", "5a5da7de9d91bdd7", "46a2a018497e3b8f"];
 
     #[test]
     fn steps_replay_from_every_earlier_state() {
@@ -202,10 +212,10 @@ mod tests {
         for from in 0..=migrations.last() {
             let db = database();
             let earlier = Migrations::parse(&FILES[..from as usize]).unwrap();
-            earlier.apply(&db, 0, SystemTime::now()).unwrap();
+            apply(&earlier, &db, 0);
             let expected = if from == 0 { State::Blank } else { State::At(from) };
             assert_eq!(migrations.state(&db).unwrap(), expected);
-            migrations.apply(&db, from, SystemTime::now()).unwrap();
+            apply(&migrations, &db, from);
             assert_eq!(migrations.state(&db).unwrap(), State::At(migrations.last()));
         }
     }
@@ -213,23 +223,23 @@ mod tests {
     #[test]
     fn what_these_steps_do_not_lead_to_is_foreign() {
         let migrations = Migrations::built_in().unwrap();
-        let foreign = |change: &dyn Fn(&sled::Db)| {
+        let foreign = |change: &dyn Fn(&MemoryDatabase)| {
             let db = database();
-            migrations.apply(&db, 0, SystemTime::now()).unwrap();
+            apply(&migrations, &db, 0);
             change(&db);
             match migrations.state(&db).unwrap() {
                 State::Foreign(why) => why,
                 state => panic!("{state:?}"),
             }
         };
-        assert!(foreign(&|db| drop(db.insert("m/0003", "{}").unwrap())).contains("newer"));
-        assert!(foreign(&|db| drop(db.remove("m/0001").unwrap())).contains("where step 1 belongs"));
-        assert!(foreign(&|db| drop(db.insert("m/0001", "{}").unwrap())).contains("another text"));
-        assert!(foreign(&|db| drop(db.insert("x/", "{}").unwrap())).contains("no step declares"));
-        assert!(foreign(&|db| drop(db.insert("i/1", "{").unwrap())).contains("damaged"));
+        assert!(foreign(&|db| drop(db.insert(b"m/0004", b"{}").unwrap())).contains("newer"));
+        assert!(foreign(&|db| drop(db.remove(b"m/0001").unwrap())).contains("where step 1 belongs"));
+        assert!(foreign(&|db| drop(db.insert(b"m/0001", b"{}").unwrap())).contains("another text"));
+        assert!(foreign(&|db| drop(db.insert(b"x/", b"{}").unwrap())).contains("no step declares"));
+        assert!(foreign(&|db| drop(db.insert(b"i/1", b"{").unwrap())).contains("damaged"));
 
         let unmarked = database();
-        unmarked.insert("i/1", "{}").unwrap();
+        unmarked.insert(b"i/1", b"{}").unwrap();
         assert!(matches!(migrations.state(&unmarked).unwrap(), State::Foreign(_)));
     }
 }

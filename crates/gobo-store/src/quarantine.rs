@@ -1,11 +1,14 @@
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::clock::unix_ms;
 use crate::publish::rename;
+use crate::scan::entries;
 use crate::{Store, StoreError};
 
 /// Why something lies in quarantine; part of its name there.
@@ -34,7 +37,94 @@ impl Reason {
     }
 }
 
+/// How much is kept for study, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quarantine {
+    /// Most bytes; the oldest go first. Default 1 GiB.
+    pub max_bytes: u64,
+    /// Longest time. Default 30 days.
+    pub max_age: Duration,
+}
+
+impl Default for Quarantine {
+    fn default() -> Self {
+        Self { max_bytes: 1 << 30, max_age: Duration::from_secs(30 * 24 * 3600) }
+    }
+}
+
+/// What was removed from quarantine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Trimmed {
+    /// How many things, each with its note.
+    pub removed: u64,
+    /// Their bytes.
+    pub removed_bytes: u64,
+    /// How many are left.
+    pub left: u64,
+    /// Their bytes.
+    pub left_bytes: u64,
+}
+
+/// Something in quarantine and its note.
+#[derive(Debug, Default)]
+struct Kept {
+    paths: Vec<PathBuf>,
+    bytes: u64,
+}
+
 impl Store {
+    /// Removes from quarantine what is older than `bounds.max_age` at `now`, and of the rest the oldest until
+    /// `bounds.max_bytes` are left. Without `removing` it only says what would go. O(files in quarantine).
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if the folder cannot be read or something in it not be removed.
+    pub fn trim_quarantine(
+        &self,
+        bounds: &Quarantine,
+        now: SystemTime,
+        removing: bool,
+    ) -> Result<Trimmed, StoreError> {
+        let mut kept: BTreeMap<(SystemTime, String), Kept> = BTreeMap::new();
+        for path in entries(&self.layout().quarantine())? {
+            let Some((bytes, modified)) = measure(&path)? else { continue };
+            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            let (name, since) = match mark(name) {
+                Some((mark, since)) => (mark, since),
+                // Somebody else put it there.
+                None => (name, modified),
+            };
+            let entry = kept.entry((since, name.to_owned())).or_default();
+            entry.bytes += bytes;
+            entry.paths.push(path);
+        }
+        let mut trimmed = Trimmed {
+            left: kept.len() as u64,
+            left_bytes: kept.values().map(|kept| kept.bytes).sum(),
+            ..Trimmed::default()
+        };
+        for ((since, _), Kept { paths, bytes }) in kept {
+            // Times beyond `now` come from a clock that was ahead: as old as nothing.
+            let is_old = now.duration_since(since).is_ok_and(|age| age > bounds.max_age);
+            if !is_old && trimmed.left_bytes <= bounds.max_bytes {
+                continue;
+            }
+            for path in paths.iter().filter(|_| removing) {
+                let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+                match removed {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(StoreError::io("remove", path)(error));
+                    }
+                    _ => {}
+                }
+            }
+            trimmed.removed += 1;
+            trimmed.removed_bytes += bytes;
+            trimmed.left -= 1;
+            trimmed.left_bytes -= bytes;
+        }
+        Ok(trimmed)
+    }
+
     /// Moves `path` to quarantine, with a note beside it. Where that fails (a worker that may only read) the file
     /// stays: it is a miss all the same, and the owner will find it.
     pub(crate) fn set_aside(&self, path: &Path, reason: Reason, why: &str) {
@@ -70,6 +160,7 @@ impl Store {
         }
         let at = folder.join(name);
         rename(path, &at).map_err(StoreError::io("move to quarantine", path))?;
+        self.count_quarantined();
         let note = folder.join(format!("{stem}-{mark}.txt"));
         let text = format!("{}: {why}\nwas {}\n", reason.word(), path.display());
         if let Err(error) = fs::write(&note, text) {
@@ -77,4 +168,33 @@ impl Store {
         }
         Ok(at)
     }
+}
+
+/// What a name in quarantine and that of its note have in common, and when it came there:
+/// `<stem>-<milliseconds>-<process>-<count>.<reason>`.
+fn mark(name: &str) -> Option<(&str, SystemTime)> {
+    let mark = name.split('.').next()?;
+    let mut parts = mark.rsplitn(4, '-');
+    let (count, process, milliseconds) = (parts.next()?, parts.next()?, parts.next()?);
+    parts.next()?;
+    count.parse::<u64>().ok().and(process.parse::<u32>().ok())?;
+    let since = UNIX_EPOCH.checked_add(Duration::from_millis(milliseconds.parse().ok()?))?;
+    Some((mark, since))
+}
+
+/// Bytes of a file, or of all files below a folder, and when it changed last. `None`: it is gone.
+fn measure(path: &Path) -> Result<Option<(u64, SystemTime)>, StoreError> {
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(StoreError::io("read", path)(error)),
+    };
+    let mut bytes = metadata.len();
+    if metadata.is_dir() {
+        bytes = 0;
+        for below in entries(path)? {
+            bytes += measure(&below)?.map_or(0, |(bytes, _)| bytes);
+        }
+    }
+    Ok(Some((bytes, metadata.modified().unwrap_or(UNIX_EPOCH))))
 }

@@ -1,5 +1,6 @@
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -19,6 +20,10 @@ pub struct Published<K> {
     pub bytes: u64,
     /// When it was published.
     pub published: SystemTime,
+    /// When it was last opened by whoever reads files, as far as the file system notes that: with `relatime` to the day.
+    pub accessed: SystemTime,
+    /// Its number on its device.
+    pub inode: u64,
 }
 
 /// What a store holds.
@@ -109,6 +114,8 @@ fn files<K>(folder: &Path, parse: fn(&str) -> Option<K>) -> Result<Vec<Published
                 key,
                 bytes: metadata.len(),
                 published: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                accessed: metadata.accessed().unwrap_or(SystemTime::UNIX_EPOCH),
+                inode: metadata.ino(),
                 path,
             }),
             Ok(_) => {}

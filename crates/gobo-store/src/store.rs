@@ -12,7 +12,7 @@ use crate::artifact::{ArtifactFile, Depth, Looked, look, require};
 use crate::layout::Layout;
 use crate::publish::{Begun, Outcome, Taken, create_folder, digest_file, publish, sync_folder};
 use crate::quarantine::Reason;
-use crate::{PublishStep, StoreError};
+use crate::{FileSystem, PublishStep, StoreError};
 
 type Observer = Arc<dyn Fn(PublishStep) + Send + Sync>;
 
@@ -27,6 +27,9 @@ pub struct Store {
     layout: Arc<Layout>,
     observer: Option<Observer>,
     verifications: Arc<AtomicU64>,
+    quarantined: Arc<AtomicU64>,
+    /// The file system of the network that the store is on.
+    pub(crate) network: Option<Arc<str>>,
 }
 
 impl fmt::Debug for Store {
@@ -42,6 +45,17 @@ impl Store {
     /// # Errors
     /// [`StoreError::Io`] (or [`StoreError::NoRoom`]) naming the folder that is missing and cannot be created.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        Self::open_on(root, FileSystem::of)
+    }
+
+    /// As [`Store::open`], taking `probe`'s word for what file system the store is on: for tests.
+    ///
+    /// # Errors
+    /// As for [`Store::open`].
+    pub fn open_on(
+        root: impl Into<PathBuf>,
+        probe: impl FnOnce(&Path) -> io::Result<FileSystem>,
+    ) -> Result<Self, StoreError> {
         let root = root.into();
         // Paths are handed to other processes: they must not depend on this one's current folder.
         let root = std::path::absolute(&root).map_err(StoreError::io("find", &root))?;
@@ -49,7 +63,10 @@ impl Store {
         for folder in [layout.indices(), layout.vocabularies(), layout.names(), layout.quarantine()] {
             create_folder(&folder)?;
         }
-        Ok(Self { layout: Arc::new(layout), observer: None, verifications: Arc::default() })
+        // Where the system does not say, it is taken for a disk of this host.
+        let network = probe(layout.root()).ok().and_then(|found| found.network().map(Arc::from));
+        let (verifications, quarantined) = (Arc::default(), Arc::default());
+        Ok(Self { layout: Arc::new(layout), observer: None, verifications, quarantined, network })
     }
 
     /// The same store, telling `observer` of each step of publishing done through this handle and its clones. For
@@ -73,6 +90,15 @@ impl Store {
 
     pub(crate) fn count_verification(&self) {
         self.verifications.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many things this handle and its clones have moved to quarantine.
+    pub fn quarantined(&self) -> u64 {
+        self.quarantined.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_quarantined(&self) {
+        self.quarantined.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn layout(&self) -> &Layout {
@@ -214,7 +240,8 @@ impl Store {
     }
 
     /// Maps the index of `key`. O(1): the file is checked as far as safety needs, and its key is the one asked for.
-    /// `None`: not published, of another version, or damaged or foreign, in which case it was moved to quarantine.
+    /// `None`: not published, of another version, or damaged or foreign, in which case it was moved to quarantine. On a file
+    /// system of the network ([`Store::network`]) it is copied into memory instead, O(bytes).
     ///
     /// # Errors
     /// [`StoreError::Artifact`] if the file is there and this process cannot read it.
@@ -231,7 +258,7 @@ impl Store {
     }
 
     /// Maps the index of `key` and reads all of it: damage that [`Store::open_index`] does not see sends it to quarantine
-    /// too. O(bytes).
+    /// too. O(bytes). This is no use of the file: where the system allows it, its time of access stays as it was.
     ///
     /// # Errors
     /// As for [`Store::open_index`].

@@ -28,7 +28,7 @@ impl Store {
         let layout = self.layout();
         let mut folders = fan_out_folders(&layout.indices())?;
         folders.extend(fan_out_folders(&layout.vocabularies())?);
-        folders.push(layout.names());
+        folders.extend([layout.names(), layout.pins()]);
         let mut removed = 0;
         for folder in folders {
             for path in entries(&folder)? {

@@ -7,9 +7,11 @@ mod compile;
 mod demo;
 mod diff;
 mod explain;
+mod gc;
 mod get;
 mod inspect;
 mod mask;
+mod pin;
 mod prewarm;
 mod sample;
 mod serve;
@@ -38,6 +40,9 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Serve(args) => serve::run(global, &args),
         Command::Get(args) => get::run(global, &args),
         Command::Status(args) => status::run(global, &args),
+        Command::Gc(args) => gc::run(global, &args),
+        Command::Pin(args) => pin::pin(global, &args),
+        Command::Unpin(args) => pin::unpin(global, &args.keys),
         Command::Catalog(command) => catalog::run(global, &command),
         Command::Bench(command) => bench::run(global, &command),
         Command::Demo => demo::run(global),

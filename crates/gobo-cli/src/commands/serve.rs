@@ -1,9 +1,8 @@
 use std::sync::Arc;
-
 use std::time::Duration;
 
 use anyhow::Context as _;
-use gobo_engine::{Engine, EngineConfig, TenantLimits, WorkerConfig};
+use gobo_engine::{Engine, EngineConfig, Quarantine, TenantLimits, UpkeepConfig, WorkerConfig};
 use gobo_server::{ServeConfig, Server};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -31,6 +30,14 @@ fn config(global: &Global, args: &ServeArgs) -> anyhow::Result<EngineConfig> {
             jobs: args.tenant_jobs as usize,
             bytes: args.tenant_mib << 20,
             per_second: args.tenant_rate,
+        },
+        upkeep: UpkeepConfig {
+            background: true,
+            max_bytes: args.max_store_bytes.0,
+            grace: args.grace,
+            scrub_rate: args.scrub_rate.0,
+            quarantine: Quarantine { max_bytes: args.max_quarantine_bytes, max_age: args.max_quarantine_age },
+            ..UpkeepConfig::default()
         },
         ..backend::config(global)?.serving()
     })

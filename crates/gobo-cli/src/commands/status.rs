@@ -39,12 +39,13 @@ pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<Outcome>
     }
     for (key, value) in status.as_object().into_iter().flatten() {
         let shown = match (key.as_str(), value.as_u64(), value.as_str()) {
-            ("bytes", Some(bytes), _) => human_bytes(bytes),
+            (key, Some(bytes), _) if key.ends_with("bytes") => human_bytes(bytes),
             (_, Some(number), _) => grouped(number),
             (_, _, Some(text)) => text.to_owned(),
-            _ => "none runs here".to_owned(),
+            ("daemon", ..) => "none runs here".to_owned(),
+            _ => "none".to_owned(),
         };
-        output::line(format_args!("{key:<15} {shown}"))?;
+        output::line(format_args!("{key:<24} {shown}"))?;
     }
     Ok(Outcome::Yes)
 }
@@ -56,7 +57,10 @@ fn of_daemon(status: &StatusReply, address: &str) -> Value {
         "misses": status.misses, "in_flight": status.in_flight, "queued": status.queued,
         "oldest_wait_us": status.oldest_wait_us, "compiled": status.compiled, "refused": status.refused,
         "unavailable": status.unavailable, "failed": status.failed, "shed": status.shed,
-        "killed": status.killed, "daemon": address, "version": status.version, "workers": status.workers,
+        "killed": status.killed, "max_bytes": status.max_bytes, "evicted": status.evicted,
+        "evicted_bytes": status.evicted_bytes, "pinned": status.pinned,
+        "removed_but_mapped_bytes": status.removed_but_mapped_bytes, "rebuilds": status.rebuilds,
+        "quarantined": status.quarantined, "daemon": address, "version": status.version, "workers": status.workers,
         "uptime_s": status.uptime_us / 1_000_000,
     })
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use gobo_client::Client;
-use gobo_engine::{CompileFn, Engine, EngineConfig, compile_constraint};
+use gobo_engine::{CompileFn, Engine, EngineConfig, UpkeepConfig, compile_constraint};
 use gobo_server::{ServeConfig, ServeError, Server};
 use gobo_types::ErrorKind;
 use tokio::sync::oneshot;
@@ -52,8 +52,12 @@ impl Daemon {
     }
 
     pub(crate) async fn start_with(store: &Path, drain: Duration) -> Self {
+        Self::start_caring(store, drain, UpkeepConfig::default()).await
+    }
+
+    pub(crate) async fn start_caring(store: &Path, drain: Duration, upkeep: UpkeepConfig) -> Self {
         let gate = Arc::new(Gate::default());
-        let config = EngineConfig { workers: 2, queue_length: 64, ..EngineConfig::new(store) };
+        let config = EngineConfig { workers: 2, queue_length: 64, upkeep, ..EngineConfig::new(store) };
         let engine = Engine::open_with(config, Arc::clone(&gate).compile()).unwrap();
         engine.import("tiny", &tiny(), None).unwrap();
         let engine = Arc::new(engine);

@@ -7,3 +7,4 @@ mod operate;
 mod resolve;
 #[path = "../../../gobo-engine/tests/tiny/mod.rs"]
 mod tiny;
+mod upkeep;

@@ -3,6 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -165,28 +166,36 @@ fn make(
     })
 }
 
-/// Vocabularies that are mapped, the last used one last.
+/// Vocabularies that are mapped, the last used one last, each with the file that it is: one that was found damaged and
+/// imported anew is another file under the same name.
 #[derive(Default)]
-struct Vocabularies(Vec<Arc<Vocabulary>>);
+struct Vocabularies(Vec<(FileId, Arc<Vocabulary>)>);
+
+/// Device and inode.
+type FileId = (u64, u64);
 
 impl Vocabularies {
     fn open(&mut self, path: &Path, digest: &VocabularyDigest) -> Result<Arc<Vocabulary>, CompileError> {
-        if let Some(at) = self.0.iter().position(|open| open.digest() == *digest) {
-            let found = self.0.remove(at);
-            self.0.push(Arc::clone(&found));
-            return Ok(found);
-        }
         let unavailable = |why: String| CompileError::unavailable(format!("{}: {why}", path.display()));
-        let opened = Vocabulary::open(path).map_err(|error| unavailable(error_chain(&error)))?;
-        if opened.digest() != *digest {
-            return Err(unavailable(format!("it is vocabulary {}", opened.digest())));
-        }
-        if self.0.len() == MAX_VOCABULARIES {
-            self.0.remove(0);
-        }
-        let opened = Arc::new(opened);
-        self.0.push(Arc::clone(&opened));
-        Ok(opened)
+        let metadata = fs::metadata(path).map_err(|error| unavailable(error.to_string()))?;
+        let id = (metadata.dev(), metadata.ino());
+        let is_it = |open: &(FileId, Arc<Vocabulary>)| open.0 == id && open.1.digest() == *digest;
+        let found = match self.0.iter().position(is_it) {
+            Some(at) => self.0.remove(at),
+            None => {
+                let opened = Vocabulary::open(path).map_err(|error| unavailable(error_chain(&error)))?;
+                if opened.digest() != *digest {
+                    return Err(unavailable(format!("it is vocabulary {}", opened.digest())));
+                }
+                if self.0.len() == MAX_VOCABULARIES {
+                    self.0.remove(0);
+                }
+                (id, Arc::new(opened))
+            }
+        };
+        let vocabulary = Arc::clone(&found.1);
+        self.0.push(found);
+        Ok(vocabulary)
     }
 }
 

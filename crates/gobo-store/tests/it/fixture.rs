@@ -43,7 +43,7 @@ pub(crate) fn vocabulary() -> (VocabularyDigest, Vec<u8>) {
         special: vec![0],
         trie: vec![TrieNode::new(b'a', true, None, 0), TrieNode::new(b'a', true, None, 1)],
         trie_order: vec![0; 2],
-        trie_bytes: &[b"a"; 2],
+        trie_bytes: &[b"a".as_slice(); 2],
         trie_set_ids: vec![0; 2],
         trie_sets: vec![[u32::MAX; 8]],
         slices: vec![SliceParts { root: 1, order: 1..2, needs: a, is_text: true, lead: None }],

@@ -4,8 +4,16 @@
 
 #[cfg(feature = "catalog")]
 mod catalog;
+#[cfg(feature = "catalog")]
+mod collect;
 mod conformance;
+#[cfg(feature = "catalog")]
+mod database;
 mod fixture;
 mod kill;
+mod network;
+mod pin;
+mod quarantine;
+mod read_only;
 mod room;
 mod stamp;

@@ -1,0 +1,75 @@
+//! Sizes and times as people write them.
+
+use std::time::Duration;
+
+/// A number of bytes, or none at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bound(pub(crate) Option<u64>);
+
+const SIZES: [(&str, u64); 9] = [
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("B", 1),
+];
+
+const TIMES: [(&str, u64); 4] = [("s", 1), ("m", 60), ("h", 3600), ("d", 24 * 3600)];
+
+/// `32GiB`, `500MB`, `1048576`.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    scaled(text, &SIZES).ok_or_else(|| "expected a size such as 32GiB, 500MB or 1048576".to_owned())
+}
+
+/// As [`size`], or `none`.
+pub(crate) fn bound(text: &str) -> Result<Bound, String> {
+    if text == "none" {
+        return Ok(Bound(None));
+    }
+    scaled(text, &SIZES)
+        .map(|bytes| Bound(Some(bytes)))
+        .ok_or_else(|| "expected a size such as 32GiB, 500MB or 1048576, or none".to_owned())
+}
+
+/// `90s`, `10m`, `2h`, `30d`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let seconds =
+        if text.ends_with(|last: char| last.is_ascii_digit()) { None } else { scaled(text, &TIMES) };
+    let expected = || "expected a time such as 90s, 10m, 2h or 30d".to_owned();
+    seconds.map(Duration::from_secs).ok_or_else(expected)
+}
+
+fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let unit = units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)));
+    let (number, scale) = unit.unwrap_or((text, 1));
+    // `parse` takes a sign too.
+    let is_number = number.trim_end().bytes().all(|byte| byte.is_ascii_digit());
+    number.trim_end().parse::<u64>().ok().filter(|_| is_number)?.checked_mul(scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_write() {
+        assert_eq!(size("32GiB"), Ok(32 << 30));
+        assert_eq!(size("500 MB"), Ok(500_000_000));
+        assert_eq!((size("0"), size("7B")), (Ok(0), Ok(7)));
+        assert_eq!((bound("none"), bound("1KiB")), (Ok(Bound(None)), Ok(Bound(Some(1024)))));
+        assert_eq!(
+            (duration("90s"), duration("10m")),
+            (Ok(Duration::from_secs(90)), Ok(Duration::from_secs(600)))
+        );
+        for bad in ["", "GiB", "-1", "+1", "1.5GiB", "99999999TiB", "none", "1 G"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+        for bad in ["", "10", "m", "-1m", "1w"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Eviction: what was not used for the longest time goes first.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, SystemTime};
+
+use gobo_types::IndexKey;
+
+use crate::scan::Published;
+use crate::{Catalog, StoreError};
+
+/// Records of so many removed indices are removed together: each group costs one flush.
+const GROUP: usize = 256;
+
+/// How much may stay, and for how long at least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CollectPolicy {
+    /// Bytes of indices above which something has to go. Vocabularies, quarantine and the catalog are not counted.
+    pub high_bytes: u64,
+    /// Down to so many bytes, once something has to go. At most `high_bytes`.
+    pub low_bytes: u64,
+    /// What was published or used within this time stays, whatever the bytes.
+    pub grace: Duration,
+    /// Remove nothing, and say what would be removed.
+    pub dry_run: bool,
+}
+
+/// What a process knows of the uses of indices beyond what the files and the catalog say.
+pub trait Uses {
+    /// How long ago `key` was last used through this process, by a clock that never jumps and rounded down; `None` if it was
+    /// not, or that is forgotten.
+    fn idle(&self, key: &IndexKey) -> Option<Duration>;
+
+    /// For how long this process has known all uses that are younger than that.
+    fn watched(&self) -> Duration;
+
+    /// Calls `remove` while nobody can be handed the index of `key`, unless it was used within `grace`; says whether it
+    /// was called.
+    ///
+    /// # Errors
+    /// Those of `remove`.
+    fn retire(
+        &self,
+        key: &IndexKey,
+        grace: Duration,
+        remove: &mut dyn FnMut() -> Result<(), StoreError>,
+    ) -> Result<bool, StoreError>;
+}
+
+/// Nobody uses anything through this process.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoUses;
+
+impl Uses for NoUses {
+    fn idle(&self, _: &IndexKey) -> Option<Duration> {
+        None
+    }
+
+    fn watched(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn retire(
+        &self,
+        _: &IndexKey,
+        _: Duration,
+        remove: &mut dyn FnMut() -> Result<(), StoreError>,
+    ) -> Result<bool, StoreError> {
+        remove().map(|()| true)
+    }
+}
+
+/// An index that eviction looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its key.
+    pub key: IndexKey,
+    /// Length of its file.
+    pub bytes: u64,
+    /// The latest of: its use through the owner, its stamp in the catalog, the file's time of access, and its publishing.
+    pub last_used: SystemTime,
+}
+
+/// Why an index stays whose turn it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Spared {
+    /// It is pinned.
+    Pinned,
+    /// It was published or used within the grace.
+    InGrace,
+}
+
+/// What eviction does, as it does it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CollectEvent {
+    /// All files were looked at.
+    Scanned {
+        /// Number of indices.
+        indices: u64,
+        /// Their bytes.
+        bytes: u64,
+    },
+    /// This one will be removed.
+    Chosen(Candidate),
+    /// Its file has no name any more. Without removing: it would have gone.
+    Removed(Candidate),
+    /// It was its turn, and it stays.
+    Spared(Candidate, Spared),
+    /// The records of so many of the removed are gone, durably.
+    Forgotten(usize),
+}
+
+/// What eviction did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Number of indices before.
+    pub indices: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How many were removed.
+    pub removed: u64,
+    /// Their bytes. Those that are mapped somewhere take room until they are not.
+    pub removed_bytes: u64,
+    /// How many stay because they are pinned, of those whose turn it was.
+    pub pinned: u64,
+    /// Their bytes.
+    pub pinned_bytes: u64,
+    /// How many stay because they were published or used just now, of those whose turn it was.
+    pub in_grace: u64,
+    /// Their bytes.
+    pub in_grace_bytes: u64,
+}
+
+impl Catalog {
+    /// Evicts indices: where their files have more bytes than `policy.high_bytes`, those whose last use is the longest ago
+    /// are removed until `policy.low_bytes` are left. Pinned ones stay, and so does what was published or used within the
+    /// grace. Live maps keep what they map. O(files), and O(files · log files) if something has to go.
+    ///
+    /// A file is removed first and its record after it, in groups. Dying in between leaves records without a file, which
+    /// are no hits and are removed at the next [`Catalog::open`].
+    ///
+    /// The grace is counted by the clock of `uses` where that knows of a use, and else by times of the host's clock. Times
+    /// beyond `now` come from a clock that was ahead: they protect a file only until `uses` has watched for the grace.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if a folder cannot be read or a file not be removed, [`StoreError::Catalog`] if the database
+    /// fails. What was removed until then is gone.
+    pub fn collect(
+        &self,
+        policy: &CollectPolicy,
+        uses: &dyn Uses,
+        now: SystemTime,
+        each: &mut dyn FnMut(CollectEvent),
+    ) -> Result<Collected, StoreError> {
+        let files = self.store().scan_indices().collect::<Result<Vec<_>, _>>()?;
+        let bytes = files.iter().map(|file| file.bytes).sum();
+        let indices = files.len() as u64;
+        each(CollectEvent::Scanned { indices, bytes });
+        let mut collected = Collected { indices, bytes, ..Collected::default() };
+        if bytes <= policy.high_bytes {
+            return Ok(collected);
+        }
+        let mut queue = Vec::with_capacity(files.len());
+        for file in files {
+            let last_used = self.last_use(&file, uses, now)?;
+            queue.push((Candidate { key: file.key, bytes: file.bytes, last_used }, file));
+        }
+        queue.sort_unstable_by_key(|(candidate, _)| (candidate.last_used, candidate.key));
+
+        let mut left = bytes;
+        let mut gone = Vec::new();
+        let result = queue.iter().try_for_each(|(candidate, file)| {
+            if left <= policy.low_bytes {
+                return Ok(());
+            }
+            let spared = self.evict(policy, uses, now, candidate, file, each)?;
+            match spared {
+                None => {
+                    left -= candidate.bytes;
+                    collected.removed += 1;
+                    collected.removed_bytes += candidate.bytes;
+                    if !policy.dry_run {
+                        gone.push(candidate.key);
+                    }
+                }
+                Some(why) => {
+                    let (count, bytes) = match why {
+                        Spared::Pinned => (&mut collected.pinned, &mut collected.pinned_bytes),
+                        Spared::InGrace => (&mut collected.in_grace, &mut collected.in_grace_bytes),
+                    };
+                    *count += 1;
+                    *bytes += candidate.bytes;
+                    each(CollectEvent::Spared(*candidate, why));
+                }
+            }
+            if gone.len() >= GROUP { self.forget(&mut gone, each) } else { Ok(()) }
+        });
+        // Also where removing failed: what is gone is gone.
+        self.forget(&mut gone, each)?;
+        result.map(|()| collected)
+    }
+
+    fn forget(&self, gone: &mut Vec<IndexKey>, each: &mut dyn FnMut(CollectEvent)) -> Result<(), StoreError> {
+        if !gone.is_empty() {
+            self.remove_indices(gone)?;
+            each(CollectEvent::Forgotten(gone.len()));
+            gone.clear();
+        }
+        Ok(())
+    }
+
+    /// Removes one file, or says why not.
+    fn evict(
+        &self,
+        policy: &CollectPolicy,
+        uses: &dyn Uses,
+        now: SystemTime,
+        candidate: &Candidate,
+        file: &Published<IndexKey>,
+        each: &mut dyn FnMut(CollectEvent),
+    ) -> Result<Option<Spared>, StoreError> {
+        let store = self.store();
+        if store.is_pinned(&candidate.key)? {
+            return Ok(Some(Spared::Pinned));
+        }
+        if is_in_grace(policy.grace, uses, now, candidate) {
+            return Ok(Some(Spared::InGrace));
+        }
+        if policy.dry_run {
+            each(CollectEvent::Removed(*candidate));
+            return Ok(None);
+        }
+        each(CollectEvent::Chosen(*candidate));
+        let mut spared = None;
+        let was_called = uses.retire(&candidate.key, policy.grace, &mut || {
+            // Looked at again now that nobody is handed it: it may have been pinned, or published anew.
+            if store.is_pinned(&candidate.key)? {
+                spared = Some(Spared::Pinned);
+            } else if !is_the_same(file) {
+                spared = Some(Spared::InGrace);
+            } else {
+                store.remove_index(&candidate.key)?;
+            }
+            Ok(())
+        })?;
+        if !was_called {
+            spared = Some(Spared::InGrace);
+        }
+        if spared.is_none() {
+            each(CollectEvent::Removed(*candidate));
+        }
+        Ok(spared)
+    }
+
+    fn last_use(
+        &self,
+        file: &Published<IndexKey>,
+        uses: &dyn Uses,
+        now: SystemTime,
+    ) -> Result<SystemTime, StoreError> {
+        let here = uses.idle(&file.key).and_then(|idle| now.checked_sub(idle));
+        // A damaged stamp is as good as none.
+        let stamped = match self.get_use(&file.key) {
+            Err(StoreError::Record { .. }) => None,
+            stamped => stamped?,
+        };
+        let later = |a: SystemTime, b: Option<SystemTime>| b.map_or(a, |b| a.max(b));
+        Ok(later(later(file.published.max(file.accessed), stamped), here))
+    }
+}
+
+fn is_in_grace(grace: Duration, uses: &dyn Uses, now: SystemTime, candidate: &Candidate) -> bool {
+    if uses.idle(&candidate.key).is_some_and(|idle| idle < grace) {
+        return true;
+    }
+    match now.duration_since(candidate.last_used) {
+        Ok(age) => age < grace,
+        // From a clock that was ahead: when that was, only who watched since then can say.
+        Err(_) => uses.watched() < grace,
+    }
+}
+
+/// Whether the file is still the one that was scanned. A file that is gone is.
+fn is_the_same(file: &Published<IndexKey>) -> bool {
+    match fs::metadata(&file.path) {
+        Ok(metadata) => {
+            metadata.ino() == file.inode
+                && metadata.len() == file.bytes
+                && metadata.modified().is_ok_and(|modified| modified == file.published)
+        }
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}

@@ -1,0 +1,67 @@
+use std::io::Read as _;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use gobo_artifact::{Index, Vocabulary};
+use gobo_types::{IndexKey, VocabularyDigest};
+
+use crate::artifact::{Depth, Looked, look, open_unnoticed};
+use crate::{Store, StoreError};
+
+/// Read in pieces of this size, so that whoever paces the reading can.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// What came of verifying a published file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Checked {
+    /// Every byte of it is right.
+    Sound,
+    /// There is none.
+    Absent,
+    /// Written by another version; left alone.
+    OtherVersion,
+    /// Damaged or foreign; moved to quarantine where possible.
+    Damaged,
+}
+
+impl<A> From<Looked<A>> for Checked {
+    fn from(looked: Looked<A>) -> Self {
+        match looked {
+            Looked::Sound(_) => Self::Sound,
+            Looked::Absent => Self::Absent,
+            Looked::OtherVersion => Self::OtherVersion,
+            Looked::Quarantined => Self::Damaged,
+        }
+    }
+}
+
+impl Store {
+    /// Verifies the index of `key`, like [`Store::verify_index`], and says what came of it.
+    ///
+    /// # Errors
+    /// As for [`Store::open_index`].
+    pub fn check_index(&self, key: &IndexKey) -> Result<Checked, StoreError> {
+        look::<Index>(self, &self.index_path(key), key.0, Depth::Verify).map(Checked::from)
+    }
+
+    /// Verifies a vocabulary whatever its stamp says, like [`Store::verify_vocabulary`], and says what came of it.
+    ///
+    /// # Errors
+    /// As for [`Store::open_index`].
+    pub fn check_vocabulary(&self, digest: &VocabularyDigest) -> Result<Checked, StoreError> {
+        look::<Vocabulary>(self, &self.vocabulary_path(digest), digest.0, Depth::Verify).map(Checked::from)
+    }
+
+    /// Reads a file into the system's cache and tells `each` of every piece with its length, at most 1 MiB; `each` may wait,
+    /// so that verifying the file afterwards does not read the disk faster than is wished, or break off. A file that cannot
+    /// be read is passed over: verifying will say why.
+    pub fn read_through(&self, path: &Path, each: &mut dyn FnMut(u64) -> ControlFlow<()>) {
+        let Ok(mut file) = open_unnoticed(path) else { return };
+        let mut piece = vec![0; PIECE_BYTES];
+        while let Ok(length @ 1..) = file.read(&mut piece) {
+            if each(length as u64).is_break() {
+                return;
+            }
+        }
+    }
+}
