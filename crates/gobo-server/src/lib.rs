@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod empty;
 mod fetch;
 mod listen;
 mod one_write;
@@ -15,5 +16,6 @@ mod server;
 mod service;
 mod status;
 
+pub use empty::{EMPTY_CALL, serve_empty};
 pub use listen::ServeError;
 pub use server::{ServeConfig, Server, serve};
