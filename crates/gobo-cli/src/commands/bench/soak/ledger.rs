@@ -81,8 +81,8 @@ impl Ledger {
         self.lock().found
     }
 
-    /// Takes note of an answer: the first one about an index is what all later ones have to say. `was_known`: whether the call was
-    /// made after the acknowledgement, so that the index must not be compiled.
+    /// Takes note of an answer: the first one about an index is what all later ones have to say. `was_known`: whether the
+    /// call was made after the acknowledgement, so that the index must not be compiled.
     pub(super) fn answer(&self, nth: u64, location: &v1::IndexLocation, was_known: bool) {
         let mut state = self.lock();
         let Some(&at) = state.by_nth.get(&nth) else {
