@@ -7,8 +7,13 @@ use gobo_types::{CompileLimits, IndexKey, MatchMode, TextStart, Whitespace};
 use crate::operand::Operand;
 use crate::units::{Bound, bound, duration, size};
 
+mod bench;
 mod schema;
 
+pub(crate) use bench::{
+    Arrivals, BenchCommand, BenchHitArgs, BenchLoadArgs, BenchSoakArgs, BenchStormArgs, EmptyArgs, OutArgs,
+    Scenario, StormWorkerArgs,
+};
 pub(crate) use schema::{SchemaArgs, SchemaDefaults};
 
 /// Precompiled token masks for constrained decoding.
@@ -31,7 +36,7 @@ pub(crate) struct Cli {
 }
 
 /// Options of every command.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Global {
     /// The store: where vocabularies and indices are kept [default: $XDG_CACHE_HOME/gobo or ~/.cache/gobo]
     #[arg(long, global = true, env = "GOBO_STORE", value_name = "DIR", help_heading = "Everywhere")]
@@ -474,35 +479,4 @@ pub(crate) struct UnpinArgs {
 pub(crate) enum CatalogCommand {
     /// Build the catalog anew from the files of the store
     Rebuild,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum BenchCommand {
-    /// How long it takes to be handed an index that exists: in process, from its file, over a socket
-    Hit(BenchHitArgs),
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Scenarios, each beside its floor, calls of both by turns:\n  \
-        in_process    an engine of this process finds the index      floor: a copy of one mask row\n  \
-        host_open     key, open, map, first mask, without a daemon   floor: open the file, read one row's length\n  \
-        unix_socket   Resolve over the daemon's Unix socket          floor: a health check over the same connection\n  \
-        tcp_loopback  Resolve over TCP on the loopback               floor: the same\n\n\
-    Everything runs on a temporary store. With --server only that daemon's socket is measured, beside the first two.")]
-pub(crate) struct BenchHitArgs {
-    /// A built-in name (o200k_base, cl100k_base, r50k_base), an imported name, or a path
-    #[arg(long, value_name = "T", default_value = "o200k_base")]
-    pub(crate) tokenizer: String,
-    /// What is asked for [default: iso-datetime of the built-in library]
-    #[command(flatten)]
-    pub(crate) constraint: ConstraintArgs,
-    /// Most calls of each scenario
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-    pub(crate) count: u64,
-    /// Most seconds of each scenario
-    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub(crate) seconds: u64,
-    /// Write the table here too
-    #[arg(long, value_name = "FILE")]
-    pub(crate) csv: Option<PathBuf>,
 }

@@ -40,7 +40,7 @@ fn status(store: &Path) -> Value {
     one(store, 0, &["status"])
 }
 
-fn get<'a>(regex: &'a str) -> [&'a str; 5] {
+fn get(regex: &str) -> [&str; 5] {
     ["get", "--tokenizer", TOKENIZER, "--regex", regex]
 }
 
@@ -75,13 +75,8 @@ fn what_has_killed_others_gets_a_verdict_and_the_daemon_lives() {
     let daemon = Daemon::start(home.path(), &["--max-steps", "200000000"]);
     let cases = home.path().join("killers.jsonl");
     let killers = killers();
-    let mut lines = String::new();
-    for (number, (case, _)) in killers.iter().enumerate() {
-        let mut case = case.clone();
-        case["id"] = number.to_string().into();
-        lines.push_str(&format!("{case}\n"));
-    }
-    fs::write(&cases, lines).unwrap();
+    let lines: Vec<String> = killers.iter().map(|(case, _)| case.to_string()).collect();
+    fs::write(&cases, lines.join("\n")).unwrap();
     let server = format!("unix:{}", home.path().join("daemon.sock").display());
     let steps = ["--max-steps", "200000000"];
     let check = ["check", "--server", &server, "--tokenizer", TOKENIZER, cases.to_str().unwrap()];

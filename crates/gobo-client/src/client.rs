@@ -7,7 +7,8 @@ use gobo_proto::v1::gobo_client::GoboClient;
 use gobo_proto::{MAX_MESSAGE_BYTES, digest, v1};
 use gobo_store::{NamedVocabulary, Store};
 use gobo_types::{
-    Binding, CompileError, CompileLimits, Constraint, ErrorKind, IndexKey, VocabularyDigest, index_key,
+    Binding, CompileError, CompileLimits, Constraint, ErrorKind, IndexKey, SchemaOptions, VocabularyDigest,
+    index_key,
 };
 use tonic::Request;
 use tonic::metadata::AsciiMetadataValue;
@@ -16,6 +17,7 @@ use tonic::transport::{Channel, Endpoint};
 use crate::fetch::{Fetched, fetch};
 use crate::maps::Maps;
 use crate::names::{Named, Names};
+use crate::texts::Texts;
 use crate::thread::on_thread;
 use crate::{ClientBuilder, ClientError};
 
@@ -66,6 +68,9 @@ pub struct Resolved {
     pub resolve_us: u64,
 }
 
+/// A vocabulary and the binding of the name that it was found by.
+type Bound = (Arc<Vocabulary>, Arc<Binding>);
+
 /// Finds indices: on this host without a call, else through the daemon, else as a stream of bytes that are verified
 /// and published here. Any number of tasks and threads may share one behind an [`Arc`]; what was mapped once is handed
 /// out again without I/O.
@@ -81,6 +86,7 @@ pub struct Client {
     indices: Maps<IndexKey, Index>,
     vocabularies: Maps<VocabularyDigest, Vocabulary>,
     names: Names,
+    texts: Texts,
 }
 
 impl Client {
@@ -105,6 +111,7 @@ impl Client {
             indices: Maps::new(open_indices),
             vocabularies: Maps::new(256),
             names: Names::default(),
+            texts: Texts::default(),
         }
     }
 
@@ -161,6 +168,42 @@ impl Client {
         let key = index_key(&named.digest, &constraint.digest());
         let Some(index) = self.open_index(&key)? else { return Ok(None) };
         Ok(Some(self.resolved(index, named, Source::Map, key, begun)))
+    }
+
+    /// Finds an index on this host by its key, as [`Client::find`] does. One that was found before and is mapped still costs a
+    /// lookup: no I/O, no hashing of texts.
+    ///
+    /// # Errors
+    /// [`ClientError::Store`] if the file is there and cannot be read.
+    pub fn find_key(&self, key: &IndexKey) -> Result<Option<Arc<Index>>, ClientError> {
+        self.open_index(key)
+    }
+
+    /// The vocabulary of a name on this host, mapped, and the name's default binding: what a matcher needs beside an index.
+    /// `None` if the name is not here.
+    ///
+    /// # Errors
+    /// [`ClientError::Store`] if the name or the vocabulary is there and cannot be read.
+    pub fn find_vocabulary(&self, name: &str) -> Result<Option<Bound>, ClientError> {
+        Ok(self.named(name)?.map(|named| (named.vocabulary, named.binding)))
+    }
+
+    /// The key of a schema's index over a vocabulary of this host; `None` if the name is not here. The same as from
+    /// [`Constraint::schema`], for whoever gets the same texts again and again: a text that was given before, byte for byte and
+    /// with the same options, is not read again. Up to 512 texts
+    /// of at most 64 KiB are remembered, and none that have documents beside them.
+    ///
+    /// # Errors
+    /// [`ClientError::Store`] if the name or the vocabulary is there and cannot be read.
+    pub fn key_of_schema(
+        &self,
+        vocabulary: &str,
+        schema: &str,
+        options: &SchemaOptions,
+    ) -> Result<Option<IndexKey>, ClientError> {
+        let Some(named) = self.named(vocabulary)? else { return Ok(None) };
+        let derive = || Constraint::schema(schema, options.clone()).digest();
+        Ok(Some(index_key(&named.digest, &self.texts.digest(schema, options, derive))))
     }
 
     /// Finds an index here, or has the daemon find or compile it.

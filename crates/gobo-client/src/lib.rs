@@ -26,6 +26,7 @@ mod error;
 mod fetch;
 mod maps;
 mod names;
+mod texts;
 mod thread;
 
 pub use batch::{Batch, BatchItem};

@@ -183,10 +183,12 @@ impl Inner {
     fn keep(&self, stop: &Stop) {
         let mut last = Instant::now();
         let mut rounds = 0;
+        let mut seen = 0;
         self.contained("refreshing the numbers of the store", || self.refresh());
         while stop.wait(TICK).is_continue() {
             self.known.tick();
             if last.elapsed() < self.config.upkeep.every {
+                self.contained("evicting", || self.evict_growth(&mut seen));
                 continue;
             }
             last = Instant::now();
@@ -240,6 +242,18 @@ impl Inner {
             uses.into_iter().filter_map(|(key, idle)| Some((key, now.checked_sub(idle)?))).collect();
         self.catalog.with(|catalog| catalog.put_uses(&uses, now))?;
         self.known.wrote_uses(seconds, self.config.upkeep.grace);
+        Ok(())
+    }
+
+    /// Between rounds: a burst of compiles is not to fill the disk until the next one. A store that does not grow, because
+    /// the rest is pinned or in use, can wait for it.
+    fn evict_growth(&self, seen: &mut u64) -> Result<(), EngineError> {
+        let bytes = self.catalog.with(|catalog| Ok(catalog.usage().1))?;
+        if bytes <= *seen {
+            return Ok(());
+        }
+        self.evict()?;
+        *seen = self.catalog.with(|catalog| Ok(catalog.usage().1))?;
         Ok(())
     }
 

@@ -8,6 +8,7 @@
 
 mod batch;
 mod caller;
+mod empty;
 mod fetch;
 mod garbage;
 mod listen;
@@ -18,5 +19,6 @@ mod server;
 mod service;
 mod status;
 
+pub use empty::{EMPTY_CALL, serve_empty};
 pub use listen::ServeError;
 pub use server::{ServeConfig, Server, serve};

@@ -154,7 +154,8 @@ pub async fn serve(
     Server::bind(engine, config).await?.run(shutdown).await
 }
 
-fn transport() -> Transport {
+/// What every listener is served with.
+pub(crate) fn transport() -> Transport {
     Transport::builder()
         // A client that vanished without a word is noticed, and its compiles with it.
         .http2_keepalive_interval(Some(Duration::from_secs(20)))

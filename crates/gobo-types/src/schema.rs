@@ -152,28 +152,46 @@ words!(FormatMode, Assert = "assert", Annotate = "annotate");
 /// A JSON text without the blanks between its tokens; everything else stays as it is written. What is no JSON stays no
 /// JSON.
 pub fn compact_json(text: &str) -> String {
-    let is_blank = |char: &char| " \t\n\r".contains(*char);
+    let is_blank = |byte: &u8| b" \t\n\r".contains(byte);
     let is_word = |char: char| char.is_alphanumeric() || "+-.".contains(char);
+    let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    let mut in_string = false;
-    while let Some(char) = chars.next() {
-        if !in_string && is_blank(&char) {
-            while chars.next_if(is_blank).is_some() {}
+    // Whole runs are copied, because this is done to every schema that is asked for. Blanks, quotes and backslashes are bytes of
+    // no other character.
+    let (mut kept, mut at) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        if *byte == b'"' {
+            at = end_of_string(bytes, at + 1);
+        } else if is_blank(byte) {
+            out.push_str(&text[kept..at]);
+            at += bytes[at..].iter().take_while(|byte| is_blank(byte)).count();
+            kept = at;
             // Two words that a blank keeps apart are no JSON, and must not become any.
-            if out.chars().next_back().is_some_and(is_word) && chars.peek().copied().is_some_and(is_word) {
+            if out.chars().next_back().is_some_and(is_word) && text[at..].chars().next().is_some_and(is_word)
+            {
                 out.push(' ');
             }
-            continue;
-        }
-        out.push(char);
-        match char {
-            '\\' if in_string => out.extend(chars.next()),
-            '"' => in_string = !in_string,
-            _ => {}
+        } else {
+            at += 1;
         }
     }
+    out.push_str(&text[kept..]);
     out
+}
+
+/// Behind the quote that ends a string, or at the end of a text without one.
+fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(found) =
+        bytes.get(at..).and_then(|rest| rest.iter().position(|byte| b"\"\\".contains(byte)))
+    {
+        at += found + 1;
+        if bytes[at - 1] == b'"' {
+            return at;
+        }
+        // The byte behind a backslash ends nothing.
+        at += 1;
+    }
+    bytes.len()
 }
 
 #[cfg(test)]
@@ -188,6 +206,9 @@ mod tests {
             ("tr ue", "tr ue"),
             ("- 1", "- 1"),
             (" \"a\\", "\"a\\"),
+            (" \"a\\\"", "\"a\\\""),
+            (" \"\\é \" é é", "\"\\é \"é é"),
+            ("\\\" \" \" ", "\\\" \"\" "),
         ] {
             assert_eq!(compact_json(text), expected);
             assert_eq!(compact_json(expected), expected);

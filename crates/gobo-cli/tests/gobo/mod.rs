@@ -1,5 +1,4 @@
 //! The program under test, as a command and as a daemon. Not every test file uses all of it.
-#![expect(clippy::allow_attributes, reason = "whether it is needed depends on the test file")]
 #![allow(dead_code, reason = "each test file uses its share")]
 
 use std::io::{BufRead, BufReader};

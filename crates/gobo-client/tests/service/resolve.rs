@@ -2,7 +2,9 @@ use std::collections::BTreeSet;
 
 use gobo_artifact::Fill;
 use gobo_client::{ClientError, Source};
-use gobo_types::{CompileError, CompileLimits, Constraint, ErrorKind, Limit, RefusalKind};
+use gobo_types::{
+    CompileError, CompileLimits, Constraint, ErrorKind, Limit, RefusalKind, SchemaOptions, index_key,
+};
 
 use crate::daemon::{Daemon, client, remote};
 use crate::tiny::tiny;
@@ -43,6 +45,31 @@ async fn compiled_once_then_host_then_map() {
     let error = offline.resolve("tiny", &Constraint::regex("new")).await.unwrap_err();
     assert!(matches!(error, ClientError::Unreachable { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Busy);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_here_is_found_by_its_key_and_keys_by_their_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path()).await;
+    let resolved = client(folder.path()).resolve("tiny", &Constraint::regex("ab|c")).await.unwrap();
+    daemon.stop().await;
+    let client = client(folder.path());
+    let found = client.find_key(&resolved.key).unwrap().unwrap();
+    assert_eq!(found.file_bytes(), resolved.index.file_bytes());
+    assert!(std::sync::Arc::ptr_eq(&found, &client.find_key(&resolved.key).unwrap().unwrap()), "mapped once");
+    let (vocabulary, binding) = client.find_vocabulary("tiny").unwrap().unwrap();
+    assert_eq!((vocabulary.digest(), &*binding), (resolved.vocabulary.digest(), &*resolved.binding));
+    assert!(client.find_vocabulary("other").unwrap().is_none());
+
+    let options = SchemaOptions::default();
+    let text = r#" { "type" : "string" } "#;
+    let constraint = Constraint::schema(text, options.clone());
+    let expected = index_key(&vocabulary.digest(), &constraint.digest());
+    for _ in 0..2 {
+        assert_eq!(client.key_of_schema("tiny", text, &options).unwrap(), Some(expected));
+    }
+    assert_eq!(client.key_of_schema("other", text, &options).unwrap(), None);
+    assert!(client.find_key(&expected).unwrap().is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,25 +1,21 @@
 //! What it costs to be handed an index that exists, by every way there is, each beside the least that way can cost.
 use std::fs::File;
-use std::hint::black_box;
-use std::io::Read;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use gobo_artifact::{Fill, Matcher};
 use gobo_client::Client;
-use gobo_engine::{Engine, EngineConfig, OpenVocabulary, Origin, Request, VocabularyRef};
+use gobo_engine::Engine;
 use gobo_proto::v1;
 use gobo_server::{ServeConfig, ServeError, Server};
-use gobo_store::NamedVocabulary;
-use gobo_types::{CompileError, Constraint, index_key};
-use tempfile::TempDir;
+use gobo_types::Constraint;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::here::{Here, NAME};
 use super::measure::{Bounds, Measured, measure, report};
 use crate::args::{BenchHitArgs, Global};
 use crate::case::Case;
@@ -28,9 +24,6 @@ use crate::vocabulary::Loaded;
 
 /// The constraint of the built-in library that is asked for by default.
 const DEFAULT_CASE: &str = "iso-datetime";
-
-/// The name of the vocabulary in the temporary store.
-const NAME: &str = "bench";
 
 pub(crate) fn run(global: &Global, args: &BenchHitArgs) -> anyhow::Result<Outcome> {
     // What cannot be written or reached is found out before the measuring, not after it.
@@ -59,8 +52,8 @@ pub(crate) fn run(global: &Global, args: &BenchHitArgs) -> anyhow::Result<Outcom
     Ok(if measured.iter().any(Measured::has_failed) { Outcome::No } else { Outcome::Yes })
 }
 
-const UNIX: &str = "unix_socket";
-const TCP: &str = "tcp_loopback";
+pub(super) const UNIX: &str = "unix_socket";
+pub(super) const TCP: &str = "tcp_loopback";
 
 fn constraint(args: &BenchHitArgs) -> anyhow::Result<Constraint> {
     if args.constraint.is_given() {
@@ -73,113 +66,40 @@ fn constraint(args: &BenchHitArgs) -> anyhow::Result<Constraint> {
 }
 
 /// A daemon that runs already.
-struct Remote {
-    scenario: &'static str,
-    address: String,
+pub(super) struct Remote {
+    pub(super) scenario: &'static str,
+    pub(super) address: String,
+    /// A Unix socket or the loopback.
+    pub(super) is_local: bool,
 }
 
 impl Remote {
     /// On this host only: over a network the numbers would be the network's, and a load that nobody there asked for.
     fn parse(address: &str) -> anyhow::Result<Self> {
+        let remote = Self::parse_any(address)?;
+        if !remote.is_local {
+            bail!("{address} is not on this host\nhint: measure where the daemon runs");
+        }
+        Ok(remote)
+    }
+
+    /// Wherever it is.
+    pub(super) fn parse_any(address: &str) -> anyhow::Result<Self> {
+        let mut is_local = true;
         let scenario = if address.starts_with("unix:") {
             UNIX
         } else {
             let authority = address.strip_prefix("http://").unwrap_or(address).trim_end_matches('/');
             let mut resolved =
                 authority.to_socket_addrs().with_context(|| format!("{address:?} is no address"))?;
-            if !resolved.all(|address: SocketAddr| address.ip().is_loopback()) {
-                bail!("{address} is not on this host\nhint: measure where the daemon runs");
-            }
+            is_local = resolved.all(|address: SocketAddr| address.ip().is_loopback());
             TCP
         };
-        Ok(Self { scenario, address: address.to_owned() })
+        Ok(Self { scenario, address: address.to_owned(), is_local })
     }
-}
-
-/// A temporary store with one index, and an engine over it.
-struct Here {
-    engine: Arc<Engine>,
-    vocabulary: Arc<OpenVocabulary>,
-    constraint: Constraint,
-    path: PathBuf,
-    /// Removed when all else is done.
-    home: TempDir,
 }
 
 impl Here {
-    fn prepare(
-        home: TempDir,
-        loaded: &Loaded,
-        constraint: &Constraint,
-        global: &Global,
-    ) -> anyhow::Result<Result<Self, CompileError>> {
-        let mut config = EngineConfig::new(home.path().join("daemon"));
-        config.workers = global.threads_or(config.workers);
-        config.limits = global.limits();
-        let engine = Engine::open(config)?;
-        let (store, digest) = (engine.store(), loaded.vocabulary.digest());
-        store.publish_vocabulary(&digest, loaded.vocabulary.file_bytes())?;
-        let named = NamedVocabulary {
-            vocabulary: digest,
-            binding: loaded.binding.clone(),
-            kind: loaded.kind.clone(),
-            tokens: loaded.vocabulary.root().tokens,
-            special: loaded.vocabulary.root().special,
-            source: None,
-            source_digest: None,
-        };
-        store.put_name(NAME, &named)?;
-        let vocabulary = engine.open_vocabulary(&VocabularyRef::Name(NAME.into()))?;
-        let vocabulary = vocabulary.context("the vocabulary was published just now")?;
-        let request = request(&vocabulary, constraint);
-        let path = match engine.resolve(request) {
-            Ok(resolved) => resolved.path,
-            Err(verdict) => return Ok(Err(verdict)),
-        };
-        let engine = Arc::new(engine);
-        Ok(Ok(Self { engine, vocabulary, constraint: constraint.clone(), path, home }))
-    }
-
-    /// From a constraint to the place of its index in an engine of this process, beside a copy of one row.
-    fn in_process(&self, bounds: Bounds) -> anyhow::Result<Measured> {
-        let row = vec![1_u32; self.vocabulary.vocabulary.row_words()];
-        let mut copy = row.clone();
-        let floor = || {
-            copy.copy_from_slice(black_box(&row));
-            black_box(&mut copy);
-            Ok(())
-        };
-        measure("in_process", bounds, floor, || {
-            let resolved = self.engine.resolve(request(&self.vocabulary, &self.constraint))?;
-            ensure!(resolved.origin == Origin::Host, "it was compiled again");
-            Ok(())
-        })
-    }
-
-    /// From a constraint to its first mask without any daemon, the vocabulary being mapped: key, file, map, matcher, fill.
-    /// Beside it, the same file is opened and one row's length of it is read.
-    fn host_open(&self, bounds: Bounds) -> anyhow::Result<Measured> {
-        let vocabulary = &self.vocabulary.vocabulary;
-        let binding = self.vocabulary.binding().context("a name has a binding")?;
-        let row_bytes = vocabulary.row_words() * 4;
-        let in_file = usize::try_from(std::fs::metadata(&self.path)?.len())?;
-        let mut row = vec![0; row_bytes.min(in_file)];
-        let mut mask = vec![0; binding.mask_words()];
-        let floor = || {
-            File::open(&self.path)?.read_exact(&mut row)?;
-            black_box(&mut row);
-            Ok(())
-        };
-        measure("host_open", bounds, floor, || {
-            let key = index_key(&vocabulary.digest(), &self.constraint.digest());
-            let index = self.engine.store().open_index(&key)?.context("the file is gone")?;
-            let matcher = Matcher::new(Arc::new(index), Arc::clone(vocabulary), binding)?;
-            ensure!(matcher.fill(&mut mask)? == Fill::Masked, "the first mask is empty");
-            black_box(&mut mask);
-            Ok(())
-        })
-    }
-
     /// From a constraint to the place of its index, as a daemon answers, beside a health check over the same connection.
     fn over_socket(
         &self,
@@ -220,10 +140,6 @@ impl Here {
             other => bail!("no index but {other:?}"),
         }
     }
-}
-
-fn request(vocabulary: &Arc<OpenVocabulary>, constraint: &Constraint) -> Request {
-    Request::new(Arc::clone(vocabulary), constraint.clone())
 }
 
 /// A daemon on threads of its own in this process.

@@ -20,7 +20,7 @@ const MAX_WARM_UP: u64 = 1000;
 const ROUNDS_PER_TICK: u64 = 256;
 
 /// What is reported of one scenario, in this order.
-const COLUMNS: [&str; 9] =
+pub(super) const COLUMNS: [&str; 9] =
     ["name", "n", "failed", "p50_us", "p99_us", "p999_us", "max_us", "floor_p50_us", "floor_p99_us"];
 
 /// Where a scenario ends: at whichever comes first.
@@ -32,14 +32,14 @@ pub(super) struct Bounds {
 
 /// The times of one scenario.
 pub(super) struct Measured {
-    name: &'static str,
+    pub(super) name: &'static str,
     /// Calls, the failed ones included.
-    n: u64,
-    failed: u64,
+    pub(super) n: u64,
+    pub(super) failed: u64,
     /// Nanoseconds of the calls that did not fail.
-    hits: Histogram<u64>,
+    pub(super) hits: Histogram<u64>,
     /// Nanoseconds of the floor's calls.
-    floor: Histogram<u64>,
+    pub(super) floor: Histogram<u64>,
 }
 
 /// Calls `hit` and `floor` in turn and times each. Which of them goes first changes from round to round, so that neither
@@ -142,16 +142,16 @@ pub(super) fn report(
 }
 
 /// Nanoseconds, each to three digits.
-fn histogram() -> anyhow::Result<Histogram<u64>> {
+pub(super) fn histogram() -> anyhow::Result<Histogram<u64>> {
     let longest = u64::try_from(LONGEST.as_nanos())?;
     Ok(Histogram::new_with_bounds(1, longest, 3)?)
 }
 
-fn nanos(begun: Instant) -> u64 {
+pub(super) fn nanos(begun: Instant) -> u64 {
     u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn micros(nanos: u64) -> f64 {
+pub(super) fn micros(nanos: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a minute of nanoseconds is far below 2^53")]
     let nanos = nanos as f64;
     nanos / 1000.0

@@ -1,0 +1,219 @@
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::ConstraintArgs;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// How long it takes to be handed an index that exists: in process, from its file, over a socket
+    Hit(BenchHitArgs),
+    /// Load: hits, bursts, distinct and hostile constraints, floods, eviction; open loop, no time left out
+    Load(BenchLoadArgs),
+    /// A restart storm: many worker processes at once map every index of a store
+    Storm(BenchStormArgs),
+    /// Mixed load while workers and the daemon are killed; then whether anything that was promised is lost
+    Soak(BenchSoakArgs),
+    /// The server of the empty call that other calls are compared with
+    #[command(hide = true)]
+    Empty(EmptyArgs),
+    /// One worker process of `gobo bench storm`
+    #[command(hide = true)]
+    StormWorker(StormWorkerArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Scenarios, each beside its floor, calls of both by turns:\n  \
+        in_process    an engine of this process finds the index      floor: a copy of one mask row\n  \
+        host_open     key, open, map, first mask, without a daemon   floor: open the file, read one row's length\n  \
+        unix_socket   Resolve over the daemon's Unix socket          floor: a health check over the same connection\n  \
+        tcp_loopback  Resolve over TCP on the loopback               floor: the same\n\n\
+    Everything runs on a temporary store. With --server only that daemon's socket is measured, beside the first two.")]
+pub(crate) struct BenchHitArgs {
+    /// A built-in name (o200k_base, cl100k_base, r50k_base), an imported name, or a path
+    #[arg(long, value_name = "T", default_value = "o200k_base")]
+    pub(crate) tokenizer: String,
+    /// What is asked for [default: iso-datetime of the built-in library]
+    #[command(flatten)]
+    pub(crate) constraint: ConstraintArgs,
+    /// Most calls of each scenario
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub(crate) count: u64,
+    /// Most seconds of each scenario
+    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) seconds: u64,
+    /// Write the table here too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+}
+
+/// How the moments of arrival lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Arrivals {
+    /// Independent of each other, as those of many callers are: sometimes several at once
+    Poisson,
+    /// Evenly spaced
+    Fixed,
+}
+
+/// What `gobo bench load` can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scenario {
+    /// An index that exists, by every way to it, and how many a second
+    Hit,
+    /// 100 identical misses at once: one compile
+    Burst,
+    /// 1,000 distinct schemas that share types, cold
+    Distinct,
+    /// Good requests with and without hostile ones among them
+    Hostile,
+    /// One tenant's requests with and without another tenant's flood
+    Flood,
+    /// Load on a store that is over its size
+    Eviction,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Scenarios:\n  \
+        hit       an index that exists: in process, from its file, mapped, over sockets; and calls a second\n  \
+        burst     100 identical misses at once: one compile, and what the last caller waits beyond it\n  \
+        distinct  1,000 distinct schemas that share types, cold\n  \
+        hostile   good requests at --rate, without and with one hostile constraint among ten\n  \
+        flood     one tenant's requests at --rate, without and with another tenant's flood\n  \
+        eviction  requests at --rate to a daemon whose store is over its size\n\n\
+    Open loop: calls leave at the moments that --rate and --arrivals set, however slow the answers are, and each is timed\n\
+    from the moment at which it was due. What cannot leave in time is counted as skipped, never left out in silence.\n\
+    Each scenario has a daemon of its own, `gobo serve` on a temporary store, unless --server names one.\n\
+    Targets are printed beside what was measured. Exit status 1: a call failed, or a promise was broken (two compiles\n\
+    for one burst); a target of time that is missed does not change it.\n\n\
+    Examples:\n  \
+        gobo bench load                                          everything, some two minutes\n  \
+        gobo bench load --scenario hostile --rate 100 --seconds 60\n  \
+        gobo bench load --scenario hit --csv hit.csv --svg hit.svg")]
+pub(crate) struct BenchLoadArgs {
+    /// Which scenarios, in the order given [default: all]
+    #[arg(long, value_enum, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
+    pub(crate) scenario: Vec<Scenario>,
+    /// A built-in name (o200k_base, cl100k_base, r50k_base), an imported name, or a path
+    #[arg(long, value_name = "T", default_value = "o200k_base")]
+    pub(crate) tokenizer: String,
+    /// Arrivals a second of open loops [default: 2000 of hits, 20 of misses]
+    #[arg(long, value_name = "R", value_parser = rate)]
+    pub(crate) rate: Option<f64>,
+    /// How arrivals of open loops lie
+    #[arg(long, value_enum, value_name = "HOW", default_value = "poisson")]
+    pub(crate) arrivals: Arrivals,
+    /// Connections of closed loops
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) connections: u16,
+    /// Calls under way on each connection of closed loops; of open loops, times --connections, the most at once
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) in_flight: u16,
+    /// Most calls of each row of the table
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub(crate) count: u64,
+    /// Most seconds of each row of the table
+    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) seconds: u64,
+    /// Most seconds that a call is waited for; then it has failed
+    #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub(crate) deadline: u64,
+    /// Seed of arrivals and constraints: the same seed asks for the same at the same moments
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Let --server be another host: its network is measured too, and it is a load that its users feel
+    #[arg(long)]
+    pub(crate) allow_remote: bool,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
+}
+
+/// Where a report goes beside stdout.
+#[derive(Debug, Args)]
+pub(crate) struct OutArgs {
+    /// Write the table here too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Draw the percentiles here: time over percentile, floors dashed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if (0.01..=1e6).contains(&rate) => Ok(rate),
+        _ => Err("expected a number of calls a second from 0.01 to 1000000".into()),
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A store with --keys distinct indices is made, then --processes worker processes start at once. Each opens\n\
+    and maps every index and computes its first mask, without a daemon, and keeps all of it.\n\n  \
+        storm_ready  from the start of the first process until this one is ready   floor: it only reads a row's length of each file\n  \
+        storm_open   one index in one process: open, map, matcher, first mask      floor: the same of that read\n\n\
+    Private memory is what the system says of each process when it is ready, less what it was before the first index."
+)]
+pub(crate) struct BenchStormArgs {
+    /// A built-in name (o200k_base, cl100k_base, r50k_base), an imported name, or a path
+    #[arg(long, value_name = "T", default_value = "o200k_base")]
+    pub(crate) tokenizer: String,
+    /// Worker processes
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) processes: u16,
+    /// Indices that each of them maps
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) keys: u32,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Clients resolve new and known constraints and fetch files all the while. In the first three quarters of the time a\n\
+    worker process of the daemon, or the daemon itself, is killed (kill -9) at random moments, and the daemon is started again;\n\
+    in the last quarter only workers are. Calls that a kill cut off are counted and are no failure.\n\n\
+    Then everything that was acknowledged is looked for, on the disk and through the daemon, byte for byte. Exit status 1 if\n\
+    anything is lost, or was ever served with other bytes.\n\n\
+    Example: gobo bench soak --seconds 3600 --seed 7"
+)]
+pub(crate) struct BenchSoakArgs {
+    /// A built-in name (o200k_base, cl100k_base, r50k_base), an imported name, or a path
+    #[arg(long, value_name = "T", default_value = "o200k_base")]
+    pub(crate) tokenizer: String,
+    /// How long
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+    /// Clients, each with a connection of its own and one call at a time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) connections: u16,
+    /// Seed of what is asked and killed
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EmptyArgs {
+    /// The Unix socket
+    #[arg(long, value_name = "PATH")]
+    pub(crate) unix: PathBuf,
+    /// The TCP address
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) listen: SocketAddr,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StormWorkerArgs {
+    /// The file with the keys, one per line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keys: PathBuf,
+    /// The vocabulary's name in the store
+    #[arg(long, value_name = "NAME")]
+    pub(crate) vocabulary: String,
+    /// Only read a row's length of each file
+    #[arg(long)]
+    pub(crate) floor: bool,
+}
