@@ -163,11 +163,50 @@ impl Language {
         accepts: impl Fn(&[bool]) -> bool,
         budget: &Budget,
     ) -> Result<Self, CompileError> {
+        Self::combine_open(parts, accepts, |_| vec![true; parts.len()], budget)
+    }
+
+    /// As [`combine`](Self::combine), where `matters` is told which of the parts are decided, and how, whatever is read next,
+    /// and says on which of the others the answer may still depend. What does not matter any more has no states.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`]: states multiply. O(states × classes × parts), and one call of `matters` for each way in
+    /// which parts are decided.
+    pub fn combine_open(
+        parts: &[&Language],
+        accepts: impl Fn(&[bool]) -> bool,
+        mut matters: impl FnMut(&[Option<bool>]) -> Vec<bool>,
+        budget: &Budget,
+    ) -> Result<Self, CompileError> {
         const PHASE: &str = "combining automata";
+        let everything: Vec<Option<StateId>> = parts.iter().map(|part| part.everything()).collect();
+        let mut known: HashMap<Vec<Option<bool>>, Vec<bool>> = HashMap::new();
+        let mut decided: Vec<Option<bool>> = Vec::with_capacity(parts.len());
+        // A part that does not matter is as good as in its dead state.
+        let mut settle = |tuple: &mut [StateId]| {
+            decided.clear();
+            decided.extend(tuple.iter().zip(&everything).map(|(&state, &everything)| match state {
+                DEAD => Some(false),
+                state => (Some(state) == everything).then_some(true),
+            }));
+            if decided.iter().all(Option::is_none) {
+                return;
+            }
+            if !known.contains_key(&decided) {
+                known.insert(decided.clone(), matters(&decided));
+            }
+            let open = tuple.iter_mut().zip(&decided).zip(&known[&decided]);
+            for ((state, decided), matters) in open {
+                if decided.is_none() && !matters {
+                    *state = DEAD;
+                }
+            }
+        };
         let parts_ranges: Vec<_> = parts.iter().map(|part| part.dfa.ranges.as_slice()).collect();
         let (ranges, columns) = joint_classes(&parts_ranges, budget)?;
         let mut states = Slices::default();
-        let start: Vec<StateId> = parts.iter().map(|part| part.dfa.start).collect();
+        let mut start: Vec<StateId> = parts.iter().map(|part| part.dfa.start).collect();
+        settle(&mut start);
         states.intern(&start);
         let mut dfa = CharDfa::new(ranges, columns.len());
         let mut row: Vec<(u32, StateId)> = Vec::new();
@@ -184,6 +223,7 @@ impl Language {
                 next.clear();
                 let steps = parts.iter().zip(&tuple).zip(column);
                 next.extend(steps.map(|((part, &state), &class)| part.step(state, class)));
+                settle(&mut next);
                 let (to, is_new) = states.intern(&next);
                 if is_new {
                     budget.check_states(PHASE, states.len())?;

@@ -226,7 +226,7 @@ impl Lowering<'_> {
             }
             let nodes = &self.nodes;
             let text = |text: TextId| nodes.text(text).clone();
-            let language = string_language(&self.strings.formulas, formula, &text, self.budget)?;
+            let language = string_language(&mut self.strings.formulas, formula, &text, self.budget)?;
             self.empty_strings.insert(formula, language.is_empty());
             return Ok(language.is_empty());
         }
@@ -238,7 +238,7 @@ impl Lowering<'_> {
             if let Some(&known) = self.empty_numbers.get(&formula) {
                 return Ok(known);
             }
-            let texts = numbers(&self.numbers.formulas, formula, self.budget)?;
+            let texts = numbers(&mut self.numbers.formulas, formula, self.budget)?;
             let is_empty = Language::expr(&texts, self.budget)?.is_empty();
             self.empty_numbers.insert(formula, is_empty);
             return Ok(is_empty);

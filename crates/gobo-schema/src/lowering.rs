@@ -246,7 +246,7 @@ impl<'a> Lowering<'a> {
         if let Some(&known) = self.number_rules.get(&formula) {
             return Ok(Some(known));
         }
-        let expr = numbers(&self.numbers.formulas, formula, self.budget)?;
+        let expr = numbers(&mut self.numbers.formulas, formula, self.budget)?;
         let rule = self.add_rule("number".to_owned(), expr);
         self.number_rules.insert(formula, rule);
         Ok(Some(rule))
@@ -269,7 +269,7 @@ impl<'a> Lowering<'a> {
             self.string_rules.insert(formula, rule);
             return Ok(Some(rule));
         }
-        let expr = strings(&self.strings.formulas, formula, &text, self.options.spelling, self.budget)?;
+        let expr = strings(&mut self.strings.formulas, formula, &text, self.options.spelling, self.budget)?;
         let rule = self.add_rule("string".to_owned(), expr);
         self.string_rules.insert(formula, rule);
         Ok(Some(rule))
@@ -324,7 +324,7 @@ impl<'a> Lowering<'a> {
             _ => {
                 let nodes = &self.nodes;
                 let text = |text: TextId| nodes.text(text).clone();
-                string_language(&self.strings.formulas, formula, &text, self.budget)
+                string_language(&mut self.strings.formulas, formula, &text, self.budget)
             }
         }
     }
