@@ -118,7 +118,9 @@ pub(crate) fn format(
             "format \"regex\": groups of a regular expression nest, so valid ones are not a regular set";
         return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason));
     }
-    let Some(format) = FORMATS.iter().find(|format| format.name == name && draft <= format.until) else { return Ok(None) };
+    let Some(format) = FORMATS.iter().find(|format| format.name == name && draft <= format.until) else {
+        return Ok(None);
+    };
     if let Some(undecided) = format.undecided.filter(|_| !allow_widening) {
         let reason = format!("format {name:?}: {undecided}; --allow-widening lets it pass");
         return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason));

@@ -40,7 +40,9 @@ fn a_format_is_a_language_a_refusal_or_an_annotation() {
     };
     assert_eq!((refusal.kind, refusal.place.as_str()), (RefusalKind::Unsupported, ""));
     for name in ["hostname", "idn-hostname"] {
-        let Err(CompileError::Refused(refusal)) = format(name, Draft::Draft202012, false, &budget()) else { panic!("{name}") };
+        let Err(CompileError::Refused(refusal)) = format(name, Draft::Draft202012, false, &budget()) else {
+            panic!("{name}")
+        };
         assert!(refusal.reason.contains("xn--"), "{refusal}");
         assert!(format(name, Draft::Draft202012, true, &budget()).unwrap().unwrap().widened.is_some());
     }
@@ -370,9 +372,11 @@ fn host_names_have_labels_of_letters_digits_and_hyphens() {
         let exact = format("hostname", draft, false, &budget()).unwrap().unwrap();
         assert!(exact.narrowed.is_none() && exact.widened.is_none());
         let hosts = of_draft("hostname", draft);
-        let valid = ["a", "1", "1.2.3.4", "ab--c", "xn--a", "xn--9ca", "X", "a-b.c", &long, &(dotted.clone() + "a")];
-        let invalid =
-            ["", ".", "a.", ".a", "a..b", "-a", "a-", "a.-b", "a-.b", "a_b", "a b", "é", "a\n", "a。b", "xn--"];
+        let valid =
+            ["a", "1", "1.2.3.4", "ab--c", "xn--a", "xn--9ca", "X", "a-b.c", &long, &(dotted.clone() + "a")];
+        let invalid = [
+            "", ".", "a.", ".a", "a..b", "-a", "a-", "a.-b", "a-.b", "a_b", "a b", "é", "a\n", "a。b", "xn--",
+        ];
         check_language("hostname", &hosts, &valid, &invalid);
         let (more, deeper) = (long.clone() + "a", dotted.clone() + "aa");
         check_language("hostname", &hosts, &[&label(63)], &[&label(64), &more, &deeper]);
