@@ -151,6 +151,13 @@ impl Lowering<'_> {
                 types
             }
             Part::Not(of) => self.types((*of, !holds))?,
+            // What a keyword of one type refuses is of that type.
+            Part::Bound { .. } | Part::MultipleOf(_) if !holds => Types::NUMBER,
+            Part::Length { .. } | Part::Text(_) if !holds => Types::STRING,
+            Part::Members(_) | Part::Required(_) | Part::Names(_) | Part::MemberCount { .. } if !holds => {
+                Types::OBJECT
+            }
+            Part::Items { .. } | Part::ItemCount { .. } if !holds => Types::ARRAY,
             _ => Types::ALL,
         })
     }
@@ -180,6 +187,7 @@ impl Lowering<'_> {
         for (literal, answer) in [(literal, false), (opposite(literal), true)] {
             let mut both = asserted.to_vec();
             both.push(literal);
+            let types = types.and(self.types(literal)?);
             if self.is_without_scalars(&both, types)? {
                 return Ok(Some(answer));
             }

@@ -8,7 +8,7 @@ use crate::expand::{Expansion, Literal, Numbers, Strings, opposite};
 use crate::formula::{ALWAYS, FormulaId, NEVER};
 use crate::items::Arrays;
 use crate::json::Json;
-use crate::members::Objects;
+use crate::members::{MemberAtom, Objects};
 use crate::node::{FALSE, NodeId, Nodes, TRUE, TextId, Types};
 use crate::object::{NameClass, NameClassKey};
 use crate::place::{Place, PlaceId, Places};
@@ -60,6 +60,8 @@ pub(crate) struct Lowering<'a> {
     /// The few values that a subschema lets through, where they are few.
     pub(crate) finite: HashMap<NodeId, Option<Rc<[Json]>>>,
     pub(crate) types: HashMap<Literal, Types>,
+    /// By the subschemas of a place: which member, of those that no subschema names, has to be the last one.
+    pub(crate) late: HashMap<Vec<NodeId>, MemberAtom>,
     /// The values of items that have to be unique.
     pub(crate) unique: Vec<Json>,
     pub(crate) widened_unique: bool,
@@ -92,6 +94,7 @@ impl<'a> Lowering<'a> {
             empty_numbers: HashMap::new(),
             finite: HashMap::new(),
             types: HashMap::new(),
+            late: HashMap::new(),
             unique: Vec::new(),
             widened_unique: false,
             has_closed: false,
