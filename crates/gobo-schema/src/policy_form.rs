@@ -181,6 +181,13 @@ mod tests {
         ] {
             assert_eq!(form.in_order(&serde_json::from_str(value).unwrap()).to_string(), expected);
         }
+        // The witness comes last, and of several the last.
+        let schema = r#"{"items": {"not": {"patternProperties": {"x": {"properties": {"b": {}, "a": {}}, "not": {"required": ["b"]}}}}}}"#;
+        let form = PolicyForm::new(schema, &SchemaOptions::default(), &Budget::default()).unwrap();
+        let value =
+            serde_json::from_str(r#"[{"x":{"a":1,"b":2},"y":{"b":1},"x2":{"b":1},"z":1}]"#).unwrap();
+        let expected = r#"[{"x":{"b":2,"a":1},"y":{"b":1},"z":1,"x2":{"b":1}}]"#;
+        assert_eq!(form.in_order(&value).to_string(), expected);
         let value = serde_json::from_str(r#"["\u0061\/\n", 1.50e2, -0.0, 1e-3]"#).unwrap();
         assert_eq!(form.spelled(&value), r#"["a/\n", 150, 0, 0.001]"#);
     }
