@@ -9,7 +9,7 @@ use crate::expand::Literal;
 use crate::formula::{FormulaId, Formulas, NEVER};
 use crate::lowering::{Lowering, PHASE};
 use crate::members::{MemberAtom, Names, members_of};
-use crate::node::{FALSE, NodeId, TRUE, TextId};
+use crate::node::{FALSE, NodeId, Part, TRUE, TextId, Types};
 use crate::outcomes::{Next, Way};
 use crate::place::Place;
 use crate::scalars::spelled;
@@ -141,7 +141,7 @@ impl Lowering<'_> {
                 }
                 match self.taken_away(formulas, class, formula, (&literals, rest))?.as_slice() {
                     [] => ways.push((literals, rest)),
-                    [atom] if self.may_be_late(place, atom) => {
+                    [atom] if self.may_be_late(place, atom)? => {
                         late = Some(atom.clone());
                         last.push((literals, rest));
                     }
@@ -192,11 +192,47 @@ impl Lowering<'_> {
     }
 
     /// Whether the member that bears an atom out may have to be the last one: in the order of the policy it is put there, if
-    /// it is the only such atom of the place.
-    fn may_be_late(&mut self, place: &Place, atom: &MemberAtom) -> bool {
-        self.options.order == PropertyOrder::Declared
-            && matches!(atom, MemberAtom::Some(..))
-            && *self.late.entry(place.nodes.clone()).or_insert_with(|| atom.clone()) == *atom
+    /// it is the only such atom of the place, and if it can be told of a value whether it is a witness.
+    fn may_be_late(&mut self, place: &Place, atom: &MemberAtom) -> Result<bool, CompileError> {
+        let MemberAtom::Some(_, (node, _)) = atom else { return Ok(false) };
+        Ok(self.options.order == PropertyOrder::Declared
+            && self.can_evaluate(*node)?
+            && *self.late.entry(place.nodes.clone()).or_insert_with(|| atom.clone()) == *atom)
+    }
+
+    /// Whether the evaluator decides a subschema as its texts do: it knows nothing of what was evaluated, nor how a number is
+    /// written.
+    fn can_evaluate(&mut self, node: NodeId) -> Result<bool, CompileError> {
+        let mut open = vec![node];
+        let mut seen: foldhash::HashSet<NodeId> = [TRUE, FALSE].into_iter().collect();
+        while let Some(node) = open.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            let parts = self.nodes.parts(node)?;
+            self.budget.charge_steps(PHASE, 1 + parts.len() as u64)?;
+            for part in parts.iter() {
+                match part {
+                    Part::UnevaluatedMembers(_) | Part::UnevaluatedItems(_) => return Ok(false),
+                    Part::Types { types, plain_integers: true } if types.has(Types::INTEGER) => {
+                        return Ok(false);
+                    }
+                    Part::AllOf(of) | Part::AnyOf(of) | Part::OneOf(of) => open.extend(of.iter()),
+                    Part::Not(of) | Part::Names(of) => open.push(*of),
+                    Part::If { condition, then, otherwise } => open.extend([condition, then, otherwise]),
+                    Part::Members(of) => {
+                        open.extend(of.properties.iter().map(|property| property.1));
+                        open.extend(of.patterns.iter().map(|pattern| pattern.1));
+                        open.push(of.additional);
+                    }
+                    Part::Dependent { schema, .. } => open.push(*schema),
+                    Part::Items { prefix, rest, .. } => open.extend(prefix.iter().chain([rest])),
+                    Part::Contains { item, .. } => open.push(*item),
+                    _ => {}
+                }
+            }
+        }
+        Ok(true)
     }
 
     fn refuse_repetition(&self, place: &Place) -> CompileError {

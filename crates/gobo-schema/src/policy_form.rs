@@ -184,8 +184,7 @@ mod tests {
         // The witness comes last, and of several the last.
         let schema = r#"{"items": {"not": {"patternProperties": {"x": {"properties": {"b": {}, "a": {}}, "not": {"required": ["b"]}}}}}}"#;
         let form = PolicyForm::new(schema, &SchemaOptions::default(), &Budget::default()).unwrap();
-        let value =
-            serde_json::from_str(r#"[{"x":{"a":1,"b":2},"y":{"b":1},"x2":{"b":1},"z":1}]"#).unwrap();
+        let value = serde_json::from_str(r#"[{"x":{"a":1,"b":2},"y":{"b":1},"x2":{"b":1},"z":1}]"#).unwrap();
         let expected = r#"[{"x":{"b":2,"a":1},"y":{"b":1},"z":1,"x2":{"b":1}}]"#;
         assert_eq!(form.in_order(&value).to_string(), expected);
         let value = serde_json::from_str(r#"["\u0061\/\n", 1.50e2, -0.0, 1e-3]"#).unwrap();
