@@ -160,6 +160,17 @@ fn keywords_over(inner: &BoxedStrategy<Value>) -> impl Strategy<Value = Keywords
             keywords
         },
     );
+    // What takes a member of some value, of whatever name.
+    let witness = prop_oneof![
+        one("not", inner().prop_map(|schema| json!({"additionalProperties": schema}))),
+        one("not", by_pattern.clone().prop_map(|of| json!({"patternProperties": of}))),
+        one(
+            "oneOf",
+            (inner(), inner()).prop_map(|(one, other)| {
+                json!([{"additionalProperties": one}, {"additionalProperties": other}])
+            })
+        ),
+    ];
     prop_oneof![
         5 => one("properties", members(1..4)),
         3 => one("additionalProperties", inner()),
@@ -178,6 +189,7 @@ fn keywords_over(inner: &BoxedStrategy<Value>) -> impl Strategy<Value = Keywords
         2 => one("oneOf", some()),
         2 => one("allOf", some()),
         2 => one("not", inner()),
+        1 => witness,
         2 => condition,
     ]
 }
@@ -400,6 +412,34 @@ fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), Test
     }
     tally.samples += samples.len();
     Ok(())
+}
+
+/// Up to draft 6 the judge, too, reads no Punycode.
+#[test]
+fn host_names_of_early_drafts_are_those_of_the_judge() {
+    let schema = json!({"type": "string", "format": "hostname"});
+    let judges = [Draft::Draft4, Draft::Draft6].map(|draft| {
+        let options = SchemaOptions { draft: Some(draft), ..SchemaOptions::default() };
+        (Texts::of(&schema.to_string(), options).unwrap(), Judge::new(&schema, draft))
+    });
+    let label = prop_oneof![
+        "[a-cX0-9-]{0,4}",
+        "(xn|ab|XN)--[a-c0-9-]{0,3}",
+        "[a-c._é 。]{1,3}",
+        (61_usize..66).prop_map(|chars| "a".repeat(chars)),
+    ];
+    let name = vec(label, 0..6).prop_map(|labels| labels.join("."));
+    let mut runner = TestRunner::new(ProptestConfig { failure_persistence: None, ..config(100) });
+    let run = runner.run(&name, |name| {
+        let value = Value::from(name);
+        for (texts, judge) in &judges {
+            prop_assert_eq!(texts.accepts(&value.to_string()), judge.allows(&value), "{}", value);
+        }
+        Ok(())
+    });
+    if let Err(error) = run {
+        panic!("{error}\n{runner}");
+    }
 }
 
 #[test]

@@ -124,6 +124,31 @@ fn a_count_that_a_repeated_name_could_cheat_is_refused() {
     );
 }
 
+/// A member without which the object would not be valid is counted where no later one can take its name.
+#[test]
+fn a_witness_that_a_repeated_name_could_take_away_is_the_last_member() {
+    let schema = r#"{"type": "object", "properties": {"a": {"type": "integer"}},
+        "not": {"additionalProperties": {"type": "integer"}}}"#;
+    check(
+        schema,
+        &[r#"{"x":"s"}"#, r#"{"x":1,"y":"s"}"#, r#"{"a":1,"x":"s","y":"s"}"#, r#"{"x":"s","x":"s"}"#],
+        &["{}", r#"{"a":1}"#, r#"{"x":1}"#, r#"{"x":"s","x":1}"#, r#"{"x":"s","\u0078":1}"#],
+    );
+    let any = SchemaOptions { order: PropertyOrder::Any, ..SchemaOptions::default() };
+    for result in [
+        Texts::of(schema, any).err(),
+        // Two such members: no order serves both.
+        Texts::of(
+            r#"{"type": "object", "allOf": [{"not": {"additionalProperties": {"type": "integer"}}},
+                {"not": {"additionalProperties": {"type": "string"}}}]}"#,
+            SchemaOptions::default(),
+        )
+        .err(),
+    ] {
+        assert!(result.is_some_and(|error| error.to_string().contains("repeated")));
+    }
+}
+
 #[test]
 fn keywords_side_by_side_all_hold() {
     check(

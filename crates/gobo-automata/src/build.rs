@@ -37,7 +37,7 @@ impl Dfa {
         text_start: TextStart,
         budget: &Budget,
     ) -> Result<Self, CompileError> {
-        finish(regex(pattern, mode, budget)?, text_start, budget)
+        budget.holding(|| finish(regex(pattern, mode, budget)?, text_start, budget), Self::bytes)
     }
 
     /// The automaton of a list of texts.
@@ -45,7 +45,7 @@ impl Dfa {
     /// # Errors
     /// A refusal of the empty list; [`CompileError::OverBudget`].
     pub fn choice(items: &[String], text_start: TextStart, budget: &Budget) -> Result<Self, CompileError> {
-        finish(choice(items, budget)?, text_start, budget)
+        budget.holding(|| finish(choice(items, budget)?, text_start, budget), Self::bytes)
     }
 
     /// The automaton, with calls where it needs them, of a context-free grammar.
@@ -53,6 +53,10 @@ impl Dfa {
     /// # Errors
     /// A refusal naming the rule; [`CompileError::OverBudget`].
     pub fn grammar(grammar: &Grammar, text_start: TextStart, budget: &Budget) -> Result<Self, CompileError> {
+        budget.holding(|| Self::of_grammar(grammar, text_start, budget), Self::bytes)
+    }
+
+    fn of_grammar(grammar: &Grammar, text_start: TextStart, budget: &Budget) -> Result<Self, CompileError> {
         let mut network = Network::of(grammar, text_start, budget)?;
         if network.calls.is_empty() {
             return expand(network.chars.canonical(budget)?, budget);

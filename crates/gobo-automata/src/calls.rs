@@ -97,6 +97,15 @@ impl Calls {
         &self.top_sets[self.tops[state as usize] as usize].follow
     }
 
+    /// Bytes of its tables.
+    pub(crate) fn bytes(&self) -> u64 {
+        let of_states = self.starts.len() + self.tops.len() + self.marks.len() * 2;
+        let of_tops: usize =
+            self.top_sets.iter().map(|set| size_of::<TopSet>() + set.returns.len() * 4).sum();
+        let of_calls = self.openings.len() * 12 + self.pushes.len() * 4 + self.of_chars.len() * 20;
+        (of_states * 4 + of_tops + of_calls + self.returns.len() * size_of::<Return>()) as u64
+    }
+
     /// The calls of a network whose character automaton was written out as `dfa`.
     ///
     /// # Errors

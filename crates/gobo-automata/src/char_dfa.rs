@@ -34,6 +34,11 @@ impl CharDfa {
         }
     }
 
+    /// Bytes of its tables.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.ranges.len() * 12 + self.edges.len() * 8 + self.accepting.len() * 5) as u64
+    }
+
     /// Adds a state with edges ascending by class.
     pub(crate) fn push(&mut self, edges: &[(u32, StateId)], accepting: bool) {
         self.edges.extend_from_slice(edges);

@@ -46,6 +46,11 @@ impl Closure {
         self.depth[char_state as usize]
     }
 
+    /// Bytes of its tables.
+    pub fn bytes(&self) -> u64 {
+        self.depth.len() as u64 * 5
+    }
+
     /// Whether no text over the set longer than the depth is alive, as far as the state's own transitions go; what called
     /// rules and returns read behind it is taken into account.
     pub fn is_exact(&self, char_state: StateId) -> bool {
@@ -102,6 +107,11 @@ impl CharStates {
             return None;
         }
         Some((0..).zip(found).filter(|(_, found)| *found).map(|(class, _)| class).collect())
+    }
+
+    /// Bytes of its tables.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.dfa.bytes() + (self.blocks.len() * size_of::<Block>() + self.exits.len() * 4) as u64
     }
 
     /// What becomes of texts over the characters of `classes`, as far as one rule reads them. O(states + edges).

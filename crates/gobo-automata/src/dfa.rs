@@ -56,6 +56,13 @@ impl Dfa {
         self.accepting.len()
     }
 
+    /// Bytes of its tables.
+    pub fn bytes(&self) -> u64 {
+        let chars = self.chars.as_ref().map_or(0, CharStates::bytes);
+        let calls = self.calls.as_ref().map_or(0, Calls::bytes);
+        (self.row_of.len() * 5 + self.deltas.len() * 4) as u64 + chars + calls
+    }
+
     /// Whether it needs a stack: then what reads transitions alone sees only the texts of single rules.
     pub fn has_calls(&self) -> bool {
         self.calls.is_some()

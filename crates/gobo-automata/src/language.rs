@@ -32,7 +32,7 @@ impl Language {
     /// # Errors
     /// A refusal naming the construct and its byte offset in the pattern; [`CompileError::OverBudget`].
     pub fn regex(pattern: &str, mode: MatchMode, budget: &Budget) -> Result<Self, CompileError> {
-        Ok(Self { dfa: regex(pattern, mode, budget)?.canonical(budget)? })
+        Self::held(budget, || regex(pattern, mode, budget)?.canonical(budget))
     }
 
     /// The texts of a list.
@@ -43,7 +43,7 @@ impl Language {
         if items.is_empty() {
             return Ok(Self::none());
         }
-        Ok(Self { dfa: choice(items, budget)?.canonical(budget)? })
+        Self::held(budget, || choice(items, budget)?.canonical(budget))
     }
 
     /// The texts of an expression.
@@ -54,10 +54,12 @@ impl Language {
     /// # Panics
     /// If the expression calls a rule.
     pub fn expr(expr: &Expr, budget: &Budget) -> Result<Self, CompileError> {
-        let mut sets = CharSets::default();
-        let nfa = Nfa::of_expr(expr, &mut sets, budget)?;
-        assert!(!nfa.has_calls(), "a regular language calls no rule");
-        Self::of_nfa(&nfa, &sets, budget)
+        Self::held(budget, || {
+            let mut sets = CharSets::default();
+            let nfa = Nfa::of_expr(expr, &mut sets, budget)?;
+            assert!(!nfa.has_calls(), "a regular language calls no rule");
+            Self::of_nfa(&nfa, &sets, budget)
+        })
     }
 
     /// The whole texts that a regular expression matches, in the form that `regex-syntax` gives it, in which front ends of
@@ -69,16 +71,26 @@ impl Language {
     /// # Panics
     /// If the expression has other look-around than the start and the end of the text, or matches what is not UTF-8.
     pub fn hir(hir: &Hir, budget: &Budget) -> Result<Self, CompileError> {
-        let mut sets = CharSets::default();
-        let nfa = Nfa::of(hir, &mut sets, budget)?;
-        Self::of_nfa(&nfa, &sets, budget)
+        Self::held(budget, || {
+            let mut sets = CharSets::default();
+            let nfa = Nfa::of(hir, &mut sets, budget)?;
+            Self::of_nfa(&nfa, &sets, budget)
+        })
     }
 
-    fn of_nfa(nfa: &Nfa, sets: &CharSets, budget: &Budget) -> Result<Self, CompileError> {
+    fn of_nfa(nfa: &Nfa, sets: &CharSets, budget: &Budget) -> Result<CharDfa, CompileError> {
         let alphabet = Alphabet::of(sets, budget)?;
         let mut dfa = determinize(nfa, &alphabet, budget)?;
         dfa.ranges = alphabet.ranges;
-        Ok(Self { dfa: dfa.canonical(budget)? })
+        dfa.canonical(budget)
+    }
+
+    /// The language of an automaton, all that led to which is dropped.
+    fn held(
+        budget: &Budget,
+        build: impl FnOnce() -> Result<CharDfa, CompileError>,
+    ) -> Result<Self, CompileError> {
+        Ok(Self { dfa: budget.holding(build, CharDfa::bytes)? })
     }
 
     /// The texts that a deterministic procedure accepts, which reads characters of `alphabet` alone.
@@ -102,7 +114,7 @@ impl Language {
             row.extend((0..).zip(&letters).filter_map(|(class, &char)| Some((class, next(state, char)?))));
             Ok(accepts(state))
         };
-        Self::explore_rows(dfa, start, expand, budget)
+        Self::held(budget, || Self::explore_rows(dfa, start, expand, budget))
     }
 
     /// The texts that a deterministic procedure accepts, which reads the letters of a division: `expand` says whether texts
@@ -116,7 +128,8 @@ impl Language {
         expand: impl FnMut(&S, &mut Vec<(u32, S)>) -> Result<bool, CompileError>,
         budget: &Budget,
     ) -> Result<Self, CompileError> {
-        Self::explore_rows(CharDfa::new(letters.ranges.clone(), letters.columns.len()), start, expand, budget)
+        let dfa = CharDfa::new(letters.ranges.clone(), letters.columns.len());
+        Self::held(budget, || Self::explore_rows(dfa, start, expand, budget))
     }
 
     /// Fills `dfa` with the states that `expand` leads to.
@@ -125,7 +138,7 @@ impl Language {
         start: S,
         mut expand: impl FnMut(&S, &mut Vec<(u32, S)>) -> Result<bool, CompileError>,
         budget: &Budget,
-    ) -> Result<Self, CompileError> {
+    ) -> Result<CharDfa, CompileError> {
         const PHASE: &str = "exploring an automaton";
         let mut known: HashMap<S, StateId> = HashMap::new();
         known.insert(start.clone(), 1);
@@ -150,7 +163,7 @@ impl Language {
             at += 1;
         }
         dfa.start = 1;
-        Ok(Self { dfa: dfa.canonical(budget)? })
+        dfa.canonical(budget)
     }
 
     /// The texts for which `accepts` says yes, told which of `parts` they belong to: any operation of sets. The states are
@@ -163,11 +176,59 @@ impl Language {
         accepts: impl Fn(&[bool]) -> bool,
         budget: &Budget,
     ) -> Result<Self, CompileError> {
+        Self::combine_open(parts, accepts, |_| vec![true; parts.len()], budget)
+    }
+
+    /// As [`combine`](Self::combine), where `matters` is told which of the parts are decided, and how, whatever is read next,
+    /// and says on which of the others the answer may still depend. What does not matter any more has no states.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`]: states multiply. O(states × classes × parts), and one call of `matters` for each way in
+    /// which parts are decided.
+    pub fn combine_open(
+        parts: &[&Language],
+        accepts: impl Fn(&[bool]) -> bool,
+        matters: impl FnMut(&[Option<bool>]) -> Vec<bool>,
+        budget: &Budget,
+    ) -> Result<Self, CompileError> {
+        Self::held(budget, || Self::product(parts, accepts, matters, budget))
+    }
+
+    fn product(
+        parts: &[&Language],
+        accepts: impl Fn(&[bool]) -> bool,
+        mut matters: impl FnMut(&[Option<bool>]) -> Vec<bool>,
+        budget: &Budget,
+    ) -> Result<CharDfa, CompileError> {
         const PHASE: &str = "combining automata";
+        let everything: Vec<Option<StateId>> = parts.iter().map(|part| part.everything()).collect();
+        let mut known: HashMap<Vec<Option<bool>>, Vec<bool>> = HashMap::new();
+        let mut decided: Vec<Option<bool>> = Vec::with_capacity(parts.len());
+        // A part that does not matter is as good as in its dead state.
+        let mut settle = |tuple: &mut [StateId]| {
+            decided.clear();
+            decided.extend(tuple.iter().zip(&everything).map(|(&state, &everything)| match state {
+                DEAD => Some(false),
+                state => (Some(state) == everything).then_some(true),
+            }));
+            if decided.iter().all(Option::is_none) {
+                return;
+            }
+            if !known.contains_key(&decided) {
+                known.insert(decided.clone(), matters(&decided));
+            }
+            let open = tuple.iter_mut().zip(&decided).zip(&known[&decided]);
+            for ((state, decided), matters) in open {
+                if decided.is_none() && !matters {
+                    *state = DEAD;
+                }
+            }
+        };
         let parts_ranges: Vec<_> = parts.iter().map(|part| part.dfa.ranges.as_slice()).collect();
         let (ranges, columns) = joint_classes(&parts_ranges, budget)?;
         let mut states = Slices::default();
-        let start: Vec<StateId> = parts.iter().map(|part| part.dfa.start).collect();
+        let mut start: Vec<StateId> = parts.iter().map(|part| part.dfa.start).collect();
+        settle(&mut start);
         states.intern(&start);
         let mut dfa = CharDfa::new(ranges, columns.len());
         let mut row: Vec<(u32, StateId)> = Vec::new();
@@ -184,6 +245,7 @@ impl Language {
                 next.clear();
                 let steps = parts.iter().zip(&tuple).zip(column);
                 next.extend(steps.map(|((part, &state), &class)| part.step(state, class)));
+                settle(&mut next);
                 let (to, is_new) = states.intern(&next);
                 if is_new {
                     budget.check_states(PHASE, states.len())?;
@@ -197,7 +259,7 @@ impl Language {
             at += 1;
         }
         dfa.start = 1;
-        Ok(Self { dfa: dfa.canonical(budget)? })
+        dfa.canonical(budget)
     }
 
     /// All other texts.

@@ -24,6 +24,11 @@ pub(crate) struct LetterDfa {
 }
 
 impl LetterDfa {
+    /// Bytes of its tables.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.edges.len() * 8 + self.accepting.len() * 5) as u64
+    }
+
     /// The automaton of no text.
     pub(crate) fn empty() -> Self {
         Self { starts: vec![0, 0], edges: Vec::new(), accepting: vec![false], start: DEAD }

@@ -57,7 +57,17 @@ impl Network {
         text_start: TextStart,
         budget: &Budget,
     ) -> Result<Self, CompileError> {
-        let mut rules = Rules::of(grammar, text_start, budget)?;
+        budget.holding(|| Self::build(grammar, text_start, budget), Self::bytes)
+    }
+
+    /// Bytes of its tables.
+    fn bytes(&self) -> u64 {
+        self.chars.bytes() + (self.calls.len() * 16 + self.entries.len() * 4) as u64
+    }
+
+    fn build(grammar: &Grammar, text_start: TextStart, budget: &Budget) -> Result<Self, CompileError> {
+        let mut rules =
+            budget.holding(|| Rules::of(grammar, text_start, budget), |rules: &Rules| rules.bytes())?;
         rules.drop_unproductive(budget)?;
         let nullable = rules.nullable(budget)?;
         rules.remove_nullable(&nullable, budget)?;
@@ -96,12 +106,16 @@ impl Rules {
         let alphabet = Alphabet::of(&sets, budget)?;
         let mut dfas = Vec::with_capacity(nfas.len());
         for (rule, nfa) in grammar.rules.iter().zip(&nfas) {
-            let dfa = determinize(nfa, &alphabet, budget).and_then(|dfa| LetterDfa::of(&dfa).minimal(budget));
-            dfas.push(named(dfa, &rule.name)?);
+            let build = || LetterDfa::of(&determinize(nfa, &alphabet, budget)?).minimal(budget);
+            dfas.push(named(budget.holding(build, LetterDfa::bytes), &rule.name)?);
         }
         let space = space.map(|set: SetId| alphabet.of_set[set as usize][0]);
         let names = grammar.rules.iter().map(|rule| rule.name.clone()).collect();
         Ok(Self { alphabet, space, names, dfas })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.dfas.iter().map(LetterDfa::bytes).sum()
     }
 
     fn call(&self, rule: usize) -> Letter {
@@ -200,11 +214,13 @@ impl Rules {
     }
 
     fn settled(&self, nfa: &LetterNfa, rule: usize, budget: &Budget) -> Result<LetterDfa, CompileError> {
-        let dfa = nfa.determinize(usize::MAX, budget).and_then(|dfa| {
-            let Some(dfa) = dfa else { unreachable!("no automaton has more states than can be counted") };
+        let build = || {
+            let Some(dfa) = nfa.determinize(usize::MAX, budget)? else {
+                unreachable!("no automaton has more states than can be counted")
+            };
             dfa.minimal(budget)
-        });
-        named(dfa, &self.names[rule])
+        };
+        named(budget.holding(build, LetterDfa::bytes), &self.names[rule])
     }
 
     /// The rules that texts of `rule` may begin with a text of.
@@ -399,9 +415,11 @@ impl Rules {
             for &rule in &group {
                 self.write_out(&mut nfa, rule, |_, _| true);
             }
-            match named(nfa.determinize(INLINE_STATES, budget), &self.names[caller])? {
+            let build = || nfa.determinize(INLINE_STATES, budget)?.map(|dfa| dfa.minimal(budget)).transpose();
+            let held = |dfa: &Option<LetterDfa>| dfa.as_ref().map_or(0, LetterDfa::bytes);
+            match named(budget.holding(build, held), &self.names[caller])? {
                 Some(dfa) => {
-                    self.dfas[caller] = named(dfa.minimal(budget), &self.names[caller])?;
+                    self.dfas[caller] = dfa;
                     self.simplify(caller, budget)?;
                 }
                 None if group.len() > 1 => {

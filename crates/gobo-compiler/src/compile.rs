@@ -80,12 +80,10 @@ pub fn compile(
     let count = |n: usize| u32::try_from(n).expect("budgets keep every count below 2^32");
 
     // One row for all states that no token can tell apart.
-    let (groups, group_count) = dfa.groups(
-        &useful,
-        root.longest_token_bytes,
-        root.longest_token_chars,
-        root.longest_inner_chars,
-        budget,
+    let (chars, inner_chars) = (root.longest_token_chars, root.longest_inner_chars);
+    let (groups, group_count) = budget.holding(
+        || dfa.groups(&useful, root.longest_token_bytes, chars, inner_chars, budget),
+        |(groups, _)| groups.len() as u64 * 4,
     )?;
     let mut group_row: Vec<Option<usize>> = vec![None; group_count];
     let mut representatives: Vec<StateId> = Vec::new();

@@ -164,7 +164,8 @@ impl<'a> Walker<'a> {
                     closure = Some(match known.get(&classes) {
                         Some(&number) => number,
                         None => {
-                            self.closures.push(chars.closure(&classes, self.dfa.calls.as_ref(), budget)?);
+                            let close = || chars.closure(&classes, self.dfa.calls.as_ref(), budget);
+                            self.closures.push(budget.holding(close, Closure::bytes)?);
                             known.insert(classes, self.closures.len() - 1);
                             self.closures.len() - 1
                         }

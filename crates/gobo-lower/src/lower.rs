@@ -9,6 +9,10 @@ use crate::gbnf::gbnf;
 /// # Errors
 /// [`CompileError::Refused`] for what is malformed, unsupported or has no text; [`CompileError::OverBudget`].
 pub fn lower(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileError> {
+    budget.holding(|| lowered(constraint, budget), |lowered| lowered.dfa.bytes())
+}
+
+fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileError> {
     let text_start = constraint.text_start;
     let mut report = Report::default();
     let (dfa, why) = match &constraint.source {

@@ -13,7 +13,7 @@ mod uris;
 use std::sync::OnceLock;
 
 use gobo_automata::Language;
-use gobo_types::{Budget, CompileError, CompileLimits, MatchMode, RefusalKind};
+use gobo_types::{Budget, CompileError, CompileLimits, Draft, MatchMode, RefusalKind};
 
 /// The texts of a format.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub(crate) struct Format {
 /// A format that has a language.
 struct Definition {
     name: &'static str,
+    /// The last draft in which the name means this.
+    until: Draft,
     narrowed: Option<&'static str>,
     /// What no automaton decides, for a format that is refused unless the caller lets it pass.
     undecided: Option<&'static str>,
@@ -39,7 +41,7 @@ struct Definition {
 
 impl Definition {
     const fn exact(name: &'static str, build: fn(&Budget) -> Result<Language, CompileError>) -> Self {
-        Self { name, narrowed: None, undecided: None, build, built: OnceLock::new() }
+        Self::of(name, None, build)
     }
 
     const fn narrowed(
@@ -47,7 +49,21 @@ impl Definition {
         narrowed: &'static str,
         build: fn(&Budget) -> Result<Language, CompileError>,
     ) -> Self {
-        Self { name, narrowed: Some(narrowed), undecided: None, build, built: OnceLock::new() }
+        Self::of(name, Some(narrowed), build)
+    }
+
+    const fn of(
+        name: &'static str,
+        narrowed: Option<&'static str>,
+        build: fn(&Budget) -> Result<Language, CompileError>,
+    ) -> Self {
+        let until = Draft::Draft202012;
+        Self { name, until, narrowed, undecided: None, build, built: OnceLock::new() }
+    }
+
+    const fn until(mut self, until: Draft) -> Self {
+        self.until = until;
+        self
     }
 
     const fn undecided(mut self, undecided: &'static str) -> Self {
@@ -56,13 +72,15 @@ impl Definition {
     }
 }
 
-static FORMATS: [Definition; 18] = [
+/// Where drafts differ, the earlier come first.
+static FORMATS: [Definition; 19] = [
     Definition::exact("date", dates::date),
     Definition::narrowed("time", dates::NARROWED, dates::time),
     Definition::narrowed("date-time", dates::NARROWED, dates::date_time),
     Definition::narrowed("duration", "the letters of a duration are capitals", dates::duration),
     Definition::narrowed("email", mail::NARROWED, mail::email),
     Definition::narrowed("idn-email", mail::IDN_NARROWED, mail::idn_email),
+    Definition::exact("hostname", hosts::plain_hostname).until(Draft::Draft6),
     Definition::narrowed("hostname", hosts::NARROWED, hosts::hostname).undecided(hosts::UNDECIDED),
     Definition::narrowed("idn-hostname", hosts::IDN_NARROWED, hosts::idn_hostname)
         .undecided(hosts::UNDECIDED),
@@ -82,13 +100,14 @@ static FORMATS: [Definition; 18] = [
     ),
 ];
 
-/// The texts of a format; `None` for a name that the standard does not define, which is an annotation. With
+/// The texts of a format in a draft; `None` for a name that the standard does not define, which is an annotation. With
 /// `allow_widening`, what no automaton decides is let through.
 ///
 /// # Errors
 /// A refusal with no place for a format without a language; [`CompileError::OverBudget`].
 pub(crate) fn format(
     name: &str,
+    draft: Draft,
     allow_widening: bool,
     budget: &Budget,
 ) -> Result<Option<Format>, CompileError> {
@@ -99,7 +118,9 @@ pub(crate) fn format(
             "format \"regex\": groups of a regular expression nest, so valid ones are not a regular set";
         return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason));
     }
-    let Some(format) = FORMATS.iter().find(|format| format.name == name) else { return Ok(None) };
+    let Some(format) = FORMATS.iter().find(|format| format.name == name && draft <= format.until) else {
+        return Ok(None);
+    };
     if let Some(undecided) = format.undecided.filter(|_| !allow_widening) {
         let reason = format!("format {name:?}: {undecided}; --allow-widening lets it pass");
         return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason));

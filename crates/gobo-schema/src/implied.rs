@@ -151,6 +151,13 @@ impl Lowering<'_> {
                 types
             }
             Part::Not(of) => self.types((*of, !holds))?,
+            // What a keyword of one type refuses is of that type.
+            Part::Bound { .. } | Part::MultipleOf(_) if !holds => Types::NUMBER,
+            Part::Length { .. } | Part::Text(_) if !holds => Types::STRING,
+            Part::Members(_) | Part::Required(_) | Part::Names(_) | Part::MemberCount { .. } if !holds => {
+                Types::OBJECT
+            }
+            Part::Items { .. } | Part::ItemCount { .. } if !holds => Types::ARRAY,
             _ => Types::ALL,
         })
     }
@@ -180,6 +187,7 @@ impl Lowering<'_> {
         for (literal, answer) in [(literal, false), (opposite(literal), true)] {
             let mut both = asserted.to_vec();
             both.push(literal);
+            let types = types.and(self.types(literal)?);
             if self.is_without_scalars(&both, types)? {
                 return Ok(Some(answer));
             }
@@ -226,7 +234,7 @@ impl Lowering<'_> {
             }
             let nodes = &self.nodes;
             let text = |text: TextId| nodes.text(text).clone();
-            let language = string_language(&self.strings.formulas, formula, &text, self.budget)?;
+            let language = string_language(&mut self.strings.formulas, formula, &text, self.budget)?;
             self.empty_strings.insert(formula, language.is_empty());
             return Ok(language.is_empty());
         }
@@ -238,7 +246,7 @@ impl Lowering<'_> {
             if let Some(&known) = self.empty_numbers.get(&formula) {
                 return Ok(known);
             }
-            let texts = numbers(&self.numbers.formulas, formula, self.budget)?;
+            let texts = numbers(&mut self.numbers.formulas, formula, self.budget)?;
             let is_empty = Language::expr(&texts, self.budget)?.is_empty();
             self.empty_numbers.insert(formula, is_empty);
             return Ok(is_empty);

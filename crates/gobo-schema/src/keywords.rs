@@ -492,8 +492,9 @@ impl<'n, 'a> Reader<'n, 'a> {
         }
         let allow_widening = self.nodes.options.allow_widening;
         let (mut narrowed, mut widened) = (None, None);
-        let text = self.nodes.intern_text("format", &name, |budget| {
-            Ok(format(&name, allow_widening, budget)?.map(|format| {
+        let draft = self.draft;
+        let text = self.nodes.intern_text("format", &format!("{draft} {name}"), |budget| {
+            Ok(format(&name, draft, allow_widening, budget)?.map(|format| {
                 (narrowed, widened) = (format.narrowed, format.widened);
                 format.language
             }))

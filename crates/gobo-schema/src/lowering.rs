@@ -8,7 +8,7 @@ use crate::expand::{Expansion, Literal, Numbers, Strings, opposite};
 use crate::formula::{ALWAYS, FormulaId, NEVER};
 use crate::items::Arrays;
 use crate::json::Json;
-use crate::members::Objects;
+use crate::members::{MemberAtom, Objects};
 use crate::node::{FALSE, NodeId, Nodes, TRUE, TextId, Types};
 use crate::object::{NameClass, NameClassKey};
 use crate::place::{Place, PlaceId, Places};
@@ -60,6 +60,8 @@ pub(crate) struct Lowering<'a> {
     /// The few values that a subschema lets through, where they are few.
     pub(crate) finite: HashMap<NodeId, Option<Rc<[Json]>>>,
     pub(crate) types: HashMap<Literal, Types>,
+    /// By the subschemas of a place: which member, of those that no subschema names, has to be the last one.
+    pub(crate) late: HashMap<Vec<NodeId>, MemberAtom>,
     /// The values of items that have to be unique.
     pub(crate) unique: Vec<Json>,
     pub(crate) widened_unique: bool,
@@ -92,6 +94,7 @@ impl<'a> Lowering<'a> {
             empty_numbers: HashMap::new(),
             finite: HashMap::new(),
             types: HashMap::new(),
+            late: HashMap::new(),
             unique: Vec::new(),
             widened_unique: false,
             has_closed: false,
@@ -246,7 +249,7 @@ impl<'a> Lowering<'a> {
         if let Some(&known) = self.number_rules.get(&formula) {
             return Ok(Some(known));
         }
-        let expr = numbers(&self.numbers.formulas, formula, self.budget)?;
+        let expr = numbers(&mut self.numbers.formulas, formula, self.budget)?;
         let rule = self.add_rule("number".to_owned(), expr);
         self.number_rules.insert(formula, rule);
         Ok(Some(rule))
@@ -269,7 +272,7 @@ impl<'a> Lowering<'a> {
             self.string_rules.insert(formula, rule);
             return Ok(Some(rule));
         }
-        let expr = strings(&self.strings.formulas, formula, &text, self.options.spelling, self.budget)?;
+        let expr = strings(&mut self.strings.formulas, formula, &text, self.options.spelling, self.budget)?;
         let rule = self.add_rule("string".to_owned(), expr);
         self.string_rules.insert(formula, rule);
         Ok(Some(rule))
@@ -324,7 +327,7 @@ impl<'a> Lowering<'a> {
             _ => {
                 let nodes = &self.nodes;
                 let text = |text: TextId| nodes.text(text).clone();
-                string_language(&self.strings.formulas, formula, &text, self.budget)
+                string_language(&mut self.strings.formulas, formula, &text, self.budget)
             }
         }
     }

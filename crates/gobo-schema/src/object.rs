@@ -9,8 +9,8 @@ use crate::expand::Literal;
 use crate::formula::{FormulaId, Formulas, NEVER};
 use crate::lowering::{Lowering, PHASE};
 use crate::members::{MemberAtom, Names, members_of};
-use crate::node::{FALSE, NodeId, TRUE, TextId};
-use crate::outcomes::Next;
+use crate::node::{FALSE, NodeId, Part, TRUE, TextId, Types};
+use crate::outcomes::{Next, Way};
 use crate::place::Place;
 use crate::scalars::spelled;
 use crate::spelling::string;
@@ -130,22 +130,41 @@ impl Lowering<'_> {
         depth: u32,
     ) -> Result<(), CompileError> {
         for class in &scope.others {
-            let asked = |atom: &MemberAtom| value_of(atom).filter(|_| class.has(atom));
-            let after = |atom: &MemberAtom, holds: Option<bool>| match (atom, holds) {
-                (MemberAtom::Every(..), Some(false)) => Next::Never,
-                (MemberAtom::Some(..), Some(true)) => Next::Always,
-                _ => counted(atom),
-            };
-            let ways = self.outcomes(formulas, formula, &asked, &after)?;
             let matches = |text: TextId| class.patterns.contains(&text);
             let child = self.places.of(&mut self.nodes, place.of_member(None, matches))?;
+            let mut ways = Vec::new();
+            let mut last = Vec::new();
+            let mut late: Option<MemberAtom> = None;
+            for (literals, rest) in self.ways_of_other(formulas, formula, class, None)? {
+                if self.rule(child, &literals, depth + 1)?.is_none() {
+                    continue;
+                }
+                match self.taken_away(formulas, class, formula, (&literals, rest))?.as_slice() {
+                    [] => ways.push((literals, rest)),
+                    [atom] if self.may_be_late(place, atom)? => {
+                        late = Some(atom.clone());
+                        last.push((literals, rest));
+                    }
+                    _ => return Err(self.refuse_repetition(place)),
+                }
+            }
+            if late.is_some() {
+                // Every other member goes by as if it were no witness.
+                for (literals, rest) in self.ways_of_other(formulas, formula, class, late.as_ref())? {
+                    let taken = self.taken_away(formulas, class, formula, (&literals, rest))?;
+                    if taken.iter().any(|atom| Some(atom) != late.as_ref()) {
+                        return Err(self.refuse_repetition(place));
+                    }
+                    if !ways.contains(&(literals.clone(), rest)) {
+                        ways.push((literals, rest));
+                    }
+                }
+            }
+            let none_behind = formulas.atom(MemberAtom::AtMost(0));
+            last.retain(|&(_, rest)| formulas.holds(rest, &holds_at_end));
+            ways.extend(last.into_iter().map(|(literals, _)| (literals, none_behind)));
             for (literals, rest) in ways {
                 let Some(rule) = self.rule(child, &literals, depth + 1)? else { continue };
-                if !self.bears_repetition(formulas, class, formula, (&literals, rest))? {
-                    let reason =
-                        "what holds depends on whether other names are repeated, which no automaton can see";
-                    return Err(self.refuse_at(place, RefusalKind::Unsupported, reason));
-                }
                 let to = builder.state(Stage::After, behind, rest);
                 let member =
                     Expr::Concat(vec![class.key.clone(), self.values.layout.colon(), Expr::Call(rule)]);
@@ -155,35 +174,105 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Whether a way that a member of a class comes out stays true when a later member has the same name and takes its place.
-    fn bears_repetition(
+    /// The ways in which a member of a class comes out, where it is no witness of `late`.
+    fn ways_of_other(
+        &mut self,
+        formulas: &mut Formulas<MemberAtom>,
+        formula: FormulaId,
+        class: &Others,
+        late: Option<&MemberAtom>,
+    ) -> Result<Vec<Way>, CompileError> {
+        let asked = |atom: &MemberAtom| value_of(atom).filter(|_| class.has(atom) && late != Some(atom));
+        let after = |atom: &MemberAtom, holds: Option<bool>| match (atom, holds) {
+            (MemberAtom::Every(..), Some(false)) => Next::Never,
+            (MemberAtom::Some(..), Some(true)) => Next::Always,
+            _ => counted(atom),
+        };
+        self.outcomes(formulas, formula, &asked, &after)
+    }
+
+    /// Whether the member that bears an atom out may have to be the last one: in the order of the policy it is put there, if
+    /// it is the only such atom of the place, and if it can be told of a value whether it is a witness.
+    fn may_be_late(&mut self, place: &Place, atom: &MemberAtom) -> Result<bool, CompileError> {
+        let MemberAtom::Some(_, (node, _)) = atom else { return Ok(false) };
+        Ok(self.options.order == PropertyOrder::Declared
+            && self.can_evaluate(*node)?
+            && *self.late.entry(place.nodes.clone()).or_insert_with(|| atom.clone()) == *atom)
+    }
+
+    /// Whether the evaluator decides a subschema as its texts do: it knows nothing of what was evaluated, nor how a number is
+    /// written.
+    fn can_evaluate(&mut self, node: NodeId) -> Result<bool, CompileError> {
+        let mut open = vec![node];
+        let mut seen: foldhash::HashSet<NodeId> = [TRUE, FALSE].into_iter().collect();
+        while let Some(node) = open.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            let parts = self.nodes.parts(node)?;
+            self.budget.charge_steps(PHASE, 1 + parts.len() as u64)?;
+            for part in parts.iter() {
+                match part {
+                    Part::UnevaluatedMembers(_) | Part::UnevaluatedItems(_) => return Ok(false),
+                    Part::Types { types, plain_integers: true } if types.has(Types::INTEGER) => {
+                        return Ok(false);
+                    }
+                    Part::AllOf(of) | Part::AnyOf(of) | Part::OneOf(of) => open.extend(of.iter()),
+                    Part::Not(of) | Part::Names(of) => open.push(*of),
+                    Part::If { condition, then, otherwise } => open.extend([condition, then, otherwise]),
+                    Part::Members(of) => {
+                        open.extend(of.properties.iter().map(|property| property.1));
+                        open.extend(of.patterns.iter().map(|pattern| pattern.1));
+                        open.push(of.additional);
+                    }
+                    Part::Dependent { schema, .. } => open.push(*schema),
+                    Part::Items { prefix, rest, .. } => open.extend(prefix.iter().chain([rest])),
+                    Part::Contains { item, .. } => open.push(*item),
+                    _ => {}
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn refuse_repetition(&self, place: &Place) -> CompileError {
+        let reason = "what holds depends on whether other names are repeated, which no automaton can see";
+        self.refuse_at(place, RefusalKind::Unsupported, reason)
+    }
+
+    /// The atoms that a way in which a member of a class comes out decides, and that no longer hold when a later member has the
+    /// same name and takes its place.
+    fn taken_away(
         &mut self,
         formulas: &Formulas<MemberAtom>,
         class: &Others,
         formula: FormulaId,
         (literals, rest): (&[Literal], FormulaId),
-    ) -> Result<bool, CompileError> {
+    ) -> Result<Vec<MemberAtom>, CompileError> {
         // What all later members have to be.
         let conjuncts = formulas.conjuncts(rest);
         if conjuncts.contains(&&MemberAtom::AtMost(0)) {
-            return Ok(true);
+            return Ok(Vec::new());
         }
-        if formulas.atoms(rest).iter().any(|atom| matches!(atom, MemberAtom::AtLeast(_))) {
-            return Ok(false);
+        if let Some(count) =
+            formulas.atoms(rest).into_iter().find(|atom| matches!(atom, MemberAtom::AtLeast(_)))
+        {
+            return Ok(vec![count]);
         }
         let later = conjuncts.iter().filter(|atom| class.has(atom)).filter_map(|atom| match atom {
             MemberAtom::Every(_, value) => Some(*value),
             _ => None,
         });
         let later: Vec<Literal> = later.collect();
+        let mut taken = Vec::new();
         for atom in formulas.atoms(formula) {
             let MemberAtom::Some(_, value) = atom else { continue };
             let is_witness = class.has(&atom) && self.implies(literals, value)? == Some(true);
             if is_witness && self.implies(&later, value)? != Some(true) {
-                return Ok(false);
+                taken.push(atom);
             }
         }
-        Ok(true)
+        Ok(taken)
     }
 
     /// What the atoms of a formula speak of.

@@ -1,9 +1,14 @@
+use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError, SchemaOptions};
 use serde_json::{Map, Value};
 
 use crate::decimal::Decimal;
-use crate::node::Nodes;
+use crate::evaluate::evaluate;
+use crate::json::Json;
+use crate::members::MemberAtom;
+use crate::node::{NodeId, Nodes};
 use crate::place::{PlaceId, Places};
+use crate::schema::lowered;
 use crate::spelling::escape;
 
 /// The one text of a valid value that the order and the spelling of a policy allow.
@@ -11,6 +16,8 @@ use crate::spelling::escape;
 pub struct PolicyForm {
     schema: String,
     options: SchemaOptions,
+    /// Whether some place has a member that has to be the last one.
+    has_late: bool,
 }
 
 /// Longest number, in digits, that is written without an exponent.
@@ -22,23 +29,32 @@ impl PolicyForm {
     /// # Errors
     /// As those of [`schema`](crate::schema()).
     pub fn new(schema: &str, options: &SchemaOptions, budget: &Budget) -> Result<Self, CompileError> {
-        Nodes::read(schema, options, budget)?.root()?;
-        Ok(Self { schema: schema.to_owned(), options: options.clone() })
+        let (lowering, _) = lowered(schema, options, budget)?;
+        let has_late = !lowering.late.is_empty();
+        Ok(Self { schema: schema.to_owned(), options: options.clone(), has_late })
     }
 
     /// The value with the members of each object in the order of the policy: those that the schema names as it names them,
-    /// the others behind them as they are. Where the schema cannot be read, the value as it is.
+    /// the others behind them as they are, and last of all the one, if there is, without which the object would not be valid and
+    /// whose name a later member could take. Where the schema cannot be read, the value as it is.
+    ///
+    /// O(schema + value); where a member has to be the last one, as long as it takes to lower the schema.
     pub fn in_order(&self, value: &Value) -> Value {
         let budget = Budget::default();
         self.try_in_order(value, &budget).unwrap_or_else(|_| value.clone())
     }
 
     fn try_in_order(&self, value: &Value, budget: &Budget) -> Result<Value, CompileError> {
-        let mut nodes = Nodes::read(&self.schema, &self.options, budget)?;
-        let mut places = Places::default();
+        let (mut nodes, places, late) = if self.has_late {
+            let (lowering, _) = lowered(&self.schema, &self.options, budget)?;
+            (lowering.nodes, lowering.places, lowering.late)
+        } else {
+            (Nodes::read(&self.schema, &self.options, budget)?, Places::default(), HashMap::new())
+        };
+        let mut ordering = Ordering { places, late };
         let root = nodes.root()?;
-        let root = places.of(&mut nodes, vec![root])?;
-        ordered(&mut nodes, &mut places, root, value)
+        let root = ordering.places.of(&mut nodes, vec![root])?;
+        ordering.ordered(&mut nodes, root, value)
     }
 
     /// The text of a value as the policy spells it: each character in its shortest form, numbers without exponents.
@@ -49,37 +65,67 @@ impl PolicyForm {
     }
 }
 
-fn ordered(
+/// Puts members in order.
+struct Ordering {
+    places: Places,
+    late: HashMap<Vec<NodeId>, MemberAtom>,
+}
+
+impl Ordering {
+    fn ordered(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        place: PlaceId,
+        value: &Value,
+    ) -> Result<Value, CompileError> {
+        let here = self.places.get(place);
+        Ok(match value {
+            Value::Array(items) => {
+                let mut out = Vec::with_capacity(items.len());
+                for (at, item) in items.iter().enumerate() {
+                    let place = self.places.of(nodes, here.of_item(at))?;
+                    out.push(self.ordered(nodes, place, item)?);
+                }
+                Value::Array(out)
+            }
+            Value::Object(members) => {
+                let is_named = |name: &String| here.names.contains(name);
+                let named = here.names.iter().filter_map(|name| members.get_key_value(name));
+                let mut others: Vec<_> = members.iter().filter(|member| !is_named(member.0)).collect();
+                if let Some(atom) = self.late.get(&here.nodes)
+                    && let Some(witness) = witness(nodes, atom, &others)?
+                {
+                    let last = others.remove(witness);
+                    others.push(last);
+                }
+                let mut out = Map::new();
+                for (name, value) in named.chain(others) {
+                    let known = is_named(name).then_some(name.as_str());
+                    let child = here.of_member(known, |text| nodes.text(text).accepts(name));
+                    let place = self.places.of(nodes, child)?;
+                    out.insert(name.clone(), self.ordered(nodes, place, value)?);
+                }
+                Value::Object(out)
+            }
+            scalar => scalar.clone(),
+        })
+    }
+}
+
+/// The last member that bears an atom out.
+fn witness(
     nodes: &mut Nodes<'_>,
-    places: &mut Places,
-    place: PlaceId,
-    value: &Value,
-) -> Result<Value, CompileError> {
-    let here = places.get(place);
-    Ok(match value {
-        Value::Array(items) => {
-            let mut out = Vec::with_capacity(items.len());
-            for (at, item) in items.iter().enumerate() {
-                let place = places.of(nodes, here.of_item(at))?;
-                out.push(ordered(nodes, places, place, item)?);
-            }
-            Value::Array(out)
+    atom: &MemberAtom,
+    members: &[(&String, &Value)],
+) -> Result<Option<usize>, CompileError> {
+    let MemberAtom::Some(names, (node, holds)) = atom else { return Ok(None) };
+    for (at, (name, value)) in members.iter().enumerate().rev() {
+        let value = Json::parse(&value.to_string())?;
+        if names.has(nodes, name)? && evaluate(nodes, *node, &value)? == *holds {
+            return Ok(Some(at));
         }
-        Value::Object(members) => {
-            let named = here.names.iter().filter_map(|name| members.get_key_value(name));
-            let is_named = |name: &String| here.names.contains(name);
-            let others = members.iter().filter(|member| !is_named(member.0));
-            let mut out = Map::new();
-            for (name, value) in named.chain(others) {
-                let known = is_named(name).then_some(name.as_str());
-                let child = here.of_member(known, |text| nodes.text(text).accepts(name));
-                let place = places.of(nodes, child)?;
-                out.insert(name.clone(), ordered(nodes, places, place, value)?);
-            }
-            Value::Object(out)
-        }
-        scalar => scalar.clone(),
-    })
+    }
+    Ok(None)
 }
 
 fn spell(value: &Value, out: &mut String) {
@@ -135,6 +181,12 @@ mod tests {
         ] {
             assert_eq!(form.in_order(&serde_json::from_str(value).unwrap()).to_string(), expected);
         }
+        // The witness comes last, and of several the last.
+        let schema = r#"{"items": {"not": {"patternProperties": {"x": {"properties": {"b": {}, "a": {}}, "not": {"required": ["b"]}}}}}}"#;
+        let form = PolicyForm::new(schema, &SchemaOptions::default(), &Budget::default()).unwrap();
+        let value = serde_json::from_str(r#"[{"x":{"a":1,"b":2},"y":{"b":1},"x2":{"b":1},"z":1}]"#).unwrap();
+        let expected = r#"[{"x":{"b":2,"a":1},"y":{"b":1},"z":1,"x2":{"b":1}}]"#;
+        assert_eq!(form.in_order(&value).to_string(), expected);
         let value = serde_json::from_str(r#"["\u0061\/\n", 1.50e2, -0.0, 1e-3]"#).unwrap();
         assert_eq!(form.spelled(&value), r#"["a/\n", 150, 0, 0.001]"#);
     }

@@ -1,3 +1,4 @@
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -6,7 +7,7 @@ use gobo_types::{Budget, CompileError, Spelling};
 
 use crate::compare::compared;
 use crate::decimal::{Decimal, Modulus};
-use crate::formula::{ALWAYS, Atom, Formula, FormulaId, Formulas};
+use crate::formula::{ALWAYS, Atom, Formula, FormulaId, Formulas, NEVER};
 use crate::node::TextId;
 use crate::spelling::{char_in, number, one_of, string};
 
@@ -93,7 +94,7 @@ fn scientific() -> Expr {
 /// # Errors
 /// [`CompileError::OverBudget`].
 pub(crate) fn numbers(
-    formulas: &Formulas<Scalar<NumberKind>>,
+    formulas: &mut Formulas<Scalar<NumberKind>>,
     formula: FormulaId,
     budget: &Budget,
 ) -> Result<Expr, CompileError> {
@@ -148,7 +149,7 @@ fn kinds<K: Clone + Eq + std::hash::Hash>(formulas: &Formulas<Scalar<K>>, formul
 
 /// The texts for which a formula holds, of the languages of its tests; behind the texts of a first one, if it says so.
 fn of_formula<K: Clone + Eq + std::hash::Hash>(
-    formulas: &Formulas<Scalar<K>>,
+    formulas: &mut Formulas<Scalar<K>>,
     formula: FormulaId,
     kinds: &[K],
     languages: &[Language],
@@ -157,14 +158,29 @@ fn of_formula<K: Clone + Eq + std::hash::Hash>(
 ) -> Result<Language, CompileError> {
     let first = usize::from(has_universe);
     let parts: Vec<&Language> = languages.iter().collect();
+    let at = |atom: &Scalar<K>| kinds.iter().position(|kind| *kind == atom.kind).map(|at| first + at);
+    let formulas = RefCell::new(formulas);
     let accepts = |is_in: &[bool]| {
-        (!has_universe || is_in[0])
-            && formulas.holds(formula, &|atom: &Scalar<K>| {
-                let at = kinds.iter().position(|kind| *kind == atom.kind);
-                at.is_some_and(|at| is_in[first + at] == atom.holds)
-            })
+        let holds = |atom: &Scalar<K>| at(atom).is_some_and(|at| is_in[at] == atom.holds);
+        (!has_universe || is_in[0]) && formulas.borrow().holds(formula, &holds)
     };
-    Language::combine(&parts, accepts, budget)
+    let matters = |decided: &[Option<bool>]| {
+        let mut formulas = formulas.borrow_mut();
+        let mut matters = vec![false; decided.len()];
+        if has_universe && decided[0] == Some(false) {
+            return matters;
+        }
+        let rest = formulas.substitute(formula, &mut |atom| {
+            let is_in = at(atom).and_then(|at| decided[at])?;
+            Some(is_in == atom.holds)
+        });
+        matters[..first].fill(rest != NEVER);
+        for at in formulas.atoms(rest).iter().filter_map(at) {
+            matters[at] = true;
+        }
+        matters
+    };
+    Language::combine_open(&parts, accepts, matters, budget)
 }
 
 /// The multiples of a number, written without exponents.
@@ -196,7 +212,7 @@ fn multiples(modulus: Modulus, budget: &Budget) -> Result<Language, CompileError
 /// # Errors
 /// [`CompileError::OverBudget`].
 pub(crate) fn string_language(
-    formulas: &Formulas<Scalar<StringKind>>,
+    formulas: &mut Formulas<Scalar<StringKind>>,
     formula: FormulaId,
     text: &impl Fn(TextId) -> Rc<Language>,
     budget: &Budget,
@@ -229,7 +245,7 @@ fn count(n: u64) -> u32 {
 /// # Errors
 /// [`CompileError::OverBudget`].
 pub(crate) fn strings(
-    formulas: &Formulas<Scalar<StringKind>>,
+    formulas: &mut Formulas<Scalar<StringKind>>,
     formula: FormulaId,
     text: &impl Fn(TextId) -> Rc<Language>,
     spelling: Spelling,
@@ -294,7 +310,7 @@ mod tests {
             .map(|(kind, holds)| formulas.atom(Scalar { kind: kind.clone(), holds: *holds }))
             .collect();
         let formula = formulas.and(atoms);
-        Language::expr(&numbers(&formulas, formula, &budget()).unwrap(), &budget()).unwrap()
+        Language::expr(&numbers(&mut formulas, formula, &budget()).unwrap(), &budget()).unwrap()
     }
 
     fn bound(limit: &str, is_lower: bool, is_exclusive: bool) -> NumberKind {

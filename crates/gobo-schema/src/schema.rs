@@ -1,4 +1,4 @@
-use gobo_automata::Grammar;
+use gobo_automata::{Grammar, RuleId};
 use gobo_types::{Budget, CompileError, PropertyOrder, Report, ReportEntry, SchemaOptions, Spelling};
 
 use crate::any::narrowed;
@@ -15,6 +15,21 @@ pub fn schema(
     options: &SchemaOptions,
     budget: &Budget,
 ) -> Result<(Grammar, Report), CompileError> {
+    let (mut lowering, start) = lowered(schema, options, budget)?;
+    let mut report = lowering.nodes.take_report();
+    lowering.add_policies(&mut report);
+    Ok((Grammar { rules: lowering.rules, start }, report))
+}
+
+/// A schema with all its rules, and the rule of whole texts.
+///
+/// # Errors
+/// As those of [`schema`].
+pub(crate) fn lowered<'a>(
+    schema: &str,
+    options: &'a SchemaOptions,
+    budget: &'a Budget,
+) -> Result<(Lowering<'a>, RuleId), CompileError> {
     let mut nodes = Nodes::read(schema, options, budget)?;
     let root = nodes.root()?;
     let mut lowering = Lowering::new(nodes, options, budget);
@@ -23,10 +38,9 @@ pub fn schema(
         let expr = lowering.lower(&task)?;
         lowering.rules[task.rule as usize].expr = expr;
     }
-    let mut report = lowering.nodes.take_report();
-    lowering.add_policies(&mut report);
-    Ok((Grammar { rules: lowering.rules, start }, report))
+    Ok((lowering, start))
 }
+
 impl Lowering<'_> {
     /// What the options shut out or let through.
     fn add_policies(&self, report: &mut Report) {
@@ -36,6 +50,13 @@ impl Lowering<'_> {
             narrow(
                 "order",
                 "members that the schema names in the order in which they first appear, others behind them"
+                    .to_owned(),
+            );
+        }
+        if !self.late.is_empty() {
+            narrow(
+                "order",
+                "where it takes a member of some value among those that the schema does not name, one such member last"
                     .to_owned(),
             );
         }

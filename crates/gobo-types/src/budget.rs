@@ -46,7 +46,8 @@ pub struct CompileLimits {
     /// Most steps of the inner loops: states visited in closures, transitions built or compared, trie nodes
     /// walked. Default 2,000,000,000, 8 to 20 seconds of one core.
     pub max_steps: u64,
-    /// Most bytes held by the tables of one compile, the file itself included. Default 256 MiB.
+    /// Most bytes held by the tables of one compile, the file itself included; what one step of lowering drops at its end is
+    /// given back. Default 256 MiB.
     pub max_bytes: u64,
 }
 
@@ -58,8 +59,8 @@ impl Default for CompileLimits {
 
 /// The running account of one compile against its [`CompileLimits`], shared by its threads.
 ///
-/// Counters only grow, and a limit is passed exactly if the total of all charges passes it, so the verdict does not
-/// depend on the number of threads or their order.
+/// Where several threads work counters only grow, and a limit is passed exactly if the total of all charges passes it, so
+/// the verdict does not depend on the number of threads or their order. Bytes are given back by [`Budget::holding`] alone.
 #[derive(Debug, Default)]
 pub struct Budget {
     limits: CompileLimits,
@@ -90,7 +91,7 @@ impl Budget {
         self.steps.load(Ordering::Relaxed)
     }
 
-    /// Bytes charged so far.
+    /// Bytes charged so far and not given back.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -120,6 +121,24 @@ impl Budget {
             return Err(Self::over(Limit::MaxBytes, self.limits.max_bytes, phase));
         }
         Ok(())
+    }
+
+    /// Does a step of work of which nothing is left but its result: bytes that it charged beyond those that `held` says the
+    /// result has are given back. To be called where no other thread charges, so that a verdict does not depend on who came
+    /// first.
+    ///
+    /// # Errors
+    /// Those of `work`, with nothing given back.
+    pub fn holding<T>(
+        &self,
+        work: impl FnOnce() -> Result<T, CompileError>,
+        held: impl FnOnce(&T) -> u64,
+    ) -> Result<T, CompileError> {
+        let before = self.bytes();
+        let result = work()?;
+        let charged = self.bytes() - before;
+        self.bytes.fetch_sub(charged.saturating_sub(held(&result)), Ordering::Relaxed);
+        Ok(result)
     }
 
     /// Refuses an automaton of more than `max_states` states.
@@ -155,6 +174,17 @@ mod tests {
         ] {
             assert_eq!(result, Err(OverBudget { limit, given, phase: "rows".into() }.into()));
         }
+    }
+
+    #[test]
+    fn what_a_step_drops_is_given_back() {
+        let budget = Budget::new(CompileLimits { max_bytes: 10, ..CompileLimits::default() });
+        for (charged, held, bytes) in [(8, 3, 3), (7, 1, 4), (2, 9, 6), (4, 4, 10)] {
+            let step = || budget.charge_bytes("rows", charged);
+            assert_eq!((budget.holding(step, |()| held), budget.bytes()), (Ok(()), bytes));
+        }
+        // What a step needs for a moment counts too.
+        assert!(budget.holding(|| budget.charge_bytes("rows", 1), |()| 0).is_err());
     }
 
     #[test]

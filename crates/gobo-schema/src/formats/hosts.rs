@@ -66,6 +66,31 @@ pub(super) fn ipv6_pattern(beside_gap: u32, octet: &str) -> String {
     format!("(?:(?:{group}:){{6}}(?:{group}:{group}|{ipv4}){with_gap})")
 }
 
+/// Most characters of a name that is written without its last dot: RFC 1034, section 3.1, allows 255 octets with the length
+/// of each label, that of the root among them.
+const NAME: u32 = 253;
+
+/// RFC 1034, section 3.1, in letters of RFC 1123, section 2.1: what drafts before 7 ask for, which know no `xn--`. A label
+/// may have digits alone, the last one too. Both a name's characters and those of its labels are counted.
+pub(super) fn plain_hostname(budget: &Budget) -> Result<Language, CompileError> {
+    // Characters of the name and of the label, and whether a hyphen was last.
+    let start = (0_u32, 0_u32, false);
+    let letters = ascii();
+    let sets: Vec<CharSet> = letters.iter().map(|letter| letter.2.clone()).collect();
+    let next = |&(chars, of_label, hyphen): &(u32, u32, bool), letter: usize| {
+        let kind = letters[letter].0;
+        let may_read = match kind {
+            Kind::Hyphen => of_label > 0 && of_label < LABEL,
+            Kind::Dot => of_label > 0 && !hyphen,
+            _ => of_label < LABEL,
+        };
+        let of_label = if kind == Kind::Dot { 0 } else { of_label + 1 };
+        (may_read && chars < NAME).then_some((chars + 1, of_label, kind == Kind::Hyphen))
+    };
+    let names = explored(&sets, start, next, |&(_, of_label, hyphen)| of_label > 0 && !hyphen);
+    Language::expr(&names, budget)
+}
+
 /// RFC 1123, section 2.1. The labels of RFC 5891 (`xn--`), whose validity no automaton decides, are among them; all others
 /// with hyphens in third and fourth place, which RFC 5890, section 2.3.1, reserves, are not.
 pub(super) fn hostname(budget: &Budget) -> Result<Language, CompileError> {

@@ -10,11 +10,18 @@ fn budget() -> Budget {
 }
 
 fn language(name: &str) -> Language {
-    format(name, true, &budget()).unwrap().expect("a format of the standard").language
+    of_draft(name, Draft::Draft202012)
+}
+
+fn of_draft(name: &str, draft: Draft) -> Language {
+    format(name, draft, true, &budget()).unwrap().expect("a format of the standard").language
 }
 
 fn check(name: &str, valid: &[&str], invalid: &[&str]) {
-    let language = language(name);
+    check_language(name, &language(name), valid, invalid);
+}
+
+fn check_language(name: &str, language: &Language, valid: &[&str], invalid: &[&str]) {
     for text in valid {
         assert!(language.accepts(text), "{name} takes {text:?}");
     }
@@ -26,26 +33,28 @@ fn check(name: &str, valid: &[&str], invalid: &[&str]) {
 #[test]
 fn a_format_is_a_language_a_refusal_or_an_annotation() {
     for name in ["", "Date", "int32", "color", "uri ", "url"] {
-        assert!(format(name, true, &budget()).unwrap().is_none(), "{name}");
+        assert!(format(name, Draft::Draft202012, true, &budget()).unwrap().is_none(), "{name}");
     }
-    let Err(CompileError::Refused(refusal)) = format("regex", true, &budget()) else {
+    let Err(CompileError::Refused(refusal)) = format("regex", Draft::Draft202012, true, &budget()) else {
         panic!("regex is refused")
     };
     assert_eq!((refusal.kind, refusal.place.as_str()), (RefusalKind::Unsupported, ""));
     for name in ["hostname", "idn-hostname"] {
-        let Err(CompileError::Refused(refusal)) = format(name, false, &budget()) else { panic!("{name}") };
+        let Err(CompileError::Refused(refusal)) = format(name, Draft::Draft202012, false, &budget()) else {
+            panic!("{name}")
+        };
         assert!(refusal.reason.contains("xn--"), "{refusal}");
-        assert!(format(name, true, &budget()).unwrap().unwrap().widened.is_some());
+        assert!(format(name, Draft::Draft202012, true, &budget()).unwrap().unwrap().widened.is_some());
     }
     let small = Budget::new(CompileLimits { max_states: 20, ..CompileLimits::default() });
     for _ in 0..2 {
         // The same before and after it is built.
-        assert!(matches!(format("date", true, &small), Err(CompileError::OverBudget(_))));
-        format("date", true, &budget()).unwrap();
+        assert!(matches!(format("date", Draft::Draft202012, true, &small), Err(CompileError::OverBudget(_))));
+        format("date", Draft::Draft202012, true, &budget()).unwrap();
     }
     let (first, second) = (budget(), budget());
-    format("uuid", true, &first).unwrap();
-    format("uuid", true, &second).unwrap();
+    format("uuid", Draft::Draft202012, true, &first).unwrap();
+    format("uuid", Draft::Draft202012, true, &second).unwrap();
     assert_eq!((first.steps(), first.bytes()), (second.steps(), second.bytes()));
 }
 
@@ -71,11 +80,13 @@ fn languages_are_small() {
         ("json-pointer", 4),
         ("relative-json-pointer", 7),
     ];
-    assert_eq!(most.len(), FORMATS.len());
+    assert_eq!(most.len() + 1, FORMATS.len());
     for (name, most) in most {
         let states = language(name).len();
         assert!(states <= most, "{name} has {states} states");
     }
+    let states = of_draft("hostname", Draft::Draft4).len();
+    assert!(states <= 27_000, "host names of draft 4 have {states} states");
 }
 
 /// Written out by hand, apart from any pattern.
@@ -354,6 +365,22 @@ fn host_names_have_labels_of_letters_digits_and_hyphens() {
             &("a.".repeat(33) + "a"),
         ],
     );
+    // Up to draft 6, RFC 1034 alone.
+    let long = [label(63), label(63), label(63), label(61)].join(".");
+    let dotted = "a.".repeat(126);
+    for draft in [Draft::Draft4, Draft::Draft6] {
+        let exact = format("hostname", draft, false, &budget()).unwrap().unwrap();
+        assert!(exact.narrowed.is_none() && exact.widened.is_none());
+        let hosts = of_draft("hostname", draft);
+        let valid =
+            ["a", "1", "1.2.3.4", "ab--c", "xn--a", "xn--9ca", "X", "a-b.c", &long, &(dotted.clone() + "a")];
+        let invalid = [
+            "", ".", "a.", ".a", "a..b", "-a", "a-", "a.-b", "a-.b", "a_b", "a b", "é", "a\n", "a。b", "xn--",
+        ];
+        check_language("hostname", &hosts, &valid, &invalid);
+        let (more, deeper) = (long.clone() + "a", dotted.clone() + "aa");
+        check_language("hostname", &hosts, &[&label(63)], &[&label(64), &more, &deeper]);
+    }
     check(
         "idn-hostname",
         &[
