@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use gobo_artifact::{Fill, Matcher};
-use gobo_engine::{Engine, EngineConfig, OpenVocabulary, Origin, Priority, Request, VocabularyRef};
+use gobo_engine::{Engine, EngineConfig, OpenVocabulary, Origin, Request, VocabularyRef};
 use gobo_store::{NamedVocabulary, Store};
 use gobo_types::{CompileError, Constraint, index_key};
 use tempfile::TempDir;
@@ -110,10 +110,5 @@ pub(super) fn publish(store: &Store, loaded: &Loaded) -> anyhow::Result<()> {
 }
 
 fn request(vocabulary: &Arc<OpenVocabulary>, constraint: &Constraint) -> Request {
-    Request {
-        vocabulary: Arc::clone(vocabulary),
-        constraint: constraint.clone(),
-        limits: None,
-        priority: Priority::Interactive,
-    }
+    Request::new(Arc::clone(vocabulary), constraint.clone())
 }

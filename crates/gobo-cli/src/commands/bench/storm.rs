@@ -80,7 +80,7 @@ fn prepare(global: &Global, args: &BenchStormArgs, store: &Path) -> anyhow::Resu
     let submit = |nth: u32| {
         let constraint = workload.schema("storm", nth.into());
         let vocabulary = Arc::clone(&vocabulary);
-        engine.submit(Request { vocabulary, constraint, limits: None, priority: Priority::Prewarm })
+        engine.submit(Request { priority: Priority::Prewarm, ..Request::new(vocabulary, constraint) })
     };
     let bar = progress(args.keys as usize, "compile");
     let mut keys = String::new();
