@@ -62,7 +62,7 @@ mod tests {
         let key = index_key(&VocabularyDigest::from([1; 32]), &ConstraintDigest::from([2; 32]));
         assert_eq!(key.to_string(), GOLDEN);
     }
-    const GOLDEN: &str = "f965a90f2abc1c4ee39bd47c1f08975974e2a5577de7233adfd4a6b38b0345b4";
+    const GOLDEN: &str = "4329f930428f1f04419e16d45bbc65b33b75d3c918fc82ec4a9ff5ffdf9e61a6";
 
     #[test]
     fn moving_a_byte_between_fields_changes_the_digest() {
