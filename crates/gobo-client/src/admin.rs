@@ -3,8 +3,6 @@
 use gobo_proto::v1;
 use gobo_proto::v1::collect_garbage_reply::Part;
 use gobo_types::IndexKey;
-use tonic_health::pb::HealthCheckRequest;
-use tonic_health::pb::health_client::HealthClient;
 
 use crate::client::{by_name, missing};
 use crate::{Client, ClientError};
@@ -13,13 +11,12 @@ use crate::{Client, ClientError};
 const PAGE: u32 = 1000;
 
 impl Client {
-    /// Whether the daemon answers: a health check, which asks and says next to nothing. What it takes is the floor of
-    /// every other call on this connection.
+    /// Whether the daemon answers: an empty call. What it takes is the floor of every other call on this connection.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
     pub async fn ping(&self) -> Result<(), ClientError> {
-        let reply = HealthClient::new(self.channel()).check(HealthCheckRequest::default()).await;
+        let reply = self.daemon().ping(v1::PingRequest {}).await;
         reply.map(drop).map_err(|status| self.failed(status))
     }
 

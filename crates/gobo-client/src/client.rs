@@ -12,11 +12,12 @@ use gobo_types::{
 };
 use tonic::Request;
 use tonic::metadata::AsciiMetadataValue;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Endpoint;
 
 use crate::fetch::{Fetched, fetch};
 use crate::maps::Maps;
 use crate::names::{Named, Names};
+use crate::one_frame::OneFrame;
 use crate::texts::Texts;
 use crate::thread::on_thread;
 use crate::{ClientBuilder, ClientError};
@@ -81,7 +82,7 @@ pub struct Client {
     store: Store,
     address: String,
     endpoint: Endpoint,
-    channel: OnceLock<Channel>,
+    channel: OnceLock<OneFrame>,
     asking: Asking,
     indices: Maps<IndexKey, Index>,
     vocabularies: Maps<VocabularyDigest, Vocabulary>,
@@ -126,12 +127,12 @@ impl Client {
     }
 
     /// The one connection, made when it is used first. To be called inside a tokio runtime.
-    pub(crate) fn channel(&self) -> Channel {
-        self.channel.get_or_init(|| self.endpoint.connect_lazy()).clone()
+    pub(crate) fn channel(&self) -> OneFrame {
+        self.channel.get_or_init(|| OneFrame::new(self.endpoint.connect_lazy())).clone()
     }
 
     /// The generated client, connecting when it is called first. To be called inside a tokio runtime.
-    pub fn daemon(&self) -> GoboClient<Channel> {
+    pub fn daemon(&self) -> GoboClient<OneFrame> {
         GoboClient::new(self.channel())
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES)

@@ -26,6 +26,7 @@ mod error;
 mod fetch;
 mod maps;
 mod names;
+mod one_frame;
 mod texts;
 mod thread;
 
@@ -33,3 +34,4 @@ pub use batch::{Batch, BatchItem};
 pub use builder::ClientBuilder;
 pub use client::{Client, Resolved, Source};
 pub use error::ClientError;
+pub use one_frame::OneFrame;

@@ -8,7 +8,6 @@
 
 mod batch;
 mod caller;
-mod empty;
 mod fetch;
 mod garbage;
 mod listen;
@@ -19,6 +18,5 @@ mod server;
 mod service;
 mod status;
 
-pub use empty::{EMPTY_CALL, serve_empty};
 pub use listen::ServeError;
 pub use server::{ServeConfig, Server, serve};

@@ -284,6 +284,10 @@ impl Gobo for Service {
         Ok(Response::new(v1::ListIndicesReply { indices, next_page_token: next.unwrap_or_default() }))
     }
 
+    async fn ping(&self, _: Request<v1::PingRequest>) -> Result<Response<v1::PingReply>, Status> {
+        Ok(Response::new(v1::PingReply {}))
+    }
+
     async fn status(&self, _: Request<v1::StatusRequest>) -> Result<Response<v1::StatusReply>, Status> {
         let stats = self.engine.stats();
         let store = self.engine.store_stats();

@@ -1,4 +1,3 @@
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -15,9 +14,6 @@ pub(crate) enum BenchCommand {
     Storm(BenchStormArgs),
     /// Mixed load while workers and the daemon are killed; then whether anything that was promised is lost
     Soak(BenchSoakArgs),
-    /// The server of the empty call that other calls are compared with
-    #[command(hide = true)]
-    Empty(EmptyArgs),
     /// One worker process of `gobo bench storm`
     #[command(hide = true)]
     StormWorker(StormWorkerArgs),
@@ -27,7 +23,7 @@ pub(crate) enum BenchCommand {
 #[command(after_help = "Scenarios, each beside its floor, calls of both by turns:\n  \
         in_process    an engine of this process finds the index      floor: a copy of one mask row\n  \
         host_open     key, open, map, first mask, without a daemon   floor: open the file, read one row's length\n  \
-        unix_socket   Resolve over the daemon's Unix socket          floor: a health check over the same connection\n  \
+        unix_socket   Resolve over the daemon's Unix socket          floor: an empty call over the same connection\n  \
         tcp_loopback  Resolve over TCP on the loopback               floor: the same\n\n\
     Everything runs on a temporary store. With --server only that daemon's socket is measured, beside the first two.")]
 pub(crate) struct BenchHitArgs {
@@ -193,16 +189,6 @@ pub(crate) struct BenchSoakArgs {
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) out: OutArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct EmptyArgs {
-    /// The Unix socket
-    #[arg(long, value_name = "PATH")]
-    pub(crate) unix: PathBuf,
-    /// The TCP address
-    #[arg(long, value_name = "HOST:PORT")]
-    pub(crate) listen: SocketAddr,
 }
 
 #[derive(Debug, Args)]

@@ -3,18 +3,15 @@ use std::future::Future;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use gobo_client::OneFrame;
 use gobo_proto::v1::fetch_reply::Part;
 use gobo_proto::v1::gobo_client::GoboClient;
 use gobo_proto::v1::resolve_reply::Outcome;
 use gobo_proto::{MAX_MESSAGE_BYTES, v1};
-use gobo_server::EMPTY_CALL;
 use gobo_types::Constraint;
-use tonic::client::Grpc;
-use tonic::codegen::http::uri::PathAndQuery;
 use tonic::metadata::{Ascii, MetadataValue};
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Endpoint;
 use tonic::{Request, Response, Status};
-use tonic_prost::ProstCodec;
 
 /// Who pays for a call.
 const TENANT: &str = "x-gobo-tenant";
@@ -29,7 +26,7 @@ pub(super) enum Answer {
 /// One connection to a daemon. Cheap to clone; clones share the connection.
 #[derive(Clone)]
 pub(super) struct Caller {
-    channel: Channel,
+    channel: OneFrame,
     vocabulary: String,
     deadline: Duration,
     tenant: Option<MetadataValue<Ascii>>,
@@ -43,7 +40,7 @@ impl Caller {
         // As `gobo_client` connects.
         let endpoint = endpoint.connect_timeout(Duration::from_secs(5)).tcp_nodelay(true);
         Ok(Self {
-            channel: endpoint.connect_lazy(),
+            channel: OneFrame::new(endpoint.connect_lazy()),
             vocabulary: vocabulary.to_owned(),
             deadline,
             tenant: None,
@@ -55,7 +52,7 @@ impl Caller {
         Self { tenant: Some(MetadataValue::from_static(tenant)), ..self.clone() }
     }
 
-    pub(super) fn daemon(&self) -> GoboClient<Channel> {
+    pub(super) fn daemon(&self) -> GoboClient<OneFrame> {
         GoboClient::new(self.channel.clone())
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES)
@@ -118,13 +115,9 @@ impl Caller {
         Ok(bytes)
     }
 
-    /// The empty call, to a server that knows it.
+    /// The empty call.
     pub(super) async fn empty(&self) -> anyhow::Result<()> {
-        let mut grpc = Grpc::new(self.channel.clone());
-        grpc.ready().await?;
-        let path = PathAndQuery::from_static(EMPTY_CALL);
-        let codec = ProstCodec::<(), ()>::default();
-        self.in_time(grpc.unary(Request::new(()), path, codec)).await?;
+        self.in_time(self.daemon().ping(v1::PingRequest {})).await?;
         Ok(())
     }
 

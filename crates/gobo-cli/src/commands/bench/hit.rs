@@ -100,7 +100,7 @@ impl Remote {
 }
 
 impl Here {
-    /// From a constraint to the place of its index, as a daemon answers, beside a health check over the same connection.
+    /// From a constraint to the place of its index, as a daemon answers, beside an empty call over the same connection.
     fn over_socket(
         &self,
         scenario: &'static str,

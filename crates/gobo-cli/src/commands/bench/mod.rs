@@ -1,7 +1,6 @@
 //! Measurements of this host, each beside the least that its path can cost.
 mod caller;
 mod closed_loop;
-mod empty;
 mod here;
 mod hit;
 mod load;
@@ -24,7 +23,6 @@ pub(crate) fn run(global: &Global, command: &BenchCommand) -> anyhow::Result<Out
         BenchCommand::Load(args) => load::run(global, args),
         BenchCommand::Storm(args) => storm::run(global, args),
         BenchCommand::Soak(args) => soak::run(global, args),
-        BenchCommand::Empty(args) => empty::run(args),
         BenchCommand::StormWorker(args) => storm::work(global, args),
     }
 }

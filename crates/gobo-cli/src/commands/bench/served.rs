@@ -1,4 +1,4 @@
-//! Servers that are processes of their own: the daemon itself, as an operator runs it, and the server of the empty call.
+//! A daemon that is a process of its own, as an operator runs it.
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -47,13 +47,6 @@ impl Served {
             }
         }
         Self::start(command).context("the daemon cannot be started")
-    }
-
-    /// The server of the empty call.
-    pub(super) fn empty(folder: &Path) -> anyhow::Result<Self> {
-        let mut command = own_binary()?;
-        command.args(["bench", "empty", "--listen", "127.0.0.1:0", "--unix"]).arg(folder.join("empty.sock"));
-        Self::start(command).context("the server of the empty call cannot be started")
     }
 
     fn start(mut command: Command) -> anyhow::Result<Self> {

@@ -10,11 +10,10 @@ use tokio::runtime::Builder;
 use super::super::caller::Caller;
 use super::super::closed_loop::{Flow, closed_loop};
 use super::super::here::{Here, NAME};
-use super::super::hit::{TCP, UNIX};
+use super::super::hit::UNIX;
 use super::super::measure::{Bounds, measure};
 use super::super::open_loop::open_loop;
 use super::super::report::{Row, Target as Goal};
-use super::super::served::Served;
 use super::{Bench, Target};
 
 /// Bytes of the schema whose key is derived.
@@ -30,14 +29,8 @@ pub(super) fn run(bench: &mut Bench<'_>) -> anyhow::Result<()> {
     same_host(bench)?;
     let target = bench.target("hit", &[])?;
     let constraint = bench.workload.schema("first", 0);
-    let empty = Empty::start(bench)?;
     for (way, address) in target.addresses.clone() {
-        let Some(empty) = empty.address(bench, way) else {
-            // Nobody serves the empty call there.
-            over_network(bench, &target, &constraint)?;
-            continue;
-        };
-        let calls = Calls { way, address, empty: empty.to_owned(), constraint: constraint.clone() };
+        let calls = Calls { way, address, constraint: constraint.clone() };
         one_at_a_time(bench, &target, &calls)?;
         at_a_rate(bench, &target, &calls)?;
         as_many_as_can_be(bench, &target, &calls)?;
@@ -100,36 +93,17 @@ fn same_host(bench: &mut Bench<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The server of the empty call, on this host.
-struct Empty(Served);
-
-impl Empty {
-    fn start(bench: &Bench<'_>) -> anyhow::Result<Self> {
-        Ok(Self(Served::empty(bench.home.path())?))
-    }
-
-    /// Its address on the same transport as a daemon's; `None` for a daemon on another host.
-    fn address(&self, bench: &Bench<'_>, way: &str) -> Option<&str> {
-        let is_local = bench.named.as_ref().is_none_or(|named| named.is_local);
-        is_local.then_some(if way == UNIX { &self.0.unix } else { &self.0.tcp })
-    }
-}
-
 /// A daemon's hits and the empty call over one transport.
 struct Calls {
     way: &'static str,
     address: String,
-    empty: String,
     constraint: Constraint,
 }
 
 impl Calls {
-    fn hits(&self, bench: &Bench<'_>, target: &Target) -> anyhow::Result<Caller> {
+    /// A connection of its own.
+    fn connect(&self, bench: &Bench<'_>, target: &Target) -> anyhow::Result<Caller> {
         Caller::connect(&self.address, &target.vocabulary, bench.deadline())
-    }
-
-    fn empties(&self, bench: &Bench<'_>) -> anyhow::Result<Caller> {
-        Caller::connect(&self.empty, "", bench.deadline())
     }
 
     /// The name of a row about this way.
@@ -142,13 +116,13 @@ impl Calls {
 fn one_at_a_time(bench: &mut Bench<'_>, target: &Target, calls: &Calls) -> anyhow::Result<()> {
     // One thread: what is measured is the call, not how threads of this side wake each other.
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
-    let (hits, empties) = {
+    let caller = {
         let _context = runtime.enter();
-        (calls.hits(bench, target)?, calls.empties(bench)?)
+        calls.connect(bench, target)?
     };
-    let floor = || runtime.block_on(empties.empty());
+    let floor = || runtime.block_on(caller.empty());
     let measured =
-        measure(calls.way, bench.bounds(), floor, || runtime.block_on(hits.hit(&calls.constraint)))?;
+        measure(calls.way, bench.bounds(), floor, || runtime.block_on(caller.hit(&calls.constraint)))?;
     let row: Row = measured.into();
     let floor = row.floor.as_ref().context("a measured row has a floor")?;
     for (quantile, name, limit) in [(0.5, "p50", 1.3), (0.99, "p99", 2.0)] {
@@ -166,21 +140,18 @@ fn one_at_a_time(bench: &mut Bench<'_>, target: &Target, calls: &Calls) -> anyho
 
 /// An open loop, every second arrival an empty call.
 fn at_a_rate(bench: &mut Bench<'_>, target: &Target, calls: &Calls) -> anyhow::Result<()> {
-    let (hits, empties) = {
+    let caller = {
         let _context = bench.runtime.enter();
-        (calls.hits(bench, target)?, calls.empties(bench)?)
+        calls.connect(bench, target)?
     };
     let name = calls.name("unix_rate", "tcp_rate");
     // A connection is made by the first call, which is not what is measured.
-    bench.runtime.block_on(async {
-        hits.hit(&calls.constraint).await?;
-        empties.empty().await
-    })?;
+    bench.runtime.block_on(caller.empty())?;
     let constraint = calls.constraint.clone();
     let arrival = |nth: u64| {
-        let (hits, empties, constraint) = (hits.clone(), empties.clone(), constraint.clone());
+        let (caller, constraint) = (caller.clone(), constraint.clone());
         let is_hit = nth.is_multiple_of(2);
-        let call = async move { if is_hit { hits.hit(&constraint).await } else { empties.empty().await } };
+        let call = async move { if is_hit { caller.hit(&constraint).await } else { caller.empty().await } };
         (usize::from(!is_hit), call)
     };
     let lanes = open_loop(&bench.runtime, &bench.plan(RATE), &[name, "the empty call"], arrival)?;
@@ -194,12 +165,10 @@ fn at_a_rate(bench: &mut Bench<'_>, target: &Target, calls: &Calls) -> anyhow::R
 /// Closed loops over several connections, those of hits and those of empty calls by turns.
 fn as_many_as_can_be(bench: &mut Bench<'_>, target: &Target, calls: &Calls) -> anyhow::Result<()> {
     let name = calls.name("unix_throughput", "tcp_throughput");
-    let (hits, empties) = {
+    let callers = {
         let _context = bench.runtime.enter();
-        let connections = 0..bench.args.connections;
-        let hits = connections.clone().map(|_| calls.hits(bench, target));
-        let empties = connections.map(|_| calls.empties(bench));
-        (hits.collect::<anyhow::Result<Vec<_>>>()?, empties.collect::<anyhow::Result<Vec<_>>>()?)
+        let connections = (0..bench.args.connections).map(|_| calls.connect(bench, target));
+        connections.collect::<anyhow::Result<Vec<_>>>()?
     };
     let (mut hit_flow, mut floor_flow) = (Flow::none()?, Flow::none()?);
     let all = bench.bounds();
@@ -208,7 +177,7 @@ fn as_many_as_can_be(bench: &mut Bench<'_>, target: &Target, calls: &Calls) -> a
         time: (all.time / TURNS).max(Duration::from_millis(50)),
     };
     for _ in 0..TURNS {
-        let (hits, empties, constraint) = (hits.clone(), empties.clone(), calls.constraint.clone());
+        let (hits, empties, constraint) = (callers.clone(), callers.clone(), calls.constraint.clone());
         let hit = move |caller: usize, _| {
             let (caller, constraint) = (hits[caller % hits.len()].clone(), constraint.clone());
             async move { caller.hit(&constraint).await }
@@ -217,9 +186,9 @@ fn as_many_as_can_be(bench: &mut Bench<'_>, target: &Target, calls: &Calls) -> a
             let caller = empties[caller % empties.len()].clone();
             async move { caller.empty().await }
         };
-        let callers = bench.callers();
-        hit_flow.add(&bench.runtime.block_on(closed_loop(name, callers, turn, hit))?)?;
-        floor_flow.add(&bench.runtime.block_on(closed_loop("the empty call", callers, turn, empty))?)?;
+        let in_flight = bench.callers();
+        hit_flow.add(&bench.runtime.block_on(closed_loop(name, in_flight, turn, hit))?)?;
+        floor_flow.add(&bench.runtime.block_on(closed_loop("the empty call", in_flight, turn, empty))?)?;
     }
     let share = hit_flow.per_s() / floor_flow.per_s().max(1e-9);
     let mut row = hit_flow.into_row(name);
@@ -227,16 +196,6 @@ fn as_many_as_can_be(bench: &mut Bench<'_>, target: &Target, calls: &Calls) -> a
     row.floor = Some(floor_flow.into_row("floor").times);
     bench.report.row(row);
     bench.report.target(format!("{name}_share"), share * 100.0, "% of the empty call's", Goal::AtLeast(75.0));
-    Ok(())
-}
-
-/// Hits of a daemon that is far away: the floor is the network's round trip, which a status call comes near to.
-fn over_network(bench: &mut Bench<'_>, target: &Target, constraint: &Constraint) -> anyhow::Result<()> {
-    let caller = bench.connect(target)?;
-    let runtime = &bench.runtime;
-    let floor = || runtime.block_on(caller.status()).map(drop);
-    let measured = measure(TCP, bench.bounds(), floor, || runtime.block_on(caller.hit(constraint)))?;
-    bench.report.row(measured.into());
     Ok(())
 }
 
