@@ -62,11 +62,11 @@ impl EngineConfig {
         }
     }
 
-    /// The same for a daemon: one worker more, which is kept for new interactive compiles, and passes of 4 and 128 million
-    /// steps (some 30 ms and one second), so that no dear compile stands before a cheap one. A compile that needs the
+    /// The same for a daemon: one worker more, which is kept for new interactive compiles, and passes of 8 and 128 million
+    /// steps (some 0.1 and 1.5 seconds), so that no dear compile stands before a cheap one. A compile that needs the
     /// last pass has cost up to as much again in those before.
     #[must_use]
     pub fn serving(self) -> Self {
-        Self { workers: self.workers + 1, kept_workers: 1, passes: vec![4_000_000, 128_000_000], ..self }
+        Self { workers: self.workers + 1, kept_workers: 1, passes: vec![8_000_000, 128_000_000], ..self }
     }
 }

@@ -378,7 +378,10 @@ impl Inner {
         let begun = Instant::now();
         let made = match bench {
             Bench::Thread(_) => self.compile_here(job, limits, bench, cancelled),
-            Bench::Process(process) => self.compile_there(job, limits, process, cancelled),
+            Bench::Process(process) => {
+                let is_background = pass > 0 || job.request.priority == Priority::Prewarm;
+                self.compile_there(job, limits, is_background, process, cancelled)
+            }
         };
         match made {
             Ok(made) => {
@@ -456,6 +459,7 @@ impl Inner {
         &self,
         job: &Job,
         limits: CompileLimits,
+        is_background: bool,
         process: &mut worker::Process,
         cancelled: &AtomicBool,
     ) -> Result<Made, Failure> {
@@ -471,6 +475,7 @@ impl Inner {
             constraint: job.request.constraint.clone(),
             limits,
             file: pending.as_ref().map(|pending| pending.path().to_owned()),
+            is_background,
         };
         let begun = Instant::now();
         let made = process.run(order, cancelled);

@@ -183,12 +183,12 @@ impl Inner {
     fn keep(&self, stop: &Stop) {
         let mut last = Instant::now();
         let mut rounds = 0;
-        let mut seen = 0;
+        let (mut seen, mut looked) = (0, Instant::now());
         self.contained("refreshing the numbers of the store", || self.refresh());
         while stop.wait(TICK).is_continue() {
             self.known.tick();
             if last.elapsed() < self.config.upkeep.every {
-                self.contained("evicting", || self.evict_growth(&mut seen));
+                self.contained("evicting", || self.evict_growth(&mut seen, &mut looked));
                 continue;
             }
             last = Instant::now();
@@ -245,13 +245,14 @@ impl Inner {
         Ok(())
     }
 
-    /// Between rounds: a burst of compiles is not to fill the disk until the next one. A store that does not grow, because
-    /// the rest is pinned or in use, can wait for it.
-    fn evict_growth(&self, seen: &mut u64) -> Result<(), EngineError> {
+    /// Between rounds: a burst of compiles is not to fill the disk until the next one. A store that does not grow is looked
+    /// at again once the grace of what was spared is over.
+    fn evict_growth(&self, seen: &mut u64, looked: &mut Instant) -> Result<(), EngineError> {
         let bytes = self.catalog.with(|catalog| Ok(catalog.usage().1))?;
-        if bytes <= *seen {
+        if bytes <= *seen && looked.elapsed() <= self.config.upkeep.grace {
             return Ok(());
         }
+        *looked = Instant::now();
         self.evict()?;
         *seen = self.catalog.with(|catalog| Ok(catalog.usage().1))?;
         Ok(())

@@ -316,6 +316,7 @@ fn a_worker_that_is_killed_from_outside_is_replaced() {
     };
     // While it has nothing to do nobody notices.
     kill();
+    until("it is dead", || workers(name).is_empty());
     goes_on(&engine);
     assert_eq!(engine.stats().died, 0);
     let ticket = engine.submit(request(&engine, "hang"));

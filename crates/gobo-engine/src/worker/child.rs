@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use gobo_artifact::{Index, Vocabulary};
 use gobo_types::{Budget, CompileError, VocabularyDigest, error_chain};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::wire::{self, Answer, Frames, Job, Limits, Made, Order};
@@ -23,6 +23,9 @@ use crate::error::panic_message;
 
 /// Most vocabularies that stay mapped.
 const MAX_VOCABULARIES: usize = 8;
+
+/// The niceness of background work: a tenth of the processor where others want it too.
+const BACKGROUND: i32 = 10;
 
 /// Between its parent's death and its own.
 const LAST_WORDS: Duration = Duration::from_millis(100);
@@ -68,6 +71,11 @@ pub fn run_worker_with(compile: &CompileFn) -> Result<(), WorkerError> {
     thread::spawn(move || read_orders(&reading, frames, &sender));
     let mut vocabularies = Vocabularies::default();
     for (job, cancelled) in jobs {
+        if job.is_background {
+            // There is no way back for an ordinary user; the parent knows, and starts another process for work that is
+            // in a hurry.
+            let _ = setpriority_process(None, BACKGROUND);
+        }
         let ended = allow_processor_time(limits.processor_seconds)
             .map_err(|error| CompileError::unavailable(format!("cannot limit a worker: {error}")))
             .and_then(|()| contained(&job, cancelled, &mut vocabularies, compile));

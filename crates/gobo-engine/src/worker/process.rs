@@ -46,6 +46,8 @@ struct Running {
     child: Child,
     socket: UnixStream,
     frames: Frames,
+    /// It has done background work, and is slow at anything else from then on.
+    is_background: bool,
 }
 
 impl Drop for Running {
@@ -86,10 +88,14 @@ impl Process {
         if self.running.as_mut().is_some_and(|running| !matches!(running.child.try_wait(), Ok(None))) {
             self.running = None;
         }
+        if self.running.as_ref().is_some_and(|running| running.is_background && !job.is_background) {
+            self.running = None;
+        }
         self.prepare();
         let Some(mut running) = self.running.take() else {
             return Err(Failure::Died(format!("cannot start {}", self.config.program.display())));
         };
+        running.is_background |= job.is_background;
         let answer = self.ask(&mut running, job, cancelled);
         match answer {
             Ok(Answer { ended, retires }) => {
@@ -217,7 +223,7 @@ impl Running {
             // A terminal's interrupt is for the daemon, which lets calls under way end.
             .process_group(0)
             .spawn()?;
-        let running = Self { child, socket: ours, frames: Frames::default() };
+        let running = Self { child, socket: ours, frames: Frames::default(), is_background: false };
         let limits = Limits {
             address_space_bytes: config.address_space_bytes,
             processor_seconds: config.processor_time.as_secs().max(1),

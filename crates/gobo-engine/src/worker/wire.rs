@@ -44,6 +44,8 @@ pub(crate) struct Job {
     pub(crate) limits: CompileLimits,
     /// The empty file for the index. `None`: only the report is wanted.
     pub(crate) file: Option<PathBuf>,
+    /// Whether other work of this host goes before it: prewarm, and what has turned out to be dear.
+    pub(crate) is_background: bool,
 }
 
 /// From a worker: how a job ended.
