@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use gobo_artifact::{Index, Matcher, MatcherError, Vocabulary};
+use gobo_artifact::{Fill, Index, Matcher, MatcherError, Vocabulary};
 use gobo_proto::v1::gobo_client::GoboClient;
 use gobo_proto::{MAX_MESSAGE_BYTES, digest, v1};
 use gobo_store::{NamedVocabulary, Store};
@@ -10,6 +10,7 @@ use gobo_types::{
     Binding, CompileError, CompileLimits, Constraint, ErrorKind, IndexKey, SchemaOptions, VocabularyDigest,
     index_key,
 };
+use metrics::histogram;
 use tonic::Request;
 use tonic::metadata::AsciiMetadataValue;
 use tonic::transport::Endpoint;
@@ -76,7 +77,9 @@ type Bound = (Arc<Vocabulary>, Arc<Binding>);
 /// and published here. Any number of tasks and threads may share one behind an [`Arc`]; what was mapped once is handed
 /// out again without I/O.
 ///
-/// Its calls to the daemon belong to the tokio runtime that made the first of them.
+/// Its calls to the daemon belong to the tokio runtime that made the first of them. What resolves and first masks take is
+/// told to the recorder of the crate `metrics` that the program has installed, if any: `gobo_client_resolve_seconds` by source
+/// (`map`, `host`, `compile`, `stream`) and `gobo_client_first_mask_seconds`.
 #[derive(Debug)]
 pub struct Client {
     store: Store,
@@ -215,17 +218,18 @@ impl Client {
     /// [`ClientError::Store`] if this host's store fails; the others for a daemon that does not keep to the protocol.
     pub async fn resolve(&self, vocabulary: &str, constraint: &Constraint) -> Result<Resolved, ClientError> {
         let begun = Instant::now();
-        if let Some(mut found) = self.find(vocabulary, constraint)? {
-            found.resolve_us = micros(begun);
-            return Ok(found);
-        }
-        match self.ask(vocabulary, constraint, begun, Round::First).await {
-            // The file is damaged or has just gone. The daemon notices when it is asked again, and compiles anew.
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => {
-                self.ask(vocabulary, constraint, begun, Round::Last).await
-            }
-            answer => answer,
-        }
+        let found = match self.find(vocabulary, constraint)? {
+            Some(found) => found,
+            None => match self.ask(vocabulary, constraint, begun, Round::First).await {
+                // The file is damaged or has just gone. The daemon notices when it is asked again, and compiles anew.
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => {
+                    self.ask(vocabulary, constraint, begun, Round::Last).await?
+                }
+                answer => answer?,
+            },
+        };
+        histogram!("gobo_client_resolve_seconds", "source" => found.source.name()).record(begun.elapsed());
+        Ok(Resolved { resolve_us: micros(begun), ..found })
     }
 
     /// What a constraint enforces and what its index would be, without one being kept: for a gateway that decides whether to
@@ -256,6 +260,19 @@ impl Client {
     /// [`MatcherError`] if the binding does not fit the vocabulary.
     pub fn matcher(&self, resolved: &Resolved) -> Result<Matcher, MatcherError> {
         Matcher::new(Arc::clone(&resolved.index), Arc::clone(&resolved.vocabulary), &resolved.binding)
+    }
+
+    /// A matcher at the start of the constraint, and its first mask in `row` ([`Matcher::mask_words`] words): what every
+    /// request begins with.
+    ///
+    /// # Errors
+    /// [`MatcherError`] if the binding does not fit the vocabulary, `row` has another length, or the index is damaged.
+    pub fn first_mask(&self, resolved: &Resolved, row: &mut [u32]) -> Result<(Matcher, Fill), MatcherError> {
+        let begun = Instant::now();
+        let matcher = self.matcher(resolved)?;
+        let fill = matcher.fill(row)?;
+        histogram!("gobo_client_first_mask_seconds").record(begun.elapsed());
+        Ok((matcher, fill))
     }
 
     fn resolved(

@@ -27,6 +27,9 @@ async fn compiled_once_then_host_then_map() {
     let mut matcher = first.matcher(&mapped).unwrap();
     let mut mask = vec![0; matcher.mask_words()];
     assert_eq!(matcher.fill(&mut mask).unwrap(), Fill::Masked);
+    let mut again = vec![0; mask.len()];
+    assert_eq!(first.first_mask(&mapped, &mut again).unwrap().1, Fill::Masked);
+    assert_eq!(again, mask);
     let allowed: BTreeSet<u32> =
         (0..128).filter(|id| mask[(id >> 5) as usize] >> (id & 31) & 1 == 1).collect();
     let table = tiny().table;
