@@ -220,7 +220,7 @@ impl Engine {
     /// A file in the store and a remembered verdict are ready at once. Else the ticket joins the compile of this key
     /// under these limits, or begins it: identical requests at the same time share one. Dropping a ticket never stops
     /// a compile that others wait for; once nobody waits any more it is cancelled, unless some
-    /// [`Priority::Prewarm`] request wants it.
+    /// [`Priority::Prewarm`](crate::Priority::Prewarm) request wants it.
     ///
     /// An index is published and on record before a ticket is ready. Unavailable and failed are never remembered.
     pub fn submit(&self, request: Request) -> Ticket<Outcome> {
