@@ -31,7 +31,7 @@ pub(crate) fn collect(engine: &Arc<Engine>, request: CollectRequest) -> GarbageS
                 send(part);
             }
         })?;
-        send(Part::Done(summary(&garbage)));
+        send(Part::Done(garbage_summary(&garbage)));
         Ok(())
     });
     tokio::spawn(async move {
@@ -61,7 +61,8 @@ fn index(candidate: &Candidate) -> v1::GarbageIndex {
     }
 }
 
-fn summary(garbage: &Garbage) -> v1::GarbageSummary {
+/// What was collected, in the words of the wire.
+pub fn garbage_summary(garbage: &Garbage) -> v1::GarbageSummary {
     let Garbage { indices, quarantine } = garbage;
     v1::GarbageSummary {
         indices: indices.indices,

@@ -18,5 +18,6 @@ mod server;
 mod service;
 mod status;
 
+pub use garbage::garbage_summary;
 pub use listen::ServeError;
 pub use server::{ServeConfig, Server, serve};

@@ -22,7 +22,7 @@ pub(super) struct Summary {
     refused: u64,
     over_budget: u64,
     unavailable: u64,
-    pub(super) failed: u64,
+    failed: u64,
     pub(super) wrong: u64,
     order: u64,
     spelling: u64,
@@ -39,6 +39,16 @@ impl Summary {
             "unavailable" => &mut self.unavailable,
             _ => &mut self.failed,
         } += 1;
+    }
+
+    /// The last line of the command, and its exit status.
+    pub(super) fn finish(&self, global: &Global) -> anyhow::Result<Outcome> {
+        if global.json {
+            output::line(json!({"summary": self}))?;
+        } else {
+            output::line(self)?;
+        }
+        Ok(if self.wrong == 0 && self.failed == 0 { Outcome::Yes } else { Outcome::No })
     }
 
     fn count(&mut self, replayed: &Replayed<'_>) {
@@ -100,12 +110,7 @@ pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> 
         bar.suspend(|| print(global, &replayed))
     })?;
     bar.finish_and_clear();
-    if global.json {
-        output::line(json!({"summary": summary}))?;
-    } else {
-        output::line(&summary)?;
-    }
-    Ok(if summary.wrong == 0 && summary.failed == 0 { Outcome::Yes } else { Outcome::No })
+    summary.finish(global)
 }
 
 /// Every case for a script, and what is wrong for a person.

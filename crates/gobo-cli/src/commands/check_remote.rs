@@ -55,12 +55,7 @@ pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> 
         }
     })?;
     bar.finish_and_clear();
-    if global.json {
-        output::line(json!({"summary": summary}))?;
-    } else {
-        output::line(&summary)?;
-    }
-    Ok(if summary.wrong == 0 && summary.failed == 0 { Outcome::Yes } else { Outcome::No })
+    summary.finish(global)
 }
 
 fn describe(checked: &v1::Checked) -> Value {

@@ -1,8 +1,9 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use gobo_engine::{Candidate, CollectEvent, CollectRequest, Garbage, Spared};
+use gobo_engine::{Candidate, CollectEvent, CollectRequest, Spared};
 use gobo_proto::v1;
 use gobo_proto::v1::collect_garbage_reply::Part;
+use gobo_server::garbage_summary;
 use gobo_types::IndexKey;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -101,7 +102,7 @@ pub(crate) fn run(global: &Global, args: &GcArgs) -> anyhow::Result<Outcome> {
                 }
                 CollectEvent::Chosen(_) | CollectEvent::Forgotten(_) => {}
             })?;
-            summary(&garbage)
+            garbage_summary(&garbage)
         }
     };
     printer.broken?;
@@ -142,22 +143,6 @@ fn of_candidate(what: &'static str, candidate: &Candidate) -> Line {
         key: candidate.key.to_string(),
         bytes: candidate.bytes,
         last_used_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
-    }
-}
-
-fn summary(garbage: &Garbage) -> v1::GarbageSummary {
-    let Garbage { indices, quarantine } = garbage;
-    v1::GarbageSummary {
-        indices: indices.indices,
-        bytes: indices.bytes,
-        removed: indices.removed,
-        removed_bytes: indices.removed_bytes,
-        pinned: indices.pinned,
-        pinned_bytes: indices.pinned_bytes,
-        in_grace: indices.in_grace,
-        in_grace_bytes: indices.in_grace_bytes,
-        quarantine_removed: quarantine.removed,
-        quarantine_removed_bytes: quarantine.removed_bytes,
     }
 }
 
