@@ -53,6 +53,20 @@ impl TrieNode {
     }
 }
 
+/// `[nodes]`: [`Vocabulary::trie_heights`].
+pub(crate) fn heights(nodes: &[TrieNode]) -> Box<[u8]> {
+    let mut heights = vec![0_u8; nodes.len()].into_boxed_slice();
+    // Children lie behind their parents, and siblings side by side.
+    let mut behind = 0;
+    for (number, node) in nodes.iter().enumerate().rev() {
+        let below = node.children().map_or(0, |child| heights[child]);
+        let own = below.saturating_add(1);
+        behind = if node.is_last() { own } else { own.max(behind) };
+        heights[number] = behind;
+    }
+    heights
+}
+
 /// Some ordinary tokens of a vocabulary as a trie over their bytes: the ids at or below a node are one range of `order`.
 ///
 /// A file holds several tries in the same tables; numbers of nodes and positions in the order are those of the tables.

@@ -1,5 +1,6 @@
 use std::fs::File;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use gobo_types::{KeyHasher, TokenId, VocabularyDigest};
 
@@ -9,7 +10,7 @@ use crate::header::ArtifactKind;
 use crate::root::VocabularyRoot;
 use crate::section as kinds;
 use crate::slice::{MAX_SLICES, Slice, SliceEntry, SliceTables};
-use crate::trie::{Trie, TrieNode};
+use crate::trie::{self, Trie, TrieNode};
 
 /// A vocabulary file: every id's bytes and flag, and the trie that the compiler walks. Opened once per host and shared.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub struct Vocabulary {
     slice_chars: Span,
     slice_rows: Span,
     slice_long: Span,
+    /// Made when it is first asked for, which only compilers do.
+    trie_heights: OnceLock<Box<[u8]>>,
 }
 
 impl Vocabulary {
@@ -76,6 +79,7 @@ impl Vocabulary {
             slice_chars: artifact.open_span::<[u32; 2]>(kinds::SLICE_CHARS)?,
             slice_rows: artifact.open_span::<u32>(kinds::SLICE_ROWS)?,
             slice_long: artifact.open_span::<[u32; 2]>(kinds::SLICE_LONG)?,
+            trie_heights: OnceLock::new(),
             root,
             artifact,
         })
@@ -139,6 +143,17 @@ impl Vocabulary {
             from: 0,
             to: self.root.ordinary,
         }
+    }
+
+    /// `[nodes of all tries]`: the bytes of the longest text that leads from above a node to a node of its block at or behind
+    /// it, or below one of those; 255 for more. For the first node of a block, that is how long texts below its parent are.
+    ///
+    /// O(1), but for the first call: O(nodes), and as many bytes of memory.
+    ///
+    /// # Panics
+    /// On a file that did not verify.
+    pub fn trie_heights(&self) -> &[u8] {
+        self.trie_heights.get_or_init(|| trie::heights(self.artifact.get(&self.trie)))
     }
 
     fn slice_entries(&self) -> &[SliceEntry] {

@@ -5,8 +5,11 @@ use gobo_types::{Budget, CompileError};
 
 use crate::calls::{Calls, WithCalls};
 use crate::char_dfa::CharDfa;
-use crate::dfa::{DEAD, StateId};
-use crate::refine::refine;
+use crate::dfa::{Alike, DEAD, Groups, StateId};
+use crate::refine::{Partition, refine, refine_watched};
+
+/// Lengths, in characters, up to which it is kept which states a text tells apart.
+const SHORT_TEXTS: [u32; 4] = [4, 8, 16, 32];
 
 /// The states of a byte automaton that belong to one state of its character automaton.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,8 +169,7 @@ impl CharStates {
         Ok(closure)
     }
 
-    /// `[byte states]`: the group of each state, and a bound on their numbers, such that two states of a group are told apart
-    /// by no string of at most `longest` characters, if they lie between characters, and of at most `longest_inner` if
+    /// Groups of states, of `len` byte states, such that two states of a group are told apart by no string of at most `longest` characters, if they lie between characters, and of at most `longest_inner` if
     /// they lie inside. Parts of characters at the ends of a string count as whole ones.
     pub(crate) fn groups(
         &self,
@@ -176,10 +178,11 @@ impl CharStates {
         longest: u32,
         longest_inner: u32,
         budget: &Budget,
-    ) -> Result<(Vec<u32>, usize), CompileError> {
+    ) -> Result<Groups, CompileError> {
         const PHASE: &str = "grouping states by their rows";
         budget.charge_bytes(PHASE, len as u64 * 4)?;
-        let partition = |rounds: u32| match calls {
+        let mut alike: Vec<Alike> = Vec::new();
+        let mut partition = |rounds: u32, keeps: bool| match calls {
             None => {
                 let initial: Vec<u32> =
                     (0..number(self.blocks.len())).map(|state| u32::from(state != DEAD)).collect();
@@ -188,11 +191,23 @@ impl CharStates {
             // A call reads a text of its rule; where a rule ends, tokens go on behind it.
             Some(calls) => {
                 let edges = WithCalls::new(self, calls, rounds, PHASE, budget)?;
-                refine(&edges, &edges.marks(), Some(rounds), PHASE, budget)
+                let mut keep = |chars: u32, partition: &Partition| {
+                    budget.charge_bytes(PHASE, len as u64 * 4)?;
+                    alike.push(Alike { chars, first: self.first_of_blocks(len, partition) });
+                    Ok(())
+                };
+                let partition =
+                    refine_watched(&edges, &edges.marks(), Some(rounds), PHASE, budget, |round, partition| {
+                        if keeps && SHORT_TEXTS.contains(&round) { keep(round, partition) } else { Ok(()) }
+                    })?;
+                if keeps {
+                    keep(rounds, &partition)?;
+                }
+                Ok(partition)
             }
         };
-        let behind = partition(longest_inner)?;
-        let partition = partition(longest)?;
+        let behind = partition(longest_inner, false)?;
+        let partition = partition(longest, true)?;
         let mut groups = vec![0; len];
         let mut count = number(partition.blocks());
         // States inside characters: by what they read and the groups of the states behind it.
@@ -212,7 +227,18 @@ impl CharStates {
             let inner = block.inner as usize..(block.inner + block.inner_states) as usize;
             groups[inner].iter_mut().zip(first..).for_each(|(group, number)| *group = number);
         }
-        Ok((groups, count as usize))
+        Ok(Groups { of: groups, count: count as usize, alike })
+    }
+
+    /// `[byte states]`: for a state between characters the first of its block, for another itself.
+    fn first_of_blocks(&self, len: usize, partition: &Partition) -> Vec<StateId> {
+        let mut first: Vec<StateId> = (0..number(len)).collect();
+        let mut of_block = vec![None; partition.blocks()];
+        for (state, block) in (0..).zip(&self.blocks) {
+            let known = of_block[partition.block(state) as usize].get_or_insert(block.root);
+            first[block.root as usize] = *known;
+        }
+        first
     }
 }
 
@@ -346,10 +372,10 @@ mod tests {
             let dfa = dfa(pattern);
             let budget = Budget::new(CompileLimits::default());
             let states = dfa.chars.as_ref().unwrap();
-            let (groups, count) = states.groups(dfa.len(), None, longest, longest_inner, &budget).unwrap();
+            let Groups { of: groups, count, .. } = states.groups(dfa.len(), None, longest, longest_inner, &budget).unwrap();
             let useful: Vec<bool> = (0..dfa.len()).map(|state| state != 0).collect();
             let over_bytes = Dfa { chars: None, ..dfa.clone() };
-            let expected = |longest| over_bytes.groups(&useful, longest, longest, 0, &budget).unwrap().0;
+            let expected = |longest| over_bytes.groups(&useful, longest, longest, 0, &budget).unwrap().of;
             let (between, inside) = (expected(longest), expected(longest_inner));
             let is_between = |state: usize| states.at(u32::try_from(state).unwrap()).is_some();
             for a in 0..dfa.len() {
@@ -370,7 +396,7 @@ mod tests {
     #[test]
     fn counted_repetitions_share_groups() {
         let dfa = dfa(r#""[^"\\\x00-\x1F]{0,10000}""#);
-        let (_, count) = dfa
+        let Groups { count, .. } = dfa
             .chars
             .as_ref()
             .unwrap()

@@ -143,7 +143,7 @@ impl Dfa {
         Dense { classes, stride, transitions, accepting, start: self.start }.canonical(budget)
     }
 
-    /// `[states]`: the group of each state, and a bound on their numbers, such that states of one group are told apart by no
+    /// Groups of states such that those of one group are told apart by no
     /// token of at most `longest_bytes` bytes and `longest_chars` characters, `longest_inner_chars` if it begins inside a
     /// character: from both it leads to a state of `useful`, `[states]`, or from neither.
     ///
@@ -156,7 +156,7 @@ impl Dfa {
         longest_chars: u32,
         longest_inner_chars: u32,
         budget: &Budget,
-    ) -> Result<(Vec<u32>, usize), CompileError> {
+    ) -> Result<Groups, CompileError> {
         const PHASE: &str = "grouping states by their rows";
         if let Some(chars) = self.chars.as_ref().filter(|_| useful.iter().skip(1).all(|&useful| useful)) {
             return chars.groups(self.len(), self.calls.as_ref(), longest_chars, longest_inner_chars, budget);
@@ -166,8 +166,29 @@ impl Dfa {
             .map(|(state, &useful)| if state == DEAD { 0 } else { 2 - u32::from(useful) })
             .collect();
         let partition = refine(self, &marks, Some(longest_bytes), PHASE, budget)?;
-        Ok(((0..number(self.len())).map(|state| partition.block(state)).collect(), partition.blocks()))
+        let of = (0..number(self.len())).map(|state| partition.block(state)).collect();
+        Ok(Groups { of, count: partition.blocks(), alike: Vec::new() })
     }
+}
+
+/// Groups of states that no token tells apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Groups {
+    /// `[states]`: the group of each state.
+    pub of: Vec<u32>,
+    /// A bound on their numbers.
+    pub count: usize,
+    /// With calls: which states short texts do not tell apart, ascending by their length.
+    pub alike: Vec<Alike>,
+}
+
+/// States that no text of at most `chars` characters tells apart, as [`Dfa::groups`] means it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alike {
+    /// Characters; parts of characters at the ends of a text count as whole ones.
+    pub chars: u32,
+    /// `[states]`: the first state that is not told apart from each. States inside characters stand for themselves.
+    pub first: Vec<StateId>,
 }
 
 impl Edges for Dfa {

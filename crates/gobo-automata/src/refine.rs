@@ -182,6 +182,19 @@ pub(crate) fn refine(
     phase: &str,
     budget: &Budget,
 ) -> Result<Partition, CompileError> {
+    refine_watched(automaton, initial, rounds, phase, budget, |_, _| Ok(()))
+}
+
+/// [`refine`], showing the partition after each round, with its number from 1 on: what strings of so many bytes tell apart,
+/// or more.
+pub(crate) fn refine_watched(
+    automaton: &impl Edges,
+    initial: &[u32],
+    rounds: Option<u32>,
+    phase: &str,
+    budget: &Budget,
+    mut watch: impl FnMut(u32, &Partition) -> Result<(), CompileError>,
+) -> Result<Partition, CompileError> {
     let states = automaton.states();
     budget.charge_bytes(phase, states as u64 * 24)?;
     let predecessors = Predecessors::of(automaton, phase, budget)?;
@@ -206,6 +219,7 @@ pub(crate) fn refine(
             }
         }
         dirty.iter().for_each(|&state| is_dirty[state as usize] = false);
+        watch(round, &partition)?;
     }
     Ok(partition)
 }

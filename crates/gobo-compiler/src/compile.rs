@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::{AlignedBytes, CallParts, IndexParts, ReturnPart, RowEncoder, Vocabulary, write_index};
-use gobo_automata::{Calls, Dfa, Lowered, Return, StateId};
+use gobo_automata::{Calls, Dfa, Groups, Lowered, Return, StateId};
 use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, TokenId, index_key};
 
 use crate::push_down::{self, Pair, ResidualId, ReturnClasses, is_end};
@@ -81,9 +81,9 @@ pub fn compile(
 
     // One row for all states that no token can tell apart.
     let (chars, inner_chars) = (root.longest_token_chars, root.longest_inner_chars);
-    let (groups, group_count) = budget.holding(
+    let Groups { of: groups, count: group_count, alike } = budget.holding(
         || dfa.groups(&useful, root.longest_token_bytes, chars, inner_chars, budget),
-        |(groups, _)| groups.len() as u64 * 4,
+        |groups| (1 + groups.alike.len() as u64) * groups.of.len() as u64 * 4,
     )?;
     let mut group_row: Vec<Option<usize>> = vec![None; group_count];
     let mut representatives: Vec<StateId> = Vec::new();
@@ -103,7 +103,7 @@ pub fn compile(
         Some(calls) => {
             let classes = ReturnClasses::new(calls, &groups);
             let tops = tops_of(calls, &classes, &representatives, &groups, &needs_row);
-            let mut computed = push_down::rows(&walker, calls, &classes, &representatives, &tops, budget)?;
+            let mut computed = push_down::rows(&walker, calls, &classes, &alike, &representatives, &tops, budget)?;
             (std::mem::take(&mut computed.rows), Some((calls, classes, computed)))
         }
         None => {

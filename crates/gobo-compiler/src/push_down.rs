@@ -11,12 +11,22 @@
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Trie;
-use gobo_automata::{ByteSet, Calls, Dfa, NO_STEP, StateId};
+use gobo_automata::{Alike, ByteSet, Calls, Dfa, NO_STEP, StateId};
 use gobo_types::{Budget, CompileError};
 
 use crate::walk::{Fate, NODES_PER_CHARGE, Rooted, RowTokens, Walker};
 
 const PHASE: &str = "walking the vocabulary through calls";
+
+/// What is found below blocks with at least so many tokens is kept: the states of an object's keys differ along one path and
+/// read the same below all others. Smaller ones are walked again in the time that looking them up takes.
+const WORTH_KEEPING: u32 = 48;
+
+/// Ranges and residuals of what was kept that are copied in the time of one step elsewhere.
+const COPIES_PER_STEP: u64 = 8;
+
+/// So many such blocks are looked at one inside the other, which bounds the stack that it takes.
+const MAX_DEPTH: usize = 32;
 
 /// The number of a set of residuals; 0 for the empty one.
 pub(crate) type ResidualId = u32;
@@ -109,13 +119,14 @@ impl ReturnClasses {
 }
 
 /// The row and the residuals of each of `states`, and of every pair that can come up below them. `tops[n]` holds the classes
-/// of the return states that may lie under `states[n]`.
+/// of the return states that may lie under `states[n]`; `alike` tells which states short texts do not tell apart.
 ///
 /// O(trie nodes that no rule spares), over all rows.
 pub(crate) fn rows(
     walker: &Walker<'_>,
     calls: &Calls,
     classes: &ReturnClasses,
+    alike: &[Alike],
     states: &[StateId],
     tops: &[Vec<u32>],
     budget: &Budget,
@@ -130,6 +141,13 @@ pub(crate) fn rows(
         rows: Vec::new(),
         budget,
         uncharged: 0,
+        heights: walker.vocabulary.trie_heights(),
+        alike,
+        stand_ins: Vec::new(),
+        found: HashMap::new(),
+        found_ranges: Vec::new(),
+        found_blocks: Vec::new(),
+        depth: 0,
         open: Vec::new(),
     };
     let mut residuals = Vec::with_capacity(states.len());
@@ -176,6 +194,13 @@ struct Residuals {
     blocks: Vec<(u32, u32)>,
 }
 
+/// What is found below a block: where it stands in the tables of all.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    ranges: (usize, usize),
+    blocks: (usize, usize),
+}
+
 struct Computer<'a> {
     walker: &'a Walker<'a>,
     calls: &'a Calls,
@@ -188,6 +213,17 @@ struct Computer<'a> {
     budget: &'a Budget,
     /// Nodes since the last look at the budget.
     uncharged: u64,
+    /// `[nodes]`: how long texts are below each block.
+    heights: &'a [u8],
+    alike: &'a [Alike],
+    /// `[sets of configurations, alike]`: what [`Self::stand_in`] answers; [`UNKNOWN`] where it was not asked.
+    stand_ins: Vec<MacroId>,
+    /// What was found below large blocks, by the block and the configurations above.
+    found: HashMap<(usize, MacroId), Found>,
+    found_ranges: Vec<(u32, u32)>,
+    found_blocks: Vec<(u32, u32)>,
+    /// In how many large blocks a walk is.
+    depth: usize,
     /// What a walk has left to look at; empty between walks.
     open: Vec<(usize, u32, MacroId)>,
 }
@@ -374,6 +410,79 @@ impl Computer<'_> {
         tokens: &mut RowTokens,
         left: &mut Residuals,
     ) -> Result<(), CompileError> {
+        if end - trie.nodes[block].first < WORTH_KEEPING || self.depth == MAX_DEPTH {
+            return self.walk_small(trie, block, end, start, tokens, left);
+        }
+        let start = self.stand_in(start, self.heights[block]);
+        if let Some(&Found { ranges, blocks }) = self.found.get(&(block, start)) {
+            let (ranges, blocks) =
+                (&self.found_ranges[ranges.0..ranges.1], &self.found_blocks[blocks.0..blocks.1]);
+            self.uncharged += (ranges.len() + blocks.len()) as u64 / COPIES_PER_STEP;
+            ranges.iter().for_each(|&(from, to)| tokens.add(from, to));
+            left.blocks.extend_from_slice(blocks);
+            return Ok(());
+        }
+        let (ranges_before, blocks_before) = (tokens.ranges.len(), left.blocks.len());
+        let end_before = tokens.ranges.last().map(|range| range.1);
+        self.depth += 1;
+        for number in block.. {
+            let subtree_end = trie.subtree_end(number, end);
+            if let Some((child, next)) = self.enter(trie, number, subtree_end, start, tokens, left) {
+                self.walk_block(trie, child, subtree_end, next, tokens, left)?;
+            }
+            if trie.nodes[number].is_last() {
+                break;
+            }
+        }
+        self.depth -= 1;
+        let (ranges, blocks) = (self.found_ranges.len(), self.found_blocks.len());
+        // What was found first may have been joined to the range before.
+        let joined = end_before.map(|end| (end, tokens.ranges[ranges_before - 1].1));
+        self.found_ranges.extend(joined.filter(|(from, to)| from != to));
+        self.found_ranges.extend_from_slice(&tokens.ranges[ranges_before..]);
+        self.found_blocks.extend_from_slice(&left.blocks[blocks_before..]);
+        let found = Found {
+            ranges: (ranges, self.found_ranges.len()),
+            blocks: (blocks, self.found_blocks.len()),
+        };
+        let kept = self.found_ranges.len() - ranges + self.found_blocks.len() - blocks;
+        self.budget.charge_bytes(PHASE, (kept * 8 + size_of::<((usize, MacroId), Found)>()) as u64)?;
+        self.found.insert((block, start), found);
+        self.look_at_budget()
+    }
+
+    /// The set of configurations to walk from in place of another, texts being at most so long: one for many that no such text
+    /// tells apart. States inside counted repetitions are told apart by the few long tokens only, and so they share the walk
+    /// of all others.
+    fn stand_in(&mut self, from: MacroId, height: u8) -> MacroId {
+        let Some(level) = self.alike.iter().position(|alike| alike.chars >= u32::from(height)) else {
+            return from;
+        };
+        let at = from as usize * self.alike.len() + level;
+        if self.stand_ins.len() <= at {
+            self.stand_ins.resize(self.macros.sets.len() * self.alike.len(), UNKNOWN);
+        }
+        if self.stand_ins[at] == UNKNOWN {
+            self.stand_ins[at] = match *self.macros.sets[from as usize] {
+                [(state, stacks)] => {
+                    self.macros.intern(Box::new([(self.alike[level].first[state as usize], stacks)]))
+                }
+                _ => from,
+            };
+        }
+        self.stand_ins[at]
+    }
+
+    /// As [`Self::walk_block`], keeping nothing of what is found on the way.
+    fn walk_small(
+        &mut self,
+        trie: &Trie<'_>,
+        block: usize,
+        end: u32,
+        start: MacroId,
+        tokens: &mut RowTokens,
+        left: &mut Residuals,
+    ) -> Result<(), CompileError> {
         // What is left to look at: nodes of a block from one on, the end of its ids, the configurations above.
         let mut open = std::mem::take(&mut self.open);
         open.push((block, end, start));
@@ -394,11 +503,18 @@ impl Computer<'_> {
                     break;
                 }
             }
-            if self.uncharged >= NODES_PER_CHARGE || self.macros.error.is_some() {
-                self.charge()?;
-            }
+            self.look_at_budget()?;
         }
         self.open = open;
+        Ok(())
+    }
+
+    /// Looks at the budget every now and then.
+    #[inline]
+    fn look_at_budget(&mut self) -> Result<(), CompileError> {
+        if self.uncharged >= NODES_PER_CHARGE || self.macros.error.is_some() {
+            return self.charge();
+        }
         Ok(())
     }
 }

@@ -97,7 +97,7 @@ pub(crate) struct Walker<'a> {
     pub(crate) all: Rooted<'a>,
     /// The slices of tokens that are not text: only they begin inside a character.
     pub(crate) pieces: Vec<Rooted<'a>>,
-    vocabulary: &'a Vocabulary,
+    pub(crate) vocabulary: &'a Vocabulary,
     /// `[classes]`: the bytes of each class.
     class_bytes: Vec<ByteSet>,
     /// The slices of which some token may lead on; empty where no slice can be taken whole.
