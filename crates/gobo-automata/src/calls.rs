@@ -69,6 +69,23 @@ struct TopSet {
 type Bits = Vec<u64>;
 
 impl Calls {
+    /// Those of an automaton of so many states that calls nothing.
+    pub fn none(states: usize) -> Self {
+        Self {
+            returns: Vec::new(),
+            is_deterministic: true,
+            starts: vec![0; states + 1],
+            openings: Vec::new(),
+            pushes: Vec::new(),
+            tops: vec![0; states],
+            top_sets: vec![TopSet { returns: Vec::new(), follow: ByteSet::default() }],
+            of_chars: Vec::new(),
+            shortest: Vec::new(),
+            crossed: Vec::new(),
+            marks: Vec::new(),
+        }
+    }
+
     /// The openings of a state.
     #[inline]
     pub fn openings(&self, state: StateId) -> &[Opening] {

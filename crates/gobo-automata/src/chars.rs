@@ -6,7 +6,7 @@ use gobo_types::{Budget, CompileError};
 use crate::calls::{Calls, WithCalls};
 use crate::char_dfa::CharDfa;
 use crate::dfa::{Alike, DEAD, Groups, StateId};
-use crate::refine::{Partition, refine, refine_watched};
+use crate::refine::{Partition, refine_watched};
 
 /// Lengths, in characters, up to which it is kept which states a text tells apart.
 const SHORT_TEXTS: [u32; 4] = [4, 8, 16, 32];
@@ -134,22 +134,36 @@ impl CharStates {
         let edges = |state: StateId| {
             self.dfa.row(state).iter().filter(|(class, _)| is_in[*class as usize]).map(|&(_, next)| next)
         };
-        let mut before: Vec<(StateId, StateId)> = Vec::new();
-        budget.charge_bytes(PHASE, states as u64 * 5)?;
+        budget.charge_bytes(PHASE, states as u64 * 9)?;
         let mut closure = Closure { depth: vec![u32::MAX; states], exact: vec![false; states] };
         let mut queue: VecDeque<StateId> = VecDeque::new();
+        // `[states + 1]`: where those before each state begin.
+        let mut starts = vec![0_u32; states + 1];
         for state in 1..number(states) {
-            let from = before.len();
-            before.extend(edges(state).map(|next| (next, state)));
-            budget.charge_steps(PHASE, 1 + (before.len() - from) as u64)?;
+            let mut count = 0;
+            edges(state).for_each(|next| {
+                starts[next as usize + 1] += 1;
+                count += 1;
+            });
+            budget.charge_steps(PHASE, 1 + count as u64)?;
             // Some character leads nowhere from here.
-            if before.len() - from < classes.len() {
+            if count < classes.len() {
                 closure.depth[state as usize] = 0;
                 queue.push_back(state);
             }
         }
-        budget.charge_bytes(PHASE, before.len() as u64 * 8)?;
-        before.sort_unstable();
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut before = vec![DEAD; starts[states] as usize];
+        budget.charge_bytes(PHASE, before.len() as u64 * 4)?;
+        let mut ends = starts[1..].to_vec();
+        for state in (1..number(states)).rev() {
+            for next in edges(state) {
+                ends[next as usize] -= 1;
+                before[ends[next as usize] as usize] = state;
+            }
+        }
         while let Some(state) = queue.pop_front() {
             let depth = closure.depth[state as usize];
             closure.exact[state as usize] = edges(state).all(|next| {
@@ -158,8 +172,7 @@ impl CharStates {
                     && closure.exact[next as usize]
                     && !calls.is_some_and(|calls| calls.is_crossed(next))
             });
-            let from = before.partition_point(|edge| edge.0 < state);
-            for &(_, before) in before[from..].iter().take_while(|edge| edge.0 == state) {
+            for &before in &before[starts[state as usize] as usize..starts[state as usize + 1] as usize] {
                 if closure.depth[before as usize] == u32::MAX {
                     closure.depth[before as usize] = depth + 1;
                     queue.push_back(before);
@@ -182,29 +195,40 @@ impl CharStates {
         const PHASE: &str = "grouping states by their rows";
         budget.charge_bytes(PHASE, len as u64 * 4)?;
         let mut alike: Vec<Alike> = Vec::new();
-        let mut partition = |rounds: u32, keeps: bool| match calls {
-            None => {
-                let initial: Vec<u32> =
-                    (0..number(self.blocks.len())).map(|state| u32::from(state != DEAD)).collect();
-                refine(&self.dfa, &initial, Some(rounds), PHASE, budget)
-            }
-            // A call reads a text of its rule; where a rule ends, tokens go on behind it.
-            Some(calls) => {
-                let edges = WithCalls::new(self, calls, rounds, PHASE, budget)?;
-                let mut keep = |chars: u32, partition: &Partition| {
-                    budget.charge_bytes(PHASE, len as u64 * 4)?;
-                    alike.push(Alike { chars, first: self.first_of_blocks(len, partition) });
-                    Ok(())
-                };
-                let partition =
-                    refine_watched(&edges, &edges.marks(), Some(rounds), PHASE, budget, |round, partition| {
-                        if keeps && SHORT_TEXTS.contains(&round) { keep(round, partition) } else { Ok(()) }
-                    })?;
-                if keeps {
-                    keep(rounds, &partition)?;
+        let mut distinct = 0;
+        let mut keep = |chars: u32, partition: &Partition| {
+            let (first, count) = self.first_of_blocks(len, partition);
+            // What short texts tell apart, longer ones do too: the shorter ones need no table of their own then.
+            let is_same = std::mem::replace(&mut distinct, count) == count;
+            if count < self.blocks.len() {
+                if is_same {
+                    alike.pop();
                 }
-                Ok(partition)
+                budget.charge_bytes(PHASE, len as u64 * 4)?;
+                alike.push(Alike { chars, first });
             }
+            Ok(())
+        };
+        let mut partition = |rounds: u32, keeps: bool| {
+            let mut watch = |round, partition: &Partition| {
+                if keeps && SHORT_TEXTS.contains(&round) { keep(round, partition) } else { Ok(()) }
+            };
+            let partition = match calls {
+                None => {
+                    let initial: Vec<u32> =
+                        (0..number(self.blocks.len())).map(|state| u32::from(state != DEAD)).collect();
+                    refine_watched(&self.dfa, &initial, Some(rounds), PHASE, budget, &mut watch)?
+                }
+                // A call reads a text of its rule; where a rule ends, tokens go on behind it.
+                Some(calls) => {
+                    let edges = WithCalls::new(self, calls, rounds, PHASE, budget)?;
+                    refine_watched(&edges, &edges.marks(), Some(rounds), PHASE, budget, &mut watch)?
+                }
+            };
+            if keeps {
+                keep(rounds, &partition)?;
+            }
+            Ok::<_, CompileError>(partition)
         };
         let behind = partition(longest_inner, false)?;
         let partition = partition(longest, true)?;
@@ -230,15 +254,16 @@ impl CharStates {
         Ok(Groups { of: groups, count: count as usize, alike })
     }
 
-    /// `[byte states]`: for a state between characters the first of its block, for another itself.
-    fn first_of_blocks(&self, len: usize, partition: &Partition) -> Vec<StateId> {
+    /// `[byte states]`: for a state between characters the first of its block, for another itself; and the number of blocks.
+    fn first_of_blocks(&self, len: usize, partition: &Partition) -> (Vec<StateId>, usize) {
         let mut first: Vec<StateId> = (0..number(len)).collect();
         let mut of_block = vec![None; partition.blocks()];
         for (state, block) in (0..).zip(&self.blocks) {
             let known = of_block[partition.block(state) as usize].get_or_insert(block.root);
             first[block.root as usize] = *known;
         }
-        first
+        let count = of_block.iter().flatten().count();
+        (first, count)
     }
 }
 

@@ -178,7 +178,7 @@ pub struct Groups {
     pub of: Vec<u32>,
     /// A bound on their numbers.
     pub count: usize,
-    /// With calls: which states short texts do not tell apart, ascending by their length.
+    /// Which states short texts do not tell apart, ascending by their length; empty where that is not known.
     pub alike: Vec<Alike>,
 }
 

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::{AlignedBytes, CallParts, IndexParts, ReturnPart, RowEncoder, Vocabulary, write_index};
-use gobo_automata::{Calls, Dfa, Groups, Lowered, Return, StateId};
+use gobo_automata::{Alike, Calls, Dfa, Groups, Lowered, Return, StateId};
 use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, TokenId, index_key};
 
 use crate::push_down::{self, Pair, ResidualId, ReturnClasses, is_end};
@@ -107,15 +107,32 @@ pub fn compile(
             (std::mem::take(&mut computed.rows), Some((calls, classes, computed)))
         }
         None => {
+            // What is left to be walked of states that take slices is much the same for all of them, and so it is for states
+            // that only longer texts tell apart: it is found once.
+            let is_like_another = like_another(&representatives, &alike);
+            let (sliced, walked): (Vec<usize>, Vec<usize>) = (0..representatives.len())
+                .partition(|&at| is_like_another[at] || walker.takes_slices(representatives[at]));
+            let states_of =
+                |places: &[usize]| places.iter().map(|&at| representatives[at]).collect::<Vec<StateId>>();
+            let calls = Calls::none(dfa.len());
+            let classes = ReturnClasses::new(&calls, &groups);
+            let shares: Vec<&[usize]> = sliced.chunks(sliced.len().div_ceil(options.threads).max(1)).collect();
+            let of_sliced = in_parallel(options.threads, &shares, |share| {
+                let tops = vec![Vec::new(); share.len()];
+                let states = states_of(share);
+                Ok(push_down::rows(&walker, &calls, &classes, &alike, &states, &tops, budget)?.rows)
+            })?;
             let useful = (!all_useful).then_some(useful.as_slice());
-            let batches = walker.batches(&representatives);
-            let of_batches = in_parallel(options.threads, &batches, |batch| {
-                let states: Vec<StateId> = batch.iter().map(|&at| representatives[at]).collect();
-                walker.rows(&states, useful, budget)
+            let batches: Vec<Vec<usize>> = (walker.batches(&states_of(&walked)).into_iter())
+                .map(|batch| batch.into_iter().map(|at| walked[at]).collect())
+                .collect();
+            let of_walked = in_parallel(options.threads, &batches, |batch| {
+                walker.rows(&states_of(batch), useful, budget)
             })?;
             let mut computed: Vec<RowTokens> = representatives.iter().map(|_| RowTokens::default()).collect();
-            for (at, tokens) in batches.iter().flatten().zip(of_batches.into_iter().flatten()) {
-                computed[*at] = tokens;
+            let places = sliced.iter().chain(batches.iter().flatten());
+            for (&at, tokens) in places.zip(of_sliced.into_iter().chain(of_walked).flatten()) {
+                computed[at] = tokens;
             }
             (computed, None)
         }
@@ -169,6 +186,14 @@ pub fn compile(
         bytes: budget.bytes(),
     };
     Ok(Compiled { key, artifact_digest, stats, bytes })
+}
+
+/// `[states]`: which of `states` no short text tells apart from another one of them.
+fn like_another(states: &[StateId], alike: &[Alike]) -> Vec<bool> {
+    let Some(Alike { first, .. }) = alike.first() else { return vec![false; states.len()] };
+    let mut count = vec![0_u32; first.len()];
+    states.iter().for_each(|&state| count[first[state as usize] as usize] += 1);
+    states.iter().map(|&state| count[first[state as usize] as usize] > 1).collect()
 }
 
 /// The tables of calls as they are written.

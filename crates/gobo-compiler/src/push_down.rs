@@ -141,7 +141,6 @@ pub(crate) fn rows(
         rows: Vec::new(),
         budget,
         uncharged: 0,
-        heights: walker.vocabulary.trie_heights(),
         alike,
         stand_ins: Vec::new(),
         found: HashMap::new(),
@@ -213,8 +212,6 @@ struct Computer<'a> {
     budget: &'a Budget,
     /// Nodes since the last look at the budget.
     uncharged: u64,
-    /// `[nodes]`: how long texts are below each block.
-    heights: &'a [u8],
     alike: &'a [Alike],
     /// `[sets of configurations, alike]`: what [`Self::stand_in`] answers; [`UNKNOWN`] where it was not asked.
     stand_ins: Vec<MacroId>,
@@ -413,7 +410,7 @@ impl Computer<'_> {
         if end - trie.nodes[block].first < WORTH_KEEPING || self.depth == MAX_DEPTH {
             return self.walk_small(trie, block, end, start, tokens, left);
         }
-        let start = self.stand_in(start, self.heights[block]);
+        let start = self.stand_in(start, block);
         if let Some(&Found { ranges, blocks }) = self.found.get(&(block, start)) {
             let (ranges, blocks) =
                 (&self.found_ranges[ranges.0..ranges.1], &self.found_blocks[blocks.0..blocks.1]);
@@ -451,13 +448,15 @@ impl Computer<'_> {
         self.look_at_budget()
     }
 
-    /// The set of configurations to walk from in place of another, texts being at most so long: one for many that no such text
-    /// tells apart. States inside counted repetitions are told apart by the few long tokens only, and so they share the walk
+    /// The set of configurations to walk a block from in place of another: one for many that no text below the block tells
+    /// apart. States inside counted repetitions are told apart by the few long tokens only, and so they share the walk
     /// of all others.
-    fn stand_in(&mut self, from: MacroId, height: u8) -> MacroId {
-        let Some(level) = self.alike.iter().position(|alike| alike.chars >= u32::from(height)) else {
+    fn stand_in(&mut self, from: MacroId, block: usize) -> MacroId {
+        if self.alike.is_empty() {
             return from;
-        };
+        }
+        let longest = u32::from(self.walker.vocabulary.trie_heights()[block]);
+        let Some(level) = self.alike.iter().position(|alike| alike.chars >= longest) else { return from };
         let at = from as usize * self.alike.len() + level;
         if self.stand_ins.len() <= at {
             self.stand_ins.resize(self.macros.sets.len() * self.alike.len(), UNKNOWN);

@@ -209,10 +209,9 @@ impl<'a> Walker<'a> {
 
     /// For each of `states` the tokens that lead from it to a useful state: one of `useful`, `[states]`, or any live one.
     ///
-    /// A slice is taken without a look at its tokens where every text over its characters is alive, up to some length,
-    /// and no longer one is. What is left is walked, for many states at once: a trie in depth, with the states along the
-    /// path. A subtree is dropped where all states are dead, and taken whole where a useful state leads to itself on
-    /// every byte below: then each token there ends in that state. O(nodes that no rule spares).
+    /// All of them are walked at once: a trie in depth, with the states along the path. A subtree is dropped where all states
+    /// are dead, and taken whole where a useful state leads to itself on every byte below: then each token there ends in
+    /// that state. O(nodes that no rule spares).
     pub(crate) fn rows(
         &self,
         states: &[StateId],
@@ -220,48 +219,34 @@ impl<'a> Walker<'a> {
         budget: &Budget,
     ) -> Result<Vec<RowTokens>, CompileError> {
         let mut rows: Vec<RowTokens> = states.iter().map(|_| RowTokens::default()).collect();
-        // The rows that each trie is walked for: that of all tokens, that of pieces, those of the parts.
-        let (mut all, mut pieces) = (Vec::new(), Vec::new());
-        let mut parts: Vec<Vec<Walk>> = self.parts.iter().map(|_| Vec::new()).collect();
-        for (row, &state) in (0..).zip(states) {
-            let walk = Walk { row, state };
-            let between = self.dfa.chars.as_ref().map(|chars| chars.at(state));
-            let mut fates = between.flatten().map_or_else(Vec::new, |state| self.fates(state));
-            if !self.is_worth_it(&fates) {
-                fates.clear();
-            }
-            if between == Some(None) {
-                // Inside a character, only what continues it leads on.
-                pieces.push(walk);
-            } else if fates.is_empty() {
-                all.push(walk);
-            }
-            let tokens = &mut rows[row as usize];
-            for (number, (part, fate)) in self.parts.iter().zip(fates).enumerate() {
-                match fate {
-                    Fate::Dropped => {}
-                    Fate::Taken(chars) if chars >= part.slice.max_chars => tokens.whole |= 1 << number,
-                    Fate::Taken(chars) => tokens.short.push((number, chars)),
-                    Fate::Walked => parts[number].push(walk),
-                }
-            }
-        }
-        let walked = std::iter::once((&self.all, all))
-            .chain(self.pieces.iter().map(|rooted| (rooted, pieces.clone())))
-            .chain(self.parts.iter().map(|part| &part.rooted).zip(parts));
+        // Inside a character, only what continues it leads on.
+        let is_inside = |state| self.dfa.chars.as_ref().is_some_and(|chars| chars.at(state).is_none());
+        let walks = (0..).zip(states).map(|(row, &state)| Walk { row, state });
+        let (inside, between): (Vec<Walk>, Vec<Walk>) = walks.partition(|walk| is_inside(walk.state));
+        let walked = std::iter::once((&self.all, &between))
+            .chain(self.pieces.iter().map(|rooted| (rooted, &inside)));
         for (rooted, walks) in walked.filter(|(_, walks)| !walks.is_empty()) {
             let found = |row: u32, from, to, state: StateId| {
                 if useful.is_none_or(|useful| useful[state as usize]) {
                     rows[row as usize].add(from, to);
                 }
             };
-            self.visit(rooted, &walks, budget, found, |node, state| {
+            self.visit(rooted, walks, budget, found, |node, state| {
                 useful.is_none_or(|useful| useful[state as usize]) && self.stays(&rooted.trie, node, state)
             })?;
         }
         let ranges: usize = rows.iter().map(|row| row.ranges.len()).sum();
         budget.charge_bytes(PHASE, ranges as u64 * 8)?;
         Ok(rows)
+    }
+
+    /// Whether the row of a state is made of slices, as far as its own transitions go.
+    ///
+    /// A slice is taken without a look at its tokens where every text over its characters is alive, up to some length, and
+    /// no longer one is.
+    pub(crate) fn takes_slices(&self, state: StateId) -> bool {
+        let between = self.dfa.chars.as_ref().and_then(|chars| chars.at(state));
+        between.is_some_and(|state| self.is_worth_it(&self.fates(state)))
     }
 
     /// What becomes of each slice at a state between characters, as far as its own transitions go.
