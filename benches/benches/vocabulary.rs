@@ -1,5 +1,6 @@
-//! What a tokenizer costs: importing its file, beside parsing the same file as JSON; building the vocabulary file,
-//! opening it, and having it ready to compile with in a process that starts on a host where it was verified before.
+//! What a tokenizer costs: importing its file and building the vocabulary file, together and apart, beside parsing the
+//! same file as JSON; opening the vocabulary file, and having it ready to compile with in a process that starts on a host
+//! where it was verified before.
 //!
 //! `cargo bench --bench vocabulary` in `benches/`. Tokenizer files are looked for in `GOBO_DATA`, then in `shared/data`
 //! beside the repository; without them nothing is measured.
@@ -37,6 +38,14 @@ fn vocabulary(criterion: &mut Criterion) {
         group.sample_size(10);
         group.bench_function("import", |bencher| {
             bencher.iter(|| import(black_box(&path), &ImportOptions::default()).expect("a known tokenizer"));
+        });
+        // What a user waits for: at most twice the time of the parse that comes next.
+        group.bench_function("import_and_build", |bencher| {
+            bencher.iter(|| {
+                let imported =
+                    import(black_box(&path), &ImportOptions::default()).expect("a known tokenizer");
+                imported.table.build().expect("a vocabulary")
+            });
         });
         group.bench_function("parse_as_json_value", |bencher| {
             bencher.iter(|| {

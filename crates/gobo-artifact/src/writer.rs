@@ -3,6 +3,7 @@ use std::ops::Range;
 
 use gobo_types::{
     ArtifactDigest, COMPILER_EPOCH, ConstraintDigest, Digest, IndexKey, Report, TokenId, VocabularyDigest,
+    beside,
 };
 
 use zerocopy::IntoBytes;
@@ -23,7 +24,8 @@ use crate::trie::TrieNode;
 pub struct ArtifactWriter<'a> {
     kind: ArtifactKind,
     key: [u8; 32],
-    sections: Vec<(u32, u32, Cow<'a, [u8]>)>,
+    /// What the file says of each, in no place yet, and its bytes.
+    sections: Vec<(Section, Cow<'a, [u8]>)>,
 }
 
 impl<'a> ArtifactWriter<'a> {
@@ -34,7 +36,9 @@ impl<'a> ArtifactWriter<'a> {
 
     /// Adds a section. The caller adds them in file order; a reader refuses any other.
     pub fn section(&mut self, kind: u32, storage: u32, bytes: impl Into<Cow<'a, [u8]>>) {
-        self.sections.push((kind, storage, bytes.into()));
+        let bytes = bytes.into();
+        let (length, digest) = (bytes.len() as u64, Digest::of(&bytes).0);
+        self.sections.push((Section { kind, storage, offset: 0, length, digest }, bytes));
     }
 
     /// The whole file. Each byte depends on the sections and the key alone.
@@ -42,24 +46,16 @@ impl<'a> ArtifactWriter<'a> {
         let up =
             |offset: u64| align_up(offset).expect("sections lie in memory, so their sum is far below 2^64");
         let mut offset = header_bytes(self.sections.len()) as u64;
-        let mut table = Vec::with_capacity(self.sections.len());
-        for (kind, storage, bytes) in &self.sections {
-            offset = up(offset);
-            let length = bytes.len() as u64;
-            table.push(Section {
-                kind: *kind,
-                storage: *storage,
-                offset,
-                length,
-                digest: Digest::of(bytes).0,
-            });
-            offset += length;
+        let (mut table, bytes): (Vec<Section>, Vec<_>) = self.sections.into_iter().unzip();
+        for section in &mut table {
+            section.offset = up(offset);
+            offset = section.offset + section.length;
         }
         let header = Header { kind: self.kind, total_bytes: offset, key: self.key, sections: table };
         let total = usize::try_from(offset).expect("sections lie in memory");
         let mut out = AlignedBytes::with_capacity(total);
         out.extend_from_slice(&header.encode());
-        for ((_, _, bytes), section) in self.sections.iter().zip(&header.sections) {
+        for (bytes, section) in bytes.iter().zip(&header.sections) {
             out.resize(usize::try_from(section.offset).expect("below the total"), 0);
             out.extend_from_slice(bytes);
         }
@@ -125,11 +121,40 @@ pub struct SliceParts {
 /// # Panics
 /// If a token of a slice of text is not UTF-8, or is not its lead and more.
 pub fn write_vocabulary(parts: &VocabularyParts<'_>) -> AlignedBytes {
-    let mut offsets = vec![0_u32];
+    let (archived, token_bytes) = (archive(&parts.root), parts.tokens.concat());
+    let mut offsets = Vec::with_capacity(1 + parts.tokens.len());
+    offsets.push(0_u32);
+    let mut end = 0;
     for token in parts.tokens {
-        let end = *offsets.last().expect("never empty") as usize + token.len();
+        end += token.len();
         offsets.push(u32::try_from(end).expect("the table's limits keep token bytes below 4 GiB"));
     }
+    let mut writer = ArtifactWriter::new(ArtifactKind::Vocabulary, *parts.digest.as_bytes());
+    let mut plain = |kind: u32, bytes| writer.section(kind, kinds::PLAIN, bytes);
+    // The digests of the sections take about as long as the tables of the slices.
+    let ((), (entries, all)) = beside(
+        parts.tokens.len(),
+        || {
+            plain(kinds::ROOT, archived.as_slice());
+            plain(kinds::TOKEN_OFFSETS, offsets.as_bytes());
+            plain(kinds::TOKEN_BYTES, &token_bytes);
+            plain(kinds::SPECIAL, parts.special.as_bytes());
+            plain(kinds::TRIE, parts.trie.as_bytes());
+            plain(kinds::TRIE_ORDER, parts.trie_order.as_bytes());
+            plain(kinds::TRIE_SET_IDS, parts.trie_set_ids.as_bytes());
+            plain(kinds::TRIE_SETS, parts.trie_sets.as_bytes());
+        },
+        || slice_tables(parts),
+    );
+    plain(kinds::SLICES, entries.as_bytes());
+    plain(kinds::SLICE_CHARS, all.chars.as_bytes());
+    plain(kinds::SLICE_ROWS, all.rows.as_bytes());
+    plain(kinds::SLICE_LONG, all.long.as_bytes());
+    writer.finish()
+}
+
+/// Where the tables of each slice lie, and those tables one behind the other.
+fn slice_tables(parts: &VocabularyParts<'_>) -> (Vec<SliceEntry>, SliceTables) {
     let row_words = parts.special.len();
     let mut entries: Vec<SliceEntry> = Vec::new();
     let mut all = SliceTables::default();
@@ -153,22 +178,7 @@ pub fn write_vocabulary(parts: &VocabularyParts<'_>) -> AlignedBytes {
             needs: slice.needs,
         });
     }
-    let mut writer = ArtifactWriter::new(ArtifactKind::Vocabulary, *parts.digest.as_bytes());
-    let (archived, token_bytes) = (archive(&parts.root), parts.tokens.concat());
-    let mut plain = |kind: u32, bytes| writer.section(kind, kinds::PLAIN, bytes);
-    plain(kinds::ROOT, archived.as_slice());
-    plain(kinds::TOKEN_OFFSETS, offsets.as_bytes());
-    plain(kinds::TOKEN_BYTES, &token_bytes);
-    plain(kinds::SPECIAL, parts.special.as_bytes());
-    plain(kinds::TRIE, parts.trie.as_bytes());
-    plain(kinds::TRIE_ORDER, parts.trie_order.as_bytes());
-    plain(kinds::TRIE_SET_IDS, parts.trie_set_ids.as_bytes());
-    plain(kinds::TRIE_SETS, parts.trie_sets.as_bytes());
-    plain(kinds::SLICES, entries.as_bytes());
-    plain(kinds::SLICE_CHARS, all.chars.as_bytes());
-    plain(kinds::SLICE_ROWS, all.rows.as_bytes());
-    plain(kinds::SLICE_LONG, all.long.as_bytes());
-    writer.finish()
+    (entries, all)
 }
 
 fn count(n: usize) -> u32 {

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use foldhash::HashSet;
-use gobo_types::TokenId;
+use gobo_types::{TokenId, beside};
 use gobo_vocab::TokenTable;
 use serde::Deserialize;
 
@@ -76,29 +76,39 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
         "Unigram" => ("Unigram", file.unigram_spelling().map_err(unsupported)?),
         _ => ("WordPiece", file.word_piece_spelling().map_err(unsupported)?),
     };
-    if let Some(merges) = file.model.merges.filter(|_| model_kind == "BPE") {
+    let merges = file.model.merges.filter(|_| model_kind == "BPE");
+    let items = merges.as_ref().map_or(0, |_| texts.len());
+    let check_merges = || {
         let text = |id: usize| texts.get(id)?.as_deref();
-        merges::check(path, &merges.all(path, "model.merges")?, text, &ids)?;
-    }
-    let unknown = match file.model.unk_id {
-        Some(id) if model_kind == "Unigram" => {
-            let piece = usize::try_from(id).ok().and_then(|id| texts.get(id)?.as_deref());
-            Some(piece.ok_or_else(|| ImportError::unknown_beyond(path, id, texts.len()))?.to_owned())
-        }
-        _ => file.model.unk_token,
+        merges.map_or(Ok(()), |merges| merges::check(path, &merges.all(path, "model.merges")?, text, &ids))
     };
-    let added =
-        by_id(path, file.added_tokens.map_or(Ok(Vec::new()), |added| added.all(path, "added_tokens"))?)?;
-    let mut names: Vec<_> = added.iter().map(|(&id, token)| (token.content.clone(), id)).collect();
-    let unknown_id = unknown.as_deref().and_then(|name| ids.get(name));
-    if let (Some(id), Some(name)) = (unknown_id.filter(|id| !added.contains_key(id)), &unknown) {
-        names.push((name.clone(), id));
-    }
-    // A control token of the model whose added entry claims another id is still no spelling.
-    let special = added.values().filter(|token| token.special).filter_map(|token| ids.get(&token.content));
-    let special = special.collect();
-    let tokens = Tokens { path, texts: &texts, added, special, unknown, unknown_id, spelling: &spelling };
-    Ok(NamedTokens::new(tokens.into_table()?, kind, spelling, names))
+    let named = || {
+        let unknown = match file.model.unk_id {
+            Some(id) if model_kind == "Unigram" => {
+                let piece = usize::try_from(id).ok().and_then(|id| texts.get(id)?.as_deref());
+                Some(piece.ok_or_else(|| ImportError::unknown_beyond(path, id, texts.len()))?.to_owned())
+            }
+            _ => file.model.unk_token,
+        };
+        let added =
+            by_id(path, file.added_tokens.map_or(Ok(Vec::new()), |added| added.all(path, "added_tokens"))?)?;
+        let mut names: Vec<_> = added.iter().map(|(&id, token)| (token.content.clone(), id)).collect();
+        let unknown_id = unknown.as_deref().and_then(|name| ids.get(name));
+        if let (Some(id), Some(name)) = (unknown_id.filter(|id| !added.contains_key(id)), &unknown) {
+            names.push((name.clone(), id));
+        }
+        // A control token of the model whose added entry claims another id is still no spelling.
+        let special =
+            added.values().filter(|token| token.special).filter_map(|token| ids.get(&token.content));
+        let special = special.collect();
+        let tokens = Tokens { path, texts: &texts, added, special, unknown, unknown_id, spelling: &spelling };
+        Ok((tokens.into_table()?, names))
+    };
+    // To check the merges takes about as long as all the rest. What is wrong with them is told first.
+    let (named, checked) = beside(items, named, check_merges);
+    checked?;
+    let (table, names) = named?;
+    Ok(NamedTokens::new(table, kind, spelling, names))
 }
 
 impl TokenizerJson<'_> {

@@ -1,8 +1,9 @@
-//! Ids, digests, key derivation, limits and error kinds shared by every gobo crate.
+//! Ids, digests, key derivation, limits, error kinds and work side by side, shared by every gobo crate.
 //!
 //! Nothing here does I/O. A type belongs here when two crates that must not know each other both need it.
 #![forbid(unsafe_code)]
 
+mod beside;
 mod binding;
 mod budget;
 mod constraint;
@@ -12,6 +13,7 @@ mod key;
 mod report;
 mod schema;
 
+pub use beside::beside;
 pub use binding::Binding;
 pub use budget::{Budget, CompileLimits, Limit};
 pub use constraint::{

@@ -3,11 +3,11 @@ use std::ops::Range;
 use gobo_artifact::{
     AlignedBytes, SliceParts, VocabularyParts, VocabularyRoot, begins_inside, count_chars, write_vocabulary,
 };
-use gobo_types::TokenId;
+use gobo_types::{TokenId, VocabularyDigest, beside};
 
 use crate::slices::SliceKind;
 use crate::table::{TokenTable, VocabError};
-use crate::trie::Tries;
+use crate::trie::{Added, Tries};
 
 pub(crate) type ByteSet = [u32; 8];
 
@@ -30,6 +30,17 @@ pub(crate) struct Sorted<'a> {
     pub(crate) bytes: &'a [&'a [u8]],
     /// With how many bytes each begins as the one before does.
     pub(crate) shared: &'a [u16],
+    /// Where their ids begin in the trie order.
+    pub(crate) from: usize,
+}
+
+impl Sorted<'_> {
+    /// How many nodes their trie has, of which the root, which is not stored, is none. O(tokens).
+    pub(crate) fn count_nodes(&self) -> usize {
+        // Each token adds a node for each byte that it does not share with the one before.
+        let new = |(bytes, shared): (&&[u8], &u16)| bytes.len() - usize::from(*shared);
+        self.bytes.iter().zip(self.shared).map(new).sum()
+    }
 }
 
 impl TokenTable {
@@ -39,7 +50,11 @@ impl TokenTable {
     /// [`VocabError::Empty`] if no id spells anything, [`VocabError::TrieTooLarge`] past the trie's limit.
     pub fn build(&self) -> Result<AlignedBytes, VocabError> {
         let tokens: Vec<&[u8]> = self.tokens().iter().map(|token| token.bytes.as_slice()).collect();
-        let order = sorted_ids(&tokens, |id| !self.tokens()[id as usize].special);
+        let (order, mut about) = beside(
+            tokens.len(),
+            || sorted_ids(&tokens, |id| !self.tokens()[id as usize].special),
+            || self.about(),
+        );
         if order.is_empty() {
             return Err(VocabError::Empty);
         }
@@ -47,38 +62,61 @@ impl TokenTable {
         // Side by side in memory, as they are visited from here on.
         let arena = order.iter().map(|&id| tokens[id as usize]).collect::<Vec<_>>().concat();
         let mut order = Order::new(order, &tokens, &arena);
-        let mut tries = Tries::new();
-        let spellable = tries.add(order.sorted(0..ordinary), 0)?.bytes;
-        let mut slices = Vec::new();
-        for (kind, part) in SliceKind::ALL.into_iter().zip(order.split()).filter(|(_, part)| !part.is_empty())
-        {
-            let added = tries.add(order.sorted(part.clone()), part.start)?;
-            slices.push(SliceParts {
-                root: added.root,
-                order: part,
-                needs: kind.needs(&added.bytes),
-                is_text: kind != SliceKind::Split,
-                lead: kind.lead(),
-            });
-        }
+        let parts = SliceKind::ALL.into_iter().zip(order.split(&about.kinds));
+        let parts: Vec<_> = parts.filter(|(_, part)| !part.is_empty()).collect();
+        let sorted: Vec<Sorted<'_>> = parts.iter().map(|(_, part)| order.sorted(part.clone())).collect();
+        let tries = Tries::new(order.sorted(0..ordinary), &sorted)?;
+        let slice = |((kind, part), added): ((SliceKind, Range<usize>), &Added)| SliceParts {
+            root: added.root,
+            order: part,
+            needs: kind.needs(&added.bytes),
+            is_text: kind != SliceKind::Split,
+            lead: kind.lead(),
+        };
+        let slices = parts.into_iter().zip(&tries.slices).map(slice).collect();
+        about.root.trie_nodes = count(tries.nodes.len());
+        about.root.spellable = tries.all.bytes;
+        Ok(write_vocabulary(&VocabularyParts {
+            digest: about.digest,
+            root: about.root,
+            tokens: &tokens,
+            special: about.special,
+            trie: tries.nodes,
+            trie_order: order.ids,
+            trie_bytes: &order.bytes,
+            trie_set_ids: tries.set_ids,
+            trie_sets: tries.sets,
+            slices,
+        }))
+    }
 
-        let mut special = vec![0_u32; tokens.len().div_ceil(32)];
-        for (id, _) in self.tokens().iter().enumerate().filter(|(_, token)| token.special) {
-            special[id >> 5] |= 1 << (id & 31);
-        }
+    /// What there is to say of the table without bringing its tokens in order. O(bytes).
+    fn about(&self) -> About {
+        let tokens = self.tokens();
         let mut root = VocabularyRoot {
             len: count(tokens.len()),
-            tokens: count(tokens.iter().filter(|bytes| !bytes.is_empty()).count()),
-            ordinary: count(ordinary),
-            special: count(self.tokens().iter().filter(|token| token.special).count()),
+            tokens: 0,
+            ordinary: 0,
+            special: 0,
             longest_token_bytes: 0,
             longest_token_chars: 0,
             longest_inner_chars: 0,
-            trie_nodes: count(tries.nodes.len()),
-            spellable,
+            trie_nodes: 0,
+            spellable: ByteSet::default(),
             single: ByteSet::default(),
         };
-        for &bytes in &order.bytes[..ordinary] {
+        let mut special = vec![0_u32; tokens.len().div_ceil(32)];
+        let mut kinds = Vec::with_capacity(tokens.len());
+        for (id, token) in tokens.iter().enumerate() {
+            let bytes = token.bytes.as_slice();
+            kinds.push(SliceKind::of(bytes));
+            root.tokens += u32::from(!bytes.is_empty());
+            if token.special {
+                root.special += 1;
+                special[id >> 5] |= 1 << (id & 31);
+                continue;
+            }
+            root.ordinary += u32::from(!bytes.is_empty());
             let length = count(bytes.len());
             root.longest_token_bytes = root.longest_token_bytes.max(length);
             // No token has more characters than bytes, so few need counting.
@@ -92,19 +130,19 @@ impl TokenTable {
                 insert(&mut root.single, *byte);
             }
         }
-        Ok(write_vocabulary(&VocabularyParts {
-            digest: self.digest(),
-            root,
-            tokens: &tokens,
-            special,
-            trie: tries.nodes,
-            trie_order: order.ids,
-            trie_bytes: &order.bytes,
-            trie_set_ids: tries.set_ids,
-            trie_sets: tries.sets,
-            slices,
-        }))
+        About { digest: self.digest(), root, special, kinds }
     }
+}
+
+/// What there is to say of a table without its tries.
+struct About {
+    digest: VocabularyDigest,
+    /// Its tries are still to be counted in.
+    root: VocabularyRoot,
+    /// The special ids, as a row.
+    special: Vec<u32>,
+    /// `[ids]`: the slice of each, which means nothing where there is no ordinary token.
+    kinds: Vec<SliceKind>,
 }
 
 /// The ids with bytes that `keep` keeps, by bytes, then by id.
@@ -119,7 +157,8 @@ fn sorted_ids(tokens: &[&[u8]], keep: impl Fn(TokenId) -> bool) -> Vec<TokenId> 
         u128::from_be_bytes(key)
     };
     let with_bytes = (0..).zip(tokens).filter(|(id, bytes)| !bytes.is_empty() && keep(*id));
-    let mut keys: Vec<u128> = with_bytes.map(|(id, bytes)| key(id, bytes)).collect();
+    let mut keys: Vec<u128> = Vec::with_capacity(tokens.len());
+    keys.extend(with_bytes.map(|(id, bytes)| key(id, bytes)));
     keys.sort_unstable();
     let mut ids = Vec::with_capacity(keys.len());
     for alike in keys.chunk_by(|one, next| one >> 32 == next >> 32) {
@@ -158,14 +197,14 @@ impl<'a> Order<'a> {
     }
 
     fn sorted(&self, part: Range<usize>) -> Sorted<'_> {
-        Sorted { bytes: &self.bytes[part.clone()], shared: &self.shared[part] }
+        Sorted { from: part.start, bytes: &self.bytes[part.clone()], shared: &self.shared[part] }
     }
 
-    /// Puts the tokens again behind all of them, slice by slice. What is left of a sorted order is sorted. Returns where
-    /// each slice lies.
-    fn split(&mut self) -> [Range<usize>; SliceKind::COUNT] {
+    /// Puts the tokens again behind all of them, slice by slice, `kinds` being those of all ids. What is left of a sorted
+    /// order is sorted. Returns where each slice lies.
+    fn split(&mut self, kinds: &[SliceKind]) -> [Range<usize>; SliceKind::COUNT] {
         let all = self.ids.len();
-        let kinds: Vec<SliceKind> = self.bytes.iter().map(|bytes| SliceKind::of(bytes)).collect();
+        let kinds: Vec<SliceKind> = self.ids.iter().map(|&id| kinds[id as usize]).collect();
         let mut parts: [Range<usize>; SliceKind::COUNT] = std::array::from_fn(|_| 0..0);
         kinds.iter().for_each(|&kind| parts[kind as usize].end += 1);
         let mut begin = all;

@@ -1,5 +1,6 @@
 use foldhash::HashMap;
 use gobo_artifact::TrieNode;
+use gobo_types::beside;
 
 use crate::build::{ByteSet, Sorted, count};
 use crate::table::VocabError;
@@ -12,9 +13,10 @@ pub(crate) struct Tries {
     pub(crate) nodes: Vec<TrieNode>,
     pub(crate) set_ids: Vec<u16>,
     pub(crate) sets: Vec<ByteSet>,
-    known_sets: HashMap<ByteSet, u16>,
-    /// Of the trie at hand, in preorder: how many children each node has. Kept for its memory.
-    children: Vec<u16>,
+    /// The trie of all ordinary tokens.
+    pub(crate) all: Added,
+    /// Those of the slices.
+    pub(crate) slices: Vec<Added>,
 }
 
 /// A trie that was added.
@@ -42,32 +44,55 @@ struct Open {
 }
 
 impl Tries {
-    pub(crate) fn new() -> Self {
-        let all_bytes = [u32::MAX; 8];
-        Self {
-            nodes: Vec::new(),
-            set_ids: Vec::new(),
-            sets: vec![all_bytes],
-            known_sets: HashMap::default(),
-            children: Vec::new(),
-        }
-    }
-
-    /// Adds the trie of some tokens, whose ids lie from position `from` on in the trie order: the root block, then for
-    /// each node with children, in preorder, the block of these. O(bytes).
-    pub(crate) fn add(&mut self, sorted: Sorted<'_>, from: usize) -> Result<Added, VocabError> {
-        let root = self.nodes.len();
+    /// The trie of all ordinary tokens, and behind it those of the slices, which are of the same tokens. O(bytes).
+    ///
+    /// # Errors
+    /// [`VocabError::TrieTooLarge`] if they have too many nodes together.
+    pub(crate) fn new(all: Sorted<'_>, slices: &[Sorted<'_>]) -> Result<Self, VocabError> {
         let limit = TrieNode::MAX_NODES;
-        // Each token adds a node for each byte that it does not share with the one before; and there is the root, which
-        // is not stored.
-        let new = |(bytes, shared): (&&[u8], &u16)| bytes.len() - usize::from(*shared);
-        let length = sorted.bytes.iter().zip(sorted.shared).map(new).sum::<usize>();
-        if root + length > limit {
+        let of_all = all.count_nodes();
+        let length = of_all + slices.iter().map(Sorted::count_nodes).sum::<usize>();
+        if length > limit {
             return Err(VocabError::TrieTooLarge { limit });
         }
+        let mut nodes = vec![TrieNode::new(0, false, None, 0); length];
+        let (first, second) = nodes.split_at_mut(of_all);
+        let (mut first, mut second) = (Growing::new(first, 0), Growing::new(second, of_all));
+        // Each token is in both, so they are about as much work.
+        let tokens = all.bytes.len();
+        let add_slices = || slices.iter().map(|slice| second.add(*slice)).collect();
+        let (all, slices) = beside(tokens, || first.add(all), add_slices);
+        let (set_ids, sets) = number_sets(length, first.large.into_iter().chain(second.large));
+        Ok(Self { nodes, set_ids, sets, all, slices })
+    }
+}
+
+/// Some tries, one behind the other, as they are built.
+struct Growing<'n> {
+    /// Room for the nodes of all of them.
+    nodes: &'n mut [TrieNode],
+    /// What number the first node there has.
+    base: usize,
+    /// What number the next trie begins with.
+    end: usize,
+    /// Of the trie at hand, in preorder: how many children each node has. Kept for its memory.
+    children: Vec<u16>,
+    /// The nodes that get a byte set, by their places, ascending.
+    large: Vec<(usize, ByteSet)>,
+}
+
+impl<'n> Growing<'n> {
+    fn new(nodes: &'n mut [TrieNode], base: usize) -> Self {
+        Self { nodes, base, end: base, children: Vec::new(), large: Vec::new() }
+    }
+
+    /// Adds the trie of some tokens: the root block, then for each node with children, in preorder, the block of these.
+    /// O(bytes).
+    fn add(&mut self, sorted: Sorted<'_>) -> Added {
+        let root = self.end;
+        self.end += sorted.count_nodes();
+        let length = self.end - root;
         self.count_children(sorted, length);
-        self.nodes.resize(root + length, TrieNode::new(0, false, None, 0));
-        self.set_ids.resize(root + length, 0);
         let left = self.children[0];
         let mut path = Path {
             nodes: vec![Open { number: 0, place: 0, next: root, left, byte: 0, below: ByteSet::default() }],
@@ -76,14 +101,15 @@ impl Tries {
         // The block of a node lies behind those of all nodes before it in preorder, in which sorted tokens come to them.
         let mut end = root + usize::from(left);
         let mut number = 0;
-        for ((at, bytes), &shared) in (count(from)..).zip(sorted.bytes).zip(sorted.shared) {
+        for ((at, bytes), &shared) in (count(sorted.from)..).zip(sorted.bytes).zip(sorted.shared) {
             let shared = usize::from(shared);
             path.close(shared, number);
             for &byte in &bytes[shared..] {
                 number += 1;
                 let left = self.children[number];
                 let place = path.child();
-                self.nodes[place.at] = TrieNode::new(byte, place.is_last, (left > 0).then_some(end), at);
+                self.nodes[place.at - self.base] =
+                    TrieNode::new(byte, place.is_last, (left > 0).then_some(end), at);
                 path.nodes.push(Open {
                     number,
                     place: place.at,
@@ -96,8 +122,10 @@ impl Tries {
             }
         }
         path.close(0, number);
-        self.add_sets(path.large);
-        Ok(Added { root, bytes: path.nodes[0].below })
+        let before = self.large.len();
+        self.large.append(&mut path.large);
+        self.large[before..].sort_unstable_by_key(|(place, _)| *place);
+        Added { root, bytes: path.nodes[0].below }
     }
 
     /// Counts the children of every node of a trie of `length` nodes and a root: only then is known where blocks lie.
@@ -122,22 +150,26 @@ impl Tries {
             }
         }
     }
+}
 
-    /// Numbers the byte sets of the nodes that have one, in the order of the nodes.
-    fn add_sets(&mut self, mut large: Vec<(usize, ByteSet)>) {
-        large.sort_unstable_by_key(|(place, _)| *place);
-        for (place, set) in large {
-            self.set_ids[place] = match self.known_sets.get(&set) {
-                Some(&id) => id,
-                // With no number left a node keeps set 0, which holds all bytes and so never allows a short cut.
-                None => u16::try_from(self.sets.len()).map_or(0, |id| {
-                    self.sets.push(set);
-                    self.known_sets.insert(set, id);
-                    id
-                }),
-            };
-        }
+/// Numbers the byte sets of the nodes that have one, in the order of the nodes: the number of each of `length` nodes, and
+/// the sets.
+fn number_sets(length: usize, large: impl Iterator<Item = (usize, ByteSet)>) -> (Vec<u16>, Vec<ByteSet>) {
+    let all_bytes = [u32::MAX; 8];
+    let (mut set_ids, mut sets) = (vec![0; length], vec![all_bytes]);
+    let mut known_sets: HashMap<ByteSet, u16> = HashMap::default();
+    for (place, set) in large {
+        set_ids[place] = match known_sets.get(&set) {
+            Some(&id) => id,
+            // With no number left a node keeps set 0, which holds all bytes and so never allows a short cut.
+            None => u16::try_from(sets.len()).map_or(0, |id| {
+                sets.push(set);
+                known_sets.insert(set, id);
+                id
+            }),
+        };
     }
+    (set_ids, sets)
 }
 
 /// The way from the root to the token at hand.
