@@ -397,12 +397,21 @@ mod tests {
             let dfa = dfa(pattern);
             let budget = Budget::new(CompileLimits::default());
             let states = dfa.chars.as_ref().unwrap();
-            let Groups { of: groups, count, .. } = states.groups(dfa.len(), None, longest, longest_inner, &budget).unwrap();
+            let Groups { of: groups, count, alike } =
+                states.groups(dfa.len(), None, longest, longest_inner, &budget).unwrap();
             let useful: Vec<bool> = (0..dfa.len()).map(|state| state != 0).collect();
             let over_bytes = Dfa { chars: None, ..dfa.clone() };
             let expected = |longest| over_bytes.groups(&useful, longest, longest, 0, &budget).unwrap().of;
             let (between, inside) = (expected(longest), expected(longest_inner));
             let is_between = |state: usize| states.at(u32::try_from(state).unwrap()).is_some();
+            // States that short texts do not tell apart, over bytes neither.
+            for Alike { chars, first } in &alike {
+                prop_assert!(*chars <= longest);
+                let over_bytes = expected(*chars);
+                for (state, &first) in first.iter().enumerate() {
+                    prop_assert_eq!(over_bytes[state], over_bytes[first as usize]);
+                }
+            }
             for a in 0..dfa.len() {
                 prop_assert!((groups[a] as usize) < count);
                 for b in 0..dfa.len() {

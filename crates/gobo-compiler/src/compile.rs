@@ -103,38 +103,22 @@ pub fn compile(
         Some(calls) => {
             let classes = ReturnClasses::new(calls, &groups);
             let tops = tops_of(calls, &classes, &representatives, &groups, &needs_row);
-            let mut computed = push_down::rows(&walker, calls, &classes, &alike, &representatives, &tops, budget)?;
+            let mut computed =
+                push_down::rows(&walker, calls, &classes, &alike, &representatives, &tops, budget)?;
             (std::mem::take(&mut computed.rows), Some((calls, classes, computed)))
         }
         None => {
-            // What is left to be walked of states that take slices is much the same for all of them, and so it is for states
-            // that only longer texts tell apart: it is found once.
-            let is_like_another = like_another(&representatives, &alike);
-            let (sliced, walked): (Vec<usize>, Vec<usize>) = (0..representatives.len())
-                .partition(|&at| is_like_another[at] || walker.takes_slices(representatives[at]));
-            let states_of =
-                |places: &[usize]| places.iter().map(|&at| representatives[at]).collect::<Vec<StateId>>();
-            let calls = Calls::none(dfa.len());
-            let classes = ReturnClasses::new(&calls, &groups);
-            let shares: Vec<&[usize]> = sliced.chunks(sliced.len().div_ceil(options.threads).max(1)).collect();
-            let of_sliced = in_parallel(options.threads, &shares, |share| {
-                let tops = vec![Vec::new(); share.len()];
-                let states = states_of(share);
-                Ok(push_down::rows(&walker, &calls, &classes, &alike, &states, &tops, budget)?.rows)
-            })?;
             let useful = (!all_useful).then_some(useful.as_slice());
-            let batches: Vec<Vec<usize>> = (walker.batches(&states_of(&walked)).into_iter())
-                .map(|batch| batch.into_iter().map(|at| walked[at]).collect())
-                .collect();
-            let of_walked = in_parallel(options.threads, &batches, |batch| {
-                walker.rows(&states_of(batch), useful, budget)
-            })?;
-            let mut computed: Vec<RowTokens> = representatives.iter().map(|_| RowTokens::default()).collect();
-            let places = sliced.iter().chain(batches.iter().flatten());
-            for (&at, tokens) in places.zip(of_sliced.into_iter().chain(of_walked).flatten()) {
-                computed[at] = tokens;
-            }
-            (computed, None)
+            let rows = rows_without_calls(
+                &walker,
+                &groups,
+                &alike,
+                &representatives,
+                useful,
+                options.threads,
+                budget,
+            )?;
+            (rows, None)
         }
     };
     let (rows, row_numbers) = lay_out(&walker, vocabulary, &computed, budget)?;
@@ -186,6 +170,41 @@ pub fn compile(
         bytes: budget.bytes(),
     };
     Ok(Compiled { key, artifact_digest, stats, bytes })
+}
+
+/// The rows of `states` of an automaton without calls.
+fn rows_without_calls(
+    walker: &Walker<'_>,
+    groups: &[u32],
+    alike: &[Alike],
+    states: &[StateId],
+    useful: Option<&[bool]>,
+    threads: usize,
+    budget: &Budget,
+) -> Result<Vec<RowTokens>, CompileError> {
+    // What is left to be walked of states that take slices is much the same for all of them, and so it is for states that only
+    // longer texts tell apart: it is found once.
+    let is_like_another = like_another(states, alike);
+    let (kept, walked): (Vec<usize>, Vec<usize>) =
+        (0..states.len()).partition(|&at| is_like_another[at] || walker.takes_slices(states[at]));
+    let states_of = |places: &[usize]| places.iter().map(|&at| states[at]).collect::<Vec<StateId>>();
+    let calls = Calls::none(walker.dfa.len());
+    let classes = ReturnClasses::new(&calls, groups);
+    let shares: Vec<&[usize]> = kept.chunks(kept.len().div_ceil(threads).max(1)).collect();
+    let of_kept = in_parallel(threads, &shares, |share| {
+        let tops = vec![Vec::new(); share.len()];
+        Ok(push_down::rows(walker, &calls, &classes, alike, &states_of(share), &tops, budget)?.rows)
+    })?;
+    let batches: Vec<Vec<usize>> = (walker.batches(&states_of(&walked)).into_iter())
+        .map(|batch| batch.into_iter().map(|at| walked[at]).collect())
+        .collect();
+    let of_walked = in_parallel(threads, &batches, |batch| walker.rows(&states_of(batch), useful, budget))?;
+    let mut rows: Vec<RowTokens> = states.iter().map(|_| RowTokens::default()).collect();
+    let places = kept.iter().chain(batches.iter().flatten());
+    for (&at, tokens) in places.zip(of_kept.into_iter().chain(of_walked).flatten()) {
+        rows[at] = tokens;
+    }
+    Ok(rows)
 }
 
 /// `[states]`: which of `states` no short text tells apart from another one of them.

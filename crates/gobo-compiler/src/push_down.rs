@@ -1,4 +1,4 @@
-//! Rows of an automaton with calls.
+//! Rows of an automaton with calls, and of such states without calls as share most of their walks.
 //!
 //! What a token may do at a configuration falls into two parts. Tokens that stay inside the rule at hand, and the rules that
 //! they call themselves, depend on the state alone: its row. A token that ends the rule before its own end leaves a
@@ -8,6 +8,10 @@
 //! mask of a configuration is the union along the top of its stack. After Willard & Louf 2023 (arXiv 2307.09702), section 4, and
 //! Koo, Liu & He 2024 (arXiv 2407.08103), Algorithm 3, made finite by the sets: the stacks under which a token is allowed
 //! form a regular language, and residual sets are states of an automaton that reads the stack from its top.
+//!
+//! What is found below a block of the trie depends on the configurations above it alone, and only so far as texts that are no
+//! longer than the tokens below it tell these apart. So it is kept for large blocks: the keys of an object, a position of a
+//! counted string differ from the next along few paths.
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Trie;
@@ -438,10 +442,8 @@ impl Computer<'_> {
         self.found_ranges.extend(joined.filter(|(from, to)| from != to));
         self.found_ranges.extend_from_slice(&tokens.ranges[ranges_before..]);
         self.found_blocks.extend_from_slice(&left.blocks[blocks_before..]);
-        let found = Found {
-            ranges: (ranges, self.found_ranges.len()),
-            blocks: (blocks, self.found_blocks.len()),
-        };
+        let found =
+            Found { ranges: (ranges, self.found_ranges.len()), blocks: (blocks, self.found_blocks.len()) };
         let kept = self.found_ranges.len() - ranges + self.found_blocks.len() - blocks;
         self.budget.charge_bytes(PHASE, (kept * 8 + size_of::<((usize, MacroId), Found)>()) as u64)?;
         self.found.insert((block, start), found);

@@ -223,8 +223,8 @@ impl<'a> Walker<'a> {
         let is_inside = |state| self.dfa.chars.as_ref().is_some_and(|chars| chars.at(state).is_none());
         let walks = (0..).zip(states).map(|(row, &state)| Walk { row, state });
         let (inside, between): (Vec<Walk>, Vec<Walk>) = walks.partition(|walk| is_inside(walk.state));
-        let walked = std::iter::once((&self.all, &between))
-            .chain(self.pieces.iter().map(|rooted| (rooted, &inside)));
+        let walked =
+            std::iter::once((&self.all, &between)).chain(self.pieces.iter().map(|rooted| (rooted, &inside)));
         for (rooted, walks) in walked.filter(|(_, walks)| !walks.is_empty()) {
             let found = |row: u32, from, to, state: StateId| {
                 if useful.is_none_or(|useful| useful[state as usize]) {

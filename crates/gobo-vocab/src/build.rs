@@ -242,7 +242,7 @@ fn same(one: &[u8], other: &[u8]) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use gobo_artifact::Vocabulary;
+    use gobo_artifact::{TrieNode, Vocabulary};
     use proptest::prelude::*;
 
     use super::*;
@@ -309,6 +309,7 @@ mod tests {
         }
         assert!(slices.next().is_none());
         for (trie, kind) in tries {
+            check_heights(vocabulary, trie.root);
             for text in tokens.iter().map(|token| token.bytes.as_slice()) {
                 let found: Vec<(usize, Vec<u32>)> = trie
                     .prefixes(text)
@@ -329,6 +330,16 @@ mod tests {
                 assert_eq!(found, expected, "{kind:?}");
             }
         }
+    }
+
+    /// Heights are those that walking down finds. Returns that of a block.
+    fn check_heights(vocabulary: &Vocabulary, block: usize) -> u8 {
+        let nodes = vocabulary.trie().nodes;
+        let len = 1 + nodes[block..].iter().take_while(|node| !node.is_last()).count();
+        let below = |node: &TrieNode| node.children().map_or(0, |child| check_heights(vocabulary, child));
+        let height = 1 + nodes[block..block + len].iter().map(below).max().unwrap();
+        assert_eq!(vocabulary.trie_heights()[block], height);
+        height
     }
 
     #[test]
