@@ -1,8 +1,4 @@
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use foldhash::quality::RandomState;
-use gobo_types::{ConstraintDigest, SchemaOptions};
+use gobo_types::{ConstraintDigest, Recent, SchemaOptions};
 
 /// Most texts that are remembered.
 const MAX_TEXTS: usize = 512;
@@ -12,19 +8,13 @@ const MAX_TEXT_BYTES: usize = 64 << 10;
 
 /// The digests of schemas by the text that they were given as. An engine gets the same few texts with every request, and
 /// comparing one is much cheaper than dropping its blanks and hashing what is left.
-///
-/// Texts are found by a hash that is of this process and of no file, and compared whole.
-#[derive(Debug, Default)]
-pub(crate) struct Texts {
-    hasher: RandomState,
-    known: Mutex<HashMap<u64, Known>>,
-}
-
 #[derive(Debug)]
-struct Known {
-    text: Box<str>,
-    options: SchemaOptions,
-    digest: ConstraintDigest,
+pub(crate) struct Texts(Recent<(Box<str>, SchemaOptions), ConstraintDigest>);
+
+impl Default for Texts {
+    fn default() -> Self {
+        Self(Recent::new(MAX_TEXTS, MAX_TEXTS * MAX_TEXT_BYTES))
+    }
 }
 
 impl Texts {
@@ -35,30 +25,16 @@ impl Texts {
         options: &SchemaOptions,
         derive: impl FnOnce() -> ConstraintDigest,
     ) -> ConstraintDigest {
-        use std::hash::BuildHasher as _;
-
         if text.len() > MAX_TEXT_BYTES || !options.documents.is_empty() {
             return derive();
         }
-        let hash = self.hasher.hash_one(text.as_bytes());
-        let found =
-            |known: &Known| (*known.text == *text && known.options == *options).then_some(known.digest);
-        if let Some(digest) = self.lock().get(&hash).and_then(found) {
-            return digest;
-        }
-        let digest = derive();
-        let known = Known { text: text.into(), options: options.clone(), digest };
-        let mut all = self.lock();
-        if all.len() >= MAX_TEXTS {
-            // Whoever sends that many texts sends a new one with each request, and gains nothing here.
-            all.clear();
-        }
-        all.insert(hash, known);
-        digest
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        let place = self.0.place(text);
+        let known = self.0.get(place, |(kept, under)| **kept == *text && *under == *options);
+        known.unwrap_or_else(|| {
+            let digest = derive();
+            self.0.keep(place, (text.into(), options.clone()), text.len(), digest);
+            digest
+        })
     }
 }
 
@@ -94,11 +70,19 @@ mod tests {
     fn it_stays_small() {
         let texts = Texts::default();
         let options = SchemaOptions::default();
-        for nth in 0..=MAX_TEXTS * 2 {
-            texts.digest(&nth.to_string(), &options, || Constraint::regex("a").digest());
+        let derives = |text: &str| {
+            let mut derived = false;
+            texts.digest(text, &options, || {
+                derived = true;
+                Constraint::regex("a").digest()
+            });
+            derived
+        };
+        for nth in 0..=MAX_TEXTS {
+            assert!(derives(&nth.to_string()));
         }
-        assert_eq!(texts.lock().len(), 1);
-        texts.digest(&"x".repeat(MAX_TEXT_BYTES + 1), &options, || Constraint::regex("a").digest());
-        assert_eq!(texts.lock().len(), 1);
+        assert!(derives("0"), "one more than it holds made it forget the others");
+        let long = "x".repeat(MAX_TEXT_BYTES + 1);
+        assert!(derives(&long) && derives(&long), "too long to be remembered");
     }
 }

@@ -227,6 +227,12 @@ impl Engine {
         self.inner.submit(request)
     }
 
+    /// An index that was found before, if its file is still the one that was found: a hit, as one of [`Engine::submit`]. Costs a
+    /// look at the file's metadata. `None` says no more than that the request has to be submitted.
+    pub fn find_again(&self, key: &IndexKey) -> Option<Resolved> {
+        self.inner.known.get(key).inspect(|_| Counters::count(&self.inner.counters.hits))
+    }
+
     /// As [`Engine::submit`], blocking this thread until the outcome is there.
     ///
     /// # Errors

@@ -29,15 +29,7 @@ impl Caller {
     /// # Errors
     /// `INVALID_ARGUMENT` for a tenant's name that is none.
     pub(crate) fn of(metadata: &MetadataMap) -> Result<Self, Status> {
-        let tenant = match metadata.get(TENANT).map(|name| name.to_str().unwrap_or("\u{fffd}")) {
-            None => "",
-            Some(name) if is_tenant(name) => name,
-            Some(_) => {
-                let kind = gobo_types::ErrorKind::Invalid;
-                let why = format!("{TENANT} is no tenant's name: 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-'");
-                return Err(status::of_kind(kind, why));
-            }
-        };
+        let tenant = tenant(metadata)?;
         let timeout = metadata.get(TIMEOUT).and_then(|timeout| parse_timeout(timeout.to_str().ok()?));
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         Ok(Self { tenant: tenant.into(), deadline })
@@ -47,6 +39,22 @@ impl Caller {
     pub(crate) fn request(&self, vocabulary: Arc<OpenVocabulary>, constraint: Constraint) -> Request {
         let Self { tenant, deadline } = self.clone();
         Request { tenant, deadline, ..Request::new(vocabulary, constraint) }
+    }
+}
+
+/// The tenant's name that came with a request; empty without one.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` for a tenant's name that is none.
+pub(crate) fn tenant(metadata: &MetadataMap) -> Result<&str, Status> {
+    match metadata.get(TENANT).map(|name| name.to_str().unwrap_or("\u{fffd}")) {
+        None => Ok(""),
+        Some(name) if is_tenant(name) => Ok(name),
+        Some(_) => {
+            let kind = gobo_types::ErrorKind::Invalid;
+            let why = format!("{TENANT} is no tenant's name: 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-'");
+            Err(status::of_kind(kind, why))
+        }
     }
 }
 

@@ -9,7 +9,9 @@
 mod batch;
 mod caller;
 mod fetch;
+mod front;
 mod garbage;
+mod known;
 mod listen;
 mod metrics;
 mod one_write;

@@ -1,6 +1,6 @@
 //! From the engine's words to those of the wire.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use bytes::Bytes;
 use gobo_engine::{Engine, OpenVocabulary, Origin, Resolved, VocabularyRef};
@@ -15,8 +15,8 @@ pub(crate) fn bytes(digest: &[u8; 32]) -> Bytes {
 }
 
 /// A path as text. Paths that are not UTF-8 arrive changed, do not exist for the caller, and so cost it a fetch.
-pub(crate) fn path_text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+pub(crate) fn path_text(path: PathBuf) -> String {
+    path.into_os_string().into_string().unwrap_or_else(|path| path.to_string_lossy().into_owned())
 }
 
 pub(crate) fn vocabulary_ref(wanted: Option<v1::VocabularyRef>) -> Result<VocabularyRef, Status> {
@@ -29,7 +29,7 @@ pub(crate) fn vocabulary_ref(wanted: Option<v1::VocabularyRef>) -> Result<Vocabu
     }
 }
 
-pub(crate) fn location(found: &Resolved, binding: Option<&Binding>, store: &str) -> v1::IndexLocation {
+pub(crate) fn location(found: Resolved, binding: Option<&Binding>, store: &str) -> v1::IndexLocation {
     let source = match found.origin {
         Origin::Host => v1::Source::Host,
         Origin::Compile => v1::Source::Compile,
@@ -38,7 +38,7 @@ pub(crate) fn location(found: &Resolved, binding: Option<&Binding>, store: &str)
         key: bytes(found.key.as_bytes()),
         artifact_digest: bytes(found.artifact_digest.as_bytes()),
         bytes: found.bytes,
-        path: path_text(&found.path),
+        path: path_text(found.path),
         store: store.to_owned(),
         source: source.into(),
         vocabulary_digest: bytes(found.vocabulary.as_bytes()),
@@ -62,7 +62,7 @@ pub(crate) fn vocabulary_info(engine: &Engine, open: &OpenVocabulary, store: &st
         special: vocabulary.root().special,
         length: vocabulary.len(),
         bytes: vocabulary.file_bytes().len() as u64,
-        path: path_text(&engine.store().vocabulary_path(&digest)),
+        path: path_text(engine.store().vocabulary_path(&digest)),
         store: store.to_owned(),
     }
 }

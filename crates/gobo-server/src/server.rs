@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gobo_engine::Engine;
-use gobo_proto::v1::gobo_server::GoboServer;
-use gobo_proto::{DESCRIPTOR_SET, MAX_MESSAGE_BYTES};
+use gobo_proto::DESCRIPTOR_SET;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -17,6 +16,7 @@ use tonic::transport::Server as Transport;
 use tonic::transport::server::TcpIncoming;
 use tonic_health::server::HealthReporter;
 
+use crate::front::Front;
 use crate::listen::{self, ServeError, SocketFile};
 use crate::metrics;
 use crate::one_write::OneWrite;
@@ -101,14 +101,12 @@ impl Server {
     /// [`ServeError::Transport`] if a listener fails; the others are shut down with it.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Result<(), ServeError> {
         let (reporter, health) = tonic_health::server::health_reporter();
-        reporter.set_serving::<GoboServer<Service>>().await;
+        reporter.set_serving::<Front>().await;
         let reflection = tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(DESCRIPTOR_SET)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
             .build_v1()?;
-        let gobo = GoboServer::new(Service::new(Arc::clone(&self.engine)))
-            .max_decoding_message_size(MAX_MESSAGE_BYTES)
-            .max_encoding_message_size(MAX_MESSAGE_BYTES);
+        let gobo = Front::new(Service::new(Arc::clone(&self.engine)));
         let routes = Routes::new(gobo).add_service(health).add_service(reflection).prepare();
 
         let (stop, stopping) = watch::channel(false);
@@ -185,7 +183,7 @@ async fn drain(
     listeners: &mut JoinSet<Result<(), tonic::transport::Error>>,
     deadline: Duration,
 ) {
-    reporter.set_not_serving::<GoboServer<Service>>().await;
+    reporter.set_not_serving::<Front>().await;
     stop.send_replace(true);
     let ended = async { while listeners.join_next().await.is_some() {} };
     if tokio::time::timeout(deadline, ended).await.is_err() {

@@ -26,18 +26,17 @@ const PAGE: usize = 100;
 const MAX_PAGE: usize = 1000;
 
 /// The service over one engine.
-#[derive(Clone)]
 pub(crate) struct Service {
-    engine: Arc<Engine>,
+    pub(crate) engine: Arc<Engine>,
     /// The store's root with links resolved: what a caller compares with its own.
-    store: Arc<str>,
+    pub(crate) store: Arc<str>,
 }
 
 impl Service {
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
         let root = engine.store().root();
         let store = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        Self { store: path_text(&store).into(), engine }
+        Self { store: path_text(store).into(), engine }
     }
 
     /// Runs what blocks on one of the engine's threads.
@@ -50,15 +49,18 @@ impl Service {
         ticket.await.map_err(|error| status::of_engine(&error))
     }
 
-    async fn vocabulary(&self, wanted: VocabularyRef) -> Result<Arc<OpenVocabulary>, Arc<EngineError>> {
-        self.engine.vocabulary(&wanted).await
+    pub(crate) async fn vocabulary(
+        &self,
+        wanted: &VocabularyRef,
+    ) -> Result<Arc<OpenVocabulary>, Arc<EngineError>> {
+        self.engine.vocabulary(wanted).await
     }
 
     async fn vocabulary_to_compile_over(
         &self,
         wanted: Option<v1::VocabularyRef>,
     ) -> Result<Arc<OpenVocabulary>, Status> {
-        let found = self.vocabulary(vocabulary_ref(wanted)?).await;
+        let found = self.vocabulary(&vocabulary_ref(wanted)?).await;
         found.map_err(|error| status::of_request_vocabulary(&error))
     }
 }
@@ -99,7 +101,7 @@ impl Gobo for Service {
             .engine
             .submit(Asked { limits: Some(limits), ..caller.request(Arc::clone(&vocabulary), constraint) });
         let outcome = match ticket.await {
-            Ok(found) => Outcome::Index(location(&found, vocabulary.binding(), &self.store)),
+            Ok(found) => Outcome::Index(location(found, vocabulary.binding(), &self.store)),
             Err(CompileError::Refused(refusal)) => Outcome::Refused(refusal.into()),
             Err(CompileError::OverBudget(over)) => Outcome::OverBudget(over.into()),
             Err(error) => return Err(status::of_compile(&error, self.engine.is_closed())),
@@ -184,7 +186,7 @@ impl Gobo for Service {
         request: Request<v1::FetchVocabularyRequest>,
     ) -> Result<Response<Self::FetchVocabularyStream>, Status> {
         let wanted = vocabulary_ref(request.into_inner().vocabulary)?;
-        let open = self.vocabulary(wanted).await.map_err(|error| status::of_engine(&error))?;
+        let open = self.vocabulary(&wanted).await.map_err(|error| status::of_engine(&error))?;
         let vocabulary = Arc::clone(&open.vocabulary);
         let artifact = self
             .on_engine(move |_| {
@@ -210,7 +212,7 @@ impl Gobo for Service {
         request: Request<v1::GetVocabularyRequest>,
     ) -> Result<Response<v1::GetVocabularyReply>, Status> {
         let wanted = vocabulary_ref(request.into_inner().vocabulary)?;
-        let open = self.vocabulary(wanted).await.map_err(|error| status::of_engine(&error))?;
+        let open = self.vocabulary(&wanted).await.map_err(|error| status::of_engine(&error))?;
         let info = vocabulary_info(&self.engine, &open, &self.store);
         Ok(Response::new(v1::GetVocabularyReply { vocabulary: Some(info) }))
     }
@@ -241,7 +243,7 @@ impl Gobo for Service {
         let describe = move |engine: &Engine| {
             let (found, index) = engine.index(&key)?;
             Ok(v1::DescribeReply {
-                index: Some(location(&found, None, &store)),
+                index: Some(location(found, None, &store)),
                 format_epoch: FORMAT_EPOCH,
                 constraint_digest: bytes(index.constraint_digest().as_bytes()),
                 constraint_kind: index.constraint_kind().to_owned(),

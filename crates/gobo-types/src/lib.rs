@@ -1,4 +1,4 @@
-//! Ids, digests, key derivation, limits, error kinds and work side by side, shared by every gobo crate.
+//! Ids, digests, key derivation, limits, error kinds, a bounded memory and work side by side, shared by gobo's crates.
 //!
 //! Nothing here does I/O. A type belongs here when two crates that must not know each other both need it.
 #![forbid(unsafe_code)]
@@ -10,6 +10,7 @@ mod constraint;
 mod digest;
 mod error;
 mod key;
+mod recent;
 mod report;
 mod schema;
 
@@ -22,6 +23,7 @@ pub use constraint::{
 pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};
 pub use error::{CompileError, ErrorKind, OverBudget, Refusal, RefusalKind, error_chain};
 pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};
+pub use recent::{Place, Recent};
 pub use report::{Report, ReportEntry};
 pub use schema::{
     Draft, FormatMode, PropertyOrder, SchemaDocument, SchemaOptionError, SchemaOptions, Spelling,

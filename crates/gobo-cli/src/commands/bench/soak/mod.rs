@@ -37,6 +37,9 @@ const PAUSE_MS: std::ops::Range<u64> = 200..2500;
 /// What is counted of a daemon is the least of so many looks: a file that is being written, or a buffer, is no growth.
 const LOOKS: u32 = 8;
 
+/// So long workers of killed daemons may take to end with what they are at.
+const LAST_COMPILES: Duration = Duration::from_secs(10);
+
 pub(super) fn run(global: &Global, args: &BenchSoakArgs) -> anyhow::Result<Outcome> {
     let out = Out::create(&args.out)?;
     let home = tempfile::tempdir().context("cannot make a temporary store")?;
@@ -202,10 +205,18 @@ impl<'a> Soak<'a> {
         self.ledger.verify_files()?;
         let callers = self.callers(1)?;
         self.runtime.block_on(self.ledger.verify_answers(&callers[0]))?;
-        let own = children(self.daemon.pid())?;
         let program = std::env::current_exe()?;
-        self.orphans =
-            self.workers.iter().filter(|worker| !own.contains(worker) && runs(**worker, &program)).count();
+        let since = Instant::now();
+        // A worker whose daemon was killed ends with the compile that it is in.
+        loop {
+            let own = children(self.daemon.pid())?;
+            let is_orphan = |worker: &&u32| !own.contains(worker) && runs(**worker, &program);
+            self.orphans = self.workers.iter().filter(is_orphan).count();
+            if self.orphans == 0 || since.elapsed() > LAST_COMPILES {
+                break;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
         // As a supervisor ends it, which has to work after all that too.
         self.daemon.stop()
     }
