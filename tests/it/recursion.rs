@@ -671,6 +671,45 @@ fn returns_that_no_token_tells_apart_share_their_pairs() {
     assert!(returns == 40 && classes <= 3 && pairs <= 3 * 65, "{returns} {classes} {pairs}");
 }
 
+/// Tokens of all lengths over the characters of a counted rule, one and two bytes long, at each distance from its end: those
+/// that fit are taken without a look, and those that do not go on where the rule was called, or nowhere.
+#[test]
+fn tokens_of_all_lengths_where_counted_rules_end() {
+    let texts: Vec<String> = (1..=9)
+        .flat_map(|length: usize| {
+            let ascii = "abba".repeat(3)[..length].to_owned();
+            let wide: String = "éaèb".chars().cycle().take(length).collect();
+            let spaced = format!(" {ascii}");
+            [
+                ascii.clone(),
+                ascii.replace('a', "c"),
+                wide.clone(),
+                format!("{ascii}\""),
+                format!("{wide}\";"),
+                spaced,
+            ]
+        })
+        .collect();
+    let words: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+    let string = |length: usize| "abéc".chars().cycle().take(length).collect::<String>();
+    for (block, most) in [(5, 3), (12, 7)] {
+        let grammar = format!(
+            "root ::= \"\\\"\" (block | \" \" block){{0,3}} rest \";\"\nblock ::= [a-cà-ÿ]{{{block}}}\nrest ::= [a-cà-ÿ]{{2,{most}}} \"\\\"\""
+        );
+        let text = |length: usize| format!("\"{}\";", string(length));
+        let accept = [text(2), text(most), text(block + 2), text(3 * block + most)];
+        let reject = [text(1), text(3 * block + most + 1), format!("\" {}\";", string(most))];
+        judge(
+            &grammar,
+            &words,
+            &accept.each_ref().map(String::as_str),
+            &reject.each_ref().map(String::as_str),
+        );
+        let bounded = format!("root ::= \"\\\"\" [a-c]{{1,{block}}} ([à-ÿ]{{1,{most}}} root)? \"\\\"\"");
+        judge(&bounded, &words, &["\"abc\"", "\"abé\"b\"\""], &["\"\"", "\"é\""]);
+    }
+}
+
 /// Short rules that are called within each other and counted: how far a token reaches depends on what it ends.
 #[test]
 fn counts_of_nested_calls_end_where_they_should() {

@@ -9,12 +9,16 @@
 //! Koo, Liu & He 2024 (arXiv 2407.08103), Algorithm 3, made finite by the sets: the stacks under which a token is allowed
 //! form a regular language, and residual sets are states of an automaton that reads the stack from its top.
 //!
+//! Where every text over the characters of a slice is alive up to some length, a block of its trie with no longer texts is
+//! taken without a look. Near the end of a counted string only long tokens are looked at then, and what they leave of
+//! themselves is again taken at once where the next string has room for it.
+//!
 //! What is found below a block of the trie depends on the configurations above it alone, and only so far as texts that are no
 //! longer than the tokens below it tell these apart. So it is kept for large blocks: the keys of an object, a position of a
 //! counted string differ from the next along few paths.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::Trie;
+use gobo_artifact::{Trie, TrieNode};
 use gobo_automata::{Alike, ByteSet, Calls, Dfa, NO_STEP, StateId};
 use gobo_types::{Budget, CompileError};
 
@@ -28,6 +32,9 @@ const WORTH_KEEPING: u32 = 48;
 
 /// Ranges and residuals of what was kept that are copied in the time of one step elsewhere.
 const COPIES_PER_STEP: u64 = 8;
+
+/// What a state or a stack takes in a set of them.
+const BYTES_PER_COUNT: usize = 16;
 
 /// So many such blocks are looked at one inside the other, which bounds the stack that it takes.
 const MAX_DEPTH: usize = 32;
@@ -152,6 +159,13 @@ pub(crate) fn rows(
         found_blocks: Vec::new(),
         depth: 0,
         open: Vec::new(),
+        heights: if alike.is_empty() && walker.closures() == 0 {
+            &[]
+        } else {
+            walker.vocabulary.trie_heights()
+        },
+        closure: None,
+        alive: vec![Vec::new(); walker.closures()],
     };
     let mut residuals = Vec::with_capacity(states.len());
     for &state in states {
@@ -227,7 +241,16 @@ struct Computer<'a> {
     depth: usize,
     /// What a walk has left to look at; empty between walks.
     open: Vec<(usize, u32, MacroId)>,
+    /// [`Vocabulary::trie_heights`]; empty where nobody asks for them.
+    heights: &'a [u8],
+    /// The closure under the characters of the trie at hand.
+    closure: Option<usize>,
+    /// `[closures, sets of configurations]`: what [`Self::find_alive`] answers; [`UNKNOWN_CHARS`] where it was not asked.
+    alive: Vec<Vec<u8>>,
 }
+
+/// A number of characters that was not asked for.
+const UNKNOWN_CHARS: u8 = u8::MAX;
 
 impl Computer<'_> {
     fn charge(&mut self) -> Result<(), CompileError> {
@@ -250,12 +273,14 @@ impl Computer<'_> {
         let between = walker.dfa.chars.as_ref().map(|chars| chars.at(state));
         if between == Some(None) {
             // Inside a character, only what continues it leads on.
+            self.closure = None;
             for rooted in &walker.pieces {
                 self.walk_root(rooted, state, &mut tokens, &mut left)?;
             }
         } else {
             let fates = self.fates(state);
             if fates.is_empty() {
+                self.closure = None;
                 self.walk_root(&walker.all, state, &mut tokens, &mut left)?;
             }
             for (number, (part, fate)) in walker.parts.iter().zip(fates).enumerate() {
@@ -263,7 +288,10 @@ impl Computer<'_> {
                     Fate::Dropped => {}
                     Fate::Taken(chars) if chars >= part.slice.max_chars => tokens.whole |= 1 << number,
                     Fate::Taken(chars) => tokens.short.push((number, chars)),
-                    Fate::Walked => self.walk_root(&part.rooted, state, &mut tokens, &mut left)?,
+                    Fate::Walked(_) => {
+                        self.closure = part.closure;
+                        self.walk_root(&part.rooted, state, &mut tokens, &mut left)?;
+                    }
                 }
             }
         }
@@ -293,7 +321,13 @@ impl Computer<'_> {
             if self.walker.dfa.accepting[state as usize] && goes_on(&trie, block as usize, follow) {
                 left.blocks.push((block, end));
             }
-            self.walk_block(&trie, block as usize, end, start, &mut tokens, &mut left)?;
+            let block = block as usize;
+            self.closure = self.walker.closure_of_trie_at(block);
+            if self.is_alive(block, start) {
+                tokens.add(trie.nodes[block].first, end);
+            } else {
+                self.walk_block(&trie, block, end, start, &mut tokens, &mut left)?;
+            }
         }
         Ok((self.push(tokens)?, self.intern(left)?))
     }
@@ -331,7 +365,7 @@ impl Computer<'_> {
                 *fate = match (&*fate, &other) {
                     (Fate::Dropped, Fate::Dropped) => Fate::Dropped,
                     (one, two) if is_whole(one) || is_whole(two) => Fate::Taken(part.slice.max_chars),
-                    _ => Fate::Walked,
+                    (one, two) => Fate::Walked(one.alive_chars().max(two.alive_chars())),
                 };
             }
         }
@@ -385,9 +419,28 @@ impl Computer<'_> {
         if next == DEAD_MACRO {
             return None;
         }
-        let info = self.macros.infos[next as usize];
-        let whole = || info.looped != DEAD_STATE && self.walker.stays(trie, number, info.looped);
-        let Some(child) = node.children().filter(|_| !whole()) else {
+        self.arrive(trie, number, node, end, next, tokens, left).map(|child| (child, next))
+    }
+
+    /// At a node whose ids end at `end` with the configurations there, at least one: its tokens are found, and those below if
+    /// they are taken whole. The block below, if it has to be looked at.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one instruction in twenty-five of a compile")]
+    #[expect(clippy::too_many_arguments, reason = "what a walk has at hand, in registers")]
+    fn arrive(
+        &mut self,
+        trie: &Trie<'_>,
+        number: usize,
+        node: TrieNode,
+        end: u32,
+        at: MacroId,
+        tokens: &mut RowTokens,
+        left: &mut Residuals,
+    ) -> Option<usize> {
+        let info = self.macros.infos[at as usize];
+        let stays = || info.looped != DEAD_STATE && self.walker.stays(trie, number, info.looped);
+        let Some(child) = node.children().filter(|_| !stays()).filter(|&child| !self.is_alive(child, at))
+        else {
             tokens.add(node.first, end);
             return None;
         };
@@ -398,7 +451,37 @@ impl Computer<'_> {
         if info.ends != NO_FOLLOW && goes_on(trie, child, &self.macros.follows[info.ends as usize]) {
             left.blocks.push((u32::try_from(child).expect("23 bits number a node"), end));
         }
-        info.reads.then_some((child, next))
+        info.reads.then_some(child)
+    }
+
+    /// Whether every token below a block is alive, whatever it reads: its characters are those of a slice, and any text over
+    /// these is alive that is as long. What such tokens leave where the rule ends need not be known, because they are in
+    /// the row.
+    #[inline]
+    fn is_alive(&mut self, block: usize, at: MacroId) -> bool {
+        let Some(closure) = self.closure else { return false };
+        let known = self.alive[closure].get(at as usize).copied().unwrap_or(UNKNOWN_CHARS);
+        let chars = if known == UNKNOWN_CHARS { self.find_alive(closure, at) } else { known };
+        chars >= self.heights[block]
+    }
+
+    /// Up to how many characters every text over those of the closure is alive from a set of configurations, on the
+    /// transitions of one rule. A block has no longer texts in characters than in bytes.
+    #[cold]
+    fn find_alive(&mut self, closure: usize, at: MacroId) -> u8 {
+        let of = |state: StateId| self.walker.depth(closure, state);
+        let entries = |state: StateId| self.calls.openings(state).iter().map(|opening| of(opening.entry));
+        let set = &self.macros.sets[at as usize];
+        let depths = set.iter().flat_map(|&(state, _)| entries(state).chain([of(state)]));
+        let chars = depths.max().unwrap_or(0).min(u32::from(UNKNOWN_CHARS) - 1);
+        let chars = u8::try_from(chars).expect("less than what stands for unknown");
+        let (asked, len) = (set.len(), self.macros.sets.len());
+        let fresh = len.saturating_sub(self.alive[closure].len());
+        self.macros.count(asked + fresh / BYTES_PER_COUNT);
+        let alive = &mut self.alive[closure];
+        alive.resize(alive.len().max(len), UNKNOWN_CHARS);
+        alive[at as usize] = chars;
+        chars
     }
 
     /// Walks a block of a trie, whose ids end at `end`, from a set of configurations.
@@ -457,7 +540,7 @@ impl Computer<'_> {
         if self.alike.is_empty() {
             return from;
         }
-        let longest = u32::from(self.walker.vocabulary.trie_heights()[block]);
+        let longest = u32::from(self.heights[block]);
         let Some(level) = self.alike.iter().position(|alike| alike.chars >= longest) else { return from };
         let at = from as usize * self.alike.len() + level;
         if self.stand_ins.len() <= at {
@@ -486,25 +569,32 @@ impl Computer<'_> {
     ) -> Result<(), CompileError> {
         // What is left to look at: nodes of a block from one on, the end of its ids, the configurations above.
         let mut open = std::mem::take(&mut self.open);
-        open.push((block, end, start));
-        while let Some((mut number, to, at)) = open.pop() {
+        let classes = &self.walker.dfa.classes;
+        let (mut number, mut to, mut at) = (block, end, start);
+        'blocks: loop {
             loop {
-                let is_last = trie.nodes[number].is_last();
-                let end = trie.subtree_end(number, to);
-                let below = self.enter(trie, number, end, at, tokens, left);
-                number += 1;
-                if let Some((child, next)) = below {
-                    if !is_last {
-                        open.push((number, to, at));
+                let node = trie.nodes[number];
+                let is_last = node.is_last();
+                self.uncharged += 1;
+                let next = self.macros.step(at, classes[usize::from(node.byte())]);
+                if next != DEAD_MACRO {
+                    let end = if is_last { to } else { trie.nodes[number + 1].first };
+                    if let Some(child) = self.arrive(trie, number, node, end, next, tokens, left) {
+                        if !is_last {
+                            open.push((number + 1, to, at));
+                        }
+                        (number, to, at) = (child, end, next);
+                        continue 'blocks;
                     }
-                    open.push((child, end, next));
-                    break;
                 }
                 if is_last {
                     break;
                 }
+                number += 1;
             }
             self.look_at_budget()?;
+            let Some(rest) = open.pop() else { break };
+            (number, to, at) = rest;
         }
         self.open = open;
         Ok(())
@@ -620,13 +710,15 @@ impl<'a> Macros<'a> {
         macros
     }
 
-    /// Counts work on so many states or stacks. `false` once the budget has run out.
+    /// Counts work on so many states or stacks, of [`BYTES_PER_COUNT`] each. `false` once the budget has run out.
     fn count(&mut self, n: usize) -> bool {
         self.uncharged += n as u64;
         if self.uncharged >= NODES_PER_CHARGE && self.error.is_none() {
             let n = std::mem::take(&mut self.uncharged);
-            let charged =
-                self.budget.charge_steps(PHASE, n).and_then(|()| self.budget.charge_bytes(PHASE, n * 16));
+            let charged = self
+                .budget
+                .charge_steps(PHASE, n)
+                .and_then(|()| self.budget.charge_bytes(PHASE, n * BYTES_PER_COUNT as u64));
             self.error = charged.err();
         }
         self.error.is_none()

@@ -78,7 +78,7 @@ pub(crate) struct Part<'a> {
     pub(crate) slice: Slice<'a>,
     pub(crate) rooted: Rooted<'a>,
     /// Number of the closure under its characters; `None` where one of them leads nowhere from any state.
-    closure: Option<usize>,
+    pub(crate) closure: Option<usize>,
 }
 
 /// What becomes of a slice at a state.
@@ -87,7 +87,18 @@ pub(crate) enum Fate {
     Dropped,
     /// Exactly the tokens of at most so many characters lead on.
     Taken(u32),
-    Walked,
+    /// All tokens of at most so many characters lead on, and perhaps others.
+    Walked(u32),
+}
+
+impl Fate {
+    /// Up to how many characters all tokens lead on.
+    pub(crate) fn alive_chars(&self) -> u32 {
+        match self {
+            Self::Dropped => 0,
+            Self::Taken(chars) | Self::Walked(chars) => *chars,
+        }
+    }
 }
 
 /// A vocabulary beside an automaton.
@@ -103,6 +114,8 @@ pub(crate) struct Walker<'a> {
     /// The slices of which some token may lead on; empty where no slice can be taken whole.
     pub(crate) parts: Vec<Part<'a>>,
     closures: Vec<Closure>,
+    /// The first node of each trie, ascending, and the number of the closure under its characters.
+    closure_of_trie: Vec<(usize, Option<usize>)>,
     /// `[rows]`: number of the byte set on which states with this row lead to themselves; 0 for none.
     loop_of_row: Vec<u32>,
     loops: Vec<ByteSet>,
@@ -141,6 +154,7 @@ impl<'a> Walker<'a> {
             class_bytes,
             parts: Vec::new(),
             closures: Vec::new(),
+            closure_of_trie: Vec::new(),
             loop_of_row,
             loops,
         })
@@ -176,8 +190,33 @@ impl<'a> Walker<'a> {
         }
         if self.closures.is_empty() {
             self.parts.clear();
+            return Ok(());
         }
+        let others = std::iter::once(self.all.trie.root)
+            .chain(self.vocabulary.slices().map(|slice| slice.trie.root))
+            .map(|root| (root, None));
+        let parts = self.parts.iter().map(|part| (part.slice.trie.root, part.closure));
+        self.closure_of_trie = others.chain(parts).collect();
+        // Of a trie's two entries that of its part is the last.
+        self.closure_of_trie.sort_by_key(|&(root, _)| root);
         Ok(())
+    }
+
+    /// The number of the closure under the characters of the trie that a block belongs to. O(log tries).
+    pub(crate) fn closure_of_trie_at(&self, block: usize) -> Option<usize> {
+        let behind = self.closure_of_trie.partition_point(|&(root, _)| root <= block);
+        self.closure_of_trie[..behind].last().and_then(|&(_, closure)| closure)
+    }
+
+    /// Number of closures.
+    pub(crate) fn closures(&self) -> usize {
+        self.closures.len()
+    }
+
+    /// Up to how many characters every text over those of a closure is alive from a state, on transitions alone.
+    pub(crate) fn depth(&self, closure: usize, state: StateId) -> u32 {
+        let between = self.dfa.chars.as_ref().and_then(|chars| chars.at(state));
+        between.map_or(0, |state| self.closures[closure].depth(state))
     }
 
     /// The bytes that lead on from a state.
@@ -253,7 +292,9 @@ impl<'a> Walker<'a> {
     pub(crate) fn fates(&self, state: StateId) -> Vec<Fate> {
         let Some(chars) = &self.dfa.chars else { return Vec::new() };
         let fate = |Part { slice, closure, .. }: &Part<'_>| {
-            let Some(closure) = closure.map(|number| &self.closures[number]) else { return Fate::Walked };
+            let Some(closure) = closure.map(|number| &self.closures[number]) else {
+                return Fate::Walked(0);
+            };
             // The characters of a slice are those behind its lead, and there are some in every token.
             let behind = slice.lead.map_or(Some(state), |lead| chars.after(state, lead));
             let Some(behind) = behind else { return Fate::Dropped };
@@ -264,7 +305,7 @@ impl<'a> Walker<'a> {
                 depth => {
                     let chars = depth.saturating_add(u32::from(slice.lead.is_some()));
                     if chars < slice.max_chars && !is_exact {
-                        return Fate::Walked;
+                        return Fate::Walked(if depth == 0 { 0 } else { chars });
                     }
                     Fate::Taken(chars.min(slice.max_chars))
                 }
@@ -276,7 +317,7 @@ impl<'a> Walker<'a> {
     /// Whether enough is taken for slices to be looked at one by one.
     pub(crate) fn is_worth_it(&self, fates: &[Fate]) -> bool {
         let taken: usize = (self.parts.iter().zip(fates))
-            .filter(|(_, fate)| matches!(fate, Fate::Taken(_)))
+            .filter(|(_, fate)| fate.alive_chars() > 0)
             .map(|(part, _)| (part.slice.trie.to - part.slice.trie.from) as usize)
             .sum();
         let all = (self.all.trie.to - self.all.trie.from) as usize;
