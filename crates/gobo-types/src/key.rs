@@ -62,7 +62,7 @@ mod tests {
         let key = index_key(&VocabularyDigest::from([1; 32]), &ConstraintDigest::from([2; 32]));
         assert_eq!(key.to_string(), GOLDEN);
     }
-    const GOLDEN: &str = "4329f930428f1f04419e16d45bbc65b33b75d3c918fc82ec4a9ff5ffdf9e61a6";
+    const GOLDEN: &str = "f038cd96d3c2ca3cbc6825a4cb44cf26e81a826056e9b96d494b3e2387f16461";
 
     #[test]
     fn moving_a_byte_between_fields_changes_the_digest() {
