@@ -6,7 +6,8 @@ use gobo_artifact::{AlignedBytes, CallParts, IndexParts, ReturnPart, RowEncoder,
 use gobo_automata::{Alike, Calls, Dfa, Groups, Lowered, Return, StateId};
 use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, TokenId, index_key};
 
-use crate::push_down::{self, Pair, ResidualId, ReturnClasses, is_end};
+use crate::configurations::is_end;
+use crate::push_down::{self, Pair, ResidualId, ReturnClasses};
 use crate::spell::{Spelled, spell};
 use crate::walk::{RowTokens, Walker};
 

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod compile;
+mod configurations;
 mod push_down;
 mod spell;
 mod walk;

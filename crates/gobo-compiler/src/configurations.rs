@@ -1,0 +1,295 @@
+//! The configurations that a token can be in since it began, as sets: what [`crate::push_down`] walks beside the vocabulary.
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_automata::{ByteSet, Calls, Dfa, NO_STEP, StateId};
+use gobo_types::{Budget, CompileError};
+
+use crate::push_down::PHASE;
+use crate::walk::NODES_PER_CHARGE;
+
+/// What a state or a stack takes in a set of them.
+pub(crate) const BYTES_PER_COUNT: usize = 16;
+
+/// The number of a set of configurations.
+pub(crate) type MacroId = u32;
+
+/// The set without configurations.
+pub(crate) const DEAD_MACRO: MacroId = 0;
+
+pub(crate) const UNKNOWN: MacroId = u32::MAX;
+
+pub(crate) const DEAD_STATE: StateId = 0;
+
+pub(crate) const NO_FOLLOW: u32 = u32::MAX;
+
+/// The stacks that hold nothing which a token has pushed itself.
+const BOTTOM: StacksId = 0;
+
+/// The number of a set of stacks.
+pub(crate) type StacksId = u32;
+
+/// A set of stacks, as far as a token has pushed them itself: equal sets have one number. A set is the return states on top,
+/// each with the set of what may lie below it, so that sets share what lies below, and however many ways a text can be read
+/// in, a state has one set.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Stacks {
+    /// Whether the empty stack is among them.
+    empty: bool,
+    /// Number of the return state, ascending, and what lies below.
+    tops: Box<[(u32, StacksId)]>,
+}
+
+/// What the walk asks of a set of configurations at each node.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MacroInfo {
+    /// A state in it with transitions to itself; [`DEAD_STATE`] if there is none.
+    pub(crate) looped: StateId,
+    /// The number of the bytes that can follow where the rule at the bottom ends here; [`NO_FOLLOW`] if it does not.
+    pub(crate) ends: u32,
+    /// Whether something can be read before the rule at the bottom ends.
+    pub(crate) reads: bool,
+}
+
+/// The configurations that a token can be in since it began, as far as it has pushed and popped itself: a deterministic
+/// automaton over sets of them, built as the walk needs it.
+pub(crate) struct Macros<'a> {
+    dfa: &'a Dfa,
+    calls: &'a Calls,
+    stacks: Vec<Stacks>,
+    known_stacks: HashMap<Stacks, StacksId>,
+    known_unions: HashMap<(StacksId, StacksId), StacksId>,
+    /// The states of each set with their stacks, ascending by state.
+    pub(crate) sets: Vec<Box<[(StateId, StacksId)]>>,
+    known: HashMap<Box<[(StateId, StacksId)]>, MacroId>,
+    pub(crate) infos: Vec<MacroInfo>,
+    pub(crate) follows: Vec<ByteSet>,
+    known_follows: HashMap<ByteSet, u32>,
+    /// `[sets, classes]`.
+    steps: Vec<MacroId>,
+    budget: &'a Budget,
+    /// States and stacks looked at since the last look at the budget.
+    uncharged: u64,
+    /// What the budget had against it. Sets found from then on are wrong and lead nowhere.
+    pub(crate) error: Option<CompileError>,
+}
+
+impl<'a> Macros<'a> {
+    pub(crate) fn new(dfa: &'a Dfa, calls: &'a Calls, budget: &'a Budget) -> Self {
+        let bottom = Stacks { empty: true, tops: Box::default() };
+        let mut macros = Self {
+            dfa,
+            calls,
+            stacks: vec![bottom.clone()],
+            known_stacks: HashMap::from_iter([(bottom, BOTTOM)]),
+            known_unions: HashMap::new(),
+            sets: Vec::new(),
+            known: HashMap::new(),
+            infos: Vec::new(),
+            follows: Vec::new(),
+            known_follows: HashMap::new(),
+            steps: Vec::new(),
+            budget,
+            uncharged: 0,
+            error: None,
+        };
+        macros.intern(Box::default());
+        macros
+    }
+
+    /// Counts work on so many states or stacks, of [`BYTES_PER_COUNT`] each. `false` once the budget has run out.
+    pub(crate) fn count(&mut self, n: usize) -> bool {
+        self.uncharged += n as u64;
+        if self.uncharged >= NODES_PER_CHARGE && self.error.is_none() {
+            let n = std::mem::take(&mut self.uncharged);
+            let charged = self
+                .budget
+                .charge_steps(PHASE, n)
+                .and_then(|()| self.budget.charge_bytes(PHASE, n * BYTES_PER_COUNT as u64));
+            self.error = charged.err();
+        }
+        self.error.is_none()
+    }
+
+    /// The set of one configuration with nothing pushed.
+    pub(crate) fn start(&mut self, state: StateId) -> MacroId {
+        self.intern(Box::new([(state, BOTTOM)]))
+    }
+
+    pub(crate) fn intern(&mut self, set: Box<[(StateId, StacksId)]>) -> MacroId {
+        if let Some(&known) = self.known.get(&set) {
+            return known;
+        }
+        let fresh = number(self.sets.len());
+        self.count(set.len() + self.dfa.stride);
+        let mut info = MacroInfo { looped: DEAD_STATE, ends: NO_FOLLOW, reads: false };
+        for &(state, stacks) in &set {
+            if info.looped == DEAD_STATE && self.dfa.row(state).contains(&0) {
+                info.looped = state;
+            }
+            info.reads |= stacks != BOTTOM || !is_end(self.dfa, self.calls, state);
+        }
+        let mut follow = ByteSet::default();
+        self.each_end(&set, |calls, end| {
+            follow.iter_mut().zip(calls.follow(end)).for_each(|(all, set)| *all |= set);
+        });
+        if follow != ByteSet::default() {
+            let fresh = number(self.follows.len());
+            info.ends = *self.known_follows.entry(follow).or_insert(fresh);
+            if info.ends == fresh {
+                self.follows.push(follow);
+            }
+        }
+        self.infos.push(info);
+        self.steps.resize(self.steps.len() + self.dfa.stride, UNKNOWN);
+        self.sets.push(set.clone());
+        self.known.insert(set, fresh);
+        fresh
+    }
+
+    /// The states in which the rule at the bottom may end: those of the set, and those that are popped to where the token's own
+    /// calls may all end.
+    fn each_end(&mut self, set: &[(StateId, StacksId)], mut end: impl FnMut(&Calls, StateId)) {
+        let calls = self.calls;
+        self.each_popped(set, |macros, state, stacks| {
+            if macros.dfa.accepting[state as usize] && macros.stacks[stacks as usize].empty {
+                end(calls, state);
+            }
+        });
+    }
+
+    /// Visits each of some states with its stacks, and each that can be popped to without reading, once.
+    fn each_popped(
+        &mut self,
+        set: &[(StateId, StacksId)],
+        mut visit: impl FnMut(&mut Self, StateId, StacksId),
+    ) {
+        let is_popped = |macros: &Self, &(state, stacks): &(StateId, StacksId)| {
+            macros.dfa.accepting[state as usize] && stacks != BOTTOM
+        };
+        if !set.iter().any(|at| is_popped(self, at)) {
+            set.iter().for_each(|&(state, stacks)| visit(self, state, stacks));
+            return;
+        }
+        let mut open: Vec<(StateId, StacksId)> = set.to_vec();
+        let mut seen: foldhash::HashSet<(StateId, StacksId)> = set.iter().copied().collect();
+        while let Some((state, stacks)) = open.pop() {
+            if !self.count(1) {
+                return;
+            }
+            visit(self, state, stacks);
+            if is_popped(self, &(state, stacks)) {
+                for &(top, below) in &self.stacks[stacks as usize].tops {
+                    let popped = (self.calls.returns[top as usize].state, below);
+                    if seen.insert(popped) {
+                        open.push(popped);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The set after a byte of the class.
+    #[inline]
+    pub(crate) fn step(&mut self, from: MacroId, class: u8) -> MacroId {
+        let at = from as usize * self.dfa.stride + usize::from(class);
+        let known = self.steps[at];
+        if known == UNKNOWN { self.compute(from, class, at) } else { known }
+    }
+
+    #[cold]
+    fn compute(&mut self, from: MacroId, class: u8, at: usize) -> MacroId {
+        let (dfa, calls) = (self.dfa, self.calls);
+        let mut next: Vec<(StateId, StacksId)> = Vec::new();
+        let set = self.sets[from as usize].clone();
+        self.each_popped(&set, |macros, state, stacks| {
+            if let Some(to) = step(dfa, state, class) {
+                macros.arrive(to, stacks, &mut next);
+            }
+            for opening in calls.openings(state) {
+                if let Some(to) = step(dfa, opening.entry, class) {
+                    let push = |below, &top: &u32| {
+                        macros.intern_stacks(Stacks { empty: false, tops: Box::new([(top, below)]) })
+                    };
+                    let pushed = calls.pushes(opening).iter().fold(stacks, push);
+                    macros.arrive(to, pushed, &mut next);
+                }
+            }
+        });
+        next.sort_unstable();
+        next.dedup();
+        // One set of stacks for each state.
+        let mut merged: Vec<(StateId, StacksId)> = Vec::with_capacity(next.len());
+        for (state, stacks) in next {
+            match merged.last_mut() {
+                Some(last) if last.0 == state => last.1 = self.union(last.1, stacks),
+                _ => merged.push((state, stacks)),
+            }
+        }
+        let to = if self.error.is_none() { self.intern(merged.into()) } else { DEAD_MACRO };
+        self.steps[at] = to;
+        to
+    }
+
+    fn intern_stacks(&mut self, stacks: Stacks) -> StacksId {
+        self.count(1 + stacks.tops.len());
+        let fresh = number(self.stacks.len());
+        *self.known_stacks.entry(stacks).or_insert_with_key(|stacks| {
+            self.stacks.push(stacks.clone());
+            fresh
+        })
+    }
+
+    /// The stacks of either set. As deep as a token has bytes.
+    fn union(&mut self, one: StacksId, other: StacksId) -> StacksId {
+        if one == other || !self.count(1) {
+            return one;
+        }
+        let key = (one.min(other), one.max(other));
+        if let Some(&known) = self.known_unions.get(&key) {
+            return known;
+        }
+        let (left, right) = (self.stacks[one as usize].clone(), self.stacks[other as usize].clone());
+        let mut tops: Vec<(u32, StacksId)> = left.tops.iter().chain(&right.tops).copied().collect();
+        tops.sort_unstable();
+        let mut merged: Vec<(u32, StacksId)> = Vec::with_capacity(tops.len());
+        for (top, below) in tops {
+            match merged.last_mut() {
+                Some(last) if last.0 == top => last.1 = self.union(last.1, below),
+                _ => merged.push((top, below)),
+            }
+        }
+        let union = self.intern_stacks(Stacks { empty: left.empty || right.empty, tops: merged.into() });
+        self.known_unions.insert(key, union);
+        union
+    }
+
+    /// Adds a state. A rule that can only end there has ended.
+    fn arrive(&self, state: StateId, stacks: StacksId, next: &mut Vec<(StateId, StacksId)>) {
+        if stacks == BOTTOM || !is_end(self.dfa, self.calls, state) {
+            next.push((state, stacks));
+            return;
+        }
+        // A return state is no such state, because a call behind which a rule can only end pushes nothing.
+        let Stacks { empty, tops } = &self.stacks[stacks as usize];
+        next.extend(tops.iter().map(|&(top, below)| (self.calls.returns[top as usize].state, below)));
+        if *empty {
+            next.push((state, BOTTOM));
+        }
+    }
+}
+
+pub(crate) fn number(n: usize) -> u32 {
+    u32::try_from(n).expect("the budget keeps counts below 2^32")
+}
+
+fn step(dfa: &Dfa, state: StateId, class: u8) -> Option<StateId> {
+    let delta = dfa.row(state)[usize::from(class)];
+    (delta != NO_STEP).then(|| state.wrapping_add_signed(delta))
+}
+
+/// Whether nothing can be read in the state, so that its rule ends there.
+pub(crate) fn is_end(dfa: &Dfa, calls: &Calls, state: StateId) -> bool {
+    dfa.accepting[state as usize]
+        && calls.openings(state).is_empty()
+        && dfa.row(state).iter().all(|&delta| delta == NO_STEP)
+}
