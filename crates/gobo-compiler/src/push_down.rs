@@ -67,7 +67,7 @@ pub(crate) struct Pair {
 
 /// Return states at which every set of residuals may do the same.
 ///
-/// A class holds the return states whose states are of one group ([`Dfa::groups`]): from all of them or from none a token can be
+/// A class holds the return states whose states are of one group ([`gobo_automata::Dfa::groups`]): from all of them or from none a token can be
 /// read, as far as the rule at hand and the rules that it calls go, and where it ends the rule the same may follow. That is
 /// all that a pair asks. A residual is what is left of a token, so it is no longer than one, and if it can be read at all it
 /// begins between characters, as a return state does. It is read from the return state alone, with nothing on the stack. So
@@ -241,7 +241,7 @@ struct Computer<'a> {
     depth: usize,
     /// What a walk has left to look at; empty between walks.
     open: Vec<(usize, u32, MacroId)>,
-    /// [`Vocabulary::trie_heights`]; empty where nobody asks for them.
+    /// [`gobo_artifact::Vocabulary::trie_heights`]; empty where nobody asks for them.
     heights: &'a [u8],
     /// The closure under the characters of the trie at hand.
     closure: Option<usize>,
