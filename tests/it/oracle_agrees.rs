@@ -3,8 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use gobo_artifact::Matcher;
+use gobo_compiler::CompileOptions;
 use gobo_tests::{Language, NaiveIndex, Row, StateId, Tokens, spellable};
-use gobo_types::{CompileError, Constraint, RefusalKind, Source};
+use gobo_types::{Budget, CompileError, CompileLimits, Constraint, RefusalKind, Source};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{TestCaseError, TestRunner};
@@ -191,6 +192,15 @@ fn threads_write_the_same_file_when_there_is_work_for_them() {
     for threads in 2..6 {
         assert!(compile(&vocabulary, &constraint, threads).unwrap() == one, "{threads} threads");
     }
+    // Nor does the budget see them: a verdict would depend on the host.
+    let counted = |threads| {
+        let budget = Budget::new(CompileLimits::default());
+        let lowered = gobo_lower::lower(&constraint, &budget).unwrap();
+        let options = CompileOptions { threads };
+        gobo_compiler::compile(&vocabulary, &constraint, &lowered, &options, &budget).unwrap().stats
+    };
+    let alone = counted(1);
+    (2..6).for_each(|threads| assert_eq!(counted(threads), alone, "{threads} threads"));
 }
 
 /// Agreement means little on cases that are all refused or trivial.

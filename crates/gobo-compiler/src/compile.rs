@@ -173,6 +173,9 @@ pub fn compile(
     Ok(Compiled { key, artifact_digest, stats, bytes })
 }
 
+/// So many states share what their walks find. What is charged must not depend on the number of threads, so neither does this.
+const STATES_PER_SHARE: usize = 512;
+
 /// The rows of `states` of an automaton without calls.
 fn rows_without_calls(
     walker: &Walker<'_>,
@@ -191,7 +194,9 @@ fn rows_without_calls(
     let states_of = |places: &[usize]| places.iter().map(|&at| states[at]).collect::<Vec<StateId>>();
     let calls = Calls::none(walker.dfa.len());
     let classes = ReturnClasses::new(&calls, groups);
-    let shares: Vec<&[usize]> = kept.chunks(kept.len().div_ceil(threads).max(1)).collect();
+    // Where not every state is useful, neither slices nor short texts are known, so nothing is kept.
+    debug_assert!(useful.is_none() || kept.is_empty(), "walks that are kept do not ask what is useful");
+    let shares: Vec<&[usize]> = kept.chunks(STATES_PER_SHARE).collect();
     let of_kept = in_parallel(threads, &shares, |share| {
         let tops = vec![Vec::new(); share.len()];
         Ok(push_down::rows(walker, &calls, &classes, alike, &states_of(share), &tops, budget)?.rows)
