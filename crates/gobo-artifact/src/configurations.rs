@@ -5,6 +5,7 @@ use crate::error::MatcherError;
 use crate::index::{DEAD, Index};
 use crate::row::Row;
 use crate::stack::{BOTTOM, Frames};
+use crate::vocabulary::Vocabulary;
 
 /// Most frames of a stack unless told otherwise.
 pub const DEFAULT_MAX_STACK_DEPTH: u32 = 65_536;
@@ -327,6 +328,7 @@ impl Configurations {
     pub(crate) fn rows<'a>(
         &self,
         index: &'a Index,
+        vocabulary: &'a Vocabulary,
         mut found: impl FnMut(Row<'a>) -> bool,
     ) -> Result<(), MatcherError> {
         let corrupt = |state: u32| MatcherError::Corrupt { state };
@@ -345,7 +347,7 @@ impl Configurations {
         };
         for at in &self.now {
             let number = index.row_number(at.state).ok_or_else(|| corrupt(at.state))?;
-            if is_new(number) && !found(index.row(number).ok_or_else(|| corrupt(at.state))?) {
+            if is_new(number) && !found(index.row(vocabulary, number).ok_or_else(|| corrupt(at.state))?) {
                 return Ok(());
             }
             let (mut residual, mut frame) = (calls.residual(at.state), at.frame);
@@ -358,7 +360,9 @@ impl Configurations {
                     count += 1;
                 }
                 let Some(pair) = calls.pair(residual, self.frames.top(frame)) else { break };
-                if is_new(pair.row) && !found(index.row(pair.row).ok_or_else(|| corrupt(at.state))?) {
+                if is_new(pair.row)
+                    && !found(index.row(vocabulary, pair.row).ok_or_else(|| corrupt(at.state))?)
+                {
                     return Ok(());
                 }
                 // The same residuals at the same return state are the same row again.

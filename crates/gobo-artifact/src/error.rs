@@ -121,6 +121,11 @@ pub enum MatcherError {
         /// The one that was given.
         found: VocabularyDigest,
     },
+    /// The vocabulary is the index's, but its file holds other shared rows.
+    #[error(
+        "the vocabulary file was written by another version of gobo than the index: it holds other shared rows"
+    )]
+    OtherSharedRows,
     /// The logits are narrower than the vocabulary.
     #[error("logits of width {given} cannot hold a vocabulary of length {vocabulary_len}")]
     NarrowLogits {

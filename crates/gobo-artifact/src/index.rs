@@ -298,16 +298,40 @@ impl Index {
         (number != NO_ROW).then_some(number)
     }
 
-    /// The row of that number. O(1).
+    /// The row of that number, over the vocabulary that the index was compiled for. O(1).
     #[inline]
-    pub fn row(&self, number: u32) -> Option<Row<'_>> {
-        row_of(
-            self.artifact.get(&self.row_table),
-            self.artifact.get(&self.dense),
-            self.artifact.get(&self.patches),
-            self.row_words,
-            number as usize,
-        )
+    pub fn row<'a>(&'a self, vocabulary: &'a Vocabulary, number: u32) -> Option<Row<'a>> {
+        let entry = self.row_entry(number)?;
+        let dense = |number: u32| match number.checked_sub(self.root.shared_rows) {
+            Some(own) => self.dense_row(own),
+            None => vocabulary.shared_row(number),
+        };
+        Some(match entry.kind {
+            row::DENSE => Row::Dense(dense(entry.offset)?),
+            row::PATCHED => {
+                let base = if entry.base == row::NO_BASE { None } else { Some(dense(entry.base)?) };
+                Row::Patched { base, patches: self.patches_of(entry)? }
+            }
+            _ => return None,
+        })
+    }
+
+    #[inline]
+    fn row_entry(&self, number: u32) -> Option<&RowEntry> {
+        self.artifact.get::<RowEntry>(&self.row_table).get(number as usize)
+    }
+
+    /// The words of a dense row of this file.
+    #[inline]
+    fn dense_row(&self, number: u32) -> Option<&[u32]> {
+        let from = (number as usize).checked_mul(self.row_words)?;
+        self.artifact.get::<u32>(&self.dense).get(from..from.checked_add(self.row_words)?)
+    }
+
+    #[inline]
+    fn patches_of(&self, entry: &RowEntry) -> Option<&[[u32; 2]]> {
+        let from = entry.offset as usize;
+        self.artifact.get::<[u32; 2]>(&self.patches).get(from..from + entry.len as usize)
     }
 
     /// Reads everything: digests of all sections, that the key is that of the inputs, and that every number in the
@@ -353,39 +377,46 @@ impl Index {
                 Some(number) if number >= self.root.rows => {
                     return Err(self.artifact.meaning(format!("state {state} has no row {number}")));
                 }
-                Some(number) => {
-                    let empty = self.row(number).is_none_or(|row| row.is_empty());
-                    // Called rules may begin where the state's own row is empty.
-                    if empty && !self.is_complete(state) && self.calls.is_none() {
-                        return Err(self
-                            .artifact
-                            .meaning(format!("state {state} allows nothing and is not complete")));
-                    }
+                // Called rules may begin where the state's own row is empty.
+                Some(number)
+                    if self.is_empty_row(number) && !self.is_complete(state) && self.calls.is_none() =>
+                {
+                    let what = format!("state {state} allows nothing and is not complete");
+                    return Err(self.artifact.meaning(what));
                 }
                 None if state == self.start() => return Err(self.artifact.meaning("the start has no row")),
-                None => {}
+                _ => {}
             }
         }
         Ok(())
     }
 
     /// The rows lie one behind the other, as they are written: nothing is read twice, and nothing lies between them. Only
-    /// no patches over zeros allow nothing, so that [`Row::is_empty`] needs no look at the words.
+    /// no patches over zeros allow nothing, so that [`Row::is_empty`] needs no look at the words. Shared rows are not at
+    /// hand; none of them is empty, and a row that differs from one keeps a word that is not zero among its patches.
     fn verify_rows(&self) -> Result<(), ArtifactError> {
         let (mut dense, mut patches_end) = (0_u32, 0_usize);
         // `[dense rows so far]`: how many words of each are not zero.
         let mut set_words: Vec<usize> = Vec::new();
-        let entries: &[RowEntry] = self.artifact.get(&self.row_table);
         let tail_is_zero = |word: u32| match self.root.vocabulary_len % 32 {
             0 => true,
             used => word >> used == 0,
         };
-        for (number, entry) in (0..).zip(entries) {
+        let shared = self.root.shared_rows;
+        for number in 0..self.root.rows {
             let fault = |what: &str| Err(self.artifact.meaning(format!("row {number}: {what}")));
-            match self.row(number) {
-                None => return fault("it points outside its section"),
-                Some(Row::Dense(words)) => {
-                    if entry.offset != dense || entry.len != 0 || entry.base != row::NO_BASE {
+            match self.row_entry(number) {
+                Some(&RowEntry { kind: row::DENSE, offset, len, base }) => {
+                    if len != 0 || base != row::NO_BASE {
+                        return fault("it is dense and has patches");
+                    }
+                    if offset < shared {
+                        continue;
+                    }
+                    let Some(words) = self.dense_row(offset - shared) else {
+                        return fault("it points outside its section");
+                    };
+                    if offset - shared != dense {
                         return fault("it does not begin where the one before ends");
                     }
                     let set = words.iter().filter(|&&word| word != 0).count();
@@ -398,14 +429,13 @@ impl Index {
                     dense += 1;
                     set_words.push(set);
                 }
-                Some(Row::Patched { base, patches }) => {
+                Some(entry @ RowEntry { kind: row::PATCHED, .. }) => {
+                    let Some(patches) = self.patches_of(entry) else {
+                        return fault("it points outside its section");
+                    };
                     if entry.offset as usize != patches_end {
                         return fault("it does not begin where the one before ends");
                     }
-                    let set = base.map_or(Some(0), |_| set_words.get(entry.base as usize).copied());
-                    let Some(mut set) = set else {
-                        return fault("its base does not come before it");
-                    };
                     let ascending = patches.windows(2).all(|pair| pair[0][0] < pair[1][0]);
                     let fits = |&[at, bits]: &[u32; 2]| {
                         (at as usize) < self.row_words
@@ -414,18 +444,28 @@ impl Index {
                     if !ascending || !patches.iter().all(fits) {
                         return fault("its patches are not ascending words of a row");
                     }
-                    if base.is_none() && patches.iter().any(|&[_, bits]| bits == 0) {
-                        return fault("it patches zeros with zeros");
-                    }
-                    for &[at, bits] in patches {
-                        let before = base.is_some_and(|base| base[at as usize] != 0);
-                        set = set + usize::from(bits != 0) - usize::from(before);
-                    }
-                    if set == 0 && base.is_some() {
+                    patches_end += patches.len();
+                    let nonzero = patches.iter().filter(|patch| patch[1] != 0).count();
+                    let of_own = entry.base.checked_sub(shared).filter(|_| entry.base != row::NO_BASE);
+                    let Some(base) = of_own else {
+                        if entry.base == row::NO_BASE && nonzero != patches.len() {
+                            return fault("it patches zeros with zeros");
+                        }
+                        if entry.base != row::NO_BASE && nonzero == 0 {
+                            return fault("it patches a shared row with nothing but zeros");
+                        }
+                        continue;
+                    };
+                    let words = set_words.get(base as usize).copied().zip(self.dense_row(base));
+                    let Some((set, base)) = words else {
+                        return fault("its base does not come before it");
+                    };
+                    let replaced = patches.iter().filter(|patch| base[patch[0] as usize] != 0).count();
+                    if set + nonzero == replaced {
                         return fault("it is patched and allows nothing");
                     }
-                    patches_end += patches.len();
                 }
+                _ => return fault("it is of an unknown kind"),
             }
         }
         let ends =
@@ -439,34 +479,20 @@ impl Index {
         }
     }
 
-    /// Fails unless the index was compiled for `vocabulary`.
+    /// Whether the row of that number, which verified, allows nothing.
+    fn is_empty_row(&self, number: u32) -> bool {
+        self.row_entry(number)
+            .is_none_or(|entry| entry.kind == row::PATCHED && entry.base == row::NO_BASE && entry.len == 0)
+    }
+
+    /// Whether the index was compiled for `vocabulary`.
     pub(crate) fn belongs_to(&self, vocabulary: &Vocabulary) -> bool {
         self.root.vocabulary_digest == vocabulary.artifact().key()
             && self.root.vocabulary_len == vocabulary.len()
     }
-}
 
-/// Row `number` of the given sections; `None` if it is not there or points outside.
-#[inline]
-pub(crate) fn row_of<'a>(
-    table: &[RowEntry],
-    dense: &'a [u32],
-    patches: &'a [[u32; 2]],
-    row_words: usize,
-    number: usize,
-) -> Option<Row<'a>> {
-    let entry = table.get(number)?;
-    let dense_row = |number: u32| {
-        let from = (number as usize).checked_mul(row_words)?;
-        dense.get(from..from.checked_add(row_words)?)
-    };
-    let (from, to) = (entry.offset as usize, entry.offset as usize + entry.len as usize);
-    Some(match entry.kind {
-        row::DENSE => Row::Dense(dense_row(entry.offset)?),
-        row::PATCHED => {
-            let base = if entry.base == row::NO_BASE { None } else { Some(dense_row(entry.base)?) };
-            Row::Patched { base, patches: patches.get(from..to)? }
-        }
-        _ => return None,
-    })
+    /// Whether the vocabulary file holds the shared rows that this file's rows are or differ from.
+    pub(crate) fn shares_rows_of(&self, vocabulary: &Vocabulary) -> bool {
+        self.root.shared_rows_digest == vocabulary.shared_rows_digest().0
+    }
 }

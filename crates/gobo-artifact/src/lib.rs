@@ -40,7 +40,7 @@ pub use index::{DEAD, Index, IndexClass};
 pub use map::FileState;
 pub use matcher::{DEFAULT_MAX_ROLLBACK, Fill, Matcher};
 pub use root::{IndexRoot, VocabularyRoot};
-pub use row::{Row, RowEncoder};
+pub use row::{Row, RowEncoder, SharedRows};
 pub use slice::{MAX_SLICES, SLICE_LENGTHS, Slice};
 pub use transitions::NO_STEP;
 pub use trie::{Prefixes, Trie, TrieNode};

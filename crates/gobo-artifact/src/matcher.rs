@@ -79,7 +79,7 @@ impl Matcher {
     /// frames, 32 bytes each.
     ///
     /// # Errors
-    /// [`MatcherError::OtherVocabulary`], [`MatcherError::NarrowLogits`], [`MatcherError::EosBeyondLogits`].
+    /// [`MatcherError::OtherVocabulary`], [`MatcherError::OtherSharedRows`], [`MatcherError::NarrowLogits`], [`MatcherError::EosBeyondLogits`].
     pub fn with_limits(
         index: Arc<Index>,
         vocabulary: Arc<Vocabulary>,
@@ -92,6 +92,9 @@ impl Matcher {
                 expected: index.vocabulary_digest(),
                 found: vocabulary.digest(),
             });
+        }
+        if !index.shares_rows_of(&vocabulary) {
+            return Err(MatcherError::OtherSharedRows);
         }
         if binding.logits_width < vocabulary.len() {
             return Err(MatcherError::NarrowLogits {
@@ -183,7 +186,7 @@ impl Matcher {
 
     #[inline]
     fn row(&self, state: u32) -> Option<Row<'_>> {
-        self.index.row(self.index.row_number(state)?)
+        self.index.row(&self.vocabulary, self.index.row_number(state)?)
     }
 
     /// The present row's words where they are stored densely, to be handed on without a copy: `[row words]`, without
@@ -194,7 +197,7 @@ impl Matcher {
             _ if self.state == ENDED => return None,
             None => rows = (self.row(self.state), 1),
             Some(all) => all
-                .rows(&self.index, |row| {
+                .rows(&self.index, &self.vocabulary, |row| {
                     rows = (Some(row), rows.1 + 1);
                     rows.1 == 1
                 })
@@ -232,7 +235,7 @@ impl Matcher {
             }
             Some(all) => {
                 let (mut is_first, mut fits, mut is_empty) = (true, true, true);
-                all.rows(&self.index, |row| {
+                all.rows(&self.index, &self.vocabulary, |row| {
                     // Rows without a token are many: those of states that only begin other rules, or end them.
                     is_empty &= row.is_empty();
                     fits = if std::mem::take(&mut is_first) { row.write(words) } else { row.unite(words) };
@@ -278,7 +281,7 @@ impl Matcher {
             Some(_) if self.binding.is_eos(id) => self.is_complete(),
             Some(all) => {
                 let mut found = false;
-                let rows = all.rows(&self.index, |row| {
+                let rows = all.rows(&self.index, &self.vocabulary, |row| {
                     found = row.contains(id);
                     !found
                 });

@@ -23,6 +23,10 @@ pub struct IndexRoot {
     pub rows: u32,
     /// How many groups of states were told apart and had their row computed; at least the number of distinct rows.
     pub row_computations: u32,
+    /// Number of shared rows in the vocabulary file.
+    pub shared_rows: u32,
+    /// blake3 of the vocabulary file's section of shared rows, which the rows of this file may be or differ from.
+    pub shared_rows_digest: [u8; 32],
 }
 
 /// The root of a vocabulary file.

@@ -1,6 +1,8 @@
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
 
-use gobo_types::TokenId;
+use foldhash::fast::FixedState;
+use gobo_types::{Digest, TokenId};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// One row as it is stored: the allowed ids of all states that share it, without EOS and padding.
@@ -153,40 +155,101 @@ const BASES_TRIED: usize = 256;
 /// Words compared at once when a base is looked for.
 const WORDS_PER_STEP: usize = 64;
 
+/// Words compared at once when patches are looked for, of which there are few.
+const WORDS_TOLD_APART: usize = 16;
+
+/// Most shared rows of a vocabulary file. Each is as large as a dense row, and looked at for every dense row that is written.
+pub(crate) const MAX_SHARED_ROWS: usize = 64;
+
+/// What tells soon that a row is not another, or far from it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowSum {
+    hash: u64,
+    /// Words that are not zero.
+    set: usize,
+}
+
+impl RowSum {
+    fn of(words: &[u32]) -> Self {
+        Self { hash: hash_of_words(words), set: set_words(words) }
+    }
+
+    /// Of rows one behind the other.
+    pub(crate) fn of_all(words: &[u32], row_words: usize) -> Box<[Self]> {
+        words.chunks_exact(row_words).map(Self::of).collect()
+    }
+}
+
+/// The shared rows of a vocabulary file: bases that need no place in an index.
+#[derive(Debug, Clone, Copy)]
+pub struct SharedRows<'a> {
+    pub(crate) row_words: usize,
+    /// `[shared rows, row words]`.
+    pub(crate) words: &'a [u32],
+    /// `[shared rows]`.
+    pub(crate) sums: &'a [RowSum],
+    /// blake3 of the words.
+    pub(crate) digest: Digest,
+}
+
+impl<'a> SharedRows<'a> {
+    /// No shared rows, of so many words each.
+    pub fn none(row_words: usize) -> Self {
+        Self { row_words, words: &[], sums: &[], digest: Digest::of(&[]) }
+    }
+
+    /// Number of shared rows.
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks whether there are none")]
+    pub fn len(&self) -> usize {
+        self.sums.len()
+    }
+
+    fn row(&self, number: usize) -> &'a [u32] {
+        &self.words[number * self.row_words..][..self.row_words]
+    }
+}
+
 /// Lays out distinct rows, choosing for each the cheapest kind whose fill costs at most about 1.25 copies of a dense row.
 ///
 /// Measured for rows of 6,251 words (200,018 ids), hot, on one core of a Xeon with AVX-512: a copy takes 212 ns, a clear 116
 /// ns. A clear and 390 patches (one for 16 words) take 228 ns, a copy and 256 patches (one for 24 words) 259 ns: 1.08 and
 /// 1.22 copies. Patches are 8 bytes for 4 of a dense row, so either limit also makes a row at most an eighth as large.
+///
+/// Dense rows are numbered through: first the shared ones of the vocabulary, then those of the file.
 #[derive(Debug)]
-pub struct RowEncoder {
+pub struct RowEncoder<'a> {
     row_words: usize,
+    pub(crate) shared: SharedRows<'a>,
     /// Most patches over zeros.
     most_zero_patches: usize,
     /// Most patches over a dense row.
     most_patches: usize,
     pub(crate) table: Vec<RowEntry>,
     pub(crate) dense: Vec<u32>,
+    /// `[dense rows of the file]`: how many words of each are not zero.
+    dense_set: Vec<usize>,
     pub(crate) patches: Vec<[u32; 2]>,
     /// The number of each row by the hash of its words; by the next hash that is free if another row has it.
     known: HashMap<u64, u32>,
 }
 
-impl RowEncoder {
-    /// An encoder for rows of `row_words` words.
-    pub fn new(row_words: usize) -> Self {
-        let (table, dense, patches, known) = Default::default();
+impl<'a> RowEncoder<'a> {
+    /// An encoder for rows beside shared ones.
+    pub fn new(shared: SharedRows<'a>) -> Self {
+        let row_words = shared.row_words;
+        let (table, dense, dense_set, patches, known) = Default::default();
         let (most_zero_patches, most_patches) =
             (row_words / WORDS_PER_ZERO_PATCH, row_words / WORDS_PER_BASE_PATCH);
-        Self { row_words, most_zero_patches, most_patches, table, dense, patches, known }
+        Self { row_words, shared, most_zero_patches, most_patches, table, dense, dense_set, patches, known }
     }
 
     /// An encoder for the rows of an index with calls.
-    pub fn with_calls(row_words: usize) -> Self {
+    pub fn with_calls(shared: SharedRows<'a>) -> Self {
+        let row_words = shared.row_words;
         Self {
             most_zero_patches: row_words / WORDS_PER_ZERO_PATCH_WITH_CALLS,
             most_patches: row_words / WORDS_PER_BASE_PATCH_WITH_CALLS,
-            ..Self::new(row_words)
+            ..Self::new(shared)
         }
     }
 
@@ -214,9 +277,9 @@ impl RowEncoder {
     /// If the row has another length.
     pub fn push(&mut self, words: &[u32]) -> usize {
         assert_eq!(words.len(), self.row_words, "a row of another length");
-        let set = words.iter().filter(|&&word| word != 0).count();
+        let set = set_words(words);
         if set > self.most_zero_patches {
-            return self.push_words(words);
+            return self.push_words(words, set);
         }
         let patches: Vec<[u32; 2]> =
             (0..).zip(words).filter(|(_, word)| **word != 0).map(|(at, &word)| [at, word]).collect();
@@ -243,7 +306,7 @@ impl RowEncoder {
         }
         let mut words = vec![0; self.row_words];
         patches.iter().for_each(|&[at, bits]| words[at as usize] = bits);
-        self.push_words(&words)
+        self.push_words(&words, patches.len())
     }
 
     /// Adds a row of few words: patches over zeros. Only such rows are stored so, and all of them.
@@ -259,27 +322,44 @@ impl RowEncoder {
         }
     }
 
-    /// Adds a row of many words: over a base, or dense.
-    fn push_words(&mut self, words: &[u32]) -> usize {
+    /// Adds a row of many words, `set` of them not zero: over a base, or dense.
+    fn push_words(&mut self, words: &[u32], set: usize) -> usize {
         let hash = hash_of_words(words);
         let free = match self.find(hash, |entry| self.equals(entry, words)) {
             Ok(number) => return number,
             Err(free) => free,
         };
-        let entry = match self.nearest_base(words) {
+        let dense = |number| RowEntry { kind: DENSE, offset: count(number), len: 0, base: NO_BASE };
+        let is_shared =
+            |(number, sum): &(usize, &RowSum)| sum.hash == hash && self.shared.row(*number) == words;
+        if let Some((number, _)) = self.shared.sums.iter().enumerate().find(is_shared) {
+            return self.add(free, dense(number));
+        }
+        let entry = match self.nearest_base(words, set) {
             Some(number) => {
-                let base = &self.dense[number * self.row_words..][..self.row_words];
-                let differing = (0..).zip(base.iter().zip(words)).filter(|(_, (old, new))| old != new);
-                let patches: Vec<[u32; 2]> = differing.map(|(at, (_, &new))| [at, new]).collect();
+                let patches = patches_over(self.dense_row(number), words);
                 self.patched(count(number), &patches)
             }
             None => {
-                let number = self.dense.len() / self.row_words;
                 self.dense.extend_from_slice(words);
-                RowEntry { kind: DENSE, offset: count(number), len: 0, base: NO_BASE }
+                self.dense_set.push(set);
+                dense(self.dense_rows() - 1)
             }
         };
         self.add(free, entry)
+    }
+
+    /// Number of dense rows, shared ones and those of the file.
+    fn dense_rows(&self) -> usize {
+        self.shared.len() + self.dense_set.len()
+    }
+
+    /// The words of a dense row.
+    fn dense_row(&self, number: usize) -> &[u32] {
+        match number.checked_sub(self.shared.len()) {
+            None => self.shared.row(number),
+            Some(own) => &self.dense[own * self.row_words..][..self.row_words],
+        }
     }
 
     /// The number of the row with that hash that `is_equal` says is equal, or else the key under which to remember it.
@@ -314,12 +394,13 @@ impl RowEncoder {
 
     /// Whether a stored row that is no patches over zeros has these words.
     fn equals(&self, entry: &RowEntry, words: &[u32]) -> bool {
-        let dense = |number: u32| &self.dense[number as usize * self.row_words..][..self.row_words];
-        let Some(patches) = self.patches_of(entry) else { return dense(entry.offset) == words };
+        let Some(patches) = self.patches_of(entry) else {
+            return self.dense_row(entry.offset as usize) == words;
+        };
         if entry.base == NO_BASE {
             return false;
         }
-        let base = dense(entry.base);
+        let base = self.dense_row(entry.base as usize);
         let mut from = 0;
         for &[at, bits] in patches {
             let at = at as usize;
@@ -331,21 +412,53 @@ impl RowEncoder {
         base[from..] == words[from..]
     }
 
-    /// The number of the dense row, among the last [`BASES_TRIED`], that differs in the fewest words, if in few enough; of
-    /// equals the first.
-    fn nearest_base(&self, words: &[u32]) -> Option<usize> {
-        let limit = self.most_patches;
-        let rows = self.dense.len() / self.row_words;
+    /// The number of the dense row, among the shared ones and the last [`BASES_TRIED`] of the file, that differs in the
+    /// fewest words, if in few enough; of equals the first. `set` words are not zero.
+    ///
+    /// A row that has nothing but zeros where it differs from a shared one is none of it, for then nobody who lacks
+    /// the shared row can tell that the row allows something.
+    fn nearest_base(&self, words: &[u32], set: usize) -> Option<usize> {
         let mut nearest = None;
-        for number in rows.saturating_sub(BASES_TRIED)..rows {
-            let most = nearest.map_or(limit, |(differing, _)| differing - 1);
-            let base = &self.dense[number * self.row_words..][..self.row_words];
-            if let Some(differing) = differing_words(base, words, most) {
-                nearest = Some((differing, number));
+        let own = self.dense_set.len();
+        let of_shared = self.shared.sums.iter().map(|sum| sum.set).enumerate();
+        let last = own.saturating_sub(BASES_TRIED);
+        let of_own = (self.shared.len() + last..).zip(self.dense_set[last..].iter().copied());
+        for (number, base_set) in of_shared.chain(of_own) {
+            let most = nearest.map_or(self.most_patches, |(differing, _)| differing - 1);
+            if base_set.abs_diff(set) > most {
+                continue;
             }
+            let base = self.dense_row(number);
+            let Some(differing) = differing_words(base, words, most) else { continue };
+            if number < self.shared.len() && differs_by_zeros_alone(base, words) {
+                continue;
+            }
+            nearest = Some((differing, number));
         }
         nearest.map(|(_, number)| number)
     }
+}
+
+/// Whether each word that differs from the base's is zero.
+fn differs_by_zeros_alone(base: &[u32], words: &[u32]) -> bool {
+    base.iter().zip(words).all(|(base, word)| base == word || *word == 0)
+}
+
+/// Words that are not zero.
+fn set_words(words: &[u32]) -> usize {
+    words.iter().filter(|&&word| word != 0).count()
+}
+
+/// The words that differ from the base's.
+fn patches_over(base: &[u32], words: &[u32]) -> Vec<[u32; 2]> {
+    let mut patches = Vec::new();
+    let steps = base.chunks(WORDS_TOLD_APART).zip(words.chunks(WORDS_TOLD_APART));
+    for (step, (base, words)) in steps.enumerate().filter(|(_, (base, words))| base != words) {
+        let differing =
+            (step * WORDS_TOLD_APART..).zip(base.iter().zip(words)).filter(|(_, (old, new))| old != new);
+        patches.extend(differing.map(|(at, (_, &new))| [count(at), new]));
+    }
+    patches
 }
 
 /// In how many words two rows differ; `None` if in more than `most`, found soon where it is far more.
@@ -360,29 +473,21 @@ fn differing_words(one: &[u32], other: &[u32], most: usize) -> Option<usize> {
     Some(differing)
 }
 
-/// What a word is multiplied with in the hash of its row: one factor for each two words, so that they go as one number. An
-/// arithmetic progression alone would not tell a row from one whose differences cancel out.
-fn factor(pair: u64) -> u64 {
-    let spread = pair.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    spread ^ spread >> 29 | 1
-}
-
-/// A hash of the words of a row that zeros do not change, so that it is the same however the row is given: a sum over
-/// its words. Rows of one hash are compared.
+/// A hash of the words of a row, for rows of many words. Rows of one hash are compared.
 fn hash_of_words(words: &[u32]) -> u64 {
-    let (pairs, rest) = words.as_chunks();
-    let last = rest.first().map_or(0, |&word| u64::from(word).wrapping_mul(factor(pairs.len() as u64)));
-    (0..).zip(pairs).fold(last, |sum, (pair, &[low, high])| {
-        sum.wrapping_add((u64::from(high) << 32 | u64::from(low)).wrapping_mul(factor(pair)))
-    })
+    hash_of_bytes(words.as_bytes())
 }
 
-/// [`hash_of_words`] of a row that is zero but for these.
+/// The same of a row that is zero but for these, for rows of few: no row is given to both.
 fn hash_of_patches(patches: &[[u32; 2]]) -> u64 {
-    patches.iter().fold(0, |sum, &[at, word]| {
-        let word = u64::from(word) << (32 * (at & 1));
-        sum.wrapping_add(word.wrapping_mul(factor(u64::from(at >> 1))))
-    })
+    hash_of_bytes(patches.as_bytes())
+}
+
+/// The same in every process, so that a search takes the same steps.
+fn hash_of_bytes(bytes: &[u8]) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    hasher.write(bytes);
+    hasher.finish()
 }
 
 fn count(n: usize) -> u32 {
@@ -394,13 +499,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::index::row_of;
 
     proptest! {
         /// Whatever kinds are chosen, every row reads back as the ids that were pushed.
         #[test]
         fn rows_read_back_as_pushed(
             row_words in 1_usize..200,
+            shared in 0_usize..4,
             rows in prop::collection::vec(prop::collection::btree_set(0_u32..6400, 0..400), 1..12),
             toggles in prop::collection::vec(0_u32..6400, 0..8),
         ) {
@@ -417,17 +522,21 @@ mod tests {
                 }
                 rows.push(near.into_iter().collect());
             }
-            let mut encoder = RowEncoder::new(row_words);
             let words_of = |row: &[u32]| {
                 let mut words = vec![0; row_words];
                 row.iter().for_each(|id| words[(id >> 5) as usize] |= 1 << (id & 31));
                 words
             };
+            let shared: Vec<u32> =
+                rows.iter().filter(|row| !row.is_empty()).take(shared).flat_map(|row| words_of(row)).collect();
+            let sums = RowSum::of_all(&shared, row_words);
+            let shared = SharedRows { words: &shared, sums: &sums, ..SharedRows::none(row_words) };
+            let mut encoder = RowEncoder::new(shared);
             let numbers: Vec<usize> = rows.iter().map(|row| encoder.push(&words_of(row))).collect();
             // Equal rows have one number, whichever way they come.
             let distinct: std::collections::BTreeSet<&Vec<u32>> = rows.iter().collect();
             prop_assert_eq!(encoder.len(), distinct.len());
-            let mut sparse = RowEncoder::new(row_words);
+            let mut sparse = RowEncoder::new(shared);
             for (row, &number) in rows.iter().zip(&numbers) {
                 prop_assert_eq!(encoder.push(&words_of(row)), number);
                 let mut ids: Vec<u32> = row.iter().rev().copied().collect();
@@ -439,14 +548,24 @@ mod tests {
                 (&sparse.table, &sparse.dense, &sparse.patches)
             );
             for (&number, row) in numbers.iter().zip(&rows) {
-                let read = row_of(&encoder.table, &encoder.dense, &encoder.patches, row_words, number).unwrap();
+                let entry = &encoder.table[number];
+                let read = match encoder.patches_of(entry) {
+                    None => Row::Dense(encoder.dense_row(entry.offset as usize)),
+                    Some(patches) => {
+                        let base = (entry.base != NO_BASE).then(|| encoder.dense_row(entry.base as usize));
+                        Row::Patched { base, patches }
+                    }
+                };
                 prop_assert_eq!(&read.ids(row_words), row);
                 prop_assert_eq!(read.is_empty(), row.is_empty());
                 for id in 0..width {
                     prop_assert_eq!(read.contains(id), row.binary_search(&id).is_ok());
                 }
-                if let Row::Patched { base: None, patches } = read {
-                    prop_assert!(patches.iter().all(|patch| patch[1] != 0));
+                if let Row::Patched { base, patches } = read {
+                    prop_assert!(base.is_some() || patches.iter().all(|patch| patch[1] != 0));
+                    // Whoever has no shared rows at hand sees by the patches that the row is not empty.
+                    let of_shared = (entry.base as usize) < shared.len();
+                    prop_assert!(!of_shared || patches.iter().any(|patch| patch[1] != 0));
                 }
             }
         }
@@ -455,7 +574,7 @@ mod tests {
     /// Rows of one hash are told apart by their words.
     #[test]
     fn rows_that_share_a_hash_are_kept_apart() {
-        let mut encoder = RowEncoder::new(1);
+        let mut encoder = RowEncoder::new(SharedRows::none(1));
         let one = encoder.push(&[1]);
         let key = hash_of_patches(&[[0, 2]]);
         encoder.known.insert(key, count(one));
@@ -472,7 +591,7 @@ mod tests {
             words[..changed].fill(bits);
             words
         };
-        let mut encoder = RowEncoder::new(row_words);
+        let mut encoder = RowEncoder::new(SharedRows::none(row_words));
         // Too far from each other for patches, so all are dense.
         for (changed, bits) in [(0, 1), (row_words, 2), (11, 4)] {
             encoder.push(&row(changed, bits));

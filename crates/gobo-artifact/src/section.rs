@@ -28,6 +28,8 @@ pub const SLICE_CHARS: u32 = 24;
 pub const SLICE_ROWS: u32 = 25;
 /// u32 pairs (characters, id) of tokens too long for a bitmap.
 pub const SLICE_LONG: u32 = 26;
+/// u32 `[shared rows, row words]`: rows that the indices of a vocabulary share.
+pub const SHARED_ROWS: u32 = 27;
 /// u8 `[256]`: the class of each byte.
 pub const BYTE_CLASSES: u32 = 32;
 /// `[states, classes]`: the next state; or i32 `[rows, classes]`: how far it is from the state at hand.
@@ -86,6 +88,7 @@ pub fn name(kind: u32) -> Option<&'static str> {
         SLICE_CHARS => "slice characters",
         SLICE_ROWS => "slice rows",
         SLICE_LONG => "slice long tokens",
+        SHARED_ROWS => "shared rows",
         BYTE_CLASSES => "byte classes",
         TRANSITIONS => "transitions",
         TRANSITION_ROWS => "transition rows",
@@ -119,6 +122,7 @@ pub const OF_VOCABULARY: &[u32] = &[
     SLICE_CHARS,
     SLICE_ROWS,
     SLICE_LONG,
+    SHARED_ROWS,
 ];
 /// The sections of an index, in file order.
 pub const OF_INDEX: &[u32] = &[

@@ -2,12 +2,13 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use gobo_types::{KeyHasher, TokenId, VocabularyDigest};
+use gobo_types::{Digest, KeyHasher, TokenId, VocabularyDigest};
 
 use crate::error::{ArtifactError, Fault};
 use crate::file::{Artifact, Span};
 use crate::header::ArtifactKind;
 use crate::root::VocabularyRoot;
+use crate::row::{MAX_SHARED_ROWS, RowSum, SharedRows};
 use crate::section as kinds;
 use crate::slice::{MAX_SLICES, Slice, SliceEntry, SliceTables};
 use crate::trie::{self, Trie, TrieNode};
@@ -28,6 +29,10 @@ pub struct Vocabulary {
     slice_chars: Span,
     slice_rows: Span,
     slice_long: Span,
+    shared_rows: Span,
+    shared_rows_digest: Digest,
+    /// What [`crate::RowEncoder`] asks of each shared row. Made when it is first asked for, which only compilers do.
+    shared_row_sums: OnceLock<Box<[RowSum]>>,
     /// Made when it is first asked for, which only compilers do.
     trie_heights: OnceLock<Box<[u8]>>,
 }
@@ -67,6 +72,12 @@ impl Vocabulary {
             let what = format!("it has {count} slices, more than {MAX_SLICES}");
             return Err(artifact.fault(Fault::Section { section: "slices".into(), what }));
         }
+        let shared_rows = artifact.open_span::<u32>(kinds::SHARED_ROWS)?;
+        let (words, row_words) = (artifact.get::<u32>(&shared_rows).len() as u64, len.div_ceil(32));
+        if !words.is_multiple_of(row_words.max(1)) || words > MAX_SHARED_ROWS as u64 * row_words {
+            let what = format!("it has {words} words, not up to {MAX_SHARED_ROWS} times {row_words}");
+            return Err(artifact.fault(Fault::Section { section: "shared rows".into(), what }));
+        }
         Ok(Self {
             offsets: artifact.span::<u32>(kinds::TOKEN_OFFSETS, len + 1)?,
             bytes: artifact.open_span::<u8>(kinds::TOKEN_BYTES)?,
@@ -79,6 +90,9 @@ impl Vocabulary {
             slice_chars: artifact.open_span::<[u32; 2]>(kinds::SLICE_CHARS)?,
             slice_rows: artifact.open_span::<u32>(kinds::SLICE_ROWS)?,
             slice_long: artifact.open_span::<[u32; 2]>(kinds::SLICE_LONG)?,
+            shared_rows_digest: Digest(artifact.section(kinds::SHARED_ROWS).digest),
+            shared_rows,
+            shared_row_sums: OnceLock::new(),
             trie_heights: OnceLock::new(),
             root,
             artifact,
@@ -156,6 +170,28 @@ impl Vocabulary {
         self.trie_heights.get_or_init(|| trie::heights(self.artifact.get(&self.trie)))
     }
 
+    /// The shared row of that number: `[row words]`, not empty. Rows that many indices need lie here once, so that an index
+    /// names them or says how it differs. O(1).
+    #[inline]
+    pub fn shared_row(&self, number: u32) -> Option<&[u32]> {
+        let row_words = self.row_words();
+        let from = (number as usize).checked_mul(row_words)?;
+        self.artifact.get::<u32>(&self.shared_rows).get(from..from.checked_add(row_words)?)
+    }
+
+    /// blake3 of all shared rows, as the file says it.
+    pub fn shared_rows_digest(&self) -> Digest {
+        self.shared_rows_digest
+    }
+
+    /// The shared rows, for an encoder of rows. O(1), but for the first call: O(words).
+    pub fn shared_rows(&self) -> SharedRows<'_> {
+        let words = self.artifact.get(&self.shared_rows);
+        let row_words = self.row_words();
+        let sums = self.shared_row_sums.get_or_init(|| RowSum::of_all(words, row_words));
+        SharedRows { row_words, words, sums, digest: self.shared_rows_digest }
+    }
+
     fn slice_entries(&self) -> &[SliceEntry] {
         self.artifact.get(&self.slices)
     }
@@ -204,7 +240,25 @@ impl Vocabulary {
             return fault("the root's counts are not those of the table");
         }
         let nodes_end = self.verify_trie()?;
-        self.verify_slices(nodes_end)
+        self.verify_slices(nodes_end)?;
+        self.verify_shared_rows()
+    }
+
+    /// A row of an index is never empty for lack of words, and holds ordinary tokens only.
+    fn verify_shared_rows(&self) -> Result<(), ArtifactError> {
+        let mut ordinary = vec![0_u32; self.row_words()];
+        self.trie().order.iter().for_each(|&id| ordinary[(id >> 5) as usize] |= 1 << (id & 31));
+        for (number, row) in self.artifact.get::<u32>(&self.shared_rows).chunks(self.row_words()).enumerate()
+        {
+            let fault = |what: &str| Err(self.artifact.meaning(format!("shared row {number} {what}")));
+            if row.iter().all(|&word| word == 0) {
+                return fault("is empty");
+            }
+            if row.iter().zip(&ordinary).any(|(row, ordinary)| row & !ordinary != 0) {
+                return fault("has an id that is no ordinary token");
+            }
+        }
+        Ok(())
     }
 
     /// The root as the table says it. O(file).

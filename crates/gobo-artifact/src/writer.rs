@@ -99,6 +99,8 @@ pub struct VocabularyParts<'a> {
     pub trie_sets: Vec<[u32; 8]>,
     /// The slices, none of them empty.
     pub slices: Vec<SliceParts>,
+    /// `[shared rows, row words]`: rows for indices to refer to, none of them empty.
+    pub shared_rows: Vec<u32>,
 }
 
 /// What a vocabulary file has to be told of a slice; lengths and characters follow from its tokens.
@@ -150,6 +152,7 @@ pub fn write_vocabulary(parts: &VocabularyParts<'_>) -> AlignedBytes {
     plain(kinds::SLICE_CHARS, all.chars.as_bytes());
     plain(kinds::SLICE_ROWS, all.rows.as_bytes());
     plain(kinds::SLICE_LONG, all.long.as_bytes());
+    plain(kinds::SHARED_ROWS, parts.shared_rows.as_bytes());
     writer.finish()
 }
 
@@ -215,7 +218,7 @@ pub struct IndexParts<'a> {
     /// `[states]`: the row of each state, `None` where no token may end; and whether the text may end there.
     pub states: &'a [(Option<u32>, bool)],
     /// The distinct rows.
-    pub rows: &'a RowEncoder,
+    pub rows: &'a RowEncoder<'a>,
     /// How many groups of states had their row computed.
     pub row_computations: u32,
     /// The tables of calls, where there are any.
@@ -241,6 +244,8 @@ pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
         classes: parts.classes,
         rows: count(parts.rows.len()),
         row_computations: parts.row_computations,
+        shared_rows: count(parts.rows.shared.len()),
+        shared_rows_digest: parts.rows.shared.digest.0,
     };
     debug_assert_eq!(parts.row_of.len(), parts.states.len());
     let mut writer = ArtifactWriter::new(ArtifactKind::Index, *parts.key.as_bytes());

@@ -1,7 +1,7 @@
 //! Transitions in each of their storages say the same.
 #![expect(clippy::unwrap_used, reason = "test code")]
 
-use gobo_artifact::{Index, IndexParts, NO_STEP, RowEncoder, section, write_index};
+use gobo_artifact::{Index, IndexParts, NO_STEP, RowEncoder, SharedRows, section, write_index};
 use gobo_types::{Constraint, Report, VocabularyDigest, index_key};
 
 /// The index of an automaton over the ids 0 and 1, all of whose states but the dead one are complete. Byte `n` is of
@@ -13,7 +13,7 @@ fn index(row_of: &[u32], deltas: &[i32], classes: u8) -> Index {
     for class in 1..classes {
         byte_classes[usize::from(class)] = class;
     }
-    let mut rows = RowEncoder::new(1);
+    let mut rows = RowEncoder::new(SharedRows::none(1));
     rows.push(&[3]);
     let states: Vec<(Option<u32>, bool)> =
         (0..row_of.len()).map(|state| if state == 0 { (None, false) } else { (Some(0), true) }).collect();

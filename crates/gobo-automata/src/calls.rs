@@ -19,6 +19,8 @@ pub struct Calls {
     pub returns: Vec<Return>,
     /// Whether no text ever has more than one configuration.
     pub is_deterministic: bool,
+    /// Whether some rule calls itself, directly or through others, so that stacks have no greatest depth.
+    pub is_recursive: bool,
     /// `[states + 1]`: where the openings of each state begin.
     starts: Vec<u32>,
     openings: Vec<Opening>,
@@ -74,6 +76,7 @@ impl Calls {
         Self {
             returns: Vec::new(),
             is_deterministic: true,
+            is_recursive: false,
             starts: vec![0; states + 1],
             openings: Vec::new(),
             pushes: Vec::new(),
@@ -90,6 +93,13 @@ impl Calls {
     #[inline]
     pub fn openings(&self, state: StateId) -> &[Opening] {
         &self.openings[self.starts[state as usize] as usize..self.starts[state as usize + 1] as usize]
+    }
+
+    /// Whether nothing can be read in a state of the automaton, so that its rule has to end there.
+    pub fn is_end(&self, dfa: &Dfa, state: StateId) -> bool {
+        dfa.accepting[state as usize]
+            && self.openings(state).is_empty()
+            && (0..dfa.stride).all(|class| dfa.step(state, class).is_none())
     }
 
     /// Whether texts may leave the rule at hand at a state between characters, by a call or by its end: transitions alone do
@@ -152,6 +162,7 @@ impl Calls {
         let mut calls = Self {
             returns,
             is_deterministic: false,
+            is_recursive: network.is_recursive,
             starts: vec![0],
             openings: Vec::new(),
             pushes: Vec::new(),
@@ -196,6 +207,9 @@ impl Calls {
         number_of: &HashMap<StateId, u32>,
         budget: &Budget,
     ) -> Result<(), CompileError> {
+        if calls_of(&network.calls, state).is_empty() {
+            return Ok(());
+        }
         let mut open: Vec<(StateId, Vec<u32>)> = vec![(state, Vec::new())];
         let mut known: foldhash::HashSet<(StateId, Vec<u32>)> = foldhash::HashSet::default();
         let mut at = 0;
@@ -232,11 +246,14 @@ impl Calls {
     ) -> Result<(), CompileError> {
         let mut known: HashMap<Bits, u32> = HashMap::new();
         let mut sets: Vec<Bits> = Vec::new();
-        let mut intern = |set: Bits| {
-            *known.entry(set).or_insert_with_key(|set| {
-                sets.push(set.clone());
-                number(sets.len() - 1)
-            })
+        let mut intern = |set: &Bits| {
+            if let Some(&known) = known.get(set) {
+                return known;
+            }
+            let fresh = number(sets.len());
+            sets.push(set.clone());
+            known.insert(set.clone(), fresh);
+            fresh
         };
         // States inside characters may belong to several blocks.
         let mut inner: HashMap<StateId, Bits> = HashMap::new();
@@ -244,11 +261,11 @@ impl Calls {
             let all = inner.entry(block.inner).or_insert_with(|| vec![0; set.len()]);
             all.iter_mut().zip(set).for_each(|(all, set)| *all |= set);
         }
-        self.tops = vec![intern(vec![0; tops[0].len()]); dfa.len()];
+        self.tops = vec![intern(&vec![0; tops[0].len()]); dfa.len()];
         for (block, set) in chars.blocks.iter().zip(tops) {
-            self.tops[block.root as usize] = intern(set.clone());
+            self.tops[block.root as usize] = intern(set);
             if block.inner == block.root + 1 && block.inner_states > 0 {
-                let of_inner = intern(inner[&block.inner].clone());
+                let of_inner = intern(&inner[&block.inner]);
                 self.tops[block.inner as usize..][..block.inner_states as usize].fill(of_inner);
             }
         }
@@ -295,6 +312,9 @@ impl Calls {
 
     /// Whether each byte leads on in one way only.
     fn is_single(&self, dfa: &Dfa, state: StateId) -> bool {
+        if self.openings(state).is_empty() && !dfa.accepting[state as usize] {
+            return true;
+        }
         let mut seen = dfa.live_bytes_of(state);
         let mut is_new = |set: &ByteSet| {
             let is_new = seen.iter().zip(set).all(|(seen, set)| seen & set == 0);
@@ -336,10 +356,11 @@ fn tops(
     let mut tops: Vec<Bits> = vec![vec![0; words]; states];
     let mut open: Vec<StateId> = (1..number(states)).collect();
     let mut is_open = vec![true; states];
+    let mut set = Bits::new();
     while let Some(state) = open.pop() {
         is_open[state as usize] = false;
         let calls = calls_of(&network.calls, state);
-        let set = tops[state as usize].clone();
+        set.clone_from(&tops[state as usize]);
         budget.charge_steps(PHASE, ((1 + chars.dfa.row(state).len() + calls.len()) * (1 + words)) as u64)?;
         let mut add = |to: StateId, set: &[u64]| {
             let known = &mut tops[to as usize];
@@ -349,7 +370,10 @@ fn tops(
                 open.push(to);
             }
         };
-        chars.dfa.row(state).iter().for_each(|edge| add(edge.1, &set));
+        if calls.is_empty() && set.iter().all(|&word| word == 0) {
+            continue;
+        }
+        chars.dfa.row(state).chunk_by(|a, b| a.1 == b.1).for_each(|edges| add(edges[0].1, &set));
         for call in calls {
             add(call.to, &set);
             let entry = network.entries[call.rule as usize];
@@ -397,71 +421,75 @@ fn shortest(network: &Network, chars: &CharStates, budget: &Budget) -> Result<Ve
 /// shortest text of its rule has characters: what lies behind it is told apart only by what can be left of a token there.
 /// The steps lead through states of their own, behind those of the automaton.
 pub(crate) struct WithCalls<'a> {
-    chars: &'a CharStates,
     calls: &'a Calls,
-    /// `[calls]`: where the first step leads.
-    next: Vec<StateId>,
-    /// `[states of steps]`: the state behind; [`DEAD`] in the first, which stands for all that no token reads.
-    behind: Vec<StateId>,
+    /// `[states + 1]`: where the edges of each state begin.
+    starts: Vec<u32>,
+    edges: Vec<(u32, StateId)>,
 }
 
 impl<'a> WithCalls<'a> {
     /// For strings of at most `longest` characters.
     pub(crate) fn new(
-        chars: &'a CharStates,
+        chars: &CharStates,
         calls: &'a Calls,
         longest: u32,
         phase: &str,
         budget: &Budget,
     ) -> Result<Self, CompileError> {
         let first = number(chars.dfa.states());
-        let mut with = Self { chars, calls, next: Vec::new(), behind: vec![DEAD] };
+        // `[states of steps]`: the state behind; [`DEAD`] in the first, which stands for all that no token reads.
+        let mut behind = vec![DEAD];
         // The states one, two, … steps before each state behind a call.
         let mut before: HashMap<StateId, Vec<StateId>> = HashMap::new();
-        for (call, &shortest) in calls.of_chars.iter().zip(&calls.shortest) {
-            budget.charge_bytes(phase, 4 + u64::from(shortest.min(longest)) * 12)?;
-            let next = if shortest >= longest {
-                first
-            } else {
-                let steps = before.entry(call.to).or_insert_with(|| vec![call.to]);
-                while steps.len() < shortest as usize {
-                    steps.push(first + number(with.behind.len()));
-                    with.behind.push(steps[steps.len() - 2]);
-                }
-                steps[(shortest as usize).saturating_sub(1)]
-            };
-            with.next.push(next);
+        budget.charge_bytes(phase, chars.dfa.edge_count() as u64 * 8)?;
+        let mut with = Self { calls, starts: vec![0], edges: Vec::with_capacity(chars.dfa.edge_count()) };
+        let mut of_chars = calls.of_chars.iter().zip(&calls.shortest).peekable();
+        for state in 0..first {
+            with.edges.extend_from_slice(chars.dfa.row(state));
+            while let Some((call, &shortest)) = of_chars.next_if(|(call, _)| call.state == state) {
+                budget.charge_bytes(phase, 4 + u64::from(shortest.min(longest)) * 12)?;
+                let next = if shortest >= longest {
+                    first
+                } else {
+                    let steps = before.entry(call.to).or_insert_with(|| vec![call.to]);
+                    while steps.len() < shortest as usize {
+                        steps.push(first + number(behind.len()));
+                        behind.push(steps[steps.len() - 2]);
+                    }
+                    steps[(shortest as usize).saturating_sub(1)]
+                };
+                with.edges.push((number(chars.dfa.classes) + call.rule, next));
+            }
+            with.starts.push(number(with.edges.len()));
+        }
+        for next in behind {
+            with.edges.extend((next != DEAD).then_some((0, next)));
+            with.starts.push(number(with.edges.len()));
         }
         Ok(with)
     }
 
     /// What tells states apart that the edges do not: [`Calls::marks`], and one for all states of steps.
     pub(crate) fn marks(&self) -> Vec<u32> {
-        let steps = self.behind.iter().map(|_| u32::MAX);
-        self.calls.marks.iter().copied().chain(steps).collect()
+        let mut marks = self.calls.marks.clone();
+        marks.resize(self.states(), u32::MAX);
+        marks
     }
 }
 
 impl Edges for WithCalls<'_> {
     fn states(&self) -> usize {
-        self.chars.dfa.states() + self.behind.len()
+        self.starts.len() - 1
     }
 
     fn edges(&self, state: StateId) -> impl Iterator<Item = (u32, StateId)> {
-        let classes = number(self.chars.dfa.classes);
-        let step = (state as usize).checked_sub(self.chars.dfa.states());
-        let row = if step.is_none() { self.chars.dfa.row(state) } else { &[] };
-        let range = range_of(&self.calls.of_chars, state);
-        let calls = self.calls.of_chars[range.clone()].iter().zip(&self.next[range]);
-        let behind = step.map(|step| self.behind[step]).filter(|&behind| behind != DEAD);
-        row.iter()
+        self.edges[self.starts[state as usize] as usize..self.starts[state as usize + 1] as usize]
+            .iter()
             .copied()
-            .chain(calls.map(move |(call, &next)| (classes + call.rule, next)))
-            .chain(behind.map(|behind| (0, behind)))
     }
 
     fn edge_count(&self) -> usize {
-        self.chars.dfa.edge_count() + self.calls.of_chars.len() + self.behind.len()
+        self.edges.len()
     }
 }
 

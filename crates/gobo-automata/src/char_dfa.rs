@@ -1,8 +1,8 @@
-use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError};
 
 use crate::dfa::{DEAD, StateId};
 use crate::refine::{Edges, Partition, refine, useful};
+use crate::slices::Slices;
 
 /// A deterministic automaton over classes of characters: state 0 is dead, and an edge that is not there leads to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,9 +11,9 @@ pub(crate) struct CharDfa {
     pub(crate) ranges: Vec<(u32, u32, u32)>,
     pub(crate) classes: usize,
     /// `[states + 1]`: where the edges of each state begin.
-    starts: Vec<u32>,
+    pub(crate) starts: Vec<u32>,
     /// `(class, state)`, ascending by class within a state.
-    edges: Vec<(u32, StateId)>,
+    pub(crate) edges: Vec<(u32, StateId)>,
     pub(crate) accepting: Vec<bool>,
     pub(crate) start: StateId,
     /// Whether it is known that no two states accept the same texts and that all reach acceptance.
@@ -197,31 +197,41 @@ impl CharDfa {
     /// Merges classes that lead the same way from each of `states`, up to `block`; those that lead nowhere disappear.
     fn merge_classes<'a>(
         &self,
-        states: impl Iterator<Item = &'a StateId>,
+        states: impl Iterator<Item = &'a StateId> + Clone,
         block: impl Fn(StateId) -> u32,
         budget: &Budget,
     ) -> Result<MergedClasses, CompileError> {
         const PHASE: &str = "merging classes";
         budget.charge_bytes(PHASE, self.edges.len() as u64 * 8 + self.classes as u64 * 24)?;
-        let mut columns: Vec<Vec<(StateId, u32)>> = vec![Vec::new(); self.classes];
-        for &state in states {
+        // `[classes + 1]`: where the column of each class begins: pairs of a state and the block behind it.
+        let mut starts = vec![0_usize; self.classes + 1];
+        for &state in states.clone() {
             let row = self.row(state);
             budget.charge_steps(PHASE, row.len() as u64)?;
-            for &(class, next) in row {
-                columns[class as usize].push((state, block(next)));
+            row.iter().for_each(|&(class, _)| starts[class as usize + 1] += 2);
+        }
+        for class in 0..self.classes {
+            starts[class + 1] += starts[class];
+        }
+        let mut columns = vec![0_u32; starts[self.classes]];
+        let mut fill = starts.clone();
+        for &state in states {
+            for &(class, next) in self.row(state) {
+                let at = &mut fill[class as usize];
+                columns[*at..*at + 2].copy_from_slice(&[state, block(next)]);
+                *at += 2;
             }
         }
         let mut merged = MergedClasses { ranges: Vec::new(), classes: 0, of: vec![u32::MAX; self.classes] };
-        let mut known: HashMap<&[(StateId, u32)], u32> = HashMap::new();
+        let mut known = Slices::default();
         for &(first, last, class) in &self.ranges {
-            let column = &columns[class as usize];
+            let column = &columns[starts[class as usize]..starts[class as usize + 1]];
             if column.is_empty() {
                 continue;
             }
             let of = &mut merged.of[class as usize];
             if *of == u32::MAX {
-                let fresh = number(known.len());
-                *of = *known.entry(column).or_insert(fresh);
+                *of = known.intern(column).0;
             }
             match merged.ranges.last_mut() {
                 Some(before) if before.2 == *of && before.1 + 1 == first => before.1 = last,

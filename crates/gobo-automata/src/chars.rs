@@ -182,8 +182,9 @@ impl CharStates {
         Ok(closure)
     }
 
-    /// Groups of states, of `len` byte states, such that two states of a group are told apart by no string of at most `longest` characters, if they lie between characters, and of at most `longest_inner` if
-    /// they lie inside. Parts of characters at the ends of a string count as whole ones.
+    /// Groups of states, of `len` byte states, such that two states of a group are told apart by no string of at most
+    /// `longest` characters, if they lie between characters, and of at most `longest_inner`, which is no more, if they lie
+    /// inside. Parts of characters at the ends of a string count as whole ones.
     pub(crate) fn groups(
         &self,
         len: usize,
@@ -193,6 +194,7 @@ impl CharStates {
         budget: &Budget,
     ) -> Result<Groups, CompileError> {
         const PHASE: &str = "grouping states by their rows";
+        debug_assert!(longest_inner <= longest, "tokens that begin inside a character are tokens too");
         budget.charge_bytes(PHASE, len as u64 * 4)?;
         let mut alike: Vec<Alike> = Vec::new();
         let mut distinct = 0;
@@ -209,29 +211,32 @@ impl CharStates {
             }
             Ok(())
         };
-        let mut partition = |rounds: u32, keeps: bool| {
-            let mut watch = |round, partition: &Partition| {
-                if keeps && SHORT_TEXTS.contains(&round) { keep(round, partition) } else { Ok(()) }
-            };
-            let partition = match calls {
-                None => {
-                    let initial: Vec<u32> =
-                        (0..number(self.blocks.len())).map(|state| u32::from(state != DEAD)).collect();
-                    refine_watched(&self.dfa, &initial, Some(rounds), PHASE, budget, &mut watch)?
-                }
-                // A call reads a text of its rule; where a rule ends, tokens go on behind it.
-                Some(calls) => {
-                    let edges = WithCalls::new(self, calls, rounds, PHASE, budget)?;
-                    refine_watched(&edges, &edges.marks(), Some(rounds), PHASE, budget, &mut watch)?
-                }
-            };
-            if keeps {
-                keep(rounds, &partition)?;
-            }
-            Ok::<_, CompileError>(partition)
+        // Of states behind the first character of a token that begins inside one, which are told apart by shorter strings.
+        let mut behind: Option<Vec<u32>> = None;
+        let blocks_of = |partition: &Partition| -> Vec<u32> {
+            (0..number(self.blocks.len())).map(|state| partition.block(state)).collect()
         };
-        let behind = partition(longest_inner, false)?;
-        let partition = partition(longest, true)?;
+        let mut watch = |round, partition: &Partition| {
+            if round == longest_inner {
+                behind = Some(blocks_of(partition));
+            }
+            if SHORT_TEXTS.contains(&round) { keep(round, partition) } else { Ok(()) }
+        };
+        let partition = match calls {
+            None => {
+                let initial: Vec<u32> =
+                    (0..number(self.blocks.len())).map(|state| u32::from(state != DEAD)).collect();
+                refine_watched(&self.dfa, &initial, Some(longest), PHASE, budget, &mut watch)?
+            }
+            // A call reads a text of its rule; where a rule ends, tokens go on behind it.
+            Some(calls) => {
+                let edges = WithCalls::new(self, calls, longest, PHASE, budget)?;
+                refine_watched(&edges, &edges.marks(), Some(longest), PHASE, budget, &mut watch)?
+            }
+        };
+        keep(longest, &partition)?;
+        // Where nothing changed from some round on, what longer strings tell apart is known as well.
+        let behind = behind.unwrap_or_else(|| blocks_of(&partition));
         let mut groups = vec![0; len];
         let mut count = number(partition.blocks());
         // States inside characters: by what they read and the groups of the states behind it.
@@ -243,7 +248,7 @@ impl CharStates {
             }
             let exits = &self.exits[block.exits.0 as usize..block.exits.1 as usize];
             budget.charge_steps(PHASE, exits.len() as u64 + u64::from(block.inner_states))?;
-            let exits = exits.iter().map(|&next| behind.block(next)).collect();
+            let exits = exits.iter().map(|&next| behind[next as usize]).collect();
             let first = *known.entry((block.template, exits)).or_insert(count);
             if first == count {
                 count += block.inner_states;
@@ -394,6 +399,7 @@ mod tests {
         fn groups_are_never_coarser_than_over_bytes(
             pattern in prop::sample::select(PATTERNS), longest in 1_u32..6, longest_inner in 1_u32..6,
         ) {
+            let longest = longest.max(longest_inner);
             let dfa = dfa(pattern);
             let budget = Budget::new(CompileLimits::default());
             let states = dfa.chars.as_ref().unwrap();

@@ -79,6 +79,13 @@ impl Dfa {
         follow(state, self.row(state)[usize::from(self.classes[usize::from(byte)])])
     }
 
+    /// The state after a byte of the class, where it leads on.
+    #[inline]
+    pub fn step(&self, state: StateId, class: usize) -> Option<StateId> {
+        let delta = self.row(state)[class];
+        (delta != NO_STEP).then(|| follow(state, delta))
+    }
+
     /// The relative transitions of one state: `[stride]`.
     #[inline]
     pub fn row(&self, state: StateId) -> &[i32] {
@@ -209,13 +216,13 @@ impl Edges for Dfa {
 }
 
 /// An automaton with a row of absolute transitions for each state.
-struct Dense {
-    classes: Box<[u8; 256]>,
-    stride: usize,
+pub(crate) struct Dense {
+    pub(crate) classes: Box<[u8; 256]>,
+    pub(crate) stride: usize,
     /// `[states, stride]`.
-    transitions: Vec<StateId>,
-    accepting: Vec<bool>,
-    start: StateId,
+    pub(crate) transitions: Vec<StateId>,
+    pub(crate) accepting: Vec<bool>,
+    pub(crate) start: StateId,
 }
 
 impl Edges for Dense {
@@ -236,7 +243,7 @@ impl Edges for Dense {
 impl Dense {
     /// The trimmed, minimal automaton of the same language with states numbered breadth first and classes by their
     /// first byte.
-    fn canonical(mut self, budget: &Budget) -> Result<Dfa, CompileError> {
+    pub(crate) fn canonical(mut self, budget: &Budget) -> Result<Dfa, CompileError> {
         const PHASE: &str = "minimising";
         self.trim(budget)?;
         let initial: Vec<u32> = (0..)

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use crate::alphabet::Ranges;
 
 /// The number of a rule: its place in [`Grammar::rules`].
@@ -48,6 +50,8 @@ pub enum Expr {
     Call(RuleId),
     /// The texts along the paths of a machine.
     Machine(Box<Machine>),
+    /// What stands in several places. Copies are cheap, and those that the same follows are built once.
+    Shared(Arc<Expr>),
 }
 
 /// A nondeterministic automaton whose edges read texts of expressions. Without states it has no text.
@@ -191,6 +195,12 @@ impl Expr {
     /// Exactly this text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
+    }
+
+    /// The same expression, whose copies are cheap.
+    #[must_use]
+    pub fn shared(self) -> Self {
+        Self::Shared(Arc::new(self))
     }
 
     /// The expression `min` to `max` times.

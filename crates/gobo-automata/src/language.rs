@@ -234,6 +234,7 @@ impl Language {
         let mut row: Vec<(u32, StateId)> = Vec::new();
         let mut tuple = start;
         let mut next = Vec::new();
+        let mut unsettled = Vec::new();
         let mut is_in = Vec::new();
         let mut at = 0;
         while (at as usize) < states.len() {
@@ -245,6 +246,14 @@ impl Language {
                 next.clear();
                 let steps = parts.iter().zip(&tuple).zip(column);
                 next.extend(steps.map(|((part, &state), &class)| part.step(state, class)));
+                // Most classes lead where the one before them leads.
+                if let Some(&(_, to)) = row.last()
+                    && next == unsettled
+                {
+                    row.push((class, to));
+                    continue;
+                }
+                unsettled.clone_from(&next);
                 settle(&mut next);
                 let (to, is_new) = states.intern(&next);
                 if is_new {
@@ -262,12 +271,37 @@ impl Language {
         dfa.canonical(budget)
     }
 
-    /// All other texts.
+    /// All other texts. O(states × classes).
     ///
     /// # Errors
     /// [`CompileError::OverBudget`].
     pub fn complement(&self, budget: &Budget) -> Result<Self, CompileError> {
-        Self::combine(&[self], |is_in| !is_in[0], budget)
+        const PHASE: &str = "combining automata";
+        Self::held(budget, || {
+            let (ranges, columns) = joint_classes(&[self.dfa.ranges.as_slice()], budget)?;
+            let mut dfa = CharDfa::new(ranges, columns.len());
+            let everything = number(self.len());
+            let mut row: Vec<(u32, StateId)> = Vec::new();
+            for state in 1..everything {
+                row.clear();
+                // What led nowhere now leads to where all texts are accepted.
+                row.extend((0..).zip(&columns).map(|(class, column)| match self.step(state, column[0]) {
+                    DEAD => (class, everything),
+                    next => (class, next),
+                }));
+                dfa.push(&row, !self.may_end(state));
+            }
+            // Only what is reached may have a state.
+            if self.is_empty() || dfa.edges.iter().any(|edge| edge.1 == everything) {
+                row.clear();
+                row.extend((0..number(columns.len())).map(|class| (class, everything)));
+                dfa.push(&row, true);
+            }
+            budget.charge_steps(PHASE, dfa.edges.len() as u64)?;
+            budget.charge_bytes(PHASE, dfa.bytes())?;
+            dfa.start = if self.is_empty() { everything } else { self.start() };
+            dfa.canonical(budget)
+        })
     }
 
     /// The texts of both.
@@ -535,6 +569,25 @@ mod tests {
         let start = (parts[0].start(), false);
         let explored = Language::explore_letters(&letters, start, expand, &budget()).unwrap();
         assert_eq!(explored, language("(?s:[^abc]*[ac]([^abc]*[ac][^abc]*[ac])*[^abc]*)"));
+    }
+
+    /// In counted repetitions copies of a leaf stand in for each other: those of one expression in two places do not.
+    #[test]
+    fn what_is_shared_reads_as_its_copies_do() {
+        let part = Expr::Alternate(vec![Expr::text("a"), Expr::text("ab"), Expr::text("é")]);
+        let pair = |part: &Expr| Expr::Concat(vec![part.clone(), Expr::text("b"), part.clone()]);
+        for (min, max) in [(0, None), (2, None), (0, Some(3)), (2, Some(5)), (3, Some(3))] {
+            let whole = |pair: &Expr| {
+                Expr::Concat(vec![pair.clone(), pair.clone().repeat(min, max), pair.clone()])
+                    .repeat(0, Some(2))
+            };
+            let copied = Language::expr(&whole(&pair(&part)), &budget()).unwrap();
+            for shared in
+                [pair(&part.clone().shared()), pair(&part).shared(), pair(&part.clone().shared()).shared()]
+            {
+                assert_eq!(Language::expr(&whole(&shared), &budget()).unwrap(), copied, "{min}, {max:?}");
+            }
+        }
     }
 
     #[test]

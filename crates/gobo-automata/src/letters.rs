@@ -1,3 +1,5 @@
+use std::hash::{Hash, Hasher};
+
 use gobo_types::{Budget, CompileError};
 
 use crate::char_dfa::CharDfa;
@@ -11,7 +13,7 @@ const PHASE: &str = "lowering the grammar";
 pub(crate) type Letter = u32;
 
 /// A deterministic automaton over letters: state 0 is dead, and an edge that is not there leads to it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LetterDfa {
     /// `[states + 1]`: where the edges of each state begin.
     starts: Vec<u32>,
@@ -21,6 +23,17 @@ pub(crate) struct LetterDfa {
     pub(crate) accepting: Vec<bool>,
     /// [`DEAD`] if there is no text.
     pub(crate) start: StateId,
+}
+
+/// In whole words, because every rule is looked up by it.
+impl Hash for LetterDfa {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.starts.hash(hasher);
+        for bits in self.accepting.chunks(64) {
+            hasher.write_u64(bits.iter().fold(0, |word, &accepting| word << 1 | u64::from(accepting)));
+        }
+        self.edges.iter().for_each(|&(letter, to)| hasher.write_u64(u64::from(letter) << 32 | u64::from(to)));
+    }
 }
 
 impl LetterDfa {
@@ -34,13 +47,9 @@ impl LetterDfa {
         Self { starts: vec![0, 0], edges: Vec::new(), accepting: vec![false], start: DEAD }
     }
 
-    pub(crate) fn of(dfa: &CharDfa) -> Self {
-        let mut copy = Self::empty();
-        for state in 1..number(dfa.accepting.len()) {
-            copy.push(dfa.row(state), dfa.accepting[state as usize]);
-        }
-        copy.start = dfa.start;
-        copy
+    pub(crate) fn of(dfa: CharDfa) -> Self {
+        let CharDfa { starts, edges, accepting, start, .. } = dfa;
+        Self { starts, edges, accepting, start }
     }
 
     /// Adds a state with edges ascending by letter, and returns its number.
@@ -76,14 +85,14 @@ impl LetterDfa {
             .flat_map(|from| self.row(from).iter().map(move |&(letter, to)| (from, letter, to)))
     }
 
+    /// The letters of all edges, a letter for each edge.
+    pub(crate) fn letters(&self) -> impl Iterator<Item = Letter> {
+        self.edges.iter().map(|edge| edge.0)
+    }
+
     /// The states in which a word may end.
     pub(crate) fn ends(&self) -> impl Iterator<Item = StateId> {
         (0..).zip(&self.accepting).filter(|(_, accepting)| **accepting).map(|(state, _)| state)
-    }
-
-    /// Whether nothing can follow where a word ends, so that its end is seen at once.
-    pub(crate) fn ends_visibly(&self) -> bool {
-        self.ends().all(|end| self.row(end).is_empty())
     }
 
     /// Whether some word of letters that are `allowed` is accepted.
@@ -146,34 +155,63 @@ impl LetterDfa {
         Ok(true)
     }
 
-    /// The trimmed, minimal automaton of the same language, numbered breadth first: equal languages give equal automata.
-    ///
-    /// # Errors
-    /// [`CompileError::OverBudget`].
-    pub(crate) fn minimal(&self, budget: &Budget) -> Result<Self, CompileError> {
-        let useful = useful(self, &self.accepting, budget)?;
-        if !useful[self.start as usize] {
-            return Ok(Self::empty());
+    /// Whether states are numbered in the order in which a search breadth first reaches them.
+    fn is_breadth_first(&self) -> bool {
+        let mut next = 2;
+        for state in 1..number(self.len()) {
+            if state >= next {
+                return false;
+            }
+            for &(_, to) in self.row(state) {
+                if to > next {
+                    return false;
+                }
+                next += u32::from(to == next);
+            }
         }
-        let mut trimmed = Self::empty();
+        self.start == 1
+    }
+
+    /// The same automaton without edges to states that are not useful, `[states]`.
+    fn trimmed(&self, useful: &[bool]) -> Self {
+        let mut trimmed = Self { start: self.start, ..Self::empty() };
         let mut row: Vec<(Letter, StateId)> = Vec::new();
         for state in 1..number(self.len()) {
             row.clear();
             row.extend(self.row(state).iter().filter(|edge| useful[edge.1 as usize]));
             trimmed.push(&row, self.accepting[state as usize]);
         }
+        trimmed
+    }
+
+    /// The trimmed, minimal automaton of the same language, numbered breadth first: equal languages give equal automata.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn minimal(mut self, budget: &Budget) -> Result<Self, CompileError> {
+        let useful = useful(&self, &self.accepting, budget)?;
+        if !useful[self.start as usize] {
+            return Ok(Self::empty());
+        }
+        if !useful.iter().skip(1).all(|&useful| useful) {
+            self = self.trimmed(&useful);
+        }
         let initial: Vec<u32> = (0..)
             .zip(&self.accepting)
             .map(|(state, &accepting)| if state == DEAD { 0 } else { 1 + u32::from(accepting) })
             .collect();
-        let blocks = refine(&trimmed, &initial, None, PHASE, budget)?;
+        let blocks = refine(&self, &initial, None, PHASE, budget)?;
+        if blocks.blocks() == self.len() && self.is_breadth_first() {
+            return Ok(self);
+        }
         let mut numbers = vec![DEAD; blocks.blocks()];
         let mut order = vec![DEAD, self.start];
         numbers[blocks.block(self.start) as usize] = 1;
         let mut out = Self::empty();
+        let mut row: Vec<(Letter, StateId)> = Vec::new();
         while let Some(&state) = order.get(out.len()) {
             row.clear();
-            for &(letter, next) in trimmed.row(state) {
+            for &(letter, next) in self.row(state) {
                 let known = &mut numbers[blocks.block(next) as usize];
                 if *known == DEAD {
                     *known = number(order.len());
@@ -205,7 +243,9 @@ impl Edges for LetterDfa {
 /// An automaton over letters with edges that read nothing. State 0 has no edges.
 #[derive(Debug, Clone)]
 pub(crate) struct LetterNfa {
-    edges: Vec<Vec<(Letter, StateId)>>,
+    edges: Vec<(Letter, StateId)>,
+    /// `[states]`: where the edges of each state, ascending, begin and end.
+    rows: Vec<(u32, u32)>,
     epsilons: Vec<Vec<StateId>>,
     pub(crate) accepting: Vec<bool>,
     pub(crate) start: StateId,
@@ -214,19 +254,24 @@ pub(crate) struct LetterNfa {
 impl LetterNfa {
     /// The automaton of a deterministic one, with the same states.
     pub(crate) fn of(dfa: &LetterDfa) -> Self {
-        let mut nfa =
-            Self { edges: Vec::new(), epsilons: Vec::new(), accepting: Vec::new(), start: dfa.start };
+        let mut nfa = Self {
+            edges: Vec::new(),
+            rows: Vec::new(),
+            epsilons: Vec::new(),
+            accepting: Vec::new(),
+            start: dfa.start,
+        };
         nfa.append(dfa);
         nfa
     }
 
     /// Adds the states of another automaton, which do not accept; returns how much higher their numbers are.
     pub(crate) fn append(&mut self, dfa: &LetterDfa) -> StateId {
-        let offset = number(self.edges.len());
-        for state in 0..number(dfa.len()) {
-            self.edges.push(dfa.row(state).iter().map(|&(letter, to)| (letter, to + offset)).collect());
-        }
-        self.epsilons.resize(self.edges.len(), Vec::new());
+        let offset = number(self.rows.len());
+        let first = number(self.edges.len());
+        self.edges.extend(dfa.edges.iter().map(|&(letter, to)| (letter, to + offset)));
+        self.rows.extend(dfa.starts.windows(2).map(|bounds| (first + bounds[0], first + bounds[1])));
+        self.epsilons.resize(self.rows.len(), Vec::new());
         let accepts = offset == 0;
         self.accepting.extend(dfa.accepting.iter().map(|&accepting| accepting && accepts));
         offset
@@ -234,7 +279,8 @@ impl LetterNfa {
 
     /// The edges of a state that read a letter.
     pub(crate) fn row(&self, state: StateId) -> &[(Letter, StateId)] {
-        &self.edges[state as usize]
+        let (from, to) = self.rows[state as usize];
+        &self.edges[from as usize..to as usize]
     }
 
     pub(crate) fn add_epsilon(&mut self, from: StateId, to: StateId) {
@@ -243,11 +289,27 @@ impl LetterNfa {
 
     /// Keeps the edges whose letter satisfies `keep`.
     pub(crate) fn retain(&mut self, keep: impl Fn(Letter) -> bool) {
-        self.edges.iter_mut().for_each(|row| row.retain(|edge| keep(edge.0)));
+        self.retain_edges(|_, (letter, _)| keep(letter));
+    }
+
+    /// Keeps the edges, each with the state that it begins in, that satisfy `keep`.
+    fn retain_edges(&mut self, mut keep: impl FnMut(StateId, (Letter, StateId)) -> bool) {
+        for (from, row) in (0..).zip(&mut self.rows) {
+            let mut kept = row.0;
+            for at in row.0..row.1 {
+                let edge = self.edges[at as usize];
+                if keep(from, edge) {
+                    self.edges[kept as usize] = edge;
+                    kept += 1;
+                }
+            }
+            row.1 = kept;
+        }
     }
 
     pub(crate) fn rename(&mut self, rename: impl Fn(Letter) -> Letter) {
-        self.edges.iter_mut().flatten().for_each(|edge| edge.0 = rename(edge.0));
+        self.edges.iter_mut().for_each(|edge| edge.0 = rename(edge.0));
+        self.rows.iter().for_each(|row| self.edges[row.0 as usize..row.1 as usize].sort_unstable());
     }
 
     /// Removes the edges with this letter that begin where `which` says, and returns them: from, to.
@@ -257,16 +319,13 @@ impl LetterNfa {
         which: impl Fn(StateId) -> bool,
     ) -> Vec<(StateId, StateId)> {
         let mut taken = Vec::new();
-        for (from, row) in (0..).zip(&mut self.edges) {
-            if which(from) {
-                row.retain(|&(found, to)| {
-                    if found == letter {
-                        taken.push((from, to));
-                    }
-                    found != letter
-                });
+        self.retain_edges(|from, (found, to)| {
+            let is_taken = found == letter && which(from);
+            if is_taken {
+                taken.push((from, to));
             }
-        }
+            !is_taken
+        });
         taken
     }
 
@@ -280,25 +339,37 @@ impl LetterNfa {
         most: usize,
         budget: &Budget,
     ) -> Result<Option<LetterDfa>, CompileError> {
-        let mut sets = Slices::default();
+        const UNKNOWN: StateId = StateId::MAX;
+        let mut sets = Slices::with_capacity(self.rows.len());
         sets.intern(&[]);
-        let mut reach = Reach { nfa: self, seen: vec![0; self.edges.len()], generation: 0, open: Vec::new() };
+        let mut reach = Reach { nfa: self, seen: vec![0; self.rows.len()], generation: 0, open: Vec::new() };
         let mut members = Vec::new();
         reach.closure([self.start], &mut members, budget)?;
         let mut dfa = LetterDfa::empty();
         dfa.start = sets.intern(&members).0;
         let mut pairs: Vec<(Letter, StateId)> = Vec::new();
         let mut row: Vec<(Letter, StateId)> = Vec::new();
+        // `[states]`: the set behind an edge that leads to that state alone, as nearly all do.
+        let mut alone = vec![UNKNOWN; self.rows.len()];
         while dfa.len() < sets.len() {
             let set = sets.get(number(dfa.len()));
             let accepting = set.iter().any(|&state| self.accepting[state as usize]);
             pairs.clear();
-            pairs.extend(set.iter().flat_map(|&state| &self.edges[state as usize]));
-            pairs.sort_unstable();
-            pairs.dedup();
+            set.iter().for_each(|&state| pairs.extend_from_slice(self.row(state)));
+            if set.len() > 1 {
+                pairs.sort_unstable();
+                pairs.dedup();
+            }
             budget.charge_steps(PHASE, 1 + pairs.len() as u64)?;
             row.clear();
             for of_letter in pairs.chunk_by(|a, b| a.0 == b.0) {
+                let letter = of_letter[0].0;
+                if let [(_, to)] = *of_letter
+                    && !matches!(alone[to as usize], UNKNOWN | DEAD)
+                {
+                    row.push((letter, alone[to as usize]));
+                    continue;
+                }
                 reach.closure(of_letter.iter().map(|edge| edge.1), &mut members, budget)?;
                 let (next, is_new) = sets.intern(&members);
                 if is_new {
@@ -308,7 +379,12 @@ impl LetterNfa {
                         return Ok(None);
                     }
                 }
-                row.push((of_letter[0].0, next));
+                if let [(_, to)] = *of_letter {
+                    alone[to as usize] = next;
+                }
+                if next != DEAD {
+                    row.push((letter, next));
+                }
             }
             budget.charge_bytes(PHASE, row.len() as u64 * 8)?;
             dfa.push(&row, accepting);
@@ -320,7 +396,7 @@ impl LetterNfa {
 /// Of what reads a letter; only for automata whose states have one edge for each letter, ascending.
 impl Edges for LetterNfa {
     fn states(&self) -> usize {
-        self.edges.len()
+        self.rows.len()
     }
 
     fn edges(&self, state: StateId) -> impl Iterator<Item = (u32, StateId)> {
@@ -328,7 +404,7 @@ impl Edges for LetterNfa {
     }
 
     fn edge_count(&self) -> usize {
-        self.edges.iter().map(Vec::len).sum()
+        self.edges.len()
     }
 }
 
@@ -358,7 +434,7 @@ impl Reach<'_> {
                 continue;
             }
             steps += 1;
-            if self.nfa.accepting[state as usize] || !self.nfa.edges[state as usize].is_empty() {
+            if self.nfa.accepting[state as usize] || !self.nfa.row(state).is_empty() {
                 members.push(state);
             }
             self.open.extend(&self.nfa.epsilons[state as usize]);

@@ -22,6 +22,7 @@ mod nfa;
 mod refine;
 mod regex;
 mod slices;
+mod unfold;
 mod utf8;
 
 pub use build::Lowered;

@@ -16,9 +16,11 @@ const PHASE: &str = "lowering the grammar";
 /// no longer fewer rows: a SQL subset of 283 states at 3,000 has 519 at 20,000, and twice the rows.
 const INLINE_STATES: usize = 3_000;
 
-/// What copies of one rule may cost before it is called instead, where that is free of ambiguity. A shared rule has its rows
-/// once.
-const SHARE_STATES: usize = 256;
+/// From so many states on a rule with several calls is called instead of written out, where that is free of ambiguity. A
+/// shared rule has its states and rows once: a median schema, whose strings are such a rule, is compiled with a quarter fewer
+/// instructions than if it had copies of up to 256 states, and its masks take 6 % longer. Smaller rules are not worth the
+/// stack that a call takes.
+const SHARE_STATES: usize = 8;
 
 /// A recursive transition network over classes of characters: the states of all rules in one automaton.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub(crate) struct Network {
     pub(crate) entries: Vec<StateId>,
     /// `[rules]`.
     pub(crate) names: Vec<String>,
+    /// Whether some rule calls itself, directly or through others.
+    pub(crate) is_recursive: bool,
 }
 
 /// An edge that reads a text of a rule.
@@ -106,7 +110,7 @@ impl Rules {
         let alphabet = Alphabet::of(&sets, budget)?;
         let mut dfas = Vec::with_capacity(nfas.len());
         for (rule, nfa) in grammar.rules.iter().zip(&nfas) {
-            let build = || LetterDfa::of(&determinize(nfa, &alphabet, budget)?).minimal(budget);
+            let build = || LetterDfa::of(determinize(nfa, &alphabet, budget)?).minimal(budget);
             dfas.push(named(budget.holding(build, LetterDfa::bytes), &rule.name)?);
         }
         let space = space.map(|set: SetId| alphabet.of_set[set as usize][0]);
@@ -129,7 +133,7 @@ impl Rules {
 
     /// The rules that `rule` calls, a number for each call.
     fn callees(&self, rule: usize) -> impl Iterator<Item = usize> {
-        self.dfas[rule].edges().filter_map(|(_, letter, _)| self.callee(letter))
+        self.dfas[rule].letters().filter_map(|letter| self.callee(letter))
     }
 
     /// Removes calls of rules that have no text.
@@ -303,14 +307,17 @@ impl Rules {
         component
     }
 
-    /// In `nfa`, puts a copy of `rule` in the place of each call of it that begins where `which(from, start)` says.
+    /// In `nfa`, puts a copy of `rule` in the place of the calls of it that begin where `which(from, start)` says: one for
+    /// each state behind them.
     fn write_out(&self, nfa: &mut LetterNfa, rule: usize, which: impl Fn(StateId, StateId) -> bool) {
         let letter = self.call(rule);
         let start = nfa.start;
-        for (from, to) in nfa.take_edges(letter, |from| which(from, start)) {
+        let mut calls = nfa.take_edges(letter, |from| which(from, start));
+        calls.sort_by_key(|call| call.1);
+        for calls in calls.chunk_by(|a, b| a.1 == b.1) {
             let copy = nfa.append(&self.dfas[rule]);
-            nfa.add_epsilon(from, copy + self.dfas[rule].start);
-            self.dfas[rule].ends().for_each(|end| nfa.add_epsilon(copy + end, to));
+            calls.iter().for_each(|&(from, _)| nfa.add_epsilon(from, copy + self.dfas[rule].start));
+            self.dfas[rule].ends().for_each(|end| nfa.add_epsilon(copy + end, calls[0].1));
         }
     }
 
@@ -363,6 +370,7 @@ impl Rules {
                 states += self.dfas[rule].len();
                 budget.charge_steps(PHASE, self.dfas[rule].size())?;
             }
+            let is_ambiguous = self.ambiguous(&reached, budget)?;
             let cost = |rule: usize| self.dfas[rule].len() * (uses[rule] - 1);
             let mut candidates: Vec<usize> = (0..self.dfas.len())
                 .filter(|&rule| reached[rule] && !is_kept[rule])
@@ -378,7 +386,8 @@ impl Rules {
                     continue;
                 }
                 is_kept[rule] = true;
-                let is_shared = cost(rule) > SHARE_STATES && self.dfas[rule].ends_visibly();
+                let dfa = &self.dfas[rule];
+                let is_shared = !is_ambiguous[rule] && uses[rule] > 1 && dfa.len() >= SHARE_STATES;
                 if is_shared || states + cost(rule) > INLINE_STATES {
                     continue;
                 }
@@ -396,6 +405,118 @@ impl Rules {
                 self.write_out_batch(caller, &batch, budget)?;
             }
         }
+    }
+
+    /// `[rules]`: calls of which would leave several ways to be followed at once: where a call of one stands beside another
+    /// way on that begins with the same character, and where one of its texts can go on with a character that may
+    /// follow it too. O((edges + calls × classes / 64) × depth of rules that end with each other).
+    fn ambiguous(&self, reached: &[bool], budget: &Budget) -> Result<Vec<bool>, CompileError> {
+        let firsts = self.firsts(reached, budget)?;
+        let follows = self.follows(reached, &firsts, budget)?;
+        let mut is_ambiguous = vec![false; self.dfas.len()];
+        for rule in (0..self.dfas.len()).filter(|&rule| reached[rule]) {
+            let dfa = &self.dfas[rule];
+            for state in 0..number(dfa.len()) {
+                let row = dfa.row(state);
+                if dfa.accepting[state as usize] && !row.is_empty() {
+                    let mut begins = self.no_chars();
+                    self.add_firsts(row, &firsts, &mut begins);
+                    is_ambiguous[rule] |=
+                        begins.iter().zip(&follows[rule]).any(|(one, other)| one & other != 0);
+                }
+                // Calls lie behind characters.
+                if row.len() < 2 || row.last().is_none_or(|&(letter, _)| self.callee(letter).is_none()) {
+                    continue;
+                }
+                let mut begins = self.no_chars();
+                let mut is_free = true;
+                for &edge in row {
+                    let mut own = self.no_chars();
+                    self.add_firsts(&[edge], &firsts, &mut own);
+                    for (begins, own) in begins.iter_mut().zip(own) {
+                        is_free &= *begins & own == 0;
+                        *begins |= own;
+                    }
+                }
+                budget.charge_steps(PHASE, (row.len() * begins.len()) as u64)?;
+                if !is_free {
+                    let callees = row.iter().filter_map(|&(letter, _)| self.callee(letter));
+                    callees.for_each(|callee| is_ambiguous[callee] = true);
+                }
+            }
+        }
+        Ok(is_ambiguous)
+    }
+
+    /// A set of no characters: `[classes / 64]`.
+    fn no_chars(&self) -> Vec<u64> {
+        vec![0; self.alphabet.classes.div_ceil(64).max(1)]
+    }
+
+    /// Adds the characters that some edges begin with.
+    fn add_firsts(&self, row: &[(Letter, StateId)], firsts: &[Vec<u64>], chars: &mut [u64]) {
+        for &(letter, _) in row {
+            match self.callee(letter) {
+                None => chars[letter as usize / 64] |= 1 << (letter % 64),
+                Some(callee) => chars.iter_mut().zip(&firsts[callee]).for_each(|(all, of)| *all |= of),
+            }
+        }
+    }
+
+    /// `[rules, classes / 64]`: the characters that may follow a text of each reached rule.
+    fn follows(
+        &self,
+        reached: &[bool],
+        firsts: &[Vec<u64>],
+        budget: &Budget,
+    ) -> Result<Vec<Vec<u64>>, CompileError> {
+        let mut follows = vec![self.no_chars(); self.dfas.len()];
+        // What follows the caller follows the callee too: pairs of callee and caller.
+        let mut last: Vec<(usize, usize)> = Vec::new();
+        for caller in (0..self.dfas.len()).filter(|&rule| reached[rule]) {
+            let dfa = &self.dfas[caller];
+            for (_, letter, to) in dfa.edges() {
+                let Some(callee) = self.callee(letter) else { continue };
+                self.add_firsts(dfa.row(to), firsts, &mut follows[callee]);
+                budget.charge_steps(PHASE, 1 + dfa.row(to).len() as u64)?;
+                if dfa.accepting[to as usize] {
+                    last.push((callee, caller));
+                }
+            }
+        }
+        loop {
+            let mut changed = false;
+            for &(callee, caller) in &last {
+                for word in 0..follows[callee].len() {
+                    let all = follows[callee][word] | follows[caller][word];
+                    changed |= std::mem::replace(&mut follows[callee][word], all) != all;
+                }
+                budget.charge_steps(PHASE, 1)?;
+            }
+            if !changed {
+                return Ok(follows);
+            }
+        }
+    }
+
+    /// `[rules, classes / 64]`: the characters that texts of each reached rule begin with. No rule begins with itself.
+    fn firsts(&self, reached: &[bool], budget: &Budget) -> Result<Vec<Vec<u64>>, CompileError> {
+        let mut firsts: Vec<Vec<u64>> = vec![Vec::new(); self.dfas.len()];
+        let mut open: Vec<usize> = (0..self.dfas.len()).filter(|&rule| reached[rule]).collect();
+        while let Some(&rule) = open.last() {
+            let known = open.len();
+            open.extend(self.left_corners(rule).filter(|&corner| firsts[corner].is_empty()));
+            if open.len() > known {
+                continue;
+            }
+            open.pop();
+            let row = self.dfas[rule].row(self.dfas[rule].start);
+            budget.charge_steps(PHASE, 1 + row.len() as u64)?;
+            let mut first = self.no_chars();
+            self.add_firsts(row, &firsts, &mut first);
+            firsts[rule] = first;
+        }
+        Ok(firsts)
     }
 
     /// Writes the rules of a batch out in a caller: all of them, or, where the subset construction blows up, as many as it
@@ -431,6 +552,27 @@ impl Rules {
             }
         }
         Ok(())
+    }
+
+    /// Whether some rule that `top` needs calls itself, directly or through others.
+    fn is_recursive(&self, top: usize) -> bool {
+        let reached = self.reached(top);
+        let mut callers = vec![0_usize; self.dfas.len()];
+        let rules = || (0..self.dfas.len()).filter(|&rule| reached[rule]);
+        rules().flat_map(|rule| self.callees(rule)).for_each(|callee| callers[callee] += 1);
+        // Rules without callers are taken away, one after the other: what is left calls itself.
+        let mut open: Vec<usize> = rules().filter(|&rule| callers[rule] == 0).collect();
+        let mut taken = 0;
+        while let Some(rule) = open.pop() {
+            taken += 1;
+            for callee in self.callees(rule) {
+                callers[callee] -= 1;
+                if callers[callee] == 0 {
+                    open.push(callee);
+                }
+            }
+        }
+        taken < rules().count()
     }
 
     /// `[rules]`: which are called from `top`, itself among them.
@@ -494,7 +636,8 @@ impl Rules {
             self.dfas[copies.of[&rule]] = dfa.minimal(budget)?;
             at += 1;
         }
-        self.dfas[stripped] = self.dfas[stripped].minimal(budget)?;
+        let stripped_dfa = std::mem::replace(&mut self.dfas[stripped], LetterDfa::empty());
+        self.dfas[stripped] = stripped_dfa.minimal(budget)?;
         // A rule whose texts all begin with a space has none left.
         self.drop_unproductive(budget)?;
         Ok(stripped)
@@ -572,7 +715,8 @@ impl Rules {
             budget.charge_steps(PHASE, 1 + row.len() as u64)?;
             chars.push(&row, accepting[state as usize]);
         }
-        Ok(Network { chars: chars.with_merged_classes(budget)?, calls, entries, names: self.names.clone() })
+        let chars = chars.with_merged_classes(budget)?;
+        Ok(Network { chars, calls, entries, names: self.names.clone(), is_recursive: self.is_recursive(top) })
     }
 }
 
@@ -592,6 +736,7 @@ fn reached(grammar: &Grammar) -> Vec<bool> {
             Expr::Text(_) | Expr::Chars(_) => {}
             Expr::Concat(parts) | Expr::Alternate(parts) => parts.iter().for_each(|part| calls(part, open)),
             Expr::Repeat { expr, .. } => calls(expr, open),
+            Expr::Shared(expr) => calls(expr, open),
             Expr::Call(rule) => open.push(*rule),
             Expr::Machine(machine) => machine.edges.iter().flatten().for_each(|(expr, _)| calls(expr, open)),
         }

@@ -102,8 +102,14 @@ struct Builder<'a> {
     budget: &'a Budget,
     /// The set of each class of the pattern, by its address: a class in a counted repetition is met for every copy.
     set_of: HashMap<*const (), SetId>,
-    /// The number of each leaf, by its address and the character in it.
-    leaves: HashMap<(*const (), usize), u32>,
+    /// The number of each leaf, by the shared expression that it stands in, its address, and the character in it.
+    leaves: HashMap<(u32, *const (), usize), u32>,
+    /// Where each shared expression begins that the same follows.
+    built: HashMap<(*const (), NodeId), NodeId>,
+    /// The number of each place of a shared expression, by the one around it and its address.
+    places: HashMap<(u32, *const ()), u32>,
+    /// The place of the shared expression that is being built; 0 outside of all.
+    within: u32,
     /// The copies that are being built.
     copies: Vec<Copy>,
     /// Nodes and targets since the last look at the budget.
@@ -122,6 +128,9 @@ impl<'a> Builder<'a> {
             budget,
             set_of: HashMap::new(),
             leaves: HashMap::new(),
+            built: HashMap::new(),
+            places: HashMap::new(),
+            within: 0,
             copies: Vec::new(),
             uncharged: 0,
         }
@@ -212,7 +221,28 @@ impl<'a> Builder<'a> {
                 self.push(Node::Call { rule, next, place })
             }
             Expr::Machine(machine) => self.machine(machine, next),
+            Expr::Shared(shared) => self.shared(expr, shared, next),
         }
+    }
+
+    /// An expression that stands in several places: once for each node that follows it, outside of counted repetitions. In
+    /// these, its leaves are others in each place.
+    fn shared(&mut self, at: &Expr, expr: &Arc<Expr>, next: NodeId) -> Result<NodeId, CompileError> {
+        if self.copies.is_empty() {
+            let key = (Arc::as_ptr(expr).cast(), next);
+            if let Some(&known) = self.built.get(&key) {
+                return Ok(known);
+            }
+            let start = self.build_expr(expr, next)?;
+            self.built.insert(key, start);
+            return Ok(start);
+        }
+        let fresh = number(self.places.len()) + 1;
+        let place = *self.places.entry((self.within, address(at))).or_insert(fresh);
+        let around = std::mem::replace(&mut self.within, place);
+        let start = self.build_expr(expr, next);
+        self.within = around;
+        start
     }
 
     fn machine(&mut self, machine: &Machine, next: NodeId) -> Result<NodeId, CompileError> {
@@ -291,7 +321,7 @@ impl<'a> Builder<'a> {
             return Ok(0);
         }
         let fresh = number(self.leaves.len()) + 1;
-        let leaf = *self.leaves.entry((at, offset)).or_insert(fresh);
+        let leaf = *self.leaves.entry((self.within, at, offset)).or_insert(fresh);
         self.count(1 + self.copies.len())?;
         self.nfa.places.push(Place { leaf, copies: self.copies.as_slice().into() });
         Ok(number(self.nfa.places.len() - 1))
@@ -384,6 +414,7 @@ fn matches_nothing(expr: &Expr) -> bool {
         Expr::Chars(_) | Expr::Call(_) | Expr::Machine(_) => false,
         Expr::Concat(parts) => parts.iter().all(matches_nothing),
         Expr::Alternate(parts) => parts.iter().any(matches_nothing),
+        Expr::Shared(expr) => matches_nothing(expr),
         Expr::Repeat { expr, min, max } => {
             max.is_none_or(|max| *min <= max) && (*min == 0 || matches_nothing(expr))
         }

@@ -16,6 +16,15 @@ pub(crate) struct Slices {
 }
 
 impl Slices {
+    /// None yet, with room for so many.
+    pub(crate) fn with_capacity(slices: usize) -> Self {
+        let mut room = Self::default();
+        room.ends.reserve(slices);
+        let Self { table, state, .. } = &mut room;
+        table.reserve(slices, |&known| state.hash_one(known));
+        room
+    }
+
     /// The number of `slice`, and whether it is new.
     pub(crate) fn intern(&mut self, slice: &[u32]) -> (u32, bool) {
         let hash = self.state.hash_one(slice);

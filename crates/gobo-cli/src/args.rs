@@ -340,7 +340,7 @@ pub(crate) struct CheckArgs {
         gobo diff before.gobo after.gobo                   two index files\n  \
         gobo diff month.gobo 'regex:[0-9]{4}-[0-9]{2}'     an index, and what it should be\n\n\
     Of an index its own automaton is compared: that of its constraint without what its vocabulary cannot write.\n\
-    What has calls (JSON, and grammars and schemas that need a stack) cannot be compared: no procedure decides it for all of them.\n\
+    What nests without end (JSON, and grammars and schemas with a rule that calls itself) cannot be compared: no procedure decides it for all of them.\n\
     Exit status: 0 equal, 1 different, 2 trouble.")]
 pub(crate) struct DiffArgs {
     /// One side: regex:PATTERN, search:PATTERN (a match anywhere), choice:FILE, grammar:FILE, schema:FILE, an index file, or

@@ -18,8 +18,10 @@ use crate::args::Global;
 /// The proto's number for a file that was there.
 const SOURCE_HOST: i32 = gobo_proto::v1::Source::Host as i32;
 
-/// Most prewarm requests handed to the engine ahead of the answers.
-const WINDOW: usize = 512;
+/// Most prewarm requests handed to the engine ahead of the answers, and most bytes of their texts: half of what one tenant may
+/// have before the workers. A place is given back a moment behind its answer.
+const WINDOW: usize = 256;
+const WINDOW_BYTES: usize = 32 << 20;
 
 /// Most constraints of one batch call.
 const BATCH: usize = 256;
@@ -157,10 +159,16 @@ impl Backend {
                 Ok(())
             }),
             Self::Here(engine) => {
-                let mut waiting = VecDeque::new();
+                let mut waiting = Waiting::new();
+                let bytes_of = |position: usize| constraints[position].text().len();
+                let mut bytes = 0;
                 for (position, constraint) in constraints.iter().enumerate() {
-                    if waiting.len() == WINDOW {
+                    bytes += bytes_of(position);
+                    while let Some(&(first, _)) = waiting.front()
+                        && (waiting.len() == WINDOW || bytes > WINDOW_BYTES)
+                    {
                         next(&mut waiting, &mut done);
+                        bytes -= bytes_of(first);
                     }
                     waiting.push_back((
                         position,

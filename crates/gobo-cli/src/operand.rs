@@ -53,12 +53,11 @@ impl Operand {
     ) -> anyhow::Result<Result<Opened, CompileError>> {
         if let Some(constraint) = self.constraint(options)? {
             let kind = constraint.kind();
-            let lowered = lower(&constraint.clone().starting(text_start), &Budget::new(global.limits()));
-            return Ok(lowered.and_then(|Lowered { dfa, .. }| {
-                if dfa.has_calls() {
-                    return Err(has_calls(kind));
-                }
-                Ok(Opened::Constraint { kind, dfa: dfa.into() })
+            let budget = Budget::new(global.limits());
+            let lowered = lower(&constraint.clone().starting(text_start), &budget);
+            return Ok(lowered.and_then(|Lowered { dfa, .. }| match dfa.unfold(&budget)? {
+                Some(dfa) => Ok(Opened::Constraint { kind, dfa: dfa.into() }),
+                None => Err(uncomparable(kind, "a rule of it calls itself")),
             }));
         }
         let index = match self.0.parse::<Digest>() {
@@ -74,7 +73,8 @@ impl Operand {
         // Damaged tables would give an answer, and a wrong one.
         index.verify()?;
         if index.class() != IndexClass::Regular {
-            return Ok(Err(has_calls(index.constraint_kind())));
+            let why = "it is an index with calls; give the constraint itself";
+            return Ok(Err(uncomparable(index.constraint_kind(), why)));
         }
         Ok(Ok(Opened::Index(Box::new(index))))
     }
@@ -106,11 +106,11 @@ impl Operand {
 }
 
 /// Whether two sets of nested texts are equal cannot be decided in general.
-fn has_calls(kind: &str) -> CompileError {
+fn uncomparable(kind: &str, why: &str) -> CompileError {
     CompileError::refuse(
         RefusalKind::Unsupported,
         format!("the whole {kind}"),
-        "it has calls; only regular constraints can be compared",
+        format!("{why}; only regular constraints can be compared"),
     )
 }
 

@@ -281,8 +281,14 @@ fn what_cannot_be_a_grammar_is_refused_and_says_why() {
     let nested = write("nested.gbnf", "root ::= \"(\" root \")\" | \"x\"");
     let operand = format!("grammar:{nested}");
     for (args, words) in [
-        (&["diff", "regex:a", &operand][..], "it has calls; only regular constraints can be compared"),
-        (&["diff", "json:single", "regex:a"], "it has calls; only regular constraints can be compared"),
+        (
+            &["diff", "regex:a", &operand][..],
+            "a rule of it calls itself; only regular constraints can be compared",
+        ),
+        (
+            &["diff", "json:single", "regex:a"],
+            "a rule of it calls itself; only regular constraints can be compared",
+        ),
         (&["diff", "json:some", "regex:a"], "no whitespace policy"),
         (&["compile", "--tokenizer", TOKENIZER, "--grammar", &lark], "only llama.cpp's GBNF is read"),
         (&["compile", "--tokenizer", TOKENIZER, "--regex", "a", "--start", "a"], "cannot be used with"),
@@ -515,17 +521,24 @@ fn what_can_be_read_in_too_many_ways_is_said_and_not_taken_for_a_refusal() {
 }
 
 #[test]
-fn diff_compares_what_has_no_calls_and_refuses_the_rest() {
+fn diff_compares_what_does_not_recur_and_refuses_the_rest() {
     let home = tempfile::tempdir().unwrap();
     let store = home.path();
     let (grammar, index) = lists(store);
     for (a, b, side) in [(&*index, "regex:a", "a"), ("regex:a", &index, "b")] {
         let refused = one(store, 2, &["diff", a, b]);
-        assert_eq!(refused["reason"], "it has calls; only regular constraints can be compared");
+        let why =
+            "it is an index with calls; give the constraint itself; only regular constraints can be compared";
+        assert_eq!(refused["reason"], why);
         assert_eq!((&refused["where"], &refused["side"]), (&"the whole grammar".into(), &side.into()));
     }
     std::fs::write(&grammar, "root ::= \"a\" tail\ntail ::= [0-9] tail | [0-9]").unwrap();
     one(store, 0, &["diff", &format!("grammar:{grammar}"), "regex:a[0-9]+"]);
+    // A rule that is called and not copied is no obstacle.
+    std::fs::write(&grammar, "root ::= word \",\" word\nword ::= \"<\" (\"abcdefgh\" | [0-9]*) \">\"")
+        .unwrap();
+    one(store, 0, &["diff", &format!("grammar:{grammar}"), "regex:<(abcdefgh|[0-9]*)>,<(abcdefgh|[0-9]*)>"]);
+    one(store, 1, &["diff", &format!("grammar:{grammar}"), "regex:<(abcdefgh|[0-9]*)>,<(abcdefgh|[0-9]+)>"]);
 }
 
 #[test]

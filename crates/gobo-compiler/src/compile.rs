@@ -6,7 +6,6 @@ use gobo_artifact::{AlignedBytes, CallParts, IndexParts, ReturnPart, RowEncoder,
 use gobo_automata::{Alike, Calls, Dfa, Groups, Lowered, Return, StateId};
 use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, TokenId, index_key};
 
-use crate::configurations::is_end;
 use crate::push_down::{self, Pair, ResidualId, ReturnClasses};
 use crate::spell::{Spelled, spell};
 use crate::walk::{RowTokens, Walker};
@@ -250,7 +249,7 @@ fn call_parts(
         is_deterministic: calls.is_deterministic,
         openings: states().map(openings_of).collect(),
         returns: calls.returns.iter().zip(&classes.of).map(return_of).collect(),
-        residuals: states().map(|state| (!is_end(dfa, calls, state)).then(|| residual_of(state))).collect(),
+        residuals: states().map(|state| (!calls.is_end(dfa, state)).then(|| residual_of(state))).collect(),
         pairs: pairs.iter().map(pairs_of).collect(),
     }
 }
@@ -297,17 +296,18 @@ fn tops_of(
 }
 
 /// Stores the distinct rows, and tells the number of each computed one.
-fn lay_out(
+fn lay_out<'v>(
     walker: &Walker<'_>,
-    vocabulary: &Vocabulary,
+    vocabulary: &'v Vocabulary,
     computed: &[RowTokens],
     budget: &Budget,
-) -> Result<(RowEncoder, Vec<u32>), CompileError> {
+) -> Result<(RowEncoder<'v>, Vec<u32>), CompileError> {
     const PHASE: &str = "laying out rows";
     let order = vocabulary.trie().order;
     let row_words = vocabulary.row_words();
+    let shared = vocabulary.shared_rows();
     let mut rows =
-        if walker.dfa.has_calls() { RowEncoder::with_calls(row_words) } else { RowEncoder::new(row_words) };
+        if walker.dfa.has_calls() { RowEncoder::with_calls(shared) } else { RowEncoder::new(shared) };
     let mut known: HashMap<&RowTokens, u32> = HashMap::new();
     // Most rows with slices have the same ones.
     let mut unions: HashMap<u64, Vec<u32>> = HashMap::new();

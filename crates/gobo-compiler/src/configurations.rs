@@ -50,6 +50,15 @@ pub(crate) struct MacroInfo {
     pub(crate) reads: bool,
 }
 
+/// What a row of transitions looks like.
+#[derive(Debug, Clone, Copy)]
+struct RowShape {
+    /// Whether it leads nowhere.
+    is_dead: bool,
+    /// Whether some byte leads from a state to itself.
+    loops: bool,
+}
+
 /// The configurations that a token can be in since it began, as far as it has pushed and popped itself: a deterministic
 /// automaton over sets of them, built as the walk needs it.
 pub(crate) struct Macros<'a> {
@@ -61,6 +70,10 @@ pub(crate) struct Macros<'a> {
     /// The states of each set with their stacks, ascending by state.
     pub(crate) sets: Vec<Box<[(StateId, StacksId)]>>,
     known: HashMap<Box<[(StateId, StacksId)]>, MacroId>,
+    /// `[states]`: the set of that state alone with nothing pushed, which most are; [`UNKNOWN`] where it was not met.
+    known_alone: Vec<MacroId>,
+    /// `[rows of transitions]`: what they look like.
+    shapes: Vec<RowShape>,
     pub(crate) infos: Vec<MacroInfo>,
     pub(crate) follows: Vec<ByteSet>,
     known_follows: HashMap<ByteSet, u32>,
@@ -76,6 +89,10 @@ pub(crate) struct Macros<'a> {
 impl<'a> Macros<'a> {
     pub(crate) fn new(dfa: &'a Dfa, calls: &'a Calls, budget: &'a Budget) -> Self {
         let bottom = Stacks { empty: true, tops: Box::default() };
+        let shape_of = |row: &[i32]| RowShape {
+            is_dead: row.iter().all(|&delta| delta == NO_STEP),
+            loops: row.contains(&0),
+        };
         let mut macros = Self {
             dfa,
             calls,
@@ -84,6 +101,8 @@ impl<'a> Macros<'a> {
             known_unions: HashMap::new(),
             sets: Vec::new(),
             known: HashMap::new(),
+            known_alone: vec![UNKNOWN; dfa.len()],
+            shapes: dfa.deltas.chunks_exact(dfa.stride).map(shape_of).collect(),
             infos: Vec::new(),
             follows: Vec::new(),
             known_follows: HashMap::new(),
@@ -92,7 +111,7 @@ impl<'a> Macros<'a> {
             uncharged: 0,
             error: None,
         };
-        macros.intern(Box::default());
+        macros.intern(&[]);
         macros
     }
 
@@ -112,24 +131,33 @@ impl<'a> Macros<'a> {
 
     /// The set of one configuration with nothing pushed.
     pub(crate) fn start(&mut self, state: StateId) -> MacroId {
-        self.intern(Box::new([(state, BOTTOM)]))
+        self.intern(&[(state, BOTTOM)])
     }
 
-    pub(crate) fn intern(&mut self, set: Box<[(StateId, StacksId)]>) -> MacroId {
-        if let Some(&known) = self.known.get(&set) {
+    /// The number of a set: states with their stacks, ascending by state.
+    pub(crate) fn intern(&mut self, set: &[(StateId, StacksId)]) -> MacroId {
+        let alone = match *set {
+            [(state, BOTTOM)] => Some(state as usize),
+            _ => None,
+        };
+        let known = match alone {
+            Some(state) => Some(self.known_alone[state]).filter(|&known| known != UNKNOWN),
+            None => self.known.get(set).copied(),
+        };
+        if let Some(known) = known {
             return known;
         }
         let fresh = number(self.sets.len());
         self.count(set.len() + self.dfa.stride);
         let mut info = MacroInfo { looped: DEAD_STATE, ends: NO_FOLLOW, reads: false };
-        for &(state, stacks) in &set {
-            if info.looped == DEAD_STATE && self.dfa.row(state).contains(&0) {
+        for &(state, stacks) in set {
+            if info.looped == DEAD_STATE && self.shape(state).loops {
                 info.looped = state;
             }
-            info.reads |= stacks != BOTTOM || !is_end(self.dfa, self.calls, state);
+            info.reads |= stacks != BOTTOM || !self.is_end(state);
         }
         let mut follow = ByteSet::default();
-        self.each_end(&set, |calls, end| {
+        self.each_end(set, |calls, end| {
             follow.iter_mut().zip(calls.follow(end)).for_each(|(all, set)| *all |= set);
         });
         if follow != ByteSet::default() {
@@ -141,9 +169,25 @@ impl<'a> Macros<'a> {
         }
         self.infos.push(info);
         self.steps.resize(self.steps.len() + self.dfa.stride, UNKNOWN);
-        self.sets.push(set.clone());
-        self.known.insert(set, fresh);
+        self.sets.push(set.into());
+        match alone {
+            Some(state) => self.known_alone[state] = fresh,
+            None => {
+                self.known.insert(set.into(), fresh);
+            }
+        }
         fresh
+    }
+
+    fn shape(&self, state: StateId) -> RowShape {
+        self.shapes[self.dfa.row_of[state as usize] as usize]
+    }
+
+    /// [`Calls::is_end`], from tables.
+    fn is_end(&self, state: StateId) -> bool {
+        self.dfa.accepting[state as usize]
+            && self.shape(state).is_dead
+            && self.calls.openings(state).is_empty()
     }
 
     /// The states in which the rule at the bottom may end: those of the set, and those that are popped to where the token's own
@@ -199,14 +243,26 @@ impl<'a> Macros<'a> {
     #[cold]
     fn compute(&mut self, from: MacroId, class: u8, at: usize) -> MacroId {
         let (dfa, calls) = (self.dfa, self.calls);
+        // Most sets are one state that has nothing to do but to read.
+        if let [(state, stacks)] = *self.sets[from as usize]
+            && (stacks == BOTTOM || !dfa.accepting[state as usize])
+            && calls.openings(state).is_empty()
+        {
+            let next = dfa.step(state, usize::from(class));
+            if next.is_none_or(|next| stacks == BOTTOM || !self.is_end(next)) {
+                let to = next.map_or(DEAD_MACRO, |next| self.intern(&[(next, stacks)]));
+                self.steps[at] = to;
+                return to;
+            }
+        }
         let mut next: Vec<(StateId, StacksId)> = Vec::new();
         let set = self.sets[from as usize].clone();
         self.each_popped(&set, |macros, state, stacks| {
-            if let Some(to) = step(dfa, state, class) {
+            if let Some(to) = dfa.step(state, usize::from(class)) {
                 macros.arrive(to, stacks, &mut next);
             }
             for opening in calls.openings(state) {
-                if let Some(to) = step(dfa, opening.entry, class) {
+                if let Some(to) = dfa.step(opening.entry, usize::from(class)) {
                     let push = |below, &top: &u32| {
                         macros.intern_stacks(Stacks { empty: false, tops: Box::new([(top, below)]) })
                     };
@@ -225,7 +281,7 @@ impl<'a> Macros<'a> {
                 _ => merged.push((state, stacks)),
             }
         }
-        let to = if self.error.is_none() { self.intern(merged.into()) } else { DEAD_MACRO };
+        let to = if self.error.is_none() { self.intern(&merged) } else { DEAD_MACRO };
         self.steps[at] = to;
         to
     }
@@ -265,7 +321,7 @@ impl<'a> Macros<'a> {
 
     /// Adds a state. A rule that can only end there has ended.
     fn arrive(&self, state: StateId, stacks: StacksId, next: &mut Vec<(StateId, StacksId)>) {
-        if stacks == BOTTOM || !is_end(self.dfa, self.calls, state) {
+        if stacks == BOTTOM || !self.is_end(state) {
             next.push((state, stacks));
             return;
         }
@@ -280,16 +336,4 @@ impl<'a> Macros<'a> {
 
 pub(crate) fn number(n: usize) -> u32 {
     u32::try_from(n).expect("the budget keeps counts below 2^32")
-}
-
-fn step(dfa: &Dfa, state: StateId, class: u8) -> Option<StateId> {
-    let delta = dfa.row(state)[usize::from(class)];
-    (delta != NO_STEP).then(|| state.wrapping_add_signed(delta))
-}
-
-/// Whether nothing can be read in the state, so that its rule ends there.
-pub(crate) fn is_end(dfa: &Dfa, calls: &Calls, state: StateId) -> bool {
-    dfa.accepting[state as usize]
-        && calls.openings(state).is_empty()
-        && dfa.row(state).iter().all(|&delta| delta == NO_STEP)
 }

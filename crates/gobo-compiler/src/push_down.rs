@@ -36,6 +36,9 @@ const WORTH_KEEPING: u32 = 48;
 /// Ranges and residuals of what was kept that are copied in the time of one step elsewhere.
 const COPIES_PER_STEP: u64 = 8;
 
+/// A state that so many bytes lead on from is compared with the one that was walked before it, byte by byte.
+const MANY_BYTES: u32 = 64;
+
 /// So many such blocks are looked at one inside the other, which bounds the stack that it takes.
 const MAX_DEPTH: usize = 32;
 
@@ -157,6 +160,8 @@ pub(crate) fn rows(
         found: HashMap::new(),
         found_ranges: Vec::new(),
         found_blocks: Vec::new(),
+        found_at: HashMap::new(),
+        root_children: HashMap::new(),
         depth: 0,
         open: Vec::new(),
         heights: if alike.is_empty() && walker.closures() == 0 {
@@ -211,11 +216,34 @@ struct Residuals {
     blocks: Vec<(u32, u32)>,
 }
 
-/// What is found below a block: where it stands in the tables of all.
+/// A child of a trie's root, the configurations there when it was walked last, and what was found at and below it.
 #[derive(Debug, Clone, Copy)]
+struct RootChild {
+    number: usize,
+    at: MacroId,
+    found: Found,
+}
+
+/// What is found at or below a place of the trie: where it stands in the tables of all.
+#[derive(Debug, Clone, Copy, Default)]
 struct Found {
     ranges: (usize, usize),
     blocks: (usize, usize),
+}
+
+/// Where a row stood before something was walked.
+struct Mark {
+    ranges: usize,
+    /// Where the last range ended.
+    end: Option<u32>,
+    blocks: usize,
+}
+
+impl Mark {
+    fn new(tokens: &RowTokens, left: &Residuals) -> Self {
+        let end = tokens.ranges.last().map(|range| range.1);
+        Self { ranges: tokens.ranges.len(), end, blocks: left.blocks.len() }
+    }
 }
 
 struct Computer<'a> {
@@ -237,6 +265,10 @@ struct Computer<'a> {
     found: HashMap<(usize, MacroId), Found>,
     found_ranges: Vec<(u32, u32)>,
     found_blocks: Vec<(u32, u32)>,
+    /// What was found at children of roots, by their number and the configurations there.
+    found_at: HashMap<(usize, MacroId), Found>,
+    /// By the root block of each trie.
+    root_children: HashMap<usize, Vec<RootChild>>,
     /// In how many large blocks a walk is.
     depth: usize,
     /// What a walk has left to look at; empty between walks.
@@ -386,6 +418,9 @@ impl Computer<'_> {
         for opening in self.calls.openings(state) {
             live.iter_mut().zip(self.walker.live(opening.entry)).for_each(|(live, more)| *live |= more);
         }
+        if live.iter().map(|word| word.count_ones()).sum::<u32>() >= MANY_BYTES {
+            return self.walk_all_of_root(trie, start, tokens, left);
+        }
         for (word, mut bits) in (0_u8..).zip(live) {
             while bits != 0 {
                 let byte = word << 5 | u8::try_from(bits.trailing_zeros()).expect("32 bits");
@@ -399,6 +434,77 @@ impl Computer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Walks a whole trie from a state that most bytes lead on from. The states of an object's keys differ along one path: most
+    /// bytes lead to where they led from the state before, and what was found there is found again.
+    fn walk_all_of_root(
+        &mut self,
+        trie: &Trie<'_>,
+        start: MacroId,
+        tokens: &mut RowTokens,
+        left: &mut Residuals,
+    ) -> Result<(), CompileError> {
+        let mut children = self.root_children.remove(&trie.root).unwrap_or_else(|| {
+            let nodes = (trie.root..).zip(&trie.nodes[trie.root..]);
+            let len = 1 + nodes.clone().take_while(|(_, node)| !node.is_last()).count();
+            // Nothing leads on to a dead set, and nothing is found there.
+            let child = |(number, _)| RootChild { number, at: DEAD_MACRO, found: Found::default() };
+            nodes.take(len).map(child).collect()
+        });
+        for child in &mut children {
+            let node = trie.nodes[child.number];
+            self.uncharged += 1;
+            let next = self.macros.step(start, self.walker.dfa.classes[usize::from(node.byte())]);
+            if next == DEAD_MACRO {
+                continue;
+            }
+            if next != child.at {
+                child.at = next;
+                child.found = match self.found_at.get(&(child.number, next)) {
+                    Some(&found) => found,
+                    None => {
+                        let mark = Mark::new(tokens, left);
+                        let end = trie.subtree_end(child.number, trie.to);
+                        if let Some(block) = self.arrive(trie, child.number, node, end, next, tokens, left) {
+                            self.walk_block(trie, block, end, next, tokens, left)?;
+                        }
+                        let found = self.keep(&mark, tokens, left)?;
+                        self.found_at.insert((child.number, next), found);
+                        child.found = found;
+                        continue;
+                    }
+                };
+            }
+            self.find_again(child.found, tokens, left);
+        }
+        self.root_children.insert(trie.root, children);
+        self.look_at_budget()
+    }
+
+    /// Keeps what was found since the mark.
+    fn keep(&mut self, mark: &Mark, tokens: &RowTokens, left: &Residuals) -> Result<Found, CompileError> {
+        let (ranges, blocks) = (self.found_ranges.len(), self.found_blocks.len());
+        // What was found first may have been joined to the range before.
+        let joined = mark.end.map(|end| (end, tokens.ranges[mark.ranges - 1].1));
+        self.found_ranges.extend(joined.filter(|(from, to)| from != to));
+        self.found_ranges.extend_from_slice(&tokens.ranges[mark.ranges..]);
+        self.found_blocks.extend_from_slice(&left.blocks[mark.blocks..]);
+        let found =
+            Found { ranges: (ranges, self.found_ranges.len()), blocks: (blocks, self.found_blocks.len()) };
+        let kept = self.found_ranges.len() - ranges + self.found_blocks.len() - blocks;
+        self.budget.charge_bytes(PHASE, (kept * 8 + size_of::<((usize, MacroId), Found)>()) as u64)?;
+        Ok(found)
+    }
+
+    /// Adds what was kept.
+    fn find_again(&mut self, found: Found, tokens: &mut RowTokens, left: &mut Residuals) {
+        let Found { ranges, blocks } = found;
+        let (ranges, blocks) =
+            (&self.found_ranges[ranges.0..ranges.1], &self.found_blocks[blocks.0..blocks.1]);
+        self.uncharged += (ranges.len() + blocks.len()) as u64 / COPIES_PER_STEP;
+        ranges.iter().for_each(|&(from, to)| tokens.add(from, to));
+        left.blocks.extend_from_slice(blocks);
     }
 
     /// Goes on to a node whose ids end at `end` from a set of configurations above it: its tokens are found, and those below
@@ -498,16 +604,11 @@ impl Computer<'_> {
             return self.walk_small(trie, block, end, start, tokens, left);
         }
         let start = self.stand_in(start, block);
-        if let Some(&Found { ranges, blocks }) = self.found.get(&(block, start)) {
-            let (ranges, blocks) =
-                (&self.found_ranges[ranges.0..ranges.1], &self.found_blocks[blocks.0..blocks.1]);
-            self.uncharged += (ranges.len() + blocks.len()) as u64 / COPIES_PER_STEP;
-            ranges.iter().for_each(|&(from, to)| tokens.add(from, to));
-            left.blocks.extend_from_slice(blocks);
+        if let Some(&found) = self.found.get(&(block, start)) {
+            self.find_again(found, tokens, left);
             return Ok(());
         }
-        let (ranges_before, blocks_before) = (tokens.ranges.len(), left.blocks.len());
-        let end_before = tokens.ranges.last().map(|range| range.1);
+        let mark = Mark::new(tokens, left);
         self.depth += 1;
         for number in block.. {
             let subtree_end = trie.subtree_end(number, end);
@@ -519,16 +620,7 @@ impl Computer<'_> {
             }
         }
         self.depth -= 1;
-        let (ranges, blocks) = (self.found_ranges.len(), self.found_blocks.len());
-        // What was found first may have been joined to the range before.
-        let joined = end_before.map(|end| (end, tokens.ranges[ranges_before - 1].1));
-        self.found_ranges.extend(joined.filter(|(from, to)| from != to));
-        self.found_ranges.extend_from_slice(&tokens.ranges[ranges_before..]);
-        self.found_blocks.extend_from_slice(&left.blocks[blocks_before..]);
-        let found =
-            Found { ranges: (ranges, self.found_ranges.len()), blocks: (blocks, self.found_blocks.len()) };
-        let kept = self.found_ranges.len() - ranges + self.found_blocks.len() - blocks;
-        self.budget.charge_bytes(PHASE, (kept * 8 + size_of::<((usize, MacroId), Found)>()) as u64)?;
+        let found = self.keep(&mark, tokens, left)?;
         self.found.insert((block, start), found);
         self.look_at_budget()
     }
@@ -548,9 +640,7 @@ impl Computer<'_> {
         }
         if self.stand_ins[at] == UNKNOWN {
             self.stand_ins[at] = match *self.macros.sets[from as usize] {
-                [(state, stacks)] => {
-                    self.macros.intern(Box::new([(self.alike[level].first[state as usize], stacks)]))
-                }
+                [(state, stacks)] => self.macros.intern(&[(self.alike[level].first[state as usize], stacks)]),
                 _ => from,
             };
         }

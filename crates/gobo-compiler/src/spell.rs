@@ -55,24 +55,26 @@ pub(crate) fn spell<'a>(
     let live = dfa.live_bytes();
     let missing: Vec<usize> =
         (0..256).filter(|&byte| contains(&live, byte) && !contains(&root.spellable, byte)).collect();
+    let mut dfa = Cow::Borrowed(dfa);
     if dfa.has_calls()
         && let Some(byte) = (0..256).find(|&byte| contains(&live, byte) && !contains(&root.single, byte))
     {
         // What tokens can reach through a stack is not worked out; where each byte is a token, it is what bytes can reach.
-        return Err(CompileError::refuse(
-            RefusalKind::Unspellable,
-            format!("the whole {}", constraint.kind()),
-            format!(
-                "it is recursive, which needs a vocabulary where each byte of its texts is a token by itself, and {} is none",
-                name_bytes(std::iter::once(byte))
-            ),
-        ));
+        let Some(unfolded) = dfa.unfold(budget)? else {
+            return Err(CompileError::refuse(
+                RefusalKind::Unspellable,
+                format!("the whole {}", constraint.kind()),
+                format!(
+                    "it is recursive, which needs a vocabulary where each byte of its texts is a token by itself, and {} is none",
+                    name_bytes(std::iter::once(byte))
+                ),
+            ));
+        };
+        dfa = Cow::Owned(unfolded);
     }
-    let dfa = if missing.is_empty() {
-        Cow::Borrowed(dfa)
-    } else {
-        Cow::Owned(dfa.restrict(&root.spellable, budget)?)
-    };
+    if !missing.is_empty() {
+        dfa = Cow::Owned(dfa.restrict(&root.spellable, budget)?);
+    }
     let all_single = is_subset(&dfa.live_bytes(), &root.single);
     if let Source::Choice { items } = &constraint.source
         && !(missing.is_empty() && all_single)

@@ -14,9 +14,9 @@ const PATTERN: &str = "(ab)*";
 /// Any change to the compiler's bytes must bump `COMPILER_EPOCH`: otherwise two hosts hold different files under one
 /// key. Whoever changes one of these values bumps it too.
 const VOCABULARY_DIGEST: &str = "e924e4ef1f94dbce217e03e40b2690b8bb20b8412704fd878dd89b2a80a38f1a";
-const VOCABULARY_FILE_DIGEST: &str = "12b3a41e77293108f9671b62e904fda2100cb6bfd7b4c17ad01f95b7866fd633";
-const INDEX_KEY: &str = "f23ab3cab5967fcef7ff2a3471b0cbc7db155922a25feb6255708605254bec47";
-const INDEX_FILE_DIGEST: &str = "7faabe4b2b540952af52a60bef5a70a14404933efc7976f161cd07fe6ba58380";
+const VOCABULARY_FILE_DIGEST: &str = "d39939e5fd37b2674dea5615e51320979ee3be7d59065465c27f86845fe7e37e";
+const INDEX_KEY: &str = "39f72e1a63b062880363b89e878d6846d94d23db1cb085963c8cf915b17fc1f8";
+const INDEX_FILE_DIGEST: &str = "88598b7a8301732f7d892c718713fe54a24fae62e62af520c7b35697d799f52d";
 
 /// Prints a file field by field. Every byte is printed exactly once.
 struct Dump<'a> {
@@ -194,13 +194,19 @@ fn vocabulary_dump(file: &[u8]) -> String {
                 }
             }
             section::SLICE_LONG => dump.out.push_str("      empty\n"),
+            section::SHARED_ROWS => {
+                for number in 0..section.length / 4 {
+                    let words = &dump.file[dump.at..dump.at + 4];
+                    dump.field(4, format!("shared row {number}: ids {}", members(words)));
+                }
+            }
             other => panic!("section {other} is new: show it"),
         });
     }
     dump.finish()
 }
 
-fn index_dump(file: &[u8]) -> String {
+fn index_dump(file: &[u8], vocabulary: &Vocabulary) -> String {
     let index = Index::from_bytes(file).unwrap();
     let sections = index.artifact().sections();
     let mut dump = Dump::new(file);
@@ -249,7 +255,7 @@ fn index_dump(file: &[u8]) -> String {
             }
             section::ROW_TABLE => {
                 for number in 0..index.rows() {
-                    let ids = index.row(number).unwrap().ids(index.row_words());
+                    let ids = index.row(vocabulary, number).unwrap().ids(index.row_words());
                     let kind = ["dense", "none", "patched"][dump.file[dump.at] as usize];
                     dump.field(
                         16,
@@ -260,6 +266,7 @@ fn index_dump(file: &[u8]) -> String {
             section::DENSE_ROWS => {
                 for number in 0..section.length / 4 {
                     let words = &dump.file[dump.at..dump.at + 4];
+                    let number = number + u64::from(index.root().shared_rows);
                     dump.field(4, format!("dense row {number}: ids {}", members(words)));
                 }
             }
@@ -279,9 +286,12 @@ fn index_root(dump: &mut Dump<'_>) {
     dump.field(8, "constraint kind: \"regex\", short enough to lie inline");
     dump.named(4, "compiler epoch");
     dump.number(4, |class| format!("class: {class}, regular"));
-    for name in ["vocabulary length", "states", "start", "byte classes", "rows", "row computations"] {
+    for name in
+        ["vocabulary length", "states", "start", "byte classes", "rows", "row computations", "shared rows"]
+    {
         dump.named(4, name);
     }
+    dump.field(32, "blake3 of the shared rows");
 }
 
 fn report(dump: &mut Dump<'_>, length: usize) {
@@ -303,7 +313,9 @@ fn the_worked_example_in_the_documentation_is_what_is_written() {
     let (vocabulary, index) = example::build(TOKENS, &Constraint::regex(PATTERN));
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/FORMAT.md");
     let document = std::fs::read_to_string(path).unwrap();
-    for (name, dump) in [("vocabulary", vocabulary_dump(&vocabulary)), ("index", index_dump(&index))] {
+    let opened = Vocabulary::from_bytes(&vocabulary).unwrap();
+    for (name, dump) in [("vocabulary", vocabulary_dump(&vocabulary)), ("index", index_dump(&index, &opened))]
+    {
         let block = format!("```text\n{dump}```\n");
         assert!(document.contains(&block), "the dump of the {name} in docs/FORMAT.md should be\n\n{block}");
     }

@@ -76,7 +76,7 @@ fn a_step_allocates_nothing() {
             for id in [letter, pair, letter, zero, eos] {
                 matcher.fill(&mut mask).unwrap();
                 let kind = match matcher.index().row_number(matcher.state().unwrap()) {
-                    Some(number) => match matcher.index().row(number).unwrap() {
+                    Some(number) => match matcher.index().row(matcher.vocabulary(), number).unwrap() {
                         Row::Dense(_) => 0,
                         Row::Patched { base: None, .. } => 1,
                         Row::Patched { base: Some(_), .. } => 2,

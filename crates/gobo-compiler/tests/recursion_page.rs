@@ -20,6 +20,7 @@ const TEXTS: &[&str] = &["", "[[[", "[[[x", "[[x", "[x", "[[[x]],", "[[[x]],x]"]
 /// The sections of an index with calls.
 struct Reader {
     index: Arc<Index>,
+    vocabulary: Arc<Vocabulary>,
     start: u32,
     /// `[states]`, the row of each and whether its rule may end there.
     states: Vec<(u32, bool)>,
@@ -42,7 +43,7 @@ type Configuration = (u32, Vec<u32>);
 const END: u32 = u32::MAX;
 
 impl Reader {
-    fn new(index: Arc<Index>) -> Self {
+    fn new(index: Arc<Index>, vocabulary: Arc<Vocabulary>) -> Self {
         let bytes_of = |kind: u32| {
             let section = index.artifact().sections().iter().find(|section| section.kind == kind).unwrap();
             let from = usize::try_from(section.offset).unwrap();
@@ -67,6 +68,7 @@ impl Reader {
             pair_starts: numbers(section::PAIR_STARTS),
             pairs: numbers(section::PAIRS),
             index,
+            vocabulary,
         }
     }
 
@@ -142,7 +144,7 @@ impl Reader {
     }
 
     fn ids(&self, row: u32) -> Vec<u32> {
-        self.index.row(row).unwrap().ids(self.index.row_words())
+        self.index.row(&self.vocabulary, row).unwrap().ids(self.index.row_words())
     }
 
     fn mask(&self, at: &BTreeSet<Configuration>) -> BTreeSet<u32> {
@@ -334,7 +336,7 @@ fn open(tokens: &[&str], grammar: &str) -> (Reader, Matcher) {
     index.verify().unwrap();
     let eos = vocabulary.len() - 1;
     let binding = Binding::new(vec![eos], vocabulary.len());
-    (Reader::new(index.clone()), Matcher::new(index, vocabulary, &binding).unwrap())
+    (Reader::new(index.clone(), vocabulary.clone()), Matcher::new(index, vocabulary, &binding).unwrap())
 }
 
 #[test]

@@ -93,10 +93,9 @@ impl Engine {
         // First the lock: sweeping is for the owner.
         let (catalog, opened) = Catalog::open(&store)?;
         let swept = store.sweep()?;
-        // A rebuild has just looked at every file.
-        if matches!(opened, Opened::Existing | Opened::Migrated { .. }) {
-            let (added, removed) = catalog.reconcile()?;
-            tracing::debug!(added, removed, "the catalog is in step with the files");
+        if let Err(error) = store.prepare() {
+            // A full disk, say: what is there is served, and publishing says the same.
+            tracing::warn!(error = error_chain(&error), "cannot make the folders of indices ahead");
         }
         tracing::info!(store = %store.root().display(), ?opened, swept, "the store is open");
         let counters = Arc::<Counters>::default();

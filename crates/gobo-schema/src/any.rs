@@ -132,6 +132,11 @@ fn one_of(chars: &str) -> Expr {
 }
 
 fn string() -> Expr {
+    Expr::Concat(vec![Expr::text("\""), any_char().repeat(0, None), Expr::text("\"")])
+}
+
+/// A character inside a string, in any of its spellings.
+pub(crate) fn any_char() -> Expr {
     let raw = CharSet::new([('\0', '\x1f'), ('"', '"'), ('\\', '\\')]).complement();
     let hex = |count| Expr::chars([('0', '9'), ('a', 'f'), ('A', 'F')]).repeat(count, Some(count));
     let d = || one_of("Dd");
@@ -158,8 +163,7 @@ fn string() -> Expr {
             ]),
         ]),
     ]);
-    let char = Expr::Alternate(vec![Expr::Chars(raw), Expr::Concat(vec![Expr::text("\\"), escape])]);
-    Expr::Concat(vec![Expr::text("\""), char.repeat(0, None), Expr::text("\"")])
+    Expr::Alternate(vec![Expr::Chars(raw), Expr::Concat(vec![Expr::text("\\"), escape])])
 }
 
 fn number() -> Expr {
@@ -259,7 +263,7 @@ mod tests {
                     all
                 }
                 Expr::Call(rule) => self.ends(&self.grammar.rules[*rule as usize].expr, text, at),
-                Expr::Machine(_) => unreachable!("this grammar has no machines"),
+                Expr::Machine(_) | Expr::Shared(_) => unreachable!("this grammar has neither"),
             }
         }
     }

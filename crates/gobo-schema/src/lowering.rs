@@ -1,7 +1,7 @@
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::{CharSet, Expr, Language, Machine, Rule, RuleId};
+use gobo_automata::{Expr, Language, Machine, Rule, RuleId};
 use gobo_types::{Budget, CompileError, Draft, PropertyOrder, RefusalKind, SchemaOptions, Whitespace};
 
 use crate::expand::{Expansion, Literal, Numbers, Strings, opposite};
@@ -13,7 +13,7 @@ use crate::node::{FALSE, NodeId, Nodes, TRUE, TextId, Types};
 use crate::object::{NameClass, NameClassKey};
 use crate::place::{Place, PlaceId, Places};
 use crate::scalars::{lengths, numbers, string_language, strings};
-use crate::spelling::{Layout, Values, char_in};
+use crate::spelling::{Layout, Values, any_char};
 
 /// Longest string whose characters have states of their own; of longer ones they are counted in blocks.
 const LONG: u64 = 2048;
@@ -282,7 +282,7 @@ impl<'a> Lowering<'a> {
     /// it with the quote behind them. Both are open until one of them ends, and no more states are needed than blocks and
     /// characters of a block.
     fn long_string(&mut self, min: u64, max: u64) -> Expr {
-        let char = char_in(&CharSet::new([('\0', char::MAX)]), self.options.spelling);
+        let char = any_char(self.options.spelling);
         let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let mut machine = Machine::default();
         let blocks = max / BLOCK;

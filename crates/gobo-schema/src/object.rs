@@ -427,7 +427,7 @@ impl Lowering<'_> {
         let classes: Rc<[NameClass]> = classes
             .into_iter()
             .map(|(language, patterns, against)| NameClass {
-                key: spelled(&language, spelling),
+                key: spelled(&language, spelling).shared(),
                 patterns,
                 against,
             })

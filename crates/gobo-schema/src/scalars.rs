@@ -9,7 +9,7 @@ use crate::compare::compared;
 use crate::decimal::{Decimal, Modulus};
 use crate::formula::{ALWAYS, Atom, Formula, FormulaId, Formulas, NEVER};
 use crate::node::TextId;
-use crate::spelling::{char_in, number, one_of, string};
+use crate::spelling::{any_char, char_in, number, one_of, string};
 
 /// A test of numbers or strings, or its opposite.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -251,12 +251,11 @@ pub(crate) fn strings(
     spelling: Spelling,
     budget: &Budget,
 ) -> Result<Expr, CompileError> {
-    let any = || CharSet::new([('\0', char::MAX)]);
     if formula == ALWAYS {
-        return Ok(quoted(char_in(&any(), Spelling::Any).repeat(0, None)));
+        return Ok(quoted(any_char(Spelling::Any).repeat(0, None)));
     }
     if let Some((min, max)) = lengths(formulas, formula) {
-        return Ok(quoted(char_in(&any(), spelling).repeat(count(min), max.map(count))));
+        return Ok(quoted(any_char(spelling).repeat(count(min), max.map(count))));
     }
     if let Formula::Atom(Scalar { kind: StringKind::OneOf(items), holds: true }) = formulas.get(formula) {
         return Ok(Expr::Alternate(items.iter().map(|item| string(item, spelling)).collect()));

@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 use gobo_automata::{CharSet, Expr};
 use gobo_types::{Spelling, Whitespace};
 
@@ -103,14 +105,43 @@ fn short_escape(char: char) -> Option<char> {
     })
 }
 
+/// Any character, inside a string.
+pub(crate) fn any_char(spelling: Spelling) -> Expr {
+    static CANONICAL: LazyLock<Expr> =
+        LazyLock::new(|| char_in(&CharSet::new([('\0', char::MAX)]), Spelling::Canonical).shared());
+    static ANY: LazyLock<Expr> = LazyLock::new(|| crate::any::any_char().shared());
+    match spelling {
+        Spelling::Canonical => CANONICAL.clone(),
+        Spelling::Any => ANY.clone(),
+    }
+}
+
+/// The characters that have to be escaped.
+static ESCAPED: LazyLock<CharSet> =
+    LazyLock::new(|| CharSet::new([('\0', '\x1f'), ('"', '"'), ('\\', '\\')]));
+
 /// One character of a set, inside a string.
 pub(crate) fn char_in(set: &CharSet, spelling: Spelling) -> Expr {
-    let mut parts = Vec::new();
-    let control = CharSet::new([('\0', '\x1f')]);
-    let raw = set.without(&CharSet::new([('\0', '\x1f'), ('"', '"'), ('\\', '\\')]));
-    if !raw.is_empty() {
-        parts.push(Expr::Chars(raw));
+    /// The escapes of the sets that hold all of [`ESCAPED`]: of nearly all sets of several characters.
+    static ALL_ESCAPES: LazyLock<Expr> = LazyLock::new(|| {
+        let escapes = escapes(&ESCAPED, Spelling::Canonical);
+        escapes.unwrap_or_else(|| Expr::Alternate(Vec::new())).shared()
+    });
+    let raw = set.without(&ESCAPED);
+    let escapes = if spelling == Spelling::Canonical && set.and(&ESCAPED) == *ESCAPED {
+        Some(ALL_ESCAPES.clone())
+    } else {
+        escapes(set, spelling)
+    };
+    let raw = (!raw.is_empty()).then_some(Expr::Chars(raw));
+    match (raw, escapes) {
+        (Some(one), None) | (None, Some(one)) => one,
+        (raw, escapes) => Expr::Alternate(raw.into_iter().chain(escapes).collect()),
     }
+}
+
+/// One character of a set as an escape, if there are any.
+fn escapes(set: &CharSet, spelling: Spelling) -> Option<Expr> {
     let mut letters: Vec<(char, char)> = Vec::new();
     let mut hex: Vec<(u32, u32)> = Vec::new();
     for char in "\"\\\u{8}\u{c}\n\r\t".chars().filter(|char| set.has(*char)) {
@@ -119,6 +150,7 @@ pub(crate) fn char_in(set: &CharSet, spelling: Spelling) -> Expr {
     }
     match spelling {
         Spelling::Canonical => {
+            let control = CharSet::new([('\0', '\x1f')]);
             let others =
                 set.and(&control).without(&CharSet::new("\u{8}\u{c}\n\r\t".chars().map(|char| (char, char))));
             hex.extend(others.ranges());
@@ -154,10 +186,7 @@ pub(crate) fn char_in(set: &CharSet, spelling: Spelling) -> Expr {
     if !units.is_empty() {
         escapes.push(Expr::Concat(vec![Expr::text("u"), Expr::Alternate(units)]));
     }
-    if !escapes.is_empty() {
-        parts.push(Expr::Concat(vec![Expr::text("\\"), Expr::Alternate(escapes)]));
-    }
-    if parts.len() == 1 { parts.swap_remove(0) } else { Expr::Alternate(parts) }
+    (!escapes.is_empty()).then(|| Expr::Concat(vec![Expr::text("\\"), Expr::Alternate(escapes)]))
 }
 
 /// Numbers from `from` to `to` as pairs of ranges: those above the lowest `bits`, and all that these may be beside them.
@@ -178,12 +207,15 @@ fn split(from: u32, to: u32, bits: u32) -> Vec<((u32, u32), (u32, u32))> {
 /// The numbers from `from` to `to` in `count` hexadecimal digits: lower case, or either where any spelling goes.
 fn digit_sequences(from: u32, to: u32, count: u32, spelling: Spelling) -> Vec<Expr> {
     let digit = |from: u32, to: u32| {
-        let ranges = (from..=to).flat_map(|digit| {
-            let lower = char::from_digit(digit, 16).unwrap_or('0');
-            let upper = if spelling == Spelling::Any { lower.to_ascii_uppercase() } else { lower };
-            [(lower, lower), (upper, upper)]
-        });
-        Expr::chars(ranges)
+        let lower = |digit| char::from_digit(digit, 16).unwrap_or('0');
+        // The digits, and the letters; either range may be empty.
+        let decimal = (lower(from), lower(to.min(9)));
+        let letters = (lower(from.max(10)), lower(to));
+        let capitals = match spelling {
+            Spelling::Any => (letters.0.to_ascii_uppercase(), letters.1.to_ascii_uppercase()),
+            Spelling::Canonical => letters,
+        };
+        Expr::chars([decimal, letters, capitals])
     };
     if count == 1 {
         return vec![digit(from, to)];
@@ -317,6 +349,14 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn any_character_is_one_of_all() {
+        for spelling in [Spelling::Canonical, Spelling::Any] {
+            let all = char_in(&CharSet::new([('\0', char::MAX)]), spelling);
+            assert_eq!(language(&any_char(spelling)), language(&all));
         }
     }
 

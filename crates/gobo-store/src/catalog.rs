@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::SystemTime;
 
@@ -243,7 +244,7 @@ impl Catalog {
                 Looked::Absent | Looked::OtherVersion => {}
             }
         }
-        self.drop_stale()?;
+        self.drop_stale(self.keys()?)?;
         self.flush()?;
         Ok(rebuilt)
     }
@@ -255,11 +256,14 @@ impl Catalog {
     /// # Errors
     /// As for [`Catalog::rebuild`].
     pub fn reconcile(&self) -> Result<(u64, u64), StoreError> {
+        // In one pass over each side: asking the database about every file and the system about every record costs most of a
+        // start otherwise.
+        let mut unseen = self.keys()?;
         let mut added = 0;
         for published in self.store.scan_indices() {
             let published = published?;
-            let key = index_record(&published.key);
-            if self.db.get(&key).map_err(|error| self.failed(error))?.is_some() {
+            // It may have been recorded since.
+            if unseen.remove(&published.key) || self.has_record(&published.key)? {
                 continue;
             }
             let looked = look::<Index>(&self.store, &published.path, published.key.0, Depth::Verify)?;
@@ -268,9 +272,21 @@ impl Catalog {
                 added += 1;
             }
         }
-        let removed = self.drop_stale()?;
-        self.flush()?;
+        let removed = self.drop_stale(unseen)?;
+        if added + removed > 0 {
+            self.flush()?;
+        }
         Ok((added, removed))
+    }
+
+    /// The keys of all records of indices.
+    fn keys(&self) -> Result<HashSet<IndexKey>, StoreError> {
+        let entries = self.with_prefix(INDICES, INDICES);
+        entries.filter_map(|entry| entry.map(|(key, _)| key_in(&key)).transpose()).collect()
+    }
+
+    fn has_record(&self, key: &IndexKey) -> Result<bool, StoreError> {
+        Ok(self.db.get(&index_record(key)).map_err(|error| self.failed(error))?.is_some())
     }
 
     fn adopt(&self, published: &Published<IndexKey>, index: &Index) -> Result<(), StoreError> {
@@ -298,19 +314,19 @@ impl Catalog {
         Ok(old.is_some())
     }
 
-    fn drop_stale(&self) -> Result<u64, StoreError> {
+    /// Removes those of the records of `keys` whose file is gone, and the stamps that outlived their record.
+    fn drop_stale(&self, keys: impl IntoIterator<Item = IndexKey>) -> Result<u64, StoreError> {
         let mut removed = 0;
-        for entry in self.with_prefix(INDICES, INDICES) {
-            let Some(key) = key_in(&entry?.0) else { continue };
+        for key in keys {
             if !self.store.index_path(&key).exists() {
                 self.remove_record(&key)?;
                 removed += 1;
             }
         }
-        // Stamps that outlived their index: its death came between the two.
+        // The death of an index came between the two.
         for entry in self.with_prefix(USES, USES) {
             let Some(key) = key_in(&entry?.0) else { continue };
-            if !self.store.index_path(&key).exists() {
+            if !self.has_record(&key)? {
                 self.remove(&use_record(&key))?;
             }
         }

@@ -65,6 +65,11 @@ impl Layout {
     }
 }
 
+/// The names of the 256 folders.
+pub(crate) fn fan_out_names() -> impl Iterator<Item = String> {
+    (0..=u8::MAX).map(|two| format!("{two:02x}"))
+}
+
 /// 256 folders by the first two digits keep each of them small.
 fn fan_out(folder: PathBuf, file: &str) -> PathBuf {
     let mut path = folder;
@@ -93,6 +98,13 @@ pub(crate) fn parse_vocabulary(name: &str) -> Option<VocabularyDigest> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_folders_have_names() {
+        let names: std::collections::BTreeSet<_> = fan_out_names().collect();
+        assert_eq!(names.len(), 256);
+        assert!(names.iter().all(|name| is_fan_out(OsStr::new(name))));
+    }
 
     #[test]
     fn paths_are_those_of_the_design_and_parse_back() {

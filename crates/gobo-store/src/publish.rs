@@ -196,6 +196,23 @@ pub(crate) fn create_folder(folder: &Path) -> Result<(), StoreError> {
     folder.parent().map_or(Ok(()), sync_folder)
 }
 
+/// Creates the folders that are missing of `folders`, all in `parent`. All their names are on the disk afterwards, also those
+/// of folders that a process made which died before it had synced them.
+pub(crate) fn create_folders(
+    parent: &Path,
+    folders: impl Iterator<Item = PathBuf>,
+) -> Result<(), StoreError> {
+    for folder in folders {
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::io("create", &folder)(error));
+            }
+            _ => {}
+        }
+    }
+    sync_folder(parent)
+}
+
 /// Puts a folder's names on the disk.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(StoreError::io("sync", folder))

@@ -9,8 +9,10 @@ use gobo_artifact::{Index, Vocabulary};
 use gobo_types::{ArtifactDigest, Digest, IndexKey, VocabularyDigest};
 
 use crate::artifact::{ArtifactFile, Depth, Looked, look, require};
-use crate::layout::Layout;
-use crate::publish::{Begun, Outcome, Taken, create_folder, digest_file, publish, sync_folder};
+use crate::layout::{Layout, fan_out_names};
+use crate::publish::{
+    Begun, Outcome, Taken, create_folder, create_folders, digest_file, publish, sync_folder,
+};
 use crate::quarantine::Reason;
 use crate::{FileSystem, PublishStep, StoreError};
 
@@ -67,6 +69,16 @@ impl Store {
         let network = probe(layout.root()).ok().and_then(|found| found.network().map(Arc::from));
         let (verifications, quarantined) = (Arc::default(), Arc::default());
         Ok(Self { layout: Arc::new(layout), observer: None, verifications, quarantined, network })
+    }
+
+    /// Makes all 256 folders of indices ahead, so that no publish has to make one and wait until its name is on the disk:
+    /// for the store's owner.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] (or [`StoreError::NoRoom`]) naming the folder that cannot be created.
+    pub fn prepare(&self) -> Result<(), StoreError> {
+        let parent = self.layout.indices();
+        create_folders(&parent, fan_out_names().map(|two| parent.join(two)))
     }
 
     /// The same store, telling `observer` of each step of publishing done through this handle and its clones. For

@@ -5,6 +5,7 @@ use gobo_artifact::{
 };
 use gobo_types::{TokenId, VocabularyDigest, beside};
 
+use crate::shared_rows::shared_rows;
 use crate::slices::SliceKind;
 use crate::table::{TokenTable, VocabError};
 use crate::trie::{Added, Tries};
@@ -76,6 +77,7 @@ impl TokenTable {
         let slices = parts.into_iter().zip(&tries.slices).map(slice).collect();
         about.root.trie_nodes = count(tries.nodes.len());
         about.root.spellable = tries.all.bytes;
+        let shared_rows = shared_rows(&tries.nodes, &order.ids[..ordinary], about.special.len());
         Ok(write_vocabulary(&VocabularyParts {
             digest: about.digest,
             root: about.root,
@@ -87,6 +89,7 @@ impl TokenTable {
             trie_set_ids: tries.set_ids,
             trie_sets: tries.sets,
             slices,
+            shared_rows,
         }))
     }
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod shared_rows;
 mod slices;
 mod table;
 mod trie;

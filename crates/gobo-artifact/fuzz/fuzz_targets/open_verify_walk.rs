@@ -39,8 +39,8 @@ fuzz_target!(|data: &[u8]| {
     }
     for index in indices.iter().filter_map(|file| Index::from_bytes(file).ok()).map(Arc::new) {
         let sound = index.verify().is_ok();
-        walk::index(&index);
         for vocabulary in &vocabularies {
+            walk::index(&index, vocabulary);
             walk::matcher(&index, vocabulary, sound && vocabulary.verify().is_ok());
         }
     }

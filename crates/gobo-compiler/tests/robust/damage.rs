@@ -26,7 +26,7 @@ fn flips_of_an_index_are_found(pair: &Pair) {
         if let Ok(index) = Index::from_bytes(file) {
             opened += 1;
             assert!(index.verify().is_err(), "a flip in byte {at} is not found");
-            walk::index(&index);
+            walk::index(&index, &vocabulary);
             walk::matcher(&Arc::new(index), &vocabulary, false);
         }
     });

@@ -24,7 +24,7 @@ fn mapped_files_read_as_their_bytes() {
     vocabulary.verify().unwrap();
     assert_eq!(index.file_bytes(), SMALL.index);
     assert_eq!(vocabulary.file_bytes(), SMALL.vocabulary);
-    walk::index(&index);
+    walk::index(&index, &vocabulary);
     walk::vocabulary(&vocabulary);
     // Unlinked files live as long as they are mapped.
     drop(folder);

@@ -184,7 +184,7 @@ fn sections_lie_one_behind_the_other_to_the_end_of_the_file() {
 #[test]
 fn padding_is_zero() {
     let mut file = SMALL.index.clone();
-    let at = entry(10) + 104;
+    let at = entry(10) + 140;
     file[at] = 1;
     let index = Index::from_bytes(&file).unwrap();
     let what = "padding before section report is not zero".into();
@@ -208,7 +208,7 @@ fn sections_have_the_size_that_the_root_says() {
     assert_eq!(resized(section::ROW_TABLE, 33), size("row table", 33, 2, 16));
     assert_eq!(resized(section::DENSE_ROWS, 9), size("dense rows", 9, 2, 4));
     assert_eq!(resized(section::ROW_PATCHES, 12), size("row patches", 12, 1, 8));
-    assert_eq!(resized(section::ROOT, 103), section_fault("root", "it is not a valid archive"));
+    assert_eq!(resized(section::ROOT, 139), section_fault("root", "it is not a valid archive"));
     assert_eq!(resized(section::ROOT, 0), section_fault("root", "it is not a valid archive"));
     assert_eq!(resized(section::ROOT, 4097), section_fault("root", "it has 4097 bytes, more than 4096"));
 
@@ -229,6 +229,9 @@ fn sections_have_the_size_that_the_root_says() {
     assert_eq!(resized(section::SLICE_CHARS, 4), size("slice characters", 4, 0, 8));
     assert_eq!(resized(section::SLICE_ROWS, 5), size("slice rows", 5, 1, 4));
     assert_eq!(resized(section::SLICE_LONG, 9), size("slice long tokens", 9, 1, 8));
+    assert_eq!(resized(section::SHARED_ROWS, 5), size("shared rows", 5, 1, 4));
+    let many = section_fault("shared rows", "it has 65 words, not up to 64 times 1");
+    assert_eq!(resized(section::SHARED_ROWS, 65 * 4), many);
     assert_eq!(resized(section::ROOT, 91), section_fault("root", "it is not a valid archive"));
 }
 

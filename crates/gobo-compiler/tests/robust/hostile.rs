@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use gobo_artifact::{Fault, Index, Row, Vocabulary, section, vocabulary_digest};
+use gobo_artifact::{Fault, Index, Matcher, MatcherError, Row, Vocabulary, section, vocabulary_digest};
 use gobo_compiler::{CompileOptions, compile};
 use gobo_lower::lower;
-use gobo_types::{Budget, CompileLimits, Constraint};
+use gobo_types::{Binding, Budget, CompileLimits, Constraint};
 use proptest::prelude::*;
 
 use crate::parts::{Parts, put_u32};
@@ -25,11 +25,12 @@ fn the_examples_are_sound_and_hold_every_kind_of_row() {
         assert_eq!(Parts::of(&pair.vocabulary).file(), pair.vocabulary);
     }
     let index = Index::from_bytes(&WIDE.index).unwrap();
-    let rows: Vec<Row<'_>> = (0..index.rows()).map(|number| index.row(number).unwrap()).collect();
+    let vocabulary = Vocabulary::from_bytes(&WIDE.vocabulary).unwrap();
+    let rows: Vec<Row<'_>> =
+        (0..index.rows()).map(|number| index.row(&vocabulary, number).unwrap()).collect();
     assert!(rows.iter().any(|row| matches!(row, Row::Dense(_))));
     assert!(rows.iter().any(|row| matches!(row, Row::Patched { base: None, .. })));
     assert!(rows.iter().any(|row| matches!(row, Row::Patched { base: Some(_), .. })));
-    let vocabulary = Vocabulary::from_bytes(&WIDE.vocabulary).unwrap();
     assert!(vocabulary.trie().set_ids.iter().any(|&set| set != 0));
 }
 
@@ -237,10 +238,28 @@ fn leads_that_are_none_are_found() {
     assert_eq!(chars(3, 0x62), others);
 }
 
-/// Lies about the index of `(ab)*`: states 0 dead, 1 start and complete, 2 after `a`; two dense rows of one word.
+/// The index of `(ab)*`, and both of its rows dense and its own: states 0 dead, 1 start and complete, 2 after `a`; two
+/// dense rows of one word.
+fn with_own_rows() -> Parts {
+    let mut parts = Parts::of(&SMALL.index);
+    let words = |words: &[u32]| -> Vec<u8> { words.iter().copied().flat_map(u32::to_le_bytes).collect() };
+    put_u32(parts.section(section::ROOT), SHARED_ROWS, 0);
+    *parts.section(section::ROW_TABLE) = words(&[0, 0, 0, NONE, 0, 1, 0, NONE]);
+    *parts.section(section::DENSE_ROWS) = words(&[1 << 0 | 1 << 2 | 1 << 5, 1 << 1]);
+    parts
+}
+
+/// No base.
+const NONE: u32 = u32::MAX;
+
+/// Where the root of an index has the number of shared rows.
+const SHARED_ROWS: usize = 104;
+
+/// Lies about the index of [`with_own_rows`].
 #[test]
 fn an_index_that_contradicts_itself_is_found() {
-    let good = || Parts::of(&SMALL.index);
+    let good = with_own_rows;
+    assert_eq!(good().fault(), None);
     let word = |kind: u32, word: usize, value: u32| good().with_word(kind, word, value).fault();
     let byte = |kind: u32, at: usize, value: u8| {
         let mut parts = good();
@@ -270,17 +289,19 @@ fn an_index_that_contradicts_itself_is_found() {
     assert_eq!(word(section::STATES, 1, 2 << 1), meaning("state 1 has no row 2"));
     assert_eq!(word(section::STATES, 1, u32::MAX), meaning("the start has no row"));
 
-    let out = meaning("row 0: it points outside its section");
+    let unknown = meaning("row 0: it is of an unknown kind");
     for kind in [1, 3, u32::MAX] {
-        assert_eq!(word(section::ROW_TABLE, 0, kind), out);
+        assert_eq!(word(section::ROW_TABLE, 0, kind), unknown);
     }
+    let out = meaning("row 0: it points outside its section");
     for offset in [2, u32::MAX] {
         assert_eq!(word(section::ROW_TABLE, 1, offset), out);
     }
     let apart = |row: u32| meaning(&format!("row {row}: it does not begin where the one before ends"));
     assert_eq!(word(section::ROW_TABLE, 1, 1), apart(0));
-    assert_eq!(word(section::ROW_TABLE, 2, 1), apart(0));
-    assert_eq!(word(section::ROW_TABLE, 3, 1), apart(0));
+    let has_patches = meaning("row 0: it is dense and has patches");
+    assert_eq!(word(section::ROW_TABLE, 2, 1), has_patches);
+    assert_eq!(word(section::ROW_TABLE, 3, 1), has_patches);
     assert_eq!(word(section::ROW_TABLE, 5, 0), apart(1));
     let nothing = meaning("row 0: it is dense and allows nothing");
     assert_eq!(word(section::DENSE_ROWS, 0, 0), nothing);
@@ -345,7 +366,7 @@ fn shared_transitions_that_contradict_themselves_are_found() {
         *parts.section(section::TRANSITION_ROWS) = row_of.iter().flat_map(|row| row.to_le_bytes()).collect();
         // Whatever it says, no step leads out of the table.
         if let Ok(index) = Index::from_bytes(&parts.file()) {
-            walk::index(&index);
+            walk::index(&index, &Vocabulary::from_bytes(&SMALL.vocabulary).unwrap());
             for (state, byte) in (0..5).flat_map(|state| [(state, b'a'), (state, b'b')]) {
                 assert!(index.next_state(state, byte) < index.states());
             }
@@ -390,9 +411,8 @@ fn shared_transitions_that_contradict_themselves_are_found() {
 /// The same index, its second row stored as patches.
 #[test]
 fn patches_that_contradict_themselves_are_found() {
-    const NONE: u32 = u32::MAX;
     let rewritten = |entry: [u32; 4], patches: &[[u32; 2]], dense: usize| {
-        let mut parts = Parts::of(&SMALL.index);
+        let mut parts = with_own_rows();
         for (at, value) in (4..).zip(entry) {
             put_u32(parts.section(section::ROW_TABLE), 4 * at, value);
         }
@@ -423,7 +443,58 @@ fn patches_that_contradict_themselves_are_found() {
     assert_eq!(rewritten([2, 0, 1, NONE], &[[0, 0]], 1), meaning("row 1: it patches zeros with zeros"));
     assert_eq!(rewritten([2, 0, 0, NONE], &[], 1), meaning("state 2 allows nothing and is not complete"));
     assert_eq!(rewritten([2, 0, 1, 1], &[[0, 2]], 2), meaning("row 1: its base does not come before it"));
-    assert_eq!(rewritten([2, 0, 1, NONE - 1], &[[0, 2]], 1), out);
+    let no_base = meaning("row 1: its base does not come before it");
+    assert_eq!(rewritten([2, 0, 1, NONE - 1], &[[0, 2]], 1), no_base);
+}
+
+/// Lies about rows of `(ab)*` that are shared rows of its vocabulary, or differ from one. What a shared row holds is not at
+/// hand.
+#[test]
+fn shared_rows_that_are_none_are_found() {
+    let rewritten = |shared: u32, entry: [u32; 4], patches: &[[u32; 2]]| {
+        let mut parts = with_own_rows();
+        put_u32(parts.section(section::ROOT), SHARED_ROWS, shared);
+        // The own dense row is numbered behind the shared ones.
+        put_u32(parts.section(section::ROW_TABLE), 4, shared);
+        for (at, value) in (4..).zip(entry) {
+            put_u32(parts.section(section::ROW_TABLE), 4 * at, value);
+        }
+        *parts.section(section::ROW_PATCHES) =
+            patches.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect();
+        parts.section(section::DENSE_ROWS).truncate(4);
+        let file = parts.file();
+        // With its vocabulary, which has other shared rows, it says so and reads nothing.
+        let (index, vocabulary) =
+            (Index::from_bytes(&file).unwrap(), Vocabulary::from_bytes(&SMALL.vocabulary).unwrap());
+        walk::index(&index, &vocabulary);
+        parts.fault()
+    };
+    assert_eq!(rewritten(3, [0, 2, 0, NONE], &[]), None);
+    assert_eq!(rewritten(3, [2, 0, 1, 2], &[[0, 2]]), None);
+    assert_eq!(rewritten(3, [2, 0, 1, 3], &[[0, 2]]), None);
+    assert_eq!(rewritten(3, [0, 4, 0, NONE], &[]), meaning("row 1: it points outside its section"));
+    assert_eq!(rewritten(3, [2, 0, 1, 4], &[[0, 2]]), meaning("row 1: its base does not come before it"));
+    let nothing = meaning("row 1: it patches a shared row with nothing but zeros");
+    assert_eq!(rewritten(3, [2, 0, 1, 2], &[[0, 0]]), nothing);
+    assert_eq!(rewritten(3, [2, 0, 0, 2], &[]), nothing);
+
+    // Under the digest of other shared rows no matcher is made.
+    let mut parts = Parts::of(&SMALL.index);
+    parts.section(section::ROOT)[SHARED_ROWS + 4] ^= 1;
+    let index = Arc::new(Index::from_bytes(&parts.file()).unwrap());
+    index.verify().unwrap();
+    let vocabulary = Arc::new(Vocabulary::from_bytes(&SMALL.vocabulary).unwrap());
+    let binding = Binding::new(vec![], vocabulary.len());
+    assert_eq!(Matcher::new(index, vocabulary, &binding).err(), Some(MatcherError::OtherSharedRows));
+
+    let word = |word: usize, value: u32| {
+        Parts::of(&SMALL.vocabulary).with_word(section::SHARED_ROWS, word, value).fault()
+    };
+    assert_eq!(word(0, 0), meaning("shared row 0 is empty"));
+    // A special id, a hole, none.
+    for id in [3, 4, 6, 31] {
+        assert_eq!(word(1, 1 << id), meaning("shared row 1 has an id that is no ordinary token"));
+    }
 }
 
 /// `verify` is linear: rows cannot share what they name, nor nodes be deep at a price.
@@ -460,6 +531,7 @@ fn verifying_hostile_files_ends_soon() {
     *parts.section(section::SLICE_CHARS) = words(vec![0x61, 0x61]);
     *parts.section(section::SLICE_ROWS) = words(vec![1]);
     *parts.section(section::SLICE_LONG) = words(vec![deep, 0]);
+    *parts.section(section::SHARED_ROWS) = words(vec![1]);
     parts.key = *vocabulary_digest([(token.as_slice(), false)].into_iter()).as_bytes();
     assert_eq!(parts.fault(), None);
 }
@@ -522,7 +594,7 @@ fn use_vocabulary(file: &[u8], index: &Arc<Index>) {
 
 fn use_index(file: &[u8], vocabulary: &Arc<Vocabulary>) {
     let Ok(index) = Index::from_bytes(file) else { return };
-    walk::index(&index);
+    walk::index(&index, vocabulary);
     let sound = index.verify().is_ok();
     walk::matcher(&Arc::new(index), vocabulary, sound);
 }

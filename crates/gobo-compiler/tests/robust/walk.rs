@@ -14,7 +14,7 @@ fn numbers(count: u32) -> impl Iterator<Item = u32> {
     (0..count.min(MOST)).chain([count.wrapping_sub(1), count, count.wrapping_add(1), u32::MAX >> 1, u32::MAX])
 }
 
-pub(crate) fn index(index: &Index) {
+pub(crate) fn index(index: &Index, vocabulary: &Vocabulary) {
     for state in numbers(index.states()) {
         for byte in 0..=u8::MAX {
             index.next_state(state, byte);
@@ -25,7 +25,7 @@ pub(crate) fn index(index: &Index) {
     let row_words = index.row_words().min(1 << 10);
     let mut words = vec![0; row_words + 1];
     for number in numbers(index.rows()) {
-        let Some(row) = index.row(number) else { continue };
+        let Some(row) = index.row(vocabulary, number) else { continue };
         row.is_empty();
         for length in [0, 1.min(row_words), row_words, row_words + 1] {
             row.write(&mut words[..length]);
@@ -71,6 +71,10 @@ pub(crate) fn vocabulary(vocabulary: &Vocabulary) {
         assert!(slice.chars.len() * 8 <= vocabulary.file_bytes().len());
     }
     assert!(vocabulary.slice(usize::MAX).is_none());
+    for number in numbers(64) {
+        assert!(vocabulary.shared_row(number).is_none_or(|row| row.len() == vocabulary.row_words()));
+    }
+    assert!(vocabulary.shared_rows().len() <= 64);
     vocabulary.digest();
     vocabulary.artifact().digest();
 }
@@ -81,8 +85,9 @@ pub(crate) fn matcher(index: &Arc<Index>, vocabulary: &Arc<Vocabulary>, sound: b
     for binding in [Binding::new(vec![], len), Binding::new(vec![3, len, len + 33], len + 40)] {
         let Ok(mut matcher) = Matcher::with_rollback(Arc::clone(index), Arc::clone(vocabulary), &binding, 5)
         else {
-            let other =
-                index.vocabulary_digest() != vocabulary.digest() || index.root().vocabulary_len != len;
+            let other = index.vocabulary_digest() != vocabulary.digest()
+                || index.root().vocabulary_len != len
+                || index.root().shared_rows_digest != vocabulary.shared_rows_digest().0;
             assert!(!sound || other);
             return;
         };

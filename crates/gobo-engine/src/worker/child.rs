@@ -1,6 +1,6 @@
 //! The side of the child.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt as _;
@@ -79,10 +79,19 @@ pub fn run_worker_with(compile: &CompileFn) -> Result<(), WorkerError> {
         let ended = allow_processor_time(limits.processor_seconds)
             .map_err(|error| CompileError::unavailable(format!("cannot limit a worker: {error}")))
             .and_then(|()| contained(&job, cancelled, &mut vocabularies, compile));
+        let (ended, file) = match ended {
+            Ok((made, file)) => (Ok(made), file),
+            Err(error) => (Err(error), None),
+        };
         let is_broken = matches!(ended, Err(CompileError::Failed(_)));
         let retires = is_broken || private_bytes() > limits.retire_bytes;
         if wire::write(&socket, &Answer { ended, retires }).is_err() || retires {
             return Ok(());
+        }
+        if let Some(file) = file {
+            // The parent syncs it itself, once it has verified it: by then the disk has been at work. What goes wrong here goes
+            // wrong there too.
+            let _ = file.sync_all();
         }
     }
     Ok(())
@@ -137,7 +146,7 @@ fn contained(
     cancelled: Arc<AtomicBool>,
     vocabularies: &mut Vocabularies,
     compile: &CompileFn,
-) -> Result<Made, CompileError> {
+) -> Result<(Made, Option<File>), CompileError> {
     let run = AssertUnwindSafe(|| make(job, cancelled, vocabularies, compile));
     catch_unwind(run).unwrap_or_else(|panic| {
         Err(CompileError::Failed(format!("a worker panicked: {}", panic_message(&*panic))))
@@ -149,29 +158,30 @@ fn make(
     cancelled: Arc<AtomicBool>,
     vocabularies: &mut Vocabularies,
     compile: &CompileFn,
-) -> Result<Made, CompileError> {
+) -> Result<(Made, Option<File>), CompileError> {
     let vocabulary = vocabularies.open(&job.vocabulary, &job.vocabulary_digest)?;
     let budget = Budget::cancellable(job.limits, cancelled);
     let compiled = compile(&vocabulary, &job.constraint, &budget)?;
     let failed = |error: gobo_artifact::ArtifactError| CompileError::Failed(error_chain(&error));
     let index = Index::from_bytes(compiled.bytes()).map_err(failed)?;
-    let report = match &job.file {
-        Some(path) => {
-            let written = OpenOptions::new().write(true).open(path);
-            written.and_then(|mut file| file.write_all(compiled.bytes())).map_err(|error| {
-                CompileError::unavailable(format!("cannot write {}: {error}", path.display()))
-            })?;
-            None
-        }
-        None => Some(index.report().map_err(failed)?),
+    let (report, file) = match &job.file {
+        Some(path) => (None, Some(write(path, compiled.bytes())?)),
+        None => (Some(index.report().map_err(failed)?), None),
     };
-    Ok(Made {
+    let made = Made {
         key: compiled.key,
         bytes: compiled.bytes().len() as u64,
         states: index.states(),
         rows: index.rows(),
         report,
-    })
+    };
+    Ok((made, file))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<File, CompileError> {
+    let opened = OpenOptions::new().write(true).open(path);
+    let written = opened.and_then(|mut file| file.write_all(bytes).map(|()| file));
+    written.map_err(|error| CompileError::unavailable(format!("cannot write {}: {error}", path.display())))
 }
 
 /// Vocabularies that are mapped, the last used one last, each with the file that it is: one that was found damaged and

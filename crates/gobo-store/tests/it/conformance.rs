@@ -103,6 +103,64 @@ fn steps_are_observed_in_their_order() {
 }
 
 #[test]
+fn what_another_process_wrote_is_verified_before_it_has_its_name() {
+    for padding in [0, 3 << 20] {
+        let (_folder, store) = store();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&seen);
+        let store = store.with_observer(Arc::new(move |step| sink.lock().unwrap().push(step)));
+        let (key, bytes) = index_padded("a", padding);
+        let pending = |bytes: &[u8]| {
+            let pending = store.begin_index(&key).unwrap();
+            fs::write(pending.path(), bytes).unwrap();
+            pending
+        };
+        let mut last_flipped = bytes.clone();
+        *last_flipped.last_mut().unwrap() ^= 1;
+        let (_, of_another) = index_padded("b", padding);
+        for (what, unsound) in
+            [("cut", &bytes[..bytes.len() - 1]), ("flipped", &last_flipped), ("foreign", &of_another)]
+        {
+            let error = pending(unsound).publish().unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Invalid), "{what}: {error:?}");
+            assert!(!store.index_path(&key).exists() && temporary(&store).is_empty(), "{what}");
+            assert!(!seen.lock().unwrap().contains(&PublishStep::Renamed), "{what}");
+        }
+
+        seen.lock().unwrap().clear();
+        assert_eq!(pending(&bytes).publish().unwrap(), ArtifactDigest(Digest::of(&bytes)));
+        assert_eq!(*seen.lock().unwrap(), PublishStep::ALL[..6]);
+        let metadata = fs::metadata(store.index_path(&key)).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o444);
+        // Again: the first one stays.
+        assert_eq!(pending(&bytes).publish().unwrap(), ArtifactDigest(Digest::of(&bytes)));
+        assert_eq!(fs::metadata(store.index_path(&key)).unwrap().ino(), metadata.ino());
+        assert!(temporary(&store).is_empty());
+    }
+}
+
+#[test]
+fn folders_are_there_before_anything_is_published() {
+    let (folder, store) = store();
+    let indices = folder.path().join("v0/index");
+    fs::create_dir(indices.join("ab")).unwrap();
+    for _ in 0..2 {
+        store.prepare().unwrap();
+        assert_eq!(fs::read_dir(&indices).unwrap().count(), 256);
+        assert!(indices.join("00").is_dir() && indices.join("ff").is_dir());
+    }
+    let (key, bytes) = index("a");
+    store.publish_index(&key, &bytes).unwrap();
+    assert_eq!(store.usage().unwrap().indices, 1);
+    assert_eq!(fs::read_dir(&indices).unwrap().count(), 256);
+    // A folder that somebody removed is made again.
+    store.remove_index(&key).unwrap();
+    fs::remove_dir(store.index_path(&key).parent().unwrap()).unwrap();
+    store.publish_index(&key, &bytes).unwrap();
+    assert!(store.open_index(&key).unwrap().is_some());
+}
+
+#[test]
 fn damaged_files_are_a_miss_kept_in_quarantine_and_published_anew() {
     let (key, bytes) = index("a");
     let half = bytes.len() / 2;

@@ -145,6 +145,42 @@ fn stamps_are_one_batch_one_flush_and_never_go_back_but_for_a_clock_that_was_ahe
     assert_eq!(catalog.get_use(&key(2)).unwrap(), None);
 }
 
+#[test]
+fn a_start_waits_for_the_disk_only_where_files_and_records_differ() {
+    let (_folder, store) = store();
+    let record = record(&store);
+    let database = MemoryDatabase::default();
+    let (catalog, _) = Catalog::open_in(&store, &database).unwrap();
+    for number in 0..50 {
+        plant(&store.index_path(&key(number)), b"");
+        catalog.put_index(&key(number), &record).unwrap();
+    }
+    let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1000);
+    catalog.put_uses(&[(key(1), at), (key(2), at)], at).unwrap();
+    drop(catalog);
+
+    let before = database.flushes();
+    let (catalog, opened) = Catalog::open_in(&store, &database).unwrap();
+    assert_eq!((opened, database.flushes()), (Opened::Existing, before));
+    assert_eq!(catalog.usage().0, 50);
+    drop(catalog);
+
+    for number in [1, 30] {
+        fs::remove_file(store.index_path(&key(number))).unwrap();
+    }
+    let (unrecorded, bytes) = index("unrecorded");
+    store.publish_index(&unrecorded, &bytes).unwrap();
+    let (catalog, _) = Catalog::open_in(&store, &database).unwrap();
+    assert_eq!(database.flushes(), before + 1);
+    assert_eq!(catalog.usage().0, 49);
+    let has = |key: &IndexKey| catalog.get_index(key).unwrap().is_some();
+    assert!(!has(&key(1)) && !has(&key(30)) && has(&key(2)) && has(&unrecorded));
+    assert_eq!(catalog.get_use(&key(1)).unwrap(), None);
+    assert_eq!(catalog.get_use(&key(2)).unwrap(), Some(at), "the stamps of the others stay");
+    database.crash();
+    assert!(!has(&key(1)) && has(&unrecorded));
+}
+
 fn damaged() -> DatabaseError {
     DatabaseError::Damaged("flipped".into())
 }

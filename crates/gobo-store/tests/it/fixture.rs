@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use gobo_artifact::{
-    IndexParts, NO_STEP, RowEncoder, SliceParts, TrieNode, VocabularyParts, VocabularyRoot,
+    IndexParts, NO_STEP, RowEncoder, SharedRows, SliceParts, TrieNode, VocabularyParts, VocabularyRoot,
     vocabulary_digest, write_index, write_vocabulary,
 };
 use gobo_store::Store;
@@ -47,6 +47,7 @@ pub(crate) fn vocabulary() -> (VocabularyDigest, Vec<u8>) {
         trie_set_ids: vec![0; 2],
         trie_sets: vec![[u32::MAX; 8]],
         slices: vec![SliceParts { root: 1, order: 1..2, needs: a, is_text: true, lead: None }],
+        shared_rows: Vec::new(),
     });
     (digest, bytes.to_vec())
 }
@@ -66,7 +67,7 @@ pub(crate) fn index_padded(constraint: &str, padding: usize) -> (IndexKey, Vec<u
     let key = key_of(constraint);
     let mut byte_classes = [0; 256];
     byte_classes[usize::from(b'a')] = 1;
-    let mut rows = RowEncoder::new(1);
+    let mut rows = RowEncoder::new(SharedRows::none(1));
     let only_a = rows.push(&[1]);
     let nothing = rows.push(&[0]);
     let row = |number: usize| u32::try_from(number).unwrap();

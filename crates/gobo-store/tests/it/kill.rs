@@ -14,6 +14,8 @@ use crate::fixture::{child, index_padded, temporary};
 
 const STEP: &str = "GOBO_TEST_KILL_AT";
 const STORE: &str = "GOBO_TEST_STORE";
+/// Set: the bytes are written as a worker process writes them.
+const PENDING: &str = "GOBO_TEST_PENDING";
 /// Several pieces of writing.
 const PADDING: usize = 3 << 20;
 
@@ -36,7 +38,7 @@ fn publish(store: &Store, key: &gobo_types::IndexKey, bytes: &[u8]) {
     use gobo_store::{Catalog, IndexRecord};
 
     let (catalog, _) = Catalog::open(store).unwrap();
-    let digest = store.publish_verified_index(key, bytes).unwrap();
+    let digest = publish_file(store, key, bytes);
     let index = store.open_index(key).unwrap().unwrap();
     let record = IndexRecord::of(&index, digest, std::time::SystemTime::now());
     catalog.put_index(key, &record).unwrap();
@@ -44,11 +46,29 @@ fn publish(store: &Store, key: &gobo_types::IndexKey, bytes: &[u8]) {
 
 #[cfg(not(feature = "catalog"))]
 fn publish(store: &Store, key: &gobo_types::IndexKey, bytes: &[u8]) {
-    store.publish_verified_index(key, bytes).unwrap();
+    publish_file(store, key, bytes);
+}
+
+fn publish_file(store: &Store, key: &gobo_types::IndexKey, bytes: &[u8]) -> ArtifactDigest {
+    if std::env::var_os(PENDING).is_none() {
+        return store.publish_verified_index(key, bytes).unwrap();
+    }
+    let pending = store.begin_index(key).unwrap();
+    fs::write(pending.path(), bytes).unwrap();
+    pending.publish().unwrap()
 }
 
 #[test]
 fn at_each_step_no_file_or_a_whole_one() {
+    at_each_step(&[]);
+}
+
+#[test]
+fn of_what_another_process_wrote_too() {
+    at_each_step(&[(PENDING, OsStr::new("1"))]);
+}
+
+fn at_each_step(more: &[(&str, &OsStr)]) {
     let (key, bytes) = index_padded("a", PADDING);
     for step in PublishStep::ALL {
         if step == PublishStep::Catalogued && !cfg!(feature = "catalog") {
@@ -56,7 +76,7 @@ fn at_each_step_no_file_or_a_whole_one() {
         }
         let folder = tempfile::tempdir().unwrap();
         let name = format!("{step:?}");
-        let environment = [(STEP, OsStr::new(&name)), (STORE, folder.path().as_os_str())];
+        let environment = [&[(STEP, OsStr::new(&name)), (STORE, folder.path().as_os_str())], more].concat();
         let status = child("kill::victim", "", &environment);
         assert_eq!(status.signal(), Some(9), "{step:?}: {status}");
 

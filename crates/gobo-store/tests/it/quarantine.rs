@@ -15,6 +15,8 @@ fn the_oldest_go_first_and_their_notes_with_them() {
     for constraint in ["a", "b"] {
         plant(&store.index_path(&key_of(constraint)), b"damaged");
         assert!(store.open_index(&key_of(constraint)).unwrap().is_none());
+        // Names tell the millisecond.
+        std::thread::sleep(Duration::from_millis(2));
     }
     // A catalog of an earlier day, and what somebody put there.
     let catalog = store.quarantine_path().join("catalog-86400000-1-0.unusable");

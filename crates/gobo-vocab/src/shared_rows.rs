@@ -1,0 +1,208 @@
+//! The rows that a vocabulary file holds for all indices of the vocabulary. A part of `SLICE_SET_EPOCH`: whoever changes what
+//! is here bumps it.
+//!
+//! JSON is what most constraints write, and the rows inside its strings, in its numbers and before its values are the
+//! same in most indices, or differ by few tokens. They are dense, and most of a file otherwise. What a shared row holds
+//! is a matter of size alone: an index says how its own row differs.
+
+use std::sync::LazyLock;
+
+use foldhash::HashMap;
+use gobo_artifact::TrieNode;
+use gobo_types::TokenId;
+use regex_automata::dfa::{Automaton, StartKind, dense};
+use regex_automata::util::primitives::StateID;
+use regex_automata::{Anchored, MatchKind, util::start};
+
+/// A string behind its quote, with every escape that JSON knows, of surrogates only pairs.
+const STRING: &str = r#"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u(?:[0-9A-CEFa-cef][0-9A-Fa-f]{3}|[Dd](?:[0-7][0-9A-Fa-f]{2}|[89ABab][0-9A-Fa-f]{2}\\u[Dd][C-Fc-f][0-9A-Fa-f]{2}))))*""#;
+
+/// The same with each character in its shortest spelling.
+const SHORTEST: &str = r#"(?:[^"\\\x00-\x1f]|\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f])))*""#;
+
+const NUMBER: &str = "-?(?:0|[1-9][0-9]*)(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?";
+
+/// Languages, each with texts behind which a row is kept: the tokens with which the text can go on.
+static LANGUAGES: LazyLock<[(Language, &[&str]); 4]> = LazyLock::new(|| {
+    let value = format!(r#" ?(?:"{STRING}|{NUMBER}|true|false|null|[\[{{])"#);
+    [
+        (Language::new(STRING), &["", r"\", r"\u", r"\u0", r"\u00", r"\u000", r"\ud", r"\ud800\ud"]),
+        (Language::new(SHORTEST), &[r"\", r"\u000", r"\u001"]),
+        (Language::new(NUMBER), &["", "1"]),
+        (Language::new(&value), &[""]),
+    ]
+});
+
+/// The texts that go on to a match of a pattern, as an automaton.
+struct Language {
+    /// `[states]`: the next state by byte; 0 is dead, 1 the start.
+    next: Vec<[u8; 256]>,
+}
+
+const DEAD: u8 = 0;
+const START: u8 = 1;
+
+impl Language {
+    fn new(pattern: &str) -> Self {
+        // Longest matches, so that no way on is left out; and nothing for searches, which would take ten times as long.
+        let config =
+            dense::Config::new().match_kind(MatchKind::All).start_kind(StartKind::Anchored).accelerate(false);
+        let dfa = dense::Builder::new().configure(config).build(pattern);
+        let dfa = dfa.expect("a pattern that every version knows");
+        // A match is reported one byte late: a state may stand for one, and have nothing behind it.
+        let leads_on = |state: StateID| {
+            let byte = (0..=u8::MAX).map(|byte| dfa.next_state(state, byte));
+            byte.chain([dfa.next_eoi_state(state)]).any(|next| !dfa.is_dead_state(next))
+        };
+        let start = dfa.start_state(&start::Config::new().anchored(Anchored::Yes));
+        let mut states = vec![start.expect("no pattern looks behind its start")];
+        let mut known: HashMap<StateID, u8> = HashMap::from_iter([(states[0], START)]);
+        let mut next = vec![[DEAD; 256]];
+        while let Some(&state) = states.get(next.len() - 1) {
+            next.push(std::array::from_fn(|byte| {
+                let to = dfa.next_state(state, u8::try_from(byte).expect("256 bytes"));
+                *known.entry(to).or_insert_with(|| {
+                    if !leads_on(to) {
+                        return DEAD;
+                    }
+                    states.push(to);
+                    u8::try_from(states.len()).expect("patterns of few states")
+                })
+            }));
+        }
+        Self { next }
+    }
+
+    fn step(&self, state: u8, byte: u8) -> u8 {
+        self.next[usize::from(state)][usize::from(byte)]
+    }
+
+    fn behind(&self, text: &str) -> u8 {
+        text.bytes().fold(START, |state, byte| self.step(state, byte))
+    }
+}
+
+/// A row that is kept has more words that are not zero than one in so many: rows of fewer are small wherever they lie.
+const WORDS_PER_SET_WORD: usize = 16;
+
+/// `[shared rows, row words]`, over the trie `nodes` of the ids `order`: distinct rows, as far as they are large.
+pub(crate) fn shared_rows(nodes: &[TrieNode], order: &[TokenId], row_words: usize) -> Vec<u32> {
+    let mut rows: Vec<Vec<u32>> = Vec::new();
+    for (language, texts) in LANGUAGES.iter() {
+        for text in *texts {
+            let mut row = vec![0; row_words];
+            add(nodes, order, 0, order.len(), language, language.behind(text), &mut row);
+            let set = row.iter().filter(|&&word| word != 0).count();
+            if set * WORDS_PER_SET_WORD > row_words && !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+    }
+    rows.concat()
+}
+
+/// Sets the bits of the tokens below a block, whose ids end at `end`, that lead on from `state`. As deep as a token has bytes.
+fn add(
+    nodes: &[TrieNode],
+    order: &[TokenId],
+    block: usize,
+    end: usize,
+    language: &Language,
+    state: u8,
+    row: &mut [u32],
+) {
+    for number in block.. {
+        let node = nodes[number];
+        let next = language.step(state, node.byte());
+        if next != DEAD {
+            let from = node.first as usize;
+            let to = if node.is_last() { end } else { nodes[number + 1].first as usize };
+            let own_end = node.children().map_or(to, |child| nodes[child].first as usize);
+            order[from..own_end].iter().for_each(|&id| row[(id >> 5) as usize] |= 1 << (id & 31));
+            if let Some(child) = node.children() {
+                add(nodes, order, child, to, language, next, row);
+            }
+        }
+        if node.is_last() {
+            break;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gobo_artifact::Vocabulary;
+
+    use super::*;
+    use crate::TokenTable;
+
+    /// Each row holds exactly the tokens with which its text goes on to a match, told by the pattern with the rest of a match
+    /// at will: a matcher of whole texts.
+    #[test]
+    fn shared_rows_are_the_tokens_that_go_on() {
+        let tokens = [
+            "a", "abc", "A\"", "\"", "\",", "\"\"", "\\", "\\\"", "\\u", "\\ud8", "u", "u0041\"", "0", "00",
+            "000", "01", "12", "1.", "1e5", "-", "-1", "d83d\\u", "D8", "D800", "c000\"", "C0", "é", " \"",
+            " ", " -", " true", "t", "null", "nulls", "{", "[", "]", "}", "/", "b", "b\\", "f", "\u{7f}",
+            "\n", "\u{1f}",
+        ];
+        let mut table = TokenTable::new();
+        let pieces: &[&[u8]] = &[b"\xc3", b"\xa9", b"\xe6\xbc", b"a\xf0\x9f", b"\xff", b"\xed\xa0"];
+        let all: Vec<&[u8]> =
+            tokens.iter().map(|token| token.as_bytes()).chain(pieces.iter().copied()).collect();
+        for (id, token) in (0..).zip(&all) {
+            table.insert(id, token.to_vec(), false).unwrap();
+        }
+        let vocabulary = Vocabulary::from_bytes(&table.build().unwrap()).unwrap();
+        let shared: Vec<&[u32]> = (0..).map_while(|number| vocabulary.shared_row(number)).collect();
+        // How a match may go on behind a token that stops short of it: `completions` are tried one after the other.
+        let completions: &[&[u8]] = &[
+            b"",
+            b"\"",
+            b"a\"",
+            b"n\"",
+            b"0\"",
+            b"00\"",
+            b"000\"",
+            b"0000\"",
+            b"u0000\"",
+            b"dc00\"",
+            b"c00\"",
+            b"udc00\"",
+            b"\\udc00\"",
+            b"0\\udc00\"",
+            b"00\\udc00\"",
+            b"800\\udc00\"",
+            b"000\\udc00\"",
+            b"\xa9\"",
+            b"\x9f\x98\x80\"",
+            b"\xbc\xa2\"",
+            b"\xa2\"",
+            b"\x98\x80\"",
+            b"1",
+            b"0",
+            b"rue",
+            b"ull",
+            b"alse",
+        ];
+        let mut expected: Vec<Vec<u32>> = Vec::new();
+        let value = format!(r#" ?(?:"{STRING}|{NUMBER}|true|false|null|[\[{{])"#);
+        for (pattern, (_, texts)) in [STRING, SHORTEST, NUMBER, &value].into_iter().zip(LANGUAGES.iter()) {
+            let whole = regex_automata::meta::Regex::new(&format!(r"\A(?:{pattern})\z")).unwrap();
+            for text in *texts {
+                let mut row = vec![0_u32; vocabulary.row_words()];
+                for (id, token) in all.iter().enumerate() {
+                    let goes_on = |rest: &&[u8]| whole.is_match(&[text.as_bytes(), token, rest].concat());
+                    if completions.iter().any(goes_on) {
+                        row[id >> 5] |= 1 << (id & 31);
+                    }
+                }
+                if row.iter().any(|&word| word != 0) && !expected.contains(&row) {
+                    expected.push(row);
+                }
+            }
+        }
+        assert_eq!(shared, expected);
+        assert!(shared.len() > 10);
+    }
+}
