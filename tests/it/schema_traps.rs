@@ -251,6 +251,31 @@ fn optional_properties_cost_states_in_proportion() {
     assert!(more < few * 5 / 2 && most < more * 5 / 2, "{few}, {more}, {most} states");
 }
 
+/// Beyond 2,048 characters lengths are counted in blocks, whichever way they are asked for.
+#[test]
+fn long_strings_are_counted_from_below_too() {
+    let string = |chars: usize| format!("\"{}\"", "ä".repeat(chars));
+    for (schema, least, most) in [
+        (r#"{"type": "string", "minLength": 5000}"#, 5000, None),
+        (r#"{"type": "string", "minLength": 5120}"#, 5120, None),
+        (r#"{"type": "string", "not": {"maxLength": 2999}}"#, 3000, None),
+        (
+            r#"{"type": "string", "anyOf": [{"maxLength": 4000}, {"maxLength": 30, "minLength": 20}]}"#,
+            0,
+            Some(4000),
+        ),
+        (r#"{"type": "string", "minLength": 2500, "not": {"minLength": 2561}}"#, 2500, Some(2560)),
+    ] {
+        let texts = texts(schema);
+        for chars in [
+            0, 1, 255, 256, 257, 2499, 2500, 2560, 2561, 2999, 3000, 4000, 4001, 4999, 5000, 5119, 5120, 9000,
+        ] {
+            let expected = least <= chars && most.is_none_or(|most| chars <= most);
+            assert_eq!(texts.accepts(&string(chars)), expected, "{schema}: {chars} characters");
+        }
+    }
+}
+
 #[test]
 fn a_long_list_of_values_compiles() {
     let values: Vec<String> = (0..10_000).map(|at| format!("\"value {at}\"")).collect();

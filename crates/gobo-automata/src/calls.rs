@@ -354,36 +354,44 @@ fn tops(
     let states = chars.blocks.len();
     budget.charge_bytes(PHASE, (states * words * 8) as u64)?;
     let mut tops: Vec<Bits> = vec![vec![0; words]; states];
-    let mut open: Vec<StateId> = (1..number(states)).collect();
     let mut is_open = vec![true; states];
     let mut set = Bits::new();
-    while let Some(state) = open.pop() {
-        is_open[state as usize] = false;
-        let calls = calls_of(&network.calls, state);
-        set.clone_from(&tops[state as usize]);
-        budget.charge_steps(PHASE, ((1 + chars.dfa.row(state).len() + calls.len()) * (1 + words)) as u64)?;
-        let mut add = |to: StateId, set: &[u64]| {
-            let known = &mut tops[to as usize];
-            let grows = known.iter().zip(set).any(|(known, set)| set & !known != 0);
-            known.iter_mut().zip(set).for_each(|(known, set)| *known |= set);
-            if grows && !std::mem::replace(&mut is_open[to as usize], true) {
-                open.push(to);
+    // In sweeps: many callers of a rule have added their return states by the time that its states are looked at again.
+    let mut is_done = false;
+    while !std::mem::replace(&mut is_done, true) {
+        budget.charge_steps(PHASE, states as u64 / 8)?;
+        for state in 1..number(states) {
+            if !std::mem::take(&mut is_open[state as usize]) {
+                continue;
             }
-        };
-        if calls.is_empty() && set.iter().all(|&word| word == 0) {
-            continue;
-        }
-        chars.dfa.row(state).chunk_by(|a, b| a.1 == b.1).for_each(|edges| add(edges[0].1, &set));
-        for call in calls {
-            add(call.to, &set);
-            let entry = network.entries[call.rule as usize];
-            if is_tail(call) {
-                add(entry, &set);
-            } else {
-                let top = number_of[&call.to] as usize;
-                let mut one = vec![0; words];
-                one[top / 64] |= 1 << (top % 64);
-                add(entry, &one);
+            let calls = calls_of(&network.calls, state);
+            set.clone_from(&tops[state as usize]);
+            if calls.is_empty() && set.iter().all(|&word| word == 0) {
+                continue;
+            }
+            let row = chars.dfa.row(state);
+            budget.charge_steps(PHASE, ((1 + row.len() + calls.len()) * (1 + words)) as u64)?;
+            let mut add = |to: StateId, set: &[u64]| {
+                let known = &mut tops[to as usize];
+                let grows = known.iter().zip(set).any(|(known, set)| set & !known != 0);
+                known.iter_mut().zip(set).for_each(|(known, set)| *known |= set);
+                if grows {
+                    is_open[to as usize] = true;
+                    is_done &= to > state;
+                }
+            };
+            row.chunk_by(|a, b| a.1 == b.1).for_each(|edges| add(edges[0].1, &set));
+            for call in calls {
+                add(call.to, &set);
+                let entry = network.entries[call.rule as usize];
+                if is_tail(call) {
+                    add(entry, &set);
+                } else {
+                    let top = number_of[&call.to] as usize;
+                    let mut one = vec![0; words];
+                    one[top / 64] |= 1 << (top % 64);
+                    add(entry, &one);
+                }
             }
         }
     }

@@ -1,15 +1,15 @@
-use std::collections::VecDeque;
-
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError};
 
 use crate::calls::{Calls, WithCalls};
 use crate::char_dfa::CharDfa;
 use crate::dfa::{Alike, DEAD, Groups, StateId};
-use crate::refine::{Partition, refine_watched};
+use crate::refine::{Edges, Partition, refine_watched};
 
 /// Lengths, in characters, up to which it is kept which states a text tells apart.
 const SHORT_TEXTS: [u32; 4] = [4, 8, 16, 32];
+
+const CLOSING: &str = "closing states";
 
 /// The states of a byte automaton that belong to one state of its character automaton.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,30 @@ pub struct CharStates {
     pub(crate) blocks: Vec<Block>,
     /// The character states that follow a wide character.
     pub(crate) exits: Vec<StateId>,
+}
+
+/// Where the states between characters lead, and by which classes of characters: few states lead to more than two or three
+/// others, by however many classes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Targets {
+    /// Words of a set of classes.
+    words: usize,
+    /// `[character states + 1]`: where the targets of each state begin.
+    starts: Vec<u32>,
+    next: Vec<StateId>,
+    /// `[targets × words]`: the classes that lead there.
+    classes: Vec<u64>,
+}
+
+impl Targets {
+    /// So many targets of a state are looked through for one that is there already. One may be told twice then.
+    const NEAR: usize = 8;
+
+    fn of_state(&self, state: StateId) -> impl Iterator<Item = (StateId, &[u64])> {
+        let range = self.starts[state as usize] as usize..self.starts[state as usize + 1] as usize;
+        let classes = self.classes[range.start * self.words..range.end * self.words].chunks_exact(self.words);
+        self.next[range].iter().copied().zip(classes)
+    }
 }
 
 /// What becomes of texts over some set of characters, from every state between characters.
@@ -117,65 +141,103 @@ impl CharStates {
         self.dfa.bytes() + (self.blocks.len() * size_of::<Block>() + self.exits.len() * 4) as u64
     }
 
-    /// What becomes of texts over the characters of `classes`, as far as one rule reads them. O(states + edges).
+    /// What [`Self::closure`] asks of the states, however often it is asked for. O(edges).
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub fn targets(&self, budget: &Budget) -> Result<Targets, CompileError> {
+        budget.charge_steps(CLOSING, self.dfa.edge_count() as u64)?;
+        let words = self.dfa.classes.div_ceil(64).max(1);
+        let mut targets = Targets { words, starts: vec![0], next: Vec::new(), classes: Vec::new() };
+        for state in 0..number(self.blocks.len()) {
+            let first = targets.next.len();
+            for &(class, next) in self.dfa.row(state) {
+                let near = first.max(targets.next.len().saturating_sub(Targets::NEAR));
+                let known = targets.next[near..].iter().rposition(|known| *known == next);
+                let at = known.map_or(targets.next.len(), |at| near + at);
+                if at == targets.next.len() {
+                    targets.next.push(next);
+                    targets.classes.resize(targets.classes.len() + words, 0);
+                }
+                targets.classes[at * words + class as usize / 64] |= 1 << (class % 64);
+            }
+            targets.starts.push(number(targets.next.len()));
+        }
+        let held = targets.starts.len() * 4 + targets.next.len() * (4 + words * 8);
+        budget.charge_bytes(CLOSING, held as u64)?;
+        Ok(targets)
+    }
+
+    /// What becomes of texts over the characters of `classes`, as far as one rule reads them. O(targets × classes / 64).
     ///
     /// # Errors
     /// [`CompileError::OverBudget`].
     pub fn closure(
         &self,
+        targets: &Targets,
         classes: &[u32],
         calls: Option<&Calls>,
         budget: &Budget,
     ) -> Result<Closure, CompileError> {
-        const PHASE: &str = "closing states";
         let states = self.blocks.len();
-        let mut is_in = vec![false; self.dfa.classes];
-        classes.iter().for_each(|&class| is_in[class as usize] = true);
+        let mut wanted = vec![0_u64; targets.words];
+        classes.iter().for_each(|&class| wanted[class as usize / 64] |= 1 << (class % 64));
         let edges = |state: StateId| {
-            self.dfa.row(state).iter().filter(|(class, _)| is_in[*class as usize]).map(|&(_, next)| next)
+            let leads =
+                |classes: &[u64]| classes.iter().zip(&wanted).any(|(classes, wanted)| classes & wanted != 0);
+            targets.of_state(state).filter(move |(_, classes)| leads(classes)).map(|edge| edge.0)
         };
-        budget.charge_bytes(PHASE, states as u64 * 9)?;
+        budget.charge_bytes(CLOSING, states as u64 * 9)?;
+        budget.charge_steps(CLOSING, (states + targets.next.len() * targets.words) as u64)?;
         let mut closure = Closure { depth: vec![u32::MAX; states], exact: vec![false; states] };
-        let mut queue: VecDeque<StateId> = VecDeque::new();
+        // Those that some character of the set leads nowhere from, then whatever leads to them.
+        let mut queue: Vec<StateId> = Vec::new();
+        // All others: few in most automata, and only what leads on from them has to be looked at.
+        let mut open: Vec<StateId> = Vec::new();
         // `[states + 1]`: where those before each state begin.
         let mut starts = vec![0_u32; states + 1];
+        let mut missing = wanted.clone();
         for state in 1..number(states) {
-            let mut count = 0;
-            edges(state).for_each(|next| {
-                starts[next as usize + 1] += 1;
-                count += 1;
-            });
-            budget.charge_steps(PHASE, 1 + count as u64)?;
-            // Some character leads nowhere from here.
-            if count < classes.len() {
+            missing.copy_from_slice(&wanted);
+            for (_, classes) in targets.of_state(state) {
+                missing.iter_mut().zip(classes).for_each(|(missing, classes)| *missing &= !classes);
+            }
+            if missing.iter().all(|&word| word == 0) {
+                edges(state).for_each(|next| starts[next as usize + 1] += 1);
+                open.push(state);
+            } else {
                 closure.depth[state as usize] = 0;
-                queue.push_back(state);
+                closure.exact[state as usize] = missing == wanted;
+                queue.push(state);
             }
         }
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
         }
         let mut before = vec![DEAD; starts[states] as usize];
-        budget.charge_bytes(PHASE, before.len() as u64 * 4)?;
+        budget.charge_bytes(CLOSING, before.len() as u64 * 4)?;
         let mut ends = starts[1..].to_vec();
-        for state in (1..number(states)).rev() {
+        for &state in open.iter().rev() {
             for next in edges(state) {
                 ends[next as usize] -= 1;
                 before[ends[next as usize] as usize] = state;
             }
         }
-        while let Some(state) = queue.pop_front() {
+        let mut at = 0;
+        while let Some(&state) = queue.get(at) {
+            at += 1;
             let depth = closure.depth[state as usize];
-            closure.exact[state as usize] = edges(state).all(|next| {
-                depth > 0
-                    && closure.depth[next as usize] == depth - 1
-                    && closure.exact[next as usize]
-                    && !calls.is_some_and(|calls| calls.is_crossed(next))
-            });
+            if depth > 0 {
+                closure.exact[state as usize] = edges(state).all(|next| {
+                    closure.depth[next as usize] == depth - 1
+                        && closure.exact[next as usize]
+                        && !calls.is_some_and(|calls| calls.is_crossed(next))
+                });
+            }
             for &before in &before[starts[state as usize] as usize..starts[state as usize + 1] as usize] {
                 if closure.depth[before as usize] == u32::MAX {
                     closure.depth[before as usize] = depth + 1;
-                    queue.push_back(before);
+                    queue.push(before);
                 }
             }
         }
@@ -361,7 +423,9 @@ mod tests {
                 prop_assert!(set.iter().any(nowhere));
                 return Ok(());
             };
-            let closure = states.closure(&classes, None, &Budget::new(CompileLimits::default())).unwrap();
+            let budget = Budget::new(CompileLimits::default());
+            let targets = states.targets(&budget).unwrap();
+            let closure = states.closure(&targets, &classes, None, &budget).unwrap();
             for (state, block) in (0..).zip(&states.blocks).skip(1) {
                 let depth = closure.depth(state);
                 for length in 0..=LONGEST {

@@ -27,7 +27,7 @@ mod utf8;
 
 pub use build::Lowered;
 pub use calls::{Calls, Opening, Return};
-pub use chars::{CharStates, Closure};
+pub use chars::{CharStates, Closure, Targets};
 pub use dfa::{Alike, ByteSet, DEAD, Dfa, Groups, NO_STEP, StateId};
 pub use difference::{ByteAutomaton, Difference, MAX_PAIRS, Side, TooManyPairs, difference};
 pub use grammar::{CharSet, Expr, Grammar, Machine, Rule, RuleId};

@@ -1,3 +1,5 @@
+use std::hash::{BuildHasher, Hash, Hasher};
+
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError, TextStart};
 
@@ -84,6 +86,19 @@ impl Network {
             _ => top,
         };
         rules.assemble(start, budget)
+    }
+}
+
+/// An automaton that is looked up more than once: it is hashed once.
+#[derive(PartialEq, Eq)]
+struct Digested<'a> {
+    digest: u64,
+    dfa: &'a LetterDfa,
+}
+
+impl Hash for Digested<'_> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(self.digest);
     }
 }
 
@@ -589,10 +604,13 @@ impl Rules {
 
     /// Calls the first of equal rules in the place of the others, until no two are equal.
     fn merge_equal(&mut self, budget: &Budget) -> Result<(), CompileError> {
+        let state = foldhash::fast::FixedState::default();
+        let mut digests: Vec<u64> = self.dfas.iter().map(|dfa| state.hash_one(dfa)).collect();
         loop {
-            let mut known: HashMap<&LetterDfa, usize> = HashMap::new();
+            let mut known: HashMap<Digested<'_>, usize> = HashMap::new();
+            let digested = self.dfas.iter().zip(&digests).map(|(dfa, &digest)| Digested { digest, dfa });
             let same: Vec<usize> =
-                (0..self.dfas.len()).map(|rule| *known.entry(&self.dfas[rule]).or_insert(rule)).collect();
+                digested.zip(0..).map(|(dfa, rule)| *known.entry(dfa).or_insert(rule)).collect();
             let is_renamed = |callee: usize| same[callee] != callee;
             let callers: Vec<usize> =
                 (0..self.dfas.len()).filter(|&rule| self.callees(rule).any(is_renamed)).collect();
@@ -606,6 +624,7 @@ impl Rules {
                     None => letter,
                 });
                 self.dfas[rule] = self.settled(&nfa, rule, budget)?;
+                digests[rule] = state.hash_one(&self.dfas[rule]);
             }
         }
     }

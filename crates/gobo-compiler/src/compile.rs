@@ -28,7 +28,7 @@ impl Default for CompileOptions {
 pub struct CompileStats {
     /// States of the automaton, the dead one left out.
     pub states: u32,
-    /// Rows computed: groups of states that no token can tell apart.
+    /// Rows computed: of states that no token can tell apart, as far as that is seen, and of what tokens leave.
     pub rows: u32,
     /// Rows stored: what is left when equal ones are merged.
     pub distinct_rows: u32,
@@ -99,17 +99,20 @@ pub fn compile(
     if all_useful {
         walker.close_slices(budget)?;
     }
-    let (computed, calls) = match &dfa.calls {
+    // Of each representative: the place of its row in `computed`.
+    let (computed, row_at, calls) = match &dfa.calls {
         Some(calls) => {
             let classes = ReturnClasses::new(calls, &groups);
             let tops = tops_of(calls, &classes, &representatives, &groups, &needs_row);
             let mut computed =
                 push_down::rows(&walker, calls, &classes, &alike, &representatives, &tops, budget)?;
-            (std::mem::take(&mut computed.rows), Some((calls, classes, computed)))
+            let (rows, row_at) =
+                (std::mem::take(&mut computed.rows), std::mem::take(&mut computed.of_states));
+            (rows, row_at, Some((calls, classes, computed)))
         }
         None => {
             let useful = (!all_useful).then_some(useful.as_slice());
-            let rows = rows_without_calls(
+            let (rows, row_at) = rows_without_calls(
                 &walker,
                 &groups,
                 &alike,
@@ -118,7 +121,7 @@ pub fn compile(
                 options.threads,
                 budget,
             )?;
-            (rows, None)
+            (rows, row_at, None)
         }
     };
     let (rows, row_numbers) = lay_out(&walker, vocabulary, &computed, budget)?;
@@ -126,8 +129,8 @@ pub fn compile(
     let states: Vec<(Option<u32>, bool)> = (0_u32..)
         .zip(&needs_row)
         .map(|(state, &needs_row)| {
-            let row =
-                group_row[groups[state as usize] as usize].filter(|_| needs_row).map(|row| row_numbers[row]);
+            let row = group_row[groups[state as usize] as usize].filter(|_| needs_row);
+            let row = row.map(|row| row_numbers[row_at[row]]);
             (row, needs_row && dfa.accepting[state as usize])
         })
         .collect();
@@ -175,7 +178,7 @@ pub fn compile(
 /// So many states share what their walks find. What is charged must not depend on the number of threads, so neither does this.
 const STATES_PER_SHARE: usize = 512;
 
-/// The rows of `states` of an automaton without calls.
+/// The rows of an automaton without calls, and for each of `states` the place of its row.
 fn rows_without_calls(
     walker: &Walker<'_>,
     groups: &[u32],
@@ -184,7 +187,7 @@ fn rows_without_calls(
     useful: Option<&[bool]>,
     threads: usize,
     budget: &Budget,
-) -> Result<Vec<RowTokens>, CompileError> {
+) -> Result<(Vec<RowTokens>, Vec<usize>), CompileError> {
     // What is left to be walked of states that take slices is much the same for all of them, and so it is for states that only
     // longer texts tell apart: it is found once.
     let is_like_another = like_another(states, alike);
@@ -198,18 +201,22 @@ fn rows_without_calls(
     let shares: Vec<&[usize]> = kept.chunks(STATES_PER_SHARE).collect();
     let of_kept = in_parallel(threads, &shares, |share| {
         let tops = vec![Vec::new(); share.len()];
-        Ok(push_down::rows(walker, &calls, &classes, alike, &states_of(share), &tops, budget)?.rows)
+        push_down::rows(walker, &calls, &classes, alike, &states_of(share), &tops, budget)
     })?;
     let batches: Vec<Vec<usize>> = (walker.batches(&states_of(&walked)).into_iter())
         .map(|batch| batch.into_iter().map(|at| walked[at]).collect())
         .collect();
     let of_walked = in_parallel(threads, &batches, |batch| walker.rows(&states_of(batch), useful, budget))?;
-    let mut rows: Vec<RowTokens> = states.iter().map(|_| RowTokens::default()).collect();
-    let places = kept.iter().chain(batches.iter().flatten());
-    for (&at, tokens) in places.zip(of_kept.into_iter().chain(of_walked).flatten()) {
-        rows[at] = tokens;
+    let (mut rows, mut row_at) = (Vec::new(), vec![0; states.len()]);
+    for (share, found) in shares.iter().zip(of_kept) {
+        share.iter().zip(found.of_states).for_each(|(&at, row)| row_at[at] = rows.len() + row);
+        rows.extend(found.rows);
     }
-    Ok(rows)
+    for (&at, tokens) in batches.iter().flatten().zip(of_walked.into_iter().flatten()) {
+        row_at[at] = rows.len();
+        rows.push(tokens);
+    }
+    Ok((rows, row_at))
 }
 
 /// `[states]`: which of `states` no short text tells apart from another one of them.

@@ -48,8 +48,10 @@ pub(crate) type ResidualId = u32;
 /// What is computed of an automaton with calls.
 #[derive(Debug, Default)]
 pub(crate) struct PushDownRows {
-    /// The tokens of each computed row: first those of the states that were asked for.
+    /// The tokens of each computed row.
     pub(crate) rows: Vec<RowTokens>,
+    /// For each state that was asked for, its row, by its place in `rows`.
+    pub(crate) of_states: Vec<usize>,
     /// For each state that was asked for, the residuals that end its rule.
     pub(crate) residuals: Vec<ResidualId>,
     /// By residual set, then by class of return states: the row, by its place in `rows`, and the residuals that end the rule of
@@ -163,6 +165,15 @@ pub(crate) fn rows(
         found_at: HashMap::new(),
         root_children: HashMap::new(),
         depth: 0,
+        shared: (alike.iter())
+            .map(|alike| {
+                let mut firsts: Vec<StateId> =
+                    states.iter().map(|&state| alike.first[state as usize]).collect();
+                firsts.sort_unstable();
+                firsts.chunk_by(|a, b| a == b).filter(|alike| alike.len() > 1).map(|alike| alike[0]).collect()
+            })
+            .collect(),
+        bounded: HashMap::new(),
         open: Vec::new(),
         heights: if alike.is_empty() && walker.closures() == 0 {
             &[]
@@ -173,10 +184,10 @@ pub(crate) fn rows(
         alive: vec![Vec::new(); walker.closures()],
     };
     let mut residuals = Vec::with_capacity(states.len());
+    let mut of_states = Vec::with_capacity(states.len());
     for &state in states {
         let (row, residual) = computer.of_state(state)?;
-        // The rows of the states stand first, in their order.
-        debug_assert_eq!(row, residuals.len());
+        of_states.push(row);
         residuals.push(residual);
     }
     let mut pairs: Vec<Vec<Pair>> = Vec::new();
@@ -204,7 +215,7 @@ pub(crate) fn rows(
     pairs.resize(computer.sets.len(), Vec::new());
     pairs.iter_mut().for_each(|pairs| pairs.sort_unstable_by_key(|pair| pair.class));
     computer.charge()?;
-    Ok(PushDownRows { rows: computer.rows, residuals, pairs })
+    Ok(PushDownRows { of_states, rows: computer.rows, residuals, pairs })
 }
 
 /// Token prefixes that end a rule with bytes left.
@@ -271,6 +282,10 @@ struct Computer<'a> {
     root_children: HashMap<usize, Vec<RootChild>>,
     /// In how many large blocks a walk is.
     depth: usize,
+    /// `[alike]`: the states that stand for several of those that were asked for.
+    shared: Vec<foldhash::HashSet<StateId>>,
+    /// [`Self::is_bounded`], by level and state.
+    bounded: HashMap<(usize, StateId), bool>,
     /// What a walk has left to look at; empty between walks.
     open: Vec<(usize, u32, MacroId)>,
     /// [`gobo_artifact::Vocabulary::trie_heights`]; empty where nobody asks for them.
@@ -294,6 +309,7 @@ impl Computer<'_> {
 
     /// The row of a state, by its place, and the residuals that end its rule.
     fn of_state(&mut self, state: StateId) -> Result<(usize, ResidualId), CompileError> {
+        let state = self.row_stand_in(state)?;
         if let Some(&known) = self.of_state.get(&state) {
             return Ok(known);
         }
@@ -362,6 +378,63 @@ impl Computer<'_> {
             }
         }
         Ok((self.push(tokens)?, self.intern(left)?))
+    }
+
+    /// The state whose row a state shares: one that no short text tells apart from it, where no longer token is alive beyond
+    /// such a text.
+    fn row_stand_in(&mut self, state: StateId) -> Result<StateId, CompileError> {
+        for level in 0..self.alike.len() {
+            let Alike { chars, first } = &self.alike[level];
+            let first = first[state as usize];
+            if !self.shared[level].contains(&first) {
+                continue;
+            }
+            let is_bounded = match self.bounded.get(&(level, first)) {
+                Some(&known) => known,
+                None => {
+                    let found = self.is_bounded(first, *chars)?;
+                    self.bounded.insert((level, first), found);
+                    found
+                }
+            };
+            if is_bounded {
+                return Ok(first);
+            }
+        }
+        Ok(state)
+    }
+
+    /// Whether no token is alive from a state beyond so many bytes.
+    fn is_bounded(&mut self, state: StateId, bytes: u32) -> Result<bool, CompileError> {
+        let trie = self.walker.all.trie;
+        let mut open = std::mem::take(&mut self.open);
+        open.push((trie.root, 0, self.macros.start(state)));
+        let mut is_bounded = true;
+        'open: while let Some((block, depth, at)) = open.pop() {
+            for number in block.. {
+                let node = trie.nodes[number];
+                self.uncharged += 1;
+                if let Some(child) = node.children()
+                    && depth + 1 + u32::from(self.heights[child]) > bytes
+                {
+                    let next = self.macros.step(at, self.walker.dfa.classes[usize::from(node.byte())]);
+                    if next != DEAD_MACRO {
+                        if depth + 1 >= bytes {
+                            is_bounded = false;
+                            break 'open;
+                        }
+                        open.push((child, depth + 1, next));
+                    }
+                }
+                if node.is_last() {
+                    break;
+                }
+            }
+        }
+        open.clear();
+        self.open = open;
+        self.look_at_budget()?;
+        Ok(is_bounded)
     }
 
     fn push(&mut self, tokens: RowTokens) -> Result<usize, CompileError> {

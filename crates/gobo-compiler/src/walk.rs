@@ -166,6 +166,8 @@ impl<'a> Walker<'a> {
         let Some(chars) = &self.dfa.chars else { return Ok(()) };
         let live = self.dfa.live_bytes();
         let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
+        // Asked for by all closures, if there are any.
+        let mut targets = None;
         for slice in self.vocabulary.slices() {
             if slice.needs.iter().zip(live).all(|(needs, live)| needs & live == 0) {
                 continue;
@@ -178,7 +180,11 @@ impl<'a> Walker<'a> {
                     closure = Some(match known.get(&classes) {
                         Some(&number) => number,
                         None => {
-                            let close = || chars.closure(&classes, self.dfa.calls.as_ref(), budget);
+                            let targets = match &mut targets {
+                                Some(targets) => targets,
+                                unknown => unknown.insert(chars.targets(budget)?),
+                            };
+                            let close = || chars.closure(targets, &classes, self.dfa.calls.as_ref(), budget);
                             self.closures.push(budget.holding(close, Closure::bytes)?);
                             known.insert(classes, self.closures.len() - 1);
                             self.closures.len() - 1

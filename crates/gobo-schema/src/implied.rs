@@ -11,7 +11,7 @@ use crate::formula::{ALWAYS, NEVER};
 use crate::json::Json;
 use crate::lowering::{Lowering, PHASE};
 use crate::node::{FALSE, NodeId, Part, TRUE, TextId, Types};
-use crate::scalars::{StringKind, numbers, string_language};
+use crate::scalars::{StringKind, is_without_strings, numbers};
 
 impl Lowering<'_> {
     pub(crate) fn all_hold(&mut self, literals: &[Literal], value: &Json) -> Result<bool, CompileError> {
@@ -234,9 +234,9 @@ impl Lowering<'_> {
             }
             let nodes = &self.nodes;
             let text = |text: TextId| nodes.text(text).clone();
-            let language = string_language(&mut self.strings.formulas, formula, &text, self.budget)?;
-            self.empty_strings.insert(formula, language.is_empty());
-            return Ok(language.is_empty());
+            let is_empty = is_without_strings(&mut self.strings.formulas, formula, &text, self.budget)?;
+            self.empty_strings.insert(formula, is_empty);
+            return Ok(is_empty);
         }
         if is_scalar(Types::NUMBER) {
             let formula = self.numbers.all(&mut self.nodes, literals)?;

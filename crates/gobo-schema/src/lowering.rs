@@ -34,6 +34,15 @@ pub(crate) struct Task {
     depth: u32,
 }
 
+/// A part of a long string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum StringPart {
+    /// A whole block.
+    Block,
+    /// So many characters, and the quote behind them.
+    End { least: u64, most: Option<u64> },
+}
+
 /// From places and what has to hold there to rules of a grammar.
 pub(crate) struct Lowering<'a> {
     pub(crate) nodes: Nodes<'a>,
@@ -52,8 +61,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) number_rules: HashMap<FormulaId, RuleId>,
     pub(crate) string_rules: HashMap<FormulaId, RuleId>,
     pub(crate) name_classes: HashMap<NameClassKey, Rc<[NameClass]>>,
-    /// The rules of parts of long strings, by the numbers of their characters: without a greatest, just so many.
-    pub(crate) string_parts: HashMap<(u64, Option<u64>), RuleId>,
+    /// The rules of parts of long strings.
+    string_parts: HashMap<StringPart, RuleId>,
     /// Formulas that were looked at, and whether nothing satisfies them.
     pub(crate) empty_strings: HashMap<FormulaId, bool>,
     pub(crate) empty_numbers: HashMap<FormulaId, bool>,
@@ -265,8 +274,9 @@ impl<'a> Lowering<'a> {
         }
         let nodes = &self.nodes;
         let text = |text: TextId| nodes.text(text).clone();
-        let long = lengths(&self.strings.formulas, formula).and_then(|(min, max)| Some((min, max?)));
-        if let Some((min, max)) = long.filter(|(min, max)| *max > LONG && *max <= LONGEST && min <= max) {
+        let long = lengths(&self.strings.formulas, formula)
+            .filter(|(min, max)| (LONG + 1..=LONGEST).contains(&max.unwrap_or(*min)));
+        if let Some((min, max)) = long {
             let expr = self.long_string(min, max);
             let rule = self.add_rule("string".to_owned(), expr);
             self.string_rules.insert(formula, rule);
@@ -281,26 +291,27 @@ impl<'a> Lowering<'a> {
     /// Strings of so many characters, counted in blocks: a rule for the characters of a block, and one for those of a part of
     /// it with the quote behind them. Both are open until one of them ends, and no more states are needed than blocks and
     /// characters of a block.
-    fn long_string(&mut self, min: u64, max: u64) -> Expr {
+    fn long_string(&mut self, min: u64, max: Option<u64>) -> Expr {
         let char = any_char(self.options.spelling);
         let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let mut machine = Machine::default();
-        let blocks = max / BLOCK;
+        let blocks = max.unwrap_or(min) / BLOCK;
         for at in 0..=blocks {
             let state = machine.add_state(false);
             // What may still come in this block, and what has to.
-            let most = if at < blocks { BLOCK - 1 } else { max % BLOCK };
+            let most = if at < blocks { Some(BLOCK - 1) } else { max.map(|max| max % BLOCK) };
             let least = min.saturating_sub(at * BLOCK);
-            if least <= most {
-                let rest = self.part_of_string(least, Some(most), || {
-                    let chars = char.clone().repeat(count(least), Some(count(most)));
+            if most.is_none_or(|most| least <= most) {
+                let rest = self.part_of_string(StringPart::End { least, most }, || {
+                    let chars = char.clone().repeat(count(least), most.map(count));
                     Expr::Concat(vec![chars, Expr::text("\"")])
                 });
                 machine.add_edge(state, Expr::Call(rest), count(blocks) + 1);
             }
             if at < blocks {
-                let block = self
-                    .part_of_string(BLOCK, None, || char.clone().repeat(count(BLOCK), Some(count(BLOCK))));
+                let block = self.part_of_string(StringPart::Block, || {
+                    char.clone().repeat(count(BLOCK), Some(count(BLOCK)))
+                });
                 machine.add_edge(state, Expr::Call(block), state + 1);
             }
         }
@@ -308,13 +319,13 @@ impl<'a> Lowering<'a> {
         Expr::Concat(vec![Expr::text("\""), Expr::Machine(Box::new(machine))])
     }
 
-    /// The rule of a part of a long string, by the numbers of its characters.
-    fn part_of_string(&mut self, min: u64, max: Option<u64>, expr: impl FnOnce() -> Expr) -> RuleId {
-        if let Some(&known) = self.string_parts.get(&(min, max)) {
+    /// The rule of a part of a long string.
+    fn part_of_string(&mut self, part: StringPart, expr: impl FnOnce() -> Expr) -> RuleId {
+        if let Some(&known) = self.string_parts.get(&part) {
             return known;
         }
         let rule = self.add_rule("characters".to_owned(), expr());
-        self.string_parts.insert((min, max), rule);
+        self.string_parts.insert(part, rule);
         rule
     }
 

@@ -8,6 +8,7 @@ use gobo_types::{Budget, CompileError, Spelling};
 use crate::compare::compared;
 use crate::decimal::{Decimal, Modulus};
 use crate::formula::{ALWAYS, Atom, Formula, FormulaId, Formulas, NEVER};
+use crate::lowering::PHASE;
 use crate::node::TextId;
 use crate::spelling::{any_char, char_in, number, one_of, string};
 
@@ -273,21 +274,68 @@ fn quoted(expr: Expr) -> Expr {
     Expr::Concat(vec![Expr::text("\""), expr, Expr::text("\"")])
 }
 
-/// The least and greatest length, of a formula that speaks of nothing else.
+/// The least and greatest length, of a formula that speaks of nothing else and holds for one range of lengths.
 pub(crate) fn lengths(
     formulas: &Formulas<Scalar<StringKind>>,
     formula: FormulaId,
 ) -> Option<(u64, Option<u64>)> {
-    let of_atom = |formula: FormulaId| match formulas.get(formula) {
-        Formula::Atom(Scalar { kind: StringKind::Length { min, max }, holds: true }) => Some((*min, *max)),
-        _ => None,
+    let mut bounds = vec![0];
+    for atom in formulas.atoms(formula) {
+        let StringKind::Length { min, max } = atom.kind else { return None };
+        bounds.push(min);
+        bounds.extend(max.and_then(|max| max.checked_add(1)));
+    }
+    bounds.sort_unstable();
+    bounds.dedup();
+    // Between two bounds no test changes.
+    let holds = |length: u64| {
+        formulas.holds(formula, &|atom| match atom.kind {
+            StringKind::Length { min, max } => {
+                (min <= length && max.is_none_or(|max| length <= max)) == atom.holds
+            }
+            _ => unreachable!("only lengths are asked for"),
+        })
     };
-    match formulas.get(formula) {
-        Formula::And(parts) => parts.iter().try_fold((0, None::<u64>), |(least, most), &part| {
-            let (min, max) = of_atom(part)?;
-            Some((least.max(min), most.into_iter().chain(max).min()))
-        }),
-        _ => of_atom(formula),
+    let mut ranges = bounds.chunk_by(|&a, &b| holds(a) == holds(b)).filter(|range| holds(range[0]));
+    let range = ranges.next()?;
+    let behind = bounds.iter().find(|bound| **bound > range[range.len() - 1]);
+    ranges.next().is_none().then(|| (range[0], behind.map(|bound| bound - 1)))
+}
+
+/// Whether no string satisfies a formula that does not speak of lengths.
+///
+/// # Errors
+/// [`CompileError::OverBudget`].
+pub(crate) fn is_without_strings(
+    formulas: &mut Formulas<Scalar<StringKind>>,
+    formula: FormulaId,
+    text: &impl Fn(TextId) -> Rc<Language>,
+    budget: &Budget,
+) -> Result<bool, CompileError> {
+    // Listed strings are tried one by one, for which no automaton is needed.
+    let atoms = formulas.atoms(formula);
+    let listed = atoms.iter().filter_map(|atom| match &atom.kind {
+        StringKind::OneOf(items) => Some(items),
+        _ => None,
+    });
+    for item in listed.flat_map(|items| items.iter()) {
+        let is_in = |atom: &Scalar<StringKind>| match &atom.kind {
+            StringKind::Length { .. } => true,
+            StringKind::Text(id) => text(*id).accepts(item),
+            StringKind::OneOf(items) => items.contains(item),
+        };
+        budget.charge_steps(PHASE, atoms.len() as u64)?;
+        if formulas.holds(formula, &|atom| is_in(atom) == atom.holds) {
+            return Ok(false);
+        }
+    }
+    // Of all others, most are on no list.
+    let others = formulas
+        .substitute(formula, &mut |atom| matches!(atom.kind, StringKind::OneOf(_)).then_some(!atom.holds));
+    match others {
+        NEVER => Ok(true),
+        ALWAYS => Ok(false),
+        _ => Ok(string_language(formulas, formula, text, budget)?.is_empty()),
     }
 }
 
@@ -333,6 +381,77 @@ mod tests {
             ("1e400", true),
         ] {
             assert_eq!(positive.accepts(text), expected, "{text}");
+        }
+    }
+
+    /// A formula of tests of strings: all of some groups hold, and of each group one test or its opposite.
+    fn all_of_any(
+        formulas: &mut Formulas<Scalar<StringKind>>,
+        groups: &[Vec<(StringKind, bool)>],
+    ) -> FormulaId {
+        let groups: Vec<FormulaId> = groups
+            .iter()
+            .map(|group| {
+                let atoms: Vec<FormulaId> = group
+                    .iter()
+                    .map(|(kind, holds)| formulas.atom(Scalar { kind: kind.clone(), holds: *holds }))
+                    .collect();
+                formulas.or(atoms)
+            })
+            .collect();
+        formulas.and(groups)
+    }
+
+    fn groups_of(
+        kind: impl Strategy<Value = StringKind>,
+    ) -> impl Strategy<Value = Vec<Vec<(StringKind, bool)>>> {
+        prop::collection::vec(prop::collection::vec((kind, any::<bool>()), 1..3), 1..4)
+    }
+
+    proptest! {
+        /// One length after the other is the judge.
+        #[test]
+        fn one_range_of_lengths_is_found_wherever_there_is_one(
+            groups in groups_of((0_u64..9, prop::option::of(0_u64..9)).prop_map(|(min, max)| StringKind::Length { min, max })),
+        ) {
+            let mut formulas = Formulas::new();
+            let formula = all_of_any(&mut formulas, &groups);
+            let holds = |length: u64| groups.iter().all(|group| group.iter().any(|(kind, holds)| {
+                let StringKind::Length { min, max } = kind else { unreachable!() };
+                (*min <= length && max.is_none_or(|max| length <= max)) == *holds
+            }));
+            // No bound is greater than nine.
+            let allowed: Vec<u64> = (0..12).filter(|&length| holds(length)).collect();
+            let is_one_range = !allowed.is_empty() && allowed.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+            let expected = is_one_range.then(|| {
+                let last = allowed[allowed.len() - 1];
+                (allowed[0], (last < 11).then_some(last))
+            });
+            prop_assert_eq!(lengths(&formulas, formula), expected);
+        }
+
+        /// The automaton of all strings that satisfy the formula is the judge.
+        #[test]
+        fn formulas_without_a_string_are_found(
+            groups in groups_of(prop_oneof![
+                3 => prop::collection::vec("[ab]{0,2}", 0..4).prop_map(|items| StringKind::OneOf(items.into())),
+                1 => (0_usize..3).prop_map(StringKind::Text),
+            ]),
+        ) {
+            let texts: Vec<Rc<Language>> = ["a", "[ab]*", "b+"].iter().map(|pattern| {
+                let parts = match *pattern {
+                    "a" => Expr::text("a"),
+                    "b+" => Expr::text("b").repeat(1, None),
+                    _ => Expr::chars([('a', 'b')]).repeat(0, None),
+                };
+                Rc::new(Language::expr(&parts, &budget()).unwrap())
+            }).collect();
+            let text = |id: TextId| texts[id].clone();
+            let mut formulas = Formulas::new();
+            let formula = all_of_any(&mut formulas, &groups);
+            prop_assume!(formula != ALWAYS && formula != NEVER);
+            let all = string_language(&mut formulas, formula, &text, &budget()).unwrap();
+            prop_assert_eq!(is_without_strings(&mut formulas, formula, &text, &budget()).unwrap(), all.is_empty());
         }
     }
 
