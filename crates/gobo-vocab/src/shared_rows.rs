@@ -136,6 +136,36 @@ mod tests {
     use super::*;
     use crate::TokenTable;
 
+    /// The format names the patterns and the texts, because another writer has to make the same rows.
+    #[test]
+    fn the_format_lists_these_patterns_and_texts() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/FORMAT.md");
+        let document = std::fs::read_to_string(path).unwrap();
+        let table = document.split("| pattern | behind |").nth(1).unwrap();
+        let lines = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+        let quoted =
+            |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+        // A pipe is escaped inside a table, and `H`, `S` and `N` stand for patterns.
+        let pattern = |text: &str| {
+            let (number, string) = (NUMBER, STRING);
+            let hex = text.replace(r"\|", "|").replace('H', "[0-9A-Fa-f]");
+            hex.replace('S', string).replace('N', number)
+        };
+        let listed: Vec<(String, Vec<String>)> = lines
+            .map(|line| {
+                let (patterns, texts) = line.trim_matches(['|', ' ']).rsplit_once(" | ").unwrap();
+                let names = ["S", "N"];
+                let of_line = quoted(patterns).into_iter().find(|text| !names.contains(&text.as_str()));
+                let empty = texts.contains("the empty text").then(String::new);
+                (pattern(&of_line.unwrap()), empty.into_iter().chain(quoted(texts)).collect())
+            })
+            .collect();
+        let value = format!(r#" ?(?:"{STRING}|{NUMBER}|true|false|null|[\[{{])"#);
+        let texts = LANGUAGES.iter().map(|(_, texts)| texts.iter().map(|text| (*text).to_owned()).collect());
+        let patterns = [STRING, SHORTEST, NUMBER, &value].map(str::to_owned);
+        assert_eq!(listed, patterns.into_iter().zip(texts).collect::<Vec<(String, Vec<String>)>>());
+    }
+
     /// Each row holds exactly the tokens with which its text goes on to a match, told by the pattern with the rest of a match
     /// at will: a matcher of whole texts.
     #[test]

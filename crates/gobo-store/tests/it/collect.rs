@@ -252,7 +252,9 @@ fn killed_at_any_step_the_next_start_is_right_about_every_file() {
         let (pinned, _) = put(&store, &catalog, "pinned", 1);
         store.pin(&pinned).unwrap();
         let all = [pinned, put(&store, &catalog, "a", 5).0, put(&store, &catalog, "b", 4).0];
-        catalog.put_uses(&all.map(|key| (key, now() - HOUR)), now()).unwrap();
+        // The pinned one was used last, so that its turn comes when the others are gone, whatever their keys are.
+        let uses = all.map(|key| (key, if key == pinned { now() - HOUR } else { now() - 2 * HOUR }));
+        catalog.put_uses(&uses, now()).unwrap();
         drop(catalog);
         let environment = [(STEP, OsStr::new(until)), (STORE, folder.path().as_os_str())];
         let status = child("collect::victim", "", &environment);
