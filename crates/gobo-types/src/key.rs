@@ -62,7 +62,7 @@ mod tests {
         let key = index_key(&VocabularyDigest::from([1; 32]), &ConstraintDigest::from([2; 32]));
         assert_eq!(key.to_string(), GOLDEN);
     }
-    const GOLDEN: &str = "463af751a583d3e03e88f40189d1bae911677a8ac1f223a3e9c4128b32e77bc4";
+    const GOLDEN: &str = "73f473e0a3588fd0da33d49fcc1f1992a7679574fb229ac0a36cddeef112083d";
 
     #[test]
     fn moving_a_byte_between_fields_changes_the_digest() {
