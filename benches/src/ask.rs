@@ -41,6 +41,8 @@ pub enum Ask {
     HotCopy { samples: usize },
     /// gobo: JSON texts with the members of their objects in the order of the schema. Answers `texts`, spaced as they came.
     InOrder { case: Case, texts: Vec<String> },
+    /// gobo: one compile in a process that has compiled other constraints and kept their rows. Answers `after_others_ns`.
+    AfterOthers { case: Case },
     /// gobo: a file opened up to its first mask, beside a bare map and copy. Answers `open_ns` and `map_and_copy_ns`.
     Open { case: Case, samples: usize },
     /// gobo: a library by one thread and by two. Answers `one_thread_ms` and `two_threads_ms`.
@@ -60,6 +62,7 @@ impl Ask {
             Self::Stacks { .. } => "stacks",
             Self::HotCopy { .. } => "hot copy",
             Self::InOrder { .. } => "in order",
+            Self::AfterOthers { .. } => "after others",
             Self::Open { .. } => "open",
             Self::Threads { .. } => "threads",
         }

@@ -784,6 +784,31 @@ fn tokens_of_all_lengths_where_counted_rules_end() {
     }
 }
 
+/// Rules that no token tells apart where they begin share a row there, and what may follow each of them is something else.
+#[test]
+fn rules_that_begin_alike_are_followed_by_what_is_their_own() {
+    let words: &[&[u8]] = &[b"ab", b"b>x", b"a>y", b">x<", b">yq", b"a>z", b">z"];
+    let count = |least: usize, most: usize| format!("\"<\" [ab]{{{least},{most}}} \">\"");
+    let grammar = format!(
+        "root ::= (\"p\"? one \"x\" | \"qq\"? \"q\" two \"y\" | \"q\" \"b\" two \"y\" | \"ra\"? \"r\" three \"z\" | \"rb\" three \"z\")+ \";\"\none ::= {}\ntwo ::= {}\nthree ::= {}",
+        count(1, 20),
+        count(1, 30),
+        count(2, 40)
+    );
+    let text = |letter: &str, length: usize, end: &str| {
+        format!("{letter}<{}>{end}", "ab".repeat(20)[..length].to_owned())
+    };
+    let accept = [
+        text("", 1, "x;"),
+        text("", 20, &format!("x{}", text("q", 30, "y;"))),
+        text("q", 9, &format!("y{}", text("r", 7, "z;"))),
+        text("r", 40, "z;"),
+    ];
+    let reject =
+        [text("", 3, "y;"), text("q", 3, "x;"), text("r", 3, "y;"), text("q", 31, "y;"), text("r", 1, "z;")];
+    exact(&grammar, words, &accept.each_ref().map(String::as_str), &reject.each_ref().map(String::as_str));
+}
+
 /// Short rules that are called within each other and counted: how far a token reaches depends on what it ends.
 #[test]
 fn counts_of_nested_calls_end_where_they_should() {

@@ -1,9 +1,9 @@
 //! The subject of these tests, from a constraint to masks, behind the few words that the tests use.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use gobo_artifact::{Fill, Index, Matcher, Vocabulary};
-use gobo_compiler::CompileOptions;
+use gobo_compiler::{CompileOptions, RowCache};
 use gobo_tests::{Row, Tokens};
 use gobo_types::{Binding, Budget, CompileError, CompileLimits, Constraint, RefusalKind, TokenId};
 use gobo_vocab::TokenTable;
@@ -29,6 +29,9 @@ pub(crate) fn tokens_of(vocabulary: &Vocabulary) -> Tokens {
     tokens
 }
 
+/// All rows that were ever computed in this process, however little they cost.
+static ROWS: LazyLock<RowCache> = LazyLock::new(|| RowCache::new(64 << 20).from_steps(0));
+
 pub(crate) fn compile_within(
     vocabulary: &Vocabulary,
     constraint: &Constraint,
@@ -37,9 +40,21 @@ pub(crate) fn compile_within(
 ) -> Result<Vec<u8>, CompileError> {
     let budget = Budget::new(limits);
     let lowered = gobo_lower::lower(constraint, &budget)?;
-    let options = CompileOptions { threads };
-    let compiled = gobo_compiler::compile(vocabulary, constraint, &lowered, &options, &budget)?;
-    Ok(compiled.bytes().to_vec())
+    let compile = |cache| {
+        let options = CompileOptions { threads, cache };
+        gobo_compiler::compile(vocabulary, constraint, &lowered, &options, &budget)
+    };
+    let mark = budget.mark();
+    let alone = compile(None);
+    // The second time all rows that are shared are found.
+    for _ in 0..2 {
+        budget.rewind(mark);
+        match (&alone, compile(Some(&ROWS))) {
+            (Ok(alone), Ok(shared)) => assert!(alone.bytes() == shared.bytes(), "a cache changes no byte"),
+            (alone, shared) => assert_eq!(alone.as_ref().err(), shared.err().as_ref(), "nor a verdict"),
+        }
+    }
+    Ok(alone?.bytes().to_vec())
 }
 
 pub(crate) fn compile(

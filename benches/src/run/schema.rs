@@ -65,6 +65,9 @@ impl Bench<'_> {
     fn schema(&mut self, entry: &Entry) -> anyhow::Result<()> {
         let case = Case::schema(&entry.id, &entry.schema);
         let mut record = Record::default();
+        // First, because nothing of the schema has been compiled in that process yet.
+        let after_others =
+            self.peers[0].ask_within(&Ask::AfterOthers { case: case.clone() }, self.args.bound).ok();
         compile(self.args.rounds, &mut self.peers, self.source, &case, &mut record);
         let compiled = self
             .peers
@@ -90,6 +93,9 @@ impl Bench<'_> {
         };
         let facts = record.rows.iter().filter(|row| row.contestant == "gobo");
         let facts = facts.filter_map(|row| Some((row.measure.clone(), row.figure.as_ref().ok()?.p50)));
+        let after_others =
+            after_others.as_ref().and_then(|answer| answer.samples.get("after_others_ns")?.first());
+        let facts = facts.chain(after_others.map(|&ns| ("after_others_ns".to_owned(), ns)));
         let all = |shared: &[f64], own: &[f64]| Spread::of(&[shared, own].concat());
         let outcome = Outcome {
             subset: entry.subset.clone(),

@@ -115,6 +115,16 @@ impl Outcome {
         Some(self.gobo.ns()? / self.llguidance.ns()?)
     }
 
+    /// Nanoseconds of gobo's first compile of the schema, behind those of others in the same process.
+    pub fn after_others_ns(&self) -> Option<f64> {
+        self.facts.get("after_others_ns").copied()
+    }
+
+    /// That by llguidance's time, if both compile.
+    pub fn ratio_after_others(&self) -> Option<f64> {
+        Some(self.after_others_ns()? / self.llguidance.ns()?)
+    }
+
     pub fn side(&self, who: &str) -> &Side {
         if who == "gobo" { &self.gobo } else { &self.llguidance }
     }
@@ -145,11 +155,16 @@ impl Run {
         Sorted::of(picked.filter_map(Outcome::ratio).collect())
     }
 
+    /// gobo's times by llguidance's, each behind the other schemas in the same process.
+    pub fn ratios_after_others(&self) -> Sorted {
+        Sorted::of(self.outcomes.iter().filter_map(Outcome::ratio_after_others).collect())
+    }
+
     /// A line for each schema, below one on where it comes from.
     pub fn csv(&self, origin: &str) -> String {
         let mut csv = format!(
             "# {origin}\nsubset,schema,schema_bytes,gobo,gobo_p50_ns,gobo_min_ns,llguidance,llguidance_p50_ns,\
-             llguidance_min_ns,ratio,file_bytes,states,rows_computed,rows_stored,valid,invalid,gobo_valid_refused,\
+             llguidance_min_ns,ratio,gobo_after_others_ns,file_bytes,states,rows_computed,rows_stored,valid,invalid,gobo_valid_refused,\
              gobo_only_in_order,gobo_invalid_accepted,llguidance_valid_refused,llguidance_only_in_order,\
              llguidance_invalid_accepted,fills,fill_p50_ns,fill_p99_ns,copy_p50_ns,copy_p99_ns,llguidance_mask_p50_ns,\
              llguidance_mask_p99_ns\n"
@@ -165,6 +180,7 @@ impl Run {
                 cells.push(whole(spread.map(|spread| spread.min)));
             }
             cells.push(outcome.ratio().map_or_else(String::new, |ratio| format!("{ratio:.4}")));
+            cells.push(whole(outcome.after_others_ns()));
             let facts = ["file_bytes", "states", "row_computations", "distinct_rows"];
             cells.extend(facts.map(|fact| whole(outcome.facts.get(fact).copied())));
             let count = |answers: Option<Answers>, of: fn(Answers) -> usize| {

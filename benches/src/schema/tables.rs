@@ -50,9 +50,9 @@ fn times_of(ratio: f64) -> String {
     format!("{ratio:.3}")
 }
 
-/// Nanoseconds to compile everything, refusals and what was given up included, on one thread.
+/// Nanoseconds to compile everything one after the other, refusals and what was given up included, on one thread.
 fn prewarm_ns(run: &Run) -> f64 {
-    let spent = |outcome: &Outcome| outcome.gobo.ns().or(outcome.gobo.refusal_ns);
+    let spent = |outcome: &Outcome| outcome.after_others_ns().or(outcome.gobo.refusal_ns);
     run.outcomes.iter().filter_map(spent).sum()
 }
 
@@ -71,6 +71,8 @@ fn goals(text: &mut String, run: &Run, args: &Args) {
         sorted.at(part).map(|value| (value / unit, words)).into_iter().collect()
     };
     let of_both = format!("{} schemas that both compile", ratios.len());
+    let after_others = run.ratios_after_others();
+    let of_after = format!("{} schemas, each compiled once", after_others.len());
     let of_copies = |part: f64| {
         let (fill, median) = (fill.at(part)?, copy.at(0.5)?);
         let copy = copy.at(part)?;
@@ -80,8 +82,10 @@ fn goals(text: &mut String, run: &Run, args: &Args) {
     let files = sizes(run, "file_bytes");
     let of_files = format!("{} files", files.len());
     let prewarm = prewarm_ns(run) / 2.0 / SECOND;
-    let of_all =
-        format!("{} schemas, their compile times on one thread added up and halved", run.outcomes.len());
+    let of_all = format!(
+        "{} schemas, their compile times on one thread, one behind the other, added up and halved",
+        run.outcomes.len()
+    );
     let mut lines = vec![
         line(
             "compile p50 ≤ 1/2 of llguidance's first mask".into(),
@@ -94,6 +98,18 @@ fn goals(text: &mut String, run: &Run, args: &Args) {
             " ×",
             |x| x <= 1.0,
             at(&ratios, 0.95, 1.0, of_both),
+        ),
+        line(
+            "… p50 ≤ 1/2, in a process that has compiled other schemas".into(),
+            " ×",
+            |x| x <= 0.5,
+            at(&after_others, 0.5, 1.0, of_after.clone()),
+        ),
+        line(
+            "… p95 ≤ 1 ×, in such a process".into(),
+            " ×",
+            |x| x <= 1.0,
+            at(&after_others, 0.95, 1.0, of_after),
         ),
         line(
             "fill p50 ≤ 1.25 × copies of the same rows".into(),
@@ -156,8 +172,20 @@ fn compile(text: &mut String, run: &Run, args: &Args) {
             let _ = writeln!(text, "| {who} | {over} | {} | {cells} | {} |", times.len(), time(times.sum()));
         }
     }
+    let times = Sorted::of(run.outcomes.iter().filter_map(Outcome::after_others_ns).collect());
+    let cells = parts(&times, &[0.5, 0.9, 0.95, 0.99, 1.0], time);
+    let _ = writeln!(
+        text,
+        "| gobo, after others | all it compiles | {} | {cells} | {} |",
+        times.len(),
+        time(times.sum())
+    );
     let spent = time(prewarm_ns(run));
-    let _ = writeln!(text, "\ngobo at all schemas, with those that it refuses or gives up: {spent}.");
+    let _ = writeln!(
+        text,
+        "\n*After others*: once, in a process that has compiled the schemas before it and kept their rows. All schemas so, with \
+         those that it refuses or gives up: {spent}."
+    );
 }
 
 fn ratios(text: &mut String, run: &Run) {

@@ -30,6 +30,8 @@ pub struct Calls {
     top_sets: Vec<TopSet>,
     /// The calls themselves, between states of the automaton over characters.
     pub(crate) of_chars: Vec<Call>,
+    /// `[rules]`: where the texts of each called rule begin, in the automaton over characters.
+    pub(crate) entries: Vec<StateId>,
     /// `[calls]`: characters of the shortest text of the rule that each of them calls.
     shortest: Vec<u32>,
     /// `[character states]`: whether a rule is called or ends there.
@@ -83,6 +85,7 @@ impl Calls {
             tops: vec![0; states],
             top_sets: vec![TopSet { returns: Vec::new(), follow: ByteSet::default() }],
             of_chars: Vec::new(),
+            entries: Vec::new(),
             shortest: Vec::new(),
             crossed: Vec::new(),
             marks: Vec::new(),
@@ -129,7 +132,10 @@ impl Calls {
         let of_states = self.starts.len() + self.tops.len() + self.marks.len() * 2;
         let of_tops: usize =
             self.top_sets.iter().map(|set| size_of::<TopSet>() + set.returns.len() * 4).sum();
-        let of_calls = self.openings.len() * 12 + self.pushes.len() * 4 + self.of_chars.len() * 20;
+        let of_calls = self.entries.len() * 4
+            + self.openings.len() * 12
+            + self.pushes.len() * 4
+            + self.of_chars.len() * 20;
         (of_states * 4 + of_tops + of_calls + self.returns.len() * size_of::<Return>()) as u64
     }
 
@@ -169,6 +175,7 @@ impl Calls {
             tops: Vec::new(),
             top_sets: Vec::new(),
             of_chars: network.calls.clone(),
+            entries: network.entries.clone(),
             shortest: shortest(network, chars, budget)?,
             marks: Vec::new(),
             crossed: (0..number(states))
@@ -331,7 +338,7 @@ fn unite(set: &mut ByteSet, other: &ByteSet) {
 }
 
 /// The calls of one state.
-fn calls_of(calls: &[Call], state: StateId) -> &[Call] {
+pub(crate) fn calls_of(calls: &[Call], state: StateId) -> &[Call] {
     &calls[range_of(calls, state)]
 }
 

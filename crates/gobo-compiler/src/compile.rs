@@ -6,20 +6,24 @@ use gobo_artifact::{AlignedBytes, CallParts, IndexParts, ReturnPart, RowEncoder,
 use gobo_automata::{Alike, Calls, Dfa, Groups, Lowered, Return, StateId};
 use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, TokenId, index_key};
 
-use crate::push_down::{self, Pair, ResidualId, ReturnClasses};
+use crate::RowCache;
+use crate::push_down::{self, Asked, KnownRows, Pair, ResidualId, ReturnClasses, Under};
+use crate::row_cache::SharedRows;
 use crate::spell::{Spelled, spell};
 use crate::walk::{RowTokens, Walker};
 
 /// How to compile. Nothing here changes the bytes of the index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CompileOptions {
+#[derive(Debug, Clone, Copy)]
+pub struct CompileOptions<'a> {
     /// Threads that compute rows, the caller's among them; at least 1. Default 1.
     pub threads: usize,
+    /// Rows that this compile shares with others, of any vocabularies. Default none.
+    pub cache: Option<&'a RowCache>,
 }
 
-impl Default for CompileOptions {
+impl Default for CompileOptions<'_> {
     fn default() -> Self {
-        Self { threads: 1 }
+        Self { threads: 1, cache: None }
     }
 }
 
@@ -57,8 +61,11 @@ impl Compiled {
     }
 }
 
-/// Compiles the index of one constraint over one vocabulary. The same inputs give the same bytes, on every machine and
-/// with any number of threads.
+/// Compiles the index of one constraint over one vocabulary. The same inputs give the same bytes, on every machine, with
+/// any number of threads and whatever a cache holds.
+///
+/// A row that is found in a cache is charged what it cost where it was computed. That depends a little on what was computed beside
+/// it, so wherever a compile with a cache ends over budget, or near it, it is done anew without.
 ///
 /// The rows are those of Willard & Louf 2023 (arXiv 2307.09702), Algorithm 4, without a step per token and state: states
 /// that no token can tell apart share one walk of the vocabulary trie.
@@ -70,7 +77,33 @@ pub fn compile(
     vocabulary: &Vocabulary,
     constraint: &Constraint,
     lowered: &Lowered,
-    options: &CompileOptions,
+    options: &CompileOptions<'_>,
+    budget: &Budget,
+) -> Result<Compiled, CompileError> {
+    let Some(cache) = options.cache else {
+        return compile_with(vocabulary, constraint, lowered, options.threads, None, budget);
+    };
+    let mark = budget.mark();
+    let shared = SharedRows::new(cache);
+    let compiled = compile_with(vocabulary, constraint, lowered, options.threads, Some(&shared), budget);
+    let is_near = match &compiled {
+        Ok(_) => budget.is_nearly_spent(),
+        Err(error) => matches!(error, CompileError::OverBudget(_)),
+    };
+    if !(is_near && shared.has_helped()) {
+        return compiled;
+    }
+    budget.rewind(mark);
+    compile_with(vocabulary, constraint, lowered, options.threads, None, budget)
+}
+
+/// Compiles with the help of rows that are `shared`.
+fn compile_with(
+    vocabulary: &Vocabulary,
+    constraint: &Constraint,
+    lowered: &Lowered,
+    threads: usize,
+    shared: Option<&SharedRows<'_>>,
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
     let mut report = lowered.report.clone();
@@ -103,24 +136,21 @@ pub fn compile(
     let (computed, row_at, calls) = match &dfa.calls {
         Some(calls) => {
             let classes = ReturnClasses::new(calls, &groups);
-            let tops = tops_of(calls, &classes, &representatives, &groups, &needs_row);
-            let mut computed =
-                push_down::rows(&walker, calls, &classes, &alike, &representatives, &tops, budget)?;
+            let asked = asked(calls, &classes, &representatives, &groups, &needs_row);
+            let known = match shared {
+                Some(shared) => Some(KnownRows::new(shared, vocabulary.digest(), dfa.fragments(budget)?)),
+                None => None,
+            };
+            let known = known.as_ref();
+            let mut computed = push_down::rows(&walker, calls, &classes, &alike, &asked, known, budget)?;
             let (rows, row_at) =
                 (std::mem::take(&mut computed.rows), std::mem::take(&mut computed.of_states));
             (rows, row_at, Some((calls, classes, computed)))
         }
         None => {
             let useful = (!all_useful).then_some(useful.as_slice());
-            let (rows, row_at) = rows_without_calls(
-                &walker,
-                &groups,
-                &alike,
-                &representatives,
-                useful,
-                options.threads,
-                budget,
-            )?;
+            let (rows, row_at) =
+                rows_without_calls(&walker, &groups, &alike, &representatives, useful, threads, budget)?;
             (rows, row_at, None)
         }
     };
@@ -200,8 +230,9 @@ fn rows_without_calls(
     debug_assert!(useful.is_none() || kept.is_empty(), "walks that are kept do not ask what is useful");
     let shares: Vec<&[usize]> = kept.chunks(STATES_PER_SHARE).collect();
     let of_kept = in_parallel(threads, &shares, |share| {
-        let tops = vec![Vec::new(); share.len()];
-        push_down::rows(walker, &calls, &classes, alike, &states_of(share), &tops, budget)
+        let alone = |&at: &usize| Asked { state: states[at], under: Under::default() };
+        let asked: Vec<Asked> = share.iter().map(alone).collect();
+        push_down::rows(walker, &calls, &classes, alike, &asked, None, budget)
     })?;
     let batches: Vec<Vec<usize>> = (walker.batches(&states_of(&walked)).into_iter())
         .map(|batch| batch.into_iter().map(|at| walked[at]).collect())
@@ -286,20 +317,21 @@ fn merged_classes(classes: &ReturnClasses, pairs: &[Vec<Pair>], row_numbers: &[u
     of_class.into_iter().map(merged).collect()
 }
 
-/// For each of `representatives` the classes of the return states that may lie under some state of its group.
-fn tops_of(
+/// Each of `representatives` with what may lie under some state of its group.
+fn asked(
     calls: &Calls,
     classes: &ReturnClasses,
     representatives: &[StateId],
     groups: &[u32],
     needs_row: &[bool],
-) -> Vec<Vec<u32>> {
+) -> Vec<Asked> {
     let mut of_group: HashMap<u32, Vec<StateId>> = HashMap::new();
     for (state, &group) in (0..).zip(groups).filter(|(state, _)| needs_row[*state as usize]) {
         of_group.entry(group).or_default().push(state);
     }
-    let states = |state: &StateId| of_group.get(&groups[*state as usize]).into_iter().flatten().copied();
-    representatives.iter().map(|state| classes.under(calls, states(state))).collect()
+    let states = |state: StateId| of_group.get(&groups[state as usize]).into_iter().flatten().copied();
+    let asked = |&state: &StateId| Asked { state, under: classes.under(calls, states(state)) };
+    representatives.iter().map(asked).collect()
 }
 
 /// Stores the distinct rows, and tells the number of each computed one.

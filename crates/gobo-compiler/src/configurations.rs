@@ -20,8 +20,6 @@ pub(crate) const UNKNOWN: MacroId = u32::MAX;
 
 pub(crate) const DEAD_STATE: StateId = 0;
 
-pub(crate) const NO_FOLLOW: u32 = u32::MAX;
-
 /// The stacks that hold nothing which a token has pushed itself.
 const BOTTOM: StacksId = 0;
 
@@ -44,8 +42,8 @@ struct Stacks {
 pub(crate) struct MacroInfo {
     /// A state in it with transitions to itself; [`DEAD_STATE`] if there is none.
     pub(crate) looped: StateId,
-    /// The number of the bytes that can follow where the rule at the bottom ends here; [`NO_FOLLOW`] if it does not.
-    pub(crate) ends: u32,
+    /// Whether the rule at the bottom may end here, and something may follow it.
+    pub(crate) ends: bool,
     /// Whether something can be read before the rule at the bottom ends.
     pub(crate) reads: bool,
 }
@@ -75,12 +73,12 @@ pub(crate) struct Macros<'a> {
     /// `[rows of transitions]`: what they look like.
     shapes: Vec<RowShape>,
     pub(crate) infos: Vec<MacroInfo>,
-    pub(crate) follows: Vec<ByteSet>,
-    known_follows: HashMap<ByteSet, u32>,
     /// `[sets, classes]`.
     steps: Vec<MacroId>,
     budget: &'a Budget,
-    /// States and stacks looked at since the last look at the budget.
+    /// States and stacks looked at.
+    counted: u64,
+    /// Those since the last look at the budget.
     uncharged: u64,
     /// What the budget had against it. Sets found from then on are wrong and lead nowhere.
     pub(crate) error: Option<CompileError>,
@@ -104,10 +102,9 @@ impl<'a> Macros<'a> {
             known_alone: vec![UNKNOWN; dfa.len()],
             shapes: dfa.deltas.chunks_exact(dfa.stride).map(shape_of).collect(),
             infos: Vec::new(),
-            follows: Vec::new(),
-            known_follows: HashMap::new(),
             steps: Vec::new(),
             budget,
+            counted: 0,
             uncharged: 0,
             error: None,
         };
@@ -115,8 +112,14 @@ impl<'a> Macros<'a> {
         macros
     }
 
+    /// Steps counted so far, and bytes that the budget has not been charged yet.
+    pub(crate) fn spent(&self) -> (u64, u64) {
+        (self.counted, self.uncharged * BYTES_PER_COUNT as u64)
+    }
+
     /// Counts work on so many states or stacks, of [`BYTES_PER_COUNT`] each. `false` once the budget has run out.
     pub(crate) fn count(&mut self, n: usize) -> bool {
+        self.counted += n as u64;
         self.uncharged += n as u64;
         if self.uncharged >= NODES_PER_CHARGE && self.error.is_none() {
             let n = std::mem::take(&mut self.uncharged);
@@ -149,24 +152,14 @@ impl<'a> Macros<'a> {
         }
         let fresh = number(self.sets.len());
         self.count(set.len() + self.dfa.stride);
-        let mut info = MacroInfo { looped: DEAD_STATE, ends: NO_FOLLOW, reads: false };
+        let mut info = MacroInfo { looped: DEAD_STATE, ends: false, reads: false };
         for &(state, stacks) in set {
             if info.looped == DEAD_STATE && self.shape(state).loops {
                 info.looped = state;
             }
             info.reads |= stacks != BOTTOM || !self.is_end(state);
         }
-        let mut follow = ByteSet::default();
-        self.each_end(set, |calls, end| {
-            follow.iter_mut().zip(calls.follow(end)).for_each(|(all, set)| *all |= set);
-        });
-        if follow != ByteSet::default() {
-            let fresh = number(self.follows.len());
-            info.ends = *self.known_follows.entry(follow).or_insert(fresh);
-            if info.ends == fresh {
-                self.follows.push(follow);
-            }
-        }
+        self.each_end(set, |calls, end| info.ends |= *calls.follow(end) != ByteSet::default());
         self.infos.push(info);
         self.steps.resize(self.steps.len() + self.dfa.stride, UNKNOWN);
         self.sets.push(set.into());

@@ -6,7 +6,9 @@
 mod compile;
 mod configurations;
 mod push_down;
+mod row_cache;
 mod spell;
 mod walk;
 
 pub use compile::{CompileOptions, CompileStats, Compiled, compile};
+pub use row_cache::RowCache;

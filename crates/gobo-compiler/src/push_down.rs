@@ -19,12 +19,11 @@
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::{Trie, TrieNode};
-use gobo_automata::{Alike, ByteSet, Calls, StateId};
-use gobo_types::{Budget, CompileError};
+use gobo_automata::{Alike, ByteSet, Calls, Fragments, StateId};
+use gobo_types::{Budget, CompileError, VocabularyDigest};
 
-use crate::configurations::{
-    BYTES_PER_COUNT, DEAD_MACRO, DEAD_STATE, MacroId, Macros, NO_FOLLOW, UNKNOWN, number,
-};
+use crate::configurations::{BYTES_PER_COUNT, DEAD_MACRO, DEAD_STATE, MacroId, Macros, UNKNOWN, number};
+use crate::row_cache::{Cost, KnownRow, RowKey, SharedRows};
 use crate::walk::{Fate, NODES_PER_CHARGE, Rooted, RowTokens, Walker};
 
 pub(crate) const PHASE: &str = "walking the vocabulary through calls";
@@ -113,19 +112,22 @@ impl ReturnClasses {
         self.members.len()
     }
 
-    /// The classes of the return states that may lie under any of `states`, ascending.
-    pub(crate) fn under(&self, calls: &Calls, states: impl Iterator<Item = StateId>) -> Vec<u32> {
+    /// What may lie under any of `states`.
+    pub(crate) fn under(&self, calls: &Calls, states: impl Iterator<Item = StateId>) -> Under {
         let mut is_under = vec![false; self.members.len()];
+        let mut follow = ByteSet::default();
         let mut last: &[u32] = &[];
         for state in states {
             let tops = calls.tops(state);
             // States of one rule share their set.
             if !std::ptr::eq(tops, last) {
                 tops.iter().for_each(|&top| is_under[self.of[top as usize] as usize] = true);
+                follow.iter_mut().zip(calls.follow(state)).for_each(|(all, set)| *all |= set);
                 last = tops;
             }
         }
-        (0..).zip(is_under).filter(|(_, is_under)| *is_under).map(|(class, _)| class).collect()
+        let classes = (0..).zip(is_under).filter(|(_, is_under)| *is_under).map(|(class, _)| class).collect();
+        Under { classes, follow }
     }
 
     /// The states of the return states of a class: at least one.
@@ -134,8 +136,25 @@ impl ReturnClasses {
     }
 }
 
-/// The row and the residuals of each of `states`, and of every pair that can come up below them. `tops[n]` holds the classes
-/// of the return states that may lie under `states[n]`; `alike` tells which states short texts do not tell apart.
+/// What may lie on top of the stack together with some states that share a row.
+#[derive(Debug, Default)]
+pub(crate) struct Under {
+    /// The classes of the return states, ascending.
+    classes: Vec<u32>,
+    /// The bytes that a text can go on with when one of them is popped.
+    follow: ByteSet,
+}
+
+/// A state that stands for all that share its row.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) state: StateId,
+    /// What may lie under any of them.
+    pub(crate) under: Under,
+}
+
+/// The row and the residuals of each of `states`, and of every pair that can come up below them. `alike` tells which states short
+/// texts do not tell apart.
 ///
 /// O(trie nodes that no rule spares), over all rows.
 pub(crate) fn rows(
@@ -143,8 +162,8 @@ pub(crate) fn rows(
     calls: &Calls,
     classes: &ReturnClasses,
     alike: &[Alike],
-    states: &[StateId],
-    tops: &[Vec<u32>],
+    states: &[Asked],
+    known: Option<&KnownRows<'_>>,
     budget: &Budget,
 ) -> Result<PushDownRows, CompileError> {
     let mut computer = Computer {
@@ -154,9 +173,12 @@ pub(crate) fn rows(
         sets: vec![Residuals::default()],
         known_sets: HashMap::from_iter([(Residuals::default(), 0)]),
         of_state: HashMap::new(),
+        left: Vec::new(),
+        known,
         rows: Vec::new(),
         budget,
         uncharged: 0,
+        charged: 0,
         alike,
         stand_ins: Vec::new(),
         found: HashMap::new(),
@@ -168,7 +190,7 @@ pub(crate) fn rows(
         shared: (alike.iter())
             .map(|alike| {
                 let mut firsts: Vec<StateId> =
-                    states.iter().map(|&state| alike.first[state as usize]).collect();
+                    states.iter().map(|asked| alike.first[asked.state as usize]).collect();
                 firsts.sort_unstable();
                 firsts.chunk_by(|a, b| a == b).filter(|alike| alike.len() > 1).map(|alike| alike[0]).collect()
             })
@@ -185,26 +207,26 @@ pub(crate) fn rows(
     };
     let mut residuals = Vec::with_capacity(states.len());
     let mut of_states = Vec::with_capacity(states.len());
-    for &state in states {
-        let (row, residual) = computer.of_state(state)?;
+    for &Asked { state, ref under } in states {
+        let (row, left) = computer.of_state(state)?;
         of_states.push(row);
-        residuals.push(residual);
+        residuals.push(computer.going_on(computer.left[left].clone(), &under.follow)?);
     }
     let mut pairs: Vec<Vec<Pair>> = Vec::new();
-    let mut below: Vec<Option<Vec<u32>>> = vec![None; classes.len()];
+    let mut below: Vec<Option<Under>> = (0..classes.len()).map(|_| None).collect();
     let mut asked: foldhash::HashSet<(ResidualId, u32)> = foldhash::HashSet::default();
     let mut open: Vec<(ResidualId, u32)> = Vec::new();
-    for (&residual, tops) in residuals.iter().zip(tops) {
-        open.extend(tops.iter().map(|&class| (residual, class)));
+    for (&residual, Asked { under, .. }) in residuals.iter().zip(states) {
+        open.extend(under.classes.iter().map(|&class| (residual, class)));
         while let Some((residual, class)) = open.pop() {
             if residual == 0 || !asked.insert((residual, class)) {
                 continue;
             }
             let Some(state) = classes.states(calls, class).next() else { continue };
-            let (row, left) = computer.of_pair(residual, state)?;
             let below = below[class as usize]
                 .get_or_insert_with(|| classes.under(calls, classes.states(calls, class)));
-            open.extend(below.iter().map(|&below| (left, below)));
+            let (row, left) = computer.of_pair(residual, state, &below.follow)?;
+            open.extend(below.classes.iter().map(|&below| (left, below)));
             if computer.rows[row].is_empty() && left == 0 {
                 continue;
             }
@@ -218,6 +240,59 @@ pub(crate) fn rows(
     Ok(PushDownRows { of_states, rows: computer.rows, residuals, pairs })
 }
 
+/// Rows of other compiles, and which states they are of.
+pub(crate) struct KnownRows<'a> {
+    shared: &'a SharedRows<'a>,
+    vocabulary: VocabularyDigest,
+    fragments: Fragments,
+}
+
+impl<'a> KnownRows<'a> {
+    pub(crate) fn new(
+        shared: &'a SharedRows<'a>,
+        vocabulary: VocabularyDigest,
+        fragments: Fragments,
+    ) -> Self {
+        Self { shared, vocabulary, fragments }
+    }
+
+    fn key(&self, walker: &Walker<'_>, state: StateId) -> Option<RowKey> {
+        let state = walker.dfa.chars.as_ref()?.at(state)?;
+        Some(RowKey { vocabulary: self.vocabulary, state: *self.fragments.digest(state)? })
+    }
+}
+
+/// The row of a state in terms of the vocabulary alone.
+fn freeze(walker: &Walker<'_>, tokens: &RowTokens, left: &Residuals) -> KnownRow {
+    let mut row = KnownRow {
+        short: tokens.short.iter().map(|&(part, chars)| (number(walker.parts[part].number), chars)).collect(),
+        ranges: tokens.ranges.clone(),
+        ends: left.whole,
+        blocks: left.blocks.clone(),
+        whole: 0,
+    };
+    for (at, part) in walker.parts.iter().enumerate() {
+        row.whole |= (tokens.whole >> at & 1) << part.number;
+    }
+    row
+}
+
+/// The row of a state in terms of this compile; `None` if it has a slice that leads nowhere here, which no state with its key has.
+fn thaw(walker: &Walker<'_>, row: KnownRow) -> Option<(RowTokens, Residuals)> {
+    let part = |number: u32| walker.parts.binary_search_by_key(&(number as usize), |part| part.number).ok();
+    let mut tokens = RowTokens { whole: 0, short: Vec::with_capacity(row.short.len()), ranges: row.ranges };
+    let mut whole = 0;
+    for (at, part) in walker.parts.iter().enumerate() {
+        let bit = row.whole >> part.number & 1;
+        tokens.whole |= bit << at;
+        whole |= bit << part.number;
+    }
+    for (number, chars) in row.short {
+        tokens.short.push((part(number)?, chars));
+    }
+    (whole == row.whole).then_some((tokens, Residuals { whole: row.ends, blocks: row.blocks }))
+}
+
 /// Token prefixes that end a rule with bytes left.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 struct Residuals {
@@ -225,6 +300,15 @@ struct Residuals {
     whole: bool,
     /// The blocks of tokens that go on, each with the end of its ids, ascending.
     blocks: Vec<(u32, u32)>,
+}
+
+impl Residuals {
+    /// Leaves out what is in the row in any case, and puts the others in order: what is left does not depend on how it was found.
+    fn settle(&mut self, tokens: &RowTokens, trie: &Trie<'_>) {
+        self.blocks.retain(|&(block, end)| !tokens.has(trie.nodes[block as usize].first, end));
+        self.blocks.sort_unstable();
+        self.blocks.dedup();
+    }
 }
 
 /// A child of a trie's root, the configurations there when it was walked last, and what was found at and below it.
@@ -263,12 +347,16 @@ struct Computer<'a> {
     macros: Macros<'a>,
     sets: Vec<Residuals>,
     known_sets: HashMap<Residuals, ResidualId>,
-    /// The row of each state that was asked for, by its place.
-    of_state: HashMap<StateId, (usize, ResidualId)>,
+    /// The places of the row and of the residuals of each state that was asked for.
+    of_state: HashMap<StateId, (usize, usize)>,
+    left: Vec<Residuals>,
+    known: Option<&'a KnownRows<'a>>,
     rows: Vec<RowTokens>,
     budget: &'a Budget,
     /// Nodes since the last look at the budget.
     uncharged: u64,
+    /// Nodes before that.
+    charged: u64,
     alike: &'a [Alike],
     /// `[sets of configurations, alike]`: what [`Self::stand_in`] answers; [`UNKNOWN`] where it was not asked.
     stand_ins: Vec<MacroId>,
@@ -300,22 +388,40 @@ struct Computer<'a> {
 const UNKNOWN_CHARS: u8 = u8::MAX;
 
 impl Computer<'_> {
+    /// Steps and bytes so far, whether the budget knows of them or not.
+    fn spent(&self) -> (u64, u64) {
+        let (counted, bytes) = self.macros.spent();
+        (self.charged + self.uncharged + counted, self.budget.bytes() + bytes)
+    }
+
     fn charge(&mut self) -> Result<(), CompileError> {
         if let Some(error) = self.macros.error.take() {
             return Err(error);
         }
+        self.charged += self.uncharged;
         self.budget.charge_steps(PHASE, std::mem::take(&mut self.uncharged))
     }
 
-    /// The row of a state, by its place, and the residuals that end its rule.
-    fn of_state(&mut self, state: StateId) -> Result<(usize, ResidualId), CompileError> {
+    /// The places of the row of a state and of the residuals that end its rule, whatever may follow.
+    fn of_state(&mut self, state: StateId) -> Result<(usize, usize), CompileError> {
         let state = self.row_stand_in(state)?;
         if let Some(&known) = self.of_state.get(&state) {
             return Ok(known);
         }
         let walker = self.walker;
-        let mut tokens = RowTokens::default();
         let has_follow = *self.calls.follow(state) != ByteSet::default();
+        let key = self.known.filter(|_| has_follow).and_then(|known| known.key(walker, state));
+        if let Some(key) = &key
+            && let Some((cost, found)) = self.known.and_then(|known| known.shared.get(key))
+            && let Some((tokens, left)) = thaw(walker, found)
+        {
+            self.uncharged += cost.steps;
+            self.budget.charge_bytes(PHASE, cost.bytes)?;
+            self.look_at_budget()?;
+            return self.finish(state, tokens, left);
+        }
+        let before = self.spent();
+        let mut tokens = RowTokens::default();
         let mut left =
             Residuals { whole: has_follow && walker.dfa.accepting[state as usize], blocks: Vec::new() };
         let between = walker.dfa.chars.as_ref().map(|chars| chars.at(state));
@@ -343,30 +449,60 @@ impl Computer<'_> {
                 }
             }
         }
-        let left = self.intern(left)?;
-        let row = self.push(tokens)?;
-        self.of_state.insert(state, (row, left));
-        Ok((row, left))
+        tokens.settle();
+        left.settle(&tokens, &walker.all.trie);
+        if let (Some(key), Some(known)) = (key, self.known) {
+            let (steps, bytes) = self.spent();
+            let cost = Cost { steps: steps - before.0, bytes: bytes - before.1 };
+            known.shared.put(key, cost, || freeze(walker, &tokens, &left));
+        }
+        self.finish(state, tokens, left)
     }
 
-    /// The row of a set of residuals at a return state, and what of it ends that rule too.
-    fn of_pair(&mut self, residual: ResidualId, state: StateId) -> Result<(usize, ResidualId), CompileError> {
+    /// Keeps the row of a state and what is left of it.
+    fn finish(
+        &mut self,
+        state: StateId,
+        tokens: RowTokens,
+        left: Residuals,
+    ) -> Result<(usize, usize), CompileError> {
+        self.budget.charge_bytes(PHASE, 32 + left.blocks.len() as u64 * 8)?;
+        self.left.push(left);
+        let known = (self.push(tokens)?, self.left.len() - 1);
+        self.of_state.insert(state, known);
+        Ok(known)
+    }
+
+    /// The set of those residuals that go on with a byte that may follow.
+    fn going_on(&mut self, mut left: Residuals, follow: &ByteSet) -> Result<ResidualId, CompileError> {
+        let trie = self.walker.all.trie;
+        left.blocks.retain(|&(block, _)| goes_on(&trie, block as usize, follow));
+        self.intern(left)
+    }
+
+    /// The row of a set of residuals at the return states of a class, one of which is `state`, and what of it ends that rule too
+    /// and goes on with a byte that may follow.
+    fn of_pair(
+        &mut self,
+        residual: ResidualId,
+        state: StateId,
+        follow: &ByteSet,
+    ) -> Result<(usize, ResidualId), CompileError> {
         let set = self.sets[residual as usize].clone();
         let (mut tokens, mut left) = Default::default();
         if set.whole {
             let (row, below) = self.of_state(state)?;
+            left = self.left[below].clone();
             if set.blocks.is_empty() {
-                return Ok((row, below));
+                return Ok((row, self.going_on(left, follow)?));
             }
             tokens = self.rows[row].clone();
-            left = self.sets[below as usize].clone();
         }
         let trie = self.walker.all.trie;
         let start = self.macros.start(state);
-        let follow = self.calls.follow(state);
         for (block, end) in set.blocks {
             // Where the return state's rule may end at once, nothing of the residual has been read.
-            if self.walker.dfa.accepting[state as usize] && goes_on(&trie, block as usize, follow) {
+            if self.walker.dfa.accepting[state as usize] {
                 left.blocks.push((block, end));
             }
             let block = block as usize;
@@ -377,7 +513,9 @@ impl Computer<'_> {
                 self.walk_block(&trie, block, end, start, &mut tokens, &mut left)?;
             }
         }
-        Ok((self.push(tokens)?, self.intern(left)?))
+        tokens.settle();
+        left.settle(&tokens, &trie);
+        Ok((self.push(tokens)?, self.going_on(left, follow)?))
     }
 
     /// The state whose row a state shares: one that no short text tells apart from it, where no longer token is alive beyond
@@ -443,9 +581,7 @@ impl Computer<'_> {
         Ok(self.rows.len() - 1)
     }
 
-    fn intern(&mut self, mut set: Residuals) -> Result<ResidualId, CompileError> {
-        set.blocks.sort_unstable();
-        set.blocks.dedup();
+    fn intern(&mut self, set: Residuals) -> Result<ResidualId, CompileError> {
         if let Some(&known) = self.known_sets.get(&set) {
             return Ok(known);
         }
@@ -627,7 +763,7 @@ impl Computer<'_> {
         if node.first != own_end {
             tokens.add(node.first, own_end);
         }
-        if info.ends != NO_FOLLOW && goes_on(trie, child, &self.macros.follows[info.ends as usize]) {
+        if info.ends {
             left.blocks.push((u32::try_from(child).expect("23 bits number a node"), end));
         }
         info.reads.then_some(child)

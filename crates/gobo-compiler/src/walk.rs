@@ -38,6 +38,26 @@ impl RowTokens {
         self.whole == 0 && self.short.is_empty() && self.ranges.is_empty()
     }
 
+    /// Whether all tokens from `from` to `to` of the trie order are in the ranges.
+    pub(crate) fn has(&self, from: u32, to: u32) -> bool {
+        let behind = self.ranges.partition_point(|range| range.0 <= from);
+        self.ranges[..behind].last().is_some_and(|range| to <= range.1)
+    }
+
+    /// Puts the ranges in order.
+    pub(crate) fn settle(&mut self) {
+        if self.ranges.is_sorted() {
+            return;
+        }
+        self.ranges.sort_unstable();
+        for (from, to) in std::mem::take(&mut self.ranges) {
+            match self.ranges.last_mut() {
+                Some(last) if last.1 >= from => last.1 = last.1.max(to),
+                _ => self.ranges.push((from, to)),
+            }
+        }
+    }
+
     pub(crate) fn add(&mut self, from: u32, to: u32) {
         match self.ranges.last_mut() {
             Some(last) if last.1 == from => last.1 = to,
@@ -75,6 +95,8 @@ impl<'a> Rooted<'a> {
 
 /// A slice beside an automaton.
 pub(crate) struct Part<'a> {
+    /// The number of the slice in the vocabulary.
+    pub(crate) number: usize,
     pub(crate) slice: Slice<'a>,
     pub(crate) rooted: Rooted<'a>,
     /// Number of the closure under its characters; `None` where one of them leads nowhere from any state.
@@ -168,7 +190,7 @@ impl<'a> Walker<'a> {
         let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
         // Asked for by all closures, if there are any.
         let mut targets = None;
-        for slice in self.vocabulary.slices() {
+        for (number, slice) in self.vocabulary.slices().enumerate() {
             if slice.needs.iter().zip(live).all(|(needs, live)| needs & live == 0) {
                 continue;
             }
@@ -192,7 +214,7 @@ impl<'a> Walker<'a> {
                     });
                 }
             }
-            self.parts.push(Part { slice, rooted: Rooted::new(slice.trie), closure });
+            self.parts.push(Part { number, slice, rooted: Rooted::new(slice.trie), closure });
         }
         if self.closures.is_empty() {
             self.parts.clear();

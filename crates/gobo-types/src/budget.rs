@@ -69,6 +69,13 @@ pub struct Budget {
     cancelled: Arc<AtomicBool>,
 }
 
+/// Where a [`Budget`] stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    steps: u64,
+    bytes: u64,
+}
+
 impl Budget {
     /// An empty account.
     pub fn new(limits: CompileLimits) -> Self {
@@ -141,6 +148,23 @@ impl Budget {
         Ok(result)
     }
 
+    /// Where the account stands, to come back to by [`Self::rewind`].
+    pub fn mark(&self) -> Mark {
+        Mark { steps: self.steps(), bytes: self.bytes() }
+    }
+
+    /// Forgets what was charged since the mark, because the work is done anew. To be called where no other thread charges.
+    pub fn rewind(&self, mark: Mark) {
+        self.steps.store(mark.steps, Ordering::Relaxed);
+        self.bytes.store(mark.bytes, Ordering::Relaxed);
+    }
+
+    /// Whether less than an eighth of the steps or of the bytes is left.
+    pub fn is_nearly_spent(&self) -> bool {
+        let CompileLimits { max_steps, max_bytes, .. } = self.limits;
+        self.steps() > max_steps - max_steps / 8 || self.bytes() > max_bytes - max_bytes / 8
+    }
+
     /// Refuses an automaton of more than `max_states` states.
     ///
     /// # Errors
@@ -185,6 +209,22 @@ mod tests {
         }
         // What a step needs for a moment counts too.
         assert!(budget.holding(|| budget.charge_bytes("rows", 1), |()| 0).is_err());
+    }
+
+    #[test]
+    fn what_is_done_anew_is_charged_once() {
+        let budget = Budget::new(CompileLimits { max_steps: 16, max_bytes: 16, ..CompileLimits::default() });
+        budget.charge_steps("rows", 3).unwrap();
+        budget.charge_bytes("rows", 14).unwrap();
+        let mark = budget.mark();
+        assert!(!budget.is_nearly_spent());
+        assert!(budget.charge_steps("rows", 14).is_err());
+        budget.charge_bytes("rows", 1).unwrap();
+        assert!(budget.is_nearly_spent());
+        budget.rewind(mark);
+        assert_eq!((budget.steps(), budget.bytes(), budget.is_nearly_spent()), (3, 14, false));
+        budget.charge_steps("rows", 12).unwrap();
+        assert!(budget.is_nearly_spent());
     }
 
     #[test]

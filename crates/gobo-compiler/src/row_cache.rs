@@ -1,0 +1,239 @@
+//! Rows that compiles of one process share.
+
+use std::cell::Cell;
+use std::sync::{Mutex, PoisonError};
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_types::VocabularyDigest;
+
+/// What a row depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct RowKey {
+    pub(crate) vocabulary: VocabularyDigest,
+    /// All that may follow up to the end of the rule: [`gobo_automata::Fragments`].
+    pub(crate) state: [u8; 32],
+}
+
+/// What a row cost where it was computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cost {
+    pub(crate) steps: u64,
+    pub(crate) bytes: u64,
+}
+
+/// The row of a state and what is left where its rule ends, in terms of the vocabulary alone.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct KnownRow {
+    /// Slices that are taken whole: bit `n` for the one with number `n`.
+    pub(crate) whole: u64,
+    /// Numbers of the slices of which short tokens are taken, with the most characters that they may have.
+    pub(crate) short: Vec<(u32, u32)>,
+    /// Ranges of the trie order.
+    pub(crate) ranges: Vec<(u32, u32)>,
+    /// Whether the rule may end where the state stands.
+    pub(crate) ends: bool,
+    /// The blocks of tokens that go on behind the rule.
+    pub(crate) blocks: Vec<(u32, u32)>,
+}
+
+/// Rows of the rules that many constraints have in common, such as a JSON string or an e-mail address: a compile that is
+/// given a cache looks them up there, and leaves those that took long to compute. Indices are the same with and without.
+///
+/// It holds two generations of half the size: where the younger is full it becomes the older, and what nobody has asked for
+/// since is forgotten.
+#[derive(Debug)]
+pub struct RowCache {
+    /// Words of a generation.
+    most: usize,
+    /// A row that cost fewer is not kept.
+    least_steps: u64,
+    generations: Mutex<[Generation; 2]>,
+}
+
+/// Rows one behind the other: small allocations that outlive a compile would lie scattered among those of the next ones.
+#[derive(Debug, Default)]
+struct Generation {
+    /// Where the words of each row begin and end.
+    at: HashMap<RowKey, (usize, usize)>,
+    words: Vec<u32>,
+}
+
+const LEAST_STEPS: u64 = 256;
+
+/// Words that the place of a row takes.
+const WORDS_PER_KEY: usize = (size_of::<RowKey>() + 2 * size_of::<usize>()) / 4 * 2;
+
+impl RowCache {
+    /// A cache of at most so many bytes.
+    pub fn new(bytes: usize) -> Self {
+        Self { most: bytes / 8, least_steps: LEAST_STEPS, generations: Mutex::default() }
+    }
+
+    /// The same, keeping rows from so many steps on. Default 256, some microseconds: a row is looked up in a tenth of that.
+    #[must_use]
+    pub fn from_steps(self, least_steps: u64) -> Self {
+        Self { least_steps, ..self }
+    }
+
+    fn get(&self, key: &RowKey) -> Option<(Cost, KnownRow)> {
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        let [young, old] = &mut *generations;
+        if let Some(&(from, to)) = young.at.get(key) {
+            return Some(KnownRow::read(&young.words[from..to]));
+        }
+        let &(from, to) = old.at.get(key)?;
+        let row = KnownRow::read(&old.words[from..to]);
+        let words = old.words[from..to].to_vec();
+        self.add(&mut generations, *key, &words);
+        Some(row)
+    }
+
+    fn put(&self, key: RowKey, cost: Cost, row: impl FnOnce() -> KnownRow) {
+        if cost.steps < self.least_steps {
+            return;
+        }
+        let words = row().words(cost);
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        self.add(&mut generations, key, &words);
+    }
+
+    fn add(&self, generations: &mut [Generation; 2], key: RowKey, words: &[u32]) {
+        let [young, old] = generations;
+        let taken = young.words.len() + (young.at.len() + 1) * WORDS_PER_KEY;
+        if taken + words.len() > self.most {
+            std::mem::swap(young, old);
+            *young = Generation { at: HashMap::new(), words: Vec::with_capacity(self.most) };
+        }
+        if WORDS_PER_KEY + words.len() > self.most || young.at.contains_key(&key) {
+            return;
+        }
+        if young.words.capacity() == 0 {
+            young.words.reserve(self.most);
+        }
+        let from = young.words.len();
+        young.words.extend_from_slice(words);
+        young.at.insert(key, (from, young.words.len()));
+    }
+}
+
+impl KnownRow {
+    fn words(&self, cost: Cost) -> Vec<u32> {
+        let lists = [&self.short, &self.ranges, &self.blocks];
+        let mut words: Vec<u32> = vec![u32::from(self.ends)];
+        words.extend([cost.steps, cost.bytes, self.whole].into_iter().flat_map(halves));
+        words.extend(lists.iter().map(|list| u32::try_from(list.len()).expect("rows are small")));
+        words.extend(lists.into_iter().flatten().flat_map(|&(one, two)| [one, two]));
+        words
+    }
+
+    fn read(words: &[u32]) -> (Cost, Self) {
+        let (ends, words) = words.split_at(1);
+        let (halves, words) = words.split_at(6);
+        let (lists, words) = words.split_at(3);
+        let &[steps, bytes, whole] =
+            &[0, 2, 4].map(|at| u64::from(halves[at]) << 32 | u64::from(halves[at + 1]));
+        let (short, ranges, ends) = (lists[0], lists[1], ends[0]);
+        let mut pairs = words.as_chunks::<2>().0.iter().map(|&[one, two]| (one, two));
+        let row = Self {
+            whole,
+            short: pairs.by_ref().take(short as usize).collect(),
+            ranges: pairs.by_ref().take(ranges as usize).collect(),
+            ends: ends == 1,
+            blocks: pairs.collect(),
+        };
+        (Cost { steps, bytes }, row)
+    }
+}
+
+/// The upper and the lower half.
+fn halves(word: u64) -> [u32; 2] {
+    [word >> 32, word & u64::from(u32::MAX)].map(|half| u32::try_from(half).expect("32 bits of it"))
+}
+
+/// The cache beside one compile.
+pub(crate) struct SharedRows<'a> {
+    cache: &'a RowCache,
+    has_helped: Cell<bool>,
+}
+
+impl<'a> SharedRows<'a> {
+    pub(crate) fn new(cache: &'a RowCache) -> Self {
+        Self { cache, has_helped: Cell::new(false) }
+    }
+
+    /// Whether some row was found.
+    pub(crate) fn has_helped(&self) -> bool {
+        self.has_helped.get()
+    }
+
+    /// A row that is known, and what it cost.
+    pub(crate) fn get(&self, key: &RowKey) -> Option<(Cost, KnownRow)> {
+        self.cache.get(key).inspect(|_| self.has_helped.set(true))
+    }
+
+    /// Leaves a row for others, if it cost enough.
+    pub(crate) fn put(&self, key: RowKey, cost: Cost, row: impl FnOnce() -> KnownRow) {
+        self.cache.put(key, cost, row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(state: u8) -> RowKey {
+        RowKey { vocabulary: VocabularyDigest::from([7; 32]), state: [state; 32] }
+    }
+
+    fn row(ranges: u32) -> KnownRow {
+        KnownRow {
+            whole: 1 << 63 | 5,
+            short: vec![(3, 4)],
+            ranges: (0..ranges).map(|at| (at * 10, at * 10 + 3)).collect(),
+            ends: ranges % 2 == 1,
+            blocks: vec![(8, 9), (11, 12)],
+        }
+    }
+
+    const COST: Cost = Cost { steps: (1 << 40) + 300, bytes: 17 };
+
+    #[test]
+    fn a_row_comes_back_as_it_was() {
+        let cache = RowCache::new(1 << 20);
+        for at in 0..40 {
+            assert_eq!(cache.get(&key(at)), None);
+            cache.put(key(at), COST, || row(u32::from(at)));
+        }
+        for at in 0..40 {
+            assert_eq!(cache.get(&key(at)), Some((COST, row(u32::from(at)))));
+        }
+        let other = RowKey { vocabulary: VocabularyDigest::from([8; 32]), ..key(1) };
+        assert_eq!(cache.get(&other), None, "rows are those of one vocabulary");
+    }
+
+    #[test]
+    fn cheap_rows_are_not_kept() {
+        let cache = RowCache::new(1 << 20);
+        cache.put(key(1), Cost { steps: 255, bytes: 0 }, || unreachable!("it is not even written"));
+        assert_eq!(cache.get(&key(1)), None);
+        let all = RowCache::new(1 << 20).from_steps(0);
+        all.put(key(1), Cost { steps: 0, bytes: 0 }, || row(1));
+        assert!(all.get(&key(1)).is_some());
+    }
+
+    #[test]
+    fn what_is_asked_for_stays_and_the_size_is_kept() {
+        let bytes = 64 << 10;
+        let cache = RowCache::new(bytes);
+        for at in 0..=255 {
+            cache.put(key(at), COST, || row(100));
+            assert!(cache.get(&key(0)).is_some(), "{at}");
+            let held: usize = cache.generations.lock().unwrap().iter().map(|of| of.words.len() * 4).sum();
+            assert!(held <= bytes, "{held} bytes");
+        }
+        assert!(cache.get(&key(1)).is_none() && cache.get(&key(255)).is_some());
+        // One that no generation has room for is not kept, and harms nothing.
+        cache.put(key(9), COST, || row(1 << 16));
+        assert!(cache.get(&key(9)).is_none());
+    }
+}
