@@ -200,6 +200,12 @@ fn workers(name: &str) -> Vec<String> {
     workers
 }
 
+/// Whether a process is gone, or only waits for its parent to ask how it ended.
+fn is_over(process: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with(['Z', 'X']))
+}
+
 #[test]
 fn a_process_makes_the_same_files_and_verdicts_as_a_thread() {
     let (there, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -310,13 +316,15 @@ fn a_worker_that_is_killed_from_outside_is_replaced() {
     let engine = open_with(folder.path(), 1, processes(name));
     goes_on(&engine);
     let kill = || {
-        for worker in workers(name) {
-            assert!(std::process::Command::new("kill").args(["-9", &worker]).status().unwrap().success());
+        let workers = workers(name);
+        for worker in &workers {
+            assert!(std::process::Command::new("kill").args(["-9", worker]).status().unwrap().success());
         }
+        workers
     };
-    // While it has nothing to do nobody notices.
-    kill();
-    until("it is dead", || workers(name).is_empty());
+    // While it has nothing to do nobody notices. Its command line is gone a moment before its parent is told.
+    let killed = kill();
+    until("it is dead", || killed.iter().all(|worker| is_over(worker)));
     goes_on(&engine);
     assert_eq!(engine.stats().died, 0);
     let ticket = engine.submit(request(&engine, "hang"));
