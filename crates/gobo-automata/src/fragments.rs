@@ -67,6 +67,8 @@ struct Finder<'a> {
     chars: &'a CharStates,
     calls: &'a Calls,
     budget: &'a Budget,
+    /// `[classes]`: the characters of each.
+    ranges_of: Vec<Vec<(u32, u32)>>,
     /// By classes, ascending: the number of the set of the characters in them.
     known_sets: HashMap<Vec<u32>, u32>,
     /// `[sets]`.
@@ -88,10 +90,15 @@ const UNMET: u32 = u32::MAX;
 impl<'a> Finder<'a> {
     fn new(chars: &'a CharStates, calls: &'a Calls, budget: &'a Budget) -> Self {
         let states = chars.blocks.len();
+        let mut ranges_of = vec![Vec::new(); chars.dfa.classes];
+        for &(first, last, class) in &chars.dfa.ranges {
+            ranges_of[class as usize].push((first, last));
+        }
         Self {
             chars,
             calls,
             budget,
+            ranges_of,
             known_sets: HashMap::new(),
             sets: Vec::new(),
             edges: Vec::new(),
@@ -157,17 +164,14 @@ impl<'a> Finder<'a> {
         let row = self.chars.dfa.row(state);
         self.budget.charge_steps(PHASE, 1 + row.len() as u64 / 4)?;
         let first = self.edges.len();
-        // By the first character that leads there.
-        let mut targets: Vec<(StateId, Vec<u32>)> = Vec::new();
-        for &(class, to) in row {
-            match targets.iter_mut().rev().find(|known| known.0 == to) {
-                Some(known) => known.1.push(class),
-                None => targets.push((to, vec![class])),
-            }
-        }
-        for (to, classes) in targets {
-            let set = self.set(classes);
-            self.edges.push(Edge::Chars { set, to });
+        let mut by_target: Vec<(StateId, u32)> = row.iter().map(|&(class, to)| (to, class)).collect();
+        by_target.sort_unstable();
+        let mut targets: Vec<&[(StateId, u32)]> = by_target.chunk_by(|one, other| one.0 == other.0).collect();
+        // By the first character that leads there, which does not depend on how states are numbered.
+        targets.sort_unstable_by_key(|target| target[0].1);
+        for target in targets {
+            let set = self.set(target.iter().map(|edge| edge.1).collect());
+            self.edges.push(Edge::Chars { set, to: target[0].0 });
         }
         for call in calls_of(&self.calls.of_chars, state) {
             let entry = self.calls.entries[call.rule as usize];
@@ -183,16 +187,16 @@ impl<'a> Finder<'a> {
         if let Some(&known) = self.known_sets.get(&classes) {
             return known;
         }
-        let mut ranges: Vec<(u32, u32)> = Vec::new();
-        for &(first, last, class) in &self.chars.dfa.ranges {
-            if classes.binary_search(&class).is_err() {
-                continue;
+        let mut ranges: Vec<(u32, u32)> =
+            classes.iter().flat_map(|&class| self.ranges_of[class as usize].iter().copied()).collect();
+        ranges.sort_unstable();
+        ranges.dedup_by(|next, before| {
+            let is_joined = before.1 + 1 == next.0;
+            if is_joined {
+                before.1 = next.1;
             }
-            match ranges.last_mut() {
-                Some(before) if before.1 + 1 == first => before.1 = last,
-                _ => ranges.push((first, last)),
-            }
-        }
+            is_joined
+        });
         let mut hasher = blake3::Hasher::new();
         for (first, last) in ranges {
             hasher.update(&(u64::from(first) << 32 | u64::from(last)).to_le_bytes());

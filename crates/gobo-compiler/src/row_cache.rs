@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 use gobo_types::VocabularyDigest;
 
 /// What a row depends on.
@@ -99,16 +99,16 @@ impl RowCache {
 
     fn add(&self, generations: &mut [Generation; 2], key: RowKey, words: &[u32]) {
         let [young, old] = generations;
-        let taken = young.words.len() + (young.at.len() + 1) * WORDS_PER_KEY;
-        if taken + words.len() > self.most {
-            std::mem::swap(young, old);
-            *young = Generation { at: HashMap::new(), words: Vec::with_capacity(self.most) };
-        }
         if WORDS_PER_KEY + words.len() > self.most || young.at.contains_key(&key) {
             return;
         }
+        let taken = young.words.len() + (young.at.len() + 1) * WORDS_PER_KEY;
+        if taken + words.len() > self.most {
+            *old = std::mem::take(young);
+        }
+        // All at once, so that it never moves.
         if young.words.capacity() == 0 {
-            young.words.reserve(self.most);
+            young.words.reserve_exact(self.most);
         }
         let from = young.words.len();
         young.words.extend_from_slice(words);
@@ -232,8 +232,10 @@ mod tests {
             assert!(held <= bytes, "{held} bytes");
         }
         assert!(cache.get(&key(1)).is_none() && cache.get(&key(255)).is_some());
-        // One that no generation has room for is not kept, and harms nothing.
-        cache.put(key(9), COST, || row(1 << 16));
-        assert!(cache.get(&key(9)).is_none());
+        // One that no generation has room for is not kept, and takes nothing else away.
+        for _ in 0..3 {
+            cache.put(key(9), COST, || row(1 << 16));
+        }
+        assert!(cache.get(&key(9)).is_none() && cache.get(&key(255)).is_some());
     }
 }
