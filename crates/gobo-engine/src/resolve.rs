@@ -104,6 +104,15 @@ struct Job {
     submitted: Instant,
 }
 
+/// Which attempt of a job this is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Turn {
+    /// Passes behind it, each of which it was too dear for.
+    pass: usize,
+    /// The attempt before this one ended for a transient reason.
+    is_retry: bool,
+}
+
 /// How one attempt of a job ended.
 enum Attempt {
     /// For all who wait.
@@ -265,7 +274,7 @@ impl Inner {
         let inner = Arc::clone(self);
         let in_queue = Arc::clone(&lead);
         let turned = self.pool.submit(ask, move |bench, waited| match take(&in_queue) {
-            Some(lead) => inner.run(lead, job, 0, bench, waited),
+            Some(lead) => inner.run(lead, job, Turn::default(), bench, waited),
             None => Then::Done,
         });
         if let Err(turned) = turned
@@ -309,7 +318,7 @@ impl Inner {
         self: Arc<Self>,
         lead: FlightLead,
         job: Arc<Job>,
-        pass: usize,
+        turn: Turn,
         bench: &mut Bench,
         waited: Duration,
     ) -> Then<Bench> {
@@ -319,13 +328,13 @@ impl Inner {
         }
         record(QUEUE, waited);
         let cancelled = Arc::clone(lead.cancelled());
-        let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(&job, pass, bench, &cancelled)));
+        let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(&job, turn, bench, &cancelled)));
         let attempt = attempt.unwrap_or_else(|panic| {
             let message = panic_message(&*panic);
             tracing::error!(key = %job.key, message, "a compile panicked");
             Attempt::End(Err(CompileError::Failed(format!("a worker panicked: {message}"))))
         });
-        let (lead, pass) = match attempt {
+        let (lead, turn) = match attempt {
             Attempt::End(end) => {
                 self.count(&end, &job);
                 lead.deliver(&end);
@@ -334,7 +343,7 @@ impl Inner {
             Attempt::Again(error) => {
                 let end = Err(error);
                 match lead.retry_or(&end) {
-                    Some(lead) => (lead, pass),
+                    Some(lead) => (lead, Turn { is_retry: true, ..turn }),
                     None => {
                         self.count(&end, &job);
                         return Then::Done;
@@ -343,10 +352,10 @@ impl Inner {
             }
             Attempt::Dearer => {
                 Counters::count(&self.counters.later_passes);
-                (lead, pass + 1)
+                (lead, Turn { pass: turn.pass + 1, is_retry: false })
             }
         };
-        Then::Again(Box::new(move |bench, waited| self.run(lead, job, pass, bench, waited)))
+        Then::Again(Box::new(move |bench, waited| self.run(lead, job, turn, bench, waited)))
     }
 
     fn count(&self, end: &FlightEnd, job: &Job) {
@@ -362,7 +371,7 @@ impl Inner {
         }
     }
 
-    fn attempt(&self, job: &Job, pass: usize, bench: &mut Bench, cancelled: &Arc<AtomicBool>) -> Attempt {
+    fn attempt(&self, job: &Job, turn: Turn, bench: &mut Bench, cancelled: &Arc<AtomicBool>) -> Attempt {
         // A flight may have ended between this caller's look and its joining; and a file may be there without a
         // record, published by a process that died or that owns no catalog.
         match self.find_file(&job.key).and_then(|found| match found {
@@ -373,13 +382,18 @@ impl Inner {
             Ok(None) => {}
             Err(error) => return Attempt::End(Err(store_trouble(&error))),
         }
-        let most_steps = self.config.passes.get(pass).copied().unwrap_or(u64::MAX);
+        let most_steps = self.config.passes.get(turn.pass).copied().unwrap_or(u64::MAX);
         let limits = CompileLimits { max_steps: job.limits.max_steps.min(most_steps), ..job.limits };
         let begun = Instant::now();
         let made = match bench {
             Bench::Thread(_) => self.compile_here(job, limits, bench, cancelled),
             Bench::Process(process) => {
-                let is_background = pass > 0 || job.request.priority == Priority::Prewarm;
+                if turn.is_retry {
+                    // What killed one worker may have killed all (the kernel, an operator), and one that is dying cannot be
+                    // told from one that lives until it has been given a job.
+                    process.renew();
+                }
+                let is_background = turn.pass > 0 || job.request.priority == Priority::Prewarm;
                 self.compile_there(job, limits, is_background, process, cancelled)
             }
         };

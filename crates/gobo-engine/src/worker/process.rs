@@ -82,6 +82,11 @@ impl Process {
         }
     }
 
+    /// Ends the process there is, if any: the next job gets one that was started for it.
+    pub(crate) fn renew(&mut self) {
+        self.running = None;
+    }
+
     /// Has `job` done, blocking until the worker answers, dies or is killed. `cancelled` ends it early.
     pub(crate) fn run(&mut self, job: Job, cancelled: &AtomicBool) -> Result<Made, Failure> {
         // A worker that died while idle (an operator, the kernel) has cost nobody anything.
