@@ -11,6 +11,7 @@ use crate::grammar::{CharSet, Expr, Machine};
 use crate::nfa::Nfa;
 use crate::regex::regex;
 use crate::slices::Slices;
+use crate::utf8::check_states;
 
 /// A regular set of texts, as its minimal automaton over characters: one set has one value of this type.
 ///
@@ -20,6 +21,9 @@ use crate::slices::Slices;
 pub struct Language {
     dfa: CharDfa,
 }
+
+/// About so many states over bytes has a state that tells a few kinds of characters apart.
+const STATES_OF_CHARACTER: u64 = 16;
 
 impl Language {
     /// The language of no text.
@@ -381,6 +385,18 @@ impl Language {
         self.dfa.accepting[state as usize]
     }
 
+    /// Refuses a language of so many texts that no automaton over their bytes has room in the budget of states, however
+    /// the characters below U+0080 are written, before any time goes into writing it. O(edges) where that is possible at all.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub fn check_states(&self, budget: &Budget) -> Result<(), CompileError> {
+        if (self.len() as u64) < budget.limits().max_states / STATES_OF_CHARACTER {
+            return Ok(());
+        }
+        budget.holding(|| check_states(self.dfa.clone(), budget), |()| 0)
+    }
+
     /// The language as an expression, in which `spell` says how the characters of a set are written.
     pub fn to_expr(&self, mut spell: impl FnMut(&CharSet) -> Expr) -> Expr {
         let mut machine = Machine::default();
@@ -513,10 +529,12 @@ fn number(n: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use gobo_types::CompileLimits;
+    use gobo_types::{CompileLimits, TextStart};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::dfa::Dfa;
+    use crate::grammar::{Grammar, Rule};
 
     fn budget() -> Budget {
         Budget::new(CompileLimits::default())
@@ -587,6 +605,45 @@ mod tests {
             {
                 assert_eq!(Language::expr(&whole(&shared), &budget()).unwrap(), copied, "{min}, {max:?}");
             }
+        }
+    }
+
+    /// What is refused ahead would be refused when it is written: the characters below U+0080 as themselves, doubled, or
+    /// half of them in two ways, as strings of JSON are.
+    #[test]
+    fn no_language_is_refused_ahead_that_can_be_written() {
+        let written = |text: &Language, way: usize| {
+            let spell = |set: &CharSet| match way {
+                0 => Expr::Chars(set.clone()),
+                1 => Expr::Concat(vec![Expr::Chars(set.clone()), Expr::text("~").repeat(1, Some(2))]),
+                _ => {
+                    let [low, high] =
+                        [('\0', '\x7f'), ('\u{80}', char::MAX)].map(|range| CharSet::new([range]));
+                    let escaped = Expr::Concat(vec![Expr::text("\\"), Expr::Chars(set.and(&low))]);
+                    Expr::Alternate(vec![Expr::Chars(set.and(&high)), Expr::Chars(set.and(&low)), escaped])
+                }
+            };
+            let rule = Rule { name: "text".into(), expr: text.to_expr(spell) };
+            let grammar = Grammar { rules: vec![rule], start: 0 };
+            Dfa::grammar(&grammar, TextStart::Exact, &budget()).unwrap().len()
+        };
+        let patterns = [
+            r"(?:\S+\s+){0,9}\S{1,9}",
+            "(?s:.{1,300})",
+            "[^日本]{5,90}|é*",
+            "(?:ab|ü.){0,200}",
+            r"\w{0,40}x?",
+        ];
+        for pattern in patterns {
+            let text = language(pattern);
+            let check = |max_states: usize| {
+                let max_states = max_states as u64;
+                text.check_states(&Budget::new(CompileLimits { max_states, ..CompileLimits::default() }))
+            };
+            for way in 0..3 {
+                assert_eq!(check(written(&text, way)), Ok(()), "{pattern} {way}");
+            }
+            assert!(matches!(check(text.len()), Err(CompileError::OverBudget(_))), "{pattern}");
         }
     }
 

@@ -123,6 +123,26 @@ impl Classes {
 /// [`CompileError::OverBudget`].
 pub(crate) fn expand(chars: CharDfa, budget: &Budget) -> Result<Dfa, CompileError> {
     let classes = Classes::of(&chars);
+    let (states, templates, len) = lay_out(chars, &classes, budget)?;
+    emit(states, &classes, &templates, len, budget)
+}
+
+/// Refuses an automaton over characters that [`expand`] refuses for its states. What holds the same texts with the
+/// characters below U+0080 written in any other way has no fewer.
+///
+/// # Errors
+/// [`CompileError::OverBudget`].
+pub(crate) fn check_states(chars: CharDfa, budget: &Budget) -> Result<(), CompileError> {
+    let classes = Classes::of(&chars);
+    lay_out(chars, &classes, budget).map(drop)
+}
+
+/// The blocks of an automaton over characters, the templates that they use, and how many states they have together.
+fn lay_out(
+    chars: CharDfa,
+    classes: &Classes,
+    budget: &Budget,
+) -> Result<(CharStates, Vec<Template>, usize), CompileError> {
     let mut templates: Vec<Template> = Vec::new();
     let mut known_templates: HashMap<Vec<(u32, u32)>, u32> = HashMap::new();
     let mut known_forests: HashMap<(u32, Vec<StateId>), StateId> = HashMap::new();
@@ -184,7 +204,7 @@ pub(crate) fn expand(chars: CharDfa, budget: &Budget) -> Result<Dfa, CompileErro
         budget.check_states(PHASE, len)?;
         states.blocks.push(block);
     }
-    emit(states, &classes, &templates, len, budget)
+    Ok((states, templates, len))
 }
 
 /// Writes the rows of all states.

@@ -262,6 +262,7 @@ pub(crate) fn strings(
         return Ok(Expr::Alternate(items.iter().map(|item| string(item, spelling)).collect()));
     }
     let language = string_language(formulas, formula, text, budget)?;
+    language.check_states(budget)?;
     Ok(spelled(&language, spelling))
 }
 
