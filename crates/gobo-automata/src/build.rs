@@ -58,7 +58,7 @@ impl Dfa {
 
     fn of_grammar(grammar: &Grammar, text_start: TextStart, budget: &Budget) -> Result<Self, CompileError> {
         let mut network = Network::of(grammar, text_start, budget)?;
-        if network.calls.is_empty() {
+        if network.calls.all.is_empty() {
             return expand(network.chars.canonical(budget)?, budget);
         }
         let chars = std::mem::replace(&mut network.chars, CharDfa::new(Vec::new(), 0));

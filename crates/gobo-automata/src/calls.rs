@@ -3,7 +3,7 @@ use gobo_types::{Budget, CompileError};
 
 use crate::chars::CharStates;
 use crate::dfa::{ByteSet, DEAD, Dfa, StateId};
-use crate::network::{Call, Network};
+use crate::network::{Call, CallTable, Network};
 use crate::refine::Edges;
 
 const PHASE: &str = "laying out calls";
@@ -29,7 +29,7 @@ pub struct Calls {
     tops: Vec<u32>,
     top_sets: Vec<TopSet>,
     /// The calls themselves, between states of the automaton over characters.
-    pub(crate) of_chars: Vec<Call>,
+    pub(crate) of_chars: CallTable,
     /// `[rules]`: where the texts of each called rule begin, in the automaton over characters.
     pub(crate) entries: Vec<StateId>,
     /// `[calls]`: characters of the shortest text of the rule that each of them calls.
@@ -69,8 +69,37 @@ struct TopSet {
     follow: ByteSet,
 }
 
-/// A set of return states while it grows.
-type Bits = Vec<u64>;
+/// Sets of return states while they grow: `[sets, words]`.
+struct Bits {
+    words: usize,
+    flat: Vec<u64>,
+}
+
+impl Bits {
+    /// So many empty sets of up to `returns` return states.
+    fn new(sets: usize, returns: usize) -> Self {
+        let words = returns.div_ceil(64).max(1);
+        Self { words, flat: vec![0; sets * words] }
+    }
+
+    fn get(&self, set: usize) -> &[u64] {
+        &self.flat[set * self.words..][..self.words]
+    }
+
+    fn sets(&self) -> impl Iterator<Item = &[u64]> {
+        self.flat.chunks_exact(self.words)
+    }
+
+    /// Adds what `others` has, and tells whether that was more than there was.
+    fn unite(&mut self, set: usize, others: &[u64]) -> bool {
+        let words = self.flat[set * self.words..][..self.words].iter_mut();
+        let fresh = words.zip(others).fold(0, |fresh, (word, other)| {
+            let before = std::mem::replace(word, *word | other);
+            fresh | (before ^ *word)
+        });
+        fresh != 0
+    }
+}
 
 impl Calls {
     /// Those of an automaton of so many states that calls nothing.
@@ -84,7 +113,7 @@ impl Calls {
             pushes: Vec::new(),
             tops: vec![0; states],
             top_sets: vec![TopSet { returns: Vec::new(), follow: ByteSet::default() }],
-            of_chars: Vec::new(),
+            of_chars: CallTable::default(),
             entries: Vec::new(),
             shortest: Vec::new(),
             crossed: Vec::new(),
@@ -135,8 +164,9 @@ impl Calls {
         let of_calls = self.entries.len() * 4
             + self.openings.len() * 12
             + self.pushes.len() * 4
-            + self.of_chars.len() * 20;
-        (of_states * 4 + of_tops + of_calls + self.returns.len() * size_of::<Return>()) as u64
+            + self.shortest.len() * 4
+            + self.returns.len() * size_of::<Return>();
+        (of_states * 4 + of_tops + of_calls) as u64 + self.of_chars.bytes()
     }
 
     /// The calls of a network whose character automaton was written out as `dfa`.
@@ -151,12 +181,12 @@ impl Calls {
         let is_tail = |call: &Call| {
             chars.dfa.accepting[call.to as usize]
                 && chars.dfa.row(call.to).is_empty()
-                && calls_of(&network.calls, call.to).is_empty()
+                && network.calls.at(call.to).is_empty()
         };
         let mut number_of: HashMap<StateId, u32> = HashMap::new();
         let mut returns: Vec<Return> = Vec::new();
         let mut return_states: Vec<StateId> = Vec::new();
-        for call in network.calls.iter().filter(|call| !is_tail(call)) {
+        for call in network.calls.all.iter().filter(|call| !is_tail(call)) {
             number_of.entry(call.to).or_insert_with(|| {
                 let name = |rule: u32| network.names[rule as usize].clone();
                 returns.push(Return { state: root(call.to), caller: name(call.of), callee: name(call.rule) });
@@ -179,9 +209,7 @@ impl Calls {
             shortest: shortest(network, chars, budget)?,
             marks: Vec::new(),
             crossed: (0..number(states))
-                .map(|state| {
-                    chars.dfa.accepting[state as usize] || !calls_of(&network.calls, state).is_empty()
-                })
+                .map(|state| chars.dfa.accepting[state as usize] || !network.calls.at(state).is_empty())
                 .collect(),
         };
         for state in 0..number(states) {
@@ -214,7 +242,7 @@ impl Calls {
         number_of: &HashMap<StateId, u32>,
         budget: &Budget,
     ) -> Result<(), CompileError> {
-        if calls_of(&network.calls, state).is_empty() {
+        if network.calls.at(state).is_empty() {
             return Ok(());
         }
         let mut open: Vec<(StateId, Vec<u32>)> = vec![(state, Vec::new())];
@@ -222,7 +250,7 @@ impl Calls {
         let mut at = 0;
         while let Some((from, pushed)) = open.get(at).cloned() {
             at += 1;
-            for call in calls_of(&network.calls, from) {
+            for call in network.calls.at(from) {
                 let mut pushed = pushed.clone();
                 if !is_tail(call) {
                     pushed.push(number_of[&call.to]);
@@ -248,35 +276,35 @@ impl Calls {
         dfa: &Dfa,
         chars: &CharStates,
         return_states: &[StateId],
-        tops: &[Bits],
+        tops: &Bits,
         budget: &Budget,
     ) -> Result<(), CompileError> {
-        let mut known: HashMap<Bits, u32> = HashMap::new();
-        let mut sets: Vec<Bits> = Vec::new();
-        let mut intern = |set: &Bits| {
+        let mut known: HashMap<Vec<u64>, u32> = HashMap::new();
+        let mut sets: Vec<Vec<u64>> = Vec::new();
+        let mut intern = |set: &[u64]| {
             if let Some(&known) = known.get(set) {
                 return known;
             }
             let fresh = number(sets.len());
-            sets.push(set.clone());
-            known.insert(set.clone(), fresh);
+            sets.push(set.to_vec());
+            known.insert(set.to_vec(), fresh);
             fresh
         };
         // States inside characters may belong to several blocks.
-        let mut inner: HashMap<StateId, Bits> = HashMap::new();
-        for (block, set) in chars.blocks.iter().zip(tops).filter(|(block, _)| block.inner_states > 0) {
+        let mut inner: HashMap<StateId, Vec<u64>> = HashMap::new();
+        for (block, set) in chars.blocks.iter().zip(tops.sets()).filter(|(block, _)| block.inner_states > 0) {
             let all = inner.entry(block.inner).or_insert_with(|| vec![0; set.len()]);
             all.iter_mut().zip(set).for_each(|(all, set)| *all |= set);
         }
-        self.tops = vec![intern(&vec![0; tops[0].len()]); dfa.len()];
-        for (block, set) in chars.blocks.iter().zip(tops) {
+        self.tops = vec![intern(&vec![0; tops.words]); dfa.len()];
+        for (block, set) in chars.blocks.iter().zip(tops.sets()) {
             self.tops[block.root as usize] = intern(set);
             if block.inner == block.root + 1 && block.inner_states > 0 {
                 let of_inner = intern(&inner[&block.inner]);
                 self.tops[block.inner as usize..][..block.inner_states as usize].fill(of_inner);
             }
         }
-        budget.charge_bytes(PHASE, (sets.len() * tops[0].len() * 8 + dfa.len() * 4) as u64)?;
+        budget.charge_bytes(PHASE, (sets.len() * tops.words * 8 + dfa.len() * 4) as u64)?;
         self.top_sets = sets
             .iter()
             .map(|set| TopSet {
@@ -337,17 +365,6 @@ fn unite(set: &mut ByteSet, other: &ByteSet) {
     set.iter_mut().zip(other).for_each(|(set, other)| *set |= other);
 }
 
-/// The calls of one state.
-pub(crate) fn calls_of(calls: &[Call], state: StateId) -> &[Call] {
-    &calls[range_of(calls, state)]
-}
-
-/// Where the calls of one state stand.
-fn range_of(calls: &[Call], state: StateId) -> std::ops::Range<usize> {
-    let from = calls.partition_point(|call| call.state < state);
-    from..from + calls[from..].partition_point(|call| call.state == state)
-}
-
 /// `[character states]`: the return states that may lie on top of the stack.
 fn tops(
     network: &Network,
@@ -356,13 +373,13 @@ fn tops(
     number_of: &HashMap<StateId, u32>,
     returns: usize,
     budget: &Budget,
-) -> Result<Vec<Bits>, CompileError> {
-    let words = returns.div_ceil(64);
+) -> Result<Bits, CompileError> {
     let states = chars.blocks.len();
+    let mut tops = Bits::new(states, returns);
+    let words = tops.words;
     budget.charge_bytes(PHASE, (states * words * 8) as u64)?;
-    let mut tops: Vec<Bits> = vec![vec![0; words]; states];
     let mut is_open = vec![true; states];
-    let mut set = Bits::new();
+    let (mut set, mut one) = (vec![0; words], vec![0; words]);
     // In sweeps: many callers of a rule have added their return states by the time that its states are looked at again.
     let mut is_done = false;
     while !std::mem::replace(&mut is_done, true) {
@@ -371,18 +388,15 @@ fn tops(
             if !std::mem::take(&mut is_open[state as usize]) {
                 continue;
             }
-            let calls = calls_of(&network.calls, state);
-            set.clone_from(&tops[state as usize]);
+            let calls = network.calls.at(state);
+            set.copy_from_slice(tops.get(state as usize));
             if calls.is_empty() && set.iter().all(|&word| word == 0) {
                 continue;
             }
             let row = chars.dfa.row(state);
             budget.charge_steps(PHASE, ((1 + row.len() + calls.len()) * (1 + words)) as u64)?;
             let mut add = |to: StateId, set: &[u64]| {
-                let known = &mut tops[to as usize];
-                let grows = known.iter().zip(set).any(|(known, set)| set & !known != 0);
-                known.iter_mut().zip(set).for_each(|(known, set)| *known |= set);
-                if grows {
+                if tops.unite(to as usize, set) {
                     is_open[to as usize] = true;
                     is_done &= to > state;
                 }
@@ -395,9 +409,9 @@ fn tops(
                     add(entry, &set);
                 } else {
                     let top = number_of[&call.to] as usize;
-                    let mut one = vec![0; words];
-                    one[top / 64] |= 1 << (top % 64);
+                    one[top / 64] = 1 << (top % 64);
                     add(entry, &one);
+                    one[top / 64] = 0;
                 }
             }
         }
@@ -413,12 +427,14 @@ fn shortest(network: &Network, chars: &CharStates, budget: &Budget) -> Result<Ve
         chars.dfa.accepting.iter().map(|&accepting| if accepting { 0 } else { u32::MAX }).collect();
     let of_rule = |left: &[u32], rule: u32| left[network.entries[rule as usize] as usize];
     loop {
-        budget.charge_steps(PHASE, (states + chars.dfa.edge_count() + network.calls.len()) as u64)?;
+        budget.charge_steps(PHASE, (states + chars.dfa.edge_count() + network.calls.all.len()) as u64)?;
         let mut changed = false;
         // States are numbered breadth first, so that backwards one round is nearly enough.
         for state in (1..number(states)).rev() {
             let read = chars.dfa.row(state).iter().map(|edge| left[edge.1 as usize].saturating_add(1));
-            let called = calls_of(&network.calls, state)
+            let called = network
+                .calls
+                .at(state)
                 .iter()
                 .map(|call| of_rule(&left, call.rule).saturating_add(left[call.to as usize]));
             if let Some(least) = read.chain(called).min().filter(|least| *least < left[state as usize]) {
@@ -427,7 +443,7 @@ fn shortest(network: &Network, chars: &CharStates, budget: &Budget) -> Result<Ve
             }
         }
         if !changed {
-            return Ok(network.calls.iter().map(|call| of_rule(&left, call.rule)).collect());
+            return Ok(network.calls.all.iter().map(|call| of_rule(&left, call.rule)).collect());
         }
     }
 }
@@ -458,7 +474,7 @@ impl<'a> WithCalls<'a> {
         let mut before: HashMap<StateId, Vec<StateId>> = HashMap::new();
         budget.charge_bytes(phase, chars.dfa.edge_count() as u64 * 8)?;
         let mut with = Self { calls, starts: vec![0], edges: Vec::with_capacity(chars.dfa.edge_count()) };
-        let mut of_chars = calls.of_chars.iter().zip(&calls.shortest).peekable();
+        let mut of_chars = calls.of_chars.all.iter().zip(&calls.shortest).peekable();
         for state in 0..first {
             with.edges.extend_from_slice(chars.dfa.row(state));
             while let Some((call, &shortest)) = of_chars.next_if(|(call, _)| call.state == state) {

@@ -46,6 +46,8 @@ pub struct Targets {
     next: Vec<StateId>,
     /// `[targets × words]`: the classes that lead there.
     classes: Vec<u64>,
+    /// `[character states × words]`: the classes that lead anywhere.
+    read: Vec<u64>,
 }
 
 impl Targets {
@@ -148,7 +150,8 @@ impl CharStates {
     pub fn targets(&self, budget: &Budget) -> Result<Targets, CompileError> {
         budget.charge_steps(CLOSING, self.dfa.edge_count() as u64)?;
         let words = self.dfa.classes.div_ceil(64).max(1);
-        let mut targets = Targets { words, starts: vec![0], next: Vec::new(), classes: Vec::new() };
+        let read = vec![0; self.blocks.len() * words];
+        let mut targets = Targets { words, starts: vec![0], next: Vec::new(), classes: Vec::new(), read };
         for state in 0..number(self.blocks.len()) {
             let first = targets.next.len();
             for &(class, next) in self.dfa.row(state) {
@@ -159,11 +162,13 @@ impl CharStates {
                     targets.next.push(next);
                     targets.classes.resize(targets.classes.len() + words, 0);
                 }
-                targets.classes[at * words + class as usize / 64] |= 1 << (class % 64);
+                let (word, bit) = (class as usize / 64, 1 << (class % 64));
+                targets.classes[at * words + word] |= bit;
+                targets.read[state as usize * words + word] |= bit;
             }
             targets.starts.push(number(targets.next.len()));
         }
-        let held = targets.starts.len() * 4 + targets.next.len() * (4 + words * 8);
+        let held = targets.starts.len() * (4 + words * 8) + targets.next.len() * (4 + words * 8);
         budget.charge_bytes(CLOSING, held as u64)?;
         Ok(targets)
     }
@@ -196,18 +201,15 @@ impl CharStates {
         let mut open: Vec<StateId> = Vec::new();
         // `[states + 1]`: where those before each state begin.
         let mut starts = vec![0_u32; states + 1];
-        let mut missing = wanted.clone();
         for state in 1..number(states) {
-            missing.copy_from_slice(&wanted);
-            for (_, classes) in targets.of_state(state) {
-                missing.iter_mut().zip(classes).for_each(|(missing, classes)| *missing &= !classes);
-            }
-            if missing.iter().all(|&word| word == 0) {
+            let read = &targets.read[state as usize * targets.words..][..targets.words];
+            if wanted.iter().zip(read).all(|(wanted, read)| wanted & !read == 0) {
                 edges(state).for_each(|next| starts[next as usize + 1] += 1);
                 open.push(state);
             } else {
                 closure.depth[state as usize] = 0;
-                closure.exact[state as usize] = missing == wanted;
+                closure.exact[state as usize] =
+                    wanted.iter().zip(read).all(|(wanted, read)| wanted & read == 0);
                 queue.push(state);
             }
         }

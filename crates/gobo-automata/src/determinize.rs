@@ -34,6 +34,7 @@ pub(crate) fn determinize(nfa: &Nfa, alphabet: &Alphabet, budget: &Budget) -> Re
         sets: Slices::default(),
         targets: Slices::default(),
         after: Vec::new(),
+        alone: vec![UNKNOWN; nfa.nodes.len()],
     };
     builder.sets.intern(&[]);
     let start = builder.closure(&[nfa.start], true)?;
@@ -57,8 +58,11 @@ pub(crate) fn determinize(nfa: &Nfa, alphabet: &Alphabet, budget: &Budget) -> Re
             }
         }
         budget.charge_steps(PHASE, pairs.len() as u64)?;
-        pairs.sort_unstable();
-        pairs.dedup();
+        // The classes of one member are ascending.
+        if members.len() > 1 {
+            pairs.sort_unstable();
+            pairs.dedup();
+        }
         let mut last = DEAD;
         for of_class in pairs.chunk_by(|a, b| a.0 == b.0) {
             let same = targets.iter().eq(of_class.iter().map(|(_, node)| node));
@@ -97,7 +101,11 @@ struct Builder<'a> {
     targets: Slices,
     /// `[targets]`: the state of their closure.
     after: Vec<StateId>,
+    /// `[nodes]`: the state of the closure of that node alone, which is what most characters lead to; [`UNKNOWN`].
+    alone: Vec<StateId>,
 }
+
+const UNKNOWN: StateId = StateId::MAX;
 
 impl Builder<'_> {
     /// Whether a text may end in a state other than the dead one, and the nodes that read there.
@@ -108,6 +116,12 @@ impl Builder<'_> {
 
     /// The state after the character that leads to `targets`.
     fn after(&mut self, targets: &[NodeId]) -> Result<StateId, CompileError> {
+        if let [node] = *targets {
+            if self.alone[node as usize] == UNKNOWN {
+                self.alone[node as usize] = self.closure(targets, false)?;
+            }
+            return Ok(self.alone[node as usize]);
+        }
         let (known, is_new) = self.targets.intern(targets);
         if is_new {
             self.budget.charge_bytes(PHASE, targets.len() as u64 * 4 + 16)?;

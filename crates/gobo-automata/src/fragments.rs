@@ -3,7 +3,7 @@
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError};
 
-use crate::calls::{Calls, calls_of};
+use crate::calls::Calls;
 use crate::chars::CharStates;
 use crate::dfa::{Dfa, StateId};
 
@@ -83,6 +83,11 @@ struct Finder<'a> {
     /// States without a component yet.
     stack: Vec<StateId>,
     digests: Vec<Option<Digest>>,
+    /// Kept for their room: the edges of a state by target, where those of each target stand, classes, and what is hashed.
+    by_target: Vec<(StateId, u32)>,
+    targets: Vec<(u32, usize, usize)>,
+    classes: Vec<u32>,
+    words: Vec<u8>,
 }
 
 const UNMET: u32 = u32::MAX;
@@ -107,13 +112,17 @@ impl<'a> Finder<'a> {
             low: vec![UNMET; states],
             stack: Vec::new(),
             digests: vec![None; states],
+            by_target: Vec::new(),
+            targets: Vec::new(),
+            classes: Vec::new(),
+            words: Vec::new(),
         }
     }
 
     fn find(mut self) -> Result<Fragments, CompileError> {
         self.budget.charge_bytes(PHASE, self.digests.len() as u64 * 60)?;
         let mut met = 0;
-        for call in &self.calls.of_chars {
+        for call in &self.calls.of_chars.all {
             let entry = self.calls.entries[call.rule as usize];
             if self.order[entry as usize] == UNMET {
                 self.search(entry, &mut met)?;
@@ -164,16 +173,25 @@ impl<'a> Finder<'a> {
         let row = self.chars.dfa.row(state);
         self.budget.charge_steps(PHASE, 1 + row.len() as u64 / 4)?;
         let first = self.edges.len();
-        let mut by_target: Vec<(StateId, u32)> = row.iter().map(|&(class, to)| (to, class)).collect();
+        let mut by_target = std::mem::take(&mut self.by_target);
+        let mut targets = std::mem::take(&mut self.targets);
+        by_target.clear();
+        by_target.extend(row.iter().map(|&(class, to)| (to, class)));
         by_target.sort_unstable();
-        let mut targets: Vec<&[(StateId, u32)]> = by_target.chunk_by(|one, other| one.0 == other.0).collect();
-        // By the first character that leads there, which does not depend on how states are numbered.
-        targets.sort_unstable_by_key(|target| target[0].1);
-        for target in targets {
-            let set = self.set(target.iter().map(|edge| edge.1).collect());
-            self.edges.push(Edge::Chars { set, to: target[0].0 });
+        targets.clear();
+        let mut begin = 0;
+        for target in by_target.chunk_by(|one, other| one.0 == other.0) {
+            targets.push((target[0].1, begin, begin + target.len()));
+            begin += target.len();
         }
-        for call in calls_of(&self.calls.of_chars, state) {
+        // By the first character that leads there, which does not depend on how states are numbered.
+        targets.sort_unstable();
+        for &(_, from, to) in &targets {
+            let set = self.set(&by_target[from..to]);
+            self.edges.push(Edge::Chars { set, to: by_target[from].0 });
+        }
+        (self.by_target, self.targets) = (by_target, targets);
+        for call in self.calls.of_chars.at(state) {
             let entry = self.calls.entries[call.rule as usize];
             self.edges.push(Edge::Call { entry, to: call.to });
         }
@@ -182,11 +200,14 @@ impl<'a> Finder<'a> {
         Ok(Visit { state, edges, next: 0 })
     }
 
-    /// The number of the set of the characters in some classes.
-    fn set(&mut self, classes: Vec<u32>) -> u32 {
-        if let Some(&known) = self.known_sets.get(&classes) {
+    /// The number of the set of the characters that lead to one state: edges by class, ascending.
+    fn set(&mut self, edges: &[(StateId, u32)]) -> u32 {
+        self.classes.clear();
+        self.classes.extend(edges.iter().map(|edge| edge.1));
+        if let Some(&known) = self.known_sets.get(&self.classes) {
             return known;
         }
+        let classes = self.classes.clone();
         let mut ranges: Vec<(u32, u32)> =
             classes.iter().flat_map(|&class| self.ranges_of[class as usize].iter().copied()).collect();
         ranges.sort_unstable();
@@ -209,7 +230,9 @@ impl<'a> Finder<'a> {
 
     /// Tells the states of a component, in the order in which they were met, where all else that it leads to is told.
     fn tell(&mut self, component: &[StateId]) {
-        let mut words: Vec<u8> = vec![COMPONENT];
+        let mut words = std::mem::take(&mut self.words);
+        words.clear();
+        words.push(COMPONENT);
         let mut is_cycle = false;
         for &state in component {
             let (from, to) = self.edges_of[state as usize];
@@ -242,6 +265,7 @@ impl<'a> Finder<'a> {
             }
         }
         let digest = *blake3::hash(&words).as_bytes();
+        self.words = words;
         for (place, &state) in (0_u32..).zip(component) {
             self.digests[state as usize] = Some(if is_cycle {
                 let mut hasher = blake3::Hasher::new();

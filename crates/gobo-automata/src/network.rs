@@ -29,8 +29,8 @@ const SHARE_STATES: usize = 8;
 pub(crate) struct Network {
     /// The edges that read a character.
     pub(crate) chars: CharDfa,
-    /// Ascending by state, then by rule.
-    pub(crate) calls: Vec<Call>,
+    /// The edges that read a text of a rule.
+    pub(crate) calls: CallTable,
     /// `[rules]`: where the texts of each rule begin.
     pub(crate) entries: Vec<StateId>,
     /// `[rules]`.
@@ -52,6 +52,38 @@ pub(crate) struct Call {
     pub(crate) of: RuleId,
 }
 
+/// Calls by the state where they begin.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CallTable {
+    /// Ascending by state, then by rule.
+    pub(crate) all: Vec<Call>,
+    /// `[states + 1]`: where the calls of each state begin. Empty: no state has any.
+    starts: Vec<u32>,
+}
+
+impl CallTable {
+    /// Of an automaton of so many states; `calls` are ascending by state.
+    fn new(calls: Vec<Call>, states: usize) -> Self {
+        let mut starts = vec![0; states + 1];
+        calls.iter().for_each(|call| starts[call.state as usize + 1] += 1);
+        (0..states).for_each(|state| starts[state + 1] += starts[state]);
+        Self { all: calls, starts }
+    }
+
+    /// The calls that begin in a state.
+    pub(crate) fn at(&self, state: StateId) -> &[Call] {
+        match self.starts.get(state as usize..state as usize + 2) {
+            Some(bounds) => &self.all[bounds[0] as usize..bounds[1] as usize],
+            None => &[],
+        }
+    }
+
+    /// Bytes of its tables.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.all.len() * size_of::<Call>() + self.starts.len() * 4) as u64
+    }
+}
+
 impl Network {
     /// The network of a grammar: no rule is left-recursive or has the empty text, rules that do not need the stack are
     /// written out in place of their calls, and each rule is deterministic with calls as letters.
@@ -68,7 +100,7 @@ impl Network {
 
     /// Bytes of its tables.
     fn bytes(&self) -> u64 {
-        self.chars.bytes() + (self.calls.len() * 16 + self.entries.len() * 4) as u64
+        self.chars.bytes() + self.calls.bytes() + self.entries.len() as u64 * 4
     }
 
     fn build(grammar: &Grammar, text_start: TextStart, budget: &Budget) -> Result<Self, CompileError> {
@@ -734,6 +766,7 @@ impl Rules {
             budget.charge_steps(PHASE, 1 + row.len() as u64)?;
             chars.push(&row, accepting[state as usize]);
         }
+        let calls = CallTable::new(calls, chars.accepting.len());
         let chars = chars.with_merged_classes(budget)?;
         Ok(Network { chars, calls, entries, names: self.names.clone(), is_recursive: self.is_recursive(top) })
     }

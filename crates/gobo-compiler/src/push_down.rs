@@ -17,6 +17,8 @@
 //! longer than the tokens below it tell these apart. So it is kept for large blocks: the keys of an object, a position of a
 //! counted string differ from the next along few paths.
 
+use std::rc::Rc;
+
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::{Trie, TrieNode};
 use gobo_automata::{Alike, ByteSet, Calls, Fragments, StateId};
@@ -170,8 +172,8 @@ pub(crate) fn rows(
         walker,
         calls,
         macros: Macros::new(walker.dfa, calls, budget),
-        sets: vec![Residuals::default()],
-        known_sets: HashMap::from_iter([(Residuals::default(), 0)]),
+        sets: vec![Rc::default()],
+        known_sets: HashMap::from_iter([(Rc::default(), 0)]),
         of_state: HashMap::new(),
         left: Vec::new(),
         known,
@@ -345,8 +347,8 @@ struct Computer<'a> {
     walker: &'a Walker<'a>,
     calls: &'a Calls,
     macros: Macros<'a>,
-    sets: Vec<Residuals>,
-    known_sets: HashMap<Residuals, ResidualId>,
+    sets: Vec<Rc<Residuals>>,
+    known_sets: HashMap<Rc<Residuals>, ResidualId>,
     /// The places of the row and of the residuals of each state that was asked for.
     of_state: HashMap<StateId, (usize, usize)>,
     left: Vec<Residuals>,
@@ -488,7 +490,7 @@ impl Computer<'_> {
         state: StateId,
         follow: &ByteSet,
     ) -> Result<(usize, ResidualId), CompileError> {
-        let set = self.sets[residual as usize].clone();
+        let set = Rc::clone(&self.sets[residual as usize]);
         let (mut tokens, mut left) = Default::default();
         if set.whole {
             let (row, below) = self.of_state(state)?;
@@ -500,7 +502,7 @@ impl Computer<'_> {
         }
         let trie = self.walker.all.trie;
         let start = self.macros.start(state);
-        for (block, end) in set.blocks {
+        for &(block, end) in &set.blocks {
             // Where the return state's rule may end at once, nothing of the residual has been read.
             if self.walker.dfa.accepting[state as usize] {
                 left.blocks.push((block, end));
@@ -587,7 +589,8 @@ impl Computer<'_> {
         }
         self.budget.charge_bytes(PHASE, 32 + set.blocks.len() as u64 * 16)?;
         let fresh = number(self.sets.len());
-        self.sets.push(set.clone());
+        let set = Rc::new(set);
+        self.sets.push(Rc::clone(&set));
         self.known_sets.insert(set, fresh);
         Ok(fresh)
     }
