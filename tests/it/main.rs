@@ -8,6 +8,7 @@
 mod cases;
 mod data;
 mod difference;
+mod judge;
 mod layers;
 mod lowering;
 mod matcher_steps;
@@ -15,6 +16,7 @@ mod oracle_agrees;
 mod packages;
 mod recursion;
 mod recursion_data;
+mod recursion_random;
 mod regressions;
 mod schema;
 mod schema_data;

@@ -11,7 +11,7 @@ use gobo_types::{Constraint, TokenId, Whitespace};
 use serde_json::Value;
 
 use crate::data::{Tokenizer, data_dir, differing, spread, tokenizer};
-use crate::recursion::is_limit;
+use crate::judge::is_limit;
 use crate::subject::{Answer, accepts, allowed, answer, compile, expected_of, index_of};
 
 /// Masks compared per text and tokenizer. Each costs a walk of all the vocabulary's tokens.
