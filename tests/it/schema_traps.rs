@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use gobo_types::{
-    CompileError, CompileLimits, Constraint, Draft, PropertyOrder, RefusalKind, SchemaOptions, Spelling,
-    Whitespace,
+    CompileError, CompileLimits, Constraint, Draft, Limit, PropertyOrder, RefusalKind, SchemaOptions,
+    Spelling, Whitespace,
 };
 
 use crate::schema::Texts;
@@ -470,6 +470,17 @@ fn one_of_nested_ten_deep_ends() {
     let texts = Texts::of(&values, SchemaOptions::default()).unwrap();
     assert!(texts.accepts("\"x\"") && texts.accepts("10"));
     assert!((0..10).all(|depth| !texts.accepts(&depth.to_string())));
+}
+
+/// Fifty words in five hundred characters: the states inside characters alone are beyond the budget.
+#[test]
+fn strings_without_room_are_refused_before_they_are_spelled() {
+    let schema = r#"{"type": "string", "maxLength": 500, "pattern": "^(?:\\S+\\s+){0,49}\\S+$"}"#;
+    let limits = CompileLimits { max_steps: 3_000_000, ..CompileLimits::default() };
+    match Texts::within(schema, SchemaOptions::default(), limits).map(|_| ()) {
+        Err(CompileError::OverBudget(over)) => assert_eq!(over.limit, Limit::MaxStates, "{over}"),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
