@@ -77,9 +77,13 @@ struct Bits {
 
 impl Bits {
     /// So many empty sets of up to `returns` return states.
-    fn new(sets: usize, returns: usize) -> Self {
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    fn new(sets: usize, returns: usize, budget: &Budget) -> Result<Self, CompileError> {
         let words = returns.div_ceil(64).max(1);
-        Self { words, flat: vec![0; sets * words] }
+        budget.charge_bytes(PHASE, (sets * words * 8) as u64)?;
+        Ok(Self { words, flat: vec![0; sets * words] })
     }
 
     fn get(&self, set: usize) -> &[u64] {
@@ -375,9 +379,8 @@ fn tops(
     budget: &Budget,
 ) -> Result<Bits, CompileError> {
     let states = chars.blocks.len();
-    let mut tops = Bits::new(states, returns);
+    let mut tops = Bits::new(states, returns, budget)?;
     let words = tops.words;
-    budget.charge_bytes(PHASE, (states * words * 8) as u64)?;
     let mut is_open = vec![true; states];
     let (mut set, mut one) = (vec![0; words], vec![0; words]);
     // In sweeps: many callers of a rule have added their return states by the time that its states are looked at again.

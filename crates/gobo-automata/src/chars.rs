@@ -150,6 +150,7 @@ impl CharStates {
     pub fn targets(&self, budget: &Budget) -> Result<Targets, CompileError> {
         budget.charge_steps(CLOSING, self.dfa.edge_count() as u64)?;
         let words = self.dfa.classes.div_ceil(64).max(1);
+        budget.charge_bytes(CLOSING, (self.blocks.len() * (4 + words * 8)) as u64)?;
         let read = vec![0; self.blocks.len() * words];
         let mut targets = Targets { words, starts: vec![0], next: Vec::new(), classes: Vec::new(), read };
         for state in 0..number(self.blocks.len()) {
@@ -168,8 +169,7 @@ impl CharStates {
             }
             targets.starts.push(number(targets.next.len()));
         }
-        let held = targets.starts.len() * (4 + words * 8) + targets.next.len() * (4 + words * 8);
-        budget.charge_bytes(CLOSING, held as u64)?;
+        budget.charge_bytes(CLOSING, (targets.next.len() * (4 + words * 8)) as u64)?;
         Ok(targets)
     }
 
