@@ -127,8 +127,9 @@ pub(crate) fn expand(chars: CharDfa, budget: &Budget) -> Result<Dfa, CompileErro
     emit(states, &classes, &templates, len, budget)
 }
 
-/// Refuses an automaton over characters that [`expand`] refuses for its states. What holds the same texts with the
-/// characters below U+0080 written in any other way has no fewer.
+/// Refuses an automaton over characters that [`expand`] refuses for its states. One of the same texts with the characters
+/// below U+0080 written in any other way has no fewer: states that it lets share what lies inside characters lead to the
+/// same places by the same wide characters, and so do those here.
 ///
 /// # Errors
 /// [`CompileError::OverBudget`].
