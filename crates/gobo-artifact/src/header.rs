@@ -184,14 +184,19 @@ impl Header {
     /// The table holds exactly the sections of its kind, in order, one behind the other to the end of the file: there
     /// is one way only to write given sections.
     fn check_sections(&self) -> Result<(), Fault> {
-        let (kinds, more): (&[u32], &[u32]) = match self.kind {
-            ArtifactKind::Vocabulary => (kinds::OF_VOCABULARY, &[]),
-            ArtifactKind::Index if self.sections.len() > kinds::OF_INDEX.len() => {
-                (kinds::OF_INDEX, kinds::OF_CALLS)
-            }
-            ArtifactKind::Index => (kinds::OF_INDEX, &[]),
+        let has = |kind: u32| self.sections.iter().any(|section| section.kind == kind);
+        let mut kinds: Vec<u32> = match self.kind {
+            ArtifactKind::Vocabulary => kinds::OF_VOCABULARY.to_vec(),
+            ArtifactKind::Index => kinds::OF_INDEX.to_vec(),
         };
-        let kind_at = |position: usize| kinds.iter().chain(more).nth(position).copied();
+        if self.kind == ArtifactKind::Index {
+            // Compiler epochs before 9 wrote none.
+            kinds.retain(|&kind| kind != kinds::CONSTRAINT_OPTIONS || has(kind));
+            if kinds::OF_CALLS.iter().any(|&kind| has(kind)) {
+                kinds.extend(kinds::OF_CALLS);
+            }
+        }
+        let kind_at = |position: usize| kinds.get(position).copied();
         let fault = |section: u32, what: &str| Fault::Section {
             section: kinds::name(section).map_or_else(|| format!("number {section}"), Into::into),
             what: what.into(),
@@ -200,7 +205,7 @@ impl Header {
         for (position, section) in self.sections.iter().enumerate() {
             match kind_at(position) {
                 Some(kind) if kind == section.kind => {}
-                _ if kinds.contains(&section.kind) || more.contains(&section.kind) => {
+                _ if kinds.contains(&section.kind) => {
                     return Err(fault(section.kind, "it is out of order"));
                 }
                 _ => return Err(fault(section.kind, "this program does not know it")),

@@ -1,7 +1,10 @@
 use std::fs::File;
 use std::path::Path;
 
-use gobo_types::{COMPILER_EPOCH, ConstraintDigest, IndexKey, Report, VocabularyDigest, index_key};
+use gobo_types::{
+    COMPILER_EPOCH, Constraint, ConstraintDigest, IndexKey, Report, RestoreError, SchemaDocument,
+    VocabularyDigest, index_key,
+};
 
 use crate::calls::{CallRoot, CallSpans, CallTables};
 use crate::error::{ArtifactError, Fault};
@@ -180,6 +183,23 @@ impl Index {
         std::str::from_utf8(self.artifact.section_bytes(kinds::CONSTRAINT)).unwrap_or_default()
     }
 
+    /// The constraint, put together from what the file keeps of it and the documents that a schema was compiled beside. O(its length).
+    ///
+    /// # Errors
+    /// [`RestoreError`] if the file was written by an older gobo, or the documents are not the same.
+    pub fn constraint(&self, documents: &[SchemaDocument]) -> Result<Constraint, RestoreError> {
+        if !self.artifact.has_section(kinds::CONSTRAINT_OPTIONS) {
+            return Err(RestoreError::NoOptions);
+        }
+        let options = std::str::from_utf8(self.artifact.section_bytes(kinds::CONSTRAINT_OPTIONS));
+        Constraint::restore(
+            self.constraint_text(),
+            options.unwrap_or_default(),
+            documents.to_vec(),
+            &self.constraint_digest(),
+        )
+    }
+
     /// What it needs at run time.
     pub fn class(&self) -> IndexClass {
         self.class
@@ -344,6 +364,11 @@ impl Index {
         self.report()?;
         if std::str::from_utf8(self.artifact.section_bytes(kinds::CONSTRAINT)).is_err() {
             return Err(self.artifact.meaning("the constraint is not UTF-8"));
+        }
+        match self.constraint(&[]) {
+            // The texts of documents are in no file, so nothing more is known.
+            Ok(_) | Err(RestoreError::NoOptions | RestoreError::Documents { .. }) => {}
+            Err(error) => return Err(self.artifact.meaning(error.to_string())),
         }
         // Another epoch's derivation is not known here.
         if self.root.compiler_epoch == COMPILER_EPOCH

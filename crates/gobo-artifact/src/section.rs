@@ -6,6 +6,8 @@ pub const ROOT: u32 = 1;
 pub const REPORT: u32 = 2;
 /// The canonical text of the constraint, UTF-8.
 pub const CONSTRAINT: u32 = 3;
+/// Everything of the constraint that is not in its text, JSON.
+pub const CONSTRAINT_OPTIONS: u32 = 4;
 /// u32 `[vocabulary length + 1]`: where each id's bytes begin in `TOKEN_BYTES`.
 pub const TOKEN_OFFSETS: u32 = 16;
 /// The bytes of all ids, in id order.
@@ -77,6 +79,7 @@ pub fn name(kind: u32) -> Option<&'static str> {
         ROOT => "root",
         REPORT => "report",
         CONSTRAINT => "constraint",
+        CONSTRAINT_OPTIONS => "constraint options",
         TOKEN_OFFSETS => "token offsets",
         TOKEN_BYTES => "token bytes",
         SPECIAL => "special",
@@ -129,6 +132,7 @@ pub const OF_INDEX: &[u32] = &[
     ROOT,
     REPORT,
     CONSTRAINT,
+    CONSTRAINT_OPTIONS,
     BYTE_CLASSES,
     TRANSITIONS,
     TRANSITION_ROWS,

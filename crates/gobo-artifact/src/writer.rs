@@ -203,6 +203,8 @@ pub struct IndexParts<'a> {
     pub constraint_kind: &'a str,
     /// Its canonical text.
     pub constraint_text: &'a str,
+    /// Its options: [`gobo_types::Constraint::options_json`].
+    pub constraint_options: &'a str,
     /// What is enforced.
     pub report: &'a Report,
     /// The state of the empty text.
@@ -253,6 +255,7 @@ pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
     plain(kinds::ROOT, archive(&root));
     plain(kinds::REPORT, archive(parts.report));
     plain(kinds::CONSTRAINT, parts.constraint_text.as_bytes().to_vec());
+    plain(kinds::CONSTRAINT_OPTIONS, parts.constraint_options.as_bytes().to_vec());
     plain(kinds::BYTE_CLASSES, parts.byte_classes.to_vec());
     let (storage, table, rows) = transitions::encode(parts.row_of, parts.deltas, parts.classes as usize);
     writer.section(kinds::TRANSITIONS, storage, table);

@@ -24,6 +24,7 @@ fn index(row_of: &[u32], deltas: &[i32], classes: u8) -> Index {
         constraint_digest: constraint.digest(),
         constraint_kind: "regex",
         constraint_text: "a",
+        constraint_options: "{\"kind\":\"regex\",\"pattern\":\"\"}",
         report: &Report::default(),
         start: 1,
         byte_classes: &byte_classes,

@@ -7,8 +7,9 @@ use gobo_automata::{Alike, Calls, Dfa, Groups, Lowered, Return, StateId};
 use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, TokenId, index_key};
 
 use crate::RowCache;
-use crate::push_down::{self, Asked, KnownRows, Pair, ResidualId, ReturnClasses, Under};
+use crate::push_down::{self, Asked, Pair, ResidualId, ReturnClasses, Under};
 use crate::row_cache::SharedRows;
+use crate::rule_view::{RuleView, SliceSet};
 use crate::spell::{Spelled, spell};
 use crate::walk::{RowTokens, Walker};
 
@@ -127,34 +128,33 @@ fn compile_with(
         });
     }
 
-    let mut walker = Walker::new(&dfa, vocabulary, budget)?;
+    let mut view = RuleView::new(&dfa, vocabulary, budget)?;
     let all_useful = useful.iter().skip(1).all(|&useful| useful);
     if all_useful {
-        walker.close_slices(budget)?;
+        view = view.with_slices(SliceSet::live(vocabulary, &dfa.live_bytes()), budget)?;
     }
     // Of each representative: the place of its row in `computed`.
     let (computed, row_at, calls) = match &dfa.calls {
         Some(calls) => {
             let classes = ReturnClasses::new(calls, &groups);
             let asked = asked(calls, &classes, &representatives, &groups, &needs_row);
-            let known = match shared {
-                Some(shared) => Some(KnownRows::new(shared, vocabulary.digest(), dfa.fragments(budget)?)),
-                None => None,
-            };
-            let known = known.as_ref();
-            let mut computed = push_down::rows(&walker, calls, &classes, &alike, &asked, known, budget)?;
+            if shared.is_some() {
+                view = view.with_keys(budget)?;
+            }
+            let mut computed = push_down::rows(&view, calls, &classes, &alike, &asked, shared, budget)?;
             let (rows, row_at) =
                 (std::mem::take(&mut computed.rows), std::mem::take(&mut computed.of_states));
             (rows, row_at, Some((calls, classes, computed)))
         }
         None => {
             let useful = (!all_useful).then_some(useful.as_slice());
+            let walker = Walker::new(&dfa, &view);
             let (rows, row_at) =
                 rows_without_calls(&walker, &groups, &alike, &representatives, useful, threads, budget)?;
             (rows, row_at, None)
         }
     };
-    let (rows, row_numbers) = lay_out(&walker, vocabulary, &computed, budget)?;
+    let (rows, row_numbers) = lay_out(&view, dfa.has_calls(), vocabulary, &computed, budget)?;
 
     let states: Vec<(Option<u32>, bool)> = (0_u32..)
         .zip(&needs_row)
@@ -172,7 +172,7 @@ fn compile_with(
         call_parts(&dfa, calls, &classes, &computed.pairs, residual_of, &row_numbers)
     });
     let key = index_key(&vocabulary.digest(), &constraint.digest());
-    let text = constraint.text();
+    let (text, options) = (constraint.text(), constraint.options_json());
     budget.charge_bytes(
         "writing the file",
         (dfa.deltas.len() * 4 + dfa.len() * 8 + rows.bytes() + text.len()) as u64,
@@ -184,6 +184,7 @@ fn compile_with(
         constraint_digest: constraint.digest(),
         constraint_kind: constraint.kind(),
         constraint_text: &text,
+        constraint_options: &options,
         report: &report,
         start: dfa.start,
         byte_classes: &dfa.classes,
@@ -218,13 +219,14 @@ fn rows_without_calls(
     threads: usize,
     budget: &Budget,
 ) -> Result<(Vec<RowTokens>, Vec<usize>), CompileError> {
+    let view = walker.view();
     // What is left to be walked of states that take slices is much the same for all of them, and so it is for states that only
     // longer texts tell apart: it is found once.
     let is_like_another = like_another(states, alike);
     let (kept, walked): (Vec<usize>, Vec<usize>) =
-        (0..states.len()).partition(|&at| is_like_another[at] || walker.takes_slices(states[at]));
+        (0..states.len()).partition(|&at| is_like_another[at] || view.is_worth_it(&view.fates(states[at])));
     let states_of = |places: &[usize]| places.iter().map(|&at| states[at]).collect::<Vec<StateId>>();
-    let calls = Calls::none(walker.dfa.len());
+    let calls = Calls::none(view.len());
     let classes = ReturnClasses::new(&calls, groups);
     // Where not every state is useful, neither slices nor short texts are known, so nothing is kept.
     debug_assert!(useful.is_none() || kept.is_empty(), "walks that are kept do not ask what is useful");
@@ -232,7 +234,7 @@ fn rows_without_calls(
     let of_kept = in_parallel(threads, &shares, |share| {
         let alone = |&at: &usize| Asked { state: states[at], under: Under::default() };
         let asked: Vec<Asked> = share.iter().map(alone).collect();
-        push_down::rows(walker, &calls, &classes, alike, &asked, None, budget)
+        push_down::rows(view, &calls, &classes, alike, &asked, None, budget)
     })?;
     let batches: Vec<Vec<usize>> = (walker.batches(&states_of(&walked)).into_iter())
         .map(|batch| batch.into_iter().map(|at| walked[at]).collect())
@@ -336,7 +338,8 @@ fn asked(
 
 /// Stores the distinct rows, and tells the number of each computed one.
 fn lay_out<'v>(
-    walker: &Walker<'_>,
+    view: &RuleView<'_>,
+    has_calls: bool,
     vocabulary: &'v Vocabulary,
     computed: &[RowTokens],
     budget: &Budget,
@@ -345,11 +348,10 @@ fn lay_out<'v>(
     let order = vocabulary.trie().order;
     let row_words = vocabulary.row_words();
     let shared = vocabulary.shared_rows();
-    let mut rows =
-        if walker.dfa.has_calls() { RowEncoder::with_calls(shared) } else { RowEncoder::new(shared) };
+    let mut rows = if has_calls { RowEncoder::with_calls(shared) } else { RowEncoder::new(shared) };
     let mut known: HashMap<&RowTokens, u32> = HashMap::new();
     // Most rows with slices have the same ones.
-    let mut unions: HashMap<u64, Vec<u32>> = HashMap::new();
+    let mut unions: HashMap<SliceSet, Vec<u32>> = HashMap::new();
     let mut numbers = Vec::with_capacity(computed.len());
     let mut words = vec![0; row_words];
     let mut ids: Vec<TokenId> = Vec::new();
@@ -361,7 +363,9 @@ fn lay_out<'v>(
         let before = rows.bytes();
         let walked: u32 = tokens.ranges.iter().map(|(from, to)| to - from).sum();
         budget.charge_steps(PHASE, u64::from(walked))?;
-        let number = if tokens.whole == 0 && tokens.short.is_empty() && walked as usize <= row_words / FEW_IDS
+        let number = if tokens.whole.is_empty()
+            && tokens.short.is_empty()
+            && walked as usize <= row_words / FEW_IDS
         {
             ids.clear();
             ids.extend(tokens.ranges.iter().flat_map(|&(from, to)| &order[from as usize..to as usize]));
@@ -373,11 +377,11 @@ fn lay_out<'v>(
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(fresh) => {
                     budget.charge_bytes(PHASE, row_words as u64 * 4)?;
-                    fresh.insert(walker.union(tokens.whole))
+                    fresh.insert(view.union(tokens.whole))
                 }
             };
             words.copy_from_slice(union);
-            walker.add_bits(tokens, &mut words);
+            view.add_bits(tokens, &mut words);
             rows.push(&words)
         };
         let number = u32::try_from(number).expect("no more rows than states");

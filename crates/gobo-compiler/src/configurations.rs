@@ -1,10 +1,11 @@
-//! The configurations that a token can be in since it began, as sets: what [`crate::push_down`] walks beside the vocabulary.
+//! The configurations that a token can be in since it began, as sets: what [`crate::row_computer`] walks beside the vocabulary.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::{ByteSet, Calls, Dfa, NO_STEP, StateId};
+use gobo_automata::StateId;
 use gobo_types::{Budget, CompileError};
 
 use crate::push_down::PHASE;
+use crate::rule_view::RuleView;
 use crate::walk::NODES_PER_CHARGE;
 
 /// What a state or a stack takes in a set of them.
@@ -42,26 +43,16 @@ struct Stacks {
 pub(crate) struct MacroInfo {
     /// A state in it with transitions to itself; [`DEAD_STATE`] if there is none.
     pub(crate) looped: StateId,
-    /// Whether the rule at the bottom may end here, and something may follow it.
+    /// Whether the rule at the bottom may end here and more be read after it.
     pub(crate) ends: bool,
     /// Whether something can be read before the rule at the bottom ends.
     pub(crate) reads: bool,
 }
 
-/// What a row of transitions looks like.
-#[derive(Debug, Clone, Copy)]
-struct RowShape {
-    /// Whether it leads nowhere.
-    is_dead: bool,
-    /// Whether some byte leads from a state to itself.
-    loops: bool,
-}
-
 /// The configurations that a token can be in since it began, as far as it has pushed and popped itself: a deterministic
 /// automaton over sets of them, built as the walk needs it.
 pub(crate) struct Macros<'a> {
-    dfa: &'a Dfa,
-    calls: &'a Calls,
+    view: &'a RuleView<'a>,
     stacks: Vec<Stacks>,
     known_stacks: HashMap<Stacks, StacksId>,
     known_unions: HashMap<(StacksId, StacksId), StacksId>,
@@ -70,8 +61,6 @@ pub(crate) struct Macros<'a> {
     known: HashMap<Box<[(StateId, StacksId)]>, MacroId>,
     /// `[states]`: the set of that state alone with nothing pushed, which most are; [`UNKNOWN`] where it was not met.
     known_alone: Vec<MacroId>,
-    /// `[rows of transitions]`: what they look like.
-    shapes: Vec<RowShape>,
     pub(crate) infos: Vec<MacroInfo>,
     /// `[sets, classes]`.
     steps: Vec<MacroId>,
@@ -85,22 +74,16 @@ pub(crate) struct Macros<'a> {
 }
 
 impl<'a> Macros<'a> {
-    pub(crate) fn new(dfa: &'a Dfa, calls: &'a Calls, budget: &'a Budget) -> Self {
+    pub(crate) fn new(view: &'a RuleView<'a>, budget: &'a Budget) -> Self {
         let bottom = Stacks { empty: true, tops: Box::default() };
-        let shape_of = |row: &[i32]| RowShape {
-            is_dead: row.iter().all(|&delta| delta == NO_STEP),
-            loops: row.contains(&0),
-        };
         let mut macros = Self {
-            dfa,
-            calls,
+            view,
             stacks: vec![bottom.clone()],
             known_stacks: HashMap::from_iter([(bottom, BOTTOM)]),
             known_unions: HashMap::new(),
             sets: Vec::new(),
             known: HashMap::new(),
-            known_alone: vec![UNKNOWN; dfa.len()],
-            shapes: dfa.deltas.chunks_exact(dfa.stride).map(shape_of).collect(),
+            known_alone: vec![UNKNOWN; view.len()],
             infos: Vec::new(),
             steps: Vec::new(),
             budget,
@@ -151,17 +134,19 @@ impl<'a> Macros<'a> {
             return known;
         }
         let fresh = number(self.sets.len());
-        self.count(set.len() + self.dfa.stride);
+        self.count(set.len() + self.view.stride());
         let mut info = MacroInfo { looped: DEAD_STATE, ends: false, reads: false };
         for &(state, stacks) in set {
-            if info.looped == DEAD_STATE && self.shape(state).loops {
+            if info.looped == DEAD_STATE && self.view.has_loops(state) {
                 info.looped = state;
             }
-            info.reads |= stacks != BOTTOM || !self.is_end(state);
+            info.reads |= stacks != BOTTOM || !self.view.is_end(state);
         }
-        self.each_end(set, |calls, end| info.ends |= *calls.follow(end) != ByteSet::default());
+        if self.view.has_calls() {
+            info.ends = self.ends(set);
+        }
         self.infos.push(info);
-        self.steps.resize(self.steps.len() + self.dfa.stride, UNKNOWN);
+        self.steps.resize(self.steps.len() + self.view.stride(), UNKNOWN);
         self.sets.push(set.into());
         match alone {
             Some(state) => self.known_alone[state] = fresh,
@@ -172,26 +157,14 @@ impl<'a> Macros<'a> {
         fresh
     }
 
-    fn shape(&self, state: StateId) -> RowShape {
-        self.shapes[self.dfa.row_of[state as usize] as usize]
-    }
-
-    /// [`Calls::is_end`], from tables.
-    fn is_end(&self, state: StateId) -> bool {
-        self.dfa.accepting[state as usize]
-            && self.shape(state).is_dead
-            && self.calls.openings(state).is_empty()
-    }
-
-    /// The states in which the rule at the bottom may end: those of the set, and those that are popped to where the token's own
-    /// calls may all end.
-    fn each_end(&mut self, set: &[(StateId, StacksId)], mut end: impl FnMut(&Calls, StateId)) {
-        let calls = self.calls;
+    /// Whether the rule at the bottom may end: in a state of the set, or in one that is popped to where the token's own calls
+    /// may all end.
+    fn ends(&mut self, set: &[(StateId, StacksId)]) -> bool {
+        let mut ends = false;
         self.each_popped(set, |macros, state, stacks| {
-            if macros.dfa.accepting[state as usize] && macros.stacks[stacks as usize].empty {
-                end(calls, state);
-            }
+            ends |= macros.view.accepts(state) && macros.stacks[stacks as usize].empty;
         });
+        ends
     }
 
     /// Visits each of some states with its stacks, and each that can be popped to without reading, once.
@@ -201,7 +174,7 @@ impl<'a> Macros<'a> {
         mut visit: impl FnMut(&mut Self, StateId, StacksId),
     ) {
         let is_popped = |macros: &Self, &(state, stacks): &(StateId, StacksId)| {
-            macros.dfa.accepting[state as usize] && stacks != BOTTOM
+            macros.view.accepts(state) && stacks != BOTTOM
         };
         if !set.iter().any(|at| is_popped(self, at)) {
             set.iter().for_each(|&(state, stacks)| visit(self, state, stacks));
@@ -216,7 +189,7 @@ impl<'a> Macros<'a> {
             visit(self, state, stacks);
             if is_popped(self, &(state, stacks)) {
                 for &(top, below) in &self.stacks[stacks as usize].tops {
-                    let popped = (self.calls.returns[top as usize].state, below);
+                    let popped = (self.view.return_state(top), below);
                     if seen.insert(popped) {
                         open.push(popped);
                     }
@@ -228,21 +201,21 @@ impl<'a> Macros<'a> {
     /// The set after a byte of the class.
     #[inline]
     pub(crate) fn step(&mut self, from: MacroId, class: u8) -> MacroId {
-        let at = from as usize * self.dfa.stride + usize::from(class);
+        let at = from as usize * self.view.stride() + usize::from(class);
         let known = self.steps[at];
         if known == UNKNOWN { self.compute(from, class, at) } else { known }
     }
 
     #[cold]
     fn compute(&mut self, from: MacroId, class: u8, at: usize) -> MacroId {
-        let (dfa, calls) = (self.dfa, self.calls);
+        let view = self.view;
         // Most sets are one state that has nothing to do but to read.
         if let [(state, stacks)] = *self.sets[from as usize]
-            && (stacks == BOTTOM || !dfa.accepting[state as usize])
-            && calls.openings(state).is_empty()
+            && (stacks == BOTTOM || !view.accepts(state))
+            && view.openings(state).is_empty()
         {
-            let next = dfa.step(state, usize::from(class));
-            if next.is_none_or(|next| stacks == BOTTOM || !self.is_end(next)) {
+            let next = view.step(state, class);
+            if next.is_none_or(|next| stacks == BOTTOM || !self.view.is_end(next)) {
                 let to = next.map_or(DEAD_MACRO, |next| self.intern(&[(next, stacks)]));
                 self.steps[at] = to;
                 return to;
@@ -251,15 +224,15 @@ impl<'a> Macros<'a> {
         let mut next: Vec<(StateId, StacksId)> = Vec::new();
         let set = self.sets[from as usize].clone();
         self.each_popped(&set, |macros, state, stacks| {
-            if let Some(to) = dfa.step(state, usize::from(class)) {
+            if let Some(to) = view.step(state, class) {
                 macros.arrive(to, stacks, &mut next);
             }
-            for opening in calls.openings(state) {
-                if let Some(to) = dfa.step(opening.entry, usize::from(class)) {
+            for opening in view.openings(state) {
+                if let Some(to) = view.step(opening.entry, class) {
                     let push = |below, &top: &u32| {
                         macros.intern_stacks(Stacks { empty: false, tops: Box::new([(top, below)]) })
                     };
-                    let pushed = calls.pushes(opening).iter().fold(stacks, push);
+                    let pushed = view.pushes(opening).iter().fold(stacks, push);
                     macros.arrive(to, pushed, &mut next);
                 }
             }
@@ -314,13 +287,13 @@ impl<'a> Macros<'a> {
 
     /// Adds a state. A rule that can only end there has ended.
     fn arrive(&self, state: StateId, stacks: StacksId, next: &mut Vec<(StateId, StacksId)>) {
-        if stacks == BOTTOM || !self.is_end(state) {
+        if stacks == BOTTOM || !self.view.is_end(state) {
             next.push((state, stacks));
             return;
         }
         // A return state is no such state, because a call behind which a rule can only end pushes nothing.
         let Stacks { empty, tops } = &self.stacks[stacks as usize];
-        next.extend(tops.iter().map(|&(top, below)| (self.calls.returns[top as usize].state, below)));
+        next.extend(tops.iter().map(|&(top, below)| (self.view.return_state(top), below)));
         if *empty {
             next.push((state, BOTTOM));
         }

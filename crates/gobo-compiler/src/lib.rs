@@ -7,6 +7,8 @@ mod compile;
 mod configurations;
 mod push_down;
 mod row_cache;
+mod row_computer;
+mod rule_view;
 mod spell;
 mod walk;
 

@@ -1,39 +1,22 @@
 //! Rows that compiles of one process share.
+//!
+//! A row is found by [`RowKey`], the digest of the very object that it is computed from ([`crate::rule_view`]): the cache holds values
+//! of a function, and a compile has the same rows with and without it, whatever others have left there.
 
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
 use foldhash::HashMap;
-use gobo_types::VocabularyDigest;
 
-/// What a row depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct RowKey {
-    pub(crate) vocabulary: VocabularyDigest,
-    /// All that may follow up to the end of the rule: [`gobo_automata::Fragments`].
-    pub(crate) state: [u8; 32],
-}
+use crate::row_computer::{Residuals, StateRow};
+use crate::rule_view::{RowKey, SliceSet};
+use crate::walk::RowTokens;
 
 /// What a row cost where it was computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cost {
     pub(crate) steps: u64,
     pub(crate) bytes: u64,
-}
-
-/// The row of a state and what is left where its rule ends, in terms of the vocabulary alone.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct KnownRow {
-    /// Slices that are taken whole: bit `n` for the one with number `n`.
-    pub(crate) whole: u64,
-    /// Numbers of the slices of which short tokens are taken, with the most characters that they may have.
-    pub(crate) short: Vec<(u32, u32)>,
-    /// Ranges of the trie order.
-    pub(crate) ranges: Vec<(u32, u32)>,
-    /// Whether the rule may end where the state stands.
-    pub(crate) ends: bool,
-    /// The blocks of tokens that go on behind the rule.
-    pub(crate) blocks: Vec<(u32, u32)>,
 }
 
 /// Rows of the rules that many constraints have in common, such as a JSON string or an e-mail address: a compile that is
@@ -75,24 +58,24 @@ impl RowCache {
         Self { least_steps, ..self }
     }
 
-    fn get(&self, key: &RowKey) -> Option<(Cost, KnownRow)> {
+    fn get(&self, key: &RowKey) -> Option<(Cost, StateRow)> {
         let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
         let [young, old] = &mut *generations;
         if let Some(&(from, to)) = young.at.get(key) {
-            return Some(KnownRow::read(&young.words[from..to]));
+            return Some(read(&young.words[from..to]));
         }
         let &(from, to) = old.at.get(key)?;
-        let row = KnownRow::read(&old.words[from..to]);
+        let row = read(&old.words[from..to]);
         let words = old.words[from..to].to_vec();
         self.add(&mut generations, *key, &words);
         Some(row)
     }
 
-    fn put(&self, key: RowKey, cost: Cost, row: impl FnOnce() -> KnownRow) {
+    fn put(&self, key: RowKey, cost: Cost, row: &StateRow) {
         if cost.steps < self.least_steps {
             return;
         }
-        let words = row().words(cost);
+        let words = written(cost, row);
         let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
         self.add(&mut generations, key, &words);
     }
@@ -116,33 +99,32 @@ impl RowCache {
     }
 }
 
-impl KnownRow {
-    fn words(&self, cost: Cost) -> Vec<u32> {
-        let lists = [&self.short, &self.ranges, &self.blocks];
-        let mut words: Vec<u32> = vec![u32::from(self.ends)];
-        words.extend([cost.steps, cost.bytes, self.whole].into_iter().flat_map(halves));
-        words.extend(lists.iter().map(|list| u32::try_from(list.len()).expect("rows are small")));
-        words.extend(lists.into_iter().flatten().flat_map(|&(one, two)| [one, two]));
-        words
-    }
+/// A row as words.
+fn written(cost: Cost, StateRow { tokens, left }: &StateRow) -> Vec<u32> {
+    let lists = [&tokens.short, &tokens.ranges, &left.blocks];
+    let mut words: Vec<u32> = vec![u32::from(left.whole)];
+    words.extend([cost.steps, cost.bytes, tokens.whole.0].into_iter().flat_map(halves));
+    words.extend(lists.iter().map(|list| u32::try_from(list.len()).expect("rows are small")));
+    words.extend(lists.into_iter().flatten().flat_map(|&(one, two)| [one, two]));
+    words
+}
 
-    fn read(words: &[u32]) -> (Cost, Self) {
-        let (ends, words) = words.split_at(1);
-        let (halves, words) = words.split_at(6);
-        let (lists, words) = words.split_at(3);
-        let &[steps, bytes, whole] =
-            &[0, 2, 4].map(|at| u64::from(halves[at]) << 32 | u64::from(halves[at + 1]));
-        let (short, ranges, ends) = (lists[0], lists[1], ends[0]);
-        let mut pairs = words.as_chunks::<2>().0.iter().map(|&[one, two]| (one, two));
-        let row = Self {
-            whole,
-            short: pairs.by_ref().take(short as usize).collect(),
-            ranges: pairs.by_ref().take(ranges as usize).collect(),
-            ends: ends == 1,
-            blocks: pairs.collect(),
-        };
-        (Cost { steps, bytes }, row)
-    }
+/// What [`written`] wrote.
+fn read(words: &[u32]) -> (Cost, StateRow) {
+    let (ends, words) = words.split_at(1);
+    let (halves, words) = words.split_at(6);
+    let (lists, words) = words.split_at(3);
+    let [steps, bytes, whole] = [0, 2, 4].map(|at| u64::from(halves[at]) << 32 | u64::from(halves[at + 1]));
+    let mut pairs = words.as_chunks::<2>().0.iter().map(|&[one, two]| (one, two));
+    let tokens = RowTokens {
+        whole: SliceSet(whole),
+        short: pairs.by_ref().take(lists[0] as usize).collect(),
+        ranges: pairs.by_ref().take(lists[1] as usize).collect(),
+    };
+    (
+        Cost { steps, bytes },
+        StateRow { tokens, left: Residuals { whole: ends[0] == 1, blocks: pairs.collect() } },
+    )
 }
 
 /// The upper and the lower half.
@@ -167,32 +149,33 @@ impl<'a> SharedRows<'a> {
     }
 
     /// A row that is known, and what it cost.
-    pub(crate) fn get(&self, key: &RowKey) -> Option<(Cost, KnownRow)> {
+    pub(crate) fn get(&self, key: &RowKey) -> Option<(Cost, StateRow)> {
         self.cache.get(key).inspect(|_| self.has_helped.set(true))
     }
 
     /// Leaves a row for others, if it cost enough.
-    pub(crate) fn put(&self, key: RowKey, cost: Cost, row: impl FnOnce() -> KnownRow) {
+    pub(crate) fn put(&self, key: RowKey, cost: Cost, row: &StateRow) {
         self.cache.put(key, cost, row);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use gobo_types::VocabularyDigest;
+
     use super::*;
 
     fn key(state: u8) -> RowKey {
-        RowKey { vocabulary: VocabularyDigest::from([7; 32]), state: [state; 32] }
+        RowKey { vocabulary: VocabularyDigest::from([7; 32]), slices: SliceSet(9), future: [state; 32] }
     }
 
-    fn row(ranges: u32) -> KnownRow {
-        KnownRow {
-            whole: 1 << 63 | 5,
+    fn row(ranges: u32) -> StateRow {
+        let tokens = RowTokens {
+            whole: SliceSet(1 << 63 | 5),
             short: vec![(3, 4)],
             ranges: (0..ranges).map(|at| (at * 10, at * 10 + 3)).collect(),
-            ends: ranges % 2 == 1,
-            blocks: vec![(8, 9), (11, 12)],
-        }
+        };
+        StateRow { tokens, left: Residuals { whole: ranges % 2 == 1, blocks: vec![(8, 9), (11, 12)] } }
     }
 
     const COST: Cost = Cost { steps: (1 << 40) + 300, bytes: 17 };
@@ -202,22 +185,23 @@ mod tests {
         let cache = RowCache::new(1 << 20);
         for at in 0..40 {
             assert_eq!(cache.get(&key(at)), None);
-            cache.put(key(at), COST, || row(u32::from(at)));
+            cache.put(key(at), COST, &row(u32::from(at)));
         }
         for at in 0..40 {
             assert_eq!(cache.get(&key(at)), Some((COST, row(u32::from(at)))));
         }
-        let other = RowKey { vocabulary: VocabularyDigest::from([8; 32]), ..key(1) };
-        assert_eq!(cache.get(&other), None, "rows are those of one vocabulary");
+        let vocabulary = RowKey { vocabulary: VocabularyDigest::from([8; 32]), ..key(1) };
+        let slices = RowKey { slices: SliceSet(8), ..key(1) };
+        assert_eq!([cache.get(&vocabulary), cache.get(&slices)], [None, None], "each part of a key counts");
     }
 
     #[test]
     fn cheap_rows_are_not_kept() {
         let cache = RowCache::new(1 << 20);
-        cache.put(key(1), Cost { steps: 255, bytes: 0 }, || unreachable!("it is not even written"));
+        cache.put(key(1), Cost { steps: 255, bytes: 0 }, &row(1));
         assert_eq!(cache.get(&key(1)), None);
         let all = RowCache::new(1 << 20).from_steps(0);
-        all.put(key(1), Cost { steps: 0, bytes: 0 }, || row(1));
+        all.put(key(1), Cost { steps: 0, bytes: 0 }, &row(1));
         assert!(all.get(&key(1)).is_some());
     }
 
@@ -226,7 +210,7 @@ mod tests {
         let bytes = 64 << 10;
         let cache = RowCache::new(bytes);
         for at in 0..=255 {
-            cache.put(key(at), COST, || row(100));
+            cache.put(key(at), COST, &row(100));
             assert!(cache.get(&key(0)).is_some(), "{at}");
             let held: usize = cache.generations.lock().unwrap().iter().map(|of| of.words.len() * 4).sum();
             assert!(held <= bytes, "{held} bytes");
@@ -234,7 +218,7 @@ mod tests {
         assert!(cache.get(&key(1)).is_none() && cache.get(&key(255)).is_some());
         // One that no generation has room for is not kept, and takes nothing else away.
         for _ in 0..3 {
-            cache.put(key(9), COST, || row(1 << 16));
+            cache.put(key(9), COST, &row(1 << 16));
         }
         assert!(cache.get(&key(9)).is_none() && cache.get(&key(255)).is_some());
     }

@@ -4,6 +4,7 @@ use gobo_artifact::Vocabulary;
 use gobo_automata::{ByteSet, DEAD, Dfa, StateId};
 use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
 
+use crate::rule_view::RuleView;
 use crate::walk::Walker;
 
 /// The automaton as far as the vocabulary can write it.
@@ -106,7 +107,10 @@ pub(crate) fn spell<'a>(
         return Ok(Spelled { dfa, needs_row: useful.clone(), useful });
     }
 
-    let (reached, useful) = token_useful(&dfa, &Walker::new(&dfa, vocabulary, budget)?, budget)?;
+    let (reached, useful) = {
+        let view = RuleView::new(&dfa, vocabulary, budget)?;
+        token_useful(&dfa, &Walker::new(&dfa, &view), budget)?
+    };
     if !useful[dfa.start as usize] {
         let hint = if missing.is_empty() {
             String::new()

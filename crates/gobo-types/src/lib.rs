@@ -12,6 +12,7 @@ mod error;
 mod key;
 mod recent;
 mod report;
+mod restore;
 mod schema;
 
 pub use beside::beside;
@@ -25,6 +26,7 @@ pub use error::{CompileError, ErrorKind, OverBudget, Refusal, RefusalKind, error
 pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};
 pub use recent::{Place, Recent};
 pub use report::{Report, ReportEntry};
+pub use restore::RestoreError;
 pub use schema::{
     Draft, FormatMode, PropertyOrder, SchemaDocument, SchemaOptionError, SchemaOptions, Spelling,
     compact_json,

@@ -80,6 +80,7 @@ pub(crate) fn index_padded(constraint: &str, padding: usize) -> (IndexKey, Vec<u
         constraint_digest: Constraint::regex(constraint).digest(),
         constraint_kind: "regex",
         constraint_text: constraint,
+        constraint_options: "{\"kind\":\"regex\",\"pattern\":\"\"}",
         report: &report,
         start: 1,
         byte_classes: &byte_classes,
