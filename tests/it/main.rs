@@ -8,6 +8,7 @@
 mod cases;
 mod data;
 mod difference;
+mod history;
 mod judge;
 mod layers;
 mod lowering;

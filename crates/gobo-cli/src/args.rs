@@ -85,8 +85,9 @@ pub(crate) enum Command {
     Compile(CompileArgs),
     /// Show what is in an artifact: header, sections, report
     Inspect(FileArgs),
-    /// Read a whole artifact and check every digest and number in it
-    Verify(FileArgs),
+    /// Read whole artifacts and check every digest and number in them. With --recompile: compile indices again, alone, and
+    /// compare
+    Verify(VerifyArgs),
     /// The mask after a prefix
     Mask(MaskArgs),
     /// Where the automaton stands after a prefix, what may come next, and why a token is refused
@@ -299,6 +300,25 @@ pub(crate) struct FileArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Index (.gobo) or vocabulary (.gobov) files, or keys of indices in the store
+    #[arg(value_name = "FILE|KEY")]
+    pub(crate) targets: Vec<PathBuf>,
+    /// All indices of the store; those that are as they should be are only counted
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Compile each index again, in a process of its own that has compiled nothing before, and compare the bytes
+    #[arg(long)]
+    pub(crate) recompile: bool,
+    /// The tokenizer, where the index lies beside no store [default: found by its digest]
+    #[arg(long, value_name = "T", requires = "recompile")]
+    pub(crate) tokenizer: Option<String>,
+    /// The documents that schemas were compiled beside, as for `compile`: index files do not keep them
+    #[arg(long, value_name = "FILE", requires = "recompile")]
+    pub(crate) documents: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct MaskArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -433,6 +453,9 @@ pub(crate) struct ServeArgs {
     /// How fast files are read to verify them, once a day, in bytes a second; none: not at all
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = bound)]
     pub(crate) scrub_rate: Bound,
+    /// Of how many indices one is audited a day, where the daemon is idle: compiled again, alone, and compared; 0: none is
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) audit_share: u64,
     /// Most bytes in quarantine; the oldest files go first
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
     pub(crate) max_quarantine_bytes: u64,

@@ -64,7 +64,7 @@ struct Line {
 }
 
 /// The documents of a file, empty lines skipped.
-fn read_documents(file: &Path) -> anyhow::Result<Vec<SchemaDocument>> {
+pub(crate) fn read_documents(file: &Path) -> anyhow::Result<Vec<SchemaDocument>> {
     let text = read_text(file)?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     lines

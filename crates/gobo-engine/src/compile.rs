@@ -34,6 +34,21 @@ pub fn compile_constraint(
     gobo_compiler::compile(vocabulary, constraint, &lowered, &options, budget)
 }
 
+/// As [`compile_constraint`], neither taking rows that other compiles have kept nor keeping any.
+///
+/// # Errors
+/// As for [`compile_constraint`].
+pub fn compile_alone(
+    vocabulary: &Vocabulary,
+    constraint: &Constraint,
+    threads: usize,
+    budget: &Budget,
+) -> Result<Compiled, CompileError> {
+    let lowered = gobo_lower::lower(constraint, budget)?;
+    let options = CompileOptions { threads, cache: None };
+    gobo_compiler::compile(vocabulary, constraint, &lowered, &options, budget)
+}
+
 /// What one worker compiles with.
 pub(crate) enum Bench {
     /// On its own thread.

@@ -420,7 +420,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Store`] if a file cannot be read or the catalog fails.
     pub fn scrub(&self) -> Result<(), EngineError> {
-        self.inner.scrub_pass(u64::MAX, &mut |_| ControlFlow::Continue(()))
+        self.inner.scrub_pass(u64::MAX, 0, &mut |_| ControlFlow::Continue(()))
     }
 }
 

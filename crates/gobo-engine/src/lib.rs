@@ -10,6 +10,7 @@
 //! alone, without any of that.
 #![forbid(unsafe_code)]
 
+mod audit;
 mod compile;
 mod config;
 mod engine;
@@ -27,7 +28,8 @@ mod upkeep;
 mod vocabularies;
 mod worker;
 
-pub use compile::{CompileFn, compile_constraint};
+pub use audit::{Audit, audit};
+pub use compile::{CompileFn, compile_alone, compile_constraint};
 pub use config::EngineConfig;
 pub use engine::Engine;
 pub use error::EngineError;

@@ -459,6 +459,7 @@ impl Inner {
                 let index = Index::from_bytes(compiled.bytes()).map_err(failed)?;
                 Ok(Made::Report(worker::Made {
                     key: compiled.key,
+                    digest: compiled.artifact_digest,
                     bytes: compiled.bytes().len() as u64,
                     states: index.states(),
                     rows: index.rows(),

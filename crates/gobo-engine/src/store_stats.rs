@@ -33,6 +33,12 @@ pub struct StoreStats {
     pub scrub_passes: u64,
     /// Files that the scrubber found damaged.
     pub scrub_damaged: u64,
+    /// Indices that were compiled again, alone, and compared: see [`audit`](crate::audit()).
+    pub audited: u64,
+    /// Those of them whose bytes were others, which went to quarantine: each is a bug, or somebody's hand.
+    pub audits_differing: u64,
+    /// Those of which nobody could tell.
+    pub audits_undecided: u64,
     /// Files and catalogs that were moved to quarantine, by whatever found them.
     pub quarantined: u64,
     /// Bytes in quarantine, as of the last round.
@@ -51,6 +57,9 @@ pub(crate) struct Gauges {
     pub(crate) scrubbed_bytes: AtomicU64,
     pub(crate) passes: AtomicU64,
     pub(crate) damaged: AtomicU64,
+    pub(crate) audited: AtomicU64,
+    pub(crate) differing: AtomicU64,
+    pub(crate) undecided: AtomicU64,
     pub(crate) failures: AtomicU64,
     pub(crate) pinned: AtomicU64,
     pub(crate) mapped_bytes: AtomicU64,
@@ -77,6 +86,9 @@ impl Inner {
             scrubbed_bytes: read(&self.gauges.scrubbed_bytes),
             scrub_passes: read(&self.gauges.passes),
             scrub_damaged: read(&self.gauges.damaged),
+            audited: read(&self.gauges.audited),
+            audits_differing: read(&self.gauges.differing),
+            audits_undecided: read(&self.gauges.undecided),
             quarantined: self.store.quarantined(),
             quarantine_bytes: read(&self.gauges.quarantine_bytes),
             upkeep_failures: read(&self.gauges.failures),

@@ -14,6 +14,7 @@ use gobo_store::{
 use gobo_types::{IndexKey, VocabularyDigest, error_chain};
 
 use crate::EngineError;
+use crate::audit::{Audit, audit};
 use crate::engine::Inner;
 use crate::error::panic_message;
 
@@ -23,6 +24,9 @@ const TICK: Duration = Duration::from_secs(1);
 /// Every so many rounds what takes longer is done too: looking for files without a record, and for verdicts that have
 /// expired.
 const LONG_ROUNDS: u32 = 60;
+
+/// For so many ticks an audit waits for an engine that is busy; then its index waits for its next turn.
+const AUDIT_PATIENCE: u32 = 10;
 
 /// How an engine cares for its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +47,10 @@ pub struct UpkeepConfig {
     pub scrub_rate: Option<u64>,
     /// From the begin of one pass over all files to that of the next. Default one day.
     pub scrub_every: Duration,
+    /// Of how many indices one is audited in each pass: compiled again, alone, and compared. Each index has its turn once in so many
+    /// passes, as far as the engine is idle then. `None`: none is. Default 20, which takes a twentieth of what
+    /// compiling the whole store takes.
+    pub audit_share: Option<u64>,
     /// What is kept of files that failed their checks.
     pub quarantine: Quarantine,
     /// From one round to the next: in each, last uses go to the catalog, bytes are compared with their bounds, and
@@ -59,6 +67,7 @@ impl Default for UpkeepConfig {
             grace: Duration::from_secs(600),
             scrub_rate: Some(16 << 20),
             scrub_every: Duration::from_secs(24 * 3600),
+            audit_share: Some(20),
             quarantine: Quarantine::default(),
             every: Duration::from_secs(60),
         }
@@ -361,10 +370,13 @@ impl Inner {
 
     /// Verifies all files again and again. Where a pass is, only the thread knows: after a restart it begins anew.
     fn scrub(&self, rate: u64, stop: &Stop) {
+        // Begins anywhere, so that a daemon that is often restarted does not audit the same ones for ever.
+        let mut turn = unix_seconds(SystemTime::now());
         loop {
             let begun = Instant::now();
             let mut wait = |time| stop.wait(time);
-            self.contained("verifying the files of the store", || self.scrub_pass(rate, &mut wait));
+            self.contained("verifying the files of the store", || self.scrub_pass(rate, turn, &mut wait));
+            turn = turn.wrapping_add(1);
             let rest = self.config.upkeep.scrub_every.saturating_sub(begun.elapsed());
             // A pass that took longer than a day is followed by a breath all the same.
             if stop.wait(rest.max(TICK)).is_break() {
@@ -373,11 +385,12 @@ impl Inner {
         }
     }
 
-    /// Verifies each file once, those that others are compiled over first. `wait` is called so often and so long that
-    /// reading keeps to `rate`; it may break the pass off.
+    /// Verifies each file once, those that others are compiled over first, and audits the indices whose `turn` it is. `wait` is
+    /// called so often and so long that reading keeps to `rate`; it may break the pass off.
     pub(crate) fn scrub_pass(
         &self,
         rate: u64,
+        turn: u64,
         wait: &mut dyn FnMut(Duration) -> ControlFlow<()>,
     ) -> Result<(), EngineError> {
         for file in self.store.scan_vocabularies() {
@@ -396,6 +409,10 @@ impl Inner {
             }
             self.contained("verifying an index", || self.scrub_index(&file.key));
             self.count_scrubbed(file.bytes);
+            let share = self.config.upkeep.audit_share;
+            if share.is_some_and(|share| is_turn(&file.key, turn, share)) && self.is_idle(wait) {
+                self.contained("auditing an index", || self.audit_index(&file.key));
+            }
         }
         self.gauges.passes.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -429,6 +446,43 @@ impl Inner {
         Ok(())
     }
 
+    /// Whether no compile runs or waits, now or within a few seconds.
+    fn is_idle(&self, wait: &mut dyn FnMut(Duration) -> ControlFlow<()>) -> bool {
+        for _ in 0..AUDIT_PATIENCE {
+            if self.pool.queued_and_running() == (0, 0) {
+                return true;
+            }
+            if wait(TICK).is_break() {
+                return false;
+            }
+        }
+        false
+    }
+
+    fn audit_index(&self, key: &IndexKey) -> Result<(), EngineError> {
+        let Some(index) = self.store.open_index(key)? else { return Ok(()) };
+        let vocabulary = self.store.vocabulary_path(&index.vocabulary_digest());
+        let processes = self.config.processes.clone().map(Arc::new);
+        let limits = self.config.limits;
+        self.gauges.audited.fetch_add(1, Ordering::Relaxed);
+        match audit(processes.as_ref(), &index, &vocabulary, &[], limits) {
+            Audit::Same => {}
+            Audit::Undecided { why } => {
+                self.gauges.undecided.fetch_add(1, Ordering::Relaxed);
+                tracing::debug!(%key, why, "an index cannot be audited");
+            }
+            Audit::Differs { found } => {
+                self.gauges.differing.fetch_add(1, Ordering::Relaxed);
+                let why = format!("compiled alone it is {found}");
+                tracing::error!(%key, why, "an index is not what its key says");
+                self.store.condemn_index(key, &why)?;
+                self.known.remove(key);
+                self.catalog.with(|catalog| catalog.remove_index(key))?;
+            }
+        }
+        Ok(())
+    }
+
     fn scrub_vocabulary(&self, digest: &VocabularyDigest) -> Result<(), EngineError> {
         if self.store.check_vocabulary(digest)? == Checked::Damaged {
             self.gauges.damaged.fetch_add(1, Ordering::Relaxed);
@@ -440,6 +494,16 @@ impl Inner {
         }
         Ok(())
     }
+}
+
+/// Whether an index has its turn: once in any `share` turns that follow each other.
+fn is_turn(key: &IndexKey, turn: u64, share: u64) -> bool {
+    let [first, ..] = key.as_bytes().as_chunks::<8>().0 else { return false };
+    u64::from_le_bytes(*first).wrapping_add(turn) % share.max(1) == 0
+}
+
+fn unix_seconds(now: SystemTime) -> u64 {
+    now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// How long so many bytes may take.
@@ -462,5 +526,17 @@ mod tests {
         assert!(all.low_bytes <= all.high_bytes);
         assert_eq!(pause(1 << 20, 16 << 20), Duration::from_micros(62_500));
         assert!(pause(u64::MAX, 1) > Duration::from_secs(1 << 30));
+    }
+
+    #[test]
+    fn every_index_has_its_turn() {
+        for key in [[0; 32], [7; 32], [255; 32]].map(IndexKey::from) {
+            for share in [1, 3, 20] {
+                let turns =
+                    |from: u64| (from..from + share).filter(|&turn| is_turn(&key, turn, share)).count();
+                assert_eq!([turns(0), turns(5), turns(1 << 40)], [1, 1, 1]);
+            }
+            assert!(is_turn(&key, 9, 0));
+        }
     }
 }

@@ -11,6 +11,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use gobo_compiler::CompileOptions;
 use gobo_engine::{
     CollectRequest, Engine, EngineConfig, EngineError, OpenVocabulary, Origin, Outcome, Request, Resolved,
     UpkeepConfig, VocabularyRef, compile_constraint,
@@ -209,6 +210,38 @@ fn the_scrubber_sets_damaged_files_aside_and_forgets_them() {
     assert!(!broken.path.exists() && sound.path.exists());
     assert_eq!(resolve(&engine, "broken").unwrap().origin, Origin::Compile);
     assert_eq!(resolve(&engine, "sound").unwrap().origin, Origin::Host);
+}
+
+#[test]
+fn the_scrubber_audits_its_share_and_sets_wrong_files_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    let upkeep = UpkeepConfig { audit_share: Some(1), ..bare() };
+    // A compile with a bug: it publishes the language of another constraint.
+    let is_broken = Arc::new(AtomicBool::new(true));
+    let breaks = Arc::clone(&is_broken);
+    let engine = Engine::open_with(
+        config(folder.path(), upkeep),
+        Box::new(move |vocabulary, constraint, budget| {
+            let is_wrong = *constraint == Constraint::regex("wrong") && breaks.load(Ordering::Relaxed);
+            let meant = if is_wrong { Constraint::regex("other") } else { constraint.clone() };
+            let lowered = gobo_lower::lower(&meant, budget)?;
+            gobo_compiler::compile(vocabulary, constraint, &lowered, &CompileOptions::default(), budget)
+        }),
+    )
+    .unwrap();
+    engine.import("tiny", &tiny(), None).unwrap();
+    let (right, wrong) = (resolve(&engine, "right").unwrap(), resolve(&engine, "wrong").unwrap());
+    engine.store().verify_index(&wrong.key).unwrap().expect("every digest in it is right");
+    engine.scrub().unwrap();
+    let stats = engine.store_stats();
+    assert_eq!((stats.audited, stats.audits_differing, stats.audits_undecided), (2, 1, 0));
+    assert_eq!((stats.scrub_damaged, stats.quarantined, stats.indices), (0, 1, 1));
+    assert!(!wrong.path.exists() && right.path.exists());
+    is_broken.store(false, Ordering::Relaxed);
+    assert_eq!(resolve(&engine, "wrong").unwrap().origin, Origin::Compile);
+    engine.scrub().unwrap();
+    let stats = engine.store_stats();
+    assert_eq!((stats.audited, stats.audits_differing, stats.audits_undecided), (4, 1, 0));
 }
 
 #[test]

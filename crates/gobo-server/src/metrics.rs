@@ -114,6 +114,9 @@ fn publish_store(stats: &StoreStats) {
         scrubbed_bytes,
         scrub_passes,
         scrub_damaged,
+        audited,
+        audits_differing,
+        audits_undecided,
         quarantined,
         quarantine_bytes,
         upkeep_failures,
@@ -139,6 +142,9 @@ fn publish_store(stats: &StoreStats) {
         ("gobo_store_scrubbed_bytes_total", scrubbed_bytes),
         ("gobo_store_scrub_passes_total", scrub_passes),
         ("gobo_store_damaged_total", scrub_damaged),
+        ("gobo_store_audited_total", audited),
+        ("gobo_store_audits_differing_total", audits_differing),
+        ("gobo_store_audits_undecided_total", audits_undecided),
         ("gobo_store_quarantined_total", quarantined),
         ("gobo_store_upkeep_failures_total", upkeep_failures),
     ] {
@@ -167,6 +173,12 @@ fn describe() {
         ("gobo_store_scrubbed_bytes_total", "Their bytes."),
         ("gobo_store_scrub_passes_total", "Passes of the scrubber over all files."),
         ("gobo_store_damaged_total", "Files that the scrubber found damaged."),
+        ("gobo_store_audited_total", "Indices compiled again, alone, and compared."),
+        (
+            "gobo_store_audits_differing_total",
+            "Audited indices with other bytes: each is a bug, or somebody's hand.",
+        ),
+        ("gobo_store_audits_undecided_total", "Audits that could not tell."),
         ("gobo_store_quarantined_total", "Files and catalogs moved to quarantine."),
         ("gobo_store_upkeep_failures_total", "Parts of upkeep that failed; each is tried again."),
     ] {

@@ -322,6 +322,9 @@ impl Gobo for Service {
             removed_but_mapped_bytes: store.removed_but_mapped_bytes,
             rebuilds: store.rebuilds,
             quarantined: store.quarantined,
+            audited: store.audited,
+            audits_differing: store.audits_differing,
+            audits_undecided: store.audits_undecided,
         }))
     }
 

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use gobo_types::IndexKey;
+
 use crate::clock::unix_ms;
 use crate::publish::rename;
 use crate::scan::entries;
@@ -16,6 +18,8 @@ use crate::{Store, StoreError};
 pub(crate) enum Reason {
     /// Its bytes are not what was written.
     Corrupt,
+    /// What was written is not what its key says.
+    Wrong,
     /// A sound file under another file's name.
     Foreign,
     /// Another version's file in the way of a new one.
@@ -29,6 +33,7 @@ impl Reason {
     fn word(self) -> &'static str {
         match self {
             Self::Corrupt => "corrupt",
+            Self::Wrong => "wrong",
             Self::Foreign => "foreign",
             Self::Version => "version",
             #[cfg(feature = "catalog")]
@@ -123,6 +128,15 @@ impl Store {
             trimmed.left_bytes -= bytes;
         }
         Ok(trimmed)
+    }
+
+    /// Moves the index of `key` to quarantine because it is sound and wrong; `why` goes into the note beside it. Those who have it
+    /// mapped keep it. The catalog's record is the owner's to remove, afterwards.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if it cannot be moved.
+    pub fn condemn_index(&self, key: &IndexKey, why: &str) -> Result<(), StoreError> {
+        self.quarantine(&self.index_path(key), Reason::Wrong, why).map(drop)
     }
 
     /// Moves `path` to quarantine, with a note beside it. Where that fails (a worker that may only read) the file

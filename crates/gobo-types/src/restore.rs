@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::schema::compact_json;
 use crate::{Constraint, ConstraintDigest, SchemaDocument, SchemaOptions, Source};
 
 /// Everything of a constraint that is not its text.
@@ -132,7 +133,11 @@ impl Constraint {
                             given: documents.len(),
                         });
                     }
-                    options.documents = documents;
+                    let compacted = |SchemaDocument { uri, document }| SchemaDocument {
+                        uri,
+                        document: compact_json(&document),
+                    };
+                    options.documents = documents.into_iter().map(compacted).collect();
                 }
             }
         }

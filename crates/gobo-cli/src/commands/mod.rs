@@ -29,7 +29,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Tokenizer(command) => tokenizer::run(global, command),
         Command::Compile(args) => compile::run(global, &args),
         Command::Inspect(args) => inspect::run(global, &args.file),
-        Command::Verify(args) => verify::run(global, &args.file),
+        Command::Verify(args) => verify::run(global, &args),
         Command::Mask(args) => mask::run(global, &args),
         Command::Explain(args) => explain::run(global, &args),
         Command::Check(args) if global.server.is_some() => check_remote::run(global, &args),

@@ -36,6 +36,7 @@ fn config(global: &Global, args: &ServeArgs) -> anyhow::Result<EngineConfig> {
             max_bytes: args.max_store_bytes.0,
             grace: args.grace,
             scrub_rate: args.scrub_rate.0,
+            audit_share: Some(args.audit_share).filter(|share| *share > 0),
             quarantine: Quarantine { max_bytes: args.max_quarantine_bytes, max_age: args.max_quarantine_age },
             ..UpkeepConfig::default()
         },

@@ -60,7 +60,8 @@ fn of_daemon(status: &StatusReply, address: &str) -> Value {
         "killed": status.killed, "max_bytes": status.max_bytes, "evicted": status.evicted,
         "evicted_bytes": status.evicted_bytes, "pinned": status.pinned,
         "removed_but_mapped_bytes": status.removed_but_mapped_bytes, "rebuilds": status.rebuilds,
-        "quarantined": status.quarantined, "daemon": address, "version": status.version, "workers": status.workers,
+        "quarantined": status.quarantined, "audited": status.audited, "audits_differing": status.audits_differing,
+        "audits_undecided": status.audits_undecided, "daemon": address, "version": status.version, "workers": status.workers,
         "uptime_s": status.uptime_us / 1_000_000,
     })
 }

@@ -170,6 +170,7 @@ fn make(
     };
     let made = Made {
         key: compiled.key,
+        digest: compiled.artifact_digest,
         bytes: compiled.bytes().len() as u64,
         states: index.states(),
         rows: index.rows(),

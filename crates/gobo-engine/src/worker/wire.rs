@@ -3,7 +3,9 @@
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-use gobo_types::{CompileError, CompileLimits, Constraint, IndexKey, Report, VocabularyDigest};
+use gobo_types::{
+    ArtifactDigest, CompileError, CompileLimits, Constraint, IndexKey, Report, VocabularyDigest,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +62,8 @@ pub(crate) struct Answer {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Made {
     pub(crate) key: IndexKey,
+    /// blake3 of its bytes.
+    pub(crate) digest: ArtifactDigest,
     pub(crate) bytes: u64,
     pub(crate) states: u32,
     pub(crate) rows: u32,
