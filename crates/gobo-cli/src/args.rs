@@ -11,8 +11,8 @@ mod bench;
 mod schema;
 
 pub(crate) use bench::{
-    Arrivals, BenchCommand, BenchHitArgs, BenchLoadArgs, BenchSoakArgs, BenchStormArgs, OutArgs, Scenario,
-    StormWorkerArgs,
+    Arrivals, Attack, BenchCommand, BenchHitArgs, BenchHostileArgs, BenchLoadArgs, BenchSoakArgs,
+    BenchStormArgs, OutArgs, Scenario, StormWorkerArgs,
 };
 pub(crate) use schema::{SchemaArgs, SchemaDefaults};
 

@@ -14,6 +14,8 @@ pub(crate) enum BenchCommand {
     Storm(BenchStormArgs),
     /// Mixed load while workers and the daemon are killed; then whether anything that was promised is lost
     Soak(BenchSoakArgs),
+    /// One tenant's calls without and with each way of harming a daemon; what they cost it in time, memory and disk
+    Hostile(BenchHostileArgs),
     /// One worker process of `gobo bench storm`
     #[command(hide = true)]
     StormWorker(StormWorkerArgs),
@@ -189,6 +191,99 @@ pub(crate) struct BenchSoakArgs {
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) out: OutArgs,
+}
+
+/// A way to harm a daemon, of `gobo bench hostile`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum Attack {
+    /// Schemas with an anyOf of 5,000 different patterns
+    Patterns,
+    /// Schemas of objects with 20,000 required names
+    Required,
+    /// Schemas of objects with 50,000 properties and no others
+    ClosedProperties,
+    /// Schemas with an array of 800,000 items as const
+    ConstArray,
+    /// Schemas with an oneOf of 200 objects
+    OneOf,
+    /// Schemas with an allOf of 20,000 subschemas
+    AllOf,
+    /// Schemas of objects with 2,000 dependentRequired
+    DependentRequired,
+    /// Three tenants with 511 compiles each that wait, all within their quota
+    FullQueue,
+    /// Expensive constraints whose requests ask for no limits
+    LiftedLimits,
+    /// 80 schemas that are refused for a $ref of 7 MB
+    LongRefusals,
+    /// Batches of 15 MiB of empty constraints, 2 bytes each
+    EmptyConstraints,
+    /// Schemas with 4 MB of empty documents, 2 bytes each
+    EmptyDocuments,
+    /// 120 requests that stop one byte before the end of a body of 16 MiB
+    UnfinishedBodies,
+    /// 100,000 requests that send their header and no body
+    HeaderStreams,
+    /// Connections that say what HTTP/2 begins with, then nothing: more than the daemon has descriptors
+    IdleConnections,
+    /// Connections that say nothing at all: more than the daemon has descriptors
+    MuteConnections,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Each attack has a daemon of its own, `gobo serve` with worker processes on a temporary store, and takes its turn: first\n\
+    the good tenant's calls alone for --seconds, then the same beside the attack. The good tenant asks in an open loop for\n\
+    schemas that nobody asked for before (NAME_miss, --rate a second) and for known ones (NAME_hit, five times as many); the floor\n\
+    of a row is what the same calls took just before, without the attack. Attackers are other tenants with connections of their\n\
+    own, on this host, of lower priority for the processor, as they would sit on another host. An attack is bounded in what it\n\
+    sends, and ends with its time, or where the daemon has more than --most-memory-mib or its store more than four times its bound.\n\n\
+    Targets: misses and hits at the 99th percentile at most twice that without the attack, no failed call of the good tenant, the\n\
+    daemon alive and at most 256 MiB above what it had before, the store within its bound. Exit status 1: a call of the good\n\
+    tenant failed, or a daemon died; a missed target of time, memory or disk does not change it.\n\n\
+    Examples:\n  \
+        gobo bench hostile                                       every attack, some ten minutes\n  \
+        gobo bench hostile --only patterns,full_queue --seconds 60\n  \
+        gobo bench hostile --list                                what there is"
+)]
+pub(crate) struct BenchHostileArgs {
+    /// Which attacks, in the order given [default: all]
+    #[arg(long, value_enum, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
+    pub(crate) only: Vec<Attack>,
+    /// List the attacks
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// A built-in name (o200k_base, cl100k_base, r50k_base), an imported name, or a path
+    #[arg(long, value_name = "T", default_value = "o200k_base")]
+    pub(crate) tokenizer: String,
+    /// How long the good tenant asks, without and with each attack
+    #[arg(long, value_name = "S", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub(crate) seconds: u64,
+    /// Misses of the good tenant a second
+    #[arg(long, value_name = "R", value_parser = rate, default_value = "20")]
+    pub(crate) rate: f64,
+    /// How much of each attack: 1 as described, 0.1 a tenth of its sizes and numbers
+    #[arg(long, value_name = "X", value_parser = scale, default_value = "1")]
+    pub(crate) scale: f64,
+    /// Most seconds that a call of the good tenant is waited for; then it has failed
+    #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub(crate) deadline: u64,
+    /// Memory of a daemon and its workers above which an attack is ended, to spare this host
+    #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(256..=1 << 20))]
+    pub(crate) most_memory_mib: u64,
+    /// Seed of arrivals and constraints
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(scale) if (1e-4..=1.0).contains(&scale) => Ok(scale),
+        _ => Err("expected a share of the attacks' sizes from 0.0001 to 1".into()),
+    }
 }
 
 #[derive(Debug, Args)]

@@ -68,11 +68,20 @@ impl Caller {
 
     /// Has the daemon find or compile an index.
     pub(super) async fn resolve(&self, constraint: &Constraint) -> Result<Answer, Status> {
+        self.resolve_within(constraint, None).await
+    }
+
+    /// As [`Caller::resolve`], under limits of the caller's own.
+    pub(super) async fn resolve_within(
+        &self,
+        constraint: &Constraint,
+        limits: Option<v1::CompileLimits>,
+    ) -> Result<Answer, Status> {
         let by = v1::vocabulary_ref::By::Name(self.vocabulary.clone());
         let request = self.request(v1::ResolveRequest {
             vocabulary: Some(v1::VocabularyRef { by: Some(by) }),
             constraint: Some(constraint.into()),
-            limits: None,
+            limits,
         });
         match self.in_time(self.daemon().resolve(request)).await?.into_inner().outcome {
             Some(Outcome::Index(location)) => Ok(Answer::Index(Box::new(location))),

@@ -3,6 +3,7 @@ mod caller;
 mod closed_loop;
 mod here;
 mod hit;
+mod hostile;
 mod load;
 mod measure;
 mod open_loop;
@@ -23,6 +24,7 @@ pub(crate) fn run(global: &Global, command: &BenchCommand) -> anyhow::Result<Out
         BenchCommand::Load(args) => load::run(global, args),
         BenchCommand::Storm(args) => storm::run(global, args),
         BenchCommand::Soak(args) => soak::run(global, args),
+        BenchCommand::Hostile(args) => hostile::run(global, args),
         BenchCommand::StormWorker(args) => storm::work(global, args),
     }
 }

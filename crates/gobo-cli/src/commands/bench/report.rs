@@ -166,6 +166,14 @@ pub(super) struct Report {
     rows: Vec<Row>,
     figures: Vec<Figure>,
     left_out: Vec<(&'static str, String)>,
+    summary: Summary,
+}
+
+/// The essence of a long report, for a person: it stands below the tables, and says nothing that they do not.
+#[derive(Default)]
+struct Summary {
+    heading: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
 }
 
 impl Report {
@@ -181,6 +189,12 @@ impl Report {
 
     pub(super) fn target(&mut self, name: impl Into<String>, value: f64, unit: &'static str, target: Target) {
         self.figures.push(Figure { name: name.into(), value, unit, target: Some(target) });
+    }
+
+    /// A line of the summary. The heading is that of all lines.
+    pub(super) fn summary(&mut self, heading: &[&'static str], cells: Vec<String>) {
+        self.summary.heading = heading.to_vec();
+        self.summary.rows.push(cells);
     }
 
     /// What was asked for and could not be done here, and why.
@@ -260,7 +274,11 @@ impl Report {
             vec![figure.name.clone(), value, figure.unit.to_owned(), target, figure.verdict().to_owned()]
         };
         let rows: Vec<Vec<String>> = self.figures.iter().map(cells).collect();
-        output::line(format_args!("\n{}", output::table(&["figure", "value", "unit", "target", ""], &rows)))
+        output::line(format_args!("\n{}", output::table(&["figure", "value", "unit", "target", ""], &rows)))?;
+        if !self.summary.rows.is_empty() {
+            output::line(format_args!("\n{}", output::table(&self.summary.heading, &self.summary.rows)))?;
+        }
+        Ok(())
     }
 }
 

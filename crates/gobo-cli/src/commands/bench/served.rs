@@ -33,7 +33,30 @@ pub(super) struct Served {
 impl Served {
     /// `gobo serve` over `store`, this same binary, with the limits and threads that this command was given.
     pub(super) fn daemon(global: &Global, store: &Path, more: &[String]) -> anyhow::Result<Self> {
-        let mut command = own_binary()?;
+        Self::daemon_of(own_binary()?, global, store, more)
+    }
+
+    /// As [`Served::daemon`], with at most so many open descriptors, which it cannot raise.
+    pub(super) fn daemon_within(
+        descriptors: u32,
+        global: &Global,
+        store: &Path,
+        more: &[String],
+    ) -> anyhow::Result<Self> {
+        let program = own_binary()?;
+        // A limit of this process would hold for it too, and could not be raised again.
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", r#"ulimit -n "$0" && exec "$@""#, &descriptors.to_string()]);
+        shell.arg(program.get_program());
+        Self::daemon_of(shell, global, store, more)
+    }
+
+    fn daemon_of(
+        mut command: Command,
+        global: &Global,
+        store: &Path,
+        more: &[String],
+    ) -> anyhow::Result<Self> {
         command.arg("serve").arg("--store").arg(store).args(["--listen", "127.0.0.1:0"]).args(more);
         let options = [
             ("--threads", global.threads.map(u64::from)),

@@ -1,0 +1,230 @@
+//! What a good tenant sees while another one does harm, and what the daemon pays for it.
+mod attacks;
+mod calls;
+mod connections;
+mod frames;
+mod good;
+mod schemas;
+mod tally;
+mod verdict;
+mod watch;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use clap::ValueEnum;
+use gobo_store::Store;
+use rustix::process::Signal;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use self::attacks::Attacker;
+use self::good::{ARRIVALS_PER_MISS, Good};
+use self::tally::Tally;
+use self::verdict::Measured;
+use self::watch::{Most, Watch};
+use super::caller::Caller;
+use super::here::{NAME, publish};
+use super::measure::Bounds;
+use super::open_loop::Plan;
+use super::process::{children, resident, runs};
+use super::report::{Out, Report};
+use super::served::{Served, kill};
+use super::workload::Workload;
+use crate::args::{Arrivals, Attack, BenchHostileArgs, Global};
+use crate::backend::runtime;
+use crate::output::{self, Outcome};
+use crate::vocabulary::Loaded;
+
+/// What the daemon is told to keep of indices. Some thousand of the good tenant's.
+const STORE_BYTES: u64 = 256 << 20;
+
+/// Most memory of one of its workers: an attack must not take this host with it.
+const WORKER_MIB: u64 = 1024;
+
+/// A store of so many times its bound ends an attack.
+const DISK_FACTOR: u64 = 4;
+
+/// Most calls of a lane under way: fewer than a tenant may have compiles waiting, so that its own quota turns none away.
+const IN_FLIGHT: usize = 400;
+
+/// How long the daemon's memory is waited for after an attack.
+const SETTLE: Duration = Duration::from_secs(10);
+
+/// How near to what it was it has to come.
+const NEAR: u64 = 32 << 20;
+
+pub(super) fn run(global: &Global, args: &BenchHostileArgs) -> anyhow::Result<Outcome> {
+    let attacks = if args.only.is_empty() { Attack::value_variants() } else { &args.only };
+    if args.list {
+        return list(global, attacks);
+    }
+    let out = Out::create(&args.out)?;
+    let bench = Bench {
+        global,
+        args,
+        loaded: Loaded::open(&args.tokenizer, global)?,
+        runtime: runtime()?,
+        home: tempfile::tempdir().context("cannot make a temporary store")?,
+    };
+    let mut report = Report::default();
+    for &attack in attacks {
+        let measured = bench.measure(attack).with_context(|| format!("the attack {}", name(attack)))?;
+        measured.report(&mut report)?;
+    }
+    report.finish(global, "gobo bench hostile", out)
+}
+
+fn list(global: &Global, attacks: &[Attack]) -> anyhow::Result<Outcome> {
+    let what = |attack: &Attack| {
+        let value = attack.to_possible_value();
+        value.and_then(|value| value.get_help().map(ToString::to_string)).unwrap_or_default()
+    };
+    if global.json {
+        for attack in attacks {
+            output::line(serde_json::json!({"attack": name(*attack), "what": what(attack)}))?;
+        }
+        return Ok(Outcome::Yes);
+    }
+    let rows: Vec<Vec<String>> = attacks.iter().map(|attack| vec![name(*attack), what(attack)]).collect();
+    output::line(output::table(&["attack", "what it is"], &rows))?;
+    Ok(Outcome::Yes)
+}
+
+/// As it is given to `--only`, and as its figures begin.
+fn name(attack: Attack) -> String {
+    attack.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+}
+
+/// What all attacks share.
+struct Bench<'a> {
+    global: &'a Global,
+    args: &'a BenchHostileArgs,
+    loaded: Loaded,
+    runtime: Runtime,
+    home: TempDir,
+}
+
+impl Bench<'_> {
+    fn plan(&self) -> Plan {
+        #[expect(clippy::cast_precision_loss, reason = "a small number")]
+        let rate = self.args.rate * ARRIVALS_PER_MISS as f64;
+        Plan {
+            rate,
+            arrivals: Arrivals::Poisson,
+            bounds: Bounds { count: u64::MAX, time: Duration::from_secs(self.args.seconds) },
+            in_flight: IN_FLIGHT,
+            seed: self.args.seed,
+        }
+    }
+
+    /// A daemon on a store of its own, with this run's vocabulary.
+    fn daemon(&self, attack: Attack, store: &Path) -> anyhow::Result<Served> {
+        publish(&Store::open(store)?, &self.loaded)?;
+        let (bytes, memory) = (STORE_BYTES.to_string(), WORKER_MIB.to_string());
+        let options =
+            ["--max-store-bytes", &bytes, "--grace", "5s", "--worker-memory-mib", &memory].map(str::to_owned);
+        match attacks::descriptors(attack) {
+            Some(descriptors) => Served::daemon_within(descriptors, self.global, store, &options),
+            None => Served::daemon(self.global, store, &options),
+        }
+    }
+
+    /// The good tenant alone, then beside the attack, then whether the daemon comes back.
+    fn measure(&self, attack: Attack) -> anyhow::Result<Measured> {
+        let name = name(attack);
+        output::note(format_args!("· {name}"));
+        let store = self.home.path().join(&name);
+        let mut served = self.daemon(attack, &store)?;
+        let (pid, workload) = (served.pid(), Workload::new(self.args.seed));
+        let (address, deadline) = (served.unix.clone(), Duration::from_secs(self.args.deadline));
+        let connect = move || Ok(Caller::connect(&address, NAME, deadline)?.of_tenant("bench-good"));
+        let good = Good::prepare(&self.runtime, workload, connect)?;
+        let most = Most { memory: self.args.most_memory_mib << 20, disk: STORE_BYTES * DISK_FACTOR };
+        let (alarm, alarmed) = tokio::sync::watch::channel(None);
+        let mut watch = Watch::start(pid, &store, most, alarm);
+
+        let quiet = good.ask(&self.runtime, &self.plan(), "quiet")?;
+        let idle = watch.lap();
+        let attacker = Attacker {
+            address: served.tcp.clone(),
+            vocabulary: NAME.to_owned(),
+            scale: self.args.scale,
+            tally: Arc::new(Tally::default()),
+        };
+        let answers = Arc::clone(&attacker.tally);
+        let attackers = attacks::runtime()?;
+        let mut above = alarmed.clone();
+        attackers.spawn(async move {
+            tokio::select! {
+                // Its sender is gone when nobody looks any more.
+                _ = above.wait_for(Option::is_some) => {}
+                ended = attacks::run(attack, attacker) => {
+                    if let Err(error) = ended {
+                        output::note(format_args!("the attack ended: {error:#}"));
+                    }
+                }
+            }
+        });
+        let beside = good.ask(&self.runtime, &self.plan(), "beside")?;
+        let workers: BTreeSet<u32> = children(pid)?.into_iter().collect();
+        let held = watch.lap();
+        // With it go its connections.
+        attackers.shutdown_timeout(Duration::from_secs(5));
+
+        let since = Instant::now();
+        let serves = self.runtime.block_on(good.is_served("after"));
+        if let Err(error) = &serves {
+            output::note(format_args!(
+                "{name}: after the attack: {error:#}; the daemon said:\n{}",
+                served.said()
+            ));
+        }
+        let is_near = || resident(pid).is_some_and(|now| now <= idle.peaks.daemon + NEAR);
+        while !is_near() && since.elapsed() < SETTLE {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let back = is_near().then(|| since.elapsed());
+        let after = resident(pid).unwrap_or_default();
+        let is_alive = served.is_alive();
+        let cut_short = *alarmed.borrow();
+        drop(watch);
+        end(&mut served, workers)?;
+        std::fs::remove_dir_all(&store).context("cannot remove a temporary store")?;
+        let is_serving = is_alive && serves.is_ok();
+        let answers = answers.counts();
+        Ok(Measured {
+            name,
+            quiet,
+            beside,
+            idle,
+            held,
+            after,
+            back,
+            is_serving,
+            cut_short,
+            deadline,
+            answers,
+        })
+    }
+}
+
+/// Ends a daemon and whatever it has left, so that nothing of it disturbs what is measured next.
+fn end(served: &mut Served, mut workers: BTreeSet<u32>) -> anyhow::Result<()> {
+    if served.is_alive() {
+        workers.extend(children(served.pid())?);
+        if let Err(error) = served.stop() {
+            output::note(format_args!("{error:#}"));
+        }
+    }
+    let program = std::env::current_exe().context("this program cannot find its own file")?;
+    for worker in workers {
+        if runs(worker, &program) {
+            kill(worker, Signal::KILL)?;
+        }
+    }
+    Ok(())
+}
