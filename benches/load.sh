@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Records the load tests of this host: benches/load.sh MACHINE writes benches/record/MACHINE/<date>-{load,storm,soak}.{csv,svg}.
+# Records the load tests of this host: benches/load.sh MACHINE writes benches/record/MACHINE/<date>-{load,storm,soak,hostile}.{csv,svg}.
 #
-# Needs a Rust toolchain and some six minutes in which the machine has nothing else to do.
+# Needs a Rust toolchain and some eighteen minutes in which the machine has nothing else to do.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,7 +14,7 @@ gobo=${CARGO_TARGET_DIR:-target}/release/gobo
 unset GOBO_SERVER GOBO_STORE GOBO_LOG
 
 status=0
-for run in "load --seconds 30" storm soak; do
+for run in "load --seconds 30" storm soak hostile; do
   read -r -a arguments <<<"$run"
   file=$folder/$date-${arguments[0]}
   before=$(cut -d' ' -f1 /proc/loadavg)

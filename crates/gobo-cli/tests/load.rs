@@ -3,6 +3,8 @@
 
 mod gobo;
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::gobo::gobo;
@@ -151,6 +153,79 @@ fn cold_good_and_hostile_requests_are_all_accounted_for() {
     // A daemon that evicts nothing says so instead of a row.
     let left_out = report.0.iter().any(|line| line["left_out"] == "eviction" && line["why"].is_string());
     assert!(left_out != found.contains(&"eviction"));
+}
+
+#[test]
+fn every_attack_has_its_figures_and_the_good_tenant_no_failed_call() {
+    let listed = gobo(Path::new("."), &["bench", "hostile", "--list", "--json"]);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let attacks: Vec<String> = listed
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["attack"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(attacks.len() >= 16 && attacks.contains(&"full_queue".into()), "{attacks:?}");
+    // So small that they harm nobody: what is tested is the accounting, not the defence.
+    let args = ["bench", "hostile", "--seconds", "1", "--rate", "5", "--scale", "0.002", "--deadline", "120"];
+    let report = Report::of(&args);
+    let rows = ["miss", "hit", "connect"];
+    let names: Vec<String> =
+        attacks.iter().flat_map(|attack| rows.map(|row| format!("{attack}_{row}"))).collect();
+    assert_eq!(report.names(), names);
+    for attack in &attacks {
+        let name = |what: &str| format!("{attack}_{what}");
+        let calls = |row: &Value| row["n"].as_u64().unwrap() + row["skipped"].as_u64().unwrap();
+        let (misses, hits) = (report.row(&name("miss")), report.row(&name("hit")));
+        assert!(calls(misses) > 0 && calls(hits) > calls(misses), "{misses} {hits}");
+        assert!(misses["floor_p99_us"].is_number() && hits["floor_p99_us"].is_number(), "{misses} {hits}");
+        for (what, target) in [
+            ("miss_p99_ratio", 2.0),
+            ("hit_p99_ratio", 2.0),
+            ("daemon_above_idle", 256.0),
+            ("disk_above_idle", 320.0),
+        ] {
+            let figure = report.figure(&name(what));
+            assert_eq!((&figure["goal"], &figure["target"]), (&"at_most".into(), &target.into()), "{figure}");
+            assert!(figure["met"].is_boolean() && figure["value"].is_number(), "{figure}");
+        }
+        for (what, promised) in [("idle_errors", 0.0), ("errors", 0.0), ("serves_after", 1.0)] {
+            let figure = report.figure(&name(what));
+            assert_eq!(
+                (&figure["goal"], &figure["value"]),
+                (&"exactly".into(), &promised.into()),
+                "{figure}"
+            );
+        }
+        for what in ["daemon", "daemon_pss", "workers", "workers_pss", "disk"] {
+            let (idle, attacked) = (name(&format!("idle_{what}")), name(&format!("attacked_{what}")));
+            assert!(report.value(&idle) > 0.0 && report.value(&attacked) > 0.0, "{idle} {attacked}");
+        }
+        for what in ["idle_daemon_cpu", "attacked_workers_cpu", "daemon_after"] {
+            assert!(report.value(&name(what)) >= 0.0, "{attack} {what}");
+        }
+    }
+}
+
+#[test]
+fn what_an_attack_is_answered_is_counted() {
+    let args = ["bench", "hostile", "--seconds", "2", "--rate", "5", "--deadline", "120"];
+    let more = ["--scale", "0.01", "--only", "one_of,long_refusals,empty_constraints,header_streams"];
+    let report = Report::of(&[&args[..], &more].concat());
+    // Two objects of which one holds are an index, or refused; one reference that leads nowhere is refused.
+    let answers = |attack: &str| {
+        let prefix = format!("{attack}_attack_");
+        let figures = report
+            .0
+            .iter()
+            .filter(|line| line["figure"].as_str().is_some_and(|figure| figure.starts_with(&prefix)));
+        figures.map(|figure| figure["value"].as_f64().unwrap()).sum::<f64>()
+    };
+    assert!(answers("one_of") >= 1.0 && answers("empty_constraints") >= 1.0);
+    assert!(report.value("long_refusals_attack_no") >= 1.0);
+    assert!(report.value("header_streams_attack_sent") >= 1.0);
+    for wrong in [&["--only", "other"][..], &["--scale", "2"], &["--scale", "none"], &["--seconds", "0"]] {
+        let output = gobo(Path::new("."), &[&["bench", "hostile"][..], wrong].concat());
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+    }
 }
 
 #[test]

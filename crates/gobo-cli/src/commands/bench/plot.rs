@@ -16,6 +16,8 @@ const TOP: f64 = 50.0;
 const HEIGHT: f64 = 400.0;
 /// Room for the names beside the curves.
 const LEGEND: f64 = 230.0;
+/// The distance of two names.
+const LINE: f64 = 18.0;
 /// Points of a curve for each nine.
 const STEPS: u32 = 24;
 /// Most nines: a curve ends where one call alone stands for the rest.
@@ -36,7 +38,8 @@ pub(super) fn percentiles(title: &str, rows: &[Row]) -> String {
     let x = |at: f64| LEFT + WIDTH * at / nines;
     let y = |us: f64| TOP + HEIGHT * (1.0 - (us.max(1e-3).log10() - low) / (high - low));
 
-    let mut svg = Svg::new(LEFT + WIDTH + LEGEND, TOP + HEIGHT + 60.0);
+    let names = curves.iter().fold(TOP, |down, _| down + LINE);
+    let mut svg = Svg::new(LEFT + WIDTH + LEGEND, (TOP + HEIGHT + 60.0).max(names));
     svg.text(LEFT, 24.0, "start", 14, title);
     let mut at = 0.0;
     while at <= nines {
@@ -63,7 +66,7 @@ pub(super) fn percentiles(title: &str, rows: &[Row]) -> String {
             }
         }
         svg.curve(points.trim_end(), curve);
-        let (left, down) = (LEFT + WIDTH + 16.0, TOP + 8.0 + 18.0 * f64::from(place));
+        let (left, down) = (LEFT + WIDTH + 16.0, TOP + 8.0 + LINE * f64::from(place));
         svg.curve(&format!("{left:.1},{down:.1} {:.1},{down:.1}", left + 24.0), curve);
         svg.text(left + 30.0, down + 4.0, "start", 11, &curve.name);
     }
@@ -195,6 +198,20 @@ mod tests {
         assert!(points.iter().all(|(x, y)| {
             (LEFT..=LEFT + WIDTH + 0.1).contains(x) && (TOP - 0.1..=TOP + HEIGHT + 0.1).contains(y)
         }));
+    }
+
+    #[test]
+    fn a_picture_is_as_high_as_its_names_need() {
+        let mut times = histogram().unwrap();
+        times.record(700).unwrap();
+        let rows: Vec<Row> = (0..60).map(|at| Row::new(&format!("r{at}"), 1, 0, times.clone())).collect();
+        let svg = percentiles("many", &rows);
+        let after = |text: &str, what: &str| {
+            let (_, rest) = text.split_once(what).unwrap();
+            rest.split('"').next().unwrap().parse::<f64>().unwrap()
+        };
+        let last = svg.lines().find(|line| line.contains(">r59<")).unwrap();
+        assert!(after(last, " y=\"") < after(&svg, " height=\""), "{last}");
     }
 
     #[test]

@@ -44,19 +44,14 @@ const RESOLVE: &str = "Resolve";
 /// A batch of empty constraints is short, and what it is read into is long.
 pub(super) async fn empty_constraints(attacker: &Attacker) -> anyhow::Result<()> {
     let mut message = field(1, &field(1, attacker.vocabulary.as_bytes()));
-    for _ in 0..attacker.scaled(CONSTRAINTS) {
-        message.put(&field(2, &[])[..]);
-    }
+    message.put(&field(2, &[]).repeat(attacker.scaled(CONSTRAINTS) as usize)[..]);
     let message = message.freeze();
     repeat(attacker, "ResolveBatch", move |_| message.clone()).await
 }
 
 /// So is a schema with empty documents.
 pub(super) async fn empty_documents(attacker: &Attacker) -> anyhow::Result<()> {
-    let mut documents = BytesMut::new();
-    for _ in 0..attacker.scaled(DOCUMENTS) {
-        documents.put(&field(9, &[])[..]);
-    }
+    let documents = field(9, &[]).repeat(attacker.scaled(DOCUMENTS) as usize);
     let vocabulary = field(1, &field(1, attacker.vocabulary.as_bytes()));
     repeat(attacker, RESOLVE, move |number| {
         let mut schema = field(1, format!(r#"{{"const":{number}}}"#).as_bytes());

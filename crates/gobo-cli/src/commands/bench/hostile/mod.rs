@@ -73,7 +73,7 @@ pub(super) fn run(global: &Global, args: &BenchHostileArgs) -> anyhow::Result<Ou
     let mut report = Report::default();
     for &attack in attacks {
         let measured = bench.measure(attack).with_context(|| format!("the attack {}", name(attack)))?;
-        measured.report(&mut report)?;
+        measured.report(&mut report);
     }
     report.finish(global, "gobo bench hostile", out)
 }
@@ -89,8 +89,9 @@ fn list(global: &Global, attacks: &[Attack]) -> anyhow::Result<Outcome> {
         }
         return Ok(Outcome::Yes);
     }
-    let rows: Vec<Vec<String>> = attacks.iter().map(|attack| vec![name(*attack), what(attack)]).collect();
-    output::line(output::table(&["attack", "what it is"], &rows))?;
+    for attack in attacks {
+        output::line(format_args!("{:20}{}", name(*attack), what(attack)))?;
+    }
     Ok(Outcome::Yes)
 }
 
@@ -149,6 +150,7 @@ impl Bench<'_> {
 
         let quiet = good.ask(&self.runtime, &self.plan(), "quiet")?;
         let idle = watch.lap();
+        let mut workers: BTreeSet<u32> = children(pid)?.into_iter().collect();
         let attacker = Attacker {
             address: served.tcp.clone(),
             vocabulary: NAME.to_owned(),
@@ -170,7 +172,7 @@ impl Bench<'_> {
             }
         });
         let beside = good.ask(&self.runtime, &self.plan(), "beside")?;
-        let workers: BTreeSet<u32> = children(pid)?.into_iter().collect();
+        workers.extend(children(pid)?);
         let held = watch.lap();
         // With it go its connections.
         attackers.shutdown_timeout(Duration::from_secs(5));

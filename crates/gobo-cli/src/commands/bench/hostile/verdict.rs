@@ -61,7 +61,7 @@ pub(super) struct Measured {
 
 impl Measured {
     /// Adds rows, figures and a line of the summary.
-    pub(super) fn report(self, report: &mut Report) -> anyhow::Result<()> {
+    pub(super) fn report(self, report: &mut Report) {
         let Self { name, quiet, beside, idle, held, .. } = self;
         let figure = |what: &str| format!("{name}_{what}");
         let row = |what: &str, lane: Lane, quiet: Lane| {
@@ -76,6 +76,8 @@ impl Measured {
         connects.may_fail = true;
         report.row(connects);
 
+        let before = quiet.errors.values().sum::<u64>();
+        report.target(figure("idle_errors"), number(before), "calls", Target::Exactly(0.0));
         let errors = beside.errors.values().sum::<u64>();
         report.target(
             figure("miss_p99_ratio"),
@@ -129,7 +131,6 @@ impl Measured {
             ],
         ];
         report.summary(&SUMMARY, summary.concat());
-        Ok(())
     }
 }
 

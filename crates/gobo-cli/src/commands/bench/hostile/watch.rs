@@ -135,7 +135,6 @@ impl State {
             ..Peaks::default()
         };
         if is_thorough {
-            let proportional = |pid| Memory::of(pid).map_or(0, |memory| memory.proportional);
             seen.daemon_proportional = proportional(self.pid);
             seen.workers_proportional = workers.into_iter().map(proportional).sum();
             seen.disk = on_disk(&self.store);
@@ -168,6 +167,11 @@ impl Most {
             _ => None,
         }
     }
+}
+
+/// Bytes of a process's share of memory; none of one that has ended.
+fn proportional(pid: u32) -> u64 {
+    Memory::of(pid).map_or(0, |memory| memory.proportional)
 }
 
 /// Bytes that the files below a folder take. What goes meanwhile counts as nothing.
