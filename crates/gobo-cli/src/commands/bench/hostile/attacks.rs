@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use rustix::process::nice;
 use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
 
 use super::super::caller::Caller;
 use super::tally::Tally;
@@ -92,6 +93,11 @@ pub(super) async fn run(attack: Attack, attacker: Attacker) -> anyhow::Result<()
         // The schemas are above.
         _ => connections::hold(&attacker, b"").await,
     }
+}
+
+/// Waits until all have ended. Those that end with the attack are no error.
+pub(super) async fn until_ended<T: 'static>(mut tasks: JoinSet<T>) {
+    while tasks.join_next().await.is_some() {}
 }
 
 /// Most descriptors of the daemon that is attacked, where they are what it is about.

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tonic::Status;
 
 use super::super::caller::{Answer, Caller};
-use super::attacks::{Attacker, TENANTS};
+use super::attacks::{Attacker, TENANTS, until_ended};
 use super::tally::code;
 
 /// Callers at once, each with a connection of its own.
@@ -49,7 +49,7 @@ pub(super) async fn schemas(
             async move { caller.resolve(&schema).await }
         }));
     }
-    callers.join_all().await;
+    until_ended(callers).await;
     Ok(())
 }
 
@@ -69,7 +69,7 @@ pub(super) async fn full_queue(attacker: &Attacker) -> anyhow::Result<()> {
             }));
         }
     }
-    callers.join_all().await;
+    until_ended(callers).await;
     Ok(())
 }
 
@@ -88,7 +88,7 @@ pub(super) async fn lifted_limits(attacker: &Attacker) -> anyhow::Result<()> {
             async move { caller.resolve_within(&endless, Some(lifted)).await }
         }));
     }
-    callers.join_all().await;
+    until_ended(callers).await;
     Ok(())
 }
 
@@ -107,7 +107,7 @@ pub(super) async fn long_refusals(attacker: &Attacker) -> anyhow::Result<()> {
             async move { caller.resolve(&refused).await }
         }));
     }
-    callers.join_all().await;
+    until_ended(callers).await;
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::attacks::{Attacker, DESCRIPTORS};
+use super::attacks::{Attacker, DESCRIPTORS, until_ended};
 
 /// What HTTP/2 begins with, and an empty SETTINGS frame (RFC 9113, section 3.4): after that the server waits for requests.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
@@ -36,7 +36,7 @@ pub(super) async fn hold(attacker: &Attacker, first: &'static [u8]) -> anyhow::R
             }
         });
     }
-    connections.join_all().await;
+    until_ended(connections).await;
     Ok(())
 }
 

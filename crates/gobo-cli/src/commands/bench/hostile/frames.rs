@@ -11,7 +11,7 @@ use http::Request;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::attacks::{Attacker, TENANTS};
+use super::attacks::{Attacker, TENANTS, until_ended};
 
 /// Callers at once that send long messages of small parts.
 const CALLERS: u32 = 2;
@@ -82,7 +82,7 @@ async fn repeat(
             }
         });
     }
-    callers.join_all().await;
+    until_ended(callers).await;
     Ok(())
 }
 
@@ -141,7 +141,7 @@ where
             }
         });
     }
-    connections.join_all().await;
+    until_ended(connections).await;
     Ok(())
 }
 

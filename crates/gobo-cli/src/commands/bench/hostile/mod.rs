@@ -31,7 +31,7 @@ use super::here::{NAME, publish};
 use super::measure::Bounds;
 use super::open_loop::Plan;
 use super::process::{children, resident, runs};
-use super::report::{Out, Report};
+use super::report::{Out, Report, Target};
 use super::served::{Served, kill};
 use super::workload::Workload;
 use crate::args::{Arrivals, Attack, BenchHostileArgs, Global};
@@ -72,8 +72,15 @@ pub(super) fn run(global: &Global, args: &BenchHostileArgs) -> anyhow::Result<Ou
     };
     let mut report = Report::default();
     for &attack in attacks {
-        let measured = bench.measure(attack).with_context(|| format!("the attack {}", name(attack)))?;
-        measured.report(&mut report);
+        match bench.measure(attack) {
+            Ok(measured) => measured.report(&mut report),
+            // What the others showed is not lost with it.
+            Err(error) => {
+                let name = name(attack);
+                output::note(format_args!("{name} could not be measured: {error:#}"));
+                report.target(format!("{name}_measured"), 0.0, "", Target::Exactly(1.0));
+            }
+        }
     }
     report.finish(global, "gobo bench hostile", out)
 }

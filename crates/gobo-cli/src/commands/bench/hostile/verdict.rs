@@ -8,6 +8,7 @@ use super::super::report::{Report, Row, Target};
 use super::STORE_BYTES;
 use super::good::Phase;
 use super::watch::Lap;
+use crate::output;
 
 /// Most that the 99th percentile of the good tenant's misses may be, in times of that without the attack.
 const MISS_RATIO: f64 = 2.0;
@@ -116,10 +117,18 @@ impl Measured {
         if let Some(what) = self.cut_short {
             report.figure(figure(&format!("ended_for_{what}")), 1.0, "");
         }
+        let [misses, hits] = [misses.cells(), hits.cells()];
+        // A run is long: whoever waits for it sees where it is.
+        output::note(format_args!(
+            "  ms at the 99th percentile (without the attack): misses {}, hits {}; {errors} errors, daemon {:+.0} MiB",
+            misses[1],
+            hits[1],
+            mib(daemon)
+        ));
         let summary = [
             vec![name],
-            misses.cells().to_vec(),
-            hits.cells().to_vec(),
+            misses.to_vec(),
+            hits.to_vec(),
             vec![
                 errors.to_string(),
                 format!("{:+.0}", mib(daemon)),
