@@ -19,7 +19,7 @@ pub(super) const TENANTS: [&str; 3] = ["bench-attack-1", "bench-attack-2", "benc
 const DEADLINE: Duration = Duration::from_secs(1200);
 
 /// How much lower than the good tenant's calls attackers stand for a processor.
-const NICE: i32 = 10;
+const NICE: i32 = 5;
 
 /// Descriptors of a daemon whose connections are attacked: so many that its own files are a small part of them.
 pub(super) const DESCRIPTORS: u32 = 512;
