@@ -1,8 +1,9 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gobo_types::{ErrorKind, TokenId, VocabularyDigest};
 
 use crate::header::ArtifactKind;
+use crate::regular::OpenError;
 
 /// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,12 @@ pub enum ArtifactError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
+    /// A named pipe, a folder, a device: nothing that could hold an artifact.
+    #[error("it is {found}, not a regular file")]
+    NotRegular {
+        /// What it is.
+        found: &'static str,
+    },
     /// Not an artifact at all.
     #[error("it does not begin with gobo's magic bytes")]
     Magic,
@@ -98,6 +105,20 @@ pub enum Fault {
 }
 
 impl ArtifactError {
+    /// Why nothing was opened at `path`.
+    pub fn of_open(path: &Path, error: OpenError) -> Self {
+        match error {
+            OpenError::Io(source) => Self::Io { path: path.into(), source },
+            OpenError::NotRegular { found } => {
+                Self::Format { origin: path.display().to_string(), fault: Fault::NotRegular { found } }
+            }
+            OpenError::TooLong { limit_bytes } => {
+                let source = std::io::Error::other(OpenError::TooLong { limit_bytes });
+                Self::Io { path: path.into(), source }
+            }
+        }
+    }
+
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {

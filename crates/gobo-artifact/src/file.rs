@@ -8,6 +8,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout};
 use crate::error::{ArtifactError, Fault};
 use crate::header::{ArtifactKind, Header, Section};
 use crate::map::{Backing, FileState};
+use crate::regular::OpenError;
 use crate::section as kinds;
 
 /// Longest root in bytes, some ten times what is written: it is the one section that `open` reads.
@@ -21,19 +22,24 @@ pub struct Artifact {
     origin: String,
 }
 
+/// What was found at `path` in the place of a file, as an error: for `map_err`.
+fn refused(path: &Path) -> impl FnOnce(OpenError) -> ArtifactError {
+    move |error| ArtifactError::of_open(path, error)
+}
+
 /// Where a typed section lies; made once at open, so that a lookup is a slice and no search.
 #[derive(Debug, Clone)]
 pub(crate) struct Span(Range<usize>);
 
 impl Artifact {
     pub(crate) fn open(path: &Path, kind: ArtifactKind) -> Result<Self, ArtifactError> {
-        let backing = Backing::map(path).map_err(|source| ArtifactError::Io { path: path.into(), source })?;
+        let backing = Backing::map(path).map_err(refused(path))?;
         Self::check(backing, kind, path.display().to_string())
     }
 
     pub(crate) fn open_file(file: &File, path: &Path, kind: ArtifactKind) -> Result<Self, ArtifactError> {
         let backing =
-            Backing::map_file(file).map_err(|source| ArtifactError::Io { path: path.into(), source })?;
+            Backing::map_file(file).map_err(refused(path))?;
         Self::check(backing, kind, path.display().to_string())
     }
 
@@ -71,6 +77,12 @@ impl Artifact {
     /// The key in the header: an index key, or a vocabulary digest.
     pub fn key(&self) -> [u8; 32] {
         self.header.key
+    }
+
+    /// blake3 of the header, as it stands in the header. The header holds the digests of all sections, so of two files that
+    /// verify and agree in this, all bytes are equal. O(1).
+    pub fn header_digest(&self) -> Digest {
+        Digest(self.header.digest)
     }
 
     /// The path the file was opened at, or `bytes in memory`.

@@ -75,6 +75,8 @@ pub(crate) struct Header {
     pub(crate) total_bytes: u64,
     pub(crate) key: [u8; 32],
     pub(crate) sections: Vec<Section>,
+    /// blake3 of the header without this field; zeros in one that was not read from a file.
+    pub(crate) digest: [u8; 32],
 }
 
 pub(crate) fn align_up(offset: u64) -> Option<u64> {
@@ -161,7 +163,9 @@ impl Header {
             .chunks_exact(SECTION_ENTRY_BYTES)
             .map(Self::decode_section)
             .collect::<Result<Vec<_>, _>>()?;
-        let decoded = Self { kind, total_bytes, key, sections };
+        let mut digest = [0; 32];
+        digest.copy_from_slice(&header[CHECKSUM_AT..CHECKSUM_AT + 32]);
+        let decoded = Self { kind, total_bytes, key, sections, digest };
         decoded.check_sections()?;
         Ok(decoded)
     }

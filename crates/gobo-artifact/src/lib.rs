@@ -17,6 +17,7 @@ mod header;
 mod index;
 mod map;
 mod matcher;
+mod regular;
 mod root;
 mod row;
 /// The kinds of sections and their storage, as written in the section table.
@@ -39,6 +40,7 @@ pub use header::{
 pub use index::{DEAD, Index, IndexClass};
 pub use map::FileState;
 pub use matcher::{DEFAULT_MAX_ROLLBACK, Fill, Matcher};
+pub use regular::{Links, OpenError, OpenRegular, kind_name};
 pub use root::{IndexRoot, VocabularyRoot};
 pub use row::{Row, RowEncoder, SharedRows};
 pub use slice::{MAX_SLICES, SLICE_LENGTHS, Slice};

@@ -2,12 +2,12 @@
 #![expect(unsafe_code, reason = "mapping a file is the point of the format, and memmap2 cannot make it safe")]
 
 use std::fs::{File, Metadata};
-use std::io;
 use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::AlignedBytes;
+use crate::regular::{Links, OpenError, OpenRegular, check_regular};
 
 /// What the file system says of an opened file. Whoever writes to the file, renames it or changes its mode changes this;
 /// so does whoever puts another in its place.
@@ -37,10 +37,6 @@ impl FileState {
     }
 }
 
-fn not_regular() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")
-}
-
 /// The bytes of one artifact: mapped from a file, or in memory with the same alignment.
 #[derive(Debug)]
 pub(crate) enum Backing {
@@ -51,20 +47,14 @@ pub(crate) enum Backing {
 
 impl Backing {
     /// Maps a regular file read-only. O(1).
-    pub(crate) fn map(path: &Path) -> io::Result<Self> {
-        // Looked at before it is opened: opening a pipe waits for its writer.
-        if !std::fs::metadata(path)?.is_file() {
-            return Err(not_regular());
-        }
-        Self::map_file(&File::open(path)?)
+    pub(crate) fn map(path: &Path) -> Result<Self, OpenError> {
+        Self::map_file(&OpenRegular::new(Links::Follow).open(path)?)
     }
 
     /// As [`Backing::map`], of a file that is open.
-    pub(crate) fn map_file(file: &File) -> io::Result<Self> {
+    pub(crate) fn map_file(file: &File) -> Result<Self, OpenError> {
         let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(not_regular());
-        }
+        check_regular(metadata.file_type())?;
         if metadata.len() == 0 {
             // An empty file cannot be mapped; it fails the header check like any other foreign file.
             return Ok(Self::Heap(AlignedBytes::new()));
@@ -73,7 +63,7 @@ impl Backing {
         // does: a published file has mode 0444, is complete before its name exists, is never opened for writing
         // again, and goes away by unlink only, which live maps survive. Whoever writes into a store by other means
         // breaks this promise; the documentation says so.
-        let map = unsafe { memmap2::Mmap::map(file)? };
+        let map = unsafe { memmap2::Mmap::map(file) }.map_err(OpenError::Io)?;
         Ok(Self::Mapped(map, FileState::of(&metadata)))
     }
 

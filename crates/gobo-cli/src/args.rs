@@ -35,12 +35,27 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// Who may write to a store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StoreWriters {
+    /// The user of the daemon, or of a command that works by itself
+    #[default]
+    Owner,
+    /// The group of its folders too
+    Group,
+    /// Anybody
+    Anyone,
+}
+
 /// Options of every command.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Global {
     /// The store: where vocabularies and indices are kept [default: $XDG_CACHE_HOME/gobo or ~/.cache/gobo]
     #[arg(long, global = true, env = "GOBO_STORE", value_name = "DIR", help_heading = "Everywhere")]
     pub(crate) store: Option<PathBuf>,
+    /// Who beside root may write to the store: a store that others may write to is not used by who owns it
+    #[arg(long, global = true, env = "GOBO_STORE_WRITERS", value_name = "WHO", value_enum, default_value_t, help_heading = "Everywhere")]
+    pub(crate) store_writers: StoreWriters,
     /// A daemon to ask: unix:PATH or http://HOST:PORT [default: the store's daemon.sock, if one listens there]
     #[arg(long, global = true, env = "GOBO_SERVER", value_name = "ADDR", help_heading = "Everywhere")]
     pub(crate) server: Option<String>,
@@ -285,7 +300,7 @@ pub(crate) struct PairArgs {
 pub(crate) struct CompileArgs {
     #[command(flatten)]
     pub(crate) pair: PairArgs,
-    /// Write the index here
+    /// Write the index here, in one step: who has mapped what was there keeps it; - for stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Compile so many times and show the spread

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use gobo_client::{Client, ClientError};
-use gobo_engine::{Engine, EngineConfig, Origin, Priority, Request, VocabularyRef};
+use gobo_engine::{Engine, EngineConfig, Origin, Priority, Request, VocabularyRef, Writers};
 use gobo_store::Store;
 use gobo_tokenizer::ImportOptions;
 use gobo_types::{CompileError, Constraint, Digest, ErrorKind};
 use tokio::runtime::Runtime;
 
-use crate::args::Global;
+use crate::args::{Global, StoreWriters};
 
 /// The proto's number for a file that was there.
 const SOURCE_HOST: i32 = gobo_proto::v1::Source::Host as i32;
@@ -61,7 +61,12 @@ pub(crate) fn runtime() -> anyhow::Result<Runtime> {
 /// What the options of every command say of an engine.
 pub(crate) fn config(global: &Global) -> anyhow::Result<EngineConfig> {
     let config = EngineConfig::new(global.store_dir()?);
-    Ok(EngineConfig { workers: global.threads_or(config.workers), limits: global.limits(), ..config })
+    let writers = match global.store_writers {
+        StoreWriters::Owner => Writers::Owner,
+        StoreWriters::Group => Writers::Group,
+        StoreWriters::Anyone => Writers::Anyone,
+    };
+    Ok(EngineConfig { workers: global.threads_or(config.workers), limits: global.limits(), writers, ..config })
 }
 
 /// An engine over the store at hand.

@@ -7,6 +7,7 @@ mod backend;
 mod case;
 mod commands;
 mod constraint;
+mod destination;
 mod operand;
 mod output;
 mod replay;

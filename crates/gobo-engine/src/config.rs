@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
+use gobo_store::Writers;
 use gobo_types::CompileLimits;
 
 use crate::{TenantLimits, UpkeepConfig, WorkerConfig};
@@ -39,6 +40,8 @@ pub struct EngineConfig {
     /// How long an over-budget verdict is remembered. Default ten minutes: asked with equal limits it ends the same,
     /// but a newer gobo may need less.
     pub over_budget_ttl: Duration,
+    /// Who may write to the store; one that others may write to is refused. Default: the user of this process.
+    pub writers: Writers,
     /// How the store is cared for in the long run.
     pub upkeep: UpkeepConfig,
 }
@@ -58,6 +61,7 @@ impl EngineConfig {
             limits: CompileLimits::default(),
             refusal_ttl: Duration::from_secs(24 * 3600),
             over_budget_ttl: Duration::from_secs(600),
+            writers: Writers::default(),
             upkeep: UpkeepConfig::default(),
         }
     }

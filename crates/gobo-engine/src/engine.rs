@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use gobo_artifact::Index;
-use gobo_store::{Catalog, CollectEvent, IndexRecord, NamedVocabulary, Opened, Rebuilt, Store};
+use gobo_store::{Catalog, CollectEvent, IndexRecord, NamedVocabulary, Opened, Rebuilt, Sled, Store};
 use gobo_tokenizer::Imported;
 use gobo_types::{CompileError, CompileLimits, Digest, IndexKey, error_chain};
 use tokio::sync::oneshot;
@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use crate::compile::{Bench, CompileFn, compile_constraint};
 use crate::error::panic_message;
 use crate::known::{Known, Resolved};
-use crate::owned_catalog::OwnedCatalog;
+use crate::owned_catalog::{Databases, OwnedCatalog};
 use crate::pool::{Pool, Then};
 use crate::resolve::{Checked, FlightEnd, FlightKey, Outcome, Request, take};
 use crate::schedule::{Ask, Rules, Turned};
@@ -71,10 +71,12 @@ impl fmt::Debug for Engine {
 
 impl Engine {
     /// Opens the store and its catalog, removes what dead publishers left behind, and starts the workers. Blocks: a
-    /// lost catalog is rebuilt from the files first.
+    /// lost catalog is rebuilt from the files first. On a full disk the catalog is in memory until there is room: what is in
+    /// the store is found, and can be removed.
     ///
     /// # Errors
-    /// [`EngineError::Store`] if the store cannot be used; of kind `Busy` if another process owns it.
+    /// [`EngineError::Store`] if the store cannot be used; of kind `Busy` if another process owns it, `Invalid` if others than
+    /// [`EngineConfig::writers`] may write to it.
     /// [`EngineError::Threads`] if the workers cannot be started.
     pub fn open(config: EngineConfig) -> Result<Self, EngineError> {
         // One thread per compile: the pool has as many compiles at once as there are workers.
@@ -89,9 +91,23 @@ impl Engine {
     /// # Errors
     /// As for [`Engine::open`].
     pub fn open_with(config: EngineConfig, compile: Box<CompileFn>) -> Result<Self, EngineError> {
+        Self::open_in(config, compile, Box::new(Sled))
+    }
+
+    /// As [`Engine::open_with`], with the catalog in another database: for tests that fill its disk.
+    ///
+    /// # Errors
+    /// As for [`Engine::open`].
+    #[doc(hidden)]
+    pub fn open_in(
+        config: EngineConfig,
+        compile: Box<CompileFn>,
+        databases: Databases,
+    ) -> Result<Self, EngineError> {
         let store = Store::open(&config.store)?;
+        store.refuse_other_writers(config.writers)?;
         // First the lock: sweeping is for the owner.
-        let (catalog, opened) = Catalog::open(&store)?;
+        let (catalog, opened) = OwnedCatalog::open(&store, databases)?;
         let swept = store.sweep()?;
         if let Err(error) = store.prepare() {
             // A full disk, say: what is there is served, and publishing says the same.
@@ -119,7 +135,7 @@ impl Engine {
         let inner = Inner {
             config,
             store,
-            catalog: OwnedCatalog::new(catalog),
+            catalog,
             pool,
             reads,
             flights: SingleFlight::new(),
@@ -132,9 +148,7 @@ impl Engine {
             closed: AtomicBool::new(false),
             opened: Instant::now(),
         };
-        if matches!(opened, Opened::Rebuilt { .. }) {
-            inner.gauges.rebuilds.fetch_add(1, Ordering::Relaxed);
-        }
+        inner.count_rebuild(opened.as_ref());
         let inner = Arc::new(inner);
         let upkeep = Upkeep::start(&inner)?;
         Ok(Self { inner, upkeep })
@@ -446,6 +460,12 @@ fn contained<T>(job: impl FnOnce() -> Result<T, EngineError>) -> Result<T, Engin
 impl Inner {
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Counts the catalog that was opened, if it had to be made anew.
+    pub(crate) fn count_rebuild(&self, opened: Option<&Opened>) {
+        let is_rebuilt = matches!(opened, Some(Opened::Rebuilt { .. }));
+        self.gauges.rebuilds.fetch_add(u64::from(is_rebuilt), Ordering::Relaxed);
     }
 
     pub(crate) fn upkeep_alone(&self) -> MutexGuard<'_, ()> {

@@ -131,7 +131,7 @@ impl Known {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The location of `key`, if its file is still the one that was put. A use.
+    /// The location of `key`, if its file is still the one that was put. A use. Else it is remembered that the file has changed.
     pub(crate) fn get(&self, key: &IndexKey) -> Option<Resolved> {
         let (stamp, resolved) = {
             let mut state = self.lock();
@@ -139,11 +139,19 @@ impl Known {
             entry.used = self.seconds.load(Ordering::Relaxed);
             (entry.stamp, entry.resolved.clone())
         };
-        if Stamp::of(&resolved.path).is_ok_and(|now| now == stamp) {
-            return Some(resolved);
+        match Stamp::of(&resolved.path) {
+            Ok(now) if now == stamp => return Some(resolved),
+            Ok(_) => {}
+            Err(_) => self.remove(key),
         }
-        self.remove(key);
         None
+    }
+
+    /// Whether another file lies where the one of `key` was put, or something was written to that one. One look at a file's
+    /// metadata, if `key` is known.
+    pub(crate) fn has_changed(&self, key: &IndexKey) -> bool {
+        let known = self.lock().entries.get(key).map(|entry| (entry.stamp, entry.resolved.path.clone()));
+        known.is_some_and(|(stamp, path)| Stamp::of(&path).is_ok_and(|now| now != stamp))
     }
 
     /// Remembers where a sound file is, and that it is used. `false`: it has left meanwhile, or is gone. Waits while it is

@@ -203,7 +203,7 @@ impl Inner {
             Counters::count(&self.counters.hits);
             return Ok(Some(Ok(found)));
         }
-        let remembered = self.catalog.with(|catalog| catalog.get_verdict(key, limits, SystemTime::now()))?;
+        let remembered = self.catalog.get(|catalog| catalog.get_verdict(key, limits, SystemTime::now()))?;
         Ok(remembered.map(|verdict| {
             Counters::count(&self.counters.negative_hits);
             Err(match verdict {
@@ -218,10 +218,15 @@ impl Inner {
         if let Some(found) = self.known.get(key) {
             return Ok(Some(found));
         }
-        let Some(record) = self.catalog.with(|catalog| catalog.get_index(key))? else { return Ok(None) };
+        // What has changed since it was handed out has to prove itself to its last byte, which is no work for this thread.
+        if self.known.has_changed(key) {
+            return Ok(None);
+        }
+        let Some(record) = self.catalog.get(|catalog| catalog.get_index(key))? else { return Ok(None) };
+        // A record of an older version does not say enough: the file is read whole, and recorded anew.
+        let Some(header) = record.header_digest else { return Ok(None) };
         // A file that is gone, damaged or not the recorded one is a miss.
-        let Some(index) = self.store.open_index(key)? else { return Ok(None) };
-        if index.file_bytes().len() as u64 != record.bytes {
+        if self.store.open_recorded_index(key, &header, false)?.is_none() {
             return Ok(None);
         }
         let found = self.location(key, &record, Origin::Host, 0);
@@ -541,9 +546,18 @@ impl Inner {
         Ok(location)
     }
 
-    /// Takes over a file that is in the store without a record: verified to its last byte first.
+    /// Takes over a file that is in the store without a record, or has changed since it was handed out: verified to its last
+    /// byte first, and it has to be the one on record if there is a record.
     fn adopt(&self, key: &IndexKey) -> Result<Option<Resolved>, EngineError> {
-        let Some(index) = self.store.verify_index(key)? else { return Ok(None) };
+        let record = self.catalog.get(|catalog| catalog.get_index(key))?;
+        let opened = match record.and_then(|record| record.header_digest) {
+            Some(header) => self.store.open_recorded_index(key, &header, true)?,
+            None => self.store.verify_index(key)?,
+        };
+        let Some(index) = opened else {
+            self.known.remove(key);
+            return Ok(None);
+        };
         let digest = gobo_types::ArtifactDigest(gobo_types::Digest::of(index.file_bytes()));
         let record = IndexRecord::of(&index, digest, SystemTime::now());
         self.record(key, &record);

@@ -23,6 +23,8 @@ pub struct StoreStats {
     /// How often the catalog was made anew from the files: at the start because it was lost, damaged or not understood, or
     /// later at somebody's wish.
     pub rebuilds: u64,
+    /// Whether the catalog is without the disk now, which had no room for it: what it learns is lost with the process.
+    pub is_catalog_off_disk: bool,
     /// How often the catalog was put on the disk.
     pub flushes: u64,
     /// Files that the scrubber verified.
@@ -81,6 +83,7 @@ impl Inner {
             evicted_bytes: read(&self.gauges.evicted_bytes),
             removed_but_mapped_bytes: read(&self.gauges.mapped_bytes),
             rebuilds: read(&self.gauges.rebuilds),
+            is_catalog_off_disk: self.catalog.is_starved(),
             flushes,
             scrubbed: read(&self.gauges.scrubbed),
             scrubbed_bytes: read(&self.gauges.scrubbed_bytes),

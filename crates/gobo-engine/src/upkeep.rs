@@ -229,7 +229,14 @@ impl Inner {
             self.gauges.quarantine_bytes.store(trimmed.left_bytes, Ordering::Relaxed);
             Ok(())
         });
+        self.contained("bringing the catalog back to the disk", || self.recover_catalog());
         self.contained("refreshing the numbers of the store", || self.refresh());
+    }
+
+    fn recover_catalog(&self) -> Result<(), EngineError> {
+        let opened = self.catalog.recover()?;
+        self.count_rebuild(opened.as_ref());
+        Ok(())
     }
 
     /// Whatever fails is tried again in the next round.
@@ -332,6 +339,8 @@ impl Inner {
         let indices = self.collect_indices(&policy, each)?;
         let quarantine =
             self.store.trim_quarantine(&config.quarantine, SystemTime::now(), !request.dry_run)?;
+        // What was removed may have made room for it.
+        self.recover_catalog()?;
         self.refresh()?;
         Ok(Garbage { indices, quarantine })
     }
@@ -438,7 +447,12 @@ impl Inner {
     }
 
     fn scrub_index(&self, key: &IndexKey) -> Result<(), EngineError> {
-        if self.store.check_index(key)? == Checked::Damaged {
+        let record = self.catalog.get(|catalog| catalog.get_index(key))?;
+        let checked = match record.and_then(|record| record.header_digest) {
+            Some(header) => self.store.check_recorded_index(key, &header)?,
+            None => self.store.check_index(key)?,
+        };
+        if checked == Checked::Damaged {
             self.gauges.damaged.fetch_add(1, Ordering::Relaxed);
             self.known.remove(key);
             self.catalog.with(|catalog| catalog.remove_index(key))?;

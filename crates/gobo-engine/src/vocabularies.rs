@@ -1,5 +1,7 @@
 use std::collections::HashMap;
 use std::fmt;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -98,6 +100,16 @@ pub fn publish_builtin(store: &Store, name: &str) -> Result<Option<NamedVocabula
     gobo_tokenizer::builtin(name).map(|imported| publish_vocabulary(store, name, &imported, None)).transpose()
 }
 
+/// Whether the file that is mapped still has its name: somebody may have removed it, or put another in its place. One look
+/// at a file's metadata.
+fn is_there(store: &Store, vocabulary: &Vocabulary) -> bool {
+    let found = fs::symlink_metadata(store.vocabulary_path(&vocabulary.digest()));
+    found.is_ok_and(|found| {
+        let mapped = vocabulary.artifact().file_state();
+        mapped.is_none_or(|mapped| (mapped.device, mapped.inode) == (found.dev(), found.ino()))
+    })
+}
+
 /// Vocabularies that were opened, and what names stood for a moment ago.
 #[derive(Default)]
 pub(crate) struct Vocabularies {
@@ -127,10 +139,12 @@ impl Vocabularies {
                 return Ok(Some(Arc::new(OpenVocabulary { vocabulary, named: None })));
             }
         };
-        if let Some((seen, found)) = lock(&self.names).get(name)
+        let seen = lock(&self.names).get(name).cloned();
+        if let Some((seen, found)) = seen
             && seen.elapsed() < NAME_TTL
+            && is_there(store, &found.vocabulary)
         {
-            return Ok(Some(Arc::clone(found)));
+            return Ok(Some(found));
         }
         let Some(named) = store.get_name(name)? else { return Ok(None) };
         let Some(vocabulary) = self.open(store, &named.vocabulary)? else {
@@ -146,8 +160,9 @@ impl Vocabularies {
     }
 
     fn open(&self, store: &Store, digest: &VocabularyDigest) -> Result<Option<Arc<Vocabulary>>, EngineError> {
-        if let Some(open) = lock(&self.open).get(digest) {
-            return Ok(Some(Arc::clone(open)));
+        let open = lock(&self.open).get(digest).cloned();
+        if let Some(open) = open.filter(|open| is_there(store, open)) {
+            return Ok(Some(open));
         }
         // Verified, by this process or one before: a wrong byte would make wrong masks under a right key.
         let opened = if self.is_suspect(digest) {
@@ -156,7 +171,11 @@ impl Vocabularies {
         } else {
             store.open_verified_vocabulary(digest)?
         };
-        let Some(vocabulary) = opened.map(Arc::new) else { return Ok(None) };
+        let Some(vocabulary) = opened.map(Arc::new) else {
+            // Removed by hand: workers and other processes could not open what is still mapped here.
+            lock(&self.open).remove(digest);
+            return Ok(None);
+        };
         let mut open = lock(&self.open);
         if open.len() >= MAX_REMEMBERED {
             open.clear();

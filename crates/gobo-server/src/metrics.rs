@@ -109,6 +109,7 @@ fn publish_store(stats: &StoreStats) {
         evicted_bytes,
         removed_but_mapped_bytes,
         rebuilds,
+        is_catalog_off_disk,
         flushes,
         scrubbed,
         scrubbed_bytes,
@@ -127,6 +128,7 @@ fn publish_store(stats: &StoreStats) {
         ("gobo_store_pinned", pinned),
         ("gobo_store_removed_but_mapped_bytes", removed_but_mapped_bytes),
         ("gobo_store_quarantine_bytes", quarantine_bytes),
+        ("gobo_store_catalog_off_disk", u64::from(is_catalog_off_disk)),
     ] {
         set(name, now);
     }
@@ -191,6 +193,7 @@ fn describe() {
         ("gobo_store_pinned", "Pins now."),
         ("gobo_store_removed_but_mapped_bytes", "Bytes of removed indices that processes still have mapped."),
         ("gobo_store_quarantine_bytes", "Bytes in quarantine."),
+        ("gobo_store_catalog_off_disk", "1 while the catalog is without the disk, which has no room for it."),
     ] {
         describe_gauge!(name, what);
     }

@@ -1,11 +1,10 @@
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use gobo_artifact::{Artifact, ArtifactError, Index, Vocabulary};
+use gobo_artifact::{Artifact, ArtifactError, Index, Links, OpenRegular, Vocabulary};
 use gobo_types::{Digest, ErrorKind, IndexKey, VocabularyDigest, error_chain};
-use rustix::fs::OFlags;
 
 use crate::quarantine::Reason;
 use crate::stamp::{self, Stamp};
@@ -13,7 +12,6 @@ use crate::{Store, StoreError};
 
 /// What the store has to know of a kind of file.
 pub(crate) trait ArtifactFile: Sized {
-    fn open(path: &Path) -> Result<Self, ArtifactError>;
     fn open_file(file: &File, path: &Path) -> Result<Self, ArtifactError>;
     fn from_bytes(bytes: &[u8]) -> Result<Self, ArtifactError>;
     /// The whole file: digests and meaning. O(bytes).
@@ -24,10 +22,6 @@ pub(crate) trait ArtifactFile: Sized {
 }
 
 impl ArtifactFile for Index {
-    fn open(path: &Path) -> Result<Self, ArtifactError> {
-        Self::open(path)
-    }
-
     fn open_file(file: &File, path: &Path) -> Result<Self, ArtifactError> {
         Self::open_file(file, path)
     }
@@ -51,10 +45,6 @@ impl ArtifactFile for Index {
 }
 
 impl ArtifactFile for Vocabulary {
-    fn open(path: &Path) -> Result<Self, ArtifactError> {
-        Self::open(path)
-    }
-
     fn open_file(file: &File, path: &Path) -> Result<Self, ArtifactError> {
         Self::open_file(file, path)
     }
@@ -107,36 +97,60 @@ impl<A> Looked<A> {
     }
 }
 
+/// What a published file has to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expected {
+    /// What the file has to say it is.
+    name: Digest,
+    /// blake3 of its header, where that is on record: what has another one is another file.
+    header: Option<Digest>,
+}
+
+impl Expected {
+    /// The file of this name whose header is known.
+    pub(crate) fn recorded(name: Digest, header: Digest) -> Self {
+        Self { name, header: Some(header) }
+    }
+
+    /// Why a sound artifact is not the one expected.
+    fn objection<A: ArtifactFile>(&self, artifact: &A) -> Option<String> {
+        if artifact.name() != self.name {
+            return Some(format!("the file says it is {}", artifact.name()));
+        }
+        let found = artifact.artifact().header_digest();
+        self.header
+            .filter(|recorded| *recorded != found)
+            .map(|recorded| format!("its header has the digest {found}, and {recorded} is on record"))
+    }
+}
+
+impl From<Digest> for Expected {
+    fn from(name: Digest) -> Self {
+        Self { name, header: None }
+    }
+}
+
 /// Opens `path` as suits where it lies and what for.
 fn open<A: ArtifactFile>(store: &Store, path: &Path, depth: Depth) -> Result<A, ArtifactError> {
-    let refuse = |source| ArtifactError::Io { path: path.to_owned(), source };
+    let refuse = |error| ArtifactError::of_open(path, error);
+    // Looking after a file is no use of it, and eviction goes by uses.
+    let unnoticed = OpenRegular::new(Links::Refuse).unnoticed();
     if store.network().is_some() {
         // Another host may cut the file while it is mapped, and that kills whoever reads on.
-        return A::from_bytes(&read(path).map_err(refuse)?);
+        return A::from_bytes(&unnoticed.read(path, u64::MAX).map_err(refuse)?);
     }
-    if depth == Depth::Verify {
-        return A::open_file(&open_unnoticed(path).map_err(refuse)?, path);
-    }
-    A::open(path)
+    let how = if depth == Depth::Verify { unnoticed } else { OpenRegular::new(Links::Refuse) };
+    A::open_file(&how.open(path).map_err(refuse)?, path)
 }
 
-/// The bytes of a regular file. Others are refused: reading a pipe waits for its writer.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open_unnoticed(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Opens a regular file without changing its time of access, where that is allowed (the file's owner, or root): looking
-/// after a file is no use of it, and eviction goes by uses.
-pub(crate) fn open_unnoticed(path: &Path) -> io::Result<File> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+/// Why a file that this process may not read is damaged, if it is: published files may be read by everybody.
+fn closed_to_all(path: &Path, error: &ArtifactError) -> Option<String> {
+    let ArtifactError::Io { source, .. } = error else { return None };
+    if source.kind() != io::ErrorKind::PermissionDenied {
+        return None;
     }
-    let flags = i32::from_ne_bytes(OFlags::NOATIME.bits().to_ne_bytes());
-    File::options().read(true).custom_flags(flags).open(path).or_else(|error| {
-        if error.kind() == io::ErrorKind::PermissionDenied { File::open(path) } else { Err(error) }
-    })
+    let mode = fs::symlink_metadata(path).ok()?.mode() & 0o7777;
+    (mode & 0o444 != 0o444).then(|| format!("it has mode {mode:04o} and was published with 0444"))
 }
 
 /// Opens `path`, which should hold the artifact named `expected`. Everything that is wrong with the *file* is a miss;
@@ -144,32 +158,34 @@ pub(crate) fn open_unnoticed(path: &Path) -> io::Result<File> {
 pub(crate) fn look<A: ArtifactFile>(
     store: &Store,
     path: &Path,
-    expected: Digest,
+    expected: impl Into<Expected>,
     depth: Depth,
 ) -> Result<Looked<A>, StoreError> {
+    let expected = expected.into();
     let opened = open::<A>(store, path, depth).and_then(|artifact| {
         if depth == Depth::Open {
             return Ok(artifact);
         }
-        let stamp = artifact.artifact().file_state().and_then(|state| Stamp::new(path, expected, &state));
+        let stamp = artifact.artifact().file_state().and_then(|state| Stamp::new(path, expected.name, &state));
         if depth == Depth::VerifyOnce && stamp.as_ref().is_some_and(Stamp::is_set) {
             return Ok(artifact);
         }
         store.count_verification();
         artifact.verify()?;
-        if let Some(stamp) = stamp.filter(|_| depth == Depth::VerifyOnce && artifact.name() == expected) {
+        if let Some(stamp) = stamp.filter(|_| depth == Depth::VerifyOnce && artifact.name() == expected.name) {
             stamp.set();
         }
         Ok(artifact)
     });
     match opened {
-        Ok(artifact) if artifact.name() == expected => Ok(Looked::Sound(artifact)),
-        Ok(artifact) => {
-            let why = format!("the file says it is {}", artifact.name());
-            store.set_aside(path, Reason::Foreign, &why);
-            stamp::remove(path);
-            Ok(Looked::Quarantined)
-        }
+        Ok(artifact) => match expected.objection(&artifact) {
+            None => Ok(Looked::Sound(artifact)),
+            Some(why) => {
+                store.set_aside(path, Reason::Foreign, &why);
+                stamp::remove(path);
+                Ok(Looked::Quarantined)
+            }
+        },
         Err(error) => match error.kind() {
             ErrorKind::NotFound => Ok(Looked::Absent),
             ErrorKind::Version => {
@@ -181,7 +197,13 @@ pub(crate) fn look<A: ArtifactFile>(
                 stamp::remove(path);
                 Ok(Looked::Quarantined)
             }
-            _ => Err(StoreError::Artifact { path: path.to_owned(), source: Box::new(error) }),
+            _ => match closed_to_all(path, &error) {
+                Some(why) => {
+                    store.set_aside(path, Reason::Corrupt, &why);
+                    Ok(Looked::Quarantined)
+                }
+                None => Err(StoreError::Artifact { path: path.to_owned(), source: Box::new(error) }),
+            },
         },
     }
 }
@@ -189,7 +211,9 @@ pub(crate) fn look<A: ArtifactFile>(
 /// Opens the file at `temp`, refused unless it is wholly sound and is `expected`. `path` is where it would be published.
 pub(crate) fn require<A: ArtifactFile>(temp: &Path, path: &Path, expected: Digest) -> Result<A, StoreError> {
     let refuse = |source| StoreError::Artifact { path: path.to_owned(), source: Box::new(source) };
-    let artifact = A::open(temp).map_err(refuse)?;
+    let file = OpenRegular::new(Links::Refuse).open(temp);
+    let file = file.map_err(|error| refuse(ArtifactError::of_open(temp, error)))?;
+    let artifact = A::open_file(&file, temp).map_err(refuse)?;
     artifact.verify().map_err(refuse)?;
     let found = artifact.name();
     if found != expected {

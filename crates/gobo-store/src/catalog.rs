@@ -1,22 +1,27 @@
 use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use gobo_artifact::Index;
+use gobo_artifact::{Index, Vocabulary, kind_name};
 use gobo_types::{ArtifactDigest, CompileLimits, Digest, IndexKey, OverBudget, Refusal, error_chain};
+use rustix::process::geteuid;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::access::{create_folder, private, set_mode};
 use crate::artifact::{Depth, Looked, look};
 use crate::clock::{from_unix_ms, unix_ms};
 use crate::database::{Database, DatabaseError, Entry, Guarded, OpenDatabase};
 use crate::group_commit::GroupCommit;
 use crate::migration::{Migrations, State, name};
 use crate::owner_lock::{OwnerLock, locked};
-use crate::publish::create_folder;
 use crate::quarantine::Reason;
 use crate::record::{CachedVerdict, IndexRecord, VerdictRecord, limits_digest};
-use crate::scan::Published;
+use crate::scan::{Published, passing_over};
 use crate::sled_database::Sled;
 use crate::{PublishStep, Store, StoreError};
 
@@ -77,7 +82,9 @@ pub struct Catalog {
     store: Store,
     commits: GroupCommit,
     totals: Totals,
-    _lock: OwnerLock,
+    lock: Arc<OwnerLock>,
+    /// It is kept in memory, for want of room on the disk.
+    is_in_memory: bool,
 }
 
 /// What the records of indices add up to. Each change adds the difference to what it replaced, so the order of changes
@@ -126,12 +133,56 @@ impl Catalog {
     /// As for [`Catalog::open`].
     pub fn open_in(store: &Store, databases: &dyn OpenDatabase) -> Result<(Self, Opened), StoreError> {
         store.refuse_network()?;
+        Self::open_locked(store, databases, Arc::new(OwnerLock::take(store)?))
+    }
+
+    /// A catalog without a disk, for an owner whose disk is full: empty, and lost when it is dropped. The catalog on the disk
+    /// is not looked at; nobody else can open it meanwhile. What is in the store is verified and put on record one by one, as it
+    /// is asked for. [`Catalog::reopen`] goes back to the disk.
+    ///
+    /// # Errors
+    /// As for [`Catalog::open`], but for those of the database.
+    pub fn in_memory(store: &Store) -> Result<Self, StoreError> {
+        store.refuse_network()?;
+        let lock = Arc::new(OwnerLock::take(store)?);
+        let mut catalog = Self::over(Guarded::in_memory(), store, lock);
+        catalog.is_in_memory = true;
+        Ok(catalog)
+    }
+
+    /// Whether what it knows is lost when it is dropped: it is [`Catalog::in_memory`], or a [`Catalog::reopen`] has failed.
+    pub fn is_in_memory(&self) -> bool {
+        self.is_in_memory
+    }
+
+    /// Closes the database and opens it again, as [`Catalog::open`] does: one that has met a full disk fails for ever after.
+    /// The ownership of the store is never given up. If that fails, the catalog is in memory from then on.
+    ///
+    /// # Errors
+    /// As for [`Catalog::open_in`].
+    pub fn reopen(&mut self, databases: &dyn OpenDatabase) -> Result<Opened, StoreError> {
+        if !self.is_in_memory {
+            let mut memory = Self::over(Guarded::in_memory(), &self.store, Arc::clone(&self.lock));
+            memory.is_in_memory = true;
+            *self = memory;
+            databases.await_release(&self.store.layout().catalog());
+        }
+        let (catalog, opened) = Self::open_locked(&self.store, databases, Arc::clone(&self.lock))?;
+        *self = catalog;
+        Ok(opened)
+    }
+
+    fn open_locked(
+        store: &Store,
+        databases: &dyn OpenDatabase,
+        lock: Arc<OwnerLock>,
+    ) -> Result<(Self, Opened), StoreError> {
         let migrations = Migrations::built_in()?;
-        let lock = OwnerLock::take(store)?;
         let path = store.layout().catalog();
-        let mut why = None;
+        let mut why = not_a_folder(&path);
         let mut db = None;
-        if path.exists() {
+        if why.is_none() && path.exists() {
+            make_private(store)?;
             match attempt(store, databases, &migrations)? {
                 Attempt::Ready(db, State::At(from)) => {
                     let catalog = Self::over(db, store, lock);
@@ -165,6 +216,7 @@ impl Catalog {
             (blank, "it was empty")
         } else {
             create_folder(&path)?;
+            make_private(store)?;
             (Guarded::open(databases, &path).map_err(|error| failed(store, error))?, "it was missing")
         };
         let catalog = Self::over(db, store, lock);
@@ -180,9 +232,9 @@ impl Catalog {
         Ok((catalog, Opened::Rebuilt { why, found }))
     }
 
-    fn over(db: Guarded, store: &Store, lock: OwnerLock) -> Self {
+    fn over(db: Guarded, store: &Store, lock: Arc<OwnerLock>) -> Self {
         let (commits, totals) = (GroupCommit::default(), Totals::default());
-        Self { db, store: store.clone(), commits, totals, _lock: lock }
+        Self { db, store: store.clone(), commits, totals, lock, is_in_memory: false }
     }
 
     /// Counts the records that are there. O(records), once.
@@ -212,36 +264,33 @@ impl Catalog {
     /// catalog that is right about every file it has a record of, as before.
     ///
     /// # Errors
-    /// [`StoreError::Io`] if a folder cannot be read, [`StoreError::Artifact`] if a file cannot be,
-    /// [`StoreError::Catalog`] if the database fails.
+    /// [`StoreError::Catalog`] if the database fails; [`StoreError::Io`] and [`StoreError::Artifact`] if this process can read
+    /// nothing. Single folders and files that cannot be read are passed over, with a warning.
     pub fn rebuild(&self) -> Result<Rebuilt, StoreError> {
         let mut rebuilt = Rebuilt::default();
         for published in self.store.scan_indices() {
             let published = published?;
-            match look::<Index>(&self.store, &published.path, published.key.0, Depth::Verify)? {
-                Looked::Sound(index) => {
+            let looked = look::<Index>(&self.store, &published.path, published.key.0, Depth::Verify);
+            match passing_over(looked)? {
+                Some(Looked::Sound(index)) => {
                     self.adopt(&published, &index)?;
                     rebuilt.indices += 1;
                     rebuilt.bytes += published.bytes;
                 }
-                Looked::Quarantined => rebuilt.quarantined += 1,
-                Looked::Absent | Looked::OtherVersion => {}
+                Some(Looked::Quarantined) => rebuilt.quarantined += 1,
+                Some(Looked::Absent | Looked::OtherVersion) | None => {}
             }
         }
         for published in self.store.scan_vocabularies() {
             let published = published?;
-            match look::<gobo_artifact::Vocabulary>(
-                &self.store,
-                &published.path,
-                published.key.0,
-                Depth::Verify,
-            )? {
-                Looked::Sound(_) => {
+            let looked = look::<Vocabulary>(&self.store, &published.path, published.key.0, Depth::Verify);
+            match passing_over(looked)? {
+                Some(Looked::Sound(_)) => {
                     rebuilt.vocabularies += 1;
                     rebuilt.bytes += published.bytes;
                 }
-                Looked::Quarantined => rebuilt.quarantined += 1,
-                Looked::Absent | Looked::OtherVersion => {}
+                Some(Looked::Quarantined) => rebuilt.quarantined += 1,
+                Some(Looked::Absent | Looked::OtherVersion) | None => {}
             }
         }
         self.drop_stale(self.keys()?)?;
@@ -266,8 +315,9 @@ impl Catalog {
             if unseen.remove(&published.key) || self.has_record(&published.key)? {
                 continue;
             }
-            let looked = look::<Index>(&self.store, &published.path, published.key.0, Depth::Verify)?;
-            if let Looked::Sound(index) = looked {
+            // One that cannot be read keeps nobody from starting.
+            let looked = look::<Index>(&self.store, &published.path, published.key.0, Depth::Verify);
+            if let Some(Looked::Sound(index)) = passing_over(looked)? {
                 self.adopt(&published, &index)?;
                 added += 1;
             }
@@ -318,7 +368,8 @@ impl Catalog {
     fn drop_stale(&self, keys: impl IntoIterator<Item = IndexKey>) -> Result<u64, StoreError> {
         let mut removed = 0;
         for key in keys {
-            if !self.store.index_path(&key).exists() {
+            // Where a folder cannot be read, nobody knows.
+            if matches!(self.store.index_path(&key).try_exists(), Ok(false)) {
                 self.remove_record(&key)?;
                 removed += 1;
             }
@@ -617,6 +668,24 @@ fn failed(store: &Store, source: DatabaseError) -> StoreError {
         DatabaseError::InUse => locked(store),
         source => StoreError::Catalog { path, source },
     }
+}
+
+/// Why what lies in the place of the catalog's folder is none, if something does.
+fn not_a_folder(path: &Path) -> Option<String> {
+    let found = fs::symlink_metadata(path).ok()?.file_type();
+    (!path.is_dir()).then(|| format!("it is {}, not a folder", kind_name(found)))
+}
+
+/// Nobody but owners of the store has to do with its catalog, whatever the modes of the files that the database makes.
+fn make_private(store: &Store) -> Result<(), StoreError> {
+    let path = store.layout().catalog();
+    let failed = || StoreError::io("set the mode of", &path);
+    let root = fs::metadata(store.root()).map_err(failed())?;
+    let found = fs::metadata(&path).map_err(failed())?;
+    if found.uid() == geteuid().as_raw() {
+        set_mode(&path, private(root.mode())).map_err(failed())?;
+    }
+    Ok(())
 }
 
 /// What became of an attempt to use what lies in the catalog's folder.

@@ -144,8 +144,10 @@ impl Catalog {
     /// beyond `now` come from a clock that was ahead: they protect a file only until `uses` has watched for the grace.
     ///
     /// # Errors
-    /// [`StoreError::Io`] if a folder cannot be read or a file not be removed, [`StoreError::Catalog`] if the database
-    /// fails. What was removed until then is gone.
+    /// [`StoreError::Catalog`] if the database fails: what was removed until then is gone. [`StoreError::Io`] if a file cannot
+    /// be removed: others went in its place. A catalog that fails for want of room ([`StoreError::NoRoom`]) is none: removing
+    /// makes room. Then last uses are those that `uses` and the files tell of, and records of what is gone stay until
+    /// [`Catalog::reopen`].
     pub fn collect(
         &self,
         policy: &CollectPolicy,
@@ -170,11 +172,19 @@ impl Catalog {
 
         let mut left = bytes;
         let mut gone = Vec::new();
+        let mut failed = None;
         let result = queue.iter().try_for_each(|(candidate, file)| {
             if left <= policy.low_bytes {
                 return Ok(());
             }
-            let spared = self.evict(policy, uses, now, candidate, file, each)?;
+            let spared = match self.evict(policy, uses, now, candidate, file, each) {
+                // One that cannot be removed keeps no other.
+                Err(error) if error.is_of_its_path() => {
+                    failed.get_or_insert(error);
+                    return Ok(());
+                }
+                spared => spared?,
+            };
             match spared {
                 None => {
                     left -= candidate.bytes;
@@ -198,13 +208,20 @@ impl Catalog {
         });
         // Also where removing failed: what is gone is gone.
         self.forget(&mut gone, each)?;
-        result.map(|()| collected)
+        result?;
+        failed.map_or(Ok(collected), Err)
     }
 
     fn forget(&self, gone: &mut Vec<IndexKey>, each: &mut dyn FnMut(CollectEvent)) -> Result<(), StoreError> {
         if !gone.is_empty() {
-            self.remove_indices(gone)?;
-            each(CollectEvent::Forgotten(gone.len()));
+            match self.remove_indices(gone) {
+                // They are no hits without their files, and a catalog that is opened again has none of them.
+                Err(StoreError::NoRoom { .. }) => {}
+                removed => {
+                    removed?;
+                    each(CollectEvent::Forgotten(gone.len()));
+                }
+            }
             gone.clear();
         }
         Ok(())
@@ -260,9 +277,9 @@ impl Catalog {
         now: SystemTime,
     ) -> Result<SystemTime, StoreError> {
         let here = uses.idle(&file.key).and_then(|idle| now.checked_sub(idle));
-        // A damaged stamp is as good as none.
+        // A damaged stamp is as good as none, and so is one that a full disk hides.
         let stamped = match self.get_use(&file.key) {
-            Err(StoreError::Record { .. }) => None,
+            Err(StoreError::Record { .. } | StoreError::NoRoom { .. }) => None,
             stamped => stamped?,
         };
         let later = |a: SystemTime, b: Option<SystemTime>| b.map_or(a, |b| a.max(b));

@@ -7,6 +7,8 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use crate::MemoryDatabase;
+
 /// What a database says went wrong below it.
 type Cause = Box<dyn Error + Send + Sync>;
 
@@ -106,6 +108,11 @@ pub(crate) struct Guarded(Box<dyn Database>);
 impl Guarded {
     pub(crate) fn open(opener: &dyn OpenDatabase, folder: &Path) -> Result<Self, DatabaseError> {
         contained(|| opener.open(folder)).map(Self)
+    }
+
+    /// Of nothing, on no disk.
+    pub(crate) fn in_memory() -> Self {
+        Self(Box::new(MemoryDatabase::default()))
     }
 }
 

@@ -1,8 +1,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gobo_artifact::ArtifactError;
+use gobo_artifact::{ArtifactError, OpenError};
 use gobo_types::{Digest, ErrorKind};
+use rustix::io::Errno;
 
 /// Everything that can go wrong with a store. Each error names the path it is about.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +28,30 @@ pub enum StoreError {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// Something that is no regular file is where the store needs one of its own.
+    #[error("{path} is {found}, not a regular file; hint: move it away", path = path.display())]
+    NotRegular {
+        /// Where it lies.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+    },
+    /// Others than the store's owner may put files into it.
+    #[error(
+        "others may write to the store: {path} has mode {mode:04o} and belongs to user {owner}; hint: `{mend}` ends that, \
+         and `gobo catalog rebuild` verifies what is there; `--store-writers group` or `anyone` allows it",
+        path = path.display()
+    )]
+    OtherWriters {
+        /// The folder.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+        /// Its owner.
+        owner: u32,
+        /// The command that mends it.
+        mend: String,
     },
     /// Bytes offered for publishing, or a file in the store, are no whole artifact.
     #[error("no sound artifact for {path}", path = path.display())]
@@ -134,8 +159,10 @@ impl StoreError {
             Self::Io { source, .. } => io_kind(source),
             Self::NoRoom { .. } | Self::Locked { .. } => ErrorKind::Busy,
             Self::Artifact { source, .. } => source.kind(),
-            Self::WrongKey { .. } | Self::BrokenName { .. } => ErrorKind::Corrupt,
-            Self::BadName { .. } | Self::NetworkFileSystem { .. } => ErrorKind::Invalid,
+            Self::WrongKey { .. } | Self::BrokenName { .. } | Self::NotRegular { .. } => ErrorKind::Corrupt,
+            Self::BadName { .. } | Self::NetworkFileSystem { .. } | Self::OtherWriters { .. } => {
+                ErrorKind::Invalid
+            }
             Self::Encode { .. } => ErrorKind::Internal,
             #[cfg(feature = "catalog")]
             Self::Catalog { source, .. } => match source {
@@ -149,6 +176,40 @@ impl StoreError {
             Self::Record { .. } => ErrorKind::Corrupt,
             #[cfg(feature = "catalog")]
             Self::Migration { .. } => ErrorKind::Internal,
+        }
+    }
+
+    /// Whether the error is that of the one file or folder that it names, and not of this process or its machine: others
+    /// may do better.
+    pub(crate) fn is_of_its_path(&self) -> bool {
+        let source = match self {
+            Self::Io { source, .. } => source,
+            Self::Artifact { source, .. } => match &**source {
+                ArtifactError::Io { source, .. } => source,
+                _ => return true,
+            },
+            _ => return false,
+        };
+        let of_path = [
+            Errno::ACCESS,
+            Errno::PERM,
+            Errno::LOOP,
+            Errno::IO,
+            Errno::NOTDIR,
+            Errno::ISDIR,
+            Errno::NAMETOOLONG,
+            Errno::NOTEMPTY,
+            Errno::STALE,
+        ];
+        Errno::from_io_error(source).is_some_and(|errno| of_path.contains(&errno))
+    }
+
+    /// Wraps an error of opening a file: for `map_err`.
+    pub(crate) fn open(action: &'static str, path: &Path) -> impl FnOnce(OpenError) -> Self {
+        move |error| match error {
+            OpenError::Io(source) => Self::io(action, path)(source),
+            OpenError::NotRegular { found } => Self::NotRegular { path: path.to_owned(), found },
+            other => Self::Io { action, path: path.to_owned(), source: io::Error::other(other) },
         }
     }
 

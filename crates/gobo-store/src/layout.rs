@@ -3,6 +3,9 @@ use std::path::{Path, PathBuf};
 
 use gobo_types::{FORMAT_EPOCH, IndexKey, SLICE_SET_EPOCH, VocabularyDigest};
 
+/// The folder of the catalog.
+const CATALOG: &str = "catalog";
+
 /// Where things lie in a store. The format version is part of the path, so that two versions never meet in a folder.
 #[derive(Debug)]
 pub(crate) struct Layout {
@@ -20,6 +23,17 @@ impl Layout {
 
     fn versioned(&self, folder: &str) -> PathBuf {
         self.root.join(format!("v{FORMAT_EPOCH}")).join(folder)
+    }
+
+    /// All folders of a store, whether they are there or not, each one after the one it lies in.
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        let version = self.root.join(format!("v{FORMAT_EPOCH}"));
+        let fans = [self.indices(), self.vocabularies()];
+        let mut folders = vec![self.root.clone(), version, self.names(), self.pins(), self.quarantine()];
+        folders.push(self.root.join(CATALOG));
+        folders.extend(fans.iter().cloned());
+        folders.extend(fans.iter().flat_map(|fan| fan_out_names().map(|two| fan.join(two))));
+        folders
     }
 
     pub(crate) fn indices(&self) -> PathBuf {
@@ -48,7 +62,7 @@ impl Layout {
 
     #[cfg(feature = "catalog")]
     pub(crate) fn catalog(&self) -> PathBuf {
-        self.root.join("catalog")
+        self.root.join(CATALOG)
     }
 
     #[cfg(feature = "catalog")]

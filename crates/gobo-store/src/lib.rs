@@ -19,6 +19,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod access;
 mod artifact;
 #[cfg(feature = "catalog")]
 mod catalog;
@@ -59,15 +60,18 @@ pub use catalog::{Catalog, Opened, Rebuilt};
 pub use collect::{Candidate, CollectEvent, CollectPolicy, Collected, NoUses, Spared, Uses};
 #[cfg(feature = "catalog")]
 pub use database::{Database, DatabaseError, Entry, OpenDatabase};
+pub use access::Writers;
 pub use error::StoreError;
 #[cfg(feature = "catalog")]
 pub use memory_database::{DatabaseCall, MemoryDatabase};
 pub use names::NamedVocabulary;
 pub use network::FileSystem;
-pub use publish::PublishStep;
+pub use publish::{PublishStep, write_file};
 pub use quarantine::{Quarantine, Trimmed};
 #[cfg(feature = "catalog")]
 pub use record::{CachedVerdict, IndexRecord};
 pub use scan::{Published, Usage};
 pub use scrub::Checked;
+#[cfg(feature = "catalog")]
+pub use sled_database::Sled;
 pub use store::{PendingIndex, Store};

@@ -29,7 +29,7 @@ pub enum DatabaseCall {
 type Hook = Arc<dyn Fn(DatabaseCall) -> Result<(), DatabaseError> + Send + Sync>;
 type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// A database in memory whose disk is a second map, for tests: it fails, panics or waits where it is told to, counts its
+/// A database in memory whose disk is a second map, for an owner without room on the disk, and for tests: it fails, panics or waits where it is told to, counts its
 /// flushes, and forgets what was not flushed. Clones are the same database. A folder that never had it, or was moved
 /// away, opens empty.
 #[derive(Clone, Default)]

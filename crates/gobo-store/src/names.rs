@@ -1,12 +1,18 @@
 use std::fs;
 use std::io;
+use std::path::Path;
 
+use gobo_artifact::{Links, OpenError, OpenRegular, kind_name};
 use gobo_types::{Binding, Digest, VocabularyDigest};
 use serde::{Deserialize, Serialize};
 
 use crate::publish::{Taken, publish};
+use crate::quarantine::Reason;
 use crate::scan::entries;
 use crate::{Store, StoreError};
+
+/// Most bytes of the file of a name: a hundred times what is written.
+const MAX_NAME_BYTES: u64 = 1 << 18;
 
 /// What a vocabulary's name stands for: the file `v0/names/<name>`, as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,10 +46,16 @@ impl Store {
         let mut json = serde_json::to_vec_pretty(named)
             .map_err(|source| StoreError::Encode { what: "a vocabulary's name", source })?;
         json.push(b'\n');
-        publish(self, &self.layout().names().join(name), &json, Taken::Replace, |_| Ok(())).map(drop)
+        let path = self.layout().names().join(name);
+        if let Some(found) = strange(&path) {
+            // A folder cannot be replaced in one step, and what else it may be is kept for study too.
+            self.quarantine(&path, Reason::Corrupt, &format!("it is {found}, not a regular file"))?;
+        }
+        publish(self, &path, &json, Taken::Replace, |_| Ok(())).map(drop)
     }
 
-    /// What `name` stands for; `None` if it was never given.
+    /// What `name` stands for; `None` if it was never given, or if something lies in its place that is no regular file or
+    /// is far too long, which was moved to quarantine where possible. Never waits for another process.
     ///
     /// # Errors
     /// [`StoreError::BadName`] for what cannot be a name; [`StoreError::BrokenName`] for a damaged file;
@@ -51,10 +63,14 @@ impl Store {
     pub fn get_name(&self, name: &str) -> Result<Option<NamedVocabulary>, StoreError> {
         check(name)?;
         let path = self.layout().names().join(name);
-        let bytes = match fs::read(&path) {
+        let bytes = match OpenRegular::new(Links::Refuse).read(&path, MAX_NAME_BYTES) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(StoreError::io("read", &path)(error)),
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(OpenError::Io(error)) => return Err(StoreError::io("read", &path)(error)),
+            Err(other) => {
+                self.set_aside(&path, Reason::Corrupt, &other.to_string());
+                return Ok(None);
+            }
         };
         serde_json::from_slice(&bytes).map(Some).map_err(|source| StoreError::BrokenName {
             name: name.to_owned(),
@@ -63,15 +79,22 @@ impl Store {
         })
     }
 
-    /// All names, ascending. Their files are not read, so one broken file hides no other.
+    /// All names, ascending. Their files are not opened, so one broken file hides no other; what is no regular file is none.
     ///
     /// # Errors
     /// [`StoreError::Io`] if the folder cannot be read.
     pub fn list_names(&self) -> Result<Vec<String>, StoreError> {
         let paths = entries(&self.layout().names())?;
-        let names = paths.iter().filter_map(|path| path.file_name()?.to_str());
+        let files = paths.iter().filter(|path| strange(path).is_none());
+        let names = files.filter_map(|path| path.file_name()?.to_str());
         Ok(names.filter(|name| is_name(name)).map(str::to_owned).collect())
     }
+}
+
+/// What lies at `path`, if it is something else than a regular file.
+fn strange(path: &Path) -> Option<&'static str> {
+    let found = fs::symlink_metadata(path).ok()?.file_type();
+    (!found.is_file()).then(|| kind_name(found))
 }
 
 fn check(name: &str) -> Result<(), StoreError> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use gobo_types::IndexKey;
 
 use crate::publish::{Taken, publish};
+use crate::quarantine::Reason;
 use crate::scan::entries;
 use crate::{Store, StoreError};
 
@@ -37,10 +38,14 @@ impl Store {
         let path = self.pin_path(key);
         match fs::remove_file(&path) {
             Ok(()) => {
-                crate::publish::sync_folder(&self.layout().pins())?;
+                crate::access::sync_folder(&self.layout().pins())?;
                 Ok(true)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(_) if path.is_dir() => {
+                self.quarantine(&path, Reason::Corrupt, "a folder in the place of a pin")?;
+                Ok(true)
+            }
             Err(error) => Err(StoreError::io("remove", &path)(error)),
         }
     }
@@ -51,7 +56,12 @@ impl Store {
     /// [`StoreError::Io`] if that is refused.
     pub fn is_pinned(&self, key: &IndexKey) -> Result<bool, StoreError> {
         let path = self.pin_path(key);
-        path.try_exists().map_err(StoreError::io("read", &path))
+        // Whatever lies there pins: a link that leads nowhere too.
+        match fs::symlink_metadata(&path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(StoreError::io("read", &path)(error)),
+        }
     }
 
     /// The pinned indices, ascending, whether they are in the store or not. O(pins).

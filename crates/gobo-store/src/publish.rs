@@ -5,10 +5,12 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use gobo_artifact::{Links, OpenError, OpenRegular};
 use gobo_types::{ArtifactDigest, Digest};
 use rustix::fs::{FlockOperation, flock};
 use tempfile::NamedTempFile;
 
+use crate::access::{create_folder, sync_folder};
 use crate::{Store, StoreError};
 
 /// Temporary files are named `.tmp-<process id>-<random>`, in the folder of the file to be.
@@ -173,47 +175,33 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// blake3 of a published file. O(bytes).
-pub(crate) fn digest_file(path: &Path) -> io::Result<ArtifactDigest> {
+pub(crate) fn digest_file(path: &Path) -> Result<ArtifactDigest, OpenError> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(File::open(path)?)?;
+    hasher.update_reader(OpenRegular::new(Links::Refuse).open(path)?)?;
     Ok(ArtifactDigest(Digest(*hasher.finalize().as_bytes())))
 }
 
-/// Creates a folder with its parents; each new one's name is on the disk afterwards.
-pub(crate) fn create_folder(folder: &Path) -> Result<(), StoreError> {
-    if folder.is_dir() {
-        return Ok(());
+/// Writes a file that lies in no store, as a published file is written: in one step, and durable when it returns. Who has
+/// mapped or opened the file that was there keeps it. A link at `path` is replaced, not followed. The new file has the mode
+/// of the regular file that it replaces, else what the mask of modes leaves of 0666. O(bytes).
+///
+/// # Errors
+/// [`StoreError::NoRoom`] and [`StoreError::Io`] if it cannot be written. What was at `path` is there still, and nothing else.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let failed = || StoreError::io("write", path);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut temp = tempfile::Builder::new()
+        .prefix(&format!("{TEMP_PREFIX}{}-", std::process::id()))
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)
+        .map_err(StoreError::io("create a temporary file in", folder))?;
+    temp.write_all(bytes).map_err(failed())?;
+    if let Ok(old) = fs::symlink_metadata(path)
+        && old.is_file()
+    {
+        temp.as_file().set_permissions(old.permissions()).map_err(failed())?;
     }
-    if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        create_folder(parent)?;
-    }
-    match fs::create_dir(folder) {
-        Ok(()) => {}
-        // Another process was faster. A file of that name is an error all the same.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => return Ok(()),
-        Err(error) => return Err(StoreError::io("create", folder)(error)),
-    }
-    folder.parent().map_or(Ok(()), sync_folder)
-}
-
-/// Creates the folders that are missing of `folders`, all in `parent`. All their names are on the disk afterwards, also those
-/// of folders that a process made which died before it had synced them.
-pub(crate) fn create_folders(
-    parent: &Path,
-    folders: impl Iterator<Item = PathBuf>,
-) -> Result<(), StoreError> {
-    for folder in folders {
-        match fs::create_dir(&folder) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(StoreError::io("create", &folder)(error));
-            }
-            _ => {}
-        }
-    }
-    sync_folder(parent)
-}
-
-/// Puts a folder's names on the disk.
-pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(StoreError::io("sync", folder))
+    temp.as_file().sync_all().map_err(failed())?;
+    give_name(temp, path, Taken::Replace).map_err(failed())?;
+    sync_folder(folder)
 }

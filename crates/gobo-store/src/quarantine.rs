@@ -1,16 +1,17 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gobo_types::IndexKey;
 
+use crate::access::create_folder;
 use crate::clock::unix_ms;
 use crate::publish::rename;
-use crate::scan::entries;
+use crate::scan::{entries, passing_over};
 use crate::{Store, StoreError};
 
 /// Why something lies in quarantine; part of its name there.
@@ -82,7 +83,7 @@ impl Store {
     /// `bounds.max_bytes` are left. Without `removing` it only says what would go. O(files in quarantine).
     ///
     /// # Errors
-    /// [`StoreError::Io`] if the folder cannot be read or something in it not be removed.
+    /// [`StoreError::Io`] if the folder cannot be read or something in it not be removed; the rest was removed then.
     pub fn trim_quarantine(
         &self,
         bounds: &Quarantine,
@@ -91,7 +92,7 @@ impl Store {
     ) -> Result<Trimmed, StoreError> {
         let mut kept: BTreeMap<(SystemTime, String), Kept> = BTreeMap::new();
         for path in entries(&self.layout().quarantine())? {
-            let Some((bytes, modified)) = measure(&path)? else { continue };
+            let Some((bytes, modified)) = passing_over(measure(&path))?.flatten() else { continue };
             let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
             let (name, since) = match mark(name) {
                 Some((mark, since)) => (mark, since),
@@ -107,27 +108,30 @@ impl Store {
             left_bytes: kept.values().map(|kept| kept.bytes).sum(),
             ..Trimmed::default()
         };
+        let mut failed = None;
         for ((since, _), Kept { paths, bytes }) in kept {
             // Times beyond `now` come from a clock that was ahead: as old as nothing.
             let is_old = now.duration_since(since).is_ok_and(|age| age > bounds.max_age);
             if !is_old && trimmed.left_bytes <= bounds.max_bytes {
                 continue;
             }
+            let mut is_gone = true;
             for path in paths.iter().filter(|_| removing) {
-                let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-                match removed {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        return Err(StoreError::io("remove", path)(error));
-                    }
-                    _ => {}
+                if let Err(error) = remove(path) {
+                    is_gone = false;
+                    failed.get_or_insert(error);
                 }
+            }
+            // What cannot be removed keeps nothing else.
+            if !is_gone {
+                continue;
             }
             trimmed.removed += 1;
             trimmed.removed_bytes += bytes;
             trimmed.left -= 1;
             trimmed.left_bytes -= bytes;
         }
-        Ok(trimmed)
+        failed.map_or(Ok(trimmed), Err)
     }
 
     /// Moves the index of `key` to quarantine because it is sound and wrong; `why` goes into the note beside it. Those who have it
@@ -157,7 +161,7 @@ impl Store {
         static MOVED: AtomicU64 = AtomicU64::new(0);
 
         let folder = self.layout().quarantine();
-        fs::create_dir_all(&folder).map_err(StoreError::io("create", &folder))?;
+        create_folder(&folder)?;
         let stem = path.file_stem().and_then(OsStr::to_str).unwrap_or("file");
         // The process and a count keep two moves within one millisecond apart.
         let mark = format!(
@@ -177,10 +181,21 @@ impl Store {
         self.count_quarantined();
         let note = folder.join(format!("{stem}-{mark}.txt"));
         let text = format!("{}: {why}\nwas {}\n", reason.word(), path.display());
-        if let Err(error) = fs::write(&note, text) {
+        // Whatever has its name already is not opened.
+        let written = File::options().write(true).create_new(true).open(&note);
+        if let Err(error) = written.and_then(|mut note| note.write_all(text.as_bytes())) {
             tracing::warn!(note = %note.display(), %error, "cannot write a quarantine note");
         }
         Ok(at)
+    }
+}
+
+fn remove(path: &Path) -> Result<(), StoreError> {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    let removed = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io("remove", path)(error)),
+        _ => Ok(()),
     }
 }
 

@@ -13,6 +13,9 @@ use crate::clock::unix_ms;
 pub struct IndexRecord {
     /// blake3 of the file.
     pub artifact_digest: ArtifactDigest,
+    /// blake3 of the file's header, by which another file in its place is told at once. None in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header_digest: Option<Digest>,
     /// Length of the file.
     pub bytes: u64,
     /// The vocabulary it was compiled against.
@@ -34,6 +37,7 @@ impl IndexRecord {
     pub fn of(index: &Index, artifact_digest: ArtifactDigest, created: SystemTime) -> Self {
         Self {
             artifact_digest,
+            header_digest: Some(index.artifact().header_digest()),
             bytes: index.file_bytes().len() as u64,
             vocabulary: index.vocabulary_digest(),
             constraint: index.constraint_digest(),

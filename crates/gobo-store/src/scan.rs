@@ -4,7 +4,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use gobo_types::{IndexKey, VocabularyDigest};
+use gobo_artifact::kind_name;
+use gobo_types::{IndexKey, VocabularyDigest, error_chain};
 
 use crate::layout::{is_fan_out, parse_index, parse_vocabulary};
 use crate::{Store, StoreError};
@@ -47,11 +48,12 @@ impl Usage {
 }
 
 impl Store {
-    /// The published indices, ascending by key; temporary and strange files are passed over. Reads one of at most 256
-    /// folders at a time; a file that comes or goes meanwhile may or may not be seen.
+    /// The published indices, ascending by key; temporary files are passed over, and with a warning folders that cannot be
+    /// read and what is no regular file. Reads one of at most 256 folders at a time; a file that comes or goes meanwhile may
+    /// or may not be seen.
     ///
     /// # Errors
-    /// An item is [`StoreError::Io`] for each folder that cannot be read.
+    /// An item is [`StoreError::Io`] where the system refuses for a reason that is no single folder's or file's.
     pub fn scan_indices(&self) -> impl Iterator<Item = Result<Published<IndexKey>, StoreError>> + use<> {
         scan(&self.layout().indices(), parse_index)
     }
@@ -59,7 +61,7 @@ impl Store {
     /// The published vocabularies of this slice-set epoch, like [`Store::scan_indices`].
     ///
     /// # Errors
-    /// An item is [`StoreError::Io`] for each folder that cannot be read.
+    /// As for [`Store::scan_indices`].
     pub fn scan_vocabularies(
         &self,
     ) -> impl Iterator<Item = Result<Published<VocabularyDigest>, StoreError>> + use<> {
@@ -69,7 +71,7 @@ impl Store {
     /// Counts the published files. O(files), none is opened.
     ///
     /// # Errors
-    /// [`StoreError::Io`] if a folder cannot be read.
+    /// As for [`Store::scan_indices`].
     pub fn usage(&self) -> Result<Usage, StoreError> {
         let mut usage = Usage::default();
         for index in self.scan_indices() {
@@ -90,6 +92,19 @@ fn scan<K>(
 ) -> impl Iterator<Item = Result<Published<K>, StoreError>> + use<K> {
     each(fan_out_folders(folder))
         .flat_map(move |folder| each(folder.and_then(|folder| files(&folder, parse))))
+        .filter_map(|item| passing_over(item).transpose())
+}
+
+/// The result, or none with a warning where the error is that of one file or folder: it hides no other.
+pub(crate) fn passing_over<T>(result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_of_its_path() => {
+            tracing::warn!(error = error_chain(&error), "passed over");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// The items, or the one error.
@@ -109,7 +124,7 @@ fn files<K>(folder: &Path, parse: fn(&str) -> Option<K>) -> Result<Vec<Published
         let is_here =
             folder.file_name().and_then(|digits| digits.to_str()).is_some_and(|two| name.starts_with(two));
         let Some(key) = is_here.then(|| parse(name)).flatten() else { continue };
-        match fs::metadata(&path) {
+        match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_file() => files.push(Published {
                 key,
                 bytes: metadata.len(),
@@ -118,9 +133,14 @@ fn files<K>(folder: &Path, parse: fn(&str) -> Option<K>) -> Result<Vec<Published
                 inode: metadata.ino(),
                 path,
             }),
-            Ok(_) => {}
+            Ok(metadata) => {
+                let found = kind_name(metadata.file_type());
+                tracing::warn!(path = %path.display(), found, "in the place of a published file; passed over");
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(StoreError::io("read", &path)(error)),
+            Err(error) => {
+                passing_over(Err::<(), _>(StoreError::io("read", &path)(error)))?;
+            }
         }
     }
     Ok(files)

@@ -2,10 +2,10 @@ use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use gobo_artifact::{Index, Vocabulary};
-use gobo_types::{IndexKey, VocabularyDigest};
+use gobo_artifact::{Index, Links, OpenRegular, Vocabulary};
+use gobo_types::{Digest, IndexKey, VocabularyDigest};
 
-use crate::artifact::{Depth, Looked, look, open_unnoticed};
+use crate::artifact::{Depth, Expected, Looked, look};
 use crate::{Store, StoreError};
 
 /// Read in pieces of this size, so that whoever paces the reading can.
@@ -44,6 +44,16 @@ impl Store {
         look::<Index>(self, &self.index_path(key), key.0, Depth::Verify).map(Checked::from)
     }
 
+    /// As [`Store::check_index`], of the file with this header ([`gobo_artifact::Artifact::header_digest`]): a sound file with
+    /// another one is foreign.
+    ///
+    /// # Errors
+    /// As for [`Store::open_index`].
+    pub fn check_recorded_index(&self, key: &IndexKey, header: &Digest) -> Result<Checked, StoreError> {
+        let expected = Expected::recorded(key.0, *header);
+        look::<Index>(self, &self.index_path(key), expected, Depth::Verify).map(Checked::from)
+    }
+
     /// Verifies a vocabulary whatever its stamp says, like [`Store::verify_vocabulary`], and says what came of it.
     ///
     /// # Errors
@@ -56,7 +66,7 @@ impl Store {
     /// so that verifying the file afterwards does not read the disk faster than is wished, or break off. A file that cannot
     /// be read is passed over: verifying will say why.
     pub fn read_through(&self, path: &Path, each: &mut dyn FnMut(u64) -> ControlFlow<()>) {
-        let Ok(mut file) = open_unnoticed(path) else { return };
+        let Ok(mut file) = OpenRegular::new(Links::Refuse).unnoticed().open(path) else { return };
         let mut piece = vec![0; PIECE_BYTES];
         while let Ok(length @ 1..) = file.read(&mut piece) {
             if each(length as u64).is_break() {

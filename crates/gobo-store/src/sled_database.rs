@@ -1,9 +1,10 @@
-use std::fs::File;
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use gobo_artifact::{Links, OpenRegular, kind_name};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -15,9 +16,9 @@ const CACHE_BYTES: u64 = 64 << 20;
 /// The database's threads let go of its file a moment after it is dropped.
 const RELEASE_WAIT: Duration = Duration::from_secs(3);
 
-/// Databases of sled 0.34: a folder with a log, a lock and snapshots.
+/// Databases of sled 0.34: a folder with a log, a lock and snapshots. What a catalog is in, unless it is opened elsewhere.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sled;
+pub struct Sled;
 
 #[derive(Debug)]
 struct Open(sled::Db);
@@ -25,6 +26,7 @@ struct Open(sled::Db);
 impl OpenDatabase for Sled {
     /// Waits a little for a former owner in this process that is still closing it.
     fn open(&self, folder: &Path) -> Result<Box<dyn Database>, DatabaseError> {
+        no_strangers(folder)?;
         let give_up = Instant::now() + RELEASE_WAIT;
         loop {
             match sled::Config::new().path(folder).cache_capacity(CACHE_BYTES).open() {
@@ -44,13 +46,29 @@ impl OpenDatabase for Sled {
     fn await_release(&self, folder: &Path) {
         let give_up = Instant::now() + RELEASE_WAIT;
         // The file that the database locks. Damage may include its absence.
-        let Ok(file) = File::open(folder.join("db")) else { return };
+        let Ok(file) = OpenRegular::new(Links::Refuse).open(&folder.join("db")) else { return };
         while flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK)
             && Instant::now() < give_up
         {
             thread::sleep(Duration::from_millis(5));
         }
     }
+}
+
+/// Refuses a folder with anything but files and folders in it: the database opens what it finds, and would wait for the writer
+/// of a named pipe. O(files).
+fn no_strangers(folder: &Path) -> Result<(), DatabaseError> {
+    for entry in fs::read_dir(folder).map_err(DatabaseError::Io)? {
+        let entry = entry.map_err(DatabaseError::Io)?;
+        let found = entry.file_type().map_err(DatabaseError::Io)?;
+        if found.is_dir() {
+            no_strangers(&entry.path())?;
+        } else if !found.is_file() {
+            let what = format!("{} is {}", entry.path().display(), kind_name(found));
+            return Err(DatabaseError::Damaged(what.into()));
+        }
+    }
+    Ok(())
 }
 
 impl Database for Open {

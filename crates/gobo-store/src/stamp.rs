@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use gobo_artifact::FileState;
+use gobo_artifact::{FileState, Links, OpenRegular};
 use gobo_types::{Digest, FORMAT_EPOCH, SLICE_SET_EPOCH};
 
 use crate::publish::write_unsynced;
@@ -46,11 +46,8 @@ impl Stamp {
 
     /// Whether it is there.
     pub(crate) fn is_set(&self) -> bool {
-        // Looked at before it is read: it may be anything.
-        let is_alike =
-            |metadata: fs::Metadata| metadata.is_file() && metadata.len() == self.text.len() as u64;
-        fs::metadata(&self.path).is_ok_and(is_alike)
-            && fs::read(&self.path).is_ok_and(|found| found == self.text.as_bytes())
+        let read = OpenRegular::new(Links::Refuse).read(&self.path, self.text.len() as u64);
+        read.is_ok_and(|found| found == self.text.as_bytes())
     }
 
     /// Writes it. The file was verified after its state was taken, so what was written to it meanwhile shows too. Where

@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gobo_artifact::{Index, Vocabulary};
+use gobo_artifact::{Index, OpenError, Vocabulary};
 use gobo_types::{ArtifactDigest, Digest, IndexKey, VocabularyDigest};
 
-use crate::artifact::{ArtifactFile, Depth, Looked, look, require};
+use crate::access::{create_folder, create_folders, create_root, sync_folder};
+use crate::artifact::{ArtifactFile, Depth, Expected, Looked, look, require};
 use crate::layout::{Layout, fan_out_names};
-use crate::publish::{
-    Begun, Outcome, Taken, create_folder, create_folders, digest_file, publish, sync_folder,
-};
+use crate::publish::{Begun, Outcome, Taken, digest_file, publish};
 use crate::quarantine::Reason;
 use crate::{FileSystem, PublishStep, StoreError};
 
@@ -62,6 +61,7 @@ impl Store {
         // Paths are handed to other processes: they must not depend on this one's current folder.
         let root = std::path::absolute(&root).map_err(StoreError::io("find", &root))?;
         let layout = Layout::new(root);
+        create_root(layout.root())?;
         for folder in [layout.indices(), layout.vocabularies(), layout.names(), layout.quarantine()] {
             create_folder(&folder)?;
         }
@@ -72,13 +72,24 @@ impl Store {
     }
 
     /// Makes all 256 folders of indices ahead, so that no publish has to make one and wait until its name is on the disk:
-    /// for the store's owner.
+    /// for the store's owner. What is no folder in the place of one, here and among vocabularies, goes to quarantine.
     ///
     /// # Errors
     /// [`StoreError::Io`] (or [`StoreError::NoRoom`]) naming the folder that cannot be created.
     pub fn prepare(&self) -> Result<(), StoreError> {
         let parent = self.layout.indices();
-        create_folders(&parent, fan_out_names().map(|two| parent.join(two)))
+        let in_the_way = |path: &Path| {
+            let why = "it is in the place of a folder of published files";
+            self.quarantine(path, Reason::Corrupt, why).map(drop)
+        };
+        create_folders(&parent, fan_out_names().map(|two| parent.join(two)), &in_the_way)?;
+        let parent = self.layout.vocabularies();
+        for path in fan_out_names().map(|two| parent.join(two)) {
+            if fs::symlink_metadata(&path).is_ok() && !path.is_dir() {
+                in_the_way(&path)?;
+            }
+        }
+        Ok(())
     }
 
     /// The same store, telling `observer` of each step of publishing done through this handle and its clones. For
@@ -213,7 +224,7 @@ impl Store {
         match publish(self, path, bytes, Taken::Keep, check)? {
             Outcome::New(digest) => Ok(digest),
             // Someone was faster by a moment.
-            Outcome::Kept => digest_file(path).map_err(StoreError::io("read", path)),
+            Outcome::Kept => digest_file(path).map_err(StoreError::open("read", path)),
         }
     }
 
@@ -225,15 +236,19 @@ impl Store {
         name: Digest,
         bytes: &[u8],
     ) -> Result<Option<ArtifactDigest>, StoreError> {
-        let found = match digest_file(path) {
-            Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(StoreError::io("read", path)(error)),
+        let mut found = match digest_file(path) {
+            Ok(found) => Some(found),
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // A closer look says what it is.
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::PermissionDenied => None,
+            Err(OpenError::NotRegular { .. }) => None,
+            Err(error) => return Err(StoreError::open("read", path)(error)),
         };
-        if found.0 != Digest::of(bytes) {
+        if found.is_none_or(|found| found.0 != Digest::of(bytes)) {
             match look::<A>(self, path, name, Depth::Verify)? {
-                Looked::Sound(_) => {
+                Looked::Sound(artifact) => {
                     tracing::warn!(path = %path.display(), "another file of this name is published already; it stays");
+                    found = Some(artifact.artifact().digest());
                 }
                 Looked::OtherVersion => {
                     self.set_aside(
@@ -248,7 +263,7 @@ impl Store {
         }
         // Its publisher may have died between the rename and this.
         path.parent().map_or(Ok(()), sync_folder)?;
-        Ok(Some(found))
+        Ok(found)
     }
 
     /// Maps the index of `key`. O(1): the file is checked as far as safety needs, and its key is the one asked for.
@@ -259,6 +274,21 @@ impl Store {
     /// [`StoreError::Artifact`] if the file is there and this process cannot read it.
     pub fn open_index(&self, key: &IndexKey) -> Result<Option<Index>, StoreError> {
         look(self, &self.index_path(key), key.0, Depth::Open).map(Looked::sound)
+    }
+
+    /// As [`Store::open_index`], of the file with this header ([`gobo_artifact::Artifact::header_digest`]): one with another
+    /// header is foreign, whatever its length. With `whole` all of it is read, O(bytes): then every byte is the one on record.
+    ///
+    /// # Errors
+    /// As for [`Store::open_index`].
+    pub fn open_recorded_index(
+        &self,
+        key: &IndexKey,
+        header: &Digest,
+        whole: bool,
+    ) -> Result<Option<Index>, StoreError> {
+        let depth = if whole { Depth::Verify } else { Depth::Open };
+        look(self, &self.index_path(key), Expected::recorded(key.0, *header), depth).map(Looked::sound)
     }
 
     /// Maps a vocabulary, like [`Store::open_index`].
@@ -346,6 +376,6 @@ impl PendingIndex {
             return Ok(digest);
         }
         // Someone was faster by a moment.
-        digest_file(&path).map_err(StoreError::io("read", &path))
+        digest_file(&path).map_err(StoreError::open("read", &path))
     }
 }

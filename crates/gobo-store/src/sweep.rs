@@ -1,15 +1,16 @@
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use gobo_artifact::{Links, OpenRegular};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use crate::publish::TEMP_PREFIX;
-use crate::scan::{entries, fan_out_folders};
+use crate::scan::{entries, fan_out_folders, passing_over};
 use crate::{Store, StoreError};
 
 /// No publish takes this long: past it the process id of a temporary file's name no longer protects it.
@@ -23,22 +24,28 @@ impl Store {
     /// the id in its name or it is over an hour old.
     ///
     /// # Errors
-    /// [`StoreError::Io`] if a folder cannot be read or a file not be removed.
+    /// [`StoreError::Io`] if the system refuses for a reason that is no single folder's or file's: those are passed over, with
+    /// a warning.
     pub fn sweep(&self) -> Result<u64, StoreError> {
         let layout = self.layout();
-        let mut folders = fan_out_folders(&layout.indices())?;
-        folders.extend(fan_out_folders(&layout.vocabularies())?);
+        let mut folders = Vec::new();
+        for fan in [layout.indices(), layout.vocabularies()] {
+            folders.extend(passing_over(fan_out_folders(&fan))?.unwrap_or_default());
+        }
         folders.extend([layout.names(), layout.pins()]);
         let mut removed = 0;
         for folder in folders {
-            for path in entries(&folder)? {
+            for path in passing_over(entries(&folder))?.unwrap_or_default() {
                 if !is_abandoned(&path, SystemTime::now()) {
                     continue;
                 }
                 match fs::remove_file(&path) {
                     Ok(()) => removed += 1,
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    Err(error) => return Err(StoreError::io("remove", &path)(error)),
+                    // Another's folder, say: what cannot be removed is in nobody's way.
+                    Err(error) => {
+                        passing_over(Err::<(), _>(StoreError::io("remove", &path)(error)))?;
+                    }
                 }
             }
         }
@@ -51,7 +58,9 @@ fn is_abandoned(path: &Path, now: SystemTime) -> bool {
     else {
         return false;
     };
-    let Ok(modified) = fs::metadata(path).and_then(|metadata| metadata.modified()) else { return false };
+    // No publisher makes anything but files.
+    let Ok(metadata) = fs::symlink_metadata(path) else { return false };
+    let Some(modified) = metadata.modified().ok().filter(|_| metadata.is_file()) else { return false };
     let is_old = now.duration_since(modified).is_ok_and(|age| age > OLD);
     (is_old || !is_alive(rest)) && !is_locked(path)
 }
@@ -64,12 +73,14 @@ fn is_alive(rest: &str) -> bool {
 }
 
 fn is_locked(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else { return true };
+    let Ok(file) = OpenRegular::new(Links::Refuse).open(path) else { return true };
     flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]

@@ -1,3 +1,4 @@
+use std::fmt::Display;
 use std::time::Instant;
 
 use anyhow::Context;
@@ -6,12 +7,15 @@ use gobo_types::Budget;
 use serde_json::json;
 
 use crate::args::{CompileArgs, Global};
+use crate::destination::Destination;
 use crate::output::{self, Outcome, grouped, human_bytes, human_us};
 use crate::vocabulary::Loaded;
 
 pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome> {
     let constraint = args.pair.constraint.read()?;
     let loaded = Loaded::open(&args.pair.tokenizer.tokenizer, global)?;
+    // Before the work: a place that cannot be written to is said at once.
+    let out = args.out.as_deref().map(Destination::at).transpose()?;
     let mut times_us = Vec::new();
     let mut last = None;
     for _ in 0..args.repeat {
@@ -20,19 +24,30 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
         let budget = Budget::new(global.limits());
         match compile_constraint(&loaded.vocabulary, &constraint, global.threads_or(1), &budget) {
             Ok(compiled) => last = Some(compiled),
-            Err(verdict) => return output::verdict(&verdict, global.json),
+            Err(verdict) => {
+                let is_data = global.json && out != Some(Destination::Stdout);
+                return output::verdict(&verdict, is_data);
+            }
         }
         times_us.push(u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX));
     }
     let compiled = last.context("--repeat is at least 1")?;
-    if let Some(out) = &args.out {
-        std::fs::write(out, compiled.bytes()).with_context(|| format!("cannot write {}", out.display()))?;
+    if let Some(out) = &out {
+        out.write(compiled.bytes())?;
     }
     times_us.sort_unstable();
     let (min, median, max) = (times_us[0], times_us[times_us.len() / 2], times_us[times_us.len() - 1]);
     let stats = compiled.stats;
+    // Where the index itself goes to stdout, what is said about it goes to stderr.
+    let say = |text: &dyn Display| match &out {
+        Some(Destination::Stdout) => {
+            output::note(text);
+            Ok(())
+        }
+        _ => output::line(text),
+    };
     if global.json {
-        output::line(json!({
+        say(&json!({
             "verdict": "index",
             "index_key": compiled.key.to_string(),
             "artifact_digest": compiled.artifact_digest.to_string(),
@@ -48,11 +63,11 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
             "out": args.out,
         }))?;
     } else {
-        output::line(format_args!("index    {}", compiled.key))?;
-        output::line(format_args!("states   {}", grouped(stats.states.into())))?;
-        output::line(format_args!("rows     {} computed, {} distinct", stats.rows, stats.distinct_rows))?;
-        output::line(format_args!("bytes    {}", human_bytes(compiled.bytes().len() as u64)))?;
-        output::line(format_args!(
+        say(&format_args!("index    {}", compiled.key))?;
+        say(&format_args!("states   {}", grouped(stats.states.into())))?;
+        say(&format_args!("rows     {} computed, {} distinct", stats.rows, stats.distinct_rows))?;
+        say(&format_args!("bytes    {}", human_bytes(compiled.bytes().len() as u64)))?;
+        say(&format_args!(
             "budget   {} steps, {} of tables",
             grouped(stats.steps),
             human_bytes(stats.bytes)
@@ -62,9 +77,9 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
         } else {
             String::new()
         };
-        output::line(format_args!("compile  {}{spread}", human_us(median)))?;
+        say(&format_args!("compile  {}{spread}", human_us(median)))?;
         match &args.out {
-            Some(out) => output::line(format_args!("file     {}", out.display()))?,
+            Some(path) => say(&format_args!("file     {}", path.display()))?,
             None => output::note("hint: --out FILE keeps the index"),
         }
     }

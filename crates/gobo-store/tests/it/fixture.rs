@@ -145,3 +145,23 @@ pub(crate) fn child(test: &str, shell: &str, environment: &[(&str, &OsStr)]) -> 
     }
     command.status().unwrap()
 }
+
+/// Says loudly that a test was not run, and why.
+pub(crate) fn not_run(test: &str, why: &str) {
+    eprintln!("\n*** NOT RUN: {test}: {why} ***\n");
+}
+
+/// What to put before a [`child`] so that it is nobody in particular, whom the modes of files bind: root is bound by none. `None`,
+/// loudly, where root cannot become anybody else.
+pub(crate) fn as_nobody(test: &str) -> Option<&'static str> {
+    if !rustix::process::geteuid().is_root() {
+        return Some("");
+    }
+    let can_become =
+        Command::new("setpriv").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !can_become {
+        not_run(test, "root is bound by no mode, and setpriv, which would end that, is missing");
+        return None;
+    }
+    Some("exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$0\" \"$@\";")
+}

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "what tests call is a test too")]
 
+mod access;
 #[cfg(feature = "catalog")]
 mod catalog;
 #[cfg(feature = "catalog")]
@@ -17,3 +18,4 @@ mod quarantine;
 mod read_only;
 mod room;
 mod stamp;
+mod strange;

@@ -4,13 +4,12 @@ use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::SystemTime;
 
 use gobo_store::{Quarantine, Store, StoreError};
 use gobo_types::ErrorKind;
 
-use crate::fixture::{child, index, key_of, plant, store, vocabulary};
+use crate::fixture::{as_nobody, child, index, key_of, plant, store, vocabulary};
 
 const STORE: &str = "GOBO_TEST_READ_ONLY_STORE";
 
@@ -53,15 +52,7 @@ fn set_modes(path: &Path, folders: u32) {
 
 #[test]
 fn what_is_there_serves_and_the_rest_is_refused() {
-    let is_root = rustix::process::geteuid().is_root();
-    // Root may write whatever the modes say, and has to become somebody else for this.
-    let shell =
-        if is_root { "exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$0\" \"$@\";" } else { "" };
-    let can_become =
-        Command::new("setpriv").arg("--version").output().is_ok_and(|output| output.status.success());
-    if is_root && !can_become {
-        return;
-    }
+    let Some(shell) = as_nobody("what_is_there_serves_and_the_rest_is_refused") else { return };
     let (folder, store) = store();
     let (key, bytes) = index("a");
     store.publish_index(&key, &bytes).unwrap();

@@ -1,0 +1,297 @@
+//! What somebody has put where files of the store belong: nobody waits for it, and it is in nobody's way for good.
+
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use gobo_store::{NamedVocabulary, Store, StoreError};
+use gobo_types::{Binding, ErrorKind};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use crate::fixture::{child, index, quarantined, store, vocabulary};
+
+const STORE: &str = "GOBO_TEST_UNREADABLE_STORE";
+
+/// Everything but a regular file that an ordinary user can make.
+const KINDS: [&str; 6] = ["pipe", "socket", "folder", "dangling", "loop", "link"];
+
+/// Puts one of [`KINDS`] at a path, whatever was there.
+fn put(kind: &str, path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    if path.is_dir() && !path.is_symlink() {
+        fs::remove_dir_all(path).unwrap();
+    } else {
+        let _ = fs::remove_file(path);
+    }
+    match kind {
+        "pipe" => mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).unwrap(),
+        "socket" => {
+            // Paths of sockets are short.
+            let short = tempfile::tempdir().unwrap();
+            drop(UnixListener::bind(short.path().join("s")).unwrap());
+            move_to(&short.path().join("s"), path);
+        }
+        "folder" => {
+            fs::create_dir(path).unwrap();
+            fs::write(path.join("inside"), b"something").unwrap();
+        }
+        "dangling" => symlink("nowhere", path).unwrap(),
+        "loop" => symlink(path, path).unwrap(),
+        _ => symlink("/etc/hostname", path).unwrap(),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test that plants what no publish makes")]
+fn move_to(from: &Path, to: &Path) {
+    fs::rename(from, to).unwrap();
+}
+
+fn named() -> NamedVocabulary {
+    NamedVocabulary {
+        vocabulary: vocabulary().0,
+        binding: Binding { logits_width: 1, eos: vec![], bos: None, pad: None },
+        kind: "test".into(),
+        tokens: 1,
+        special: 0,
+        source: None,
+        source_digest: None,
+    }
+}
+
+#[test]
+fn in_an_indexs_place_it_blocks_the_key_for_nobody() {
+    for kind in KINDS {
+        let (_folder, store) = store();
+        let (key, bytes) = index("a");
+        let path = store.index_path(&key);
+        put(kind, &path);
+        assert!(store.open_index(&key).unwrap().is_none(), "{kind}");
+        assert!(fs::symlink_metadata(&path).is_err(), "{kind} was moved away");
+        assert!(quarantined(&store)[0].contains("corrupt"), "{kind}: {:?}", quarantined(&store));
+
+        // Each way to publish finds it for itself too.
+        put(kind, &path);
+        store.publish_index(&key, &bytes).unwrap();
+        store.verify_index(&key).unwrap().unwrap();
+        put(kind, &path);
+        store.publish_verified_index(&key, &bytes).unwrap();
+        put(kind, &path);
+        let pending = store.begin_index(&key).unwrap();
+        fs::write(pending.path(), &bytes).unwrap();
+        pending.publish().unwrap();
+        store.verify_index(&key).unwrap().unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o444, "{kind}");
+    }
+}
+
+#[test]
+fn in_a_vocabularys_or_its_stamps_place_it_is_no_vocabulary() {
+    for kind in KINDS {
+        let (_folder, store) = store();
+        let (digest, bytes) = vocabulary();
+        let path = store.vocabulary_path(&digest);
+        put(kind, &path);
+        assert!(store.open_verified_vocabulary(&digest).unwrap().is_none(), "{kind}");
+        store.publish_vocabulary(&digest, &bytes).unwrap();
+        put(kind, &path.with_extension("verified"));
+        store.open_verified_vocabulary(&digest).unwrap().unwrap();
+        store.verify_vocabulary(&digest).unwrap().unwrap();
+    }
+}
+
+#[test]
+fn in_a_names_place_it_is_no_name_until_it_is_given_again() {
+    for kind in KINDS {
+        let (_folder, store) = store();
+        let path = store.root().join("v0/names/mine");
+        put(kind, &path);
+        assert!(store.list_names().unwrap().is_empty(), "{kind}");
+        assert_eq!(store.get_name("mine").unwrap(), None, "{kind}");
+        put(kind, &path);
+        store.put_name("mine", &named()).unwrap();
+        assert_eq!(store.get_name("mine").unwrap(), Some(named()), "{kind}");
+        assert_eq!(store.list_names().unwrap(), ["mine"]);
+    }
+    // Nor is a name read that fills the memory.
+    let (_folder, store) = store();
+    fs::write(store.root().join("v0/names/long"), vec![b' '; 1 << 20]).unwrap();
+    assert_eq!(store.get_name("long").unwrap(), None);
+    assert!(quarantined(&store)[0].starts_with("long-"));
+}
+
+#[test]
+fn in_a_pins_place_it_pins_and_can_be_taken_back() {
+    for kind in KINDS {
+        let (_folder, store) = store();
+        let (key, _) = index("a");
+        put(kind, &store.root().join("v0/pins").join(key.to_string()));
+        assert!(store.is_pinned(&key).unwrap(), "{kind}");
+        assert!(!store.pin(&key).unwrap(), "{kind}");
+        assert_eq!(store.pins().unwrap(), [key], "{kind}");
+        assert!(store.unpin(&key).unwrap(), "{kind}");
+        assert!(!store.is_pinned(&key).unwrap(), "{kind}");
+    }
+}
+
+#[test]
+fn sweeps_and_scans_pass_it_over() {
+    for kind in KINDS {
+        let (_folder, store) = store();
+        let (key, bytes) = index("a");
+        store.publish_index(&key, &bytes).unwrap();
+        let fan_out = store.index_path(&key).parent().unwrap().to_owned();
+        put(kind, &fan_out.join(".tmp-2000000000-dead"));
+        put(kind, &fan_out.join(format!("{}.gobo", "7".repeat(64))));
+        put(kind, &store.root().join("v0/index/zz"));
+        put(kind, &store.quarantine_path().join("corrupt"));
+        assert_eq!(store.sweep().unwrap(), 0, "{kind}");
+        assert_eq!(store.usage().unwrap().indices, 1, "{kind}");
+        let all = gobo_store::Quarantine { max_bytes: 0, ..gobo_store::Quarantine::default() };
+        let now = std::time::SystemTime::now();
+        assert_eq!(store.trim_quarantine(&all, now, true).unwrap().left, 0, "{kind}");
+        assert!(Path::new("/etc/hostname").exists());
+    }
+}
+
+/// Where a folder is to be, only another folder will do.
+#[test]
+fn in_the_place_of_a_folder_of_files_it_makes_way() {
+    for kind in KINDS.into_iter().filter(|kind| *kind != "folder") {
+        let (_folder, store) = store();
+        let (key, bytes) = index("a");
+        let fan_out = store.index_path(&key).parent().unwrap().to_owned();
+        put(kind, &fan_out);
+        let words = store.vocabulary_path(&vocabulary().0).parent().unwrap().to_owned();
+        put(kind, &words);
+        assert_eq!(store.usage().unwrap().indices, 0, "{kind}");
+        store.prepare().unwrap();
+        store.publish_index(&key, &bytes).unwrap();
+        store.publish_vocabulary(&vocabulary().0, &vocabulary().1).unwrap();
+        assert_eq!(quarantined(&store).len(), 4, "{kind}, twice with a note");
+    }
+}
+
+#[cfg(feature = "catalog")]
+mod owner {
+    use std::time::{Duration, SystemTime};
+
+    use gobo_store::{Catalog, CollectPolicy, IndexRecord, NoUses, Opened};
+
+    use super::*;
+
+    #[test]
+    fn an_owner_starts_and_collects_in_spite_of_it() {
+        for kind in KINDS {
+            let (_folder, store) = store();
+            let (key, bytes) = index("a");
+            store.publish_index(&key, &bytes).unwrap();
+            let (other, _) = index("b");
+            put(kind, &store.index_path(&other));
+            put(kind, &store.root().join("v0/index/zz"));
+            let (catalog, _) = Catalog::open(&store).unwrap();
+            assert_eq!(catalog.usage().0, 1, "{kind}");
+            assert_eq!(catalog.reconcile().unwrap(), (0, 0), "{kind}");
+            assert_eq!(catalog.rebuild().unwrap().indices, 1, "{kind}");
+            let policy =
+                CollectPolicy { high_bytes: 0, low_bytes: 0, grace: Duration::ZERO, dry_run: false };
+            let later = SystemTime::now() + Duration::from_secs(60);
+            assert_eq!(catalog.collect(&policy, &NoUses, later, &mut |_| {}).unwrap().removed, 1, "{kind}");
+        }
+    }
+
+    #[test]
+    fn in_the_catalogs_place_or_in_it_the_catalog_is_made_anew() {
+        for kind in KINDS {
+            for name in ["catalog", "catalog/db", "catalog/conf", "catalog/blobs", "catalog/more"] {
+                if kind == "folder" && name != "catalog/db" {
+                    continue;
+                }
+                let (_folder, store) = store();
+                let (key, bytes) = index("a");
+                store.publish_index(&key, &bytes).unwrap();
+                drop(Catalog::open(&store).unwrap());
+                put(kind, &store.root().join(name));
+                let (catalog, opened) = Catalog::open(&store).unwrap();
+                assert!(matches!(opened, Opened::Rebuilt { .. }), "{kind} {name}: {opened:?}");
+                assert_eq!(catalog.usage().0, 1);
+            }
+        }
+    }
+
+    #[test]
+    fn in_the_locks_place_it_is_refused_by_name() {
+        for kind in KINDS {
+            let (_folder, store) = store();
+            let lock = store.root().join("catalog.lock");
+            put(kind, &lock);
+            let error = Catalog::open(&store).unwrap_err();
+            assert!(matches!(error, StoreError::NotRegular { .. }), "{kind}: {error:?}");
+            assert_eq!(error.kind(), ErrorKind::Corrupt);
+            assert!(error.to_string().contains(lock.to_str().unwrap()), "{error}");
+        }
+    }
+
+    /// Not a test by itself: what a process does that is no root and meets folders and files that it may not read.
+    #[test]
+    fn without_rights() {
+        let Some(root) = std::env::var_os(STORE) else { return };
+        let store = Store::open(PathBuf::from(root).join("store")).unwrap();
+        let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        let keys: Vec<_> = ["a", "b", "c"].map(index).into();
+        let (catalog, _) = Catalog::open(&store).unwrap();
+        for (key, bytes) in &keys {
+            let digest = store.publish_index(key, bytes).unwrap();
+            let opened = store.open_index(key).unwrap().unwrap();
+            catalog.put_index(key, &IndexRecord::of(&opened, digest, SystemTime::now())).unwrap();
+        }
+        drop(catalog);
+        let folder_of =
+            |at: usize| store.index_path(&keys[at].0).parent().map(Path::to_owned).unwrap();
+        assert_ne!(folder_of(0), folder_of(1));
+        assert_ne!(folder_of(0), folder_of(2));
+        set(&folder_of(0), 0o000);
+        // A file that nobody may read was never published so.
+        set(&store.index_path(&keys[1].0), 0o000);
+        let quarantined_folder = store.quarantine_path().join("closed");
+        fs::create_dir(&quarantined_folder).unwrap();
+        set(&quarantined_folder, 0o000);
+
+        store.sweep().unwrap();
+        let (catalog, opened) = Catalog::open(&store).unwrap();
+        assert_eq!(opened, Opened::Existing);
+        assert!(catalog.get_index(&keys[0].0).unwrap().is_some(), "nobody knows whether its file is gone");
+        assert_eq!(store.usage().unwrap().indices, 2);
+        assert!(store.open_index(&keys[0].0).is_err(), "this process cannot read it");
+        assert!(store.open_index(&keys[1].0).unwrap().is_none(), "it was touched");
+        store.publish_index(&keys[1].0, &keys[1].1).unwrap();
+        store.verify_index(&keys[1].0).unwrap().unwrap();
+        assert_eq!(catalog.rebuild().unwrap().indices, 2);
+        let none = gobo_store::Quarantine { max_bytes: u64::MAX, ..gobo_store::Quarantine::default() };
+        store.trim_quarantine(&none, SystemTime::now(), true).unwrap();
+
+        // What cannot be removed keeps no other.
+        set(&folder_of(2), 0o555);
+        let policy = CollectPolicy { high_bytes: 0, low_bytes: 0, grace: Duration::ZERO, dry_run: false };
+        let later = SystemTime::now() + Duration::from_secs(60);
+        let error = catalog.collect(&policy, &NoUses, later, &mut |_| {}).unwrap_err();
+        assert!(matches!(error, StoreError::Io { .. }), "{error:?}");
+        assert!(store.index_path(&keys[2].0).exists() && !store.index_path(&keys[1].0).exists());
+        set(&folder_of(2), 0o755);
+        set(&folder_of(0), 0o755);
+        set(&quarantined_folder, 0o755);
+    }
+
+    #[test]
+    fn what_may_not_be_read_keeps_nobody_from_starting() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+        let Some(shell) = crate::fixture::as_nobody("what_may_not_be_read_keeps_nobody_from_starting") else {
+            return;
+        };
+        let status =
+            child("strange::owner::without_rights", shell, &[(STORE, OsStr::new(folder.path()))]);
+        assert!(status.success(), "{status}");
+    }
+}
