@@ -276,7 +276,12 @@ impl Inner {
 
     fn evict(&self) -> Result<(), EngineError> {
         let Some(policy) = self.config.upkeep.policy() else { return Ok(()) };
-        let bytes = self.catalog.with(|catalog| Ok(catalog.usage().1))?;
+        let bytes = if self.catalog.is_starved() {
+            // It does not know, and on a full disk it matters most.
+            self.store.usage()?.index_bytes
+        } else {
+            self.catalog.with(|catalog| Ok(catalog.usage().1))?
+        };
         if bytes <= policy.high_bytes || self.known.watched() < policy.grace {
             return Ok(());
         }

@@ -31,13 +31,17 @@ impl Disk {
     }
 
     fn open(&self, store: &Path) -> Engine {
+        self.open_bounded(store, None)
+    }
+
+    fn open_bounded(&self, store: &Path, max_bytes: Option<u64>) -> Engine {
         let is_full = Arc::clone(&self.is_full);
         // A database that has met a full disk answers nothing any more, not even what it knows.
         self.database.before(move |_: DatabaseCall| {
             let full = || DatabaseError::Io(io::ErrorKind::StorageFull.into());
             if is_full.load(Ordering::SeqCst) { Err(full()) } else { Ok(()) }
         });
-        let upkeep = UpkeepConfig { grace: Duration::ZERO, ..UpkeepConfig::default() };
+        let upkeep = UpkeepConfig { max_bytes, grace: Duration::ZERO, ..UpkeepConfig::default() };
         let config = EngineConfig { workers: 2, upkeep, ..EngineConfig::new(store) };
         let compile =
             |vocabulary: &_, constraint: &_, budget: &_| compile_constraint(vocabulary, constraint, 1, budget);
@@ -136,4 +140,18 @@ fn a_disk_that_fills_while_the_engine_runs_takes_no_hit_away() {
     for pattern in ["a", "c"] {
         assert_eq!(resolve(&engine, pattern).unwrap().origin, Origin::Host);
     }
+}
+
+#[test]
+fn a_bound_holds_on_a_full_disk_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Disk::default();
+    let engine = disk.open(folder.path());
+    let bytes = resolve(&engine, "a").unwrap().bytes + resolve(&engine, "b").unwrap().bytes;
+    drop(engine);
+    disk.fill(true);
+    let engine = disk.open_bounded(folder.path(), Some(bytes - 1));
+    engine.upkeep_round(false);
+    let stats = engine.store_stats();
+    assert!(stats.evicted > 0 && engine.store().usage().unwrap().index_bytes < bytes, "{stats:?}");
 }

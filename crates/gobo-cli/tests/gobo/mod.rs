@@ -30,6 +30,14 @@ pub(crate) fn one(store: &Path, status: i32, args: &[&str]) -> Value {
     lines.remove(0)
 }
 
+/// The program under limits that `shell` sets.
+pub(crate) fn under(shell: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{shell} exec \"$0\" \"$@\"")]).arg(env!("CARGO_BIN_EXE_gobo"));
+    command.env_remove("GOBO_SERVER");
+    command
+}
+
 /// A daemon that is killed when the test ends.
 pub(crate) struct Daemon {
     child: Child,
@@ -39,7 +47,12 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// With more arguments for `gobo serve`. Returns when it listens.
     pub(crate) fn start(store: &Path, args: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gobo"));
+        Self::start_under("", store, args)
+    }
+
+    /// As [`Daemon::start`], with `shell` before it, to set what a process has from its parent.
+    pub(crate) fn start_under(shell: &str, store: &Path, args: &[&str]) -> Self {
+        let mut command = under(shell);
         command
             .arg("serve")
             .args(args)
@@ -62,6 +75,13 @@ impl Daemon {
 
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Asks it to stop, and waits until it has.
+    pub(crate) fn terminate(mut self) {
+        let stopped = Command::new("kill").args(["-TERM", &self.id().to_string()]).status().unwrap();
+        assert!(stopped.success());
+        assert!(self.child.wait().unwrap().success());
     }
 
     /// What it has written to stderr since it listens.
