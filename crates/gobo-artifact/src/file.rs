@@ -38,8 +38,7 @@ impl Artifact {
     }
 
     pub(crate) fn open_file(file: &File, path: &Path, kind: ArtifactKind) -> Result<Self, ArtifactError> {
-        let backing =
-            Backing::map_file(file).map_err(refused(path))?;
+        let backing = Backing::map_file(file).map_err(refused(path))?;
         Self::check(backing, kind, path.display().to_string())
     }
 

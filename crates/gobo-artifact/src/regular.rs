@@ -83,7 +83,9 @@ impl OpenRegular {
         };
         let file = match file {
             // Since it was looked at, a link has taken its place.
-            Err(error) if self.links == Links::Refuse && Errno::from_io_error(&error) == Some(Errno::LOOP) => {
+            Err(error)
+                if self.links == Links::Refuse && Errno::from_io_error(&error) == Some(Errno::LOOP) =>
+            {
                 return Err(OpenError::NotRegular { found: "a symbolic link" });
             }
             other => other?,

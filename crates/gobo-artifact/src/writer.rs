@@ -51,7 +51,8 @@ impl<'a> ArtifactWriter<'a> {
             section.offset = up(offset);
             offset = section.offset + section.length;
         }
-        let header = Header { kind: self.kind, total_bytes: offset, key: self.key, sections: table, digest: [0; 32] };
+        let header =
+            Header { kind: self.kind, total_bytes: offset, key: self.key, sections: table, digest: [0; 32] };
         let total = usize::try_from(offset).expect("sections lie in memory");
         let mut out = AlignedBytes::with_capacity(total);
         out.extend_from_slice(&header.encode());

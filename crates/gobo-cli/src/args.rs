@@ -54,7 +54,15 @@ pub(crate) struct Global {
     #[arg(long, global = true, env = "GOBO_STORE", value_name = "DIR", help_heading = "Everywhere")]
     pub(crate) store: Option<PathBuf>,
     /// Who beside root may write to the store: a store that others may write to is not used by who owns it
-    #[arg(long, global = true, env = "GOBO_STORE_WRITERS", value_name = "WHO", value_enum, default_value_t, help_heading = "Everywhere")]
+    #[arg(
+        long,
+        global = true,
+        env = "GOBO_STORE_WRITERS",
+        value_name = "WHO",
+        value_enum,
+        default_value_t,
+        help_heading = "Everywhere"
+    )]
     pub(crate) store_writers: StoreWriters,
     /// A daemon to ask: unix:PATH or http://HOST:PORT [default: the store's daemon.sock, if one listens there]
     #[arg(long, global = true, env = "GOBO_SERVER", value_name = "ADDR", help_heading = "Everywhere")]

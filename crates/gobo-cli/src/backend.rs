@@ -66,7 +66,12 @@ pub(crate) fn config(global: &Global) -> anyhow::Result<EngineConfig> {
         StoreWriters::Group => Writers::Group,
         StoreWriters::Anyone => Writers::Anyone,
     };
-    Ok(EngineConfig { workers: global.threads_or(config.workers), limits: global.limits(), writers, ..config })
+    Ok(EngineConfig {
+        workers: global.threads_or(config.workers),
+        limits: global.limits(),
+        writers,
+        ..config
+    })
 }
 
 /// An engine over the store at hand.

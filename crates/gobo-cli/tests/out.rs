@@ -84,9 +84,11 @@ fn what_cannot_be_written_leaves_what_was_there() {
         assert!(stderr.contains(why) && stderr.contains(path.to_str().unwrap()), "{stderr}");
     }
     assert!(dangling.is_symlink() && !home.path().join("nowhere").exists());
-    assert!(fs::read_dir(home.path()).unwrap().all(|entry| {
-        !entry.unwrap().file_name().to_str().unwrap().starts_with(".tmp-")
-    }));
+    assert!(
+        fs::read_dir(home.path())
+            .unwrap()
+            .all(|entry| { !entry.unwrap().file_name().to_str().unwrap().starts_with(".tmp-") })
+    );
 }
 
 #[test]

@@ -43,8 +43,9 @@ impl Disk {
         });
         let upkeep = UpkeepConfig { max_bytes, grace: Duration::ZERO, ..UpkeepConfig::default() };
         let config = EngineConfig { workers: 2, upkeep, ..EngineConfig::new(store) };
-        let compile =
-            |vocabulary: &_, constraint: &_, budget: &_| compile_constraint(vocabulary, constraint, 1, budget);
+        let compile = |vocabulary: &_, constraint: &_, budget: &_| {
+            compile_constraint(vocabulary, constraint, 1, budget)
+        };
         let engine = Engine::open_in(config, Box::new(compile), Box::new(self.database.clone())).unwrap();
         engine.import("tiny", &tiny(), None).unwrap();
         engine

@@ -39,7 +39,8 @@ fn forged(engine: &Engine, of: &str, allows: &str) -> Vec<u8> {
     let vocabulary = engine.vocabulary(&VocabularyRef::Name("tiny".into())).wait().unwrap();
     let compile = |pattern: &str| {
         let constraint = Constraint::regex(pattern);
-        compile_constraint(&vocabulary.vocabulary, &constraint, 1, &Budget::new(CompileLimits::default())).unwrap()
+        compile_constraint(&vocabulary.vocabulary, &constraint, 1, &Budget::new(CompileLimits::default()))
+            .unwrap()
     };
     let (wanted, other) = (compile(of), compile(allows));
     let mut bytes = other.bytes().to_vec();
@@ -119,7 +120,8 @@ fn a_vocabulary_that_was_removed_is_not_compiled_over_from_memory() {
     // Imported again, or put back.
     fs::write(&path, &bytes).unwrap();
     assert!(resolve(&engine, "b").is_ok());
-    let (first, second) = (engine.vocabulary(&wanted).wait().unwrap(), engine.vocabulary(&wanted).wait().unwrap());
+    let (first, second) =
+        (engine.vocabulary(&wanted).wait().unwrap(), engine.vocabulary(&wanted).wait().unwrap());
     assert!(std::sync::Arc::ptr_eq(&first, &second), "mapped once");
 }
 

@@ -166,13 +166,15 @@ pub(crate) fn look<A: ArtifactFile>(
         if depth == Depth::Open {
             return Ok(artifact);
         }
-        let stamp = artifact.artifact().file_state().and_then(|state| Stamp::new(path, expected.name, &state));
+        let stamp =
+            artifact.artifact().file_state().and_then(|state| Stamp::new(path, expected.name, &state));
         if depth == Depth::VerifyOnce && stamp.as_ref().is_some_and(Stamp::is_set) {
             return Ok(artifact);
         }
         store.count_verification();
         artifact.verify()?;
-        if let Some(stamp) = stamp.filter(|_| depth == Depth::VerifyOnce && artifact.name() == expected.name) {
+        if let Some(stamp) = stamp.filter(|_| depth == Depth::VerifyOnce && artifact.name() == expected.name)
+        {
             stamp.set();
         }
         Ok(artifact)

@@ -54,13 +54,13 @@ mod stamp;
 mod store;
 mod sweep;
 
+pub use access::Writers;
 #[cfg(feature = "catalog")]
 pub use catalog::{Catalog, Opened, Rebuilt};
 #[cfg(feature = "catalog")]
 pub use collect::{Candidate, CollectEvent, CollectPolicy, Collected, NoUses, Spared, Uses};
 #[cfg(feature = "catalog")]
 pub use database::{Database, DatabaseError, Entry, OpenDatabase};
-pub use access::Writers;
 pub use error::StoreError;
 #[cfg(feature = "catalog")]
 pub use memory_database::{DatabaseCall, MemoryDatabase};

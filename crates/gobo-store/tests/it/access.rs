@@ -107,10 +107,15 @@ fn an_owner_refuses_each_folder_into_which_others_may_put_files() {
         for (mode, is_of_group) in [(0o777, false), (0o702, false), (0o1777, false), (0o775, true)] {
             set(&folder, mode);
             let error = store.refuse_other_writers(Writers::Owner).unwrap_err();
-            let StoreError::OtherWriters { path, mode: found, mend, .. } = &error else { panic!("{error:?}") };
+            let StoreError::OtherWriters { path, mode: found, mend, .. } = &error else {
+                panic!("{error:?}")
+            };
             assert_eq!((path, *found), (&folder, mode));
             assert_eq!(error.kind(), ErrorKind::Invalid);
-            assert_eq!(mend, &format!("chmod -R go-w '{}'", root.display().to_string().replace('\'', r"'\''")));
+            assert_eq!(
+                mend,
+                &format!("chmod -R go-w '{}'", root.display().to_string().replace('\'', r"'\''"))
+            );
             assert!(error.to_string().contains(mend.as_str()), "{error}");
             assert_eq!(store.refuse_other_writers(Writers::Group).is_ok(), is_of_group, "{mode:o}");
             store.refuse_other_writers(Writers::Anyone).unwrap();
@@ -126,7 +131,10 @@ fn an_owner_refuses_each_folder_into_which_others_may_put_files() {
 #[test]
 fn a_folder_of_another_user_is_one_that_others_may_write() {
     if !geteuid().is_root() {
-        crate::fixture::not_run("a_folder_of_another_user_is_one_that_others_may_write", "only root gives folders away");
+        crate::fixture::not_run(
+            "a_folder_of_another_user_is_one_that_others_may_write",
+            "only root gives folders away",
+        );
         return;
     }
     let home = tempfile::tempdir().unwrap();

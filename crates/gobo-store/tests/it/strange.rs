@@ -148,9 +148,9 @@ fn sweeps_and_scans_pass_it_over() {
         put(kind, &store.quarantine_path().join("corrupt"));
         assert_eq!(store.sweep().unwrap(), 0, "{kind}");
         assert_eq!(store.usage().unwrap().indices, 1, "{kind}");
-        let all = gobo_store::Quarantine { max_bytes: 0, ..gobo_store::Quarantine::default() };
-        let now = std::time::SystemTime::now();
-        assert_eq!(store.trim_quarantine(&all, now, true).unwrap().left, 0, "{kind}");
+        let all = gobo_store::Quarantine { max_bytes: 0, max_age: std::time::Duration::ZERO };
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+        assert_eq!(store.trim_quarantine(&all, later, true).unwrap().left, 0, "{kind}");
         assert!(Path::new("/etc/hostname").exists());
     }
 }
@@ -194,8 +194,7 @@ mod owner {
             assert_eq!(catalog.usage().0, 1, "{kind}");
             assert_eq!(catalog.reconcile().unwrap(), (0, 0), "{kind}");
             assert_eq!(catalog.rebuild().unwrap().indices, 1, "{kind}");
-            let policy =
-                CollectPolicy { high_bytes: 0, low_bytes: 0, grace: Duration::ZERO, dry_run: false };
+            let policy = CollectPolicy { high_bytes: 0, low_bytes: 0, grace: Duration::ZERO, dry_run: false };
             let later = SystemTime::now() + Duration::from_secs(60);
             assert_eq!(catalog.collect(&policy, &NoUses, later, &mut |_| {}).unwrap().removed, 1, "{kind}");
         }
@@ -247,8 +246,7 @@ mod owner {
             catalog.put_index(key, &IndexRecord::of(&opened, digest, SystemTime::now())).unwrap();
         }
         drop(catalog);
-        let folder_of =
-            |at: usize| store.index_path(&keys[at].0).parent().map(Path::to_owned).unwrap();
+        let folder_of = |at: usize| store.index_path(&keys[at].0).parent().map(Path::to_owned).unwrap();
         assert_ne!(folder_of(0), folder_of(1));
         assert_ne!(folder_of(0), folder_of(2));
         set(&folder_of(0), 0o000);
@@ -290,8 +288,7 @@ mod owner {
         let Some(shell) = crate::fixture::as_nobody("what_may_not_be_read_keeps_nobody_from_starting") else {
             return;
         };
-        let status =
-            child("strange::owner::without_rights", shell, &[(STORE, OsStr::new(folder.path()))]);
+        let status = child("strange::owner::without_rights", shell, &[(STORE, OsStr::new(folder.path()))]);
         assert!(status.success(), "{status}");
     }
 }
