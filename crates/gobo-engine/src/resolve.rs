@@ -199,7 +199,7 @@ impl Inner {
     /// A hit, or a verdict that need not be found out again. Runs on the caller's thread: it opens a file in O(1) and
     /// reads the catalog's cache, where standing in line behind compiles would cost more.
     fn answer_at_once(&self, key: &IndexKey, limits: &CompileLimits) -> Result<Option<Outcome>, EngineError> {
-        if let Some(found) = self.find_file(key)? {
+        if let Some(found) = self.find_unchanged(key)? {
             Counters::count(&self.counters.hits);
             return Ok(Some(Ok(found)));
         }
@@ -213,14 +213,16 @@ impl Inner {
         }))
     }
 
+    /// The location of an index that is in the store and on record, unless its file has changed since it was handed out: then
+    /// it has to prove itself to its last byte, which is no work for a caller's thread.
+    fn find_unchanged(&self, key: &IndexKey) -> Result<Option<Resolved>, EngineError> {
+        if self.known.has_changed(key) { Ok(None) } else { self.find_file(key) }
+    }
+
     /// The location of an index that is in the store and on record.
     pub(crate) fn find_file(&self, key: &IndexKey) -> Result<Option<Resolved>, EngineError> {
         if let Some(found) = self.known.get(key) {
             return Ok(Some(found));
-        }
-        // What has changed since it was handed out has to prove itself to its last byte, which is no work for this thread.
-        if self.known.has_changed(key) {
-            return Ok(None);
         }
         let Some(record) = self.catalog.get(|catalog| catalog.get_index(key))? else { return Ok(None) };
         // A record of an older version does not say enough: the file is read whole, and recorded anew.
@@ -230,6 +232,10 @@ impl Inner {
             return Ok(None);
         }
         let found = self.location(key, &record, Origin::Host, 0);
+        if self.known.has_changed(key) {
+            // Who asks for the index, and not for its file, reads it whole first.
+            return Ok(Some(found));
+        }
         // One that is being evicted is a miss.
         Ok(self.known.put(&found).then_some(found))
     }
@@ -379,7 +385,7 @@ impl Inner {
     fn attempt(&self, job: &Job, turn: Turn, bench: &mut Bench, cancelled: &Arc<AtomicBool>) -> Attempt {
         // A flight may have ended between this caller's look and its joining; and a file may be there without a
         // record, published by a process that died or that owns no catalog.
-        match self.find_file(&job.key).and_then(|found| match found {
+        match self.find_unchanged(&job.key).and_then(|found| match found {
             Some(found) => Ok(Some(found)),
             None => self.adopt(&job.key),
         }) {

@@ -8,6 +8,8 @@ use std::time::SystemTime;
 
 use gobo_artifact::{Index, Vocabulary, kind_name};
 use gobo_types::{ArtifactDigest, CompileLimits, Digest, IndexKey, OverBudget, Refusal, error_chain};
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -179,6 +181,7 @@ impl Catalog {
     ) -> Result<(Self, Opened), StoreError> {
         let migrations = Migrations::built_in()?;
         let path = store.layout().catalog();
+        require_room(store)?;
         let mut why = not_a_folder(&path);
         let mut db = None;
         if why.is_none() && path.exists() {
@@ -667,6 +670,22 @@ fn failed(store: &Store, source: DatabaseError) -> StoreError {
         DatabaseError::Io(source) => StoreError::io("use the catalog", &path)(source),
         DatabaseError::InUse => locked(store),
         source => StoreError::Catalog { path, source },
+    }
+}
+
+/// Room that has to be there before a catalog is opened: some segments of its database.
+const ROOM_BYTES: u64 = 4 << 20;
+
+/// Refuses a disk without room before the database sees it. Opening one writes to it, and what is half written when the disk
+/// is full looks like damage the next time.
+fn require_room(store: &Store) -> Result<(), StoreError> {
+    let failed = || StoreError::io("make room for the catalog in", store.root());
+    // It has no name, and is gone when it is closed.
+    let file = tempfile::tempfile_in(store.root()).map_err(failed())?;
+    match fallocate(&file, FallocateFlags::empty(), 0, ROOM_BYTES) {
+        // This file system does not tell.
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+        Err(error) => Err(failed()(error.into())),
     }
 }
 
