@@ -23,6 +23,8 @@ mod access;
 mod artifact;
 #[cfg(feature = "catalog")]
 mod catalog;
+#[cfg(feature = "catalog")]
+mod catalog_folder;
 mod clock;
 #[cfg(feature = "catalog")]
 mod collect;
