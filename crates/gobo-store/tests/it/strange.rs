@@ -1,18 +1,15 @@
 //! What somebody has put where files of the store belong: nobody waits for it, and it is in nobody's way for good.
 
-use std::ffi::OsStr;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use gobo_store::{NamedVocabulary, Store, StoreError};
-use gobo_types::{Binding, ErrorKind};
+use gobo_store::NamedVocabulary;
+use gobo_types::Binding;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use crate::fixture::{child, index, quarantined, store, vocabulary};
-
-const STORE: &str = "GOBO_TEST_UNREADABLE_STORE";
+use crate::fixture::{index, quarantined, store, vocabulary};
 
 /// Everything but a regular file that an ordinary user can make.
 const KINDS: [&str; 6] = ["pipe", "socket", "folder", "dangling", "loop", "link"];
@@ -175,11 +172,18 @@ fn in_the_place_of_a_folder_of_files_it_makes_way() {
 
 #[cfg(feature = "catalog")]
 mod owner {
+    use std::ffi::OsStr;
+    use std::fs::Permissions;
+    use std::path::PathBuf;
     use std::time::{Duration, SystemTime};
 
-    use gobo_store::{Catalog, CollectPolicy, IndexRecord, NoUses, Opened};
+    use gobo_store::{Catalog, CollectPolicy, IndexRecord, NoUses, Opened, Store, StoreError};
+    use gobo_types::ErrorKind;
 
     use super::*;
+    use crate::fixture::child;
+
+    const STORE: &str = "GOBO_TEST_UNREADABLE_STORE";
 
     #[test]
     fn an_owner_starts_and_collects_in_spite_of_it() {
