@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+
 use crate::alphabet::Ranges;
 
 /// The number of a rule: its place in [`Grammar::rules`].
@@ -178,6 +180,32 @@ impl CharSet {
     /// The code points, first and last of each range, ascending.
     pub fn ranges(&self) -> impl Iterator<Item = (u32, u32)> {
         self.0.iter().copied()
+    }
+
+    /// First and last of each range, ascending; see [`Self::ranges`].
+    pub fn char_ranges(&self) -> impl Iterator<Item = (char, char)> {
+        let char = |code| char::from_u32(code).expect("no surrogates are in it");
+        self.0.iter().map(move |&(first, last)| (char(first), char(last)))
+    }
+
+    /// The characters of a class of `regex-syntax`.
+    pub fn from_class(class: &ClassUnicode) -> Self {
+        Self::new(class.ranges().iter().map(|range| (range.start(), range.end())))
+    }
+
+    /// The same characters as a class of `regex-syntax`, to build expressions of. Not to be complemented: the library errs
+    /// where a range ends at U+D7FF and the next begins at U+E000. Here the two are one range.
+    pub fn to_class(&self) -> ClassUnicode {
+        let mut ranges: Vec<ClassUnicodeRange> = Vec::with_capacity(self.0.len());
+        for (first, last) in self.char_ranges() {
+            match ranges.last_mut() {
+                Some(before) if before.end() == '\u{d7ff}' && first == '\u{e000}' => {
+                    *before = ClassUnicodeRange::new(before.start(), last);
+                }
+                _ => ranges.push(ClassUnicodeRange::new(first, last)),
+            }
+        }
+        ClassUnicode::new(ranges)
     }
 
     /// Whether there is no character in it.

@@ -23,6 +23,7 @@ mod nfa;
 mod refine;
 mod regex;
 mod slices;
+mod translate;
 mod unfold;
 mod utf8;
 

@@ -10,9 +10,9 @@ mod look;
 mod parse;
 mod syntax;
 
-use gobo_automata::{CharSet, Expr, Language};
+use gobo_automata::{Expr, Language};
 use gobo_types::{Budget, CompileError};
-use regex_syntax::hir::{self, Class, ClassUnicode, Hir};
+use regex_syntax::hir::{self, Class, Hir};
 
 use look::{Context, Looks};
 use syntax::{LookId, Node};
@@ -102,7 +102,7 @@ fn stretches(
         rest = rest.intersection(looks.language(look, Context::Other), budget)?;
         let is_free_before = at == 0 && !place.is_anchored;
         if is_free_before || !stretch.is_empty() {
-            let anything = is_free_before.then(|| Expr::Chars(char_set(&classes::any())).repeat(0, None));
+            let anything = is_free_before.then(|| Expr::Chars(classes::any()).repeat(0, None));
             let behind = rest.to_expr(|chars| Expr::Chars(chars.clone()));
             let parts = anything.into_iter().chain(stretch.iter().map(to_expr)).chain([behind]);
             rest = Language::expr(&Expr::Concat(parts.collect()), budget)?;
@@ -116,7 +116,7 @@ fn to_expr(node: &Node) -> Expr {
     match node {
         Node::Empty => Expr::text(""),
         Node::Char(char) => Expr::text(*char),
-        Node::Class(class) => Expr::Chars(char_set(class)),
+        Node::Class(class) => Expr::Chars(class.clone()),
         Node::Concat(parts) => Expr::Concat(parts.iter().map(to_expr).collect()),
         Node::Alternate(parts) => Expr::Alternate(parts.iter().map(to_expr).collect()),
         Node::Repeat { node, min, max } => to_expr(node).repeat(*min, *max),
@@ -124,11 +124,6 @@ fn to_expr(node: &Node) -> Expr {
             unreachable!("callers ask whether nodes have any of these")
         }
     }
-}
-
-/// A class as a set of the automata.
-fn char_set(class: &ClassUnicode) -> CharSet {
-    CharSet::new(class.ranges().iter().map(|range| (range.start(), range.end())))
 }
 
 /// [`language`] of nodes, one after the other, that do not look around.
@@ -152,7 +147,7 @@ fn to_hir(node: &Node, context: Context) -> Hir {
     match node {
         Node::Empty => Hir::empty(),
         Node::Char(char) => Hir::literal(char.encode_utf8(&mut [0; 4]).as_bytes()),
-        Node::Class(class) => Hir::class(Class::Unicode(class.clone())),
+        Node::Class(class) => Hir::class(Class::Unicode(class.to_class())),
         Node::Concat(parts) => Hir::concat(all(parts)),
         Node::Alternate(parts) => Hir::alternation(all(parts)),
         Node::Repeat { node, min, max } => {

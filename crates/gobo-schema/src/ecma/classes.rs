@@ -1,4 +1,5 @@
-use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
+use gobo_automata::CharSet;
+use regex_syntax::hir::{Class, HirKind};
 
 /// What `.` does not match.
 const LINE_TERMINATORS: [(char, char); 3] = [('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')];
@@ -23,51 +24,46 @@ const SPACE: [(char, char); 10] = [
     ('\u{feff}', '\u{feff}'),
 ];
 
-fn class(ranges: &[(char, char)]) -> ClassUnicode {
-    ClassUnicode::new(ranges.iter().map(|&(first, last)| ClassUnicodeRange::new(first, last)))
-}
-
-pub(super) fn negated(mut class: ClassUnicode) -> ClassUnicode {
-    class.negate();
-    class
+fn class(ranges: &[(char, char)]) -> CharSet {
+    CharSet::new(ranges.iter().copied())
 }
 
 /// Every character.
-pub(super) fn any() -> ClassUnicode {
+pub(super) fn any() -> CharSet {
     class(&[('\0', char::MAX)])
 }
 
 /// The characters that `.` matches.
-pub(super) fn dot() -> ClassUnicode {
-    negated(class(&LINE_TERMINATORS))
+pub(super) fn dot() -> CharSet {
+    class(&LINE_TERMINATORS).complement()
 }
 
 /// The characters between which `\b` tells.
-pub(super) fn word() -> ClassUnicode {
+pub(super) fn word() -> CharSet {
     class(&WORD)
 }
 
 /// The class that a letter behind a backslash stands for, if it does.
-pub(super) fn escaped(letter: char) -> Option<ClassUnicode> {
+pub(super) fn escaped(letter: char) -> Option<CharSet> {
     Some(match letter {
         'd' => class(&DIGITS),
-        'D' => negated(class(&DIGITS)),
+        'D' => class(&DIGITS).complement(),
         'w' => word(),
-        'W' => negated(word()),
+        'W' => word().complement(),
         's' => class(&SPACE),
-        'S' => negated(class(&SPACE)),
+        'S' => class(&SPACE).complement(),
         _ => return None,
     })
 }
 
 /// The characters of a Unicode property: `Lu`, `Script=Greek`. None of a name that the tables do not know.
-pub(super) fn property(name: &str) -> Option<ClassUnicode> {
+pub(super) fn property(name: &str) -> Option<CharSet> {
     // Other signs mean something to the parser that is borrowed here.
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'=')) {
         return None;
     }
     match regex_syntax::parse(&format!(r"\p{{{name}}}")).ok()?.into_kind() {
-        HirKind::Class(Class::Unicode(class)) => Some(class),
+        HirKind::Class(Class::Unicode(class)) => Some(CharSet::from_class(&class)),
         // A class of one character is written as that character.
         HirKind::Literal(literal) => {
             let char = std::str::from_utf8(&literal.0).ok()?.chars().next()?;

@@ -5,7 +5,7 @@ use gobo_automata::{CharSet, DEAD, Language, Letters, StateId};
 use gobo_types::{Budget, CompileError};
 
 use super::syntax::{Look, LookId, Node};
-use super::{Place, char_set, classes, language};
+use super::{Place, classes, language};
 
 const PHASE: &str = "looking ahead";
 
@@ -155,7 +155,7 @@ pub(super) fn lower(
     let mut builder =
         Builder { states: vec![State::Accept], sets: Vec::new(), set_of: HashMap::default(), budget };
     let word = builder.sets.len();
-    builder.sets.push(char_set(&classes::word()));
+    builder.sets.push(classes::word());
     let mut start = builder.concat(parts, ACCEPT)?;
     if !place.is_anchored {
         let set = builder.set(&Node::Class(classes::any()));
@@ -206,7 +206,7 @@ impl Builder<'_> {
     fn set(&mut self, leaf: &Node) -> SetId {
         let set = match leaf {
             Node::Char(char) => CharSet::new([(*char, *char)]),
-            Node::Class(class) => char_set(class),
+            Node::Class(class) => class.clone(),
             _ => unreachable!("other nodes do not read"),
         };
         *self.set_of.entry(set).or_insert_with_key(|set| {

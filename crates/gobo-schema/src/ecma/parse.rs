@@ -1,6 +1,5 @@
-use gobo_automata::{MAX_PATTERN_BYTES, NEST_LIMIT};
+use gobo_automata::{CharSet, MAX_PATTERN_BYTES, NEST_LIMIT};
 use gobo_types::{Budget, CompileError, RefusalKind};
-use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::classes;
 use super::syntax::{Look, Node, Pattern};
@@ -45,7 +44,7 @@ struct Parser<'a> {
 enum Escape {
     /// A code point, maybe a surrogate.
     Point(u32),
-    Class(ClassUnicode),
+    Class(CharSet),
 }
 
 impl Parser<'_> {
@@ -282,8 +281,8 @@ impl Parser<'_> {
                 }
             }
         }
-        let class = ClassUnicode::new(ranges);
-        Ok(Node::Class(if is_negated { classes::negated(class) } else { class }))
+        let class = CharSet::new(ranges);
+        Ok(Node::Class(if is_negated { class.complement() } else { class }))
     }
 
     /// One member of the class that begins at `start`, or one end of a range.
@@ -311,7 +310,7 @@ impl Parser<'_> {
             _ => Ok(match self.escape(start)? {
                 // A lone surrogate is in no text.
                 Escape::Point(point) => {
-                    char::from_u32(point).map_or(Node::Class(ClassUnicode::empty()), Node::Char)
+                    char::from_u32(point).map_or_else(|| Node::Class(CharSet::new([])), Node::Char)
                 }
                 Escape::Class(class) => Node::Class(class),
             }),
@@ -389,7 +388,7 @@ impl Parser<'_> {
         if point <= u32::from(char::MAX) { Ok(point) } else { Err(bad()) }
     }
 
-    fn property(&mut self, start: usize, is_negated: bool) -> Result<ClassUnicode, CompileError> {
+    fn property(&mut self, start: usize, is_negated: bool) -> Result<CharSet, CompileError> {
         let end = self.rest().find('}').filter(|_| self.rest().starts_with('{'));
         let Some(end) = end else {
             return Err(malformed(start, "\\p and \\P want the name of a property in braces"));
@@ -400,23 +399,23 @@ impl Parser<'_> {
             return Err(unsupported(start, format!("no Unicode property {name:?} is known")));
         };
         self.at += end + 1;
-        Ok(if is_negated { classes::negated(class) } else { class })
+        Ok(if is_negated { class.complement() } else { class })
     }
 }
 
-fn push(ranges: &mut Vec<ClassUnicodeRange>, escape: Escape) {
+fn push(ranges: &mut Vec<(char, char)>, escape: Escape) {
     match escape {
         Escape::Point(point) => push_range(ranges, point, point),
-        Escape::Class(class) => ranges.extend_from_slice(class.ranges()),
+        Escape::Class(class) => ranges.extend(class.char_ranges()),
     }
 }
 
 /// Adds the characters of a range of code points: surrogates are none.
-fn push_range(ranges: &mut Vec<ClassUnicodeRange>, first: u32, last: u32) {
+fn push_range(ranges: &mut Vec<(char, char)>, first: u32, last: u32) {
     for (first, last) in [(first, last.min(0xD7FF)), (first.max(0xE000), last)] {
         if let (true, Some(first), Some(last)) = (first <= last, char::from_u32(first), char::from_u32(last))
         {
-            ranges.push(ClassUnicodeRange::new(first, last));
+            ranges.push((first, last));
         }
     }
 }

@@ -1,4 +1,4 @@
-use regex_syntax::hir::ClassUnicode;
+use gobo_automata::CharSet;
 
 /// A pattern, as far as it decides which texts match: what groups capture and which match is found first is left out.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(super) enum Node {
     /// This character.
     Char(char),
     /// One character of a class, which may be empty.
-    Class(ClassUnicode),
+    Class(CharSet),
     Concat(Vec<Node>),
     Alternate(Vec<Node>),
     Repeat {
