@@ -130,7 +130,11 @@ impl Judge {
         let next = self.after(place, id);
         let taken = match (matcher.advance(id), next) {
             (Ok(()), Some(next)) => Taken::To(next),
-            (Err(error), _) if is_limit(&error) => Taken::Limit,
+            (Err(error), _) if is_limit(&error) => {
+                let report = matcher.index().report().unwrap();
+                prop_assert!(report.ambiguity().is_some(), "what can meet the limit is warned of");
+                Taken::Limit
+            }
             (Err(MatcherError::Refused { id: refused }), None) if refused == id => Taken::Refused,
             (Err(MatcherError::Ended), None) if place == Place::Ended => Taken::Refused,
             (found, next) => {

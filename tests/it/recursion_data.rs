@@ -406,6 +406,10 @@ fn a_long_walk_into_recursion_never_meets_an_empty_mask() {
         let before = answer(&matcher, binding);
         if let Err(error) = matcher.advance(id) {
             assert!(is_limit(&error), "token {id} at step {step}: {error}");
+            assert!(
+                matcher.index().report().unwrap().ambiguity().is_some(),
+                "what can meet the limit is warned of"
+            );
             assert_eq!(answer(&matcher, binding), before, "after a limit at step {step}");
             limits += 1;
             continue;

@@ -349,8 +349,8 @@ impl Calls {
         first
     }
 
-    /// Whether each byte leads on in one way only.
-    fn is_single(&self, dfa: &Dfa, state: StateId) -> bool {
+    /// Whether each byte leads on in one way only from a state of the automaton.
+    pub fn is_single(&self, dfa: &Dfa, state: StateId) -> bool {
         if self.openings(state).is_empty() && !dfa.accepting[state as usize] {
             return true;
         }

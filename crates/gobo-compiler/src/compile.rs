@@ -2,11 +2,16 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::{AlignedBytes, CallParts, IndexParts, ReturnPart, RowEncoder, Vocabulary, write_index};
+use gobo_artifact::{
+    AlignedBytes, CallParts, IndexParts, MAX_CONFIGURATIONS, ReturnPart, RowEncoder, Vocabulary, write_index,
+};
 use gobo_automata::{Alike, Calls, Dfa, Groups, Lowered, Return, StateId};
-use gobo_types::{ArtifactDigest, Budget, CompileError, Constraint, IndexKey, TokenId, index_key};
+use gobo_types::{
+    ArtifactDigest, Budget, CompileError, Constraint, IndexKey, Report, ReportEntry, TokenId, index_key,
+};
 
 use crate::RowCache;
+use crate::ambiguity::most_configurations;
 use crate::push_down::{self, Asked, Pair, ResidualId, ReturnClasses, Under};
 use crate::row_cache::SharedRows;
 use crate::rule_view::{RuleView, SliceSet};
@@ -98,6 +103,19 @@ pub fn compile(
     compile_with(vocabulary, constraint, lowered, options.threads, None, budget)
 }
 
+/// What a report says where texts may have more configurations than a matcher keeps.
+fn ambiguity(dfa: &Dfa, budget: &Budget) -> Result<Option<ReportEntry>, CompileError> {
+    let Some(calls) = dfa.calls.as_ref().filter(|calls| !calls.is_deterministic) else { return Ok(None) };
+    if most_configurations(dfa, calls, MAX_CONFIGURATIONS, budget)?.is_some() {
+        return Ok(None);
+    }
+    let why = format!(
+        "some texts can, as far as is known, be read in more than {MAX_CONFIGURATIONS} ways at once: a matcher refuses a \
+         token after which there were more, though its mask shows it"
+    );
+    Ok(Some(ReportEntry::whole(Report::AMBIGUITY, why)))
+}
+
 /// Compiles with the help of rows that are `shared`.
 fn compile_with(
     vocabulary: &Vocabulary,
@@ -110,6 +128,7 @@ fn compile_with(
     let mut report = lowered.report.clone();
     let Spelled { dfa, useful, needs_row } =
         spell(vocabulary, constraint, &lowered.dfa, &mut report, budget)?;
+    report.narrowed.extend(ambiguity(&dfa, budget)?);
     let root = vocabulary.root();
     let count = |n: usize| u32::try_from(n).expect("budgets keep every count below 2^32");
 
@@ -133,14 +152,15 @@ fn compile_with(
     if all_useful {
         view = view.with_slices(SliceSet::live(vocabulary, &dfa.live_bytes()), budget)?;
     }
+    if dfa.has_calls() {
+        // Without a cache nobody asks for keys. They are charged all the same, so that verdicts do not depend on a cache.
+        view = view.with_keys(budget)?;
+    }
     // Of each representative: the place of its row in `computed`.
     let (computed, row_at, calls) = match &dfa.calls {
         Some(calls) => {
             let classes = ReturnClasses::new(calls, &groups);
             let asked = asked(calls, &classes, &representatives, &groups, &needs_row);
-            if shared.is_some() {
-                view = view.with_keys(budget)?;
-            }
             let mut computed = push_down::rows(&view, calls, &classes, &alike, &asked, shared, budget)?;
             let (rows, row_at) =
                 (std::mem::take(&mut computed.rows), std::mem::take(&mut computed.of_states));

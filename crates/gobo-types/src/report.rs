@@ -29,7 +29,7 @@ pub struct ReportEntry {
 pub struct Report {
     /// Enforced exactly.
     pub enforced: Vec<ReportEntry>,
-    /// Valid texts shut out by policy.
+    /// Valid texts shut out by policy, or by a limit of the matcher.
     pub narrowed: Vec<ReportEntry>,
     /// Texts of the constraint that no token sequence of the vocabulary can write.
     pub unspellable: Vec<ReportEntry>,
@@ -37,6 +37,16 @@ pub struct Report {
     pub annotations: Vec<ReportEntry>,
     /// Let through although the constraint forbids them; only ever at the caller's wish.
     pub widened: Vec<ReportEntry>,
+}
+
+impl Report {
+    /// The keyword of [`Self::ambiguity`].
+    pub const AMBIGUITY: &str = "ambiguity";
+
+    /// The warning that texts may have more configurations than a matcher keeps; it is one of those that are narrowed.
+    pub fn ambiguity(&self) -> Option<&ReportEntry> {
+        self.narrowed.iter().find(|entry| entry.keyword == Self::AMBIGUITY && entry.pointer.is_empty())
+    }
 }
 
 impl ReportEntry {
