@@ -30,7 +30,11 @@ pub(crate) struct Replayed<'a> {
     pub(crate) order: u64,
     /// Those that are accepted in its spelling only.
     pub(crate) spelling: u64,
+    /// Those that are not accepted, and have numbers whose other spelling is too long to be tried: neither right nor wrong.
+    pub(crate) not_respelled: u64,
     pub(crate) not_encodable: u64,
+    /// What the report of the index warns of.
+    pub(crate) warning: Option<String>,
     pub(crate) wrong: Vec<Wrong<'a>>,
 }
 
@@ -67,7 +71,9 @@ impl Replay<'_> {
             invalid: instances(Expected::Reject),
             order: 0,
             spelling: 0,
+            not_respelled: 0,
             not_encodable: 0,
+            warning: None,
             wrong: Vec::new(),
         };
         let begin = Instant::now();
@@ -86,6 +92,7 @@ impl Replay<'_> {
         };
         replayed.compile_us = Some(u64::try_from(begin.elapsed().as_micros())?);
         let index = Arc::new(Index::from_bytes(compiled.bytes())?);
+        replayed.warning = index.report()?.ambiguity().map(|warning| warning.why.clone());
         let mut walker = Walker {
             matcher: Matcher::new(index, vocabulary.clone(), &self.loaded.binding)?,
             replay: self,
@@ -116,6 +123,10 @@ impl Replay<'_> {
                         replayed.spelling += 1;
                         continue;
                     }
+                    Ok(Some(Other::Unknown)) => {
+                        replayed.not_respelled += 1;
+                        continue;
+                    }
                     Ok(None) => {}
                     Err(error) => walker.failure = Some(format!("the policy form: {error}")),
                 }
@@ -131,13 +142,15 @@ impl Replay<'_> {
     }
 }
 
-/// In which other text a valid value is accepted.
+/// In which other text a valid value is accepted, as far as is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Other {
     /// With its members in the order of the policy.
     Order,
     /// Respelled as well.
     Spelling,
+    /// Maybe in one that is too long to be tried.
+    Unknown,
 }
 
 /// The texts that the policy of a schema allows for a value.
@@ -168,7 +181,7 @@ impl Policy<'_> {
                 return Ok(Some(other));
             }
         }
-        Ok(None)
+        Ok((!form.can_spell(&value)).then_some(Other::Unknown))
     }
 }
 

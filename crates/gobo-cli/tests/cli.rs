@@ -225,6 +225,15 @@ fn check_counts_cases_and_texts() {
         .map(|key| summary[key].as_u64().unwrap());
     assert_eq!(counts, [5, 3, 2, 0, 0, 0]);
 
+    // What is valid and too long to be respelled is neither right nor wrong; what can be respelled is judged.
+    let numbers = r#"{"id":"numbers","schema":{"type":"integer"},"tests":[{"data":7e64,"valid":true},
+        {"data":7e5000,"valid":true},{"data":7.5,"valid":false}]}"#;
+    std::fs::write(&cases, numbers.replace('\n', "")).unwrap();
+    let printed = check(0, path);
+    assert_eq!((&printed[0]["spelling"], &printed[0]["not_respelled"]), (&1.into(), &1.into()));
+    let summary = &printed[1]["summary"];
+    assert_eq!((&summary["wrong"], &summary["not_respelled"]), (&0.into(), &1.into()));
+
     std::fs::write(&cases, r#"{"id":"lie","regex":"a","accept":["b"],"reject":["a"]}"#).unwrap();
     let printed = check(1, path);
     assert_eq!(printed[1]["summary"]["wrong"], 2);
@@ -260,6 +269,34 @@ fn grammars_and_json_are_constraints_everywhere() {
     std::fs::write(&cases, lines.join("\n")).unwrap();
     let printed = json(store, 0, &["check", "--tokenizer", TOKENIZER, cases.to_str().unwrap()]);
     assert_eq!(printed[2]["summary"]["index"], 2);
+}
+
+/// A grammar that a text can be read by in ever more ways: the index is made, and everything that speaks of it warns.
+#[test]
+fn what_may_meet_the_limit_of_configurations_is_warned_of() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let sums = "root ::= root s \"+\" s root | s [0-9] s\ns ::= \" \"*\n";
+    let (sums_path, lists) = (store.join("sums.gbnf"), "root ::= \"[\" root* \"]\"\n");
+    std::fs::write(&sums_path, sums).unwrap();
+    let out = store.join("index.gobo");
+    let out = out.to_str().unwrap();
+    let compile =
+        ["compile", "--tokenizer", TOKENIZER, "--out", out, "--grammar", sums_path.to_str().unwrap()];
+    let compiled = one(store, 0, &compile);
+    assert_eq!(compiled["class"], "ambiguous");
+    assert!(compiled["warning"].as_str().unwrap().contains("more than 64 ways"), "{compiled}");
+    let shown = gobo(store, &compile);
+    assert!(String::from_utf8(shown.stderr).unwrap().contains("warning: "), "for a person too");
+    let inspected = one(store, 0, &["inspect", out]);
+    assert_eq!(inspected["report"]["narrowed"][0]["keyword"], "ambiguity", "{inspected}");
+    let cases = store.join("cases.jsonl");
+    let lines = [("sums", sums), ("lists", lists)]
+        .map(|(id, grammar)| serde_json::json!({"id": id, "grammar": grammar, "accept": []}).to_string());
+    std::fs::write(&cases, lines.join("\n")).unwrap();
+    let printed = json(store, 0, &["check", "--tokenizer", TOKENIZER, cases.to_str().unwrap()]);
+    assert!(printed[0]["warning"].is_string() && printed[1]["warning"].is_null(), "{printed:?}");
+    assert_eq!(printed[2]["summary"]["ambiguous"], 1);
 }
 
 #[test]

@@ -20,9 +20,6 @@ pub struct PolicyForm {
     has_late: bool,
 }
 
-/// Longest number, in digits, that is written without an exponent.
-const PLAIN_DIGITS: i64 = 64;
-
 impl PolicyForm {
     /// The forms under a schema.
     ///
@@ -57,11 +54,23 @@ impl PolicyForm {
         ordering.ordered(&mut nodes, root, value)
     }
 
-    /// The text of a value as the policy spells it: each character in its shortest form, numbers without exponents.
+    /// The text of a value as the policy spells it: each character in its shortest form, numbers without exponents. A number
+    /// that [`Self::can_spell`] says no of stays as it is.
     pub fn spelled(&self, value: &Value) -> String {
         let mut out = String::new();
         spell(value, &mut out);
         out
+    }
+
+    /// Whether [`Self::spelled`] writes each number of a value as the policy does. It writes none with more than 4,096 digits, or
+    /// with as many zeros before or behind them. O(value).
+    pub fn can_spell(&self, value: &Value) -> bool {
+        match value {
+            Value::Array(items) => items.iter().all(|item| self.can_spell(item)),
+            Value::Object(members) => members.values().all(|member| self.can_spell(member)),
+            Value::Number(number) => Decimal::parse(&number.to_string()).is_some(),
+            _ => true,
+        }
     }
 }
 
@@ -155,8 +164,7 @@ fn spell(value: &Value, out: &mut String) {
         }
         Value::Number(number) => {
             let text = number.to_string();
-            let plain = Decimal::parse(&text).filter(|number| number.exponent.abs() <= PLAIN_DIGITS);
-            out.push_str(&plain.map_or(text, |number| number.to_plain()));
+            out.push_str(&Decimal::parse(&text).map_or(text, |number| number.to_plain()));
         }
         scalar => out.push_str(&scalar.to_string()),
     }
@@ -189,5 +197,23 @@ mod tests {
         assert_eq!(form.in_order(&value).to_string(), expected);
         let value = serde_json::from_str(r#"["\u0061\/\n", 1.50e2, -0.0, 1e-3]"#).unwrap();
         assert_eq!(form.spelled(&value), r#"["a/\n", 150, 0, 0.001]"#);
+        assert!(form.can_spell(&value));
+    }
+
+    #[test]
+    fn what_has_too_many_digits_is_left_and_told() {
+        let form = PolicyForm::new("{}", &SchemaOptions::default(), &Budget::default()).unwrap();
+        let spelled = |text: &str| {
+            let value = serde_json::from_str(text).unwrap();
+            (form.spelled(&value), form.can_spell(&value))
+        };
+        assert_eq!(spelled("7e64"), (format!("7{}", "0".repeat(64)), true));
+        assert_eq!(spelled("-7e-100"), (format!("-0.{}7", "0".repeat(99)), true));
+        assert_eq!(spelled("1e4095").0.len(), 4096);
+        assert!(spelled("1e4095").1);
+        for text in ["1e4096", "[{\"a\":1e-5000}]", "1e99999999999999999999"] {
+            assert!(!spelled(text).1, "{text}");
+        }
+        assert!(spelled("[1e5000, 2e1]").0.ends_with("5000, 20]"));
     }
 }

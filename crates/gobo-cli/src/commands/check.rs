@@ -26,7 +26,11 @@ pub(super) struct Summary {
     pub(super) wrong: u64,
     order: u64,
     spelling: u64,
+    /// Texts that are neither right nor wrong: their other spelling is too long to be tried.
+    not_respelled: u64,
     not_encodable: u64,
+    /// Indices whose report warns that texts may meet the limit of configurations.
+    pub(super) ambiguous: u64,
 }
 
 impl Summary {
@@ -56,6 +60,8 @@ impl Summary {
         self.wrong += replayed.wrong.len() as u64;
         self.order += replayed.order;
         self.spelling += replayed.spelling;
+        self.not_respelled += replayed.not_respelled;
+        self.ambiguous += u64::from(replayed.warning.is_some());
         self.not_encodable += replayed.not_encodable;
     }
 }
@@ -73,7 +79,14 @@ impl fmt::Display for Summary {
                 write!(f, "{count} shut out by their {why} only, ")?;
             }
         }
-        write!(f, "{} walked in small tokens only", self.not_encodable)
+        if self.not_respelled > 0 {
+            write!(f, "{} not judged, as respelling them takes too many digits, ", self.not_respelled)?;
+        }
+        write!(f, "{} walked in small tokens only", self.not_encodable)?;
+        if self.ambiguous > 0 {
+            write!(f, "; {} indices may meet the limit of configurations", self.ambiguous)?;
+        }
+        Ok(())
     }
 }
 
@@ -117,6 +130,9 @@ pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> 
 fn print(global: &Global, replayed: &Replayed<'_>) -> anyhow::Result<()> {
     if global.json {
         return output::line(serde_json::to_value(replayed)?);
+    }
+    if let Some(warning) = &replayed.warning {
+        output::note(format_args!("warning: {}: {warning}", replayed.id));
     }
     if replayed.verdict != "failed" && replayed.wrong.is_empty() {
         return Ok(());
@@ -183,6 +199,11 @@ mod tests {
         let text = summary.to_string();
         let expected =
             "0 texts wrong, 3 shut out by their order only, 1 shut out by their spelling only, 0 walked";
+        assert!(text.contains(expected), "{text}");
+        (summary.not_respelled, summary.ambiguous) = (2, 1);
+        let text = summary.to_string();
+        let expected = "0 texts wrong, 3 shut out by their order only, 1 shut out by their spelling only, 2 not judged, as \
+                        respelling them takes too many digits, 0 walked in small tokens only; 1 indices may meet";
         assert!(text.contains(expected), "{text}");
     }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use gobo_client::{Client, ClientError};
 use gobo_proto::v1;
-use gobo_types::{CompileError, Digest, ErrorKind};
+use gobo_types::{CompileError, Digest, ErrorKind, Report};
 use serde_json::{Value, json};
 
 use super::check::Summary;
@@ -41,7 +41,11 @@ pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> 
             let (case, checked) = call.await?;
             bar.inc(1);
             let (line, is_wrong) = match checked {
-                Ok(checked) => (describe(&checked), case.invalid),
+                Ok(checked) => {
+                    let line = describe(&checked);
+                    summary.ambiguous += u64::from(line["warning"].is_string());
+                    (line, case.invalid)
+                }
                 Err(ClientError::Verdict(verdict)) => (verdict_json(&verdict), false),
                 Err(error @ ClientError::Daemon { .. }) if error.kind() == ErrorKind::Busy => {
                     (verdict_json(&CompileError::unavailable(error.to_string())), false)
@@ -64,10 +68,13 @@ fn describe(checked: &v1::Checked) -> Value {
         let of = |entry: &v1::ReportEntry| json!({"pointer": entry.pointer, "keyword": entry.keyword, "why": entry.why});
         entries.iter().map(of).collect()
     };
+    let warning =
+        report.narrowed.iter().find(|entry| entry.keyword == Report::AMBIGUITY).map(|entry| &entry.why);
     let key = <[u8; 32]>::try_from(&checked.key[..]).map(|key| Digest(key).to_string());
     json!({
         "verdict": "index", "key": key.unwrap_or_default(), "bytes": checked.bytes, "states": checked.states,
         "rows": checked.rows, "is_published": checked.is_published, "compile_us": checked.compile_us,
+        "warning": warning,
         "report": {
             "enforced": entries(&report.enforced), "narrowed": entries(&report.narrowed),
             "unspellable": entries(&report.unspellable), "annotations": entries(&report.annotations),
@@ -85,6 +92,9 @@ fn print(global: &Global, case: &Case, line: &Value, is_wrong: bool) -> anyhow::
     }
     if is_wrong {
         return output::line(format_args!("{}: an index, and should be refused", case.id));
+    }
+    if let Some(warning) = line["warning"].as_str() {
+        output::note(format_args!("warning: {}: {warning}", case.id));
     }
     match line["reason"].as_str() {
         Some(reason) => output::line(format_args!("{}: {reason}", case.id)),

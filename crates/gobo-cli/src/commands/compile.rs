@@ -2,6 +2,7 @@ use std::fmt::Display;
 use std::time::Instant;
 
 use anyhow::Context;
+use gobo_artifact::Index;
 use gobo_engine::compile_constraint;
 use gobo_types::Budget;
 use serde_json::json;
@@ -35,6 +36,9 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
     if let Some(out) = &out {
         out.write(compiled.bytes())?;
     }
+    let index = Index::from_bytes(compiled.bytes())?;
+    let report = index.report()?;
+    let warning = report.ambiguity().map(|entry| entry.why.as_str());
     times_us.sort_unstable();
     let (min, median, max) = (times_us[0], times_us[times_us.len() / 2], times_us[times_us.len() - 1]);
     let stats = compiled.stats;
@@ -55,7 +59,8 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
             "states": stats.states,
             "rows": stats.rows,
             "distinct_rows": stats.distinct_rows,
-            "class": "regular",
+            "class": index.class().name(),
+            "warning": warning,
             "compile_us": {"min": min, "median": median, "max": max},
             "steps": stats.steps,
             "table_bytes": stats.bytes,
@@ -78,6 +83,9 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
             String::new()
         };
         say(&format_args!("compile  {}{spread}", human_us(median)))?;
+        if let Some(warning) = warning {
+            output::note(format_args!("warning: {warning}"));
+        }
         match &args.out {
             Some(path) => say(&format_args!("file     {}", path.display()))?,
             None => output::note("hint: --out FILE keeps the index"),
