@@ -2,10 +2,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use gobo_types::{Constraint, MatchMode, Source};
-use regex_syntax::hir::{Class, Hir, HirKind, Look};
+use regex_syntax::ast::AssertionKind;
 use regex_syntax::utf8::Utf8Sequences;
 
 use crate::interner::Interner;
+use crate::pattern::Pattern;
 
 /// A state of a [`Language`]: what may still come after some text. Equal states, equal futures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,12 +19,12 @@ pub enum LanguageError {
     /// Recursion: derivatives of a regular expression do not speak of it.
     #[error("not a regular constraint")]
     NotRegular,
-    /// Not a pattern of `regex-syntax`.
+    /// Not a pattern of `regex-syntax`, or one of bytes that are no characters.
     #[error("malformed pattern: {0}")]
     Malformed(String),
-    /// Look-around other than `\A` and `\z`.
+    /// Look-around other than `^`, `$`, `\A` and `\z` at the ends of the text.
     #[error("{0:?} is not a plain text anchor")]
-    Unsupported(Look),
+    Unsupported(AssertionKind),
 }
 
 /// A set of byte strings of the same shape as a UTF-8 sequence: one range of bytes after the other.
@@ -121,9 +122,7 @@ impl Language {
         let root = match &constraint.source {
             Source::Choice { items } => language.choice(items),
             Source::Regex { pattern, mode } => {
-                let hir = regex_syntax::parse(pattern)
-                    .map_err(|error| LanguageError::Malformed(error.to_string()))?;
-                let root = language.node_of(&hir)?;
+                let root = language.node_of(&Pattern::read(pattern)?);
                 match mode {
                     MatchMode::Full => root,
                     MatchMode::Search => language.anywhere(root),
@@ -204,35 +203,23 @@ impl Language {
         self.node(Node::Concat(vec![any, root, any]))
     }
 
-    fn node_of(&mut self, hir: &Hir) -> Result<u32, LanguageError> {
-        let node = match hir.kind() {
-            HirKind::Empty => Node::Concat(vec![]),
-            HirKind::Literal(literal) => {
-                Node::Letters(vec![literal.0.iter().map(|&byte| (byte, byte)).collect()])
+    fn node_of(&mut self, pattern: &Pattern) -> u32 {
+        let node = match pattern {
+            Pattern::Chars(runs) => {
+                Node::Letters(runs.iter().flat_map(|&(first, last)| utf8_sequences(first, last)).collect())
             }
-            HirKind::Class(Class::Bytes(class)) => {
-                Node::Letters(class.ranges().iter().map(|range| vec![(range.start(), range.end())]).collect())
+            Pattern::Start => Node::Start,
+            Pattern::End => Node::End,
+            Pattern::Repeat { inner, min, max } => {
+                Node::Repeat { inner: self.node_of(inner), min: *min, max: *max }
             }
-            HirKind::Class(Class::Unicode(class)) => Node::Letters(
-                class.ranges().iter().flat_map(|range| utf8_sequences(range.start(), range.end())).collect(),
-            ),
-            HirKind::Look(Look::Start) => Node::Start,
-            HirKind::Look(Look::End) => Node::End,
-            HirKind::Look(look) => return Err(LanguageError::Unsupported(*look)),
-            // Greed only chooses between matches of one text; here every match counts.
-            HirKind::Repetition(repetition) => Node::Repeat {
-                inner: self.node_of(&repetition.sub)?,
-                min: repetition.min,
-                max: repetition.max,
-            },
-            HirKind::Capture(capture) => return self.node_of(&capture.sub),
-            HirKind::Concat(parts) => Node::Concat(self.nodes_of(parts)?),
-            HirKind::Alternation(parts) => Node::Alternation(self.nodes_of(parts)?),
+            Pattern::Concat(parts) => Node::Concat(self.nodes_of(parts)),
+            Pattern::Alternation(parts) => Node::Alternation(self.nodes_of(parts)),
         };
-        Ok(self.node(node))
+        self.node(node)
     }
 
-    fn nodes_of(&mut self, parts: &[Hir]) -> Result<Vec<u32>, LanguageError> {
+    fn nodes_of(&mut self, parts: &[Pattern]) -> Vec<u32> {
         parts.iter().map(|part| self.node_of(part)).collect()
     }
 
@@ -460,7 +447,7 @@ mod tests {
     fn other_look_around_is_not_guessed_at() {
         assert!(matches!(
             Language::new(&Constraint::regex(r"\ba")),
-            Err(LanguageError::Unsupported(Look::WordUnicode))
+            Err(LanguageError::Unsupported(AssertionKind::WordBoundary))
         ));
         assert!(matches!(Language::new(&Constraint::regex("(")), Err(LanguageError::Malformed(_))));
     }

@@ -1,10 +1,11 @@
 //! Oracles that judge compiled indices and share no code with the compiler.
 //!
-//! [`Language`] decides which byte strings a regular constraint accepts, by partial derivatives, and [`Earley`] does so
-//! for grammars and JSON; [`NaiveIndex`] tries every token at every state. All are slow on purpose: each line should be
-//! seen to be right by reading it.
+//! [`Language`] decides which byte strings a regular constraint accepts, by partial derivatives over classes that are
+//! [`Characters`], and [`Earley`] does so for grammars and JSON; [`NaiveIndex`] tries every token at every state. All are
+//! slow on purpose: each line should be seen to be right by reading it.
 #![forbid(unsafe_code)]
 
+mod characters;
 mod earley;
 mod gbnf;
 mod grammar;
@@ -12,9 +13,11 @@ mod index;
 mod interner;
 mod json;
 mod language;
+mod pattern;
 mod spelling;
 mod tokens;
 
+pub use characters::Characters;
 pub use earley::{Earley, SetId, SortedTokens};
 pub use gbnf::{GbnfError, read_gbnf};
 pub use grammar::{Grammar, RuleId, Symbol};

@@ -6,6 +6,7 @@
 )]
 
 mod cases;
+mod classes;
 mod data;
 mod difference;
 mod history;
