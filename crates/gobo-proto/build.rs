@@ -13,6 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR for build scripts")?);
     std::fs::write(out.join("gobo_descriptor.bin"), descriptors.encode_to_vec())?;
     // Chunks of files are cut from a mapped file without a copy: `Bytes` shares where `Vec` would own.
-    tonic_prost_build::configure().bytes(".").compile_fds(descriptors)?;
+    let configured = tonic_prost_build::configure().bytes(".").codec_path("crate::codec::MessageCodec");
+    configured.compile_fds(descriptors)?;
     Ok(())
 }

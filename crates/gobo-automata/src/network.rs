@@ -807,7 +807,7 @@ fn reached(grammar: &Grammar) -> Vec<bool> {
 fn named<T>(result: Result<T, CompileError>, rule: &str) -> Result<T, CompileError> {
     result.map_err(|error| match error {
         CompileError::OverBudget(mut over) => {
-            over.phase = format!("{} (rule {rule:?})", over.phase);
+            over.phase = format!("{} (rule {rule:?})", over.phase).into();
             over.into()
         }
         other => other,

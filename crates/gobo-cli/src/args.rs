@@ -467,6 +467,15 @@ pub(crate) struct ServeArgs {
     /// Most compiles of one tenant a second [default: any number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tenants")]
     pub(crate) tenant_rate: Option<u32>,
+    /// Most connections of the Unix socket, and of TCP as well
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20), help_heading = "Callers")]
+    pub(crate) max_connections: u32,
+    /// Most calls at a time; more are turned away at once
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1 << 20), help_heading = "Callers")]
+    pub(crate) max_calls: u32,
+    /// Most memory of requests under way and of long answers; more are turned away at once
+    #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = clap::value_parser!(u64).range(96..=1 << 20), help_heading = "Callers")]
+    pub(crate) max_request_mib: u64,
     /// Most bytes of indices: above, those that were not used for the longest time go until 90 % are left; none: never
     #[arg(long, value_name = "SIZE", default_value = "32GiB", value_parser = bound)]
     pub(crate) max_store_bytes: Bound,

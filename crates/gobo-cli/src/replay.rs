@@ -85,7 +85,7 @@ impl Replay<'_> {
                 replayed.verdict = error.verdict();
                 replayed.reason = Some(error.to_string());
                 if let CompileError::Refused(refusal) = error {
-                    replayed.place = Some(refusal.place);
+                    replayed.place = Some(refusal.place.into());
                 }
                 return Ok(replayed);
             }

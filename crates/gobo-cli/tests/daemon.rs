@@ -195,3 +195,31 @@ fn a_client_that_asks_for_too_much_is_told_when_to_come_back() {
     assert!(status(home.path())["shed"].as_u64().unwrap() >= 1);
     assert_eq!(one(home.path(), 0, &get("x{0}y"))["source"], "map", "hits cost nothing of it");
 }
+
+#[test]
+fn a_daemon_has_as_many_descriptors_as_the_system_lets_it_have() {
+    let home = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start_with(home.path(), "-Sn 100", &[]);
+    let limits = fs::read_to_string(format!("/proc/{}/limits", daemon.id())).unwrap();
+    let open_files: Vec<_> =
+        limits.lines().find(|line| line.starts_with("Max open files")).unwrap().split_whitespace().collect();
+    assert_eq!(open_files[3], open_files[4], "{limits}");
+}
+
+/// Connections that say nothing fill neither the socket nor the table of descriptors: whoever comes is answered.
+#[test]
+fn silent_connections_are_in_nobodys_way() {
+    let home = tempfile::tempdir().unwrap();
+    let _daemon = Daemon::start_with(home.path(), "-n 80", &[]);
+    assert_eq!(one(home.path(), 0, &get("ab?"))["source"], "compile");
+    let mut silent = Vec::new();
+    for _ in 0..100 {
+        silent.push(std::os::unix::net::UnixStream::connect(home.path().join("daemon.sock")).unwrap());
+        if silent.len() % 25 == 0 {
+            assert_eq!(one(home.path(), 0, &get(&format!("ab{{{}}}", silent.len())))["source"], "compile");
+        }
+    }
+    let status = status(home.path());
+    assert!(status["connections"].as_u64().unwrap() <= 8, "{status}");
+    assert!(status["connections_closed"].as_u64().unwrap() >= 90, "{status}");
+}

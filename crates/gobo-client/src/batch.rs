@@ -42,7 +42,7 @@ impl Batch {
             Outcome::Refused(refusal) => Err(CompileError::Refused(refusal.try_into()?)),
             Outcome::OverBudget(over) => Err(CompileError::OverBudget(over.try_into()?)),
             Outcome::Unavailable(why) => Err(CompileError::unavailable(why)),
-            Outcome::Failed(why) => Err(CompileError::Failed(why)),
+            Outcome::Failed(why) => Err(CompileError::Failed(why.into())),
         };
         Ok(Some(BatchItem {
             position: reply.position as usize,

@@ -15,6 +15,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Most indices that stay mapped while nobody uses them, by default.
 const OPEN_INDICES: usize = 4096;
 
+/// Longest file that is streamed from a daemon, by default.
+const MAX_FILE_BYTES: u64 = 512 << 20;
+
 /// What a [`Client`] is made of. A store is needed; the rest has defaults.
 #[derive(Debug, Clone, Default)]
 #[must_use = "a builder does nothing until `connect`"]
@@ -25,6 +28,7 @@ pub struct ClientBuilder {
     tenant: Option<String>,
     timeout: Option<Duration>,
     open_indices: Option<usize>,
+    max_file_bytes: Option<u64>,
 }
 
 impl ClientBuilder {
@@ -40,7 +44,8 @@ impl ClientBuilder {
         self
     }
 
-    /// What each compile that this client asks for may use. Default: the daemon's own limits.
+    /// What each compile that this client asks for may use, within the daemon's own limits: of each the lesser counts.
+    /// Default: as much as those.
     pub fn limits(mut self, limits: CompileLimits) -> Self {
         self.limits = Some(limits);
         self
@@ -66,6 +71,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Longest index or vocabulary, in bytes, that is streamed from a daemon on another host: it is held in memory until it is
+    /// verified. Default 512 MiB, twice what the default limits of a compile let an index have.
+    pub fn max_file_bytes(mut self, bytes: u64) -> Self {
+        self.max_file_bytes = Some(bytes);
+        self
+    }
+
     /// Opens the store. The daemon is called when it is needed first, so that a client works without one as long as
     /// the store has what it asks for.
     ///
@@ -88,7 +100,9 @@ impl ClientBuilder {
             .tcp_nodelay(true);
         let tenant = self.tenant.map(|name| tenant(&name).ok_or(ClientError::Tenant { name })).transpose()?;
         let asking = Asking { limits: self.limits, tenant, timeout: self.timeout };
-        Ok(Client::new(store, address, endpoint, asking, self.open_indices.unwrap_or(OPEN_INDICES)))
+        let open_indices = self.open_indices.unwrap_or(OPEN_INDICES);
+        let max_file_bytes = self.max_file_bytes.unwrap_or(MAX_FILE_BYTES);
+        Ok(Client::new(store, address, endpoint, asking, open_indices, max_file_bytes))
     }
 }
 

@@ -87,6 +87,7 @@ pub struct Client {
     endpoint: Endpoint,
     channel: OnceLock<OneFrame>,
     asking: Asking,
+    max_file_bytes: u64,
     indices: Maps<IndexKey, Index>,
     vocabularies: Maps<VocabularyDigest, Vocabulary>,
     names: Names,
@@ -105,6 +106,7 @@ impl Client {
         endpoint: Endpoint,
         asking: Asking,
         open_indices: usize,
+        max_file_bytes: u64,
     ) -> Self {
         Self {
             store,
@@ -112,6 +114,7 @@ impl Client {
             endpoint,
             channel: OnceLock::new(),
             asking,
+            max_file_bytes,
             indices: Maps::new(open_indices),
             vocabularies: Maps::new(256),
             names: Names::default(),
@@ -381,7 +384,7 @@ impl Client {
     async fn fetch_index(&self, key: &IndexKey) -> Result<Arc<Index>, ClientError> {
         let request = v1::FetchIndexRequest { key: key.as_bytes().to_vec().into() };
         let reply = self.daemon().fetch_index(request).await.map_err(|status| self.failed(status))?;
-        let Fetched { bytes, .. } = fetch(reply.into_inner(), &self.address).await?;
+        let Fetched { bytes, .. } = fetch(reply.into_inner(), self.max_file_bytes, &self.address).await?;
         let (store, wanted) = (self.store.clone(), *key);
         on_thread(move || store.publish_verified_index(&wanted, &bytes)).await??;
         self.open_index(key)?.ok_or(ClientError::Vanished { key: *key })
@@ -402,7 +405,7 @@ impl Client {
         let binding = Binding::from(binding);
         let request = v1::FetchVocabularyRequest { vocabulary: Some(by_name(name)) };
         let reply = self.daemon().fetch_vocabulary(request).await.map_err(|status| self.failed(status))?;
-        let Fetched { head, bytes } = fetch(reply.into_inner(), &self.address).await?;
+        let Fetched { head, bytes } = fetch(reply.into_inner(), self.max_file_bytes, &self.address).await?;
         let found: VocabularyDigest = digest("head.vocabulary_digest", &head.vocabulary_digest)?;
         if found != *wanted {
             // The name was given another meaning between the two calls.

@@ -63,6 +63,16 @@ pub enum ClientError {
         /// What it did.
         what: String,
     },
+    /// A file is longer than this client takes.
+    #[error(
+        "the daemon has a file of {announced} bytes, this client takes {limit}; hint: `max_file_bytes` of its builder"
+    )]
+    TooLarge {
+        /// Its length as the daemon says.
+        announced: u64,
+        /// What the client takes.
+        limit: u64,
+    },
     /// What was just published or located is gone.
     #[error("index {key} was found and could not be opened again")]
     Vanished {
@@ -84,6 +94,7 @@ impl ClientError {
             Self::Unreachable { .. } | Self::Thread(_) => ErrorKind::Busy,
             Self::Daemon { status } => kind_of(status.code()),
             Self::Reply(_) | Self::OtherKey { .. } => ErrorKind::Version,
+            Self::TooLarge { .. } => ErrorKind::Limit,
             Self::Stream { .. } | Self::Vanished { .. } => ErrorKind::Corrupt,
         }
     }

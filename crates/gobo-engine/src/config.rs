@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use gobo_store::Writers;
+use gobo_store::{VerdictBounds, Writers};
 use gobo_types::CompileLimits;
 
 use crate::{TenantLimits, UpkeepConfig, WorkerConfig};
@@ -25,16 +25,21 @@ pub struct EngineConfig {
     /// behind all cheaper ones and is begun anew with the next; its own limit counts in the last. Default none: each
     /// compile is begun once.
     pub passes: Vec<u64>,
-    /// Most compiles that wait for a worker, interactive and prewarm each. What comes on top is turned away as
-    /// unavailable at once, instead of being late. Default 1,024.
+    /// Most compiles that wait for a worker, interactive and prewarm each. When it is full, the tenant that has most in it gives
+    /// way: its newest compile is turned away as unavailable, and what comes on top if no other tenant has more. Default 1,024.
     pub queue_length: usize,
+    /// Most bytes of constraint text of the compiles that wait, interactive and prewarm each. Default 64 MiB.
+    pub queue_bytes: u64,
     /// What one tenant may have before the workers.
     pub tenant: TenantLimits,
     /// How long a compile waits behind what goes before it, until every eighth start is for the one that has waited
     /// longest. Default 5 seconds.
     pub ageing: Duration,
-    /// The limits of a compile whose request names none.
+    /// The limits of a compile whose request names none, and the most that a request may name: of each limit the lesser
+    /// counts.
     pub limits: CompileLimits,
+    /// How many verdicts are remembered.
+    pub verdicts: VerdictBounds,
     /// How long a refusal is remembered. It holds for ever; this bounds the catalog. Default one day.
     pub refusal_ttl: Duration,
     /// How long an over-budget verdict is remembered. Default ten minutes: asked with equal limits it ends the same,
@@ -56,9 +61,11 @@ impl EngineConfig {
             processes: None,
             passes: Vec::new(),
             queue_length: 1024,
+            queue_bytes: 64 << 20,
             tenant: TenantLimits::default(),
             ageing: Duration::from_secs(5),
             limits: CompileLimits::default(),
+            verdicts: VerdictBounds::default(),
             refusal_ttl: Duration::from_secs(24 * 3600),
             over_budget_ttl: Duration::from_secs(600),
             writers: Writers::default(),

@@ -15,7 +15,7 @@ use crate::compile::{Bench, CompileFn, compile_constraint};
 use crate::error::panic_message;
 use crate::known::{Known, Resolved};
 use crate::owned_catalog::{Databases, OwnedCatalog};
-use crate::pool::{Pool, Then};
+use crate::pool::{Call, Pool, Then};
 use crate::resolve::{Checked, FlightEnd, FlightKey, Outcome, Request, take};
 use crate::schedule::{Ask, Rules, Turned};
 use crate::single_flight::{Joined, SingleFlight};
@@ -114,11 +114,13 @@ impl Engine {
             tracing::warn!(error = error_chain(&error), "cannot make the folders of indices ahead");
         }
         tracing::info!(store = %store.root().display(), ?opened, swept, "the store is open");
+        catalog.bound_verdicts(config.verdicts)?;
         let counters = Arc::<Counters>::default();
         let rules = Rules {
             workers: config.workers.max(1),
             kept: config.kept_workers,
             queue_length: config.queue_length,
+            queue_bytes: config.queue_bytes,
             tenant: config.tenant,
             ageing: config.ageing,
         };
@@ -169,7 +171,7 @@ impl Engine {
         self.inner.opened
     }
 
-    /// The limits of a compile whose request names none.
+    /// The limits of a compile whose request names none, and the most that one may name.
     pub fn default_limits(&self) -> CompileLimits {
         self.inner.config.limits
     }
@@ -270,7 +272,7 @@ impl Engine {
         job: impl FnOnce() -> Result<T, EngineError> + Send + 'static,
     ) -> Ticket<Result<T, EngineError>> {
         let (sender, receiver) = oneshot::channel();
-        let run = move |(): &mut (), _| {
+        let run = move |_: Call<'_, ()>| {
             let result = contained(job);
             // Who left does not want it.
             let _ = sender.send(result);
@@ -481,12 +483,12 @@ impl Inner {
 
     fn import_builtin(self: &Arc<Self>, name: String) -> Ticket<VocabularyOutcome> {
         // Kept: it is wanted sooner or later, and cannot be cancelled anyway.
-        let Joined { waiter, cancelled, lead } = self.imports.join(&name, true);
+        let Joined { waiter, cancelled, lead } = self.imports.join(&name, &"".into(), true);
         if let Some(lead) = lead {
             let slot = Arc::new(Mutex::new(Some(lead)));
             let in_queue = Arc::clone(&slot);
             let inner = Arc::clone(self);
-            let turned = self.pool.submit(Ask::plain(cancelled), move |_, _| {
+            let turned = self.pool.submit(Ask::plain(cancelled), move |_| {
                 if let Some(lead) = take(&in_queue) {
                     lead.deliver(&contained(|| inner.publish_builtin(&name)).map_err(Arc::new));
                 }

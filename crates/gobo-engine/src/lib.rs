@@ -33,7 +33,9 @@ pub use compile::{CompileFn, compile_alone, compile_constraint};
 pub use config::EngineConfig;
 pub use engine::Engine;
 pub use error::EngineError;
-pub use gobo_store::{Candidate, CollectEvent, Collected, Quarantine, Spared, Trimmed, Writers};
+pub use gobo_store::{
+    Candidate, CollectEvent, Collected, Quarantine, Spared, Trimmed, VerdictBounds, Writers,
+};
 pub use known::{Origin, Resolved};
 pub use resolve::{Checked, Outcome, Request};
 pub use schedule::{Priority, Tenant, TenantLimits};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::schedule::{Ask, Priority, Rules, Scheduler, Turned};
+use crate::schedule::{Ask, Gone, Priority, Rules, Scheduler, Turned};
 
 /// What each thread of a pool works with.
 pub(crate) trait Workbench: Send + 'static {
@@ -17,8 +17,16 @@ pub(crate) trait Workbench: Send + 'static {
 
 impl Workbench for () {}
 
-/// A job, told how long it has waited.
-pub(crate) type Job<W> = Box<dyn FnOnce(&mut W, Duration) -> Then<W> + Send>;
+/// A job.
+pub(crate) type Job<W> = Box<dyn FnOnce(Call<'_, W>) -> Then<W> + Send>;
+
+/// What a job is called with, once. One that nobody wants any more is dropped instead.
+pub(crate) enum Call<'a, W> {
+    /// To be done on this bench, so long after it came into its queue.
+    Run(&'a mut W, Duration),
+    /// It waited and is turned away after all: those who wait for it are to be told.
+    Turned(Turned),
+}
 
 /// What becomes of a job that has run.
 pub(crate) enum Then<W> {
@@ -77,7 +85,7 @@ impl<W: Workbench> Shared<W> {
             drop(state);
             let begun = Instant::now();
             let mut ask = started.ask;
-            let run = AssertUnwindSafe(|| (started.job)(bench, started.waited));
+            let run = AssertUnwindSafe(|| (started.job)(Call::Run(bench, started.waited)));
             let then = catch_unwind(run).unwrap_or_else(|_| {
                 self.panics.fetch_add(1, Ordering::Relaxed);
                 Then::Done
@@ -129,23 +137,26 @@ impl<W: Workbench> Pool<W> {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a job to the scheduler, if it is admitted.
+    /// Hands a job to the scheduler, if it is admitted. One that is not is dropped; one that gives way to a later one is
+    /// called with [`Call::Turned`], on the thread that submits that.
     pub(crate) fn submit(
         &self,
         ask: Ask,
-        run: impl FnOnce(&mut W, Duration) -> Then<W> + Send + 'static,
+        run: impl FnOnce(Call<'_, W>) -> Then<W> + Send + 'static,
     ) -> Result<(), Turned> {
         let job: Job<W> = Box::new(run);
-        let mut dropped = Vec::new();
+        let mut gone = Gone::default();
         let mut state = self.shared.lock();
         let result = if state.closed {
             Err((Turned::Closed, job))
         } else {
-            state.scheduler.submit(ask, job, Instant::now(), &mut dropped)
+            state.scheduler.submit(ask, job, Instant::now(), &mut gone)
         };
         drop(state);
-        // What a job owns may take other locks as it drops.
-        drop(dropped);
+        drop(gone.unwanted);
+        for job in gone.displaced {
+            job(Call::Turned(Turned::Displaced));
+        }
         self.shared.work.notify_one();
         result.map_err(|(turned, _)| turned)
     }
@@ -211,12 +222,13 @@ mod tests {
 
     fn start(queue_length: usize) -> Pool<()> {
         let tenant = TenantLimits::default();
-        let rules = Rules { workers: 1, kept: 0, queue_length, tenant, ageing: Duration::from_secs(1) };
+        let ageing = Duration::from_secs(1);
+        let rules = Rules { workers: 1, kept: 0, queue_length, queue_bytes: 100, tenant, ageing };
         Pool::start("test", rules, || ()).unwrap()
     }
 
     fn submit(pool: &Pool<()>, run: impl FnOnce() + Send + 'static) -> Result<(), Turned> {
-        pool.submit(Ask::plain(Arc::default()), |(), _| {
+        pool.submit(Ask::plain(Arc::default()), |_| {
             run();
             Then::Done
         })
@@ -242,9 +254,9 @@ mod tests {
         let (sender, order) = mpsc::channel();
         let second = sender.clone();
         let first = sender.clone();
-        pool.submit(Ask::plain(Arc::default()), move |(), _| {
+        pool.submit(Ask::plain(Arc::default()), move |_| {
             first.send("dear, first").unwrap();
-            Then::Again(Box::new(move |(), _| {
+            Then::Again(Box::new(move |_| {
                 second.send("dear, second").unwrap();
                 Then::Done
             }))
@@ -264,6 +276,28 @@ mod tests {
         submit(&pool, move || sender.send(()).unwrap()).unwrap();
         after.recv().unwrap();
         assert_eq!(pool.panics(), 1);
+    }
+
+    #[test]
+    fn what_gives_way_is_told() {
+        let pool = start(2);
+        let release = block(&pool);
+        let (sender, told) = mpsc::channel();
+        let ask =
+            |tenant: &str| Ask { tenant: tenant.into(), is_limited: true, ..Ask::plain(Arc::default()) };
+        for number in 0..2 {
+            let sender = sender.clone();
+            let tell = move |call: Call<'_, ()>| {
+                let turned = if let Call::Turned(turned) = call { Some(turned) } else { None };
+                sender.send((number, turned)).unwrap();
+                Then::Done
+            };
+            pool.submit(ask("flood"), tell).unwrap();
+        }
+        pool.submit(ask("calm"), |_| Then::Done).unwrap();
+        assert_eq!(told.recv().unwrap(), (1, Some(Turned::Displaced)));
+        drop((release, sender));
+        assert_eq!(told.iter().collect::<Vec<_>>(), [(0, None)]);
     }
 
     #[test]

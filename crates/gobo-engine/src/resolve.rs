@@ -16,7 +16,7 @@ use crate::compile::Bench;
 use crate::engine::Inner;
 use crate::error::panic_message;
 use crate::known::{Origin, Resolved};
-use crate::pool::Then;
+use crate::pool::{Call, Then};
 use crate::schedule::{Ask, Priority, Tenant, Turned};
 use crate::single_flight::{Joined, Lead};
 use crate::stats::{COMPILE, Counters, QUEUE, RESOLVE, record};
@@ -30,7 +30,7 @@ pub struct Request {
     pub vocabulary: Arc<OpenVocabulary>,
     /// What.
     pub constraint: Constraint,
-    /// What a compile may use; `None`: the engine's default.
+    /// What a compile may use, within what [`EngineConfig::limits`](crate::EngineConfig) gives; `None`: as much as that.
     pub limits: Option<CompileLimits>,
     /// How soon it is wanted.
     pub priority: Priority,
@@ -166,7 +166,9 @@ impl Inner {
     }
 
     fn limits_and_key(&self, request: &Request) -> (CompileLimits, IndexKey) {
-        let limits = request.limits.unwrap_or(self.config.limits);
+        let most = &self.config.limits;
+        // Those who may use equally much share compiles and verdicts, whatever each has asked for.
+        let limits = request.limits.map_or(*most, |asked| asked.within(most));
         (limits, index_key(&request.vocabulary.digest(), &request.constraint.digest()))
     }
 
@@ -180,7 +182,8 @@ impl Inner {
     ) -> impl Future<Output = FlightEnd> + Send + use<> {
         let priority = request.priority;
         let flight = (key, limits, purpose);
-        let Joined { waiter, cancelled, lead } = self.flights.join(&flight, priority == Priority::Prewarm);
+        let Joined { waiter, cancelled, lead } =
+            self.flights.join(&flight, &request.tenant, priority == Priority::Prewarm);
         match lead {
             Some(lead) => {
                 let submitted = Instant::now();
@@ -279,29 +282,53 @@ impl Inner {
             is_limited: true,
             deadline: job.request.deadline,
             cancelled: Arc::clone(lead.cancelled()),
+            is_shared: Arc::clone(lead.is_shared()),
         };
         // The queue takes the job or drops it; the lead has to come back from one that is turned away.
         let lead = Arc::new(Mutex::new(Some(lead)));
         let inner = Arc::clone(self);
         let in_queue = Arc::clone(&lead);
-        let turned = self.pool.submit(ask, move |bench, waited| match take(&in_queue) {
-            Some(lead) => inner.run(lead, job, Turn::default(), bench, waited),
+        let turned = self.pool.submit(ask, move |call| match take(&in_queue) {
+            Some(lead) => inner.called(call, lead, job, Turn::default()),
             None => Then::Done,
         });
         if let Err(turned) = turned
             && let Some(lead) = take(&lead)
         {
-            Counters::count(&self.counters.unavailable);
-            lead.deliver(&Err(self.turned_away(turned)));
+            self.turn_away(lead, turned);
         }
+    }
+
+    /// What a job does when its turn comes, or will not come.
+    fn called(
+        self: Arc<Self>,
+        call: Call<'_, Bench>,
+        lead: FlightLead,
+        job: Arc<Job>,
+        turn: Turn,
+    ) -> Then<Bench> {
+        match call {
+            Call::Run(bench, waited) => self.run(lead, job, turn, bench, waited),
+            Call::Turned(turned) => {
+                self.turn_away(lead, turned);
+                Then::Done
+            }
+        }
+    }
+
+    fn turn_away(&self, lead: FlightLead, turned: Turned) {
+        Counters::count(&self.counters.unavailable);
+        lead.deliver(&Err(self.turned_away(turned)));
     }
 
     fn turned_away(&self, turned: Turned) -> CompileError {
         let counters = &self.counters;
         let (counter, why, retry_after) = match turned {
-            Turned::Full => {
-                let limit = self.config.queue_length;
-                let why = format!("too many compiles wait for a worker (limit {limit}); try again");
+            Turned::Full | Turned::Displaced => {
+                let (jobs, mib) = (self.config.queue_length, self.config.queue_bytes >> 20);
+                let most = if turned == Turned::Full { "" } else { ", and most of them were this tenant's" };
+                let why =
+                    format!("too many compiles wait for a worker (limit {jobs}, {mib} MiB){most}; try again");
                 (&counters.shed_queue, why, Some(self.pool.expected_wait(Priority::Interactive)))
             }
             Turned::Quota(what) => {
@@ -321,7 +348,7 @@ impl Inner {
             Turned::Closed => return CompileError::unavailable("the engine is closing"),
         };
         Counters::count(counter);
-        CompileError::Unavailable { why, retry_after }
+        CompileError::Unavailable { why: why.into(), retry_after }
     }
 
     /// Runs on a worker's thread.
@@ -343,7 +370,7 @@ impl Inner {
         let attempt = attempt.unwrap_or_else(|panic| {
             let message = panic_message(&*panic);
             tracing::error!(key = %job.key, message, "a compile panicked");
-            Attempt::End(Err(CompileError::Failed(format!("a worker panicked: {message}"))))
+            Attempt::End(Err(CompileError::Failed(format!("a worker panicked: {message}").into())))
         });
         let (lead, turn) = match attempt {
             Attempt::End(end) => {
@@ -366,7 +393,7 @@ impl Inner {
                 (lead, Turn { pass: turn.pass + 1, is_retry: false })
             }
         };
-        Then::Again(Box::new(move |bench, waited| self.run(lead, job, turn, bench, waited)))
+        Then::Again(Box::new(move |call| self.called(call, lead, job, turn)))
     }
 
     fn count(&self, end: &FlightEnd, job: &Job) {
@@ -596,7 +623,7 @@ impl Inner {
 }
 
 fn failed(why: String) -> Failure {
-    Failure::Verdict(CompileError::Failed(why))
+    Failure::Verdict(CompileError::Failed(why.into()))
 }
 
 fn check_key(made: &IndexKey, wanted: &IndexKey) -> Result<(), Failure> {
@@ -619,7 +646,7 @@ pub(crate) fn take<T>(slot: &Mutex<Option<T>>) -> Option<T> {
 fn store_trouble(error: &EngineError) -> CompileError {
     let text = error_chain(error);
     if error.kind() == ErrorKind::Internal {
-        CompileError::Failed(text)
+        CompileError::Failed(text.into())
     } else {
         CompileError::unavailable(text)
     }

@@ -14,6 +14,10 @@
 //!
 //! Within a lane the tenant goes first that has used the workers least (start-time fair queueing, Goyal, Vin & Cheng
 //! 1996, with the time that jobs took for their length), so that a tenant who floods waits for itself.
+//!
+//! A queue holds so many jobs and so many bytes of constraints. When it is full, the tenant that has most in it gives way to one
+//! that has less: its newest job is turned away, which has waited least and, in its first pass, has cost nothing yet. So
+//! however many tenants fill the queue, each comes to its share of it, and none finds it full that holds less than another.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -62,8 +66,10 @@ const LANES: usize = 4;
 /// Why a job was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turned {
-    /// The queue of its priority is full.
+    /// The queue of its priority is full, and no tenant has more in it than its own.
     Full,
+    /// The queue of its priority was full, its tenant had most in it, and another one's job has taken its place.
+    Displaced,
     /// Its tenant has as many jobs or bytes before the workers as it may.
     Quota(&'static str),
     /// Its tenant asks faster than it may; room comes after so long.
@@ -87,6 +93,8 @@ pub(crate) struct Ask {
     pub(crate) deadline: Option<Instant>,
     /// Set when nobody wants the job any more; its address tells the job apart.
     pub(crate) cancelled: Arc<AtomicBool>,
+    /// Set when another tenant has come to wait for the job too.
+    pub(crate) is_shared: Arc<AtomicBool>,
 }
 
 impl Ask {
@@ -99,6 +107,7 @@ impl Ask {
             is_limited: false,
             deadline: None,
             cancelled,
+            is_shared: Arc::default(),
         }
     }
 }
@@ -111,6 +120,8 @@ pub(crate) struct Rules {
     pub(crate) kept: usize,
     /// Most jobs that wait, of each priority.
     pub(crate) queue_length: usize,
+    /// Most bytes of constraints of those.
+    pub(crate) queue_bytes: u64,
     pub(crate) tenant: TenantLimits,
     pub(crate) ageing: Duration,
 }
@@ -118,12 +129,48 @@ pub(crate) struct Rules {
 struct Queued<J> {
     ask: Ask,
     since: Instant,
+    /// Counts up in the order of arrival, here and in each lane.
+    number: u64,
+    lane: usize,
     job: J,
 }
 
 impl<J> Queued<J> {
     fn is_wanted(&self) -> bool {
         !self.ask.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// Jobs that leave the queue without having been begun.
+pub(crate) struct Gone<J> {
+    /// Nobody wants them. They are dropped where no lock is held, because what a job owns may take other locks as it drops.
+    pub(crate) unwanted: Vec<J>,
+    /// Turned away to make room. Those who wait for them are to be told.
+    pub(crate) displaced: Vec<J>,
+}
+
+impl<J> Default for Gone<J> {
+    fn default() -> Self {
+        Self { unwanted: Vec::new(), displaced: Vec::new() }
+    }
+}
+
+/// What is in the queue of one priority, of one tenant or of all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Held {
+    jobs: usize,
+    bytes: u64,
+}
+
+impl Held {
+    fn add(&mut self, ask: &Ask) {
+        self.jobs += 1;
+        self.bytes += ask.bytes;
+    }
+
+    fn take(&mut self, ask: &Ask) {
+        self.jobs -= 1;
+        self.bytes -= ask.bytes;
     }
 }
 
@@ -158,6 +205,9 @@ pub(crate) struct Scheduler<J> {
     /// By lane, then by tenant. An empty queue is removed.
     lanes: [HashMap<Tenant, VecDeque<Queued<J>>>; LANES],
     accounts: HashMap<Tenant, Account>,
+    /// What the lanes of each priority hold.
+    waiting: [Held; 2],
+    arrivals: u64,
     /// Running jobs of each lane.
     running: [usize; LANES],
     /// The same jobs by their flags, and whether somebody has come to wait for one that was begun ahead of demand.
@@ -174,12 +224,19 @@ fn lane(priority: Priority, is_first: bool) -> usize {
     }
 }
 
+/// The place of a priority among both.
+fn index(priority: Priority) -> usize {
+    lane(priority, true) / 2
+}
+
 impl<J> Scheduler<J> {
     pub(crate) fn new(rules: Rules) -> Self {
         Self {
             rules,
             lanes: Default::default(),
             accounts: HashMap::new(),
+            waiting: [Held::default(); 2],
+            arrivals: 0,
             running: [0; LANES],
             on_workers: Vec::new(),
             starts: 0,
@@ -187,14 +244,14 @@ impl<J> Scheduler<J> {
         }
     }
 
-    /// Takes a job at its first pass. Cancelled jobs make room first where a queue is full; they are put into `dropped`,
-    /// because what a job owns may take other locks as it drops.
+    /// Takes a job at its first pass. Where the queue is full cancelled jobs make room first, then one of the tenant that has
+    /// most in it. O(jobs that wait) then.
     pub(crate) fn submit(
         &mut self,
         mut ask: Ask,
         job: J,
         now: Instant,
-        dropped: &mut Vec<J>,
+        gone: &mut Gone<J>,
     ) -> Result<(), (Turned, J)> {
         if !self.accounts.contains_key(&ask.tenant) && self.accounts.len() >= MAX_TENANTS {
             self.forget_idle(now);
@@ -202,24 +259,19 @@ impl<J> Scheduler<J> {
                 ask.tenant = "".into();
             }
         }
-        if let Err(turned) = self.admit(&ask, now, dropped) {
+        // The tenant first: who may have no more turns nobody else away.
+        if let Err(turned) = self.admit(&ask, now).and_then(|()| self.make_room(&ask, gone)) {
             return Err((turned, job));
         }
         let account = self.account(&ask.tenant, now);
         account.jobs += 1;
         account.bytes += ask.bytes;
         account.tokens -= f64::from(u8::from(ask.is_limited));
-        self.push(lane(ask.priority, true), Queued { ask, since: now, job });
+        self.push(lane(ask.priority, true), ask, now, job);
         Ok(())
     }
 
-    fn admit(&mut self, ask: &Ask, now: Instant, dropped: &mut Vec<J>) -> Result<(), Turned> {
-        if self.waiting_of(ask.priority) >= self.rules.queue_length {
-            self.drop_unwanted(dropped);
-            if self.waiting_of(ask.priority) >= self.rules.queue_length {
-                return Err(Turned::Full);
-            }
-        }
+    fn admit(&mut self, ask: &Ask, now: Instant) -> Result<(), Turned> {
         let TenantLimits { jobs, bytes, per_second } = self.rules.tenant;
         let wait = self.expected_wait(ask.priority);
         if !ask.is_limited {
@@ -247,15 +299,92 @@ impl<J> Scheduler<J> {
         }
     }
 
+    /// Sees to it that the queue has room for a job, or leaves it as it is.
+    fn make_room(&mut self, ask: &Ask, gone: &mut Gone<J>) -> Result<(), Turned> {
+        if self.has_room(ask) {
+            return Ok(());
+        }
+        self.drop_unwanted(&mut gone.unwanted);
+        let mut displaced = Vec::new();
+        while !self.has_room(ask) {
+            let newest = self.has_most(ask).and_then(|tenant| self.take_newest(&tenant, ask.priority));
+            let Some(newest) = newest else {
+                displaced.into_iter().rev().for_each(|queued| self.restore(queued));
+                return Err(Turned::Full);
+            };
+            displaced.push(newest);
+        }
+        for queued in displaced {
+            self.settle(&queued.ask);
+            gone.displaced.push(queued.job);
+        }
+        Ok(())
+    }
+
+    fn has_room(&self, ask: &Ask) -> bool {
+        let Held { jobs, bytes } = self.waiting[index(ask.priority)];
+        jobs < self.rules.queue_length && (jobs == 0 || bytes + ask.bytes <= self.rules.queue_bytes)
+    }
+
+    /// The tenant that has most of what there is too much of, if that is more than the tenant of `ask` has. Of two equals neither
+    /// gives way. O(jobs that wait).
+    fn has_most(&self, ask: &Ask) -> Option<Tenant> {
+        let is_long = self.waiting[index(ask.priority)].jobs >= self.rules.queue_length;
+        let by = |held: &Held| if is_long { held.jobs as u64 } else { held.bytes };
+        let mut held = HashMap::<&Tenant, Held>::new();
+        let first = lane(ask.priority, true);
+        for (tenant, queue) in self.lanes[first..first + 2].iter().flatten() {
+            // What nobody's limits hold for gives way to nobody.
+            for queued in queue.iter().filter(|queued| queued.ask.is_limited) {
+                held.entry(tenant).or_default().add(&queued.ask);
+            }
+        }
+        let own = held.get(&ask.tenant).map_or(0, by) + if is_long { 0 } else { ask.bytes };
+        let most = held.into_iter().map(|(tenant, held)| (by(&held), tenant)).max()?;
+        (most.0 > own).then(|| Arc::clone(most.1))
+    }
+
+    /// Puts a job back to where [`Self::take_newest`] took it from.
+    fn restore(&mut self, queued: Queued<J>) {
+        self.waiting[index(queued.ask.priority)].add(&queued.ask);
+        let queue = self.lanes[queued.lane].entry(Arc::clone(&queued.ask.tenant)).or_default();
+        queue.insert(queue.partition_point(|other| other.number < queued.number), queued);
+    }
+
+    /// Takes off the newest job of a tenant: one in its first pass before one that has cost work, and one that it alone waits for
+    /// before one that others wait for too.
+    fn take_newest(&mut self, tenant: &Tenant, priority: Priority) -> Option<Queued<J>> {
+        let first = lane(priority, true);
+        for spares_shared in [true, false] {
+            for lane in first..first + 2 {
+                let Some(queue) = self.lanes[lane].get_mut(tenant) else { continue };
+                let newest = queue.iter().rposition(|queued| {
+                    queued.ask.is_limited && !(spares_shared && queued.ask.is_shared.load(Ordering::Relaxed))
+                });
+                if let Some(queued) = newest.and_then(|at| queue.remove(at)) {
+                    if queue.is_empty() {
+                        self.lanes[lane].remove(tenant);
+                    }
+                    self.waiting[index(priority)].take(&queued.ask);
+                    return Some(queued);
+                }
+            }
+        }
+        None
+    }
+
     /// Puts a job back for a later pass. It was admitted once, and is not turned away now.
     pub(crate) fn again(&mut self, ask: Ask, job: J, now: Instant) {
         let account = self.account(&ask.tenant, now);
         account.jobs += 1;
         account.bytes += ask.bytes;
-        self.push(lane(ask.priority, false), Queued { ask, since: now, job });
+        self.push(lane(ask.priority, false), ask, now, job);
     }
 
-    fn push(&mut self, lane: usize, queued: Queued<J>) {
+    fn push(&mut self, lane: usize, ask: Ask, since: Instant, job: J) {
+        self.waiting[index(ask.priority)].add(&ask);
+        self.arrivals += 1;
+        let queued = Queued { ask, since, number: self.arrivals, lane, job };
         self.lanes[lane].entry(Arc::clone(&queued.ask.tenant)).or_default().push_back(queued);
     }
 
@@ -281,6 +410,7 @@ impl<J> Scheduler<J> {
             if queue.is_empty() {
                 self.lanes[lane].remove(&tenant);
             }
+            self.waiting[index(queued.ask.priority)].take(&queued.ask);
             if !queued.is_wanted() {
                 self.settle(&queued.ask);
                 dropped.push(queued.job);
@@ -389,6 +519,7 @@ impl<J> Scheduler<J> {
             });
         }
         for queued in settled {
+            self.waiting[index(queued.ask.priority)].take(&queued.ask);
             self.settle(&queued.ask);
             dropped.push(queued.job);
         }
@@ -409,8 +540,9 @@ impl<J> Scheduler<J> {
                 if is_empty {
                     self.lanes[from].remove(&tenant);
                 }
+                self.waiting[index(queued.ask.priority)].take(&queued.ask);
                 queued.ask.priority = Priority::Interactive;
-                self.push(from - 2, queued);
+                self.push(from - 2, queued.ask, queued.since, queued.job);
                 return;
             }
         }
@@ -422,17 +554,13 @@ impl<J> Scheduler<J> {
         let queued = lanes.into_iter().flat_map(HashMap::into_values).flatten();
         let jobs = queued.map(|queued| queued.job).collect();
         self.accounts.clear();
+        self.waiting = [Held::default(); 2];
         jobs
-    }
-
-    fn waiting_of(&self, priority: Priority) -> usize {
-        let first = lane(priority, true);
-        self.lanes[first..first + 2].iter().flat_map(HashMap::values).map(VecDeque::len).sum()
     }
 
     /// Jobs that wait.
     pub(crate) fn waiting(&self) -> usize {
-        self.waiting_of(Priority::Interactive) + self.waiting_of(Priority::Prewarm)
+        self.waiting.iter().map(|held| held.jobs).sum()
     }
 
     /// For how long the job that has waited longest has waited.
@@ -442,199 +570,4 @@ impl<J> Scheduler<J> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: Duration = Duration::from_millis(1);
-
-    struct Bench {
-        scheduler: Scheduler<&'static str>,
-        now: Instant,
-    }
-
-    impl Bench {
-        fn new(workers: usize, tenant: TenantLimits) -> Self {
-            let rules = Rules { workers, kept: 1, queue_length: 100, tenant, ageing: 1000 * MS };
-            Self { scheduler: Scheduler::new(rules), now: Instant::now() }
-        }
-
-        fn plain(workers: usize) -> Self {
-            Self::new(workers, TenantLimits::default())
-        }
-
-        fn ask(tenant: &str, priority: Priority) -> Ask {
-            Ask { priority, tenant: tenant.into(), is_limited: true, ..Ask::plain(Arc::default()) }
-        }
-
-        fn submit(&mut self, tenant: &str, priority: Priority, job: &'static str) -> Result<(), Turned> {
-            self.submit_ask(Self::ask(tenant, priority), job)
-        }
-
-        fn submit_ask(&mut self, ask: Ask, job: &'static str) -> Result<(), Turned> {
-            self.scheduler.submit(ask, job, self.now, &mut Vec::new()).map_err(|(turned, _)| turned)
-        }
-
-        fn next(&mut self) -> Option<Started<&'static str>> {
-            self.scheduler.next(self.now, &mut Vec::new())
-        }
-
-        fn end(&mut self, mut started: Started<&'static str>, took: Duration) -> Ask {
-            self.scheduler.ended(&mut started.ask, started.lane, took);
-            started.ask
-        }
-
-        /// Runs everything on one worker, each job for `took`.
-        fn order(&mut self, took: Duration) -> Vec<&'static str> {
-            let mut order = Vec::new();
-            while let Some(started) = self.next() {
-                order.push(started.job);
-                self.now += took;
-                self.end(started, took);
-            }
-            order
-        }
-    }
-
-    use Priority::{Interactive, Prewarm};
-
-    #[test]
-    fn interactive_goes_first_and_later_passes_behind_first_ones() {
-        let mut bench = Bench::plain(1);
-        bench.submit("", Prewarm, "ahead").unwrap();
-        bench.scheduler.again(Bench::ask("", Prewarm), "ahead, dear", bench.now);
-        bench.scheduler.again(Bench::ask("", Interactive), "dear", bench.now);
-        bench.submit("", Interactive, "cheap").unwrap();
-        assert_eq!(bench.order(MS), ["cheap", "dear", "ahead", "ahead, dear"]);
-    }
-
-    #[test]
-    fn one_worker_is_kept_for_new_interactive_jobs() {
-        let mut bench = Bench::plain(2);
-        for _ in 0..3 {
-            bench.scheduler.again(Bench::ask("", Interactive), "dear", bench.now);
-            bench.submit("", Prewarm, "ahead").unwrap();
-        }
-        let first = bench.next().unwrap();
-        assert_eq!(first.job, "dear");
-        assert!(bench.next().is_none(), "the other worker is kept");
-        bench.submit("", Interactive, "cheap").unwrap();
-        assert_eq!(bench.next().unwrap().job, "cheap");
-        bench.end(first, MS);
-        assert_eq!(bench.next().unwrap().job, "dear");
-    }
-
-    #[test]
-    fn no_lane_starves() {
-        let mut bench = Bench::plain(1);
-        bench.submit("", Prewarm, "ahead").unwrap();
-        bench.now += 2000 * MS;
-        let mut seen = Vec::new();
-        for _ in 0..AGED_EVERY {
-            bench.submit("", Interactive, "now").unwrap();
-            let started = bench.next().unwrap();
-            seen.push(started.job);
-            bench.end(started, MS);
-        }
-        assert_eq!(seen.iter().filter(|job| **job == "ahead").count(), 1, "{seen:?}");
-    }
-
-    #[test]
-    fn a_tenant_who_floods_waits_for_itself() {
-        let mut bench = Bench::plain(1);
-        for _ in 0..10 {
-            bench.submit("flood", Interactive, "flood").unwrap();
-        }
-        let first = bench.next().unwrap();
-        bench.now += MS;
-        bench.end(first, MS);
-        bench.submit("calm", Interactive, "calm").unwrap();
-        bench.submit("calm", Interactive, "calm").unwrap();
-        let order = bench.order(MS);
-        let place = order.iter().rposition(|job| *job == "calm").unwrap();
-        assert!(place <= 4, "{order:?}");
-    }
-
-    #[test]
-    fn quotas_count_what_waits_and_what_runs() {
-        let mut bench = Bench::new(1, TenantLimits { jobs: 2, bytes: 10, per_second: None });
-        bench.submit("a", Interactive, "1").unwrap();
-        let started = bench.next().unwrap();
-        bench.submit("a", Interactive, "2").unwrap();
-        assert_eq!(bench.submit("a", Prewarm, "3"), Err(Turned::Quota("compiles")));
-        bench.submit("b", Interactive, "other tenants have room").unwrap();
-        bench.end(started, MS);
-        bench.submit("a", Interactive, "3").unwrap();
-        let large = |bytes| Ask { bytes, ..Bench::ask("c", Interactive) };
-        bench.submit_ask(large(100), "alone, anything fits").unwrap();
-        assert_eq!(bench.submit_ask(large(1), "beside it"), Err(Turned::Quota("bytes of constraints")));
-    }
-
-    #[test]
-    fn a_rate_fills_up_with_time() {
-        let mut bench = Bench::new(1, TenantLimits { per_second: Some(2), ..TenantLimits::default() });
-        bench.submit("a", Interactive, "1").unwrap();
-        bench.submit("a", Interactive, "2").unwrap();
-        assert_eq!(bench.submit("a", Interactive, "3"), Err(Turned::Rate(500 * MS)));
-        bench.order(Duration::ZERO);
-        assert_eq!(
-            bench.submit("a", Interactive, "3"),
-            Err(Turned::Rate(500 * MS)),
-            "idleness alone gives none"
-        );
-        bench.now += 500 * MS;
-        bench.submit("a", Interactive, "3").unwrap();
-    }
-
-    #[test]
-    fn what_would_come_too_late_is_turned_away_at_once() {
-        let mut bench = Bench::plain(1);
-        bench.submit("", Interactive, "measure").unwrap();
-        bench.order(100 * MS);
-        for _ in 0..4 {
-            bench.submit("", Interactive, "before").unwrap();
-        }
-        let by = |ms: u32| Ask { deadline: Some(bench.now + ms * MS), ..Bench::ask("", Interactive) };
-        let (hurried, patient) = (by(300), by(600));
-        assert_eq!(bench.submit_ask(hurried, "hurried"), Err(Turned::TooLate(500 * MS)));
-        bench.submit_ask(patient, "patient").unwrap();
-    }
-
-    #[test]
-    fn full_queues_turn_away_and_cancelled_jobs_make_room() {
-        let mut bench = Bench::plain(1);
-        let ask = Bench::ask("", Interactive);
-        let cancelled = Arc::clone(&ask.cancelled);
-        bench.submit_ask(ask, "cancelled").unwrap();
-        for _ in 1..100 {
-            bench.submit("", Interactive, "waits").unwrap();
-        }
-        assert_eq!(bench.submit("", Interactive, "one more"), Err(Turned::Full));
-        bench.submit("", Prewarm, "the priorities fill apart").unwrap();
-        cancelled.store(true, Ordering::Relaxed);
-        bench.submit("", Interactive, "one more").unwrap();
-        assert!(!bench.order(MS).contains(&"cancelled"));
-    }
-
-    #[test]
-    fn promoted_jobs_are_interactive() {
-        let mut bench = Bench::plain(1);
-        bench.submit("", Prewarm, "p0").unwrap();
-        let ask = Bench::ask("t", Prewarm);
-        let flag = Arc::clone(&ask.cancelled);
-        bench.submit_ask(ask, "p1").unwrap();
-        bench.now += MS;
-        bench.submit("", Interactive, "i0").unwrap();
-        bench.scheduler.promote(&flag);
-        assert_eq!(bench.scheduler.waiting(), 3);
-        assert_eq!(bench.order(MS), ["p1", "i0", "p0"], "of two that used nothing, who has waited longer");
-
-        let ask = Bench::ask("", Prewarm);
-        let flag = Arc::clone(&ask.cancelled);
-        bench.submit_ask(ask, "runs").unwrap();
-        let started = bench.next().unwrap();
-        bench.scheduler.promote(&flag);
-        assert_eq!(bench.end(started, MS).priority, Interactive, "its later passes too");
-        assert_eq!(bench.scheduler.waiting(), 0);
-        assert!(bench.scheduler.accounts.is_empty(), "who has nothing before the workers is forgotten");
-    }
-}
+mod tests;

@@ -42,6 +42,10 @@ struct Flight<V> {
     attempts: u32,
     /// Goes on even when nobody waits any more.
     kept: bool,
+    /// Who opened it.
+    party: Arc<str>,
+    /// Somebody else waits for it, too.
+    is_shared: Arc<AtomicBool>,
     cancelled: Arc<AtomicBool>,
     waiters: Vec<(u64, oneshot::Sender<V>)>,
 }
@@ -61,8 +65,8 @@ impl<K: Eq + Hash + Clone, V: Clone> SingleFlight<K, V> {
         Self { table: Arc::new(Mutex::new(Table { next_id: 0, flights: HashMap::new() })) }
     }
 
-    /// Joins the flight of `key`, or opens it. `keep`: it shall go on even when nobody waits any more.
-    pub(crate) fn join(&self, key: &K, keep: bool) -> Joined<K, V> {
+    /// Joins the flight of `key` on the account of `party`, or opens it. `keep`: it shall go on even when nobody waits any more.
+    pub(crate) fn join(&self, key: &K, party: &Arc<str>, keep: bool) -> Joined<K, V> {
         let mut table = lock(&self.table);
         let waiter_id = table.next_id;
         let flight_id = waiter_id + 1;
@@ -70,16 +74,28 @@ impl<K: Eq + Hash + Clone, V: Clone> SingleFlight<K, V> {
         let mut opened = false;
         let flight = table.flights.entry(key.clone()).or_insert_with(|| {
             opened = true;
-            Flight { id: flight_id, attempts: 1, kept: false, cancelled: Arc::default(), waiters: Vec::new() }
+            Flight {
+                id: flight_id,
+                attempts: 1,
+                kept: false,
+                party: Arc::clone(party),
+                is_shared: Arc::default(),
+                cancelled: Arc::default(),
+                waiters: Vec::new(),
+            }
         });
+        if flight.party != *party {
+            flight.is_shared.store(true, Ordering::Relaxed);
+        }
         flight.kept |= keep;
         let (sender, receiver) = oneshot::channel();
         flight.waiters.push((waiter_id, sender));
         let at = Place { table: Arc::clone(&self.table), key: key.clone(), flight_id: flight.id };
         let cancelled = Arc::clone(&flight.cancelled);
+        let is_shared = Arc::clone(&flight.is_shared);
         drop(table);
         Joined {
-            lead: opened.then(|| Lead { at: Some(at.clone()), cancelled: Arc::clone(&cancelled) }),
+            lead: opened.then(|| Lead { at: Some(at.clone()), cancelled: Arc::clone(&cancelled), is_shared }),
             waiter: Waiter { at, id: waiter_id, receiver: Some(receiver) },
             cancelled,
         }
@@ -127,12 +143,18 @@ pub(crate) struct Lead<K: Eq + Hash, V> {
     /// `None` once delivered or passed on.
     at: Option<Place<K, V>>,
     cancelled: Arc<AtomicBool>,
+    is_shared: Arc<AtomicBool>,
 }
 
 impl<K: Eq + Hash + Clone, V: Clone> Lead<K, V> {
     /// The flag that says that nobody wants this work any more.
     pub(crate) fn cancelled(&self) -> &Arc<AtomicBool> {
         &self.cancelled
+    }
+
+    /// The flag that says that not only who opened the flight waits for it.
+    pub(crate) fn is_shared(&self) -> &Arc<AtomicBool> {
+        &self.is_shared
     }
 
     /// Gives `value` to everyone who waits, and ends the flight.
@@ -158,7 +180,11 @@ impl<K: Eq + Hash + Clone, V: Clone> Lead<K, V> {
             }
         });
         if again && !self.cancelled.load(Ordering::Relaxed) {
-            return Some(Self { at: self.at.take(), cancelled: Arc::clone(&self.cancelled) });
+            return Some(Self {
+                at: self.at.take(),
+                cancelled: Arc::clone(&self.cancelled),
+                is_shared: Arc::clone(&self.is_shared),
+            });
         }
         self.deliver(value);
         None
@@ -220,6 +246,10 @@ mod tests {
 
     type Flights = SingleFlight<&'static str, u32>;
 
+    fn join(flights: &Flights, keep: bool) -> Joined<&'static str, u32> {
+        flights.join(&"k", &"".into(), keep)
+    }
+
     fn wait(waiter: Waiter<&'static str, u32>) -> Option<u32> {
         Ticket::pending(waiter).wait()
     }
@@ -227,28 +257,28 @@ mod tests {
     #[test]
     fn the_first_leads_and_all_get_the_value() {
         let flights = Flights::new();
-        let first = flights.join(&"k", false);
-        let others: Vec<_> = (0..9).map(|_| flights.join(&"k", false)).collect();
+        let first = join(&flights, false);
+        let others: Vec<_> = (0..9).map(|_| join(&flights, false)).collect();
         assert!(others.iter().all(|joined| joined.lead.is_none()));
         first.lead.unwrap().deliver(&7);
         assert_eq!(wait(first.waiter), Some(7));
         for other in others {
             assert_eq!(wait(other.waiter), Some(7));
         }
-        assert!(flights.join(&"k", false).lead.is_some(), "an ended flight is off the table");
+        assert!(join(&flights, false).lead.is_some(), "an ended flight is off the table");
     }
 
     #[test]
     fn only_the_last_to_leave_cancels() {
         let flights = Flights::new();
-        let first = flights.join(&"k", false);
-        let second = flights.join(&"k", false);
+        let first = join(&flights, false);
+        let second = join(&flights, false);
         drop(first.waiter);
         assert!(!second.cancelled.load(Ordering::Relaxed));
         drop(second.waiter);
         assert!(second.cancelled.load(Ordering::Relaxed));
 
-        let newcomer = flights.join(&"k", false);
+        let newcomer = join(&flights, false);
         assert!(newcomer.lead.is_some(), "who comes after the last has left begins anew");
         first.lead.unwrap().deliver(&1);
         newcomer.lead.unwrap().deliver(&2);
@@ -256,12 +286,23 @@ mod tests {
     }
 
     #[test]
+    fn a_flight_is_shared_once_another_party_joins() {
+        let flights = Flights::new();
+        let opened = flights.join(&"k", &"a".into(), false);
+        let lead = opened.lead.unwrap();
+        let _again = flights.join(&"k", &"a".into(), false);
+        assert!(!lead.is_shared().load(Ordering::Relaxed));
+        let _other = flights.join(&"k", &"b".into(), false);
+        assert!(lead.retry_or(&0).unwrap().is_shared().load(Ordering::Relaxed));
+    }
+
+    #[test]
     fn a_kept_flight_outlives_its_waiters() {
         let flights = Flights::new();
-        let kept = flights.join(&"k", true);
+        let kept = join(&flights, true);
         drop(kept.waiter);
         assert!(!kept.cancelled.load(Ordering::Relaxed));
-        let late = flights.join(&"k", false);
+        let late = join(&flights, false);
         assert!(late.lead.is_none());
         kept.lead.unwrap().deliver(&3);
         assert_eq!(wait(late.waiter), Some(3));
@@ -270,18 +311,18 @@ mod tests {
     #[test]
     fn a_dropped_lead_is_seen_by_its_waiters() {
         let flights = Flights::new();
-        let joined = flights.join(&"k", false);
+        let joined = join(&flights, false);
         drop(joined.lead);
         assert_eq!(wait(joined.waiter), None);
-        assert!(flights.join(&"k", false).lead.is_some());
+        assert!(join(&flights, false).lead.is_some());
     }
 
     #[test]
     fn a_transient_end_is_tried_once_more_and_then_delivered() {
         let flights = Flights::new();
-        let joined = flights.join(&"k", false);
+        let joined = join(&flights, false);
         let lead = joined.lead.unwrap().retry_or(&0).expect("one more attempt");
-        assert!(flights.join(&"k", false).lead.is_none(), "the flight stays on the table meanwhile");
+        assert!(join(&flights, false).lead.is_none(), "the flight stays on the table meanwhile");
         assert!(lead.retry_or(&5).is_none());
         assert_eq!(wait(joined.waiter), Some(5));
     }
@@ -289,7 +330,7 @@ mod tests {
     #[test]
     fn a_transient_end_that_nobody_waits_for_is_not_tried_again() {
         let flights = Flights::new();
-        let joined = flights.join(&"k", false);
+        let joined = join(&flights, false);
         drop(joined.waiter);
         assert!(joined.lead.unwrap().retry_or(&0).is_none());
     }

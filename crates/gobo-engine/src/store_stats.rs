@@ -12,6 +12,12 @@ pub struct StoreStats {
     pub bytes: u64,
     /// Bytes of indices above which eviction begins; `None`: never.
     pub max_bytes: Option<u64>,
+    /// Verdicts that are remembered now.
+    pub verdicts: u64,
+    /// Bytes of their records.
+    pub verdict_bytes: u64,
+    /// Verdicts that were forgotten for want of room.
+    pub verdicts_evicted: u64,
     /// Pins now, those of indices that are not in the store included.
     pub pinned: u64,
     /// Indices that were evicted.
@@ -72,12 +78,16 @@ impl Inner {
     pub(crate) fn store_stats(&self) -> StoreStats {
         let read = |gauge: &AtomicU64| gauge.load(Ordering::Relaxed);
         // A closed engine has no catalog any more.
-        let catalog = self.catalog.with(|catalog| Ok((catalog.usage(), catalog.flushes())));
-        let ((indices, bytes), flushes) = catalog.unwrap_or_default();
+        let catalog =
+            self.catalog.with(|catalog| Ok((catalog.usage(), catalog.flushes(), catalog.verdicts())));
+        let ((indices, bytes), flushes, verdicts) = catalog.unwrap_or_default();
         StoreStats {
             indices,
             bytes,
             max_bytes: self.config.upkeep.max_bytes,
+            verdicts: verdicts.number,
+            verdict_bytes: verdicts.bytes,
+            verdicts_evicted: verdicts.evicted,
             pinned: read(&self.gauges.pinned),
             evicted: read(&self.gauges.evicted),
             evicted_bytes: read(&self.gauges.evicted_bytes),

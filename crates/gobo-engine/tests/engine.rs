@@ -366,3 +366,73 @@ fn a_built_in_vocabulary_is_imported_at_its_first_use() {
     }
     assert_eq!(engine.store().list_names().unwrap(), ["r50k_base"]);
 }
+
+#[test]
+fn a_refusal_keeps_little_of_what_was_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    for number in 0..8 {
+        let schema = format!(r##"{{"$ref": "#/{}/{number}"}}"##, "long".repeat(1 << 18));
+        let constraint = Constraint::schema(&schema, gobo_types::SchemaOptions::default());
+        let outcome = engine.resolve(Request::new(vocabulary(&engine), constraint));
+        let Err(CompileError::Refused(refusal)) = outcome else { panic!("{:?}", outcome.is_ok()) };
+        assert!(refusal.place.len() <= 1024 && refusal.reason.len() <= 1024, "{refusal}");
+        assert!(refusal.to_string().contains("bytes) …"), "it says how long it was: {refusal}");
+    }
+    let stats = engine.store_stats();
+    assert_eq!(stats.verdicts, 8);
+    assert!(stats.verdict_bytes < 8 * 2500, "{stats:?}");
+}
+
+#[test]
+fn nobody_may_use_more_than_the_engine_allows_and_equal_limits_share_a_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let few = CompileLimits { max_states: 100, ..CompileLimits::default() };
+    let engine = with_tiny(Engine::open(EngineConfig { limits: few, ..config(folder.path()) }).unwrap());
+    let most = CompileLimits { max_states: u64::MAX, max_steps: u64::MAX, max_bytes: u64::MAX };
+    let ask = |limits| engine.resolve(Request { limits, ..request(&engine, "[ab]*a[ab]{9}") });
+    for limits in [Some(most), None, Some(few), Some(CompileLimits { max_states: 101, ..most })] {
+        let outcome = ask(limits);
+        assert!(
+            matches!(&outcome, Err(CompileError::OverBudget(over)) if (over.limit, over.given) == (Limit::MaxStates, 100)),
+            "{limits:?}: {outcome:?}"
+        );
+        let request = Request { limits, ..request(&engine, "[ab]*a[ab]{9}") };
+        assert_eq!(engine.check(request).wait().unwrap_err(), outcome.unwrap_err());
+    }
+    let stats = engine.stats();
+    assert_eq!((stats.misses, stats.refused, stats.negative_hits), (1, 1, 7), "one verdict for all of them");
+    let fewer = ask(Some(CompileLimits { max_states: 10, ..most }));
+    assert!(matches!(&fewer, Err(CompileError::OverBudget(over)) if over.given == 10), "{fewer:?}");
+}
+
+/// Three tenants fill the queue, each within its quota. A fourth is let in, and only those who waited most are turned away.
+#[test]
+fn a_full_queue_has_room_for_another_tenant() {
+    let folder = tempfile::tempdir().unwrap();
+    let (engine, gate) = gated(folder.path());
+    let ask = |tenant: &str, pattern: String| {
+        engine.submit(Request { tenant: tenant.into(), ..request(&engine, &pattern) })
+    };
+    let mut flood = Vec::new();
+    for number in 0..2 {
+        flood.push(ask("on workers", format!("b{{{number}}}")));
+    }
+    until("both workers are busy", || gate.begun() == 2);
+    for number in 1..=64 {
+        flood.push(ask(["x", "y", "z"][number % 3], format!("a{{{number}}}")));
+    }
+    let calm: Vec<_> = (1..=4).map(|number| ask("calm", format!("c{{{number}}}"))).collect();
+    gate.open();
+    for ticket in calm {
+        assert!(ticket.wait().is_ok());
+    }
+    let turned: Vec<_> = flood.into_iter().filter_map(|ticket| ticket.wait().err()).collect();
+    assert_eq!(turned.len(), 4);
+    for error in turned {
+        let CompileError::Unavailable { why, retry_after: Some(_) } = &error else { panic!("{error:?}") };
+        assert!(why.contains("limit 64") && why.contains("most of them were this tenant's"), "{why}");
+    }
+    let stats = engine.stats();
+    assert_eq!((stats.shed_queue, stats.unavailable, stats.compiled), (4, 4, 66));
+}

@@ -174,7 +174,7 @@ impl From<Refusal> for v1::Refusal {
             RefusalKind::Unsatisfiable => v1::refusal::Kind::Unsatisfiable,
             RefusalKind::Unspellable => v1::refusal::Kind::Unspellable,
         };
-        Self { kind: kind.into(), r#where: refusal.place, reason: refusal.reason }
+        Self { kind: kind.into(), r#where: refusal.place.into(), reason: refusal.reason.into() }
     }
 }
 
@@ -191,7 +191,7 @@ impl TryFrom<v1::Refusal> for Refusal {
                 return Err(ConvertError::Unknown { field: "refused.kind", found: refusal.kind });
             }
         };
-        Ok(Self { kind, place: refusal.r#where, reason: refusal.reason })
+        Ok(Self { kind, place: refusal.r#where.into(), reason: refusal.reason.into() })
     }
 }
 
@@ -202,7 +202,7 @@ impl From<OverBudget> for v1::OverBudget {
             Limit::MaxSteps => v1::over_budget::Limit::MaxSteps,
             Limit::MaxBytes => v1::over_budget::Limit::MaxBytes,
         };
-        Self { limit: limit.into(), given: over.given, r#where: over.phase }
+        Self { limit: limit.into(), given: over.given, r#where: over.phase.into() }
     }
 }
 
@@ -218,7 +218,7 @@ impl TryFrom<v1::OverBudget> for OverBudget {
                 return Err(ConvertError::Unknown { field: "over_budget.limit", found: over.limit });
             }
         };
-        Ok(Self { limit, given: over.given, phase: over.r#where })
+        Ok(Self { limit, given: over.given, phase: over.r#where.into() })
     }
 }
 

@@ -4,10 +4,14 @@
 //! in another way than the other writes it.
 #![forbid(unsafe_code)]
 
+mod codec;
 mod convert;
+mod cost;
 mod schema;
 
+pub use codec::{MessageCodec, MessageDecoder, Wire};
 pub use convert::{ConvertError, digest, limits_or};
+pub use cost::{CostError, MAX_CONSTRAINTS, MAX_DECODED_BYTES, MAX_DOCUMENTS, decoding_cost};
 
 /// The generated messages, client and server of package `gobo.v1`.
 #[allow(
@@ -28,6 +32,9 @@ pub const DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gobo
 /// Most bytes of file in one message of a fetch: 1 MiB.
 pub const CHUNK_BYTES: usize = 1 << 20;
 
-/// Most bytes of one request that a daemon decodes, and of one reply that a client decodes: 16 MiB. A batch of
+/// Most bytes of a request with constraints that a daemon reads, and of one reply that a client decodes: 16 MiB. A batch of
 /// constraints is the only request that comes near, and a description of a very large one the only reply.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
+
+/// Most bytes of any other request: 1 MiB, the keys of 30,000 pins.
+pub const MAX_PLAIN_BYTES: usize = 1 << 20;

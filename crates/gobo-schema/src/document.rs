@@ -76,7 +76,7 @@ impl Documents {
         for document in &options.documents {
             let root = Json::parse(&document.document).map_err(|error| match error {
                 CompileError::Refused(mut refusal) => {
-                    refusal.place = format!("document {:?}, {}", document.uri, refusal.place);
+                    refusal.place = format!("document {:?}, {}", document.uri, refusal.place).into();
                     refusal.into()
                 }
                 other => other,

@@ -59,7 +59,7 @@ impl Batch {
             Ok(found) => Reply::Index(location(found, self.vocabulary.binding(), &self.store)),
             Err(CompileError::Refused(refusal)) => Reply::Refused(refusal.into()),
             Err(CompileError::OverBudget(over)) => Reply::OverBudget(over.into()),
-            Err(CompileError::Unavailable { why, .. }) => Reply::Unavailable(why),
+            Err(CompileError::Unavailable { why, .. }) => Reply::Unavailable(why.into()),
             Err(error) => Reply::Failed(error.to_string()),
         };
         v1::ResolveBatchReply { position, outcome: Some(outcome), done: self.done, total: self.total }

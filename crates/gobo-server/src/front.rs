@@ -1,27 +1,34 @@
-//! What stands before the generated service: a resolve arrives here as bytes, and one that is known goes no further.
+//! What stands before the generated service: requests with constraints arrive here as bytes. A resolve that is known goes no
+//! further, and nothing is decoded that would take more memory than there is for it.
 
 use std::convert::Infallible;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytes::{Buf as _, Bytes};
 use gobo_proto::v1::gobo_server::{Gobo as _, GoboServer};
 use gobo_proto::v1::resolve_reply::Outcome;
-use gobo_proto::{MAX_MESSAGE_BYTES, v1};
+use gobo_proto::{MAX_MESSAGE_BYTES, Wire, decoding_cost, v1};
 use prost::Message as _;
 use tonic::body::Body;
 use tonic::codec::{Codec, DecodeBuf, Decoder};
 use tonic::codegen::{BoxFuture, Context, Poll, Service as Called, http};
 use tonic::metadata::MetadataMap;
-use tonic::server::{Grpc, NamedService, UnaryService};
+use tonic::server::{Grpc, NamedService, ServerStreamingService, UnaryService};
 use tonic::{Request, Response, Status};
 use tonic_prost::ProstEncoder;
 
+use crate::body::Held;
 use crate::caller;
+use crate::gate::{Charge, Gate};
 use crate::known::{KnownRequests, Meaning};
 use crate::reply::location;
 use crate::service::Service;
+use crate::status;
 
 const RESOLVE: &str = "/gobo.v1.Gobo/Resolve";
+const RESOLVE_BATCH: &str = "/gobo.v1.Gobo/ResolveBatch";
+const CHECK: &str = "/gobo.v1.Gobo/Check";
 
 /// The service, with a memory of the resolves that it answered with a file.
 #[derive(Clone)]
@@ -32,16 +39,17 @@ pub(crate) struct Front {
 
 struct Resolver {
     service: Arc<Service>,
+    gate: Arc<Gate>,
     known: KnownRequests,
 }
 
 impl Front {
-    pub(crate) fn new(service: Service) -> Self {
+    pub(crate) fn new(service: Service, gate: Arc<Gate>) -> Self {
         let service = Arc::new(service);
         let generated = GoboServer::from_arc(Arc::clone(&service))
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
-        Self { resolver: Arc::new(Resolver { service, known: KnownRequests::default() }), generated }
+        Self { resolver: Arc::new(Resolver { service, gate, known: KnownRequests::default() }), generated }
     }
 }
 
@@ -54,8 +62,8 @@ impl Resolver {
         {
             return Ok(Response::new(reply));
         }
-        let message = v1::ResolveRequest::decode(request.clone())
-            .map_err(|error| Status::internal(error.to_string()))?;
+        // Held until the answer is there: the constraint is kept as long.
+        let (message, _charge) = self.decode::<v1::ResolveRequest>(&request)?;
         let wanted = message.vocabulary.clone();
         let reply = self.service.resolve(Request::from_parts(metadata, extensions, message)).await?;
         // The first answer of a compile is not remembered: many are never asked for again.
@@ -67,6 +75,36 @@ impl Resolver {
             self.known.keep(place, &request, meaning);
         }
         Ok(reply)
+    }
+
+    async fn check(&self, request: Request<Bytes>) -> Result<Response<v1::CheckReply>, Status> {
+        let (metadata, extensions, request) = request.into_parts();
+        let (message, mut charge) = self.decode(&request)?;
+        drop(request);
+        let mut reply = self.service.check(Request::from_parts(metadata, extensions, message)).await?;
+        // A report may be long.
+        charge.grow(reply.get_ref().encoded_len() as u64)?;
+        reply.extensions_mut().insert(Held::of(charge));
+        Ok(reply)
+    }
+
+    async fn resolve_batch(&self, request: Request<Bytes>) -> Result<Response<BatchStream>, Status> {
+        let (metadata, extensions, request) = request.into_parts();
+        let (message, charge) = self.decode(&request)?;
+        drop(request);
+        let mut reply =
+            self.service.resolve_batch(Request::from_parts(metadata, extensions, message)).await?;
+        reply.extensions_mut().insert(Held::of(charge));
+        Ok(reply)
+    }
+
+    /// Decodes a request, once there is room for what it takes.
+    fn decode<T: Wire>(&self, request: &Bytes) -> Result<(T, Charge), Status> {
+        let mut charge = self.gate.charge();
+        charge.grow(decoding_cost(request).map_err(|error| status::of_cost(&error))?)?;
+        let message = T::decode(request.clone())
+            .map_err(|error| Status::new(T::UNREADABLE, status::clipped(error.to_string())))?;
+        Ok((message, charge))
     }
 
     /// The answer to a request that is known, if all is as it was: its vocabulary's name stands for the same, and the file is
@@ -99,22 +137,36 @@ impl Called<http::Request<Body>> for Front {
     }
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        if request.uri().path() != RESOLVE {
-            return self.generated.call(request);
+        let resolver = || Arc::clone(&self.resolver);
+        match request.uri().path() {
+            RESOLVE => {
+                let resolving = Resolving(resolver());
+                Box::pin(async move { Ok(grpc().unary(resolving, request).await) })
+            }
+            RESOLVE_BATCH => {
+                let resolving = ResolvingBatch(resolver());
+                Box::pin(async move { Ok(grpc().server_streaming(resolving, request).await) })
+            }
+            CHECK => {
+                let checking = Checking(resolver());
+                Box::pin(async move { Ok(grpc().unary(checking, request).await) })
+            }
+            _ => self.generated.call(request),
         }
-        let resolving = Resolving(Arc::clone(&self.resolver));
-        Box::pin(async move {
-            let mut grpc = Grpc::new(AsBytes)
-                .max_decoding_message_size(MAX_MESSAGE_BYTES)
-                .max_encoding_message_size(MAX_MESSAGE_BYTES);
-            Ok(grpc.unary(resolving, request).await)
-        })
     }
+}
+
+fn grpc<T: Wire>() -> Grpc<AsBytes<T>> {
+    Grpc::new(AsBytes(PhantomData))
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES)
 }
 
 impl NamedService for Front {
     const NAME: &'static str = <GoboServer<Service> as NamedService>::NAME;
 }
+
+type BatchStream = <Service as v1::gobo_server::Gobo>::ResolveBatchStream;
 
 /// One call of `Resolve`.
 struct Resolving(Arc<Resolver>);
@@ -129,26 +181,55 @@ impl UnaryService<Bytes> for Resolving {
     }
 }
 
-/// Requests as they came, replies as messages.
-#[derive(Clone, Copy)]
-struct AsBytes;
+/// One call of `Check`.
+struct Checking(Arc<Resolver>);
 
-impl Codec for AsBytes {
-    type Encode = v1::ResolveReply;
+impl UnaryService<Bytes> for Checking {
+    type Response = v1::CheckReply;
+    type Future = BoxFuture<Response<v1::CheckReply>, Status>;
+
+    fn call(&mut self, request: Request<Bytes>) -> Self::Future {
+        let resolver = Arc::clone(&self.0);
+        Box::pin(async move { resolver.check(request).await })
+    }
+}
+
+/// One call of `ResolveBatch`.
+struct ResolvingBatch(Arc<Resolver>);
+
+impl ServerStreamingService<Bytes> for ResolvingBatch {
+    type Response = v1::ResolveBatchReply;
+    type ResponseStream = BatchStream;
+    type Future = BoxFuture<Response<BatchStream>, Status>;
+
+    fn call(&mut self, request: Request<Bytes>) -> Self::Future {
+        let resolver = Arc::clone(&self.0);
+        Box::pin(async move { resolver.resolve_batch(request).await })
+    }
+}
+
+/// Requests as they came, replies as messages.
+struct AsBytes<T>(PhantomData<T>);
+
+impl<T: Wire> Codec for AsBytes<T> {
+    type Encode = T;
     type Decode = Bytes;
-    type Encoder = ProstEncoder<v1::ResolveReply>;
-    type Decoder = Self;
+    type Encoder = ProstEncoder<T>;
+    type Decoder = RawDecoder;
 
     fn encoder(&mut self) -> Self::Encoder {
         ProstEncoder::default()
     }
 
-    fn decoder(&mut self) -> Self {
-        *self
+    fn decoder(&mut self) -> RawDecoder {
+        RawDecoder
     }
 }
 
-impl Decoder for AsBytes {
+/// Takes a message as it is.
+struct RawDecoder;
+
+impl Decoder for RawDecoder {
     type Item = Bytes;
     type Error = Status;
 

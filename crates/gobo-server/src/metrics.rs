@@ -1,14 +1,18 @@
 //! A page of numbers in the text format of Prometheus, over HTTP.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use gobo_engine::{Engine, Stats, StoreStats};
 use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
-use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tokio::net::TcpListener;
 
 use crate::ServeError;
+use crate::page;
+use crate::usage::{Usage, UsageNow};
 
 /// How often counters and gauges are brought up to date. Histograms are so at once.
 const EVERY: Duration = Duration::from_secs(1);
@@ -24,25 +28,35 @@ const BUCKETS: [f64; 22] = [
 ///
 /// # Errors
 /// [`ServeError::Metrics`] if the address cannot be listened on, or the process has a recorder already.
-pub(crate) fn serve(address: SocketAddr, engine: &Arc<Engine>) -> Result<(), ServeError> {
-    let failed = |source: BuildError| ServeError::Metrics { address, source: Box::new(source) };
-    let builder = PrometheusBuilder::new().with_http_listener(address);
-    let builder =
-        builder.set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &BUCKETS).map_err(failed)?;
-    let (recorder, exporter) = builder.build().map_err(failed)?;
-    let taken = metrics::set_global_recorder(recorder);
-    taken.map_err(|error| ServeError::Metrics { address, source: error.to_string().into() })?;
+pub(crate) fn serve(address: SocketAddr, engine: &Arc<Engine>, usage: Usage) -> Result<(), ServeError> {
+    let failed = |source| ServeError::Metrics { address, source };
+    let buckets = Matcher::Suffix("_seconds".into());
+    let builder = PrometheusBuilder::new().set_buckets_for_metric(buckets, &BUCKETS);
+    let recorder = builder.map_err(|error| failed(error.into()))?.build_recorder();
+    let numbers = recorder.handle();
+    let listener = listen(address).map_err(|error| failed(error.into()))?;
+    metrics::set_global_recorder(recorder).map_err(|error| failed(error.to_string().into()))?;
     describe();
-    tokio::spawn(exporter);
-    tokio::spawn(keep_up(Arc::downgrade(engine)));
+    let page = numbers.clone();
+    tokio::spawn(page::serve(listener, move || page.render()));
+    tokio::spawn(keep_up(Arc::downgrade(engine), usage, numbers));
     Ok(())
 }
 
-async fn keep_up(engine: Weak<Engine>) {
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let listener = std::net::TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    TcpListener::from_std(listener)
+}
+
+async fn keep_up(engine: Weak<Engine>, usage: Usage, numbers: PrometheusHandle) {
     while let Some(engine) = engine.upgrade() {
         publish(&engine.stats(), engine.panics());
         publish_store(&engine.store_stats());
+        publish_usage(&usage.now());
         drop(engine);
+        // What histograms have gathered goes to its buckets.
+        numbers.run_upkeep();
         tokio::time::sleep(EVERY).await;
     }
 }
@@ -104,6 +118,9 @@ fn publish_store(stats: &StoreStats) {
         indices,
         bytes,
         max_bytes,
+        verdicts,
+        verdict_bytes,
+        verdicts_evicted,
         pinned,
         evicted,
         evicted_bytes,
@@ -125,6 +142,8 @@ fn publish_store(stats: &StoreStats) {
     for (name, now) in [
         ("gobo_store_indices", indices),
         ("gobo_store_bytes", bytes),
+        ("gobo_store_verdicts", verdicts),
+        ("gobo_store_verdict_bytes", verdict_bytes),
         ("gobo_store_pinned", pinned),
         ("gobo_store_removed_but_mapped_bytes", removed_but_mapped_bytes),
         ("gobo_store_quarantine_bytes", quarantine_bytes),
@@ -136,6 +155,7 @@ fn publish_store(stats: &StoreStats) {
         set("gobo_store_max_bytes", max_bytes);
     }
     for (name, count) in [
+        ("gobo_store_verdicts_evicted_total", verdicts_evicted),
         ("gobo_store_evicted_total", evicted),
         ("gobo_store_evicted_bytes_total", evicted_bytes),
         ("gobo_store_rebuilds_total", rebuilds),
@@ -154,6 +174,23 @@ fn publish_store(stats: &StoreStats) {
     }
 }
 
+fn publish_usage(now: &UsageNow) {
+    let UsageNow {
+        connections,
+        connections_turned_away,
+        connections_closed,
+        calls,
+        calls_turned_away,
+        request_bytes,
+    } = *now;
+    set("gobo_connections", connections);
+    set("gobo_calls", calls);
+    set("gobo_request_bytes", request_bytes);
+    counter!("gobo_connections_turned_away_total").absolute(connections_turned_away);
+    counter!("gobo_connections_closed_total").absolute(connections_closed);
+    counter!("gobo_calls_turned_away_total").absolute(calls_turned_away);
+}
+
 #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
 fn set(name: &'static str, value: u64) {
     gauge!(name).set(value as f64);
@@ -166,7 +203,17 @@ fn describe() {
         ("gobo_later_passes_total", "Compiles that went back behind cheaper ones with a larger budget."),
         ("gobo_shed_total", "Compiles turned away at once, by reason."),
         ("gobo_workers_ended_total", "Worker processes that were replaced, by reason."),
+        ("gobo_connections_turned_away_total", "Connections closed at once for want of room."),
+        (
+            "gobo_connections_closed_total",
+            "Connections closed because nothing came of them, or to make room.",
+        ),
+        (
+            "gobo_calls_turned_away_total",
+            "Calls turned away because too many, or too large ones, were under way.",
+        ),
         ("gobo_panics_total", "Panics that were contained: each is a bug."),
+        ("gobo_store_verdicts_evicted_total", "Verdicts forgotten for want of room."),
         ("gobo_store_evicted_total", "Indices evicted."),
         ("gobo_store_evicted_bytes_total", "Their bytes."),
         ("gobo_store_rebuilds_total", "Times the catalog was made anew from the files."),
@@ -187,9 +234,14 @@ fn describe() {
         describe_counter!(name, what);
     }
     for (name, what) in [
+        ("gobo_connections", "Connections now."),
+        ("gobo_calls", "Calls under way now."),
+        ("gobo_request_bytes", "Bytes that the requests under way and long answers hold."),
         ("gobo_store_indices", "Indices on record now."),
         ("gobo_store_bytes", "Their bytes."),
         ("gobo_store_max_bytes", "Bytes above which eviction begins."),
+        ("gobo_store_verdicts", "Refusals and over-budget verdicts that are remembered now."),
+        ("gobo_store_verdict_bytes", "Bytes of their records."),
         ("gobo_store_pinned", "Pins now."),
         ("gobo_store_removed_but_mapped_bytes", "Bytes of removed indices that processes still have mapped."),
         ("gobo_store_quarantine_bytes", "Bytes in quarantine."),

@@ -9,18 +9,20 @@ use gobo_proto::DESCRIPTOR_SET;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio_stream::StreamExt;
-use tokio_stream::wrappers::UnixListenerStream;
 use tonic::service::Routes;
 use tonic::transport::Server as Transport;
-use tonic::transport::server::TcpIncoming;
 use tonic_health::server::HealthReporter;
+use tower::layer::util::{Identity, Stack};
 
+use crate::accept::Incoming;
+use crate::calls::Watching;
 use crate::front::Front;
+use crate::gate::Gate;
+use crate::limits::ServeLimits;
 use crate::listen::{self, ServeError, SocketFile};
 use crate::metrics;
-use crate::one_write::OneWrite;
 use crate::service::Service;
+use crate::usage::Usage;
 
 /// Where to listen and how to stop.
 #[derive(Debug, Clone)]
@@ -33,6 +35,8 @@ pub struct ServeConfig {
     /// Where a page of metrics is served over HTTP, in the text format of Prometheus. `None`, the default: nowhere. It tells
     /// counts and times, and nothing of any constraint. At most one server of a process has one.
     pub metrics: Option<SocketAddr>,
+    /// What callers may take together.
+    pub limits: ServeLimits,
     /// How long calls under way may take after shutdown has begun. Default 10 seconds. What is not done then is cut
     /// off, and its compiles are cancelled.
     pub drain: Duration,
@@ -45,6 +49,7 @@ impl ServeConfig {
             unix: Some(engine.store().socket_path()),
             tcp: None,
             metrics: None,
+            limits: ServeLimits::default(),
             drain: Duration::from_secs(10),
         }
     }
@@ -54,6 +59,7 @@ impl ServeConfig {
 #[derive(Debug)]
 pub struct Server {
     engine: Arc<Engine>,
+    usage: Usage,
     drain: Duration,
     unix: Option<(UnixListener, SocketFile)>,
     tcp: Option<(TcpListener, SocketAddr)>,
@@ -78,10 +84,11 @@ impl Server {
         if unix.is_none() && tcp.is_none() {
             return Err(ServeError::Nowhere);
         }
+        let usage = Usage::new(config.limits);
         if let Some(address) = config.metrics {
-            metrics::serve(address, &engine)?;
+            metrics::serve(address, &engine, usage.clone())?;
         }
-        Ok(Self { engine, drain: config.drain, unix, tcp })
+        Ok(Self { engine, usage, drain: config.drain, unix, tcp })
     }
 
     /// The Unix socket.
@@ -106,7 +113,8 @@ impl Server {
             .register_encoded_file_descriptor_set(DESCRIPTOR_SET)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
             .build_v1()?;
-        let gobo = Front::new(Service::new(Arc::clone(&self.engine)));
+        let Usage { gate, unix, tcp } = self.usage.clone();
+        let gobo = Front::new(Service::new(Arc::clone(&self.engine), self.usage), Arc::clone(&gate));
         let routes = Routes::new(gobo).add_service(health).add_service(reflection).prepare();
 
         let (stop, stopping) = watch::channel(false);
@@ -114,17 +122,14 @@ impl Server {
         // The file goes when serving has ended, not before: until then a second daemon must find a living socket.
         let mut socket_file = None;
         if let Some((listener, file)) = self.unix {
-            let incoming = UnixListenerStream::new(listener).map(|connection| connection.map(OneWrite));
-            let serving = transport().add_routes(routes.clone());
+            let serving = transport(&gate).add_routes(routes.clone());
+            let incoming = Incoming::new(listener, unix);
             listeners.spawn(serving.serve_with_incoming_shutdown(incoming, stopped(stopping.clone())));
             socket_file = Some(file);
         }
         if let Some((listener, _)) = self.tcp {
-            // The transport's own setting does not reach sockets that it did not accept: without it each reply waits
-            // for the acknowledgement of the one before.
-            let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-            let incoming = incoming.map(|connection| connection.map(OneWrite));
-            let serving = transport().add_routes(routes);
+            let serving = transport(&gate).add_routes(routes);
+            let incoming = Incoming::new(listener, tcp);
             listeners.spawn(serving.serve_with_incoming_shutdown(incoming, stopped(stopping)));
         }
 
@@ -152,9 +157,15 @@ pub async fn serve(
     Server::bind(engine, config).await?.run(shutdown).await
 }
 
+/// Most bytes of the metadata of one call. A tenant's name, a deadline and what a proxy adds are a few hundred.
+const MAX_METADATA_BYTES: u32 = 8 << 10;
+
 /// What every listener is served with.
-pub(crate) fn transport() -> Transport {
+fn transport(gate: &Arc<Gate>) -> Transport<Stack<Watching, Identity>> {
     Transport::builder()
+        .max_concurrent_streams(gate.limits().streams)
+        .http2_max_header_list_size(MAX_METADATA_BYTES)
+        .layer(Watching(Arc::clone(gate)))
         // A client that vanished without a word is noticed, and its compiles with it.
         .http2_keepalive_interval(Some(Duration::from_secs(20)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))

@@ -7,18 +7,21 @@ use std::sync::Arc;
 use gobo_engine::{
     CollectRequest, Engine, EngineError, OpenVocabulary, Priority, Request as Asked, VocabularyRef,
 };
-use gobo_proto::v1;
 use gobo_proto::v1::gobo_server::Gobo;
+use gobo_proto::{CHUNK_BYTES, v1};
 use gobo_types::{ArtifactDigest, CompileError, Constraint, Digest, FORMAT_EPOCH, IndexKey};
+use prost::Message as _;
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status};
 
 use crate::batch::Batch;
+use crate::body::Held;
 use crate::caller::Caller;
 use crate::fetch::{FileStream, Mapped};
 use crate::garbage::{self, GarbageStream};
 use crate::reply::{bytes, location, path_text, vocabulary_info, vocabulary_ref};
 use crate::status;
+use crate::usage::Usage;
 
 /// A page of a list when the request does not say.
 const PAGE: usize = 100;
@@ -30,13 +33,32 @@ pub(crate) struct Service {
     pub(crate) engine: Arc<Engine>,
     /// The store's root with links resolved: what a caller compares with its own.
     pub(crate) store: Arc<str>,
+    usage: Usage,
 }
 
 impl Service {
-    pub(crate) fn new(engine: Arc<Engine>) -> Self {
+    pub(crate) fn new(engine: Arc<Engine>, usage: Usage) -> Self {
         let root = engine.store().root();
         let store = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        Self { store: path_text(store).into(), engine }
+        Self { store: path_text(store).into(), engine, usage }
+    }
+
+    /// What an answer of so many bytes holds until it is read.
+    ///
+    /// # Errors
+    /// `RESOURCE_EXHAUSTED` if there is no room for it.
+    fn hold(&self, bytes: usize) -> Result<Held, Status> {
+        let mut charge = self.usage.gate.charge();
+        charge.grow(bytes as u64)?;
+        Ok(Held::of(charge))
+    }
+
+    /// A file on its way, of which one chunk at a time is in memory.
+    fn send(&self, head: v1::FetchHead, file: Mapped) -> Result<Response<FileStream>, Status> {
+        let held = self.hold(CHUNK_BYTES)?;
+        let mut response = Response::new(FileStream::new(head, file));
+        response.extensions_mut().insert(held);
+        Ok(response)
     }
 
     /// Runs what blocks on one of the engine's threads.
@@ -178,7 +200,7 @@ impl Gobo for Service {
             vocabulary_digest: bytes(found.vocabulary.as_bytes()),
             ..v1::FetchHead::default()
         };
-        Ok(Response::new(FileStream::new(head, Mapped::Index(Box::new(index)))))
+        self.send(head, Mapped::Index(Box::new(index)))
     }
 
     async fn fetch_vocabulary(
@@ -204,7 +226,7 @@ impl Gobo for Service {
             tokens: named.map_or(0, |named| named.tokens),
             special: named.map_or(0, |named| named.special),
         };
-        Ok(Response::new(FileStream::new(head, Mapped::Vocabulary(Arc::clone(&open.vocabulary)))))
+        self.send(head, Mapped::Vocabulary(Arc::clone(&open.vocabulary)))
     }
 
     async fn get_vocabulary(
@@ -251,7 +273,11 @@ impl Gobo for Service {
                 report: Some(index.report()?.into()),
             })
         };
-        self.on_engine(describe).await.map(Response::new)
+        let reply = self.on_engine(describe).await?;
+        let held = self.hold(reply.encoded_len())?;
+        let mut response = Response::new(reply);
+        response.extensions_mut().insert(held);
+        Ok(response)
     }
 
     async fn list_indices(
@@ -293,6 +319,7 @@ impl Gobo for Service {
     async fn status(&self, _: Request<v1::StatusRequest>) -> Result<Response<v1::StatusReply>, Status> {
         let stats = self.engine.stats();
         let store = self.engine.store_stats();
+        let usage = self.usage.now();
         let count = |engine: &Engine| Ok((engine.store().list_names()?.len(), engine.usage()?));
         let (vocabularies, (indices, index_bytes)) = self.on_engine(count).await?;
         Ok(Response::new(v1::StatusReply {
@@ -325,6 +352,15 @@ impl Gobo for Service {
             audited: store.audited,
             audits_differing: store.audits_differing,
             audits_undecided: store.audits_undecided,
+            verdicts: store.verdicts,
+            verdict_bytes: store.verdict_bytes,
+            verdicts_evicted: store.verdicts_evicted,
+            connections: usage.connections,
+            connections_turned_away: usage.connections_turned_away,
+            connections_closed: usage.connections_closed,
+            calls: usage.calls,
+            calls_turned_away: usage.calls_turned_away,
+            request_bytes: usage.request_bytes,
         }))
     }
 

@@ -16,8 +16,8 @@
 use std::time::Duration;
 
 use gobo_engine::EngineError;
-use gobo_proto::ConvertError;
-use gobo_types::{CompileError, ErrorKind, error_chain};
+use gobo_proto::{ConvertError, CostError};
+use gobo_types::{Clipped, CompileError, ErrorKind, error_chain};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
@@ -46,7 +46,13 @@ pub(crate) fn of_kind(kind: ErrorKind, message: impl Into<String>) -> Status {
     retry(kind, message, RETRY_AFTER)
 }
 
+/// The text of a status. It travels in a header, and repeats no request at length.
+pub(crate) fn clipped(message: impl Into<String>) -> String {
+    Clipped::from(message.into()).into()
+}
+
 fn retry(kind: ErrorKind, message: impl Into<String>, after: Duration) -> Status {
+    let message = clipped(message);
     match code(kind) {
         code @ Code::ResourceExhausted => {
             let details = ErrorDetails::with_retry_info(Some(after.max(LEAST_RETRY)));
@@ -92,6 +98,10 @@ pub(crate) fn of_convert(error: &ConvertError) -> Status {
     of_kind(ErrorKind::Invalid, error.to_string())
 }
 
+pub(crate) fn of_cost(error: &CostError) -> Status {
+    of_kind(ErrorKind::Limit, error.to_string())
+}
+
 pub(crate) fn missing(field: &'static str) -> Status {
     of_convert(&ConvertError::Missing { field })
 }
@@ -118,6 +128,16 @@ mod tests {
             assert_eq!((status.code(), status.message()), (expected, "why"), "{kind:?}");
             let retry = status.get_details_retry_info().and_then(|info| info.retry_delay);
             assert_eq!(retry.is_some(), kind == ErrorKind::Busy, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn no_status_repeats_what_was_sent_at_length() {
+        let unknown = EngineError::UnknownVocabulary { name: "n".repeat(15 << 20) };
+        let failed = CompileError::Failed("f".repeat(15 << 20).into());
+        for status in [of_request_vocabulary(&unknown), of_engine(&unknown), of_compile(&failed, false)] {
+            assert!(status.message().len() <= Clipped::MAX_BYTES, "{}", status.message().len());
+            assert!(status.message().contains("bytes) …"));
         }
     }
 

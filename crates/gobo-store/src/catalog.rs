@@ -1,10 +1,10 @@
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use gobo_artifact::{Index, Vocabulary};
-use gobo_types::{ArtifactDigest, CompileLimits, Digest, IndexKey, OverBudget, Refusal, error_chain};
+use gobo_types::{ArtifactDigest, Digest, IndexKey, error_chain};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -17,19 +17,20 @@ use crate::group_commit::GroupCommit;
 use crate::migration::{Migrations, State, name};
 use crate::owner_lock::{OwnerLock, locked};
 use crate::quarantine::Reason;
-use crate::record::{CachedVerdict, IndexRecord, VerdictRecord, limits_digest};
+use crate::record::IndexRecord;
 use crate::scan::{Published, passing_over};
 use crate::sled_database::Sled;
+use crate::verdicts::{Ledger, VerdictKey};
 use crate::{PublishStep, Store, StoreError};
 
 /// `i/<index key>` → [`IndexRecord`]; declared by `migrations/0001_indices.toml`.
 const INDICES: &[u8] = b"i/";
 /// `r/<index key><digest of the limits, or zeros>` → a cached verdict; `migrations/0002_verdicts.toml`.
-const VERDICTS: &[u8] = b"r/";
+pub(crate) const VERDICTS: &[u8] = b"r/";
 /// `s/<index key>` → when the index was last used, in milliseconds since 1970; `migrations/0003_uses.toml`.
 const USES: &[u8] = b"s/";
 /// Stands for the limits in the key of a refusal, which holds under any.
-const ANY_LIMITS: Digest = Digest([0; 32]);
+pub(crate) const ANY_LIMITS: Digest = Digest([0; 32]);
 
 /// How [`Catalog::open`] came by the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,10 +76,11 @@ pub struct Rebuilt {
 #[derive(Debug)]
 pub struct Catalog {
     // Dropped in this order: nobody else may come in before the database is closed.
-    db: Guarded,
+    pub(crate) db: Guarded,
     store: Store,
     commits: GroupCommit,
     totals: Totals,
+    pub(crate) verdicts: Mutex<Ledger>,
     lock: Arc<OwnerLock>,
     /// It is kept in memory, for want of room on the disk.
     is_in_memory: bool,
@@ -189,6 +191,7 @@ impl Catalog {
                         catalog.finish(&migrations, from)?;
                     }
                     catalog.add_up()?;
+                    catalog.note_verdicts()?;
                     // A database that lost its tail opens without a word.
                     let (added, removed) = catalog.reconcile()?;
                     if added + removed > 0 {
@@ -232,7 +235,8 @@ impl Catalog {
 
     fn over(db: Guarded, store: &Store, lock: Arc<OwnerLock>) -> Self {
         let (commits, totals) = (GroupCommit::default(), Totals::default());
-        Self { db, store: store.clone(), commits, totals, lock, is_in_memory: false }
+        let verdicts = Mutex::default();
+        Self { db, store: store.clone(), commits, totals, verdicts, lock, is_in_memory: false }
     }
 
     /// Counts the records that are there. O(records), once.
@@ -248,7 +252,7 @@ impl Catalog {
         self.flush()
     }
 
-    fn failed(&self, error: DatabaseError) -> StoreError {
+    pub(crate) fn failed(&self, error: DatabaseError) -> StoreError {
         failed(&self.store, error)
     }
 
@@ -492,7 +496,7 @@ impl Catalog {
     }
 
     /// The records under `prefix` with keys of at least `from`.
-    fn with_prefix<'a>(
+    pub(crate) fn with_prefix<'a>(
         &'a self,
         prefix: &'static [u8],
         from: &[u8],
@@ -501,87 +505,6 @@ impl Catalog {
             .scan(from)
             .map(|entry| entry.map_err(|error| self.failed(error)))
             .take_while(move |entry| entry.as_ref().map_or(true, |(key, _)| key.starts_with(prefix)))
-    }
-
-    /// Remembers a refusal until `expires`, whatever the limits; on the disk when it returns.
-    ///
-    /// # Errors
-    /// [`StoreError::Catalog`] if the database fails.
-    pub fn put_refusal(
-        &self,
-        key: &IndexKey,
-        refusal: &Refusal,
-        expires: SystemTime,
-    ) -> Result<(), StoreError> {
-        self.put_verdict(key, ANY_LIMITS, CachedVerdict::Refused(refusal.clone()), expires)
-    }
-
-    /// Remembers until `expires` that a compile ran over one of `limits`, for exactly these limits; on the disk when
-    /// it returns.
-    ///
-    /// # Errors
-    /// [`StoreError::Catalog`] if the database fails.
-    pub fn put_over_budget(
-        &self,
-        key: &IndexKey,
-        over: &OverBudget,
-        limits: &CompileLimits,
-        expires: SystemTime,
-    ) -> Result<(), StoreError> {
-        self.put_verdict(key, limits_digest(limits), CachedVerdict::OverBudget(over.clone()), expires)
-    }
-
-    fn put_verdict(
-        &self,
-        key: &IndexKey,
-        limits: Digest,
-        verdict: CachedVerdict,
-        expires: SystemTime,
-    ) -> Result<(), StoreError> {
-        let record = VerdictRecord { verdict, expires_unix_ms: unix_ms(expires) };
-        self.put(&verdict_record(key, limits), &record)?;
-        self.flush()
-    }
-
-    /// The verdict remembered for this key under these limits, if it has not expired at `now`. An expired one is
-    /// removed.
-    ///
-    /// # Errors
-    /// [`StoreError::Catalog`] if the database fails, [`StoreError::Record`] if the record is damaged.
-    pub fn get_verdict(
-        &self,
-        key: &IndexKey,
-        limits: &CompileLimits,
-        now: SystemTime,
-    ) -> Result<Option<CachedVerdict>, StoreError> {
-        for limits in [ANY_LIMITS, limits_digest(limits)] {
-            let key = verdict_record(key, limits);
-            match self.get::<VerdictRecord>(&key)? {
-                Some(record) if record.expires_unix_ms > unix_ms(now) => return Ok(Some(record.verdict)),
-                Some(_) => drop(self.remove(&key)?),
-                None => {}
-            }
-        }
-        Ok(None)
-    }
-
-    /// Removes the verdicts that have expired at `now` and returns their number. O(verdicts). Nobody asks for most of them
-    /// again, so looking for them is all that bounds the catalog.
-    ///
-    /// # Errors
-    /// [`StoreError::Catalog`] if the database fails.
-    pub fn drop_expired(&self, now: SystemTime) -> Result<u64, StoreError> {
-        let mut removed = 0;
-        for entry in self.with_prefix(VERDICTS, VERDICTS) {
-            let (key, value) = entry?;
-            let is_live = self
-                .decode::<VerdictRecord>(&key, &value)
-                .is_ok_and(|record| record.expires_unix_ms > unix_ms(now));
-            if !is_live {
-                removed += u64::from(self.remove(&key)?);
-            }
-        }
-        Ok(removed)
     }
 
     /// Puts everything on the disk, or waits for another thread that does so for both. For shutdown; what was
@@ -604,20 +527,16 @@ impl Catalog {
         self.totals.flushes.load(Ordering::Relaxed)
     }
 
-    fn put(&self, key: &[u8], record: &impl Serialize) -> Result<(), StoreError> {
-        self.db.insert(key, &encode(record)?).map(drop).map_err(|error| self.failed(error))
-    }
-
-    fn get<T: DeserializeOwned>(&self, key: &[u8]) -> Result<Option<T>, StoreError> {
+    pub(crate) fn get<T: DeserializeOwned>(&self, key: &[u8]) -> Result<Option<T>, StoreError> {
         let value = self.db.get(key).map_err(|error| self.failed(error))?;
         value.map(|value| self.decode(key, &value)).transpose()
     }
 
-    fn remove(&self, key: &[u8]) -> Result<bool, StoreError> {
+    pub(crate) fn remove(&self, key: &[u8]) -> Result<bool, StoreError> {
         Ok(self.db.remove(key).map_err(|error| self.failed(error))?.is_some())
     }
 
-    fn decode<T: DeserializeOwned>(&self, key: &[u8], value: &[u8]) -> Result<T, StoreError> {
+    pub(crate) fn decode<T: DeserializeOwned>(&self, key: &[u8], value: &[u8]) -> Result<T, StoreError> {
         serde_json::from_slice(value).map_err(|source| StoreError::Record {
             path: self.store.layout().catalog(),
             record: name(key),
@@ -626,7 +545,7 @@ impl Catalog {
     }
 }
 
-fn encode(record: &impl Serialize) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn encode(record: &impl Serialize) -> Result<Vec<u8>, StoreError> {
     serde_json::to_vec(record)
         .map_err(|source| StoreError::Encode { what: "a record of the catalog", source })
 }
@@ -652,7 +571,7 @@ fn key_in(record: &[u8]) -> Option<IndexKey> {
     Some(IndexKey::from(bytes))
 }
 
-fn verdict_record(key: &IndexKey, limits: Digest) -> [u8; 66] {
+pub(crate) fn verdict_record(key: &IndexKey, limits: Digest) -> VerdictKey {
     let mut record = [0; 66];
     record[..34].copy_from_slice(&of_index(VERDICTS, key));
     record[34..].copy_from_slice(&limits.0);

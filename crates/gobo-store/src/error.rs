@@ -233,6 +233,12 @@ fn is_no_room(error: &io::Error) -> bool {
     )
 }
 
+/// Whether this process or the whole system has as many files open as it may.
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    let errors = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE];
+    errors.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
 fn io_kind(error: &io::Error) -> ErrorKind {
     match error.kind() {
         io::ErrorKind::NotFound => ErrorKind::NotFound,
@@ -248,7 +254,26 @@ fn io_kind(error: &io::Error) -> ErrorKind {
         | io::ErrorKind::StaleNetworkFileHandle
         | io::ErrorKind::HostUnreachable
         | io::ErrorKind::TimedOut => ErrorKind::Busy,
-        _ if is_no_room(error) => ErrorKind::Busy,
+        _ if is_no_room(error) || is_out_of_descriptors(error) => ErrorKind::Busy,
         _ => ErrorKind::Internal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_lacks_now_is_no_bug() {
+        for (errno, kind) in [
+            (rustix::io::Errno::MFILE, ErrorKind::Busy),
+            (rustix::io::Errno::NFILE, ErrorKind::Busy),
+            (rustix::io::Errno::NOSPC, ErrorKind::Busy),
+            (rustix::io::Errno::NOENT, ErrorKind::NotFound),
+            (rustix::io::Errno::IO, ErrorKind::Internal),
+        ] {
+            let error = StoreError::io("open", Path::new("x"))(errno.into());
+            assert_eq!(error.kind(), kind, "{error}");
+        }
     }
 }

@@ -55,6 +55,8 @@ mod sled_database;
 mod stamp;
 mod store;
 mod sweep;
+#[cfg(feature = "catalog")]
+mod verdicts;
 
 pub use access::Writers;
 #[cfg(feature = "catalog")]
@@ -77,3 +79,5 @@ pub use scrub::Checked;
 #[cfg(feature = "catalog")]
 pub use sled_database::Sled;
 pub use store::{PendingIndex, Store};
+#[cfg(feature = "catalog")]
+pub use verdicts::{VerdictBounds, VerdictUsage};

@@ -57,6 +57,20 @@ impl Default for CompileLimits {
     }
 }
 
+impl CompileLimits {
+    /// The lesser of both, limit by limit: what a caller asks for, within what may be given.
+    #[must_use]
+    pub fn within(self, most: &Self) -> Self {
+        // Taken apart, so that a new limit cannot be forgotten here.
+        let Self { max_states, max_steps, max_bytes } = *most;
+        Self {
+            max_states: self.max_states.min(max_states),
+            max_steps: self.max_steps.min(max_steps),
+            max_bytes: self.max_bytes.min(max_bytes),
+        }
+    }
+}
+
 /// The running account of one compile against its [`CompileLimits`], shared by its threads.
 ///
 /// Where several threads work counters only grow, and a limit is passed exactly if the total of all charges passes it, so
@@ -184,6 +198,14 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_limit_is_the_lesser_of_both() {
+        let most = CompileLimits { max_states: 1, max_steps: 20, max_bytes: 300 };
+        let asked = CompileLimits { max_states: u64::MAX, max_steps: 2, max_bytes: 300 };
+        assert_eq!(asked.within(&most), CompileLimits { max_states: 1, max_steps: 2, max_bytes: 300 });
+        assert_eq!(CompileLimits { max_states: 0, max_steps: 0, max_bytes: 0 }.within(&most).max_bytes, 0);
+    }
 
     #[test]
     fn each_limit_is_reached_at_its_number_and_named() {

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Limit;
+use crate::{Clipped, Limit};
 
 /// What kind of error happened, across all crates: callers act on this, people read the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -77,12 +77,12 @@ pub struct Refusal {
     /// Where in the constraint, for a person and for a script (`offset 3`, `item "naïve"`, `/properties/a`). Empty is the JSON
     /// pointer of a whole schema.
     #[serde(rename = "where")]
-    pub place: String,
+    pub place: Clipped,
     /// Why.
-    pub reason: String,
+    pub reason: Clipped,
 }
 
-fn in_parentheses(place: &str) -> String {
+fn in_parentheses(place: &Clipped) -> String {
     if place.is_empty() { String::new() } else { format!(" ({place})") }
 }
 
@@ -96,10 +96,10 @@ pub struct OverBudget {
     pub given: u64,
     /// The phase of the compile that reached it.
     #[serde(rename = "where")]
-    pub phase: String,
+    pub phase: Clipped,
 }
 
-/// Every way in which a compile ends without an index.
+/// Every way in which a compile ends without an index. Its texts may quote the constraint, and are [`Clipped`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -114,24 +114,24 @@ pub enum CompileError {
     #[error("unavailable: {why}")]
     Unavailable {
         /// What came in between, for a person.
-        why: String,
+        why: Clipped,
         /// After how long another try may succeed, where that is known.
         retry_after: Option<Duration>,
     },
     /// A bug of gobo: reported, never cached.
     #[error("failed: {0}; this is a bug of gobo")]
-    Failed(String),
+    Failed(Clipped),
 }
 
 impl CompileError {
     /// A refusal.
     pub fn refuse(kind: RefusalKind, place: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::Refused(Refusal { kind, place: place.into(), reason: reason.into() })
+        Self::Refused(Refusal { kind, place: place.into().into(), reason: reason.into().into() })
     }
 
     /// Transient, without a guess when another try may succeed.
     pub fn unavailable(why: impl Into<String>) -> Self {
-        Self::Unavailable { why: why.into(), retry_after: None }
+        Self::Unavailable { why: why.into().into(), retry_after: None }
     }
 
     /// The word for this verdict on the command line and in the proto.

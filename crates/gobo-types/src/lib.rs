@@ -6,6 +6,7 @@
 mod beside;
 mod binding;
 mod budget;
+mod clipped;
 mod constraint;
 mod digest;
 mod error;
@@ -18,6 +19,7 @@ mod schema;
 pub use beside::beside;
 pub use binding::Binding;
 pub use budget::{Budget, CompileLimits, Limit};
+pub use clipped::Clipped;
 pub use constraint::{
     Constraint, DEFAULT_START, Dialect, MatchMode, Source, TextStart, Whitespace, WhitespaceError,
 };

@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use gobo_engine::{Engine, EngineConfig, Quarantine, TenantLimits, UpkeepConfig, WorkerConfig};
-use gobo_server::{ServeConfig, Server};
+use gobo_server::{ServeConfig, ServeLimits, Server};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::{Global, ServeArgs};
@@ -44,13 +45,45 @@ fn config(global: &Global, args: &ServeArgs) -> anyhow::Result<EngineConfig> {
     })
 }
 
+/// Descriptors that are kept for files, workers and the catalog.
+const KEPT_DESCRIPTORS: u64 = 256;
+
+/// Fewest connections of a socket, however few descriptors there are.
+const MIN_CONNECTIONS: u64 = 8;
+
+fn limits(args: &ServeArgs) -> ServeLimits {
+    let wanted = u64::from(args.max_connections);
+    // Each of two sockets may have as many.
+    let possible = (raise_descriptors().saturating_sub(KEPT_DESCRIPTORS) / 2).max(MIN_CONNECTIONS);
+    if possible < wanted {
+        output::note(format_args!(
+            "at most {possible} connections of each socket: the system allows few open files"
+        ));
+    }
+    ServeLimits {
+        connections: usize::try_from(wanted.min(possible)).unwrap_or(usize::MAX),
+        calls: args.max_calls as usize,
+        request_bytes: args.max_request_mib << 20,
+        ..ServeLimits::default()
+    }
+}
+
+/// Raises the number of files that this process may have open to what the system lets it have, and returns it.
+fn raise_descriptors() -> u64 {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
+    (if raised { maximum } else { current }).unwrap_or(u64::MAX)
+}
+
 pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> {
+    let limits = limits(args);
     let engine = Arc::new(Engine::open(config(global, args)?)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut config = ServeConfig::of(&engine);
         config.tcp = args.listen;
         config.metrics = args.metrics;
+        config.limits = limits;
         // Before the sockets: whoever sees them may signal.
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;

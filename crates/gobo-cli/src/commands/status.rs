@@ -61,7 +61,12 @@ fn of_daemon(status: &StatusReply, address: &str) -> Value {
         "evicted_bytes": status.evicted_bytes, "pinned": status.pinned,
         "removed_but_mapped_bytes": status.removed_but_mapped_bytes, "rebuilds": status.rebuilds,
         "quarantined": status.quarantined, "audited": status.audited, "audits_differing": status.audits_differing,
-        "audits_undecided": status.audits_undecided, "daemon": address, "version": status.version, "workers": status.workers,
+        "audits_undecided": status.audits_undecided,
+        "verdicts": status.verdicts, "verdict_bytes": status.verdict_bytes,
+        "verdicts_evicted": status.verdicts_evicted, "connections": status.connections,
+        "connections_turned_away": status.connections_turned_away,
+        "connections_closed": status.connections_closed, "calls": status.calls,
+        "calls_turned_away": status.calls_turned_away, "request_bytes": status.request_bytes, "daemon": address, "version": status.version, "workers": status.workers,
         "uptime_s": status.uptime_us / 1_000_000,
     })
 }

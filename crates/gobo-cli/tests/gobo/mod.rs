@@ -50,6 +50,11 @@ impl Daemon {
         Self::start_under("", store, args)
     }
 
+    /// The same, of which the system lets `descriptors` files be open: an argument of `ulimit`.
+    pub(crate) fn start_with(store: &Path, descriptors: &str, args: &[&str]) -> Self {
+        Self::start_under(&format!("ulimit {descriptors}"), store, args)
+    }
+
     /// As [`Daemon::start`], with `shell` before it, to set what a process has from its parent.
     pub(crate) fn start_under(shell: &str, store: &Path, args: &[&str]) -> Self {
         let mut command = under(shell);

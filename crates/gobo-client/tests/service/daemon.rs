@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gobo_client::Client;
 use gobo_engine::{CompileFn, Engine, EngineConfig, UpkeepConfig, compile_constraint};
-use gobo_server::{ServeConfig, ServeError, Server};
+use gobo_server::{ServeConfig, ServeError, ServeLimits, Server};
 use gobo_types::ErrorKind;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -56,12 +56,21 @@ impl Daemon {
     }
 
     pub(crate) async fn start_caring(store: &Path, drain: Duration, upkeep: UpkeepConfig) -> Self {
+        Self::start_as(store, drain, upkeep, ServeLimits::default()).await
+    }
+
+    pub(crate) async fn start_limited(store: &Path, limits: ServeLimits) -> Self {
+        Self::start_as(store, Duration::from_secs(10), UpkeepConfig::default(), limits).await
+    }
+
+    async fn start_as(store: &Path, drain: Duration, upkeep: UpkeepConfig, limits: ServeLimits) -> Self {
         let gate = Arc::new(Gate::default());
         let config = EngineConfig { workers: 2, queue_length: 64, upkeep, ..EngineConfig::new(store) };
         let engine = Engine::open_with(config, Arc::clone(&gate).compile()).unwrap();
         engine.import("tiny", &tiny(), None).unwrap();
         let engine = Arc::new(engine);
-        let config = ServeConfig { tcp: Some(([127, 0, 0, 1], 0).into()), drain, ..ServeConfig::of(&engine) };
+        let tcp = Some(([127, 0, 0, 1], 0).into());
+        let config = ServeConfig { tcp, drain, limits, ..ServeConfig::of(&engine) };
         let server = Server::bind(engine, &config).await.unwrap();
         let tcp = format!("http://{}", server.tcp_address().unwrap());
         let (stop, stopped) = oneshot::channel();

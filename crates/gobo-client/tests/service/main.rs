@@ -4,6 +4,7 @@
 mod again;
 mod daemon;
 mod faults;
+mod limits;
 mod operate;
 mod resolve;
 #[path = "../../../gobo-engine/tests/tiny/mod.rs"]

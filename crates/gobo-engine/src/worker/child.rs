@@ -17,7 +17,7 @@ use gobo_types::{Budget, CompileError, VocabularyDigest, error_chain};
 use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::wire::{self, Answer, Frames, Job, Limits, Made, Order};
+use super::wire::{self, Answer, Job, Limits, Made, Order, Orders};
 use crate::compile::{CompileFn, compile_constraint};
 use crate::error::panic_message;
 
@@ -58,8 +58,9 @@ pub fn run_worker() -> Result<(), WorkerError> {
 pub fn run_worker_with(compile: &CompileFn) -> Result<(), WorkerError> {
     let socket = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
     let socket = socket.map_err(WorkerError::NoParent)?;
-    let mut frames = Frames::default();
-    let limits = match frames.read(&socket, usize::MAX).map_err(WorkerError::NoParent)? {
+    let reading = socket.try_clone().map_err(WorkerError::NoParent)?;
+    let mut orders = Orders::of(reading);
+    let limits = match orders.read().map_err(WorkerError::NoParent)? {
         Some(Order::Begin(limits)) => limits,
         Some(_) => return Err(WorkerError::NoParent(io::ErrorKind::InvalidData.into())),
         None => return Ok(()),
@@ -67,8 +68,7 @@ pub fn run_worker_with(compile: &CompileFn) -> Result<(), WorkerError> {
     set_limits(&limits).map_err(WorkerError::Limits)?;
 
     let (sender, jobs) = mpsc::channel();
-    let reading = socket.try_clone().map_err(WorkerError::NoParent)?;
-    thread::spawn(move || read_orders(&reading, frames, &sender));
+    thread::spawn(move || read_orders(orders, &sender));
     let mut vocabularies = Vocabularies::default();
     for (job, cancelled) in jobs {
         if job.is_background {
@@ -98,10 +98,10 @@ pub fn run_worker_with(compile: &CompileFn) -> Result<(), WorkerError> {
 }
 
 /// Reads until the parent is gone, which ends the process whatever it is doing.
-fn read_orders(socket: &UnixStream, mut frames: Frames, jobs: &mpsc::Sender<(Box<Job>, Arc<AtomicBool>)>) {
+fn read_orders(mut orders: Orders<UnixStream>, jobs: &mpsc::Sender<(Box<Job>, Arc<AtomicBool>)>) {
     let mut current = Arc::<AtomicBool>::default();
     loop {
-        match frames.read(socket, usize::MAX) {
+        match orders.read() {
             Ok(Some(Order::Compile(job))) => {
                 // A cancel that crosses the answer of the job before is read before this, and harms nothing.
                 current = Arc::default();
@@ -149,7 +149,7 @@ fn contained(
 ) -> Result<(Made, Option<File>), CompileError> {
     let run = AssertUnwindSafe(|| make(job, cancelled, vocabularies, compile));
     catch_unwind(run).unwrap_or_else(|panic| {
-        Err(CompileError::Failed(format!("a worker panicked: {}", panic_message(&*panic))))
+        Err(CompileError::Failed(format!("a worker panicked: {}", panic_message(&*panic)).into()))
     })
 }
 
@@ -162,7 +162,7 @@ fn make(
     let vocabulary = vocabularies.open(&job.vocabulary, &job.vocabulary_digest)?;
     let budget = Budget::cancellable(job.limits, cancelled);
     let compiled = compile(&vocabulary, &job.constraint, &budget)?;
-    let failed = |error: gobo_artifact::ArtifactError| CompileError::Failed(error_chain(&error));
+    let failed = |error: gobo_artifact::ArtifactError| CompileError::Failed(error_chain(&error).into());
     let index = Index::from_bytes(compiled.bytes()).map_err(failed)?;
     let (report, file) = match &job.file {
         Some(path) => (None, Some(write(path, compiled.bytes())?)),

@@ -1,6 +1,9 @@
 //! What a worker and its parent say to each other: frames of a length (u32, little-endian) and so many bytes of JSON.
+//!
+//! JSON may spell a constraint six times as long as it is, so neither side ever has the frame of a job whole: it is written in
+//! pieces and read as it comes. Answers are short, and read by a parent that looks at its clock meanwhile.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
 
 use gobo_types::{
@@ -71,13 +74,66 @@ pub(crate) struct Made {
     pub(crate) report: Option<Report>,
 }
 
-/// Writes one frame.
-pub(crate) fn write(mut to: impl Write, message: &impl Serialize) -> io::Result<()> {
-    let mut frame = vec![0; 4];
-    serde_json::to_writer(&mut frame, message)?;
-    let length = u32::try_from(frame.len() - 4).map_err(|_| io::ErrorKind::FileTooLarge)?;
-    frame[..4].copy_from_slice(&length.to_le_bytes());
-    to.write_all(&frame)
+/// Most bytes of a frame that a writer or a reader of orders holds at a time.
+const PIECE: usize = 64 << 10;
+
+/// Writes one frame: twice, once to know its length.
+pub(crate) fn write(to: impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut length = Length(0);
+    serde_json::to_writer(&mut length, message)?;
+    let length = u32::try_from(length.0).ok().filter(|length| *length as usize <= MAX_FRAME);
+    let length = length.ok_or(io::ErrorKind::FileTooLarge)?;
+    let mut to = BufWriter::with_capacity(PIECE, to);
+    to.write_all(&length.to_le_bytes())?;
+    serde_json::to_writer(&mut to, message)?;
+    to.flush()
+}
+
+/// Counts what is written.
+struct Length(usize);
+
+impl Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Reads the frames of a stream that blocks until they come, each as it is read.
+#[derive(Debug)]
+pub(crate) struct Orders<R>(BufReader<R>);
+
+impl<R: Read> Orders<R> {
+    pub(crate) fn of(stream: R) -> Self {
+        Self(BufReader::with_capacity(PIECE, stream))
+    }
+
+    /// The next frame. `None`: the stream has ended between two frames.
+    ///
+    /// # Errors
+    /// `InvalidData` or `UnexpectedEof` for what is no frame; the stream's own. Nothing can be read after any.
+    pub(crate) fn read<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        if self.0.fill_buf()?.is_empty() {
+            return Ok(None);
+        }
+        let mut length = [0; 4];
+        self.0.read_exact(&mut length)?;
+        let length = u32::from_le_bytes(length) as usize;
+        if length > MAX_FRAME {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length} bytes")));
+        }
+        let mut frame = (&mut self.0).take(length as u64);
+        // To its end: what stands after the message in its frame is an error.
+        let message = serde_json::from_reader(&mut frame)?;
+        if frame.limit() > 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(Some(message))
+    }
 }
 
 /// Reads frames from a stream that may have a read timeout: what has come of a frame is kept until the rest comes.
@@ -164,6 +220,62 @@ mod tests {
             }
         }
         assert_eq!(seen, ["first", "second"]);
+    }
+
+    /// Refuses to be handed much at a time.
+    struct Narrow(Vec<u8>);
+
+    impl Write for Narrow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            assert!(bytes.len() <= PIECE, "{} bytes at a time", bytes.len());
+            self.0.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn orders_are_written_and_read_in_pieces() {
+        // Six bytes of JSON for each.
+        let texts = ["\u{1}".repeat(1 << 20), "short".to_owned(), String::new()];
+        let mut narrow = Narrow(Vec::new());
+        for text in &texts {
+            write(&mut narrow, text).unwrap();
+        }
+        assert!(narrow.0.len() > 6 << 20);
+        let mut orders = Orders::of(narrow.0.as_slice());
+        for text in texts {
+            assert_eq!(orders.read::<String>().unwrap(), Some(text));
+        }
+        assert_eq!(orders.read::<String>().unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_no_order_is_an_error() {
+        for bytes in [
+            &b"\0\0\0\0"[..],
+            b"\x02\0\0\0{]",
+            b"\xff\xff\xff\xff....",
+            b"\x05\0\0\0\"a\"",
+            b"\x04\0\0\0\"a\"x",
+            b"\x01\0",
+        ] {
+            let error = Orders::of(bytes).read::<String>().unwrap_err();
+            assert!(
+                matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof),
+                "{bytes:?}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_too_long_is_not_written() {
+        let mut narrow = Narrow(Vec::new());
+        let error = write(&mut narrow, &"\u{1}".repeat(MAX_FRAME / 6 + 1)).unwrap_err();
+        assert_eq!((error.kind(), narrow.0.len()), (io::ErrorKind::FileTooLarge, 0));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use gobo_store::{
     Catalog, DatabaseCall, DatabaseError, IndexRecord, MemoryDatabase, Opened, Store, StoreError,
+    VerdictBounds, VerdictUsage,
 };
 use gobo_types::{CompileLimits, ErrorKind, IndexKey};
 
@@ -307,4 +308,43 @@ fn expired_verdicts_are_dropped_and_live_ones_stay() {
         5,
         "a clock that is ahead costs compiles"
     );
+}
+
+/// Many callers send what is refused, each time something else: the catalog stays small, whatever they sent.
+#[test]
+fn verdicts_are_bounded_by_number_and_by_bytes() {
+    let (_folder, store) = store();
+    let database = MemoryDatabase::default();
+    let (catalog, _) = Catalog::open_in(&store, &database).unwrap();
+    let (now, later) = (SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH + Duration::from_secs(60));
+    let limits = CompileLimits::default();
+    let refusal = |length: usize| gobo_types::Refusal {
+        kind: gobo_types::RefusalKind::Unsupported,
+        place: "/".repeat(length).into(),
+        reason: "x".repeat(length).into(),
+    };
+    let is_known =
+        |catalog: &Catalog, number| catalog.get_verdict(&key(number), &limits, now).unwrap().is_some();
+    catalog.bound_verdicts(VerdictBounds { number: 10, ..VerdictBounds::default() }).unwrap();
+    for number in 0..30 {
+        catalog.put_refusal(&key(number), &refusal(7 << 20), later).unwrap();
+        assert!(is_known(&catalog, number));
+    }
+    let usage = catalog.verdicts();
+    assert_eq!((usage.number, usage.evicted), (10, 20));
+    assert!(usage.bytes < 10 * 2500, "{usage:?}");
+    let live: Vec<u8> = (0..30).filter(|number| is_known(&catalog, *number)).collect();
+    assert_eq!(live, (20..30).collect::<Vec<_>>(), "the oldest have gone");
+
+    catalog.bound_verdicts(VerdictBounds { bytes: 3 * 2500, ..VerdictBounds::default() }).unwrap();
+    let usage = catalog.verdicts();
+    assert_eq!((usage.number, usage.evicted), (3, 27));
+    // What is counted is what is there, also for who opens it anew, and whatever else has gone.
+    drop(catalog);
+    let (catalog, _) = Catalog::open_in(&store, &database).unwrap();
+    assert_eq!(catalog.verdicts(), VerdictUsage { evicted: 0, ..usage });
+    catalog.put_refusal(&key(29), &refusal(1), later).unwrap();
+    assert_eq!(catalog.verdicts().number, 3, "another one of the same key takes its place");
+    assert_eq!(catalog.drop_expired(later).unwrap(), 3);
+    assert_eq!(catalog.verdicts(), VerdictUsage::default());
 }

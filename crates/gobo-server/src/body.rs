@@ -1,0 +1,296 @@
+//! The bodies of calls, watched on their way in and out.
+
+use std::future::Future as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use gobo_types::ErrorKind;
+use http_body::{Body as _, Frame, SizeHint};
+use tokio::time::{Sleep, sleep};
+use tonic::Status;
+use tonic::body::Body;
+
+use crate::framing::Framing;
+use crate::gate::{Charge, Entered};
+use crate::status;
+use crate::traffic::Traffic;
+
+/// Most bytes of an answer that are handed to the connection at a time. What a client does not read stays behind it, where it is
+/// counted.
+const PIECE_BYTES: usize = 16 << 10;
+
+/// A body on its way in: it has to come whole in time, to be a message, and to find room.
+pub(crate) struct RequestBody {
+    body: Body,
+    framing: Framing,
+    charge: Charge,
+    within: Duration,
+    /// Set once the body has been waited for. Most are there with their heads.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl RequestBody {
+    pub(crate) fn new(body: Body, path: &str, charge: Charge, within: Duration) -> Self {
+        Self { body, framing: Framing::of(path), charge, within, timer: None }
+    }
+
+    fn is_late(&mut self, context: &mut Context<'_>) -> bool {
+        let within = self.within;
+        self.timer.get_or_insert_with(|| Box::pin(sleep(within))).as_mut().poll(context).is_ready()
+    }
+}
+
+impl http_body::Body for RequestBody {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let this = &mut *self;
+        match Pin::new(&mut this.body).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                let taken = frame.data_ref().map_or(Ok(()), |data| {
+                    this.framing.read(data)?;
+                    this.charge.grow(data.len() as u64)
+                });
+                Poll::Ready(Some(taken.map(|()| frame)))
+            }
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error))),
+            Poll::Ready(None) => Poll::Ready(this.framing.end().err().map(Err)),
+            Poll::Pending if this.is_late(context) => {
+                let why = format!("the request was not whole after {} s", this.within.as_secs_f32());
+                Poll::Ready(Some(Err(status::of_kind(ErrorKind::Deadline, why))))
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream() && self.framing.is_whole()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A call from its head to the end of its answer. Dropping it ends it.
+pub(crate) struct Ongoing {
+    _entered: Entered,
+    traffic: Arc<Traffic>,
+}
+
+impl Ongoing {
+    pub(crate) fn begin(entered: Entered, traffic: Arc<Traffic>) -> Self {
+        traffic.begin();
+        Self { _entered: entered, traffic }
+    }
+}
+
+impl Drop for Ongoing {
+    fn drop(&mut self) {
+        self.traffic.end();
+    }
+}
+
+/// What an answer holds in memory until it is read, put beside it by whoever made it.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    _charge: Arc<Charge>,
+}
+
+impl Held {
+    pub(crate) fn of(charge: Charge) -> Self {
+        Self { _charge: Arc::new(charge) }
+    }
+}
+
+/// A body on its way out.
+pub(crate) struct ReplyBody {
+    body: Body,
+    /// The rest of a frame of which the connection has had a piece.
+    rest: Bytes,
+    ongoing: Ongoing,
+    /// The connection has not come for the next piece yet: its client has not made room for it.
+    is_unread: bool,
+    _held: Option<Held>,
+}
+
+impl ReplyBody {
+    pub(crate) fn new(body: Body, ongoing: Ongoing, held: Option<Held>) -> Self {
+        ongoing.traffic.is_unread(true);
+        Self { body, rest: Bytes::new(), ongoing, is_unread: true, _held: held }
+    }
+
+    fn set_unread(&mut self, is_unread: bool) {
+        if self.is_unread != is_unread {
+            self.is_unread = is_unread;
+            self.ongoing.traffic.is_unread(is_unread);
+        } else if is_unread {
+            self.ongoing.traffic.moves();
+        }
+    }
+}
+
+impl Drop for ReplyBody {
+    fn drop(&mut self) {
+        self.set_unread(false);
+    }
+}
+
+impl http_body::Body for ReplyBody {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        if self.rest.is_empty() {
+            let frame = match Pin::new(&mut self.body).poll_frame(context) {
+                Poll::Ready(Some(Ok(frame))) => frame,
+                Poll::Ready(end) => return Poll::Ready(end),
+                Poll::Pending => {
+                    self.set_unread(false);
+                    return Poll::Pending;
+                }
+            };
+            self.set_unread(true);
+            match frame.into_data() {
+                Ok(data) => self.rest = data,
+                Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+            }
+        } else {
+            self.set_unread(true);
+        }
+        let length = self.rest.len().min(PIECE_BYTES);
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.rest.is_empty() { self.body.size_hint() } else { SizeHint::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+    use tonic::Code;
+
+    use super::*;
+    use crate::gate::Gate;
+    use crate::limits::ServeLimits;
+    use crate::traffic::Stillness;
+
+    const RESOLVE: &str = "/gobo.v1.Gobo/Resolve";
+
+    /// A body that gives these pieces.
+    struct Pieces(mpsc::Receiver<Bytes>);
+
+    impl http_body::Body for Pieces {
+        type Data = Bytes;
+        type Error = Status;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+            self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+        }
+    }
+
+    fn body() -> (mpsc::Sender<Bytes>, Body) {
+        let (sender, receiver) = mpsc::channel(16);
+        (sender, Body::new(Pieces(receiver)))
+    }
+
+    async fn next(
+        body: &mut (impl http_body::Body<Data = Bytes, Error = Status> + Unpin),
+    ) -> Option<Result<Bytes, Code>> {
+        let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
+        frame.map(|frame| frame.map(|frame| frame.into_data().unwrap()).map_err(|status| status.code()))
+    }
+
+    fn message(length: usize) -> Bytes {
+        let mut message = vec![0];
+        message.extend_from_slice(&u32::try_from(length).unwrap().to_be_bytes());
+        message.resize(5 + length, 7);
+        message.into()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_has_to_come_whole_in_time() {
+        let gate = Gate::new(ServeLimits::default());
+        let (sender, inner) = body();
+        let mut request = RequestBody::new(inner, RESOLVE, gate.charge(), Duration::from_secs(30));
+        sender.send(message(100).slice(..50)).await.unwrap();
+        assert!(next(&mut request).await.unwrap().is_ok());
+        let begun = tokio::time::Instant::now();
+        assert_eq!(next(&mut request).await, Some(Err(Code::DeadlineExceeded)));
+        assert_eq!(begun.elapsed().as_secs(), 30);
+        assert_eq!(gate.bytes(), 50);
+        drop(request);
+        assert_eq!(gate.bytes(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_request_has_to_find_room_and_to_be_one() {
+        let gate = Gate::new(ServeLimits { request_bytes: 1 << 20, ..ServeLimits::default() });
+        let request = || {
+            let (sender, inner) = body();
+            (sender, RequestBody::new(inner, RESOLVE, gate.charge(), Duration::from_secs(30)))
+        };
+        let (sender, mut first) = request();
+        sender.send(message(700_000)).await.unwrap();
+        assert!(next(&mut first).await.unwrap().is_ok());
+        let (sender, mut second) = request();
+        sender.send(message(200_000)).await.unwrap();
+        assert_eq!(next(&mut second).await, Some(Err(Code::ResourceExhausted)));
+        let (sender, mut small) = request();
+        sender.send(message(1000)).await.unwrap();
+        drop(sender);
+        assert!(next(&mut small).await.unwrap().is_ok());
+        assert_eq!(next(&mut small).await, None);
+        let (sender, mut cut) = request();
+        sender.send(message(1000).slice(..900)).await.unwrap();
+        drop(sender);
+        assert!(next(&mut cut).await.unwrap().is_ok());
+        assert_eq!(next(&mut cut).await, Some(Err(Code::InvalidArgument)));
+    }
+
+    #[tokio::test]
+    async fn an_answer_leaves_in_pieces_and_is_unread_until_the_next_is_asked_for() {
+        let gate = Gate::new(ServeLimits::default());
+        let traffic = Traffic::new();
+        let ongoing = Ongoing::begin(gate.enter().unwrap(), Arc::clone(&traffic));
+        let (sender, inner) = body();
+        let mut charge = gate.charge();
+        charge.grow(5).unwrap();
+        let mut reply = ReplyBody::new(inner, ongoing, Some(Held::of(charge)));
+        assert!(matches!(traffic.stillness(), Stillness::Unread(_)), "nobody has asked for it yet");
+        sender.send(Bytes::from(vec![1; PIECE_BYTES + 1])).await.unwrap();
+        assert_eq!(next(&mut reply).await.unwrap().unwrap().len(), PIECE_BYTES);
+        assert!(!reply.is_end_stream() && matches!(traffic.stillness(), Stillness::Unread(_)));
+        assert_eq!(next(&mut reply).await.unwrap().unwrap().len(), 1);
+        let asked = tokio::time::timeout(Duration::from_millis(1), next(&mut reply)).await;
+        assert!(asked.is_err());
+        assert_eq!(traffic.stillness(), Stillness::None, "the daemon is at work");
+        sender.send(Bytes::from_static(b"more")).await.unwrap();
+        drop(sender);
+        assert_eq!(next(&mut reply).await.unwrap().unwrap(), "more");
+        assert_eq!((gate.calls(), gate.bytes()), (1, 5));
+        assert_eq!(next(&mut reply).await, None);
+        drop(reply);
+        assert!(matches!(traffic.stillness(), Stillness::Idle(_)));
+        assert_eq!((gate.calls(), gate.bytes()), (0, 0));
+    }
+}

@@ -1,0 +1,149 @@
+//! What all calls under way hold together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gobo_types::ErrorKind;
+use tonic::Status;
+
+use crate::limits::ServeLimits;
+use crate::status;
+
+/// Requests below this many bytes may use what is kept for them.
+const SMALL: u64 = 64 << 10;
+
+/// The running account of all calls against their limits.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    limits: ServeLimits,
+    calls: AtomicU64,
+    bytes: AtomicU64,
+    turned_away: AtomicU64,
+}
+
+/// One call that was let in. Dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct Entered(Arc<Gate>);
+
+/// Bytes that one call holds. Dropping it gives them back.
+#[derive(Debug)]
+pub(crate) struct Charge {
+    gate: Arc<Gate>,
+    bytes: u64,
+}
+
+impl Gate {
+    pub(crate) fn new(limits: ServeLimits) -> Arc<Self> {
+        let [calls, bytes, turned_away] = [0; 3].map(AtomicU64::new);
+        Arc::new(Self { limits, calls, bytes, turned_away })
+    }
+
+    pub(crate) fn limits(&self) -> &ServeLimits {
+        &self.limits
+    }
+
+    /// Calls under way.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that they hold.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Calls that were turned away for want of room.
+    pub(crate) fn turned_away(&self) -> u64 {
+        self.turned_away.load(Ordering::Relaxed)
+    }
+
+    /// Lets a call in.
+    ///
+    /// # Errors
+    /// `RESOURCE_EXHAUSTED` if there are as many as there may be.
+    pub(crate) fn enter(self: &Arc<Self>) -> Result<Entered, Status> {
+        let entered = Entered(Arc::clone(self));
+        if self.calls.fetch_add(1, Ordering::Relaxed) >= self.limits.calls as u64 {
+            let limit = self.limits.calls;
+            return Err(self.turn_away(format!("too many calls are under way (limit {limit}); try again")));
+        }
+        Ok(entered)
+    }
+
+    /// An account of one call, with nothing on it.
+    pub(crate) fn charge(self: &Arc<Self>) -> Charge {
+        Charge { gate: Arc::clone(self), bytes: 0 }
+    }
+
+    fn turn_away(&self, why: String) -> Status {
+        self.turned_away.fetch_add(1, Ordering::Relaxed);
+        status::of_kind(ErrorKind::Busy, why)
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.0.calls.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Charge {
+    /// Takes more bytes.
+    ///
+    /// # Errors
+    /// `RESOURCE_EXHAUSTED` if all calls would hold more than they may; what was taken before stays taken.
+    pub(crate) fn grow(&mut self, bytes: u64) -> Result<(), Status> {
+        let most = self.gate.limits.request_bytes;
+        let limit = if self.bytes + bytes < SMALL { most } else { most - most / 4 };
+        let all = self.gate.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if all > limit {
+            self.gate.bytes.fetch_sub(bytes, Ordering::Relaxed);
+            let why =
+                format!("the requests under way hold as much memory as they may ({most} bytes); try again");
+            return Err(self.gate.turn_away(why));
+        }
+        self.bytes += bytes;
+        Ok(())
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.gate.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic::Code;
+
+    use super::*;
+
+    #[test]
+    fn calls_beyond_the_limit_are_turned_away_until_one_ends() {
+        let gate = Gate::new(ServeLimits { calls: 2, ..ServeLimits::default() });
+        let first = gate.enter().unwrap();
+        let _second = gate.enter().unwrap();
+        assert_eq!(gate.enter().unwrap_err().code(), Code::ResourceExhausted);
+        assert_eq!((gate.calls(), gate.turned_away()), (2, 1));
+        drop(first);
+        assert!(gate.enter().is_ok());
+        assert_eq!(gate.calls(), 1);
+    }
+
+    #[test]
+    fn large_requests_leave_room_for_small_ones() {
+        let gate = Gate::new(ServeLimits { request_bytes: 4 * SMALL, ..ServeLimits::default() });
+        let mut large = gate.charge();
+        large.grow(3 * SMALL).unwrap();
+        assert_eq!(large.grow(1).unwrap_err().code(), Code::ResourceExhausted);
+        let mut small = gate.charge();
+        small.grow(SMALL - 1).unwrap();
+        assert!(small.grow(1).is_err(), "it is none any more");
+        assert_eq!(gate.bytes(), 4 * SMALL - 1);
+        drop(large);
+        small.grow(1).unwrap();
+        drop(small);
+        assert_eq!((gate.bytes(), gate.turned_away()), (0, 2));
+    }
+}

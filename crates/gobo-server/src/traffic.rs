@@ -1,0 +1,69 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// What goes on on one connection, for whoever decides whether it may stay open.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    opened: Instant,
+    /// Calls under way.
+    calls: AtomicU32,
+    /// Answers of those that are there and that the client has not made room for.
+    unread: AtomicU32,
+    /// When a call last ended, or a piece of an answer was taken: milliseconds since it was opened.
+    moved: AtomicU64,
+}
+
+/// What there is to say against a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stillness {
+    /// It has had no call for so long.
+    Idle(Duration),
+    /// It has left answers unread, and taken nothing, for so long.
+    Unread(Duration),
+    /// Nothing: the daemon is at work for it.
+    None,
+}
+
+impl Traffic {
+    pub(crate) fn new() -> Arc<Self> {
+        let (calls, unread) = (AtomicU32::new(0), AtomicU32::new(0));
+        Arc::new(Self { opened: Instant::now(), calls, unread, moved: AtomicU64::new(0) })
+    }
+
+    pub(crate) fn begin(&self) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn end(&self) {
+        self.moves();
+        self.calls.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A piece of an answer was taken, or is there to be taken first.
+    pub(crate) fn moves(&self) {
+        let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.moved.store(now, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_unread(&self, is_unread: bool) {
+        if is_unread {
+            self.moves();
+            self.unread.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.unread.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn stillness(&self) -> Stillness {
+        let moved = Duration::from_millis(self.moved.load(Ordering::Relaxed));
+        let still = self.opened.elapsed().saturating_sub(moved);
+        if self.calls.load(Ordering::Relaxed) == 0 {
+            Stillness::Idle(still)
+        } else if self.unread.load(Ordering::Relaxed) > 0 {
+            Stillness::Unread(still)
+        } else {
+            Stillness::None
+        }
+    }
+}
