@@ -52,7 +52,7 @@ impl Daemon {
 
     /// The same, of which the system lets `descriptors` files be open: an argument of `ulimit`.
     pub(crate) fn start_with(store: &Path, descriptors: &str, args: &[&str]) -> Self {
-        Self::start_under(&format!("ulimit {descriptors}"), store, args)
+        Self::start_under(&format!("ulimit {descriptors} &&"), store, args)
     }
 
     /// As [`Daemon::start`], with `shell` before it, to set what a process has from its parent.
