@@ -180,19 +180,19 @@ impl Language {
         accepts: impl Fn(&[bool]) -> bool,
         budget: &Budget,
     ) -> Result<Self, CompileError> {
-        Self::combine_open(parts, accepts, |_| vec![true; parts.len()], budget)
+        Self::combine_open(parts, |is_in| Ok(accepts(is_in)), |_| Ok(vec![true; parts.len()]), budget)
     }
 
     /// As [`combine`](Self::combine), where `matters` is told which of the parts are decided, and how, whatever is read next,
     /// and says on which of the others the answer may still depend. What does not matter any more has no states.
     ///
     /// # Errors
-    /// [`CompileError::OverBudget`]: states multiply. O(states × classes × parts), and one call of `matters` for each way in
-    /// which parts are decided.
+    /// [`CompileError::OverBudget`]: states multiply. O(states × classes × parts), one call of `accepts` for each state, and one
+    /// of `matters` for each way in which parts are decided; these charge what they cost themselves. Errors of both.
     pub fn combine_open(
         parts: &[&Language],
-        accepts: impl Fn(&[bool]) -> bool,
-        matters: impl FnMut(&[Option<bool>]) -> Vec<bool>,
+        accepts: impl Fn(&[bool]) -> Result<bool, CompileError>,
+        matters: impl FnMut(&[Option<bool>]) -> Result<Vec<bool>, CompileError>,
         budget: &Budget,
     ) -> Result<Self, CompileError> {
         Self::held(budget, || Self::product(parts, accepts, matters, budget))
@@ -200,8 +200,8 @@ impl Language {
 
     fn product(
         parts: &[&Language],
-        accepts: impl Fn(&[bool]) -> bool,
-        mut matters: impl FnMut(&[Option<bool>]) -> Vec<bool>,
+        accepts: impl Fn(&[bool]) -> Result<bool, CompileError>,
+        mut matters: impl FnMut(&[Option<bool>]) -> Result<Vec<bool>, CompileError>,
         budget: &Budget,
     ) -> Result<CharDfa, CompileError> {
         const PHASE: &str = "combining automata";
@@ -216,10 +216,11 @@ impl Language {
                 state => (Some(state) == everything).then_some(true),
             }));
             if decided.iter().all(Option::is_none) {
-                return;
+                return Ok(());
             }
             if !known.contains_key(&decided) {
-                known.insert(decided.clone(), matters(&decided));
+                budget.charge_bytes(PHASE, 96 + 2 * decided.len() as u64)?;
+                known.insert(decided.clone(), matters(&decided)?);
             }
             let open = tuple.iter_mut().zip(&decided).zip(&known[&decided]);
             for ((state, decided), matters) in open {
@@ -227,12 +228,14 @@ impl Language {
                     *state = DEAD;
                 }
             }
+            Ok::<_, CompileError>(())
         };
         let parts_ranges: Vec<_> = parts.iter().map(|part| part.dfa.ranges.as_slice()).collect();
         let (ranges, columns) = joint_classes(&parts_ranges, budget)?;
         let mut states = Slices::default();
         let mut start: Vec<StateId> = parts.iter().map(|part| part.dfa.start).collect();
-        settle(&mut start);
+        budget.charge_steps(PHASE, 1 + parts.len() as u64)?;
+        settle(&mut start)?;
         states.intern(&start);
         let mut dfa = CharDfa::new(ranges, columns.len());
         let mut row: Vec<(u32, StateId)> = Vec::new();
@@ -247,6 +250,7 @@ impl Language {
             is_in.extend(parts.iter().zip(&tuple).map(|(part, state)| part.dfa.accepting[*state as usize]));
             row.clear();
             for (class, column) in (0..).zip(&columns) {
+                budget.charge_steps(PHASE, 1 + parts.len() as u64)?;
                 next.clear();
                 let steps = parts.iter().zip(&tuple).zip(column);
                 next.extend(steps.map(|((part, &state), &class)| part.step(state, class)));
@@ -258,7 +262,7 @@ impl Language {
                     continue;
                 }
                 unsettled.clone_from(&next);
-                settle(&mut next);
+                settle(&mut next)?;
                 let (to, is_new) = states.intern(&next);
                 if is_new {
                     budget.check_states(PHASE, states.len())?;
@@ -266,9 +270,8 @@ impl Language {
                 }
                 row.push((class, to + 1));
             }
-            budget.charge_steps(PHASE, (columns.len() * (1 + parts.len())) as u64)?;
             budget.charge_bytes(PHASE, row.len() as u64 * 8)?;
-            dfa.push(&row, accepts(&is_in));
+            dfa.push(&row, accepts(&is_in)?);
             at += 1;
         }
         dfa.start = 1;
@@ -397,25 +400,41 @@ impl Language {
         budget.holding(|| check_states(self.dfa.clone(), budget), |()| 0)
     }
 
-    /// The language as an expression, in which `spell` says how the characters of a set are written.
-    pub fn to_expr(&self, mut spell: impl FnMut(&CharSet) -> Expr) -> Expr {
+    /// The language as an expression, in which `spell` says how the characters of a set are written. O(edges log edges), and
+    /// one call of `spell` for each set that some edge reads.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub fn to_expr(
+        &self,
+        mut spell: impl FnMut(&CharSet) -> Expr,
+        budget: &Budget,
+    ) -> Result<Expr, CompileError> {
+        const PHASE: &str = "writing an automaton";
+        /// Steps of a range of a set that is spelled.
+        const STEPS_PER_RANGE: u64 = 8;
         let mut machine = Machine::default();
         // Character sets are few, and each is written for every edge that reads it.
         let mut spelled: HashMap<Vec<u32>, Expr> = HashMap::new();
         for state in 0..number(self.len()) {
             machine.add_state(self.dfa.accepting[state as usize]);
+            budget.charge_steps(PHASE, 1 + self.dfa.row(state).len() as u64)?;
             let mut row: Vec<(StateId, u32)> =
                 self.dfa.row(state).iter().map(|&(class, to)| (to, class)).collect();
             row.sort_unstable();
             for of_state in row.chunk_by(|a, b| a.0 == b.0) {
                 let classes: Vec<u32> = of_state.iter().map(|edge| edge.1).collect();
-                let expr =
-                    spelled.entry(classes).or_insert_with_key(|classes| spell(&self.chars_of(classes)));
-                machine.add_edge(state, expr.clone(), of_state[0].0);
+                if !spelled.contains_key(&classes) {
+                    budget.charge_steps(PHASE, self.dfa.ranges.len() as u64)?;
+                    let chars = self.chars_of(&classes);
+                    budget.charge_steps(PHASE, STEPS_PER_RANGE * (1 + chars.0.len() as u64))?;
+                    spelled.insert(classes.clone(), spell(&chars));
+                }
+                machine.add_edge(state, spelled[&classes].clone(), of_state[0].0);
             }
         }
         machine.start = self.dfa.start;
-        Expr::Machine(Box::new(machine))
+        Ok(Expr::Machine(Box::new(machine)))
     }
 
     /// The characters of classes; `classes`: ascending.
@@ -623,7 +642,7 @@ mod tests {
                     Expr::Alternate(vec![Expr::Chars(set.and(&high)), Expr::Chars(set.and(&low)), escaped])
                 }
             };
-            let rule = Rule { name: "text".into(), expr: text.to_expr(spell) };
+            let rule = Rule { name: "text".into(), expr: text.to_expr(spell, &budget()).unwrap() };
             let grammar = Grammar { rules: vec![rule], start: 0 };
             Dfa::grammar(&grammar, TextStart::Exact, &budget()).unwrap().len()
         };
@@ -679,7 +698,7 @@ mod tests {
             let accepts = |is_in: &[bool]| table[is_in.iter().fold(0, |at, is_in| at * 2 + usize::from(*is_in))];
             let combined = Language::combine(&parts.iter().collect::<Vec<_>>(), accepts, &budget()).unwrap();
             // Written out and read again, it is the same.
-            let expr = combined.to_expr(|chars| Expr::Chars(chars.clone()));
+            let expr = combined.to_expr(|chars| Expr::Chars(chars.clone()), &budget()).unwrap();
             prop_assert_eq!(&Language::expr(&expr, &budget()).unwrap(), &combined);
             for text in texts {
                 let is_in: Vec<bool> = parts.iter().map(|part| part.accepts(&text)).collect();

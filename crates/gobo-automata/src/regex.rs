@@ -8,8 +8,13 @@ use crate::determinize::determinize;
 use crate::nfa::Nfa;
 use crate::translate::translate;
 
+const PHASE: &str = "parsing";
+
 /// Longest pattern in bytes. Parsing takes some hundred times as much memory for a moment.
 pub const MAX_PATTERN_BYTES: usize = 1 << 20;
+
+/// Steps of a byte of pattern, which is parsed, checked and translated.
+const STEPS_PER_BYTE: u64 = 8;
 
 /// Deepest nesting of groups, classes and repetitions in a pattern.
 pub const NEST_LIMIT: u32 = 250;
@@ -52,6 +57,7 @@ fn parse(pattern: &str, budget: &Budget) -> Result<Hir, CompileError> {
             format!("the pattern has {} bytes, the limit is {MAX_PATTERN_BYTES}", pattern.len()),
         ));
     }
+    budget.charge_steps(PHASE, pattern.len() as u64 * STEPS_PER_BYTE)?;
     if let Some(at) = pattern.find('\0') {
         return Err(CompileError::refuse(
             RefusalKind::Malformed,

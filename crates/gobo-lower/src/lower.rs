@@ -4,6 +4,9 @@ use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEn
 
 use crate::gbnf::gbnf;
 
+/// Steps of a byte of grammar that is read.
+const STEPS_PER_BYTE: u64 = 2;
+
 /// The automaton of a constraint, and what it enforces.
 ///
 /// # Errors
@@ -22,10 +25,11 @@ fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileE
         Source::Choice { items } => {
             (Dfa::choice(items, text_start, budget)?, "exactly one of the items".to_owned())
         }
-        Source::Grammar { grammar, start, .. } => (
-            Dfa::grammar(&gbnf(grammar, start)?, text_start, budget)?,
-            format!("exactly the texts of the rule {start}"),
-        ),
+        Source::Grammar { grammar, start, .. } => {
+            budget.charge_steps("reading the grammar", grammar.len() as u64 * STEPS_PER_BYTE)?;
+            let grammar = gbnf(grammar, start)?;
+            (Dfa::grammar(&grammar, text_start, budget)?, format!("exactly the texts of the rule {start}"))
+        }
         Source::Json { whitespace } => {
             (Dfa::grammar(&json(*whitespace), text_start, budget)?, "any JSON value (RFC 8259)".to_owned())
         }

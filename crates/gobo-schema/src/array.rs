@@ -3,7 +3,7 @@ use std::rc::Rc;
 use gobo_automata::Expr;
 use gobo_types::{CompileError, PropertyOrder, RefusalKind};
 
-use crate::brackets::{Builder, Stage};
+use crate::brackets::{Builder, STEPS_PER_STATE, Stage};
 use crate::expand::Literal;
 use crate::formula::{ALWAYS, Formula, FormulaId, Formulas, NEVER};
 use crate::items::ItemAtom;
@@ -22,32 +22,41 @@ impl Lowering<'_> {
     ) -> Result<Expr, CompileError> {
         let mut builder = Builder::new("[", "]", self.values.layout, depth);
         let is_leaf = self.max_depth() == Some(depth);
-        let mut formulas = std::mem::replace(&mut self.arrays.formulas, Formulas::new());
-        let formula = without_unique(&mut formulas, formula);
-        let start = builder.state(Stage::Start, 0, formula);
-        debug_assert_eq!(start, 0, "texts begin at the first state");
-        let mut done = 0;
-        let mut result = Ok(());
-        while let Some((stage, at, formula)) = builder.open(&mut done) {
-            let can_end = stage != Stage::Item && formulas.holds(formula, &ItemAtom::holds_at_end);
-            builder.add_ends(stage, at, formula, can_end, !is_leaf);
-            if stage == Stage::Item {
-                result = self.add_items(&mut builder, &mut formulas, place, (at, formula), depth);
-                if result.is_err() {
-                    break;
-                }
-            }
-        }
+        let mut formulas = std::mem::replace(&mut self.arrays.formulas, Formulas::new(self.budget));
+        let result = self.add_states(&mut builder, &mut formulas, place, (formula, is_leaf), depth);
         self.arrays.formulas = formulas;
         result?;
         Ok(builder.finish())
+    }
+
+    fn add_states(
+        &mut self,
+        builder: &mut Builder,
+        formulas: &mut Formulas<'_, ItemAtom>,
+        place: &Rc<Place>,
+        (formula, is_leaf): (FormulaId, bool),
+        depth: u32,
+    ) -> Result<(), CompileError> {
+        let formula = without_unique(formulas, formula)?;
+        let start = builder.state(Stage::Start, 0, formula);
+        debug_assert_eq!(start, 0, "texts begin at the first state");
+        let mut done = 0;
+        while let Some((stage, at, formula)) = builder.open(&mut done) {
+            self.budget.charge_steps(PHASE, STEPS_PER_STATE)?;
+            let can_end = stage != Stage::Item && formulas.holds(formula, &ItemAtom::holds_at_end)?;
+            builder.add_ends(stage, at, formula, can_end, !is_leaf);
+            if stage == Stage::Item {
+                self.add_items(builder, formulas, place, (at, formula), depth)?;
+            }
+        }
+        Ok(())
     }
 
     /// The edges that read the item at a position.
     fn add_items(
         &mut self,
         builder: &mut Builder,
-        formulas: &mut Formulas<ItemAtom>,
+        formulas: &mut Formulas<'_, ItemAtom>,
         place: &Rc<Place>,
         (at, formula): (u32, FormulaId),
         depth: u32,
@@ -57,7 +66,7 @@ impl Lowering<'_> {
         let ways = self.outcomes(formulas, formula, &ItemAtom::asked, &|atom, holds| atom.after(holds))?;
         for (literals, rest) in ways {
             let is_unique = |atom: &ItemAtom| matches!(atom, ItemAtom::Unique(_) | ItemAtom::Repeated(_));
-            if formulas.atoms(rest).iter().any(is_unique) {
+            if formulas.atoms(rest)?.iter().any(is_unique) {
                 self.add_unique_items(
                     builder,
                     formulas,
@@ -80,7 +89,7 @@ impl Lowering<'_> {
     fn add_unique_items(
         &mut self,
         builder: &mut Builder,
-        formulas: &mut Formulas<ItemAtom>,
+        formulas: &mut Formulas<'_, ItemAtom>,
         (at, formula, behind): (u32, FormulaId, u32),
         (literals, rest): (&[Literal], FormulaId),
         place: &Rc<Place>,
@@ -101,7 +110,7 @@ impl Lowering<'_> {
             self.widened_unique = true;
             let formula_without = formulas.substitute(formula, &mut |atom| {
                 matches!(atom, ItemAtom::Unique(_) | ItemAtom::Repeated(_)).then_some(true)
-            });
+            })?;
             let from = builder.state(Stage::Item, at, formula);
             let to = builder.state(Stage::Item, at, formula_without);
             builder.machine.add_edge(from, Expr::text(""), to);
@@ -109,16 +118,14 @@ impl Lowering<'_> {
         };
         let child = self.places.of(&mut self.nodes, place.of_item(at as usize))?;
         for value in values {
-            let known = self.unique.iter().position(|known| *known == value);
-            let number = known.unwrap_or_else(|| {
-                self.unique.push(value.clone());
-                self.unique.len() - 1
-            });
+            self.budget.charge_steps(PHASE, 1 + 4 * value.steps())?;
+            let number = self.unique.len();
+            let number = *self.unique.entry(value.clone()).or_insert(number);
             let number = u32::try_from(number).expect("the budget keeps values below 2^32");
             let rest = formulas.rewrite(rest, &mut |formulas, atom| match atom {
                 ItemAtom::Unique(used) | ItemAtom::Repeated(used) => {
                     let is_unique = matches!(atom, ItemAtom::Unique(_));
-                    Some(match used.binary_search(&number) {
+                    Ok(Some(match used.binary_search(&number) {
                         Ok(_) => {
                             if is_unique {
                                 NEVER
@@ -133,12 +140,12 @@ impl Lowering<'_> {
                                 ItemAtom::Unique(used.into())
                             } else {
                                 ItemAtom::Repeated(used.into())
-                            })
+                            })?
                         }
-                    })
+                    }))
                 }
-                _ => None,
-            });
+                _ => Ok(None),
+            })?;
             if rest == NEVER {
                 continue;
             }
@@ -153,14 +160,17 @@ impl Lowering<'_> {
 }
 
 /// The same formula, for an array that has one item at most.
-fn without_unique(formulas: &mut Formulas<ItemAtom>, formula: FormulaId) -> FormulaId {
-    let is_short = |formulas: &Formulas<ItemAtom>, formula: FormulaId| {
+fn without_unique(
+    formulas: &mut Formulas<'_, ItemAtom>,
+    formula: FormulaId,
+) -> Result<FormulaId, CompileError> {
+    let is_short = |formulas: &Formulas<'_, ItemAtom>, formula: FormulaId| {
         matches!(formulas.get(formula), Formula::Atom(ItemAtom::NoLongerThan(0 | 1)))
     };
     match formulas.get(formula).clone() {
         Formula::And(parts) if parts.iter().any(|&part| is_short(formulas, part)) => {
             formulas.substitute(formula, &mut |atom| matches!(atom, ItemAtom::Unique(_)).then_some(true))
         }
-        _ => formula,
+        _ => Ok(formula),
     }
 }

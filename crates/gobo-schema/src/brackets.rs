@@ -15,6 +15,9 @@ pub(crate) enum Stage {
     Item,
 }
 
+/// Steps of a state between two brackets, its edges included.
+pub(crate) const STEPS_PER_STATE: u64 = 16;
+
 /// The machine of the texts between two brackets.
 pub(crate) struct Builder {
     pub(crate) machine: Machine,

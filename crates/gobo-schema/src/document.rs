@@ -1,7 +1,17 @@
-use gobo_types::{CompileError, Draft, RefusalKind, SchemaOptions};
+use std::rc::Rc;
+
+use foldhash::{HashMap, HashMapExt, HashSet};
+use gobo_types::{Budget, CompileError, Draft, RefusalKind, SchemaOptions};
 
 use crate::json::{Json, escape_token};
 use crate::uri::{percent_decode, resolve, split_fragment};
+
+const PHASE: &str = "reading the schema";
+
+/// Steps of a subschema that is looked at: its keywords are looked up, and its place is written down.
+pub(crate) const STEPS_PER_SCHEMA: u64 = 32;
+/// Steps of a keyword that is told from those of a list.
+pub(crate) const STEPS_PER_KEYWORD: u64 = 4;
 
 /// A place in one of the documents.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -13,6 +23,11 @@ pub(crate) struct Location {
 }
 
 impl Location {
+    /// Steps of writing it down, hashing it, or going there.
+    pub(crate) fn steps(&self) -> u64 {
+        self.pointer.len() as u64 / 4
+    }
+
     /// The place behind further steps.
     pub(crate) fn at(&self, tokens: &[&str]) -> Self {
         let mut pointer = self.pointer.clone();
@@ -28,11 +43,11 @@ impl Location {
 #[derive(Debug)]
 struct Resource {
     location: Location,
-    uri: String,
+    uri: Rc<str>,
     draft: Draft,
-    /// Names, and the pointers that they stand for.
-    anchors: Vec<(String, String)>,
-    dynamic_anchors: Vec<String>,
+    /// Names, and the pointers that they stand for: the first of each name.
+    anchors: HashMap<String, String>,
+    dynamic_anchors: HashSet<String>,
     is_recursive_anchor: bool,
 }
 
@@ -41,6 +56,13 @@ struct Resource {
 pub(crate) struct Documents {
     roots: Vec<Json>,
     resources: Vec<Resource>,
+    /// The first resource of each address.
+    by_uri: HashMap<Rc<str>, usize>,
+    /// `[documents]`: the last resource at each pointer.
+    by_pointer: Vec<HashMap<String, usize>>,
+    /// How many resources have a dynamic anchor of a name, and how many a recursive one.
+    dynamic_anchors: HashMap<String, usize>,
+    recursive_anchors: usize,
 }
 
 /// Keywords whose value is a schema.
@@ -68,12 +90,22 @@ impl Documents {
     /// Reads everything.
     ///
     /// # Errors
-    /// A refusal of what is no JSON.
-    pub(crate) fn read(schema: &str, options: &SchemaOptions) -> Result<Self, CompileError> {
+    /// A refusal of what is no JSON; [`CompileError::OverBudget`].
+    pub(crate) fn read(schema: &str, options: &SchemaOptions, budget: &Budget) -> Result<Self, CompileError> {
         let default = options.draft.unwrap_or(Draft::Draft202012);
-        let mut documents = Self { roots: vec![Json::parse(schema)?], resources: Vec::new() };
-        let mut uris = vec![String::new()];
+        // A byte is a step.
+        budget.charge_steps(PHASE, schema.len() as u64)?;
+        let mut documents = Self {
+            roots: vec![Json::parse(schema)?],
+            resources: Vec::new(),
+            by_uri: HashMap::new(),
+            by_pointer: Vec::new(),
+            dynamic_anchors: HashMap::new(),
+            recursive_anchors: 0,
+        };
+        let mut uris = vec![Rc::from("")];
         for document in &options.documents {
+            budget.charge_steps(PHASE, document.document.len() as u64)?;
             let root = Json::parse(&document.document).map_err(|error| match error {
                 CompileError::Refused(mut refusal) => {
                     refusal.place = format!("document {:?}, {}", document.uri, refusal.place).into();
@@ -82,14 +114,15 @@ impl Documents {
                 other => other,
             })?;
             documents.roots.push(root);
-            uris.push(split_fragment(&document.uri).0.to_owned());
+            uris.push(split_fragment(&document.uri).0.into());
         }
         for (document, uri) in uris.into_iter().enumerate() {
             let location = Location { document, pointer: String::new() };
             let root = &documents.roots[document];
             let draft = draft_of(root).unwrap_or(default);
-            let mut resources = Vec::new();
-            find_resources(root, &location, &Base { uri: uri.clone(), draft, is_root: true }, &mut resources);
+            let mut search = Search { resources: Vec::new(), latest: HashMap::new(), budget };
+            search.visit(root, &location, &Base { uri: Rc::clone(&uri), draft, is_root: true })?;
+            let mut resources = search.resources;
             // A document is known by the address that it was supplied under too.
             if document > 0 && resources.iter().all(|resource: &Resource| resource.uri != uri) {
                 let Some(first) = resources.first() else { unreachable!("every document is a resource") };
@@ -102,9 +135,24 @@ impl Documents {
                     is_recursive_anchor: first.is_recursive_anchor,
                 });
             }
-            documents.resources.extend(resources);
+            documents.by_pointer.push(HashMap::new());
+            for resource in resources {
+                documents.add(resource);
+            }
         }
         Ok(documents)
+    }
+
+    fn add(&mut self, resource: Resource) {
+        let number = self.resources.len();
+        self.by_uri.entry(Rc::clone(&resource.uri)).or_insert(number);
+        let Location { document, pointer } = &resource.location;
+        self.by_pointer[*document].insert(pointer.clone(), number);
+        for name in &resource.dynamic_anchors {
+            *self.dynamic_anchors.entry(name.clone()).or_default() += 1;
+        }
+        self.recursive_anchors += usize::from(resource.is_recursive_anchor);
+        self.resources.push(resource);
     }
 
     /// The value at a place.
@@ -127,16 +175,16 @@ impl Documents {
 
     /// The number of the resource that a place belongs to.
     pub(crate) fn resource_number(&self, location: &Location) -> usize {
-        let holds = |resource: &Resource| {
-            resource.location.document == location.document
-                && location
-                    .pointer
-                    .strip_prefix(&resource.location.pointer)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let around = (0..).zip(&self.resources).filter(|(_, resource)| holds(resource));
-        let innermost = around.max_by_key(|(_, resource)| resource.location.pointer.len());
-        innermost.map_or_else(|| unreachable!("every document is a resource"), |(number, _)| number)
+        let Location { document, pointer } = location;
+        let known = &self.by_pointer[*document];
+        let mut around = pointer.as_str();
+        loop {
+            if let Some(&number) = known.get(around) {
+                return number;
+            }
+            let Some(end) = around.rfind('/') else { unreachable!("every document is a resource") };
+            around = if known.len() == 1 { "" } else { &around[..end] };
+        }
     }
 
     /// Where a reference at `from` leads.
@@ -150,7 +198,7 @@ impl Documents {
             base
         } else {
             let uri = resolve(&base.uri, address);
-            let found = self.resources.iter().find(|resource| resource.uri == uri);
+            let found = self.by_uri.get(uri.as_str()).map(|&number| &self.resources[number]);
             found.ok_or_else(|| format!("{uri} is no document that was supplied"))?
         };
         let fragment = percent_decode(fragment);
@@ -158,8 +206,8 @@ impl Documents {
         let pointer = if fragment.is_empty() || fragment.starts_with('/') {
             format!("{pointer}{fragment}")
         } else {
-            let anchor = resource.anchors.iter().find(|anchor| anchor.0 == fragment);
-            anchor.ok_or_else(|| format!("there is no anchor {fragment:?}"))?.1.clone()
+            let anchor = resource.anchors.get(&fragment);
+            anchor.ok_or_else(|| format!("there is no anchor {fragment:?}"))?.clone()
         };
         let location = Location { document: *document, pointer };
         match self.get(&location) {
@@ -176,9 +224,8 @@ impl Documents {
         let location = self.resolve(from, reference)?;
         let name = percent_decode(split_fragment(reference).1);
         let target = self.resource(&location);
-        let is_dynamic = |resource: &Resource| resource.dynamic_anchors.contains(&name);
-        let others = self.resources.iter().filter(|resource| is_dynamic(resource)).count();
-        if is_dynamic(target) && others > 1 {
+        let others = self.dynamic_anchors.get(&name).copied().unwrap_or_default();
+        if target.dynamic_anchors.contains(&name) && others > 1 {
             return Err(format!(
                 "{name:?} is a dynamic anchor of {others} schemas, and which is meant depends on the way"
             ));
@@ -192,7 +239,7 @@ impl Documents {
     /// Why it leads to no single place.
     pub(crate) fn resolve_recursive(&self, from: &Location) -> Result<Location, String> {
         let target = self.resource(from);
-        let others = self.resources.iter().filter(|resource| resource.is_recursive_anchor).count();
+        let others = self.recursive_anchors;
         if target.is_recursive_anchor && others > 1 {
             return Err(format!(
                 "there are {others} recursive anchors, and which is meant depends on the way"
@@ -218,79 +265,90 @@ fn draft_of(schema: &Json) -> Option<Draft> {
 }
 
 struct Base {
-    uri: String,
+    uri: Rc<str>,
     draft: Draft,
     is_root: bool,
 }
 
-fn find_resources(value: &Json, location: &Location, base: &Base, resources: &mut Vec<Resource>) {
-    let mut draft = base.draft;
-    if let Some(own) = draft_of(value) {
-        draft = own;
-    }
-    let text = |key: &str| match value.get(key) {
-        Some(Json::String(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    // Up to draft 7 nothing counts beside a reference.
-    let id = text(if draft == Draft::Draft4 { "id" } else { "$id" })
-        .filter(|_| draft > Draft::Draft7 || value.get("$ref").is_none());
-    let mut uri = base.uri.clone();
-    let mut name = None;
-    if let Some(id) = id {
-        let (address, fragment) = split_fragment(id);
-        if !fragment.is_empty() && draft <= Draft::Draft7 {
-            name = Some(fragment);
+/// Looks for resources in one document.
+struct Search<'a> {
+    resources: Vec<Resource>,
+    /// The last one of each address.
+    latest: HashMap<Rc<str>, usize>,
+    budget: &'a Budget,
+}
+
+impl Search<'_> {
+    fn visit(&mut self, value: &Json, location: &Location, base: &Base) -> Result<(), CompileError> {
+        self.budget.charge_steps(PHASE, STEPS_PER_SCHEMA + location.steps())?;
+        let mut draft = base.draft;
+        if let Some(own) = draft_of(value) {
+            draft = own;
         }
-        if !address.is_empty() {
-            uri = resolve(&base.uri, address);
+        let text = |key: &str| match value.get(key) {
+            Some(Json::String(text)) => Some(text.as_str()),
+            _ => None,
+        };
+        // Up to draft 7 nothing counts beside a reference.
+        let id = text(if draft == Draft::Draft4 { "id" } else { "$id" })
+            .filter(|_| draft > Draft::Draft7 || value.get("$ref").is_none());
+        let mut uri = Rc::clone(&base.uri);
+        let mut name = None;
+        if let Some(id) = id {
+            let (address, fragment) = split_fragment(id);
+            if !fragment.is_empty() && draft <= Draft::Draft7 {
+                name = Some(fragment);
+            }
+            if !address.is_empty() {
+                self.budget.charge_steps(PHASE, uri.len() as u64)?;
+                self.budget.charge_bytes(PHASE, 256 + (uri.len() + id.len()) as u64)?;
+                uri = resolve(&base.uri, address).into();
+            }
         }
-    }
-    let is_new = base.is_root || uri != base.uri;
-    if is_new {
-        resources.push(Resource {
-            location: location.clone(),
-            uri: uri.clone(),
-            draft,
-            anchors: Vec::new(),
-            dynamic_anchors: Vec::new(),
-            is_recursive_anchor: value.get("$recursiveAnchor") == Some(&Json::Bool(true)),
-        });
-    }
-    let base = Base { uri, draft, is_root: false };
-    // Anchors belong to the innermost resource around them.
-    let own = resources.iter_mut().rev().find(|resource| resource.uri == base.uri);
-    if let Some(resource) = own {
-        if draft > Draft::Draft7 {
-            for keyword in ["$anchor", "$dynamicAnchor"] {
-                if let Some(name) = text(keyword) {
-                    resource.anchors.push((name.to_owned(), location.pointer.clone()));
-                    if keyword == "$dynamicAnchor" {
-                        resource.dynamic_anchors.push(name.to_owned());
+        let is_new = base.is_root || uri != base.uri;
+        if is_new {
+            self.latest.insert(Rc::clone(&uri), self.resources.len());
+            self.resources.push(Resource {
+                location: location.clone(),
+                uri: Rc::clone(&uri),
+                draft,
+                anchors: HashMap::new(),
+                dynamic_anchors: HashSet::default(),
+                is_recursive_anchor: value.get("$recursiveAnchor") == Some(&Json::Bool(true)),
+            });
+        }
+        let base = Base { uri, draft, is_root: false };
+        // Anchors belong to the innermost resource around them.
+        let anchors =
+            ["$anchor", "$dynamicAnchor"].map(|keyword| text(keyword).filter(|_| draft > Draft::Draft7));
+        if let Some(&number) = self.latest.get(&base.uri) {
+            let resource = &mut self.resources[number];
+            for name in anchors.into_iter().chain([name]).flatten() {
+                resource.anchors.entry(name.to_owned()).or_insert_with(|| location.pointer.clone());
+            }
+            resource.dynamic_anchors.extend(anchors[1].map(str::to_owned));
+        }
+        let Json::Object(members) = value else { return Ok(()) };
+        self.budget.charge_steps(PHASE, members.len() as u64 * STEPS_PER_KEYWORD)?;
+        for (key, value) in members.iter() {
+            match value {
+                Json::Object(_) if SCHEMAS.contains(&key.as_str()) => {
+                    self.visit(value, &location.at(&[key]), &base)?;
+                }
+                Json::Object(schemas) if MAPS.contains(&key.as_str()) => {
+                    for (name, schema) in schemas.iter() {
+                        self.visit(schema, &location.at(&[key, name]), &base)?;
                     }
                 }
+                Json::Array(schemas) if LISTS.contains(&key.as_str()) => {
+                    for (at, schema) in schemas.iter().enumerate() {
+                        self.visit(schema, &location.at(&[key, &at.to_string()]), &base)?;
+                    }
+                }
+                _ => {}
             }
         }
-        resource.anchors.extend(name.map(|name| (name.to_owned(), location.pointer.clone())));
-    }
-    let Json::Object(members) = value else { return };
-    for (key, value) in members {
-        match value {
-            Json::Object(_) if SCHEMAS.contains(&key.as_str()) => {
-                find_resources(value, &location.at(&[key]), &base, resources);
-            }
-            Json::Object(schemas) if MAPS.contains(&key.as_str()) => {
-                for (name, schema) in schemas {
-                    find_resources(schema, &location.at(&[key, name]), &base, resources);
-                }
-            }
-            Json::Array(schemas) if LISTS.contains(&key.as_str()) => {
-                for (at, schema) in schemas.iter().enumerate() {
-                    find_resources(schema, &location.at(&[key, &at.to_string()]), &base, resources);
-                }
-            }
-            _ => {}
-        }
+        Ok(())
     }
 }
 

@@ -103,7 +103,7 @@ fn stretches(
         let is_free_before = at == 0 && !place.is_anchored;
         if is_free_before || !stretch.is_empty() {
             let anything = is_free_before.then(|| Expr::Chars(classes::any()).repeat(0, None));
-            let behind = rest.to_expr(|chars| Expr::Chars(chars.clone()));
+            let behind = rest.to_expr(|chars| Expr::Chars(chars.clone()), budget)?;
             let parts = anything.into_iter().chain(stretch.iter().map(to_expr)).chain([behind]);
             rest = Language::expr(&Expr::Concat(parts.collect()), budget)?;
         }

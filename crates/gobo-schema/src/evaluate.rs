@@ -1,4 +1,4 @@
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use gobo_types::CompileError;
 
 use crate::json::Json;
@@ -11,6 +11,9 @@ use crate::node::{FALSE, NodeId, Nodes, Part, TRUE, Types};
 pub(crate) fn evaluate(nodes: &mut Nodes<'_>, node: NodeId, value: &Json) -> Result<bool, CompileError> {
     Evaluation { nodes, open: Vec::new(), known: HashMap::default() }.holds(node, value)
 }
+
+/// Steps of a subschema that is looked at for a value.
+const STEPS_PER_SUBSCHEMA: u64 = 8;
 
 struct Evaluation<'n, 'a> {
     nodes: &'n mut Nodes<'a>,
@@ -29,10 +32,10 @@ impl Evaluation<'_, '_> {
         if let Some(&known) = self.known.get(&this) {
             return Ok(known);
         }
+        self.nodes.charge(STEPS_PER_SUBSCHEMA + self.open.len() as u64 / 4)?;
         if self.open.contains(&this) {
             return Err(self.nodes.circular(node));
         }
-        self.nodes.charge(1)?;
         self.nodes.check_chain(node, self.open.len())?;
         self.open.push(this);
         let parts = self.nodes.parts(node)?;
@@ -48,14 +51,21 @@ impl Evaluation<'_, '_> {
         Ok(holds)
     }
 
-    fn all(&mut self, pairs: impl Iterator<Item = (NodeId, Json)>) -> Result<bool, CompileError> {
+    /// Whether values that lie strictly inside satisfy their subschemas: no cycle passes through them.
+    fn all<'v>(&mut self, pairs: impl Iterator<Item = (NodeId, &'v Json)>) -> Result<bool, CompileError> {
         for (node, value) in pairs {
-            // The copy has an address of its own, but lies strictly inside: no cycle passes through it.
-            if !evaluate(self.nodes, node, &value)? {
+            if !self.inside(node, value)? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    fn inside(&mut self, node: NodeId, value: &Json) -> Result<bool, CompileError> {
+        let around = std::mem::take(&mut self.open);
+        let holds = self.holds(node, value);
+        self.open = around;
+        holds
     }
 
     fn count(&mut self, nodes: &[NodeId], value: &Json) -> Result<usize, CompileError> {
@@ -67,6 +77,7 @@ impl Evaluation<'_, '_> {
     }
 
     fn part(&mut self, part: &Part, value: &Json) -> Result<bool, CompileError> {
+        self.nodes.charge(steps_of(part, value))?;
         let within = |count: usize, min: u64, max: Option<u64>| {
             let count = count as u64;
             count >= min && max.is_none_or(|max| count <= max)
@@ -104,17 +115,20 @@ impl Evaluation<'_, '_> {
                 Json::Array(items) => match part {
                     Part::Items { prefix, rest, .. } => {
                         let schema = |at: usize| prefix.get(at).copied().unwrap_or(*rest);
-                        self.all((0..).zip(items).map(|(at, item)| (schema(at), item.clone())))?
+                        self.all(items.iter().enumerate().map(|(at, item)| (schema(at), item)))?
                     }
                     Part::ItemCount { min, max } => within(items.len(), *min, *max),
                     Part::Contains { item, min, max, .. } => {
                         let mut count = 0;
-                        for value in items {
-                            count += usize::from(evaluate(self.nodes, *item, value)?);
+                        for value in items.iter() {
+                            count += usize::from(self.inside(*item, value)?);
                         }
                         within(count, *min, *max)
                     }
-                    Part::Unique => (0..items.len()).all(|at| !items[..at].contains(&items[at])),
+                    Part::Unique => {
+                        let mut known = HashSet::default();
+                        items.iter().all(|item| known.insert(item))
+                    }
                     Part::UnevaluatedItems(schema) => {
                         return Err(self.nodes.cannot_evaluate(*schema, "unevaluatedItems"));
                     }
@@ -123,16 +137,23 @@ impl Evaluation<'_, '_> {
                 Json::Object(members) => match part {
                     Part::Members(of) => {
                         let mut pairs = Vec::new();
-                        for (name, value) in members {
+                        for (name, value) in members.iter() {
+                            let patterns = of.patterns.len() * (1 + name.len());
+                            self.nodes.charge((4 + patterns) as u64)?;
                             let schemas = of.schemas_of(name, |text| self.nodes.text(text).accepts(name));
-                            pairs.extend(schemas.into_iter().map(|schema| (schema, value.clone())));
+                            pairs.extend(schemas.into_iter().map(|schema| (schema, value)));
                         }
                         self.all(pairs.into_iter())?
                     }
                     Part::Required(names) => names.iter().all(|name| value.get(name).is_some()),
                     Part::Names(node) => {
-                        let names = members.iter().map(|member| (*node, Json::String(member.0.clone())));
-                        self.all(names)?
+                        for (name, _) in members.iter() {
+                            // What is known of values goes by their addresses, and a name has its own for a moment.
+                            if !evaluate(self.nodes, *node, &Json::String(name.clone()))? {
+                                return Ok(false);
+                            }
+                        }
+                        true
                     }
                     Part::MemberCount { min, max } => within(members.len(), *min, *max),
                     Part::Dependent { name, required, schema } => {
@@ -147,5 +168,17 @@ impl Evaluation<'_, '_> {
                 },
             },
         })
+    }
+}
+
+/// Steps of a keyword for a value, its subschemas apart.
+fn steps_of(part: &Part, value: &Json) -> u64 {
+    1 + match (part, value) {
+        (Part::Values(_) | Part::Unique, value) => value.steps(),
+        (Part::Length { .. } | Part::Text(_), Json::String(text)) => text.len() as u64,
+        (Part::MultipleOf(_), Json::Number(number)) => number.exponent.unsigned_abs(),
+        (Part::Required(names), Json::Object(_)) => 4 * names.len() as u64,
+        (Part::Dependent { required, .. }, Json::Object(_)) => 4 * required.len() as u64,
+        _ => 0,
     }
 }

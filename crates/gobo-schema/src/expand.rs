@@ -2,13 +2,17 @@ use std::convert::Infallible;
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::CompileError;
+use gobo_types::{Budget, CompileError};
 
 use crate::decimal::{Decimal, Modulus};
 use crate::formula::{ALWAYS, Atom, FormulaId, Formulas, NEVER};
 use crate::json::Json;
+use crate::listed::Listed;
 use crate::node::{FALSE, NodeId, Nodes, Part, TRUE, Types};
 use crate::scalars::{NumberKind, Scalar, StringKind};
+
+/// Steps of taking a listed value over: it is copied, hashed and sorted.
+const STEPS_PER_VALUE: u64 = 16;
 
 /// A subschema, or its opposite.
 pub(crate) type Literal = (NodeId, bool);
@@ -39,8 +43,11 @@ pub(crate) trait Leaves: Sized {
     fn evaluates(node: NodeId, part: &Part, is_outermost: bool, out: &mut Vec<Self::Evaluates>);
 
     /// Whether there is a member of that name, and whether there is none; `None` for values that have no members.
-    fn presence(_: &mut Expansion<Self>, _: &str) -> Option<Either> {
-        None
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    fn presence(_: &mut Expansion<'_, Self>, _: &str) -> Result<Option<Either>, CompileError> {
+        Ok(None)
     }
 
     /// What a keyword without subschemas for the same value demands of values of the type, or the opposite of it.
@@ -48,7 +55,7 @@ pub(crate) trait Leaves: Sized {
     /// # Errors
     /// A refusal that names the keyword.
     fn leaf(
-        expansion: &mut Expansion<Self>,
+        expansion: &mut Expansion<'_, Self>,
         nodes: &mut Nodes<'_>,
         node: NodeId,
         part: &Part,
@@ -58,16 +65,16 @@ pub(crate) trait Leaves: Sized {
 
 /// Formulas of subschemas, for values of one type.
 #[derive(Debug)]
-pub(crate) struct Expansion<L: Leaves> {
-    pub(crate) formulas: Formulas<L::Atom>,
+pub(crate) struct Expansion<'a, L: Leaves> {
+    pub(crate) formulas: Formulas<'a, L::Atom>,
     known: HashMap<Literal, FormulaId>,
     /// Subschemas that are being expanded.
     open: Vec<NodeId>,
 }
 
-impl<L: Leaves> Expansion<L> {
-    pub(crate) fn new() -> Self {
-        Self { formulas: Formulas::new(), known: HashMap::new(), open: Vec::new() }
+impl<'a, L: Leaves> Expansion<'a, L> {
+    pub(crate) fn new(budget: &'a Budget) -> Self {
+        Self { formulas: Formulas::new(budget), known: HashMap::new(), open: Vec::new() }
     }
 
     /// What all of `literals` demand of a value of the type.
@@ -83,7 +90,7 @@ impl<L: Leaves> Expansion<L> {
         for &literal in literals {
             parts.push(self.literal(nodes, literal)?);
         }
-        Ok(self.formulas.and(parts))
+        self.formulas.and(parts)
     }
 
     /// What one literal demands of a value of the type.
@@ -97,7 +104,7 @@ impl<L: Leaves> Expansion<L> {
     ) -> Result<FormulaId, CompileError> {
         let (node, holds) = literal;
         if node == TRUE || node == FALSE {
-            return Ok(Formulas::<L::Atom>::constant((node == TRUE) == holds));
+            return Ok(Formulas::<'_, L::Atom>::constant((node == TRUE) == holds));
         }
         if let Some(&known) = self.known.get(&literal) {
             return Ok(known);
@@ -113,13 +120,13 @@ impl<L: Leaves> Expansion<L> {
             of_parts.push(self.part(nodes, node, part, holds)?);
         }
         self.open.pop();
-        let formula = self.connect(of_parts, holds);
+        let formula = self.connect(of_parts, holds)?;
         self.known.insert(literal, formula);
         Ok(formula)
     }
 
     /// All of the parts, or one of their opposites.
-    pub(crate) fn connect(&mut self, parts: Vec<FormulaId>, holds: bool) -> FormulaId {
+    pub(crate) fn connect(&mut self, parts: Vec<FormulaId>, holds: bool) -> Result<FormulaId, CompileError> {
         if holds { self.formulas.and(parts) } else { self.formulas.or(parts) }
     }
 
@@ -175,15 +182,16 @@ impl<L: Leaves> Expansion<L> {
                     self.add_evaluated(nodes, *otherwise, no, around, out)?;
                 }
                 Part::Dependent { name, schema, .. } => {
-                    if let Some((is_there, is_not)) = L::presence(self, name) {
-                        let yes = self.formulas.and([condition.0, is_there]);
-                        let no = self.formulas.or([condition.1, is_not]);
+                    if let Some((is_there, is_not)) = L::presence(self, name)? {
+                        let yes = self.formulas.and([condition.0, is_there])?;
+                        let no = self.formulas.or([condition.1, is_not])?;
                         self.add_evaluated(nodes, *schema, (yes, no), around, out)?;
                     }
                 }
                 other => {
                     let mut own = Vec::new();
                     L::evaluates(node, other, is_outermost, &mut own);
+                    nodes.charge(4 * own.len() as u64)?;
                     out.extend(own.into_iter().map(|what| (what, condition)));
                 }
             }
@@ -201,7 +209,7 @@ impl<L: Leaves> Expansion<L> {
     ) -> Result<Either, CompileError> {
         let yes = self.literal(nodes, literal)?;
         let no = self.literal(nodes, opposite(literal))?;
-        Ok((self.formulas.and([condition.0, yes]), self.formulas.or([condition.1, no])))
+        Ok((self.formulas.and([condition.0, yes])?, self.formulas.or([condition.1, no])?))
     }
 
     fn each(
@@ -210,6 +218,7 @@ impl<L: Leaves> Expansion<L> {
         of: &[NodeId],
         holds: bool,
     ) -> Result<Vec<FormulaId>, CompileError> {
+        nodes.charge(of.len() as u64)?;
         of.iter().map(|&node| self.literal(nodes, (node, holds))).collect()
     }
 
@@ -221,17 +230,17 @@ impl<L: Leaves> Expansion<L> {
         holds: bool,
     ) -> Result<FormulaId, CompileError> {
         Ok(match part {
-            Part::Types { types, .. } if types.has(L::TYPE) => Formulas::<L::Atom>::constant(holds),
+            Part::Types { types, .. } if types.has(L::TYPE) => Formulas::<'_, L::Atom>::constant(holds),
             Part::Types { types, .. } if L::TYPE != Types::NUMBER || !types.has(Types::INTEGER) => {
-                Formulas::<L::Atom>::constant(!holds)
+                Formulas::<'_, L::Atom>::constant(!holds)
             }
             Part::AllOf(of) => {
                 let parts = self.each(nodes, of, holds)?;
-                self.connect(parts, holds)
+                self.connect(parts, holds)?
             }
             Part::AnyOf(of) => {
                 let parts = self.each(nodes, of, holds)?;
-                self.connect(parts, !holds)
+                self.connect(parts, !holds)?
             }
             Part::OneOf(of) => self.one_of(nodes, of, holds)?,
             Part::Not(of) => self.literal(nodes, (*of, !holds))?,
@@ -240,9 +249,9 @@ impl<L: Leaves> Expansion<L> {
                 for (branch, condition_holds) in [(*then, true), (*otherwise, false)] {
                     let condition = self.literal(nodes, (*condition, condition_holds))?;
                     let branch = self.literal(nodes, (branch, holds))?;
-                    branches.push(self.formulas.and([condition, branch]));
+                    branches.push(self.formulas.and([condition, branch])?);
                 }
-                self.formulas.or(branches)
+                self.formulas.or(branches)?
             }
             other => L::leaf(self, nodes, node, other, holds)?,
         })
@@ -258,22 +267,21 @@ impl<L: Leaves> Expansion<L> {
         let no = self.each(nodes, of, false)?;
         let mut ways = Vec::new();
         for (at, &one) in yes.iter().enumerate() {
-            nodes.charge(yes.len() as u64)?;
             if holds {
                 // This one and none of the others.
                 let others = no.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, &no)| no);
-                ways.push(self.formulas.and(others.chain([one])));
+                ways.push(self.formulas.and(others.chain([one]))?);
             } else {
                 // This one and one of the others; none at all comes last.
                 for &other in &yes[..at] {
-                    ways.push(self.formulas.and([one, other]));
+                    ways.push(self.formulas.and([one, other])?);
                 }
             }
         }
         if !holds {
-            ways.push(self.formulas.and(no));
+            ways.push(self.formulas.and(no)?);
         }
-        Ok(self.formulas.or(ways))
+        self.formulas.or(ways)
     }
 }
 
@@ -289,7 +297,7 @@ impl Leaves for Numbers {
     fn evaluates(_: NodeId, _: &Part, _: bool, _: &mut Vec<Infallible>) {}
 
     fn leaf(
-        expansion: &mut Expansion<Self>,
+        expansion: &mut Expansion<'_, Self>,
         nodes: &mut Nodes<'_>,
         node: NodeId,
         part: &Part,
@@ -310,14 +318,15 @@ impl Leaves for Numbers {
                     Json::Number(number) => Some(number.clone()),
                     _ => None,
                 });
-                match numbers.collect::<Rc<[Decimal]>>() {
-                    none if none.is_empty() => return Ok(Formulas::<Self::Atom>::constant(!holds)),
+                nodes.charge(STEPS_PER_VALUE * values.list().len() as u64)?;
+                match numbers.collect::<Listed<Decimal>>() {
+                    none if none.is_empty() => return Ok(Formulas::<'_, Self::Atom>::constant(!holds)),
                     numbers => NumberKind::OneOf(numbers),
                 }
             }
-            _ => return Ok(Formulas::<Self::Atom>::constant(holds)),
+            _ => return Ok(Formulas::<'_, Self::Atom>::constant(holds)),
         };
-        Ok(expansion.formulas.atom(Scalar { kind, holds }))
+        expansion.formulas.atom(Scalar { kind, holds })
     }
 }
 
@@ -333,14 +342,14 @@ impl Leaves for Strings {
     fn evaluates(_: NodeId, _: &Part, _: bool, _: &mut Vec<Infallible>) {}
 
     fn leaf(
-        expansion: &mut Expansion<Self>,
-        _: &mut Nodes<'_>,
+        expansion: &mut Expansion<'_, Self>,
+        nodes: &mut Nodes<'_>,
         _: NodeId,
         part: &Part,
         holds: bool,
     ) -> Result<FormulaId, CompileError> {
         let kind = match part {
-            Part::Length { min: 0, max: None } => return Ok(Formulas::<Self::Atom>::constant(holds)),
+            Part::Length { min: 0, max: None } => return Ok(Formulas::<'_, Self::Atom>::constant(holds)),
             Part::Length { min, max } => StringKind::Length { min: *min, max: *max },
             Part::Text(id) => StringKind::Text(*id),
             Part::Values(values) => {
@@ -348,13 +357,14 @@ impl Leaves for Strings {
                     Json::String(text) => Some(text.clone()),
                     _ => None,
                 });
-                match strings.collect::<Rc<[String]>>() {
-                    none if none.is_empty() => return Ok(Formulas::<Self::Atom>::constant(!holds)),
+                nodes.charge(STEPS_PER_VALUE * values.list().len() as u64)?;
+                match strings.collect::<Listed<String>>() {
+                    none if none.is_empty() => return Ok(Formulas::<'_, Self::Atom>::constant(!holds)),
                     strings => StringKind::OneOf(strings),
                 }
             }
-            _ => return Ok(Formulas::<Self::Atom>::constant(holds)),
+            _ => return Ok(Formulas::<'_, Self::Atom>::constant(holds)),
         };
-        Ok(expansion.formulas.atom(Scalar { kind, holds }))
+        expansion.formulas.atom(Scalar { kind, holds })
     }
 }

@@ -1,6 +1,11 @@
+use std::cell::{Cell, RefCell};
 use std::hash::Hash;
+use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
+use gobo_types::{Budget, CompileError};
+
+use crate::lowering::PHASE;
 
 /// The number of a formula.
 pub(crate) type FormulaId = u32;
@@ -22,24 +27,70 @@ pub(crate) enum Formula<A> {
     Never,
     Always,
     Atom(A),
-    And(Box<[FormulaId]>),
-    Or(Box<[FormulaId]>),
+    And(Rc<[FormulaId]>),
+    Or(Rc<[FormulaId]>),
 }
+
+/// Steps of making an atom known: it is hashed several times.
+const STEPS_PER_ATOM: u64 = 16;
+
+/// Steps that are counted before they are charged together.
+const STEPS_AT_ONCE: u64 = 1024;
 
 /// Boolean formulas over atoms, without negation: what is negated is the dual of an atom. So a formula never ceases to hold
 /// when more of its atoms do. Equal formulas have one number.
+///
+/// Every operation charges a step for each operand that it looks at: formulas grow with the schema, and are looked at in
+/// every state of an object or an array.
 #[derive(Debug)]
-pub(crate) struct Formulas<A> {
+pub(crate) struct Formulas<'a, A> {
+    budget: &'a Budget,
+    /// Steps that are not yet charged.
+    steps: Cell<u64>,
     formulas: Vec<Formula<A>>,
     known: HashMap<Formula<A>, FormulaId>,
+    /// `[formulas]`: of an atom, the formula of its dual, if there is one.
+    duals: Vec<Option<FormulaId>>,
+    /// The atoms whose dual is no formula yet, by that dual.
+    without_dual: HashMap<A, Vec<FormulaId>>,
+    /// `[formulas]`: the last walk that came by.
+    seen: RefCell<Seen>,
 }
 
-impl<A: Atom> Formulas<A> {
-    pub(crate) fn new() -> Self {
-        let mut formulas = Self { formulas: Vec::new(), known: HashMap::new() };
-        formulas.intern(Formula::Never);
-        formulas.intern(Formula::Always);
-        formulas
+#[derive(Debug, Default)]
+struct Seen {
+    by: Vec<u32>,
+    walk: u32,
+}
+
+impl Seen {
+    /// A walk over so many formulas, none of which it has seen.
+    fn begin(&mut self, formulas: usize) {
+        self.by.resize(formulas, 0);
+        self.walk = self.walk.checked_add(1).unwrap_or_else(|| {
+            self.by.fill(0);
+            1
+        });
+    }
+
+    /// Whether this walk comes by for the first time.
+    fn is_new(&mut self, formula: FormulaId) -> bool {
+        std::mem::replace(&mut self.by[formula as usize], self.walk) != self.walk
+    }
+}
+
+impl<'a, A: Atom> Formulas<'a, A> {
+    pub(crate) fn new(budget: &'a Budget) -> Self {
+        Self {
+            budget,
+            steps: Cell::new(0),
+            // NEVER and ALWAYS.
+            formulas: vec![Formula::Never, Formula::Always],
+            known: HashMap::new(),
+            duals: vec![None, None],
+            without_dual: HashMap::new(),
+            seen: RefCell::default(),
+        }
     }
 
     pub(crate) fn get(&self, formula: FormulaId) -> &Formula<A> {
@@ -51,84 +102,135 @@ impl<A: Atom> Formulas<A> {
         self.formulas.len()
     }
 
-    fn intern(&mut self, formula: Formula<A>) -> FormulaId {
-        *self.known.entry(formula).or_insert_with_key(|formula| {
-            self.formulas.push(formula.clone());
-            u32::try_from(self.formulas.len() - 1).expect("the budget keeps formulas below 2^32")
-        })
+    /// Counts steps, and charges them where they are many.
+    fn charge(&self, steps: usize) -> Result<(), CompileError> {
+        let all = self.steps.get() + steps as u64;
+        if all < STEPS_AT_ONCE {
+            self.steps.set(all);
+            return Ok(());
+        }
+        self.steps.set(0);
+        self.budget.charge_steps(PHASE, all)
     }
 
-    pub(crate) fn atom(&mut self, atom: A) -> FormulaId {
-        self.intern(Formula::Atom(atom))
+    fn intern(&mut self, formula: Formula<A>, bytes: usize) -> Result<FormulaId, CompileError> {
+        if let Some(&known) = self.known.get(&formula) {
+            return Ok(known);
+        }
+        self.budget.charge_bytes(PHASE, 128 + bytes as u64)?;
+        let id = u32::try_from(self.formulas.len()).expect("the budget keeps formulas below 2^32");
+        self.formulas.push(formula.clone());
+        self.duals.push(None);
+        self.known.insert(formula, id);
+        Ok(id)
+    }
+
+    pub(crate) fn atom(&mut self, atom: A) -> Result<FormulaId, CompileError> {
+        self.charge(2)?;
+        let formula = Formula::Atom(atom);
+        if let Some(&known) = self.known.get(&formula) {
+            return Ok(known);
+        }
+        self.charge(STEPS_PER_ATOM as usize)?;
+        let Formula::Atom(atom) = &formula else { unreachable!("it was made of an atom") };
+        let dual = atom.dual();
+        let is_dual_of = self.without_dual.remove(atom);
+        let id = self.intern(formula, 128)?;
+        for other in is_dual_of.into_iter().flatten() {
+            self.duals[other as usize] = Some(id);
+        }
+        match self.known.get(&Formula::Atom(dual.clone())) {
+            Some(&known) => self.duals[id as usize] = Some(known),
+            None => self.without_dual.entry(dual).or_default().push(id),
+        }
+        Ok(id)
     }
 
     pub(crate) fn constant(holds: bool) -> FormulaId {
         if holds { ALWAYS } else { NEVER }
     }
 
-    pub(crate) fn and(&mut self, operands: impl IntoIterator<Item = FormulaId>) -> FormulaId {
-        self.connect(operands, true)
+    /// # Errors
+    /// [`CompileError::OverBudget`], as of all operations.
+    pub(crate) fn and(
+        &mut self,
+        operands: impl IntoIterator<Item = FormulaId>,
+    ) -> Result<FormulaId, CompileError> {
+        self.connect(operands.into_iter().collect(), true)
     }
 
-    pub(crate) fn or(&mut self, operands: impl IntoIterator<Item = FormulaId>) -> FormulaId {
-        self.connect(operands, false)
+    pub(crate) fn or(
+        &mut self,
+        operands: impl IntoIterator<Item = FormulaId>,
+    ) -> Result<FormulaId, CompileError> {
+        self.connect(operands.into_iter().collect(), false)
     }
 
-    fn connect(&mut self, operands: impl IntoIterator<Item = FormulaId>, is_and: bool) -> FormulaId {
+    fn connect(&mut self, mut operands: Vec<FormulaId>, is_and: bool) -> Result<FormulaId, CompileError> {
         let (neutral, absorbing) = if is_and { (ALWAYS, NEVER) } else { (NEVER, ALWAYS) };
-        let mut flat: Vec<FormulaId> = Vec::new();
-        for operand in operands {
-            match self.get(operand) {
-                _ if operand == absorbing => return absorbing,
-                _ if operand == neutral => {}
-                Formula::And(inner) if is_and => flat.extend(inner),
-                Formula::Or(inner) if !is_and => flat.extend(inner),
-                _ => flat.push(operand),
-            }
-        }
-        flat.sort_unstable();
-        flat.dedup();
-        if flat.len() > 1 {
-            // What an atom beside it decides is decided inside the other operands too.
-            let atoms: Vec<A> = flat
-                .iter()
-                .filter_map(|&operand| match self.get(operand) {
-                    Formula::Atom(atom) => Some(atom.clone()),
-                    _ => None,
-                })
-                .collect();
-            if !atoms.is_empty() {
-                let known: foldhash::HashSet<A> = atoms.iter().cloned().collect();
-                if atoms.iter().any(|atom| known.contains(&atom.dual())) {
-                    return absorbing;
+        loop {
+            self.charge(1 + operands.len())?;
+            let mut flat: Vec<FormulaId> = Vec::with_capacity(operands.len());
+            for &operand in &operands {
+                match self.get(operand) {
+                    _ if operand == absorbing => return Ok(absorbing),
+                    _ if operand == neutral => {}
+                    Formula::And(inner) if is_and => flat.extend(inner.iter()),
+                    Formula::Or(inner) if !is_and => flat.extend(inner.iter()),
+                    _ => flat.push(operand),
                 }
-                if atoms.len() < flat.len() {
-                    let simpler: Vec<FormulaId> = flat
-                        .iter()
-                        .map(|&operand| match self.get(operand) {
-                            Formula::Atom(_) => operand,
-                            _ => self.substitute(operand, &mut |atom| {
-                                if known.contains(atom) {
-                                    Some(is_and)
-                                } else {
-                                    known.contains(&atom.dual()).then_some(!is_and)
-                                }
-                            }),
-                        })
-                        .collect();
+            }
+            self.charge(flat.len())?;
+            flat.sort_unstable();
+            flat.dedup();
+            // What an atom beside it decides is decided inside the other operands too.
+            let is_atom = |formula: FormulaId| matches!(self.get(formula), Formula::Atom(_));
+            let atoms = flat.iter().filter(|&&operand| is_atom(operand)).count();
+            if atoms > 0 && flat.len() > 1 {
+                let dual_is_known = |atom: FormulaId| {
+                    self.duals[atom as usize].is_some_and(|dual| flat.binary_search(&dual).is_ok())
+                };
+                if flat.iter().any(|&operand| is_atom(operand) && dual_is_known(operand)) {
+                    return Ok(absorbing);
+                }
+                if atoms < flat.len() {
+                    // Absorption: of `a ∨ (a ∧ b)` only `a` is left by this.
+                    let simpler = self.simplify(&flat, is_and)?;
                     if simpler != flat {
-                        return self.connect(simpler, is_and);
+                        operands = simpler;
+                        continue;
                     }
                 }
-                // Absorption: of `a ∨ (a ∧ b)` only `a` is left by the substitution above.
             }
+            return match flat.len() {
+                0 => Ok(neutral),
+                1 => Ok(flat[0]),
+                operands if is_and => self.intern(Formula::And(flat.into()), operands * 4),
+                operands => self.intern(Formula::Or(flat.into()), operands * 4),
+            };
         }
-        match flat.len() {
-            0 => neutral,
-            1 => flat[0],
-            _ if is_and => self.intern(Formula::And(flat.into())),
-            _ => self.intern(Formula::Or(flat.into())),
+    }
+
+    /// The operands, ascending and distinct, with the atoms among them decided inside the others.
+    fn simplify(&mut self, flat: &[FormulaId], is_and: bool) -> Result<Vec<FormulaId>, CompileError> {
+        let mut memo = HashMap::new();
+        let mut decide = |formulas: &mut Self, atom: FormulaId| {
+            let dual = formulas.duals[atom as usize];
+            Ok(if flat.binary_search(&atom).is_ok() {
+                Some(Self::constant(is_and))
+            } else {
+                let is_known = dual.is_some_and(|dual| flat.binary_search(&dual).is_ok());
+                is_known.then(|| Self::constant(!is_and))
+            })
+        };
+        let mut simpler = Vec::with_capacity(flat.len());
+        for &operand in flat {
+            simpler.push(match self.get(operand) {
+                Formula::Atom(_) => operand,
+                _ => self.rewrite_with(operand, &mut decide, &mut memo)?,
+            });
         }
+        Ok(simpler)
     }
 
     /// The formula with some atoms decided.
@@ -136,87 +238,111 @@ impl<A: Atom> Formulas<A> {
         &mut self,
         formula: FormulaId,
         decide: &mut impl FnMut(&A) -> Option<bool>,
-    ) -> FormulaId {
-        self.rewrite(formula, &mut |_, atom| decide(atom).map(Self::constant))
+    ) -> Result<FormulaId, CompileError> {
+        self.rewrite(formula, &mut |_, atom| Ok(decide(atom).map(Self::constant)))
     }
 
-    /// The formula with some atoms replaced by formulas.
+    /// The formula with some atoms replaced by formulas, which depend on nothing but the atom.
     pub(crate) fn rewrite(
         &mut self,
         formula: FormulaId,
-        replace: &mut impl FnMut(&mut Self, &A) -> Option<FormulaId>,
-    ) -> FormulaId {
-        let mut memo = HashMap::new();
-        self.rewrite_with(formula, replace, &mut memo)
+        replace: &mut impl FnMut(&mut Self, &A) -> Result<Option<FormulaId>, CompileError>,
+    ) -> Result<FormulaId, CompileError> {
+        let mut replace = |formulas: &mut Self, atom: FormulaId| match formulas.get(atom).clone() {
+            Formula::Atom(atom) => replace(formulas, &atom),
+            _ => unreachable!("only atoms are replaced"),
+        };
+        self.rewrite_with(formula, &mut replace, &mut HashMap::new())
     }
 
     fn rewrite_with(
         &mut self,
         formula: FormulaId,
-        replace: &mut impl FnMut(&mut Self, &A) -> Option<FormulaId>,
+        replace: &mut impl FnMut(&mut Self, FormulaId) -> Result<Option<FormulaId>, CompileError>,
         memo: &mut HashMap<FormulaId, FormulaId>,
-    ) -> FormulaId {
-        if let Some(&known) = memo.get(&formula) {
-            return known;
-        }
-        let out = match self.get(formula).clone() {
-            Formula::Never | Formula::Always => formula,
-            Formula::Atom(atom) => replace(self, &atom).unwrap_or(formula),
-            Formula::And(operands) | Formula::Or(operands) => {
-                let is_and = matches!(self.get(formula), Formula::And(_));
-                let new: Vec<FormulaId> =
-                    operands.iter().map(|&operand| self.rewrite_with(operand, replace, memo)).collect();
-                if *new == *operands { formula } else { self.connect(new, is_and) }
-            }
+    ) -> Result<FormulaId, CompileError> {
+        let operands = match self.get(formula) {
+            Formula::Never | Formula::Always => return Ok(formula),
+            Formula::Atom(_) => return Ok(replace(self, formula)?.unwrap_or(formula)),
+            Formula::And(operands) | Formula::Or(operands) => Rc::clone(operands),
         };
+        if let Some(&known) = memo.get(&formula) {
+            return Ok(known);
+        }
+        self.charge(2 + 2 * operands.len())?;
+        let mut new = Vec::with_capacity(operands.len());
+        for &operand in operands.iter() {
+            new.push(self.rewrite_with(operand, replace, memo)?);
+        }
+        let is_and = matches!(self.get(formula), Formula::And(_));
+        let out = if *new == *operands { formula } else { self.connect(new, is_and)? };
         memo.insert(formula, out);
-        out
+        Ok(out)
     }
 
     /// Whether the formula holds.
-    pub(crate) fn holds(&self, formula: FormulaId, holds: &impl Fn(&A) -> bool) -> bool {
-        match self.get(formula) {
-            Formula::Never => false,
-            Formula::Always => true,
-            Formula::Atom(atom) => holds(atom),
-            Formula::And(operands) => operands.iter().all(|&operand| self.holds(operand, holds)),
-            Formula::Or(operands) => operands.iter().any(|&operand| self.holds(operand, holds)),
+    pub(crate) fn holds(
+        &self,
+        formula: FormulaId,
+        holds: &impl Fn(&A) -> bool,
+    ) -> Result<bool, CompileError> {
+        self.charge(1)?;
+        let operands = match self.get(formula) {
+            Formula::Never => return Ok(false),
+            Formula::Always => return Ok(true),
+            Formula::Atom(atom) => return Ok(holds(atom)),
+            Formula::And(operands) | Formula::Or(operands) => operands,
+        };
+        let is_and = matches!(self.get(formula), Formula::And(_));
+        for &operand in operands.iter() {
+            if self.holds(operand, holds)? != is_and {
+                return Ok(!is_and);
+            }
         }
+        Ok(is_and)
     }
 
     /// The atoms that all have to hold.
-    pub(crate) fn conjuncts(&self, formula: FormulaId) -> Vec<&A> {
+    pub(crate) fn conjuncts(&self, formula: FormulaId) -> Result<Vec<&A>, CompileError> {
         let atom = |formula: FormulaId| match self.get(formula) {
             Formula::Atom(atom) => Some(atom),
             _ => None,
         };
-        match self.get(formula) {
-            Formula::And(parts) => parts.iter().filter_map(|&part| atom(part)).collect(),
+        Ok(match self.get(formula) {
+            Formula::And(parts) => {
+                self.charge(parts.len())?;
+                parts.iter().filter_map(|&part| atom(part)).collect()
+            }
             _ => atom(formula).into_iter().collect(),
-        }
+        })
     }
 
     /// The distinct atoms of a formula, in the order in which they stand.
-    pub(crate) fn atoms(&self, formula: FormulaId) -> Vec<A> {
+    pub(crate) fn atoms(&self, formula: FormulaId) -> Result<Vec<A>, CompileError> {
         let mut atoms = Vec::new();
-        let mut seen = foldhash::HashSet::default();
+        let mut seen = self.seen.borrow_mut();
+        seen.begin(self.formulas.len());
         let mut open = vec![formula];
         while let Some(formula) = open.pop() {
-            if !seen.insert(formula) {
+            if !seen.is_new(formula) {
                 continue;
             }
             match self.get(formula) {
                 Formula::Never | Formula::Always => {}
                 Formula::Atom(atom) => atoms.push(atom.clone()),
-                Formula::And(operands) | Formula::Or(operands) => open.extend(operands.iter().rev()),
+                Formula::And(operands) | Formula::Or(operands) => {
+                    self.charge(1 + operands.len())?;
+                    open.extend(operands.iter().rev());
+                }
             }
         }
-        atoms
+        Ok(atoms)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use gobo_types::CompileLimits;
     use proptest::prelude::*;
 
     use super::*;
@@ -247,12 +373,16 @@ mod tests {
         })
     }
 
-    fn build(formulas: &mut Formulas<Bit>, tree: &Tree) -> FormulaId {
+    fn build(formulas: &mut Formulas<'_, Bit>, tree: &Tree) -> FormulaId {
         match tree {
-            Tree::Bit(bit) => formulas.atom(*bit),
+            Tree::Bit(bit) => formulas.atom(*bit).unwrap(),
             Tree::And(parts) | Tree::Or(parts) => {
                 let parts: Vec<FormulaId> = parts.iter().map(|part| build(formulas, part)).collect();
-                if matches!(tree, Tree::And(_)) { formulas.and(parts) } else { formulas.or(parts) }
+                if matches!(tree, Tree::And(_)) {
+                    formulas.and(parts).unwrap()
+                } else {
+                    formulas.or(parts).unwrap()
+                }
             }
         }
     }
@@ -268,27 +398,50 @@ mod tests {
     proptest! {
         #[test]
         fn simplification_keeps_the_meaning(tree in tree(), decided in 0_u8..4) {
-            let mut formulas = Formulas::new();
+            let budget = Budget::default();
+            let mut formulas = Formulas::new(&budget);
             let formula = build(&mut formulas, &tree);
             for bits in 0..16 {
                 let is_set = |bit: &Bit| (bits >> bit.0 & 1 == 1) == bit.1;
-                prop_assert_eq!(formulas.holds(formula, &is_set), holds(&tree, bits));
-                let rest = formulas.substitute(formula, &mut |bit| (bit.0 == decided).then(|| is_set(bit)));
-                prop_assert!(formulas.atoms(rest).iter().all(|bit| bit.0 != decided));
-                prop_assert_eq!(formulas.holds(rest, &is_set), holds(&tree, bits));
+                prop_assert_eq!(formulas.holds(formula, &is_set).unwrap(), holds(&tree, bits));
+                let rest = formulas.substitute(formula, &mut |bit| (bit.0 == decided).then(|| is_set(bit))).unwrap();
+                prop_assert!(formulas.atoms(rest).unwrap().iter().all(|bit| bit.0 != decided));
+                prop_assert_eq!(formulas.holds(rest, &is_set).unwrap(), holds(&tree, bits));
             }
         }
     }
 
     #[test]
     fn contradictions_are_seen() {
-        let mut formulas = Formulas::new();
-        let [a, not_a, b] = [(0, true), (0, false), (1, true)].map(|bit| formulas.atom(bit));
-        assert_eq!(formulas.and([a, not_a]), NEVER);
-        assert_eq!(formulas.or([b, a, not_a]), ALWAYS);
-        let inner = formulas.or([not_a, b]);
-        let both = formulas.and([a, b]);
-        assert_eq!(formulas.and([a, inner]), both);
-        assert_eq!(formulas.or([a, both]), a);
+        let budget = Budget::default();
+        let mut formulas = Formulas::new(&budget);
+        let [a, not_a, b] = [(0, true), (0, false), (1, true)].map(|bit| formulas.atom(bit).unwrap());
+        assert_eq!(formulas.and([a, not_a]).unwrap(), NEVER);
+        assert_eq!(formulas.or([b, a, not_a]).unwrap(), ALWAYS);
+        let inner = formulas.or([not_a, b]).unwrap();
+        let both = formulas.and([a, b]).unwrap();
+        assert_eq!(formulas.and([a, inner]).unwrap(), both);
+        assert_eq!(formulas.or([a, both]).unwrap(), a);
+    }
+
+    /// Whether a number of bits is odd has a few formulas for each bit, and as many ways through them as there are numbers.
+    #[test]
+    fn a_formula_of_many_ways_ends_over_budget() {
+        let budget = Budget::new(CompileLimits { max_steps: 1_000_000, ..CompileLimits::default() });
+        let mut formulas = Formulas::new(&budget);
+        let [mut odd, mut even] = [true, false].map(|is_set| formulas.atom((0, is_set)).unwrap());
+        for bit in 1..50 {
+            let [yes, no] = [true, false].map(|is_set| formulas.atom((bit, is_set)).unwrap());
+            let mut either = |one: FormulaId, other: FormulaId| {
+                let ways = [formulas.and([one, yes]).unwrap(), formulas.and([other, no]).unwrap()];
+                formulas.or(ways).unwrap()
+            };
+            (odd, even) = (either(even, odd), either(odd, even));
+        }
+        assert!(budget.steps() < 500_000, "{}", budget.steps());
+        assert_ne!(odd, even);
+        // Only the first bit decides, and it is asked last.
+        let result = formulas.holds(odd, &|bit| bit.0 != 0);
+        assert!(matches!(result, Err(CompileError::OverBudget(_))), "{result:?}");
     }
 }

@@ -13,6 +13,9 @@ use crate::lowering::{Lowering, PHASE};
 use crate::node::{FALSE, NodeId, Part, TRUE, TextId, Types};
 use crate::scalars::{StringKind, is_without_strings, numbers};
 
+/// Steps of a subschema whose types are looked up.
+const STEPS_PER_SUBSCHEMA: u64 = 8;
+
 impl Lowering<'_> {
     pub(crate) fn all_hold(&mut self, literals: &[Literal], value: &Json) -> Result<bool, CompileError> {
         for &(node, holds) in literals {
@@ -32,6 +35,7 @@ impl Lowering<'_> {
             let Some(values) = self.values_of(node)? else { continue };
             let mut few = Vec::new();
             for value in values.iter() {
+                self.budget.charge_steps(PHASE, 1 + literals.len() as u64)?;
                 if self.all_hold(literals, value)? {
                     few.push(value.clone());
                 }
@@ -56,7 +60,7 @@ impl Lowering<'_> {
         for part in parts.iter() {
             self.budget.charge_steps(PHASE, 1)?;
             let here = match part {
-                Part::Values(values) => Some(values.list().into()),
+                Part::Values(values) => Some(Rc::clone(values.list())),
                 Part::Types { types, .. } if types.and(Types::NULL.or(Types::BOOL)) == *types => {
                     let all = [Json::Null, Json::Bool(true), Json::Bool(false)];
                     Some(all.into_iter().filter(|value| types.has(Types::of(value))).collect())
@@ -73,7 +77,11 @@ impl Lowering<'_> {
                     let mut all = Some(Vec::new());
                     for &node in of.iter() {
                         match (self.values_of(node)?, &mut all) {
-                            (Some(values), Some(all)) => all.extend(values.iter().cloned()),
+                            (Some(values), Some(all)) => {
+                                let steps: u64 = values.iter().map(Json::steps).sum();
+                                self.budget.charge_steps(PHASE, 4 + 4 * steps)?;
+                                all.extend(values.iter().cloned());
+                            }
                             _ => all = None,
                         }
                     }
@@ -104,6 +112,7 @@ impl Lowering<'_> {
         if let Some(&known) = self.types.get(&literal) {
             return Ok(known);
         }
+        self.budget.charge_steps(PHASE, STEPS_PER_SUBSCHEMA)?;
         self.types.insert(literal, Types::ALL);
         let parts = self.nodes.parts(node)?;
         let mut of_parts = Vec::with_capacity(parts.len());
@@ -134,9 +143,11 @@ impl Lowering<'_> {
                 }
             }
             Part::Values(values) if holds => {
+                self.budget.charge_steps(PHASE, values.list().len() as u64)?;
                 values.list().iter().fold(Types(0), |types, value| types.or(Types::of(value)))
             }
             Part::AllOf(of) | Part::AnyOf(of) => {
+                self.budget.charge_steps(PHASE, 4 * of.len() as u64)?;
                 let mut types = Vec::with_capacity(of.len());
                 for &node in of.iter() {
                     types.push(self.types((node, holds))?);
@@ -144,6 +155,7 @@ impl Lowering<'_> {
                 Self::connect(&types, matches!(part, Part::AllOf(_)) == holds)
             }
             Part::OneOf(of) if holds => {
+                self.budget.charge_steps(PHASE, 4 * of.len() as u64)?;
                 let mut types = Types(0);
                 for &node in of.iter() {
                     types = types.or(self.types((node, true))?);
@@ -171,6 +183,8 @@ impl Lowering<'_> {
         if literal.0 == TRUE || literal.0 == FALSE {
             return Ok(Some((literal.0 == TRUE) == literal.1));
         }
+        // Looked through for the literal and its opposite, for types, and for lists.
+        self.budget.charge_steps(PHASE, STEPS_PER_SUBSCHEMA + 4 * asserted.len() as u64)?;
         if asserted.contains(&literal) {
             return Ok(Some(true));
         }
@@ -225,7 +239,7 @@ impl Lowering<'_> {
             let formula = self.strings.all(&mut self.nodes, literals)?;
             let formula = self.strings.formulas.substitute(formula, &mut |atom| {
                 matches!(atom.kind, StringKind::Length { .. }).then_some(true)
-            });
+            })?;
             if formula == NEVER || formula == ALWAYS {
                 return Ok(formula == NEVER);
             }

@@ -88,10 +88,16 @@ impl ItemAtom {
 #[derive(Debug)]
 pub(crate) struct Arrays;
 
-impl Expansion<Arrays> {
-    fn every(&mut self, from: u64, to: Option<u64>, value: NodeId, holds: bool) -> FormulaId {
+impl Expansion<'_, Arrays> {
+    fn every(
+        &mut self,
+        from: u64,
+        to: Option<u64>,
+        value: NodeId,
+        holds: bool,
+    ) -> Result<FormulaId, CompileError> {
         if value == TRUE {
-            return if holds { ALWAYS } else { NEVER };
+            return Ok(if holds { ALWAYS } else { NEVER });
         }
         let all = ItemAtom::Every(from, to, (value, true));
         // Where no value is allowed, there is no item.
@@ -100,7 +106,13 @@ impl Expansion<Arrays> {
     }
 
     /// So many items, of all or of those that satisfy a subschema.
-    fn count(&mut self, min: u64, max: Option<u64>, of: Option<NodeId>, holds: bool) -> FormulaId {
+    fn count(
+        &mut self,
+        min: u64,
+        max: Option<u64>,
+        of: Option<NodeId>,
+        holds: bool,
+    ) -> Result<FormulaId, CompileError> {
         let mut atoms = Vec::new();
         if min > 0 {
             atoms.push(match of {
@@ -117,22 +129,29 @@ impl Expansion<Arrays> {
         let parts = atoms
             .into_iter()
             .map(|atom| self.formulas.atom(if holds { atom } else { atom.dual() }))
-            .collect();
+            .collect::<Result<_, _>>()?;
         self.connect(parts, holds)
     }
 
-    fn listed(&mut self, nodes: &mut Nodes<'_>, node: NodeId, values: &[Json], holds: bool) -> FormulaId {
+    fn listed(
+        &mut self,
+        nodes: &mut Nodes<'_>,
+        node: NodeId,
+        values: &[Json],
+        holds: bool,
+    ) -> Result<FormulaId, CompileError> {
+        nodes.charge(values.len() as u64)?;
         let mut ways = Vec::new();
         for (at, value) in values.iter().enumerate() {
             let Json::Array(items) = value else { continue };
             let mut parts = Vec::new();
-            for (position, item) in (0_u64..).zip(items) {
-                let schema = nodes.constant(node, at, &position.to_string(), item);
-                parts.push(self.every(position, Some(position + 1), schema, holds));
+            for (position, item) in (0_u64..).zip(items.iter()) {
+                let schema = nodes.constant(node, at, &position.to_string(), item)?;
+                parts.push(self.every(position, Some(position + 1), schema, holds)?);
             }
             let length = items.len() as u64;
-            parts.push(self.count(length, Some(length), None, holds));
-            ways.push(self.connect(parts, holds));
+            parts.push(self.count(length, Some(length), None, holds)?);
+            ways.push(self.connect(parts, holds)?);
         }
         self.connect(ways, !holds)
     }
@@ -148,7 +167,7 @@ pub(crate) enum Evaluates {
     Found(NodeId),
 }
 
-impl Expansion<Arrays> {
+impl Expansion<'_, Arrays> {
     /// What items that no other keyword of `node` evaluates are asked.
     fn unevaluated(
         &mut self,
@@ -175,13 +194,14 @@ impl Expansion<Arrays> {
             schema
         } else {
             found.extend((schema != FALSE).then_some(schema));
-            nodes.any_of(&found)
+            nodes.any_of(&found)?
         };
         bounds.sort_unstable();
         bounds.dedup();
         let mut parts = Vec::new();
         for (at, &from) in bounds.iter().enumerate() {
-            let every = self.every(from, bounds.get(at + 1).copied(), schema, holds);
+            nodes.charge(evaluated.len() as u64)?;
+            let every = self.every(from, bounds.get(at + 1).copied(), schema, holds)?;
             let conditions = evaluated.iter().filter(|(what, _)| match what {
                 Evaluates::Prefix(length) => *length > from,
                 Evaluates::All => true,
@@ -189,9 +209,9 @@ impl Expansion<Arrays> {
             });
             let conditions = conditions.map(|(_, condition)| if holds { condition.0 } else { condition.1 });
             let of_range = conditions.chain([every]).collect();
-            parts.push(self.connect(of_range, !holds));
+            parts.push(self.connect(of_range, !holds)?);
         }
-        Ok(self.connect(parts, holds))
+        self.connect(parts, holds)
     }
 }
 
@@ -211,7 +231,7 @@ impl Leaves for Arrays {
     }
 
     fn leaf(
-        expansion: &mut Expansion<Self>,
+        expansion: &mut Expansion<'_, Self>,
         nodes: &mut Nodes<'_>,
         node: NodeId,
         part: &Part,
@@ -221,18 +241,18 @@ impl Leaves for Arrays {
             Part::Items { prefix, rest, .. } => {
                 let mut parts = Vec::with_capacity(prefix.len() + 1);
                 for (at, &schema) in (0..).zip(prefix.iter()) {
-                    parts.push(expansion.every(at, Some(at + 1), schema, holds));
+                    parts.push(expansion.every(at, Some(at + 1), schema, holds)?);
                 }
-                parts.push(expansion.every(prefix.len() as u64, None, *rest, holds));
-                expansion.connect(parts, holds)
+                parts.push(expansion.every(prefix.len() as u64, None, *rest, holds)?);
+                expansion.connect(parts, holds)?
             }
-            Part::ItemCount { min, max } => expansion.count(*min, *max, None, holds),
-            Part::Contains { item, min, max, .. } => expansion.count(*min, *max, Some(*item), holds),
+            Part::ItemCount { min, max } => expansion.count(*min, *max, None, holds)?,
+            Part::Contains { item, min, max, .. } => expansion.count(*min, *max, Some(*item), holds)?,
             Part::Unique => {
                 let unique = ItemAtom::Unique(Rc::new([]));
-                expansion.formulas.atom(if holds { unique } else { unique.dual() })
+                expansion.formulas.atom(if holds { unique } else { unique.dual() })?
             }
-            Part::Values(values) => expansion.listed(nodes, node, values.list(), holds),
+            Part::Values(values) => expansion.listed(nodes, node, values.list(), holds)?,
             Part::UnevaluatedItems(schema) => return expansion.unevaluated(nodes, node, *schema, holds),
             _ => {
                 if holds {

@@ -1,4 +1,6 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Deref;
+use std::rc::Rc;
 
 use foldhash::HashSet;
 use gobo_types::{CompileError, RefusalKind};
@@ -18,8 +20,48 @@ pub(crate) enum Json {
     Bool(bool),
     Number(Decimal),
     String(String),
-    Array(Vec<Json>),
-    Object(Vec<(String, Json)>),
+    Array(Rc<[Json]>),
+    Object(Rc<Object>),
+}
+
+/// The members of an object in their order, each name once.
+#[derive(Debug, Default)]
+pub(crate) struct Object {
+    members: Vec<(String, Json)>,
+    /// Numbers of the members, by their names.
+    ascending: Box<[u32]>,
+}
+
+impl Object {
+    /// O(n log n).
+    ///
+    /// # Errors
+    /// The first member whose name one before it has: its number, and the name.
+    pub(crate) fn new(members: Vec<(String, Json)>) -> Result<Self, (usize, String)> {
+        let name = |at: u32| &members[at as usize].0;
+        let mut ascending: Box<[u32]> = (0..).take(members.len()).collect();
+        ascending.sort_unstable_by(|&one, &other| name(one).cmp(name(other)).then(one.cmp(&other)));
+        let repeated = ascending.windows(2).filter(|pair| name(pair[0]) == name(pair[1]));
+        match repeated.map(|pair| pair[1]).min() {
+            Some(repeated) => Err((repeated as usize, name(repeated).clone())),
+            None => Ok(Self { members, ascending }),
+        }
+    }
+
+    /// The value of a name. O(log n).
+    pub(crate) fn get(&self, name: &str) -> Option<&Json> {
+        let member = |at: u32| &self.members[at as usize];
+        let found = self.ascending.binary_search_by(|&at| member(at).0.as_str().cmp(name));
+        found.ok().map(|at| &member(self.ascending[at]).1)
+    }
+}
+
+impl Deref for Object {
+    type Target = [(String, Json)];
+
+    fn deref(&self) -> &Self::Target {
+        &self.members
+    }
 }
 
 /// Equality as JSON Schema has it: the order of keys means nothing.
@@ -33,7 +75,7 @@ impl PartialEq for Json {
             (Self::Array(one), Self::Array(other)) => one == other,
             (Self::Object(one), Self::Object(other)) => {
                 one.len() == other.len()
-                    && one.iter().all(|(key, value)| other.iter().any(|of| of.0 == *key && of.1 == *value))
+                    && one.iter().all(|(key, value)| other.get(key).is_some_and(|of| of == value))
             }
             _ => false,
         }
@@ -67,23 +109,27 @@ impl Hash for Json {
 /// The values of `enum` or `const`, quick to look one up in.
 #[derive(Debug, Clone)]
 pub(crate) struct ValueSet {
-    list: Vec<Json>,
+    list: Rc<[Json]>,
+    /// Of several values.
     index: HashSet<Json>,
 }
 
 impl ValueSet {
-    pub(crate) fn new(list: Vec<Json>) -> Self {
-        let index = list.iter().cloned().collect();
+    pub(crate) fn new(list: Rc<[Json]>) -> Self {
+        let index = if list.len() > 1 { list.iter().cloned().collect() } else { HashSet::default() };
         Self { list, index }
     }
 
     /// The values in their order, as they are written.
-    pub(crate) fn list(&self) -> &[Json] {
+    pub(crate) fn list(&self) -> &Rc<[Json]> {
         &self.list
     }
 
     pub(crate) fn has(&self, value: &Json) -> bool {
-        self.index.contains(value)
+        match &self.list[..] {
+            [one] => one == value,
+            _ => self.index.contains(value),
+        }
     }
 }
 
@@ -109,7 +155,7 @@ impl Json {
     /// The value of a key.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         match self {
-            Self::Object(members) => members.iter().find(|member| member.0 == key).map(|member| &member.1),
+            Self::Object(members) => members.get(key),
             _ => None,
         }
     }
@@ -119,6 +165,17 @@ impl Json {
         match self {
             Self::Array(items) => items.get(token.parse::<usize>().ok()?),
             _ => self.get(token),
+        }
+    }
+
+    /// About how many steps it takes to copy, hash or compare it, once.
+    pub(crate) fn steps(&self) -> u64 {
+        2 + match self {
+            Self::Null | Self::Bool(_) => 0,
+            Self::Number(number) => number.digits.len() as u64 / 4,
+            Self::String(text) => text.len() as u64 / 4,
+            Self::Array(items) => items.iter().map(Self::steps).sum(),
+            Self::Object(members) => members.iter().map(|of| 2 + of.0.len() as u64 / 4 + of.1.steps()).sum(),
         }
     }
 
@@ -189,12 +246,12 @@ impl Parser<'_> {
                 self.at += 1;
                 let mut items = Vec::new();
                 if self.takes(b']') {
-                    return Ok(Json::Array(items));
+                    return Ok(Json::Array(items.into()));
                 }
                 loop {
                     items.push(self.value(depth + 1)?);
                     if self.takes(b']') {
-                        return Ok(Json::Array(items));
+                        return Ok(Json::Array(items.into()));
                     }
                     if !self.takes(b',') {
                         return Err(self.fault("a comma or ] is missing"));
@@ -209,32 +266,32 @@ impl Parser<'_> {
     fn object(&mut self, depth: usize) -> Result<Json, CompileError> {
         self.at += 1;
         let mut members: Vec<(String, Json)> = Vec::new();
-        let mut known = foldhash::HashSet::default();
+        let mut places: Vec<usize> = Vec::new();
         if self.takes(b'}') {
-            return Ok(Json::Object(members));
+            return Ok(Json::Object(Rc::default()));
         }
         loop {
             self.blanks();
             if self.peek() != Some(b'"') {
                 return Err(self.fault("a key is missing"));
             }
-            let place = self.at;
+            places.push(self.at);
             let key = self.string()?;
-            if !known.insert(key.clone()) {
-                self.at = place;
-                return Err(self.fault(&format!("the key {key:?} is repeated")));
-            }
             if !self.takes(b':') {
                 return Err(self.fault("a colon is missing"));
             }
             members.push((key, self.value(depth + 1)?));
             if self.takes(b'}') {
-                return Ok(Json::Object(members));
+                break;
             }
             if !self.takes(b',') {
                 return Err(self.fault("a comma or } is missing"));
             }
         }
+        Object::new(members).map(|object| Json::Object(Rc::new(object))).map_err(|(member, key)| {
+            self.at = places[member];
+            self.fault(&format!("the key {key:?} is repeated"))
+        })
     }
 
     fn number(&mut self) -> Result<Json, CompileError> {
@@ -355,9 +412,10 @@ mod tests {
                 }
                 serde_json::Value::String(text) => Self::String(text.clone()),
                 serde_json::Value::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
-                serde_json::Value::Object(members) => Self::Object(
-                    members.iter().map(|(key, value)| (key.clone(), Self::from(value))).collect(),
-                ),
+                serde_json::Value::Object(members) => {
+                    let members = members.iter().map(|(key, value)| (key.clone(), Self::from(value)));
+                    Self::Object(Rc::new(Object::new(members.collect()).unwrap()))
+                }
             }
         }
     }

@@ -4,16 +4,18 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_types::{CompileError, Draft, FormatMode, RefusalKind, ReportEntry};
 
 use crate::decimal::{Decimal, Modulus};
-use crate::document::{Documents, Location, refuse};
+use crate::document::{Documents, Location, STEPS_PER_KEYWORD, STEPS_PER_SCHEMA, refuse};
 use crate::ecma::ecma;
 use crate::formats::format;
-use crate::json::{Json, ValueSet};
+use crate::json::{Json, Object, ValueSet};
 use crate::node::{Members, NodeId, Nodes, Part, TRUE, TextId, Types, shown};
 
 /// Reads the keywords of one subschema.
 pub(crate) struct Reader<'n, 'a> {
     nodes: &'n mut Nodes<'a>,
     location: &'n Location,
+    /// The subschema.
+    schema: &'n Object,
     draft: Draft,
     parts: Vec<Part>,
     enforced: Vec<String>,
@@ -107,11 +109,11 @@ impl<'n, 'a> Reader<'n, 'a> {
         nodes: &'n mut Nodes<'a>,
         location: &'n Location,
         draft: Draft,
-        keys: &[String],
+        schema: &'n Object,
     ) -> Result<(Vec<Part>, Vec<String>), CompileError> {
-        let is_alone = draft <= Draft::Draft7 && keys.iter().any(|key| key == "$ref");
-        let mut reader = Self { nodes, location, draft, parts: Vec::new(), enforced: Vec::new() };
-        for key in keys {
+        let is_alone = draft <= Draft::Draft7 && schema.get("$ref").is_some();
+        let mut reader = Self { nodes, location, schema, draft, parts: Vec::new(), enforced: Vec::new() };
+        for (key, _) in schema.iter() {
             if is_alone && key != "$ref" {
                 reader.beside_reference(key);
             } else {
@@ -127,8 +129,8 @@ impl<'n, 'a> Reader<'n, 'a> {
         }
     }
 
-    fn value(&self, keyword: &str) -> Option<&Json> {
-        self.nodes.documents.get(self.location).and_then(|schema| schema.get(keyword))
+    fn value(&self, keyword: &str) -> Option<&'n Json> {
+        self.schema.get(keyword)
     }
 
     fn malformed(&self, keyword: &str, expected: &str) -> CompileError {
@@ -153,8 +155,12 @@ impl<'n, 'a> Reader<'n, 'a> {
         });
     }
 
+    /// The subschema at a keyword, or behind one more step.
     fn schema(&mut self, tokens: &[&str]) -> Result<NodeId, CompileError> {
-        self.nodes.node(self.location.at(tokens))
+        let (keyword, behind) = tokens.split_first().unwrap_or_else(|| unreachable!("it has a keyword"));
+        let value = self.value(keyword);
+        let value = behind.iter().fold(value, |value, token| value.and_then(|value| value.step(token)));
+        self.nodes.node_of(self.location.at(tokens), value)
     }
 
     fn schema_if_any(&mut self, keyword: &str, absent: NodeId) -> Result<NodeId, CompileError> {
@@ -191,11 +197,11 @@ impl<'n, 'a> Reader<'n, 'a> {
             _ => None,
         };
         match value {
-            Some(Json::Array(items)) => items
-                .iter()
-                .map(text)
-                .collect::<Option<Rc<[String]>>>()
-                .ok_or_else(|| self.malformed(keyword, "a list of strings")),
+            Some(list @ Json::Array(items)) => {
+                self.nodes.charge(4 * list.steps())?;
+                let texts = items.iter().map(text).collect::<Option<Rc<[String]>>>();
+                texts.ok_or_else(|| self.malformed(keyword, "a list of strings"))
+            }
             _ => Err(self.malformed(keyword, "a list of strings")),
         }
     }
@@ -244,15 +250,15 @@ impl<'n, 'a> Reader<'n, 'a> {
             }
             "type" => self.types()?,
             "enum" => match self.value("enum") {
-                Some(Json::Array(values)) => {
-                    let values = values.clone();
-                    self.push("enum", Part::Values(Rc::new(ValueSet::new(values))));
+                Some(list @ Json::Array(values)) => {
+                    self.nodes.charge(list.steps())?;
+                    self.push("enum", Part::Values(Rc::new(ValueSet::new(Rc::clone(values)))));
                 }
                 _ => return Err(self.malformed("enum", "a list")),
             },
             "const" if draft >= Draft6 => {
                 let value = self.value("const").cloned().unwrap_or(Json::Null);
-                self.push("const", Part::Values(Rc::new(ValueSet::new(vec![value]))));
+                self.push("const", Part::Values(Rc::new(ValueSet::new(Rc::new([value])))));
             }
             "allOf" => {
                 let schemas = self.list(keyword)?;
@@ -433,6 +439,7 @@ impl<'n, 'a> Reader<'n, 'a> {
         let Some(Json::String(reference)) = self.value(keyword) else {
             return Err(self.malformed(keyword, "a string"));
         };
+        self.nodes.charge(self.location.steps() + reference.len() as u64)?;
         let target = resolve(&self.nodes.documents, self.location, reference)
             .map_err(|reason| self.unsupported(keyword, format!("{reference:?}: {reason}")))?;
         let target = self.nodes.node(target)?;
@@ -537,6 +544,7 @@ impl<'n, 'a> Reader<'n, 'a> {
         };
         if self.value("properties").is_some() {
             for name in self.keys("properties")? {
+                self.nodes.charge(STEPS_PER_KEYWORD + name.len() as u64 / 4)?;
                 let schema = self.schema(&["properties", &name])?;
                 members.index.insert(name.clone(), members.properties.len());
                 members.properties.push((name, schema));
@@ -557,6 +565,7 @@ impl<'n, 'a> Reader<'n, 'a> {
         self.enforced.push(keyword.to_owned());
         for name in self.keys(keyword)? {
             let value = self.value(keyword).and_then(|value| value.get(&name));
+            self.nodes.charge(STEPS_PER_SCHEMA + name.len() as u64 / 4)?;
             let nothing: Rc<[String]> = Rc::new([]);
             let (required, schema) = match value {
                 Some(list @ Json::Array(_)) if keyword != "dependentSchemas" => {

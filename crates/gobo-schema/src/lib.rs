@@ -19,6 +19,7 @@ mod implied;
 mod items;
 mod json;
 mod keywords;
+mod listed;
 mod lowering;
 mod members;
 mod node;

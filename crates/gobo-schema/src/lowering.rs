@@ -7,13 +7,13 @@ use gobo_types::{Budget, CompileError, Draft, PropertyOrder, RefusalKind, Schema
 use crate::expand::{Expansion, Literal, Numbers, Strings, opposite};
 use crate::formula::{ALWAYS, FormulaId, NEVER};
 use crate::items::Arrays;
-use crate::json::Json;
+use crate::json::{Json, Object};
 use crate::members::{MemberAtom, Objects};
 use crate::node::{FALSE, NodeId, Nodes, TRUE, TextId, Types};
 use crate::object::{NameClass, NameClassKey};
 use crate::place::{Place, PlaceId, Places};
 use crate::scalars::{lengths, numbers, string_language, strings};
-use crate::spelling::{Layout, Values, any_char};
+use crate::spelling::{Layout, Values, any_char, number_steps, string_steps};
 
 /// Longest string whose characters have states of their own; of longer ones they are counted in blocks.
 const LONG: u64 = 2048;
@@ -25,6 +25,11 @@ const BLOCK: u64 = 256;
 const LONGEST: u64 = 1 << 22;
 
 pub(crate) const PHASE: &str = "lowering the schema";
+
+/// Steps of a rule that is looked up, or added.
+const STEPS_PER_RULE: u64 = 8;
+/// Steps of a value that is written as an expression, its characters apart.
+const STEPS_PER_VALUE: u64 = 16;
 
 /// A rule that is still to be written.
 pub(crate) struct Task {
@@ -54,10 +59,10 @@ pub(crate) struct Lowering<'a> {
     pub(crate) tasks: Vec<Task>,
     /// The rule of a place, of what has to hold there, and of the brackets around it.
     pub(crate) known: HashMap<(PlaceId, Vec<Literal>, u32), RuleId>,
-    pub(crate) numbers: Expansion<Numbers>,
-    pub(crate) strings: Expansion<Strings>,
-    pub(crate) objects: Expansion<Objects>,
-    pub(crate) arrays: Expansion<Arrays>,
+    pub(crate) numbers: Expansion<'a, Numbers>,
+    pub(crate) strings: Expansion<'a, Strings>,
+    pub(crate) objects: Expansion<'a, Objects>,
+    pub(crate) arrays: Expansion<'a, Arrays>,
     pub(crate) number_rules: HashMap<FormulaId, RuleId>,
     pub(crate) string_rules: HashMap<FormulaId, RuleId>,
     pub(crate) name_classes: HashMap<NameClassKey, Rc<[NameClass]>>,
@@ -72,7 +77,7 @@ pub(crate) struct Lowering<'a> {
     /// By the subschemas of a place: which member, of those that no subschema names, has to be the last one.
     pub(crate) late: HashMap<Vec<NodeId>, MemberAtom>,
     /// The values of items that have to be unique.
-    pub(crate) unique: Vec<Json>,
+    pub(crate) unique: HashMap<Json, usize>,
     pub(crate) widened_unique: bool,
     /// Whether some place is closed, as asked.
     pub(crate) has_closed: bool,
@@ -91,10 +96,10 @@ impl<'a> Lowering<'a> {
             rules: Vec::new(),
             tasks: Vec::new(),
             known: HashMap::new(),
-            numbers: Expansion::new(),
-            strings: Expansion::new(),
-            objects: Expansion::new(),
-            arrays: Expansion::new(),
+            numbers: Expansion::new(budget),
+            strings: Expansion::new(budget),
+            objects: Expansion::new(budget),
+            arrays: Expansion::new(budget),
             number_rules: HashMap::new(),
             string_rules: HashMap::new(),
             name_classes: HashMap::new(),
@@ -104,7 +109,7 @@ impl<'a> Lowering<'a> {
             finite: HashMap::new(),
             types: HashMap::new(),
             late: HashMap::new(),
-            unique: Vec::new(),
+            unique: HashMap::new(),
             widened_unique: false,
             has_closed: false,
         }
@@ -144,6 +149,7 @@ impl<'a> Lowering<'a> {
         literals: &[Literal],
         depth: u32,
     ) -> Result<Option<RuleId>, CompileError> {
+        self.budget.charge_steps(PHASE, STEPS_PER_RULE + 4 * literals.len() as u64)?;
         let mut literals = literals.to_vec();
         literals.retain(|literal| *literal != (TRUE, true) && *literal != (FALSE, false));
         literals.sort_unstable();
@@ -161,8 +167,9 @@ impl<'a> Lowering<'a> {
         if let Some(&known) = self.known.get(&key) {
             return Ok(Some(known));
         }
-        self.budget.charge_bytes(PHASE, 256 + key.1.len() as u64 * 16)?;
-        self.budget.charge_steps(PHASE, 1)?;
+        let pointer = key.1.first().map_or("", |&(node, _)| &self.nodes.location(node).pointer);
+        self.budget.charge_bytes(PHASE, 256 + key.1.len() as u64 * 16 + pointer.len() as u64)?;
+        self.budget.charge_steps(PHASE, STEPS_PER_RULE + pointer.len() as u64 / 4)?;
         let name = match key.1.first() {
             Some(&(node, _)) => format!("#{}", self.nodes.location(node).pointer),
             None => "any value".to_owned(),
@@ -184,7 +191,6 @@ impl<'a> Lowering<'a> {
                 for value in &values {
                     texts.push(self.text_of(place, value, depth)?);
                 }
-                self.budget.charge_steps(PHASE, texts.len() as u64)?;
                 return Ok(Expr::Alternate(texts));
             }
         }
@@ -220,7 +226,23 @@ impl<'a> Lowering<'a> {
     /// The texts of a value at a place, its members in the order of the policy.
     pub(crate) fn text_of(&mut self, place: PlaceId, value: &Json, depth: u32) -> Result<Expr, CompileError> {
         let ordered = self.ordered(place, value)?;
+        self.charge_text(&ordered)?;
         Ok(self.values.text(&ordered, depth))
+    }
+
+    /// Charges what it takes to write a value.
+    fn charge_text(&self, value: &Json) -> Result<(), CompileError> {
+        self.budget.charge_steps(PHASE, STEPS_PER_VALUE)?;
+        match value {
+            Json::Null | Json::Bool(_) => Ok(()),
+            Json::Number(number) => self.budget.charge_steps(PHASE, number_steps(number)),
+            Json::String(text) => self.budget.charge_steps(PHASE, string_steps(text, self.options.spelling)),
+            Json::Array(items) => items.iter().try_for_each(|item| self.charge_text(item)),
+            Json::Object(members) => members.iter().try_for_each(|(name, value)| {
+                self.budget.charge_steps(PHASE, string_steps(name, self.options.spelling))?;
+                self.charge_text(value)
+            }),
+        }
     }
 
     fn ordered(&mut self, place: PlaceId, value: &Json) -> Result<Json, CompileError> {
@@ -232,19 +254,22 @@ impl<'a> Lowering<'a> {
                     let child = self.places.of(&mut self.nodes, here.of_item(at))?;
                     out.push(self.ordered(child, item)?);
                 }
-                Json::Array(out)
+                Json::Array(out.into())
             }
             Json::Object(members) => {
                 let mut out = Vec::with_capacity(members.len());
-                for (name, value) in members {
+                for (name, value) in members.iter() {
                     let nodes = &self.nodes;
-                    let child = here.of_member(Some(name), |text| nodes.text(text).accepts(name));
+                    let matches = |text| nodes.text(text).accepts(name);
+                    let child = here.of_member(Some(name), matches, self.budget)?;
                     let child = self.places.of(&mut self.nodes, child)?;
                     out.push((name.clone(), self.ordered(child, value)?));
                 }
                 // Every name of a listed object is one that the schema names.
-                out.sort_by_cached_key(|member| here.names.iter().position(|name| *name == member.0));
-                Json::Object(out)
+                out.sort_by_cached_key(|member| here.numbers.get(&member.0));
+                let object =
+                    Object::new(out).unwrap_or_else(|_| unreachable!("its names are those of an object"));
+                Json::Object(Rc::new(object))
             }
             scalar => scalar.clone(),
         })
@@ -274,9 +299,10 @@ impl<'a> Lowering<'a> {
         }
         let nodes = &self.nodes;
         let text = |text: TextId| nodes.text(text).clone();
-        let long = lengths(&self.strings.formulas, formula)
+        let long = lengths(&self.strings.formulas, formula)?
             .filter(|(min, max)| (LONG + 1..=LONGEST).contains(&max.unwrap_or(*min)));
         if let Some((min, max)) = long {
+            self.budget.charge_steps(PHASE, max.unwrap_or(min) / BLOCK * STEPS_PER_VALUE)?;
             let expr = self.long_string(min, max);
             let rule = self.add_rule("string".to_owned(), expr);
             self.string_rules.insert(formula, rule);

@@ -5,7 +5,9 @@ use gobo_automata::Language;
 use gobo_types::{Budget, CompileError, Draft, RefusalKind, Report, ReportEntry, SchemaOptions};
 
 use crate::decimal::{Decimal, Modulus};
-use crate::document::{Documents, LISTS, Location, MAPS, SCHEMAS, refuse};
+use crate::document::{
+    Documents, LISTS, Location, MAPS, SCHEMAS, STEPS_PER_KEYWORD, STEPS_PER_SCHEMA, refuse,
+};
 use crate::json::{Json, ValueSet};
 use crate::keywords::{KEYWORDS, Reader};
 
@@ -171,7 +173,7 @@ struct Node {
 /// The subschemas of a schema, read as they are needed.
 #[derive(Debug)]
 pub(crate) struct Nodes<'a> {
-    pub(crate) documents: Documents,
+    pub(crate) documents: Rc<Documents>,
     pub(crate) options: &'a SchemaOptions,
     budget: &'a Budget,
     all: Vec<Node>,
@@ -195,7 +197,7 @@ impl<'a> Nodes<'a> {
         options: &'a SchemaOptions,
         budget: &'a Budget,
     ) -> Result<Self, CompileError> {
-        let documents = Documents::read(schema, options)?;
+        let documents = Rc::new(Documents::read(schema, options, budget)?);
         let constant =
             || Node { location: Location { document: 0, pointer: String::new() }, parts: Some(Rc::new([])) };
         Ok(Self {
@@ -237,6 +239,19 @@ impl<'a> Nodes<'a> {
         self.budget.charge_steps("lowering the schema", steps)
     }
 
+    /// Counts bytes of tables of reading the schema.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn charge_bytes(&self, bytes: u64) -> Result<(), CompileError> {
+        self.budget.charge_bytes(PHASE, bytes)
+    }
+
+    /// The account that is charged.
+    pub(crate) fn budget(&self) -> &'a Budget {
+        self.budget
+    }
+
     /// Refuses subschemas that refer to each other, for the same value, further than anyone means: each is looked at on the call
     /// stack.
     ///
@@ -262,16 +277,20 @@ impl<'a> Nodes<'a> {
     }
 
     /// The schema of what satisfies any of these.
-    pub(crate) fn any_of(&mut self, of: &[NodeId]) -> NodeId {
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn any_of(&mut self, of: &[NodeId]) -> Result<NodeId, CompileError> {
+        self.charge(STEPS_PER_SCHEMA + 8 * of.len() as u64)?;
         let names: Vec<String> = of.iter().map(NodeId::to_string).collect();
         let location = self.all[of[0] as usize].location.at(&["any of", &names.join(" ")]);
         if let Some(&known) = self.known.get(&location) {
-            return known;
+            return Ok(known);
         }
         let id = number(self.all.len());
         self.known.insert(location.clone(), id);
         self.all.push(Node { location, parts: Some(Rc::new([Part::AnyOf(of.into())])) });
-        id
+        Ok(id)
     }
 
     /// The refusal of a keyword of a subschema.
@@ -295,16 +314,27 @@ impl<'a> Nodes<'a> {
     }
 
     /// The schema of one value: that which stands at `token` in the value with number `at` that `node` lists.
-    pub(crate) fn constant(&mut self, node: NodeId, at: usize, token: &str, value: &Json) -> NodeId {
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn constant(
+        &mut self,
+        node: NodeId,
+        at: usize,
+        token: &str,
+        value: &Json,
+    ) -> Result<NodeId, CompileError> {
+        self.charge(STEPS_PER_SCHEMA + self.location(node).steps() + token.len() as u64 / 4)?;
         let location = self.all[node as usize].location.at(&["enum", &at.to_string(), token]);
         if let Some(&known) = self.known.get(&location) {
-            return known;
+            return Ok(known);
         }
+        self.budget.charge_bytes(PHASE, NODE_BYTES + 2 * location.pointer.len() as u64)?;
         let id = number(self.all.len());
-        let parts: Rc<[Part]> = Rc::new([Part::Values(Rc::new(ValueSet::new(vec![value.clone()])))]);
+        let parts: Rc<[Part]> = Rc::new([Part::Values(Rc::new(ValueSet::new(Rc::new([value.clone()]))))]);
         self.known.insert(location.clone(), id);
         self.all.push(Node { location, parts: Some(parts) });
-        id
+        Ok(id)
     }
 
     /// The subschema at a place.
@@ -312,25 +342,42 @@ impl<'a> Nodes<'a> {
     /// # Errors
     /// A refusal if there is none.
     pub(crate) fn node(&mut self, location: Location) -> Result<NodeId, CompileError> {
-        match self.documents.get(&location) {
+        self.charge(location.steps())?;
+        let documents = Rc::clone(&self.documents);
+        let schema = documents.get(&location);
+        self.node_of(location, schema)
+    }
+
+    /// As [`Self::node`], of what stands at the place.
+    ///
+    /// # Errors
+    /// A refusal if it is no schema; [`CompileError::OverBudget`].
+    pub(crate) fn node_of(
+        &mut self,
+        location: Location,
+        schema: Option<&Json>,
+    ) -> Result<NodeId, CompileError> {
+        self.charge(STEPS_PER_SCHEMA + location.steps())?;
+        let schema = match schema {
             Some(Json::Bool(true)) => return Ok(TRUE),
             Some(Json::Bool(false)) => return Ok(FALSE),
             Some(Json::Object(members)) if members.is_empty() => return Ok(TRUE),
-            Some(Json::Object(_)) => {}
+            Some(schema @ Json::Object(_)) => schema,
             other => {
                 let found = other.map_or("nothing", Json::kind);
                 let reason = format!("a schema is an object or a boolean, not {found}");
                 return Err(CompileError::refuse(RefusalKind::Malformed, location.pointer, reason));
             }
-        }
+        };
         if let Some(&known) = self.known.get(&location) {
             return Ok(known);
         }
         let id = number(self.all.len());
-        self.budget.charge_bytes("reading the schema", 128 + location.pointer.len() as u64)?;
+        self.budget.charge_bytes(PHASE, NODE_BYTES + 2 * location.pointer.len() as u64)?;
         // Small schemas that say the same are one: then it is seen that their values are the same.
         let mut content = String::new();
-        let is_small = self.documents.get(&location).is_some_and(|schema| write_schema(schema, &mut content));
+        let is_small = write_schema(schema, &mut content, self.budget)?;
+        self.charge(content.len() as u64 / 4)?;
         if is_small {
             let resource = self.documents.resource_number(&location);
             if let Some(&same) = self.known_contents.get(&(resource, content.clone())) {
@@ -346,21 +393,31 @@ impl<'a> Nodes<'a> {
     }
 
     /// What the keywords that were read come to, also where a subschema stands that says the same as another.
-    pub(crate) fn take_report(&mut self) -> Report {
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn take_report(&mut self) -> Result<Report, CompileError> {
         let mut report = std::mem::take(&mut self.report);
-        for (location, node) in &self.copies {
-            let of_node = shown(&self.all[*node as usize].location);
-            let here = shown(location);
-            for list in [&mut report.enforced, &mut report.narrowed, &mut report.annotations] {
-                let copies: Vec<ReportEntry> = list
-                    .iter()
-                    .filter(|entry| entry.pointer == of_node)
-                    .map(|entry| ReportEntry { pointer: here.clone(), ..entry.clone() })
-                    .collect();
-                list.extend(copies);
+        for list in [&mut report.enforced, &mut report.narrowed, &mut report.annotations] {
+            let mut by_pointer: HashMap<&str, Vec<&ReportEntry>> = HashMap::new();
+            for entry in list.iter() {
+                by_pointer.entry(&entry.pointer).or_default().push(entry);
             }
+            let mut copies = Vec::new();
+            for (location, node) in &self.copies {
+                let of_node = &self.all[*node as usize].location;
+                self.charge(STEPS_PER_SCHEMA + of_node.steps())?;
+                let here = shown(location);
+                for entry in by_pointer.get(shown(of_node).as_str()).into_iter().flatten() {
+                    let bytes = here.len() + entry.keyword.len() + entry.why.len();
+                    self.charge(STEPS_PER_SCHEMA + bytes as u64 / 4)?;
+                    self.budget.charge_bytes(PHASE, 72 + bytes as u64)?;
+                    copies.push(ReportEntry { pointer: here.clone(), ..(*entry).clone() });
+                }
+            }
+            list.extend(copies);
         }
-        report
+        Ok(report)
     }
 
     /// What a subschema demands.
@@ -378,14 +435,11 @@ impl<'a> Nodes<'a> {
     }
 
     fn parse(&mut self, location: &Location) -> Result<Vec<Part>, CompileError> {
-        let Some(Json::Object(members)) = self.documents.get(location) else {
-            unreachable!("nodes are objects")
-        };
-        let draft = self.documents.draft(location);
-        // A copy of what is not a schema below: nodes are made while it is read.
-        let keys: Vec<String> = members.iter().map(|member| member.0.clone()).collect();
-        self.budget.charge_steps("reading the schema", keys.len() as u64)?;
-        let (parts, enforced) = Reader::read(self, location, draft, &keys)?;
+        let documents = Rc::clone(&self.documents);
+        let Some(Json::Object(members)) = documents.get(location) else { unreachable!("nodes are objects") };
+        let draft = documents.draft(location);
+        self.charge(location.steps() + STEPS_PER_KEYWORD * STEPS_PER_KEYWORD * members.len() as u64)?;
+        let (parts, enforced) = Reader::read(self, location, draft, members)?;
         if !enforced.is_empty() {
             self.report.enforced.push(ReportEntry {
                 pointer: shown(location),
@@ -403,6 +457,7 @@ impl<'a> Nodes<'a> {
         text: &str,
         build: impl FnOnce(&Budget) -> Result<Option<Language>, CompileError>,
     ) -> Result<Option<TextId>, CompileError> {
+        self.charge(text.len() as u64)?;
         if let Some(&known) = self.known_texts.get(&(keyword, text.to_owned())) {
             return Ok(Some(known));
         }
@@ -413,32 +468,51 @@ impl<'a> Nodes<'a> {
     }
 }
 
+const PHASE: &str = "reading the schema";
+
+/// Bytes of a subschema, its place apart.
+const NODE_BYTES: u64 = 128;
+
 /// Longest text of a subschema that is compared with others.
 const MAX_CONTENT_BYTES: usize = 1024;
 
 /// Writes what a schema says about values, in some form that tells different ones apart; `false` if that is long, or if it has
 /// an address of its own.
-fn write_schema(schema: &Json, out: &mut String) -> bool {
-    let Json::Object(members) = schema else { return write_value(schema, out) };
+fn write_schema(schema: &Json, out: &mut String, budget: &Budget) -> Result<bool, CompileError> {
+    let Json::Object(members) = schema else { return Ok(write_value(schema, out)) };
     out.push('{');
-    for (key, value) in members {
+    for (key, value) in members.iter() {
+        // What says nothing is skipped, however much there is of it.
+        budget.charge_steps(PHASE, STEPS_PER_KEYWORD)?;
         let is_written = match value {
             _ if matches!(key.as_str(), "$id" | "id") => false,
             _ if !KEYWORDS.contains(&key.as_str()) => continue,
             Json::Object(schemas) if MAPS.contains(&key.as_str()) => {
                 out.push_str(key);
-                schemas.iter().all(|(name, schema)| {
-                    out.push_str(&format_name(name));
-                    write_schema(schema, out)
-                })
+                let mut is_written = true;
+                for (name, schema) in schemas.iter() {
+                    push_name(name, out);
+                    is_written = write_schema(schema, out, budget)?;
+                    if !is_written {
+                        break;
+                    }
+                }
+                is_written
             }
             Json::Array(schemas) if LISTS.contains(&key.as_str()) => {
                 out.push_str(key);
-                schemas.iter().all(|schema| write_schema(schema, out))
+                let mut is_written = true;
+                for schema in schemas.iter() {
+                    is_written = write_schema(schema, out, budget)?;
+                    if !is_written {
+                        break;
+                    }
+                }
+                is_written
             }
             Json::Object(_) if SCHEMAS.contains(&key.as_str()) => {
                 out.push_str(key);
-                write_schema(value, out)
+                write_schema(value, out, budget)?
             }
             _ => {
                 out.push_str(key);
@@ -447,15 +521,18 @@ fn write_schema(schema: &Json, out: &mut String) -> bool {
         };
         out.push(';');
         if !is_written || out.len() > MAX_CONTENT_BYTES {
-            return false;
+            return Ok(false);
         }
     }
     out.push('}');
-    true
+    Ok(true)
 }
 
-fn format_name(name: &str) -> String {
-    format!("{name:?}:")
+/// Writes a name; of one that is too long, so much that it is seen.
+fn push_name(name: &str, out: &mut String) {
+    let end =
+        (0..=name.len().min(2 * MAX_CONTENT_BYTES)).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
+    out.push_str(&format!("{:?}:", &name[..end]));
 }
 
 fn write_value(value: &Json, out: &mut String) -> bool {
@@ -477,7 +554,7 @@ fn write_value(value: &Json, out: &mut String) -> bool {
         Json::Object(members) => {
             out.push('<');
             let is_small = members.iter().all(|(key, value)| {
-                out.push_str(&format_name(key));
+                push_name(key, out);
                 let is_small = write_value(value, out);
                 out.push(',');
                 is_small
@@ -485,6 +562,8 @@ fn write_value(value: &Json, out: &mut String) -> bool {
             out.push('>');
             is_small
         }
+        // It would be too long.
+        Json::String(text) if text.len() > MAX_CONTENT_BYTES => false,
         scalar => write!(out, "{scalar:?}").is_ok(),
     }
 }

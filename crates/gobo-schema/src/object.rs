@@ -4,7 +4,7 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_automata::{Expr, Language};
 use gobo_types::{CompileError, PropertyOrder, RefusalKind};
 
-use crate::brackets::{Builder, Stage};
+use crate::brackets::{Builder, STEPS_PER_STATE, Stage};
 use crate::expand::Literal;
 use crate::formula::{FormulaId, Formulas, NEVER};
 use crate::lowering::{Lowering, PHASE};
@@ -13,7 +13,7 @@ use crate::node::{FALSE, NodeId, Part, TRUE, TextId, Types};
 use crate::outcomes::{Next, Way};
 use crate::place::Place;
 use crate::scalars::spelled;
-use crate::spelling::string;
+use crate::spelling::{string, string_steps};
 
 /// Most names of an object whose members may stand in any order: each doubles its states.
 pub(crate) const MAX_UNORDERED: usize = 10;
@@ -24,7 +24,7 @@ impl Lowering<'_> {
         formula: FormulaId,
         depth: u32,
     ) -> Result<Expr, CompileError> {
-        let mut formulas = std::mem::replace(&mut self.objects.formulas, Formulas::new());
+        let mut formulas = std::mem::replace(&mut self.objects.formulas, Formulas::new(self.budget));
         let expr = self.object_with(&mut formulas, place, formula, depth);
         self.objects.formulas = formulas;
         expr
@@ -32,7 +32,7 @@ impl Lowering<'_> {
 
     fn object_with(
         &mut self,
-        formulas: &mut Formulas<MemberAtom>,
+        formulas: &mut Formulas<'_, MemberAtom>,
         place: &Rc<Place>,
         formula: FormulaId,
         depth: u32,
@@ -50,9 +50,9 @@ impl Lowering<'_> {
         let mut done = 0;
         // Which names are behind: up to which one, or a bit for each.
         while let Some((stage, behind, formula)) = builder.open(&mut done) {
-            self.budget.charge_steps(PHASE, 1)?;
+            self.budget.charge_steps(PHASE, STEPS_PER_STATE)?;
             self.budget.check_states(PHASE, builder.machine.len())?;
-            let can_end = stage != Stage::Item && formulas.holds(formula, &holds_at_end);
+            let can_end = stage != Stage::Item && formulas.holds(formula, &holds_at_end)?;
             builder.add_ends(stage, behind, formula, can_end, !is_leaf);
             if stage != Stage::Item {
                 continue;
@@ -65,8 +65,9 @@ impl Lowering<'_> {
                 }
                 self.add_others(&mut builder, formulas, place, &scope, (from, behind, formula), depth)?;
             } else if behind < names {
-                let rest = formulas
-                    .substitute(formula, &mut |atom| scope.is_last(atom, behind).then(|| holds_at_end(atom)));
+                let rest = formulas.substitute(formula, &mut |atom| {
+                    scope.is_last(atom, behind).then(|| holds_at_end(atom))
+                })?;
                 if rest != NEVER {
                     let to = builder.state(Stage::Item, behind + 1, rest);
                     builder.machine.add_edge(from, Expr::text(""), to);
@@ -85,7 +86,7 @@ impl Lowering<'_> {
     fn add_member(
         &mut self,
         builder: &mut Builder,
-        formulas: &mut Formulas<MemberAtom>,
+        formulas: &mut Formulas<'_, MemberAtom>,
         place: &Rc<Place>,
         scope: &Scope,
         (from, formula): (u32, FormulaId),
@@ -94,7 +95,7 @@ impl Lowering<'_> {
     ) -> Result<(), CompileError> {
         let name = &place.names[step.name as usize];
         let nodes = &self.nodes;
-        let child = place.of_member(Some(name), |text| nodes.text(text).accepts(name));
+        let child = place.of_member(Some(name), |text| nodes.text(text).accepts(name), self.budget)?;
         let child = self.places.of(&mut self.nodes, child)?;
         // In any order, others that an atom speaks of may still come.
         let is_last = |atom: &MemberAtom| {
@@ -112,6 +113,7 @@ impl Lowering<'_> {
         for (literals, rest) in ways {
             let Some(rule) = self.rule(child, &literals, depth + 1)? else { continue };
             let to = builder.state(Stage::After, step.behind, rest);
+            self.budget.charge_steps(PHASE, STEPS_PER_STATE + string_steps(name, self.options.spelling))?;
             let key = string(name, self.options.spelling);
             let member = Expr::Concat(vec![key, self.values.layout.colon(), Expr::Call(rule)]);
             builder.machine.add_edge(from, member, to);
@@ -123,7 +125,7 @@ impl Lowering<'_> {
     fn add_others(
         &mut self,
         builder: &mut Builder,
-        formulas: &mut Formulas<MemberAtom>,
+        formulas: &mut Formulas<'_, MemberAtom>,
         place: &Rc<Place>,
         scope: &Scope,
         (from, behind, formula): (u32, u32, FormulaId),
@@ -131,7 +133,8 @@ impl Lowering<'_> {
     ) -> Result<(), CompileError> {
         for class in &scope.others {
             let matches = |text: TextId| class.patterns.contains(&text);
-            let child = self.places.of(&mut self.nodes, place.of_member(None, matches))?;
+            let child = place.of_member(None, matches, self.budget)?;
+            let child = self.places.of(&mut self.nodes, child)?;
             let mut ways = Vec::new();
             let mut last = Vec::new();
             let mut late: Option<MemberAtom> = None;
@@ -160,9 +163,12 @@ impl Lowering<'_> {
                     }
                 }
             }
-            let none_behind = formulas.atom(MemberAtom::AtMost(0));
-            last.retain(|&(_, rest)| formulas.holds(rest, &holds_at_end));
-            ways.extend(last.into_iter().map(|(literals, _)| (literals, none_behind)));
+            let none_behind = formulas.atom(MemberAtom::AtMost(0))?;
+            for (literals, rest) in last {
+                if formulas.holds(rest, &holds_at_end)? {
+                    ways.push((literals, none_behind));
+                }
+            }
             for (literals, rest) in ways {
                 let Some(rule) = self.rule(child, &literals, depth + 1)? else { continue };
                 let to = builder.state(Stage::After, behind, rest);
@@ -177,7 +183,7 @@ impl Lowering<'_> {
     /// The ways in which a member of a class comes out, where it is no witness of `late`.
     fn ways_of_other(
         &mut self,
-        formulas: &mut Formulas<MemberAtom>,
+        formulas: &mut Formulas<'_, MemberAtom>,
         formula: FormulaId,
         class: &Others,
         late: Option<&MemberAtom>,
@@ -244,18 +250,18 @@ impl Lowering<'_> {
     /// same name and takes its place.
     fn taken_away(
         &mut self,
-        formulas: &Formulas<MemberAtom>,
+        formulas: &Formulas<'_, MemberAtom>,
         class: &Others,
         formula: FormulaId,
         (literals, rest): (&[Literal], FormulaId),
     ) -> Result<Vec<MemberAtom>, CompileError> {
         // What all later members have to be.
-        let conjuncts = formulas.conjuncts(rest);
+        let conjuncts = formulas.conjuncts(rest)?;
         if conjuncts.contains(&&MemberAtom::AtMost(0)) {
             return Ok(Vec::new());
         }
         if let Some(count) =
-            formulas.atoms(rest).into_iter().find(|atom| matches!(atom, MemberAtom::AtLeast(_)))
+            formulas.atoms(rest)?.into_iter().find(|atom| matches!(atom, MemberAtom::AtLeast(_)))
         {
             return Ok(vec![count]);
         }
@@ -265,7 +271,7 @@ impl Lowering<'_> {
         });
         let later: Vec<Literal> = later.collect();
         let mut taken = Vec::new();
-        for atom in formulas.atoms(formula) {
+        for atom in formulas.atoms(formula)? {
             let MemberAtom::Some(_, value) = atom else { continue };
             let is_witness = class.has(&atom) && self.implies(literals, value)? == Some(true);
             if is_witness && self.implies(&later, value)? != Some(true) {
@@ -278,24 +284,22 @@ impl Lowering<'_> {
     /// What the atoms of a formula speak of.
     fn scope(
         &mut self,
-        formulas: &Formulas<MemberAtom>,
+        formulas: &Formulas<'_, MemberAtom>,
         place: &Rc<Place>,
         formula: FormulaId,
     ) -> Result<Scope, CompileError> {
         let mut scope = Scope { of: HashMap::new(), others: Vec::new() };
-        let index: HashMap<&str, u32> =
-            (0..).zip(&place.names).map(|(at, name)| (name.as_str(), at)).collect();
         let mut sets: Vec<Names> = Vec::new();
-        for atom in formulas.atoms(formula) {
+        for atom in formulas.atoms(formula)? {
             let Some(names) = names_of(&atom) else { continue };
             if scope.of.contains_key(names) {
                 continue;
             }
             let mut of = Vec::new();
             if let Names::One(name) = names {
-                of.extend(index.get(&**name));
+                let number = place.numbers.get(&**name).map(|&number| u32::try_from(number));
+                of.extend(number.and_then(Result::ok));
             } else {
-                self.budget.charge_steps(PHASE, place.names.len() as u64)?;
                 for (at, name) in (0..).zip(&place.names) {
                     if names.has(&mut self.nodes, name)? {
                         of.push(at);
@@ -314,10 +318,10 @@ impl Lowering<'_> {
     /// Whether it is seen at once that a name which no subschema names is never allowed.
     fn has_no_others(
         &mut self,
-        formulas: &Formulas<MemberAtom>,
+        formulas: &Formulas<'_, MemberAtom>,
         formula: FormulaId,
     ) -> Result<bool, CompileError> {
-        for atom in formulas.conjuncts(formula) {
+        for atom in formulas.conjuncts(formula)? {
             let MemberAtom::Every(names, (FALSE, true)) = atom else { continue };
             let is_all = match names {
                 Names::Additional(node) => members_of(&mut self.nodes, *node)?.patterns.is_empty(),
@@ -353,6 +357,7 @@ impl Lowering<'_> {
             .collect();
         against.sort_unstable();
         against.dedup();
+        self.budget.charge_steps(PHASE, place.names.iter().map(|name| 4 + name.len() as u64 / 4).sum())?;
         let mut names = place.names.clone();
         names.sort_unstable();
         let classes = self.classes_of_names(names, patterns, against)?;
@@ -363,6 +368,7 @@ impl Lowering<'_> {
             }
             let mut inside = foldhash::HashSet::default();
             for set in &sets {
+                self.budget.charge_steps(PHASE, 4 + (patterns.len() + against.len()) as u64)?;
                 let is_in = match set {
                     Names::One(_) => false,
                     Names::Pattern(text) => patterns.contains(text),
@@ -426,12 +432,11 @@ impl Lowering<'_> {
         let spelling = self.options.spelling;
         let classes: Rc<[NameClass]> = classes
             .into_iter()
-            .map(|(language, patterns, against)| NameClass {
-                key: spelled(&language, spelling).shared(),
-                patterns,
-                against,
+            .map(|(language, patterns, against)| {
+                let key = spelled(&language, spelling, self.budget)?.shared();
+                Ok(NameClass { key, patterns, against })
             })
-            .collect();
+            .collect::<Result<_, CompileError>>()?;
         self.name_classes.insert(key, classes.clone());
         Ok(classes)
     }

@@ -1,3 +1,4 @@
+use foldhash::HashMap;
 use gobo_types::CompileError;
 
 use crate::expand::{Literal, opposite};
@@ -5,8 +6,8 @@ use crate::formula::{ALWAYS, Atom, Formula, FormulaId, Formulas, NEVER};
 use crate::lowering::{Lowering, PHASE};
 use crate::node::Types;
 
-/// What it takes to decide an atom of a formula, in steps of other loops.
-const STEPS_PER_ATOM: usize = 8;
+/// Steps of an atom of a formula, of which it is asked what it asks, those of the formula's own operations apart.
+const STEPS_PER_ATOM: usize = 2;
 /// Most literals that are decided together for the operands of a disjunction, so that it is seen at once which of them are left.
 const MAX_JOINT: usize = 8;
 
@@ -32,7 +33,7 @@ impl Lowering<'_> {
     /// of them is.
     pub(crate) fn outcomes<A: Atom>(
         &mut self,
-        formulas: &mut Formulas<A>,
+        formulas: &mut Formulas<'_, A>,
         formula: FormulaId,
         asked: &impl Fn(&A) -> Option<Literal>,
         after: &impl Fn(&A, Option<bool>) -> Next<A>,
@@ -43,11 +44,11 @@ impl Lowering<'_> {
             if formula == NEVER {
                 continue;
             }
-            let atoms = formulas.atoms(formula);
-            let steps = STEPS_PER_ATOM * (1 + atoms.len() + decided.len());
+            let atoms = formulas.atoms(formula)?;
+            let steps = STEPS_PER_ATOM * (4 + atoms.len() + 4 * decided.len());
             self.budget.charge_steps(PHASE, steps as u64)?;
-            let known =
-                |literal: Literal| decided.iter().find(|known| known.0 == literal).map(|known| known.1);
+            let answers: HashMap<Literal, bool> = decided.iter().copied().collect();
+            let known = |literal: Literal| answers.get(&literal).copied();
             let mut undecided: Vec<Literal> =
                 atoms.iter().filter_map(asked).filter(|literal| known(*literal).is_none()).collect();
             undecided.dedup();
@@ -55,18 +56,22 @@ impl Lowering<'_> {
                 && undecided.len() > MAX_JOINT
             {
                 // Deciding all of them together may take every subset; what one operand lets through is let through.
+                let copied = operands.len() * (1 + decided.len() + asserted.len());
+                self.budget.charge_steps(PHASE, copied as u64)?;
                 open.extend(operands.iter().map(|&operand| (operand, decided.clone(), asserted.clone())));
                 continue;
             }
             let next = undecided.first().copied();
             let Some(literal) = next else {
                 let rest = formulas.rewrite(formula, &mut |formulas, atom| {
-                    Some(match after(atom, asked(atom).and_then(known)) {
+                    Ok(Some(match after(atom, asked(atom).and_then(known)) {
                         Next::Never => NEVER,
                         Next::Always => ALWAYS,
-                        Next::Atom(atom) => formulas.atom(atom),
-                    })
-                });
+                        // Most are left as they are.
+                        Next::Atom(next) if next == *atom => return Ok(None),
+                        Next::Atom(next) => formulas.atom(next)?,
+                    }))
+                })?;
                 if rest != NEVER {
                     found.push((asserted, rest));
                 }
@@ -100,7 +105,7 @@ impl Lowering<'_> {
                         Next::Always => Some(true),
                         Next::Atom(_) => None,
                     }
-                });
+                })?;
                 open.push((rest, decided, asserted));
             }
         }
@@ -108,35 +113,49 @@ impl Lowering<'_> {
             asserted.sort_unstable();
         }
         found.sort_unstable();
-        found.dedup_by(|later, earlier| {
-            let is_same = later.0 == earlier.0;
-            if is_same {
-                earlier.1 = formulas.or([earlier.1, later.1]);
-            }
-            is_same
-        });
-        // A way that asks for more than others and leads no further than they do together adds nothing.
-        let is_within =
-            |less: &[Literal], more: &[Literal]| less.iter().all(|literal| more.contains(literal));
-        let mut kept: Vec<bool> = vec![true; found.len()];
-        for at in 0..found.len() {
-            let (asserted, rest) = &found[at];
-            let weaker: Vec<FormulaId> = (0..found.len())
-                .filter(|&other| other != at && kept[other])
-                .filter(|&other| {
-                    is_within(&found[other].0, asserted)
-                        && (found[other].0.len() < asserted.len() || other < at)
-                })
-                .map(|other| found[other].1)
-                .collect();
-            self.budget.charge_steps(PHASE, found.len() as u64)?;
-            if !weaker.is_empty() && formulas.or(weaker.iter().copied().chain([*rest])) == formulas.or(weaker)
-            {
-                kept[at] = false;
+        // Ways in which the same is known are one.
+        let mut ways: Vec<Way> = Vec::with_capacity(found.len());
+        for (asserted, rest) in found {
+            match ways.last_mut() {
+                Some(before) if before.0 == asserted => before.1 = formulas.or([before.1, rest])?,
+                _ => ways.push((asserted, rest)),
             }
         }
-        let mut kept = kept.into_iter();
-        found.retain(|_| kept.next() == Some(true));
-        Ok(found)
+        self.without_idle(formulas, ways)
     }
+
+    /// The ways that add something: one that asks for more than others and leads no further than they do together does not.
+    fn without_idle<A: Atom>(
+        &mut self,
+        formulas: &mut Formulas<'_, A>,
+        mut ways: Vec<Way>,
+    ) -> Result<Vec<Way>, CompileError> {
+        let mut kept: Vec<bool> = vec![true; ways.len()];
+        for at in 0..ways.len() {
+            let (asserted, rest) = &ways[at];
+            let mut weaker: Vec<FormulaId> = Vec::new();
+            let mut steps = 0;
+            for (other, way) in ways.iter().enumerate().filter(|&(other, _)| other != at && kept[other]) {
+                if way.0.len() < asserted.len() || way.0.len() == asserted.len() && other < at {
+                    steps += 1 + way.0.len();
+                    weaker.extend(is_within(&way.0, asserted).then_some(way.1));
+                }
+            }
+            self.budget.charge_steps(PHASE, (ways.len() + steps) as u64)?;
+            if weaker.is_empty() {
+                continue;
+            }
+            let with = formulas.or(weaker.iter().copied().chain([*rest]))?;
+            kept[at] = with != formulas.or(weaker)?;
+        }
+        let mut kept = kept.into_iter();
+        ways.retain(|_| kept.next() == Some(true));
+        Ok(ways)
+    }
+}
+
+/// Whether all of some literals, ascending, are among others, ascending.
+fn is_within(less: &[Literal], more: &[Literal]) -> bool {
+    let mut more = more.iter();
+    less.iter().all(|literal| more.any(|other| other == literal))
 }

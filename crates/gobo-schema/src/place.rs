@@ -1,13 +1,20 @@
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashSet};
-use gobo_types::CompileError;
+use gobo_types::{Budget, CompileError};
 
 use crate::json::Json;
+use crate::lowering::PHASE;
 use crate::node::{FALSE, Members, NodeId, Nodes, Part, TRUE, TextId};
 
 /// The number of a place.
 pub(crate) type PlaceId = u32;
+
+/// Steps of a subschema, or a name, that is put into a table.
+const STEPS_PER_SUBSCHEMA: u64 = 4;
+
+/// Bytes of a place, its names and subschemas apart.
+const PLACE_BYTES: u64 = 256;
 
 /// Where a value stands, as all subschemas that have a say about it, whether they have to hold or not. The texts of the value
 /// are decided over one policy for all of them: one order of names.
@@ -17,10 +24,12 @@ pub(crate) struct Place {
     pub(crate) nodes: Vec<NodeId>,
     /// The names of members that some subschema names, in the order of the policy.
     pub(crate) names: Vec<String>,
+    /// `[names]` by name.
+    pub(crate) numbers: HashMap<String, usize>,
     /// `properties` and what belongs to it, of each subschema that has it.
     members: Vec<Rc<Members>>,
     /// The members of listed objects.
-    listed: Vec<(String, NodeId)>,
+    listed: HashMap<String, Vec<NodeId>>,
     /// The schemas of members that no other keyword has evaluated.
     unevaluated: Vec<NodeId>,
     /// The schemas of the items, by position: those of the last one go on.
@@ -44,9 +53,23 @@ impl Place {
     }
 
     /// The subschemas that have a say about the value of a member. For a name that no subschema names, `name` is `None`.
-    pub(crate) fn of_member(&self, name: Option<&str>, matches: impl Fn(TextId) -> bool) -> Vec<NodeId> {
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn of_member(
+        &self,
+        name: Option<&str>,
+        matches: impl Fn(TextId) -> bool,
+        budget: &Budget,
+    ) -> Result<Vec<NodeId>, CompileError> {
+        let length = name.map_or(0, str::len) as u64;
         let mut nodes = Vec::new();
+        budget.charge_steps(
+            PHASE,
+            (self.members.len() + self.unevaluated.len()) as u64 * STEPS_PER_SUBSCHEMA,
+        )?;
         for members in &self.members {
+            budget.charge_steps(PHASE, members.patterns.len() as u64 * (1 + length))?;
             match name {
                 Some(name) => nodes.extend(members.schemas_of(name, &matches)),
                 None => {
@@ -58,9 +81,10 @@ impl Place {
                 }
             }
         }
-        nodes.extend(self.listed.iter().filter(|of| Some(of.0.as_str()) == name).map(|of| of.1));
-        nodes.extend(&self.unevaluated);
-        distinct(nodes)
+        let listed = name.and_then(|name| self.listed.get(name)).into_iter().flatten();
+        nodes.extend(listed.chain(&self.unevaluated));
+        budget.charge_steps(PHASE, nodes.len() as u64 * STEPS_PER_SUBSCHEMA)?;
+        Ok(distinct(nodes))
     }
 
     /// The subschemas that have a say about an item.
@@ -97,9 +121,11 @@ impl Places {
     /// # Errors
     /// A refusal of what one of them says.
     pub(crate) fn of(&mut self, nodes: &mut Nodes<'_>, of: Vec<NodeId>) -> Result<PlaceId, CompileError> {
+        nodes.charge(1 + of.len() as u64)?;
         if let Some(&known) = self.known.get(&of) {
             return Ok(known);
         }
+        nodes.charge_bytes(PLACE_BYTES)?;
         let mut survey = Survey {
             nodes,
             seen: HashSet::default(),
@@ -112,10 +138,20 @@ impl Places {
             survey.visit(node)?;
         }
         let Survey { mut place, only_required, rows, .. } = survey;
-        let mut known: HashSet<String> = HashSet::default();
         place.names.extend(only_required);
-        place.names.retain(|name| known.insert(name.clone()));
+        nodes.charge(place.names.len() as u64 * STEPS_PER_SUBSCHEMA)?;
+        let mut numbers = HashMap::default();
+        place.names.retain(|name| {
+            let number = numbers.len();
+            let is_new = !numbers.contains_key(name);
+            if is_new {
+                numbers.insert(name.clone(), number);
+            }
+            is_new
+        });
+        place.numbers = numbers;
         let length = rows.iter().map(|row| row.prefix.len() + 1).max().unwrap_or(0);
+        nodes.charge((length * (2 + rows.len())) as u64 * STEPS_PER_SUBSCHEMA)?;
         place.items = (0..length).map(|at| distinct(rows.iter().map(|row| row.of(at)).collect())).collect();
         place.nodes.clone_from(&of);
         let id = u32::try_from(self.places.len()).expect("the budget keeps places below 2^32");
@@ -160,24 +196,30 @@ impl Survey<'_, '_> {
         for part in parts.iter() {
             match part {
                 Part::Members(members) => {
+                    self.nodes.charge(members.properties.len() as u64 * STEPS_PER_SUBSCHEMA)?;
                     self.place.names.extend(members.properties.iter().map(|property| property.0.clone()));
                     self.place.says_properties |= !members.properties.is_empty();
                     self.place.says_additional |= members.says_additional;
-                    self.nodes.charge(members.properties.len() as u64)?;
                     self.place.members.push(members.clone());
                 }
-                Part::Required(names) => self.only_required.extend(names.iter().cloned()),
+                Part::Required(names) => {
+                    self.nodes.charge(names.len() as u64 * STEPS_PER_SUBSCHEMA)?;
+                    self.only_required.extend(names.iter().cloned());
+                }
                 Part::Dependent { name, required, schema } => {
+                    self.nodes.charge((1 + required.len()) as u64 * STEPS_PER_SUBSCHEMA)?;
                     self.only_required.push(name.clone());
                     self.only_required.extend(required.iter().cloned());
                     self.visit(*schema)?;
                 }
                 Part::Values(values) => {
+                    self.nodes.charge(values.list().len() as u64)?;
                     for (at, value) in values.list().iter().enumerate() {
                         self.listed(node, at, value)?;
                     }
                 }
                 Part::Items { prefix, rest, .. } => {
+                    self.nodes.charge(prefix.len() as u64)?;
                     self.rows.push(Row { prefix: prefix.to_vec(), rest: *rest });
                 }
                 Part::Contains { item, .. } => {
@@ -209,22 +251,21 @@ impl Survey<'_, '_> {
     fn listed(&mut self, node: NodeId, at: usize, value: &Json) -> Result<(), CompileError> {
         match value {
             Json::Object(members) => {
-                for (name, value) in members {
-                    let schema = self.nodes.constant(node, at, name, value);
+                for (name, value) in members.iter() {
+                    let schema = self.nodes.constant(node, at, name, value)?;
                     self.place.names.push(name.clone());
-                    self.place.listed.push((name.clone(), schema));
+                    self.place.listed.entry(name.clone()).or_default().push(schema);
                 }
-                self.nodes.charge(members.len() as u64)
             }
             Json::Array(items) => {
                 let schema = |(position, item): (usize, &Json)| {
                     self.nodes.constant(node, at, &position.to_string(), item)
                 };
-                let prefix = items.iter().enumerate().map(schema).collect();
+                let prefix = items.iter().enumerate().map(schema).collect::<Result<_, _>>()?;
                 self.rows.push(Row { prefix, rest: FALSE });
-                self.nodes.charge(items.len() as u64)
             }
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 }

@@ -98,7 +98,7 @@ impl Ordering {
                 Value::Array(out)
             }
             Value::Object(members) => {
-                let is_named = |name: &String| here.names.contains(name);
+                let is_named = |name: &String| here.numbers.contains_key(name);
                 let named = here.names.iter().filter_map(|name| members.get_key_value(name));
                 let mut others: Vec<_> = members.iter().filter(|member| !is_named(member.0)).collect();
                 if let Some(atom) = self.late.get(&here.nodes)
@@ -110,7 +110,8 @@ impl Ordering {
                 let mut out = Map::new();
                 for (name, value) in named.chain(others) {
                     let known = is_named(name).then_some(name.as_str());
-                    let child = here.of_member(known, |text| nodes.text(text).accepts(name));
+                    let child =
+                        here.of_member(known, |text| nodes.text(text).accepts(name), nodes.budget())?;
                     let place = self.places.of(nodes, child)?;
                     out.insert(name.clone(), self.ordered(nodes, place, value)?);
                 }

@@ -1,16 +1,19 @@
 use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::hash::Hash;
 use std::rc::Rc;
 
+use foldhash::{HashMap, HashSet};
 use gobo_automata::{CharSet, Expr, Language};
 use gobo_types::{Budget, CompileError, Spelling};
 
 use crate::compare::compared;
 use crate::decimal::{Decimal, Modulus};
 use crate::formula::{ALWAYS, Atom, Formula, FormulaId, Formulas, NEVER};
+use crate::listed::Listed;
 use crate::lowering::PHASE;
 use crate::node::TextId;
-use crate::spelling::{any_char, char_in, number, one_of, string};
+use crate::spelling::{any_char, char_in, number, number_steps, one_of, string, string_steps};
 
 /// A test of numbers or strings, or its opposite.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -19,7 +22,7 @@ pub(crate) struct Scalar<K> {
     pub(crate) holds: bool,
 }
 
-impl<K: Clone + Eq + std::hash::Hash> Atom for Scalar<K> {
+impl<K: Clone + Eq + Hash> Atom for Scalar<K> {
     fn dual(&self) -> Self {
         Self { kind: self.kind.clone(), holds: !self.holds }
     }
@@ -38,7 +41,7 @@ pub(crate) enum NumberKind {
         is_exclusive: bool,
     },
     MultipleOf(Modulus),
-    OneOf(Rc<[Decimal]>),
+    OneOf(Listed<Decimal>),
 }
 
 /// A test of strings.
@@ -46,7 +49,7 @@ pub(crate) enum NumberKind {
 pub(crate) enum StringKind {
     Length { min: u64, max: Option<u64> },
     Text(TextId),
-    OneOf(Rc<[String]>),
+    OneOf(Listed<String>),
 }
 
 /// What can stand in a number without an exponent.
@@ -95,7 +98,7 @@ fn scientific() -> Expr {
 /// # Errors
 /// [`CompileError::OverBudget`].
 pub(crate) fn numbers(
-    formulas: &mut Formulas<Scalar<NumberKind>>,
+    formulas: &mut Formulas<'_, Scalar<NumberKind>>,
     formula: FormulaId,
     budget: &Budget,
 ) -> Result<Expr, CompileError> {
@@ -109,11 +112,11 @@ pub(crate) fn numbers(
     match formulas.get(formula) {
         Formula::Atom(Scalar { kind: NumberKind::Integer { plain }, holds: true }) => return Ok(one(!plain)),
         Formula::Atom(Scalar { kind: NumberKind::OneOf(values), holds: true }) => {
-            return Ok(Expr::Alternate(values.iter().map(|value| number(value, false)).collect()));
+            return one_of_numbers(values, budget);
         }
         _ => {}
     }
-    let kinds = kinds(formulas, formula);
+    let kinds = kinds(formulas, formula)?;
     let has_exponents = kinds.iter().all(|kind| matches!(kind, NumberKind::Bound { .. }));
     let universe =
         if has_exponents { Expr::Alternate(vec![plain_number(), scientific()]) } else { plain_number() };
@@ -127,30 +130,36 @@ pub(crate) fn numbers(
                 compared(limit, is_in, has_exponents, budget)?
             }
             NumberKind::MultipleOf(modulus) => multiples(*modulus, budget)?,
-            NumberKind::OneOf(values) => Language::expr(
-                &Expr::Alternate(values.iter().map(|value| number(value, false)).collect()),
-                budget,
-            )?,
+            NumberKind::OneOf(values) => Language::expr(&one_of_numbers(values, budget)?, budget)?,
         });
     }
     let language = of_formula(formulas, formula, &kinds, &languages, true, budget)?;
-    Ok(language.to_expr(|chars| Expr::Chars(chars.clone())))
+    language.to_expr(|chars| Expr::Chars(chars.clone()), budget)
+}
+
+/// The texts of listed numbers.
+fn one_of_numbers(values: &[Decimal], budget: &Budget) -> Result<Expr, CompileError> {
+    let mut texts = Vec::with_capacity(values.len());
+    for value in values {
+        budget.charge_steps(PHASE, number_steps(value))?;
+        texts.push(number(value, false));
+    }
+    Ok(Expr::Alternate(texts))
 }
 
 /// The distinct tests of a formula.
-fn kinds<K: Clone + Eq + std::hash::Hash>(formulas: &Formulas<Scalar<K>>, formula: FormulaId) -> Vec<K> {
-    let mut kinds: Vec<K> = Vec::new();
-    for atom in formulas.atoms(formula) {
-        if !kinds.contains(&atom.kind) {
-            kinds.push(atom.kind);
-        }
-    }
-    kinds
+fn kinds<K: Clone + Eq + Hash>(
+    formulas: &Formulas<'_, Scalar<K>>,
+    formula: FormulaId,
+) -> Result<Vec<K>, CompileError> {
+    let mut known = HashSet::default();
+    let kinds = formulas.atoms(formula)?.into_iter().map(|atom| atom.kind);
+    Ok(kinds.filter(|kind| known.insert(kind.clone())).collect())
 }
 
 /// The texts for which a formula holds, of the languages of its tests; behind the texts of a first one, if it says so.
-fn of_formula<K: Clone + Eq + std::hash::Hash>(
-    formulas: &mut Formulas<Scalar<K>>,
+fn of_formula<K: Clone + Eq + Hash>(
+    formulas: &mut Formulas<'_, Scalar<K>>,
     formula: FormulaId,
     kinds: &[K],
     languages: &[Language],
@@ -159,27 +168,28 @@ fn of_formula<K: Clone + Eq + std::hash::Hash>(
 ) -> Result<Language, CompileError> {
     let first = usize::from(has_universe);
     let parts: Vec<&Language> = languages.iter().collect();
-    let at = |atom: &Scalar<K>| kinds.iter().position(|kind| *kind == atom.kind).map(|at| first + at);
+    let places: HashMap<&K, usize> = kinds.iter().zip(first..).collect();
+    let at = |atom: &Scalar<K>| places.get(&atom.kind).copied();
     let formulas = RefCell::new(formulas);
     let accepts = |is_in: &[bool]| {
         let holds = |atom: &Scalar<K>| at(atom).is_some_and(|at| is_in[at] == atom.holds);
-        (!has_universe || is_in[0]) && formulas.borrow().holds(formula, &holds)
+        Ok((!has_universe || is_in[0]) && formulas.borrow().holds(formula, &holds)?)
     };
     let matters = |decided: &[Option<bool>]| {
         let mut formulas = formulas.borrow_mut();
         let mut matters = vec![false; decided.len()];
         if has_universe && decided[0] == Some(false) {
-            return matters;
+            return Ok(matters);
         }
         let rest = formulas.substitute(formula, &mut |atom| {
             let is_in = at(atom).and_then(|at| decided[at])?;
             Some(is_in == atom.holds)
-        });
+        })?;
         matters[..first].fill(rest != NEVER);
-        for at in formulas.atoms(rest).iter().filter_map(at) {
+        for at in formulas.atoms(rest)?.iter().filter_map(at) {
             matters[at] = true;
         }
-        matters
+        Ok(matters)
     };
     Language::combine_open(&parts, accepts, matters, budget)
 }
@@ -213,12 +223,12 @@ fn multiples(modulus: Modulus, budget: &Budget) -> Result<Language, CompileError
 /// # Errors
 /// [`CompileError::OverBudget`].
 pub(crate) fn string_language(
-    formulas: &mut Formulas<Scalar<StringKind>>,
+    formulas: &mut Formulas<'_, Scalar<StringKind>>,
     formula: FormulaId,
     text: &impl Fn(TextId) -> Rc<Language>,
     budget: &Budget,
 ) -> Result<Language, CompileError> {
-    let kinds = kinds(formulas, formula);
+    let kinds = kinds(formulas, formula)?;
     let mut languages = Vec::with_capacity(kinds.len());
     for kind in &kinds {
         languages.push(match kind {
@@ -246,7 +256,7 @@ fn count(n: u64) -> u32 {
 /// # Errors
 /// [`CompileError::OverBudget`].
 pub(crate) fn strings(
-    formulas: &mut Formulas<Scalar<StringKind>>,
+    formulas: &mut Formulas<'_, Scalar<StringKind>>,
     formula: FormulaId,
     text: &impl Fn(TextId) -> Rc<Language>,
     spelling: Spelling,
@@ -255,20 +265,32 @@ pub(crate) fn strings(
     if formula == ALWAYS {
         return Ok(quoted(any_char(Spelling::Any).repeat(0, None)));
     }
-    if let Some((min, max)) = lengths(formulas, formula) {
+    if let Some((min, max)) = lengths(formulas, formula)? {
         return Ok(quoted(any_char(spelling).repeat(count(min), max.map(count))));
     }
     if let Formula::Atom(Scalar { kind: StringKind::OneOf(items), holds: true }) = formulas.get(formula) {
-        return Ok(Expr::Alternate(items.iter().map(|item| string(item, spelling)).collect()));
+        let mut texts = Vec::with_capacity(items.len());
+        for item in items.iter() {
+            budget.charge_steps(PHASE, string_steps(item, spelling))?;
+            texts.push(string(item, spelling));
+        }
+        return Ok(Expr::Alternate(texts));
     }
     let language = string_language(formulas, formula, text, budget)?;
     language.check_states(budget)?;
-    Ok(spelled(&language, spelling))
+    spelled(&language, spelling, budget)
 }
 
 /// The strings of a language.
-pub(crate) fn spelled(language: &Language, spelling: Spelling) -> Expr {
-    quoted(language.to_expr(|chars| char_in(chars, spelling)))
+///
+/// # Errors
+/// [`CompileError::OverBudget`].
+pub(crate) fn spelled(
+    language: &Language,
+    spelling: Spelling,
+    budget: &Budget,
+) -> Result<Expr, CompileError> {
+    Ok(quoted(language.to_expr(|chars| char_in(chars, spelling), budget)?))
 }
 
 fn quoted(expr: Expr) -> Expr {
@@ -276,31 +298,41 @@ fn quoted(expr: Expr) -> Expr {
 }
 
 /// The least and greatest length, of a formula that speaks of nothing else and holds for one range of lengths.
+///
+/// # Errors
+/// [`CompileError::OverBudget`].
 pub(crate) fn lengths(
-    formulas: &Formulas<Scalar<StringKind>>,
+    formulas: &Formulas<'_, Scalar<StringKind>>,
     formula: FormulaId,
-) -> Option<(u64, Option<u64>)> {
+) -> Result<Option<(u64, Option<u64>)>, CompileError> {
     let mut bounds = vec![0];
-    for atom in formulas.atoms(formula) {
-        let StringKind::Length { min, max } = atom.kind else { return None };
+    for atom in formulas.atoms(formula)? {
+        let StringKind::Length { min, max } = atom.kind else { return Ok(None) };
         bounds.push(min);
         bounds.extend(max.and_then(|max| max.checked_add(1)));
     }
     bounds.sort_unstable();
     bounds.dedup();
     // Between two bounds no test changes.
-    let holds = |length: u64| {
-        formulas.holds(formula, &|atom| match atom.kind {
+    let mut range: Option<(u64, Option<u64>)> = None;
+    let mut is_open = false;
+    for &length in &bounds {
+        let holds = formulas.holds(formula, &|atom| match atom.kind {
             StringKind::Length { min, max } => {
                 (min <= length && max.is_none_or(|max| length <= max)) == atom.holds
             }
             _ => unreachable!("only lengths are asked for"),
-        })
-    };
-    let mut ranges = bounds.chunk_by(|&a, &b| holds(a) == holds(b)).filter(|range| holds(range[0]));
-    let range = ranges.next()?;
-    let behind = bounds.iter().find(|bound| **bound > range[range.len() - 1]);
-    ranges.next().is_none().then(|| (range[0], behind.map(|bound| bound - 1)))
+        })?;
+        match (&mut range, holds) {
+            (None, true) => range = Some((length, None)),
+            (Some(range), false) if is_open => range.1 = Some(length - 1),
+            // A second range.
+            (Some(_), true) if !is_open => return Ok(None),
+            _ => {}
+        }
+        is_open = holds;
+    }
+    Ok(range)
 }
 
 /// Whether no string satisfies a formula that does not speak of lengths.
@@ -308,13 +340,14 @@ pub(crate) fn lengths(
 /// # Errors
 /// [`CompileError::OverBudget`].
 pub(crate) fn is_without_strings(
-    formulas: &mut Formulas<Scalar<StringKind>>,
+    formulas: &mut Formulas<'_, Scalar<StringKind>>,
     formula: FormulaId,
     text: &impl Fn(TextId) -> Rc<Language>,
     budget: &Budget,
 ) -> Result<bool, CompileError> {
     // Listed strings are tried one by one, for which no automaton is needed.
-    let atoms = formulas.atoms(formula);
+    let atoms = formulas.atoms(formula)?;
+    let texts = atoms.iter().filter(|atom| matches!(atom.kind, StringKind::Text(_))).count();
     let listed = atoms.iter().filter_map(|atom| match &atom.kind {
         StringKind::OneOf(items) => Some(items),
         _ => None,
@@ -323,16 +356,16 @@ pub(crate) fn is_without_strings(
         let is_in = |atom: &Scalar<StringKind>| match &atom.kind {
             StringKind::Length { .. } => true,
             StringKind::Text(id) => text(*id).accepts(item),
-            StringKind::OneOf(items) => items.contains(item),
+            StringKind::OneOf(items) => items.has(item),
         };
-        budget.charge_steps(PHASE, atoms.len() as u64)?;
-        if formulas.holds(formula, &|atom| is_in(atom) == atom.holds) {
+        budget.charge_steps(PHASE, (atoms.len() + texts * item.len()) as u64)?;
+        if formulas.holds(formula, &|atom| is_in(atom) == atom.holds)? {
             return Ok(false);
         }
     }
     // Of all others, most are on no list.
     let others = formulas
-        .substitute(formula, &mut |atom| matches!(atom.kind, StringKind::OneOf(_)).then_some(!atom.holds));
+        .substitute(formula, &mut |atom| matches!(atom.kind, StringKind::OneOf(_)).then_some(!atom.holds))?;
     match others {
         NEVER => Ok(true),
         ALWAYS => Ok(false),
@@ -352,13 +385,14 @@ mod tests {
     }
 
     fn language_of(kinds: &[(NumberKind, bool)]) -> Language {
-        let mut formulas = Formulas::new();
+        let budget = budget();
+        let mut formulas = Formulas::new(&budget);
         let atoms: Vec<FormulaId> = kinds
             .iter()
-            .map(|(kind, holds)| formulas.atom(Scalar { kind: kind.clone(), holds: *holds }))
+            .map(|(kind, holds)| formulas.atom(Scalar { kind: kind.clone(), holds: *holds }).unwrap())
             .collect();
-        let formula = formulas.and(atoms);
-        Language::expr(&numbers(&mut formulas, formula, &budget()).unwrap(), &budget()).unwrap()
+        let formula = formulas.and(atoms).unwrap();
+        Language::expr(&numbers(&mut formulas, formula, &budget).unwrap(), &budget).unwrap()
     }
 
     fn bound(limit: &str, is_lower: bool, is_exclusive: bool) -> NumberKind {
@@ -387,7 +421,7 @@ mod tests {
 
     /// A formula of tests of strings: all of some groups hold, and of each group one test or its opposite.
     fn all_of_any(
-        formulas: &mut Formulas<Scalar<StringKind>>,
+        formulas: &mut Formulas<'_, Scalar<StringKind>>,
         groups: &[Vec<(StringKind, bool)>],
     ) -> FormulaId {
         let groups: Vec<FormulaId> = groups
@@ -395,12 +429,12 @@ mod tests {
             .map(|group| {
                 let atoms: Vec<FormulaId> = group
                     .iter()
-                    .map(|(kind, holds)| formulas.atom(Scalar { kind: kind.clone(), holds: *holds }))
+                    .map(|(kind, holds)| formulas.atom(Scalar { kind: kind.clone(), holds: *holds }).unwrap())
                     .collect();
-                formulas.or(atoms)
+                formulas.or(atoms).unwrap()
             })
             .collect();
-        formulas.and(groups)
+        formulas.and(groups).unwrap()
     }
 
     fn groups_of(
@@ -415,7 +449,8 @@ mod tests {
         fn one_range_of_lengths_is_found_wherever_there_is_one(
             groups in groups_of((0_u64..9, prop::option::of(0_u64..9)).prop_map(|(min, max)| StringKind::Length { min, max })),
         ) {
-            let mut formulas = Formulas::new();
+            let budget = budget();
+        let mut formulas = Formulas::new(&budget);
             let formula = all_of_any(&mut formulas, &groups);
             let holds = |length: u64| groups.iter().all(|group| group.iter().any(|(kind, holds)| {
                 let StringKind::Length { min, max } = kind else { unreachable!() };
@@ -428,14 +463,14 @@ mod tests {
                 let last = allowed[allowed.len() - 1];
                 (allowed[0], (last < 11).then_some(last))
             });
-            prop_assert_eq!(lengths(&formulas, formula), expected);
+            prop_assert_eq!(lengths(&formulas, formula).unwrap(), expected);
         }
 
         /// The automaton of all strings that satisfy the formula is the judge.
         #[test]
         fn formulas_without_a_string_are_found(
             groups in groups_of(prop_oneof![
-                3 => prop::collection::vec("[ab]{0,2}", 0..4).prop_map(|items| StringKind::OneOf(items.into())),
+                3 => prop::collection::vec("[ab]{0,2}", 0..4).prop_map(|items| StringKind::OneOf(items.into_iter().collect())),
                 1 => (0_usize..3).prop_map(StringKind::Text),
             ]),
         ) {
@@ -448,11 +483,12 @@ mod tests {
                 Rc::new(Language::expr(&parts, &budget()).unwrap())
             }).collect();
             let text = |id: TextId| texts[id].clone();
-            let mut formulas = Formulas::new();
+            let budget = budget();
+        let mut formulas = Formulas::new(&budget);
             let formula = all_of_any(&mut formulas, &groups);
             prop_assume!(formula != ALWAYS && formula != NEVER);
-            let all = string_language(&mut formulas, formula, &text, &budget()).unwrap();
-            prop_assert_eq!(is_without_strings(&mut formulas, formula, &text, &budget()).unwrap(), all.is_empty());
+            let all = string_language(&mut formulas, formula, &text, &budget).unwrap();
+            prop_assert_eq!(is_without_strings(&mut formulas, formula, &text, &budget).unwrap(), all.is_empty());
         }
     }
 

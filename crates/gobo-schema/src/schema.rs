@@ -16,7 +16,7 @@ pub fn schema(
     budget: &Budget,
 ) -> Result<(Grammar, Report), CompileError> {
     let (mut lowering, start) = lowered(schema, options, budget)?;
-    let mut report = lowering.nodes.take_report();
+    let mut report = lowering.nodes.take_report()?;
     lowering.add_policies(&mut report);
     Ok((Grammar { rules: lowering.rules, start }, report))
 }

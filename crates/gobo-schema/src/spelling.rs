@@ -242,6 +242,20 @@ pub(crate) fn string(text: &str, spelling: Spelling) -> Expr {
     }
 }
 
+/// Steps of writing one string, of which every character is an expression of its own where any spelling goes.
+pub(crate) fn string_steps(text: &str, spelling: Spelling) -> u64 {
+    let of_byte = match spelling {
+        Spelling::Canonical => 1,
+        Spelling::Any => 64,
+    };
+    16 + text.len() as u64 * of_byte
+}
+
+/// Steps of writing one number: it has a digit for each power of ten.
+pub(crate) fn number_steps(number: &Decimal) -> u64 {
+    32 + number.digits.len() as u64 + number.exponent.unsigned_abs()
+}
+
 /// The texts of one number without exponents: any zeros behind the point.
 pub(crate) fn number(number: &Decimal, plain_integers: bool) -> Expr {
     let zeros = || Expr::text("0").repeat(0, None);

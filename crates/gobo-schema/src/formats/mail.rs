@@ -56,7 +56,7 @@ fn mailbox(
     // `address-literal`, section 4.1.3. A general literal has a registered tag, and there is none but IPv6, which
     // stands for two groups or more with `::`.
     let literal = format!(r"\[(?:{}|(?i:IPv6):{})\]", ipv4_pattern(SNUM), ipv6_pattern(6, SNUM));
-    let literal = regex(&literal, budget)?.to_expr(|chars| Expr::Chars(chars.clone()));
+    let literal = regex(&literal, budget)?.to_expr(|chars| Expr::Chars(chars.clone()), budget)?;
     domains.push(literal);
     Language::expr(&Expr::Concat(vec![local_part(wide), Expr::text("@"), Expr::Alternate(domains)]), budget)
 }
