@@ -16,6 +16,7 @@ mod lowering;
 mod matcher_steps;
 mod oracle_agrees;
 mod packages;
+mod proportion;
 mod recursion;
 mod recursion_data;
 mod recursion_random;
