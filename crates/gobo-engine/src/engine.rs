@@ -107,14 +107,13 @@ impl Engine {
         let store = Store::open(&config.store)?;
         store.refuse_other_writers(config.writers)?;
         // First the lock: sweeping is for the owner.
-        let (catalog, opened) = OwnedCatalog::open(&store, databases)?;
+        let (catalog, opened) = OwnedCatalog::open(&store, databases, config.verdicts)?;
         let swept = store.sweep()?;
         if let Err(error) = store.prepare() {
             // A full disk, say: what is there is served, and publishing says the same.
             tracing::warn!(error = error_chain(&error), "cannot make the folders of indices ahead");
         }
         tracing::info!(store = %store.root().display(), ?opened, swept, "the store is open");
-        catalog.bound_verdicts(config.verdicts)?;
         let counters = Arc::<Counters>::default();
         let rules = Rules {
             workers: config.workers.max(1),

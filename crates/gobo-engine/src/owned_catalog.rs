@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-use gobo_store::{Catalog, OpenDatabase, Opened, Store, StoreError};
+use gobo_store::{Catalog, OpenDatabase, Opened, Store, StoreError, VerdictBounds};
 use gobo_types::error_chain;
 
 use crate::EngineError;
@@ -17,13 +17,19 @@ pub(crate) type Databases = Box<dyn OpenDatabase + Send + Sync>;
 pub(crate) struct OwnedCatalog {
     catalog: RwLock<Option<Catalog>>,
     databases: Databases,
+    /// Of each catalog that is opened.
+    bounds: VerdictBounds,
     /// It has met a full disk since it was opened.
     starved: AtomicBool,
 }
 
 impl OwnedCatalog {
     /// Opens the catalog of `store`, in memory where the disk is full: then nothing says how it was opened.
-    pub(crate) fn open(store: &Store, databases: Databases) -> Result<(Self, Option<Opened>), StoreError> {
+    pub(crate) fn open(
+        store: &Store,
+        databases: Databases,
+        bounds: VerdictBounds,
+    ) -> Result<(Self, Option<Opened>), StoreError> {
         let (catalog, opened) = match Catalog::open_in(store, &*databases) {
             Ok((catalog, opened)) => (catalog, Some(opened)),
             Err(error @ StoreError::NoRoom { .. }) => {
@@ -33,8 +39,13 @@ impl OwnedCatalog {
             }
             Err(error) => return Err(error),
         };
-        let starved = AtomicBool::new(opened.is_none());
-        Ok((Self { catalog: RwLock::new(Some(catalog)), databases, starved }, opened))
+        let is_full = match catalog.bound_verdicts(bounds) {
+            Ok(()) => false,
+            Err(StoreError::NoRoom { .. }) => true,
+            Err(error) => return Err(error),
+        };
+        let starved = AtomicBool::new(opened.is_none() || is_full);
+        Ok((Self { catalog: RwLock::new(Some(catalog)), databases, bounds, starved }, opened))
     }
 
     /// Uses the catalog. Any number of threads at once; the catalog sees to its own order.
@@ -73,7 +84,10 @@ impl OwnedCatalog {
             return Ok(None);
         }
         let mut catalog = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
-        match catalog.as_mut().ok_or(EngineError::Closed)?.reopen(&*self.databases) {
+        let catalog = catalog.as_mut().ok_or(EngineError::Closed)?;
+        let opened = catalog.reopen(&*self.databases);
+        let bounded = catalog.bound_verdicts(self.bounds);
+        match opened.and_then(|opened| bounded.map(|()| opened)) {
             Ok(opened) => {
                 self.starved.store(false, Ordering::Relaxed);
                 tracing::info!(?opened, "the catalog is on the disk again");
