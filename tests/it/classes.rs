@@ -117,7 +117,9 @@ fn agree(
     text: impl Fn(char) -> String,
 ) -> Result<(), TestCaseError> {
     let dfa = lowered(constraint)?;
-    for char in '\0'..=char::MAX {
+    // Nothing is assigned in the planes between, and no edge lies there.
+    let planes = ('\0'..='\u{3ffff}').chain('\u{dfff0}'..=char::MAX);
+    for char in planes {
         let taken = dfa.as_ref().is_some_and(|dfa| dfa.accepts(text(char).as_bytes()));
         prop_assert_eq!(taken, set.has(char), "{:?} on {:?}", constraint, char);
     }
@@ -133,7 +135,7 @@ fn pattern_schema(schema: &serde_json::Value) -> Constraint {
 }
 
 proptest! {
-    #![proptest_config(config(16))]
+    #![proptest_config(config(12))]
 
     #[test]
     fn of_regular_expressions(class in nested(), ignores_case in any::<bool>()) {

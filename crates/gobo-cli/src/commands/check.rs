@@ -84,7 +84,7 @@ impl fmt::Display for Summary {
         }
         write!(f, "{} walked in small tokens only", self.not_encodable)?;
         if self.ambiguous > 0 {
-            write!(f, "; {} indices may meet the limit of configurations", self.ambiguous)?;
+            write!(f, "; in {} cases texts may meet the limit of configurations", self.ambiguous)?;
         }
         Ok(())
     }
@@ -203,7 +203,7 @@ mod tests {
         (summary.not_respelled, summary.ambiguous) = (2, 1);
         let text = summary.to_string();
         let expected = "0 texts wrong, 3 shut out by their order only, 1 shut out by their spelling only, 2 not judged, as \
-                        respelling them takes too many digits, 0 walked in small tokens only; 1 indices may meet";
+                        respelling them takes too many digits, 0 walked in small tokens only; in 1 cases texts may meet";
         assert!(text.contains(expected), "{text}");
     }
 

@@ -293,9 +293,7 @@ impl Oracle<'_> {
         match node {
             Node::Empty => when(true, at),
             Node::Char(char) => reads(&|read| read == *char),
-            Node::Class(class) => reads(&|read| {
-                class.ranges().iter().any(|range| (range.start()..=range.end()).contains(&read))
-            }),
+            Node::Class(class) => reads(&|read| class.has(read)),
             Node::Concat(parts) => {
                 parts.iter().fold(BTreeSet::from([at]), |ends, part| self.all(&ends, part))
             }
