@@ -293,7 +293,9 @@ impl Oracle<'_> {
         match node {
             Node::Empty => when(true, at),
             Node::Char(char) => reads(&|read| read == *char),
-            Node::Class(class) => reads(&|read| class.has(read)),
+            Node::Class(class) => {
+                reads(&|read| class.char_ranges().any(|(first, last)| (first..=last).contains(&read)))
+            }
             Node::Concat(parts) => {
                 parts.iter().fold(BTreeSet::from([at]), |ends, part| self.all(&ends, part))
             }
