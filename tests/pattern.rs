@@ -138,23 +138,23 @@ impl Reader {
     }
 
     /// A literal without the flag `u` is a byte where it is written as one.
-    fn character(&self, literal: &Literal) -> Result<char, LanguageError> {
+    fn character(self, literal: &Literal) -> Result<char, LanguageError> {
         match literal.byte() {
             Some(byte) if !self.unicode && byte > 127 => Err(malformed(&"a byte that is no character")),
             _ => Ok(literal.c),
         }
     }
 
-    fn class_character(&self, literal: &Literal) -> Result<u32, LanguageError> {
+    fn class_character(self, literal: &Literal) -> Result<u32, LanguageError> {
         let char = self.character(literal)?;
         if self.unicode || char.is_ascii() { Ok(char.into()) } else { Err(malformed(&"a class of bytes")) }
     }
 
-    fn cases(&self, set: Characters) -> Characters {
+    fn cases(self, set: Characters) -> Characters {
         if self.ignores_case { set.with_cases(self.unicode) } else { set }
     }
 
-    fn negated(&self, is_negated: bool, set: Characters) -> Result<Characters, LanguageError> {
+    fn negated(self, is_negated: bool, set: Characters) -> Result<Characters, LanguageError> {
         match (is_negated, self.unicode) {
             (false, _) => Ok(set),
             (true, true) => Ok(set.complement()),
@@ -162,7 +162,7 @@ impl Reader {
         }
     }
 
-    fn property(&self, class: &ClassUnicode) -> Result<Characters, LanguageError> {
+    fn property(self, class: &ClassUnicode) -> Result<Characters, LanguageError> {
         if !self.unicode {
             return Err(malformed(&"a Unicode class without the flag u"));
         }
@@ -180,7 +180,7 @@ impl Reader {
         self.negated(class.is_negated(), self.cases(set.map_err(|error| malformed(&error))?))
     }
 
-    fn perl(&self, kind: &ClassPerlKind, is_negated: bool) -> Result<Characters, LanguageError> {
+    fn perl(self, kind: &ClassPerlKind, is_negated: bool) -> Result<Characters, LanguageError> {
         let set = match (kind, self.unicode) {
             (ClassPerlKind::Digit, true) => Characters::table(r"\d"),
             (ClassPerlKind::Space, true) => Characters::table(r"\s"),
@@ -192,12 +192,12 @@ impl Reader {
         self.negated(is_negated, set.map_err(|error| malformed(&error))?)
     }
 
-    fn bracketed(&self, set: &ClassSet, is_negated: bool) -> Result<Characters, LanguageError> {
+    fn bracketed(self, set: &ClassSet, is_negated: bool) -> Result<Characters, LanguageError> {
         let set = self.class_set(set)?;
         self.negated(is_negated, self.cases(set))
     }
 
-    fn class_set(&self, set: &ClassSet) -> Result<Characters, LanguageError> {
+    fn class_set(self, set: &ClassSet) -> Result<Characters, LanguageError> {
         match set {
             ClassSet::Item(item) => self.item(item),
             ClassSet::BinaryOp(operation) => {
@@ -213,7 +213,7 @@ impl Reader {
         }
     }
 
-    fn item(&self, item: &ClassSetItem) -> Result<Characters, LanguageError> {
+    fn item(self, item: &ClassSetItem) -> Result<Characters, LanguageError> {
         match item {
             ClassSetItem::Empty(_) => Ok(Characters::of(&[])),
             ClassSetItem::Literal(literal) => {

@@ -181,7 +181,7 @@ impl Policy<'_> {
                 return Ok(Some(other));
             }
         }
-        Ok((!form.can_spell(&value)).then_some(Other::Unknown))
+        Ok((!PolicyForm::can_spell(&value)).then_some(Other::Unknown))
     }
 }
 
