@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gobo_types::ErrorKind;
-use http_body::{Body as _, Frame, SizeHint};
+use http_body::{Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 use tonic::Status;
 use tonic::body::Body;
@@ -183,6 +183,7 @@ impl http_body::Body for ReplyBody {
 
 #[cfg(test)]
 mod tests {
+    use http_body::Body as _;
     use tokio::sync::mpsc;
     use tonic::Code;
 

@@ -416,8 +416,8 @@ impl Machine {
         assert!(self.waiting.iter().all(|job| !job.flag.load(Ordering::Relaxed)));
     }
 
-    fn act(&mut self, action: Action) {
-        match action {
+    fn act(&mut self, action: &Action) {
+        match *action {
             Action::Submit { tenant, is_prewarm, bytes, is_shared } => {
                 self.ids += 1;
                 let priority = if is_prewarm { Prewarm } else { Interactive };
@@ -496,7 +496,7 @@ proptest! {
     #[test]
     fn the_queue_does_what_a_plain_list_would(actions in prop::collection::vec(action(), 0..120)) {
         let mut machine = Machine::new();
-        for action in actions {
+        for action in &actions {
             machine.act(action);
         }
     }
