@@ -38,6 +38,8 @@ impl Lowering<'_> {
         depth: u32,
     ) -> Result<(), CompileError> {
         let formula = without_unique(formulas, formula)?;
+        let of_atoms = formulas.atoms(formula)?.iter().map(ItemAtom::last_item).max().unwrap_or(0);
+        let last = u32::try_from(of_atoms.max(place.last_item() as u64)).unwrap_or(u32::MAX);
         let start = builder.state(Stage::Start, 0, formula);
         debug_assert_eq!(start, 0, "texts begin at the first state");
         let mut done = 0;
@@ -46,24 +48,26 @@ impl Lowering<'_> {
             let can_end = stage != Stage::Item && formulas.holds(formula, &ItemAtom::holds_at_end)?;
             builder.add_ends(stage, at, formula, can_end, !is_leaf);
             if stage == Stage::Item {
-                self.add_items(builder, formulas, place, (at, formula), depth)?;
+                self.add_items(builder, formulas, place, (at, last, formula), depth)?;
             }
         }
         Ok(())
     }
 
-    /// The edges that read the item at a position.
+    /// The edges that read the item at a position, of which that of `last` stands for all that follow.
     fn add_items(
         &mut self,
         builder: &mut Builder,
         formulas: &mut Formulas<'_, ItemAtom>,
         place: &Rc<Place>,
-        (at, formula): (u32, FormulaId),
+        (at, last, formula): (u32, u32, FormulaId),
         depth: u32,
     ) -> Result<(), CompileError> {
         let child = self.places.of(&mut self.nodes, place.of_item(at as usize))?;
-        let behind = (at + 1).min(u32::try_from(place.last_item()).unwrap_or(u32::MAX));
-        let ways = self.outcomes(formulas, formula, &ItemAtom::asked, &|atom, holds| atom.after(holds))?;
+        let behind = at.saturating_add(1).min(last);
+        let asked = |atom: &ItemAtom| atom.asked(u64::from(at));
+        let after = |atom: &ItemAtom, holds| atom.after(u64::from(at), holds);
+        let ways = self.outcomes(formulas, formula, &asked, &after)?;
         for (literals, rest) in ways {
             let is_unique = |atom: &ItemAtom| matches!(atom, ItemAtom::Unique(_) | ItemAtom::Repeated(_));
             if formulas.atoms(rest)?.iter().any(is_unique) {

@@ -6,7 +6,7 @@ use gobo_types::{Budget, CompileError, Draft, RefusalKind, SchemaOptions};
 use crate::json::{Json, escape_token};
 use crate::uri::{percent_decode, resolve, split_fragment};
 
-const PHASE: &str = "reading the schema";
+pub(crate) const PHASE: &str = "reading the schema";
 
 /// Steps of a subschema that is looked at: its keywords are looked up, and its place is written down.
 pub(crate) const STEPS_PER_SCHEMA: u64 = 32;

@@ -8,7 +8,8 @@ use crate::json::Json;
 use crate::node::{FALSE, NodeId, Nodes, Part, TRUE, Types};
 use crate::outcomes::Next;
 
-/// What is asked of the items of an array that are still to come. Positions are counted from the next one.
+/// What is asked of the items of an array that are still to come. Positions are counted from the first of all, so that an item
+/// that goes by leaves what is asked of later ones as it is; those that have come are as good as 0.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum ItemAtom {
     /// Every item from the first position on, and before the second.
@@ -41,29 +42,28 @@ impl Atom for ItemAtom {
 }
 
 impl ItemAtom {
-    /// What the next item is asked for, if it is asked: whether it holds decides what becomes of the atom.
-    pub(crate) fn asked(&self) -> Option<Literal> {
+    /// What the next item, which is at `at`, is asked for, if it is asked: whether it holds decides what becomes of the atom.
+    pub(crate) fn asked(&self, at: u64) -> Option<Literal> {
         match self {
-            Self::Every(0, _, value) | Self::Some(0, _, value) | Self::AtLeast(_, value) => Some(*value),
+            Self::Every(from, _, value) | Self::Some(from, _, value) if *from <= at => Some(*value),
+            Self::AtLeast(_, value) => Some(*value),
             Self::AtMost(_, value) => Some(opposite(*value)),
             _ => None,
         }
     }
 
-    /// What is left of it behind the next item.
-    pub(crate) fn after(&self, holds: Option<bool>) -> Next<Self> {
-        let shift = |from: u64, to: Option<u64>| (from.saturating_sub(1), to.map(|to| to - 1));
+    /// What is left of it behind the next item, which is at `at`.
+    pub(crate) fn after(&self, at: u64, holds: Option<bool>) -> Next<Self> {
+        let from_next = |from: u64| if from <= at + 1 { 0 } else { from };
         match self {
-            Self::Every(0, _, _) | Self::AtMost(0, _) if holds == Some(false) => Next::Never,
-            Self::Some(0, _, _) | Self::AtLeast(1, _) if holds == Some(true) => Next::Always,
-            Self::Every(from, to, value) => match shift(*from, *to) {
-                (_, Some(0)) => Next::Always,
-                (from, to) => Next::Atom(Self::Every(from, to, *value)),
-            },
-            Self::Some(from, to, value) => match shift(*from, *to) {
-                (_, Some(0)) => Next::Never,
-                (from, to) => Next::Atom(Self::Some(from, to, *value)),
-            },
+            Self::Every(from, _, _) if *from <= at && holds == Some(false) => Next::Never,
+            Self::Some(from, _, _) if *from <= at && holds == Some(true) => Next::Always,
+            Self::AtMost(0, _) if holds == Some(false) => Next::Never,
+            Self::AtLeast(1, _) if holds == Some(true) => Next::Always,
+            Self::Every(_, Some(to), _) if *to == at + 1 => Next::Always,
+            Self::Some(_, Some(to), _) if *to == at + 1 => Next::Never,
+            Self::Every(from, to, value) => Next::Atom(Self::Every(from_next(*from), *to, *value)),
+            Self::Some(from, to, value) => Next::Atom(Self::Some(from_next(*from), *to, *value)),
             Self::AtLeast(min, value) if holds == Some(true) => Next::Atom(Self::AtLeast(min - 1, *value)),
             // The question was for the opposite: an item that is not known to be none counts.
             Self::AtMost(max, value) if holds == Some(false) => Next::Atom(Self::AtMost(max - 1, *value)),
@@ -72,6 +72,14 @@ impl ItemAtom {
             Self::NoLongerThan(0) => Next::Never,
             Self::NoLongerThan(length) => Next::Atom(Self::NoLongerThan(length - 1)),
             other => Next::Atom(other.clone()),
+        }
+    }
+
+    /// The first position from which on it asks the same of every item.
+    pub(crate) fn last_item(&self) -> u64 {
+        match self {
+            Self::Every(from, to, _) | Self::Some(from, to, _) => to.unwrap_or(*from),
+            _ => 0,
         }
     }
 

@@ -8,6 +8,7 @@ mod any;
 mod array;
 mod brackets;
 mod compare;
+mod content;
 mod decimal;
 mod document;
 mod ecma;
