@@ -443,7 +443,7 @@ pub(crate) struct ServeArgs {
     /// Serve a page of metrics for Prometheus over HTTP
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) metrics: Option<std::net::SocketAddr>,
-    /// Compile on threads of the daemon itself: for trusted callers; no limit but the counted budget
+    /// Compile on threads of the daemon itself: for trusted callers; no limits but those of a pass
     #[arg(long, conflicts_with_all = ["worker_memory_mib", "worker_cpu_s", "worker_wall_s"])]
     pub(crate) inline: bool,
     /// Most address space of one worker process, mapped files included
@@ -455,6 +455,12 @@ pub(crate) struct ServeArgs {
     /// Most time of one compile by the clock
     #[arg(long, value_name = "S", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86400), help_heading = "Workers")]
     pub(crate) worker_wall_s: u64,
+    /// Most processor time of one pass of a compile, beside that of its steps
+    #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=86_400_000), help_heading = "Workers")]
+    pub(crate) pass_cpu_ms: u64,
+    /// Most processor time of one pass of a compile for each step of its budget
+    #[arg(long, value_name = "NS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "Workers")]
+    pub(crate) pass_cpu_ns: u64,
     /// Most compiles that wait for a worker, interactive and prewarm each; more are turned away at once
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20), help_heading = "Workers")]
     pub(crate) queue: u32,

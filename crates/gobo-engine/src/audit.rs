@@ -81,6 +81,7 @@ fn in_process(
         vocabulary_digest: index.vocabulary_digest(),
         constraint,
         limits,
+        processor_time: processes.processor_time,
         file: None,
         is_background: true,
     };
@@ -89,6 +90,10 @@ fn in_process(
     match process.run(job, &AtomicBool::new(false)) {
         Ok(made) => Ok(made.digest),
         Err(Failure::Verdict(error)) => Err(error),
+        Err(Failure::OutOfTime) => {
+            let seconds = processes.processor_time.as_secs();
+            Err(CompileError::unavailable(format!("it takes more than {seconds} s of processor time")))
+        }
         Err(Failure::Died(why) | Failure::Killed(why)) => Err(CompileError::unavailable(why)),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use gobo_store::{VerdictBounds, Writers};
 use gobo_types::CompileLimits;
 
-use crate::{TenantLimits, UpkeepConfig, WorkerConfig};
+use crate::{PassTime, TenantLimits, UpkeepConfig, WorkerConfig};
 
 /// What an engine is made of. `EngineConfig::new(store)` is a working one for a trusted caller in its own process;
 /// [`EngineConfig::serving`] makes of it one for callers that are not.
@@ -25,6 +25,8 @@ pub struct EngineConfig {
     /// behind all cheaper ones and is begun anew with the next; its own limit counts in the last. Default none: each
     /// compile is begun once.
     pub passes: Vec<u64>,
+    /// How much processor time each pass may use. What reaches it ends unavailable: a net behind the budget of steps.
+    pub pass_time: PassTime,
     /// Most compiles that wait for a worker, interactive and prewarm each. When it is full, the tenant that has most in it gives
     /// way: its newest compile is turned away as unavailable, and what comes on top if no other tenant has more. Default 1,024.
     pub queue_length: usize,
@@ -60,6 +62,7 @@ impl EngineConfig {
             kept_workers: 0,
             processes: None,
             passes: Vec::new(),
+            pass_time: PassTime::default(),
             queue_length: 1024,
             queue_bytes: 64 << 20,
             tenant: TenantLimits::default(),

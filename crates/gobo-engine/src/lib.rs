@@ -17,6 +17,7 @@ mod engine;
 mod error;
 mod known;
 mod owned_catalog;
+mod pass_time;
 mod pool;
 mod resolve;
 mod schedule;
@@ -37,6 +38,7 @@ pub use gobo_store::{
     Candidate, CollectEvent, Collected, Quarantine, Spared, Trimmed, VerdictBounds, Writers,
 };
 pub use known::{Origin, Resolved};
+pub use pass_time::PassTime;
 pub use resolve::{Checked, Outcome, Request};
 pub use schedule::{Priority, Tenant, TenantLimits};
 pub use stats::Stats;

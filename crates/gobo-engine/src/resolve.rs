@@ -16,6 +16,7 @@ use crate::compile::Bench;
 use crate::engine::Inner;
 use crate::error::panic_message;
 use crate::known::{Origin, Resolved};
+use crate::pass_time::thread_clock;
 use crate::pool::{Call, Then};
 use crate::schedule::{Ask, Priority, Tenant, Turned};
 use crate::single_flight::{Joined, Lead};
@@ -459,9 +460,28 @@ impl Inner {
                 self.remember(job, &error);
                 Attempt::End(Err(error))
             }
+            Err(Failure::OutOfTime) => Attempt::End(Err(self.out_of_time(job, limits))),
             Err(Failure::Died(why)) => Attempt::Again(CompileError::unavailable(why)),
             Err(Failure::Killed(why)) => Attempt::End(Err(CompileError::unavailable(why))),
         }
+    }
+
+    /// A pass that was ended for its processor time: no verdict, and not tried again, as it would cost as much again.
+    fn out_of_time(&self, job: &Job, limits: CompileLimits) -> CompileError {
+        Counters::count(&self.counters.out_of_proportion);
+        let (steps, seconds) = (limits.max_steps, self.config.pass_time.of(limits.max_steps).as_secs_f64());
+        tracing::error!(
+            key = %job.key,
+            constraint = %job.request.constraint.digest(),
+            steps,
+            seconds,
+            "a pass used more processor time than its steps allow: a loop of the compiler charges too little, which is a bug"
+        );
+        let why = format!(
+            "a pass of at most {steps} steps used more than {seconds} s of processor time, the limit for so many; \
+             this is a bug of gobo: report the constraint, or make it smaller"
+        );
+        CompileError::unavailable(why)
     }
 
     /// Compiles on this thread.
@@ -475,11 +495,14 @@ impl Inner {
         let Bench::Thread(compile) = bench else {
             return Err(failed("a thread's bench is a process".into()));
         };
-        let budget = Budget::cancellable(limits, Arc::clone(cancelled));
+        let clock = thread_clock(self.config.pass_time.of(limits.max_steps));
+        let budget = Budget::cancellable(limits, Arc::clone(cancelled)).timed(clock);
         let begun = Instant::now();
         let compiled = compile(&job.request.vocabulary.vocabulary, &job.request.constraint, &budget);
         record(COMPILE, begun.elapsed());
-        let compiled = compiled.map_err(Failure::Verdict)?;
+        let failure =
+            |error| if budget.is_out_of_time() { Failure::OutOfTime } else { Failure::Verdict(error) };
+        let compiled = compiled.map_err(failure)?;
         check_key(&compiled.key, &job.key)?;
         self.check_vocabulary(job)?;
         match job.purpose {
@@ -527,6 +550,7 @@ impl Inner {
             vocabulary_digest,
             constraint: job.request.constraint.clone(),
             limits,
+            processor_time: self.config.pass_time.of(limits.max_steps),
             file: pending.as_ref().map(|pending| pending.path().to_owned()),
             is_background,
         };

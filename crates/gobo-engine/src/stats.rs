@@ -22,6 +22,9 @@ pub struct Stats {
     pub failed: u64,
     /// Passes that ended over their own small budget, and were tried again with a larger one.
     pub later_passes: u64,
+    /// Passes that were ended because they used more processor time than their steps allow. Each is a bug in what the compiler
+    /// charges.
+    pub out_of_proportion: u64,
     /// Compiles and imports on a worker now.
     pub in_flight: u64,
     /// Compiles and imports that wait for a worker now.
@@ -38,6 +41,8 @@ pub struct Stats {
     pub killed_wall_clock: u64,
     /// Worker processes that the system ended for their processor time.
     pub killed_processor_time: u64,
+    /// Worker processes that ended themselves for the processor time of a pass.
+    pub killed_pass_time: u64,
     /// Worker processes killed because they did not see that their job was cancelled.
     pub killed_cancelled: u64,
     /// Worker processes killed for an answer that made no sense.
@@ -58,6 +63,7 @@ impl Stats {
     pub fn killed(&self) -> u64 {
         self.killed_wall_clock
             + self.killed_processor_time
+            + self.killed_pass_time
             + self.killed_cancelled
             + self.killed_nonsense
             + self.died
@@ -75,6 +81,7 @@ pub(crate) struct Counters {
     pub(crate) unavailable: AtomicU64,
     pub(crate) failed: AtomicU64,
     pub(crate) later_passes: AtomicU64,
+    pub(crate) out_of_proportion: AtomicU64,
     pub(crate) shed_queue: AtomicU64,
     pub(crate) shed_quota: AtomicU64,
     pub(crate) shed_deadline: AtomicU64,
@@ -87,6 +94,7 @@ pub(crate) struct Counters {
 pub(crate) struct Kills {
     pub(crate) wall_clock: AtomicU64,
     pub(crate) processor_time: AtomicU64,
+    pub(crate) pass_time: AtomicU64,
     pub(crate) cancelled: AtomicU64,
     pub(crate) nonsense: AtomicU64,
     pub(crate) died: AtomicU64,
@@ -108,6 +116,7 @@ impl Counters {
             unavailable: read(&self.unavailable),
             failed: read(&self.failed),
             later_passes: read(&self.later_passes),
+            out_of_proportion: read(&self.out_of_proportion),
             in_flight,
             queued,
             oldest_wait,
@@ -116,6 +125,7 @@ impl Counters {
             shed_deadline: read(&self.shed_deadline),
             killed_wall_clock: read(&self.kills.wall_clock),
             killed_processor_time: read(&self.kills.processor_time),
+            killed_pass_time: read(&self.kills.pass_time),
             killed_cancelled: read(&self.kills.cancelled),
             killed_nonsense: read(&self.kills.nonsense),
             died: read(&self.kills.died),

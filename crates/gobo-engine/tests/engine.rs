@@ -11,8 +11,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use gobo_engine::{
-    CompileFn, Engine, EngineConfig, EngineError, OpenVocabulary, Origin, Outcome, Priority, Request, Ticket,
-    VocabularyRef, compile_constraint,
+    CompileFn, Engine, EngineConfig, EngineError, OpenVocabulary, Origin, Outcome, PassTime, Priority,
+    Request, Ticket, VocabularyRef, compile_constraint,
 };
 use gobo_tokenizer::Imported;
 use gobo_types::{CompileError, CompileLimits, Constraint, ErrorKind, Limit, RefusalKind};
@@ -50,6 +50,34 @@ fn until(what: &str, condition: impl Fn() -> bool) {
         assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// On threads the clock is looked at where steps are charged.
+#[test]
+fn a_thread_that_takes_longer_than_its_pass_may_gives_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let compile: Box<CompileFn> = Box::new(move |_, _, budget| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        loop {
+            budget.charge_steps("a loop that charges too little", 0)?;
+        }
+    });
+    let pass_time = PassTime { floor: Duration::from_millis(1), per_step: Duration::ZERO };
+    let config = EngineConfig { pass_time, passes: vec![1000], ..config(folder.path()) };
+    let engine = with_tiny(Engine::open_with(config, compile).unwrap());
+    for tried in 1..3 {
+        let outcome = submit(&engine, "a").wait();
+        assert!(
+            matches!(&outcome, Err(CompileError::Unavailable { why, .. }) if why.contains("a bug of gobo")),
+            "{outcome:?}"
+        );
+        let stats = engine.stats();
+        assert_eq!((stats.out_of_proportion, stats.later_passes, stats.killed()), (tried, 0, 0));
+        assert_eq!(stats.negative_hits, 0, "it is not remembered");
+    }
+    assert_eq!(calls.load(Ordering::SeqCst), 2, "each is tried once");
 }
 
 /// A compile that waits for a gate, seeing to its cancel flag, and counts.

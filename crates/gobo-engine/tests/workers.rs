@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gobo_engine::{
-    Engine, EngineConfig, OpenVocabulary, Origin, Priority, Request, VocabularyRef, WorkerConfig,
+    Engine, EngineConfig, OpenVocabulary, Origin, PassTime, Priority, Request, VocabularyRef, WorkerConfig,
     compile_constraint, run_worker_with,
 };
 use gobo_types::{
@@ -307,6 +307,55 @@ fn a_worker_that_spins_is_ended_by_its_processor_time() {
     let engine = open_with(folder.path(), 1, config);
     is_unavailable(&engine, "spin", "more than 1 s of processor time");
     assert_eq!(engine.stats().killed_processor_time, 1, "it is not tried again");
+}
+
+/// An engine each of whose passes may use so much processor time.
+fn open_timed(store: &Path, workers: usize, passes: Vec<u64>, floor: Duration) -> Engine {
+    let config = EngineConfig {
+        workers,
+        passes,
+        pass_time: PassTime { floor, per_step: Duration::ZERO },
+        processes: Some(processes("as_told")),
+        ..EngineConfig::new(store)
+    };
+    let engine = Engine::open(config).unwrap();
+    engine.import("tiny", &tiny(), None).unwrap();
+    engine
+}
+
+#[test]
+fn a_pass_that_charges_nothing_is_ended_by_its_processor_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open_timed(folder.path(), 2, vec![20_000], Duration::from_millis(500));
+    let spins = engine.submit(request(&engine, "spin"));
+    // The other worker is not affected.
+    assert_eq!(engine.resolve(request(&engine, "b+")).unwrap().origin, Origin::Compile);
+    let end = spins.wait();
+    let Err(CompileError::Unavailable { why, .. }) = &end else { panic!("{end:?}") };
+    assert!(why.contains("20000 steps") && why.contains("0.5 s of processor time"), "{why}");
+    let stats = engine.stats();
+    assert_eq!((stats.out_of_proportion, stats.killed_pass_time), (1, 1), "it is not tried again");
+    assert_eq!((stats.later_passes, stats.died, stats.killed_processor_time, stats.killed()), (0, 0, 0, 1));
+    goes_on(&engine);
+
+    // It is not remembered.
+    is_unavailable(&engine, "spin", "a bug of gobo");
+    let stats = engine.stats();
+    assert_eq!((stats.out_of_proportion, stats.negative_hits), (2, 0));
+}
+
+#[test]
+fn a_compile_that_takes_longer_than_its_pass_may_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open_timed(folder.path(), 1, Vec::new(), Duration::from_millis(1));
+    // No machine makes an index of 100 KB of words within a millisecond.
+    let constraint = Constraint::choice((0..10_000).map(|n| format!("{n}aaaa")));
+    let outcome = engine.resolve(Request::new(vocabulary(&engine), constraint));
+    assert!(
+        matches!(&outcome, Err(CompileError::Unavailable { why, .. }) if why.contains("0.001 s")),
+        "{outcome:?}"
+    );
+    assert_eq!((engine.stats().out_of_proportion, engine.stats().retired), (1, 0));
 }
 
 #[test]

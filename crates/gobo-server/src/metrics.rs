@@ -72,6 +72,7 @@ fn publish(stats: &Stats, panics: u64) {
         unavailable,
         failed,
         later_passes,
+        out_of_proportion,
         in_flight,
         queued,
         oldest_wait,
@@ -80,6 +81,7 @@ fn publish(stats: &Stats, panics: u64) {
         shed_deadline,
         killed_wall_clock,
         killed_processor_time,
+        killed_pass_time,
         killed_cancelled,
         killed_nonsense,
         died,
@@ -94,12 +96,14 @@ fn publish(stats: &Stats, panics: u64) {
         counter!("gobo_compiles_total", "verdict" => verdict).absolute(count);
     }
     counter!("gobo_later_passes_total").absolute(later_passes);
+    counter!("gobo_out_of_proportion_total").absolute(out_of_proportion);
     for (reason, count) in [("queue", shed_queue), ("quota", shed_quota), ("deadline", shed_deadline)] {
         counter!("gobo_shed_total", "reason" => reason).absolute(count);
     }
     for (reason, count) in [
         ("wall_clock", killed_wall_clock),
         ("processor_time", killed_processor_time),
+        ("pass_time", killed_pass_time),
         ("cancelled", killed_cancelled),
         ("nonsense", killed_nonsense),
         ("died", died),

@@ -361,6 +361,7 @@ impl Gobo for Service {
             calls: usage.calls,
             calls_turned_away: usage.calls_turned_away,
             request_bytes: usage.request_bytes,
+            out_of_proportion: stats.out_of_proportion,
         }))
     }
 

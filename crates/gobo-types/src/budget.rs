@@ -1,3 +1,4 @@
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -71,6 +72,25 @@ impl CompileLimits {
     }
 }
 
+/// Says whether a compile has used more processor time than it may, asked on the thread that compiles.
+pub type IsOutOfTime = dyn Fn() -> bool + Send + Sync;
+
+/// How many charges of steps there are between two looks at the clock.
+const CHARGES_PER_LOOK: u64 = 64;
+
+/// A clock that ends what the counted limits do not.
+struct Clock {
+    is_out_of_time: Box<IsOutOfTime>,
+    charges: AtomicU64,
+    has_ended: AtomicBool,
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Clock").field("has_ended", &self.has_ended).finish_non_exhaustive()
+    }
+}
+
 /// The running account of one compile against its [`CompileLimits`], shared by its threads.
 ///
 /// Where several threads work counters only grow, and a limit is passed exactly if the total of all charges passes it, so
@@ -81,6 +101,18 @@ pub struct Budget {
     steps: AtomicU64,
     bytes: AtomicU64,
     cancelled: Arc<AtomicBool>,
+    clock: Option<Clock>,
+}
+
+impl Clock {
+    fn look(&self) -> Result<(), CompileError> {
+        let charges = self.charges.fetch_add(1, Ordering::Relaxed);
+        if charges % CHARGES_PER_LOOK == 0 && (self.is_out_of_time)() {
+            self.has_ended.store(true, Ordering::Relaxed);
+            return Err(CompileError::unavailable("the compile is out of processor time"));
+        }
+        Ok(())
+    }
 }
 
 /// Where a [`Budget`] stood.
@@ -102,6 +134,20 @@ impl Budget {
         Self { limits, cancelled, ..Self::default() }
     }
 
+    /// The same account, which also stops with [`CompileError::Unavailable`] once `is_out_of_time` says so: a net behind the
+    /// counted limits, for a host of compiles that has no process to end. It is asked at every sixty-fourth charge of steps, so
+    /// what charges nothing is not stopped by it.
+    #[must_use]
+    pub fn timed(self, is_out_of_time: Box<IsOutOfTime>) -> Self {
+        let clock = Clock { is_out_of_time, charges: AtomicU64::new(0), has_ended: AtomicBool::new(false) };
+        Self { clock: Some(clock), ..self }
+    }
+
+    /// Whether the clock of [`Self::timed`] has ended the compile.
+    pub fn is_out_of_time(&self) -> bool {
+        self.clock.as_ref().is_some_and(|clock| clock.has_ended.load(Ordering::Relaxed))
+    }
+
     /// The limits.
     pub fn limits(&self) -> CompileLimits {
         self.limits
@@ -120,7 +166,7 @@ impl Budget {
     /// Counts `n` steps of `phase`.
     ///
     /// # Errors
-    /// [`CompileError::OverBudget`] past `max_steps`; [`CompileError::Unavailable`] when cancelled.
+    /// [`CompileError::OverBudget`] past `max_steps`; [`CompileError::Unavailable`] when cancelled or out of time.
     pub fn charge_steps(&self, phase: &str, n: u64) -> Result<(), CompileError> {
         let before = self.steps.fetch_add(n, Ordering::Relaxed);
         if before.saturating_add(n) > self.limits.max_steps {
@@ -129,7 +175,7 @@ impl Budget {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(CompileError::unavailable("the compile was cancelled"));
         }
-        Ok(())
+        self.clock.as_ref().map_or(Ok(()), Clock::look)
     }
 
     /// Counts `n` bytes of tables of `phase`.
@@ -247,6 +293,17 @@ mod tests {
         assert_eq!((budget.steps(), budget.bytes(), budget.is_nearly_spent()), (3, 14, false));
         budget.charge_steps("rows", 12).unwrap();
         assert!(budget.is_nearly_spent());
+    }
+
+    #[test]
+    fn a_clock_ends_what_the_counts_do_not() {
+        let asked = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&asked);
+        let clock = Box::new(move || count.fetch_add(1, Ordering::Relaxed) == 2);
+        let budget = Budget::new(CompileLimits::default()).timed(clock);
+        let charged = (0..).take_while(|_| budget.charge_steps("rows", 1).is_ok()).count();
+        assert_eq!((charged as u64, asked.load(Ordering::Relaxed)), (2 * CHARGES_PER_LOOK, 3));
+        assert!(budget.is_out_of_time() && !Budget::default().is_out_of_time());
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod schema;
 
 pub use beside::beside;
 pub use binding::Binding;
-pub use budget::{Budget, CompileLimits, Limit};
+pub use budget::{Budget, CompileLimits, IsOutOfTime, Limit};
 pub use clipped::Clipped;
 pub use constraint::{
     Constraint, DEFAULT_START, Dialect, MatchMode, Source, TextStart, Whitespace, WhitespaceError,

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use gobo_engine::{Engine, EngineConfig, Quarantine, TenantLimits, UpkeepConfig, WorkerConfig};
+use gobo_engine::{Engine, EngineConfig, PassTime, Quarantine, TenantLimits, UpkeepConfig, WorkerConfig};
 use gobo_server::{ServeConfig, ServeLimits, Server};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
@@ -26,6 +26,10 @@ fn config(global: &Global, args: &ServeArgs) -> anyhow::Result<EngineConfig> {
     };
     Ok(EngineConfig {
         processes,
+        pass_time: PassTime {
+            floor: Duration::from_millis(args.pass_cpu_ms),
+            per_step: Duration::from_nanos(args.pass_cpu_ns),
+        },
         queue_length: args.queue as usize,
         tenant: TenantLimits {
             jobs: args.tenant_jobs as usize,

@@ -57,7 +57,7 @@ fn of_daemon(status: &StatusReply, address: &str) -> Value {
         "misses": status.misses, "in_flight": status.in_flight, "queued": status.queued,
         "oldest_wait_us": status.oldest_wait_us, "compiled": status.compiled, "refused": status.refused,
         "unavailable": status.unavailable, "failed": status.failed, "shed": status.shed,
-        "killed": status.killed, "max_bytes": status.max_bytes, "evicted": status.evicted,
+        "killed": status.killed, "out_of_proportion": status.out_of_proportion, "max_bytes": status.max_bytes, "evicted": status.evicted,
         "evicted_bytes": status.evicted_bytes, "pinned": status.pinned,
         "removed_but_mapped_bytes": status.removed_but_mapped_bytes, "rebuilds": status.rebuilds,
         "quarantined": status.quarantined, "audited": status.audited, "audits_differing": status.audits_differing,

@@ -17,6 +17,7 @@ use gobo_types::{Budget, CompileError, VocabularyDigest, error_chain};
 use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
+use super::watch::{OUT_OF_TIME, Watch};
 use super::wire::{self, Answer, Job, Limits, Made, Order, Orders};
 use crate::compile::{CompileFn, compile_constraint};
 use crate::error::panic_message;
@@ -69,6 +70,7 @@ pub fn run_worker_with(compile: &CompileFn) -> Result<(), WorkerError> {
 
     let (sender, jobs) = mpsc::channel();
     thread::spawn(move || read_orders(orders, &sender));
+    let watch = Watch::start(end_out_of_time);
     let mut vocabularies = Vocabularies::default();
     for (job, cancelled) in jobs {
         if job.is_background {
@@ -76,9 +78,11 @@ pub fn run_worker_with(compile: &CompileFn) -> Result<(), WorkerError> {
             // in a hurry.
             let _ = setpriority_process(None, BACKGROUND);
         }
+        watch.allow(job.processor_time);
         let ended = allow_processor_time(limits.processor_seconds)
             .map_err(|error| CompileError::unavailable(format!("cannot limit a worker: {error}")))
             .and_then(|()| contained(&job, cancelled, &mut vocabularies, compile));
+        watch.rest();
         let (ended, file) = match ended {
             Ok((made, file)) => (Ok(made), file),
             Err(error) => (Err(error), None),
@@ -120,6 +124,12 @@ fn read_orders(mut orders: Orders<UnixStream>, jobs: &mpsc::Sender<(Box<Job>, Ar
         reason = "nobody is left to answer to, and the other thread may be deep in a compile"
     )]
     std::process::exit(0);
+}
+
+/// Ends this process, whatever its other thread is doing.
+fn end_out_of_time() {
+    #[expect(clippy::exit, reason = "the other thread is deep in a compile that sees no budget")]
+    std::process::exit(OUT_OF_TIME);
 }
 
 fn set_limits(limits: &Limits) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! Compiles in processes of their own, which can be killed.
 //!
 //! Counted budgets end a compile that costs too much, the same on every host. Behind them stand the hard limits of a
-//! process: address space, processor time, wall clock. Whatever a constraint does to its compiler, a worker process dies
+//! process: address space, processor time (of each pass in proportion to its steps, `watch`), wall clock. Whatever a constraint does to its compiler, a worker process dies
 //! of it and not the daemon; it is replaced, and who waits is told *unavailable*.
 //!
 //! A worker is a child with one socket, its standard input. Frames of JSON travel both ways ([`wire`]): a job names the
@@ -11,6 +11,7 @@
 
 mod child;
 mod process;
+mod watch;
 mod wire;
 
 use std::ffi::OsString;

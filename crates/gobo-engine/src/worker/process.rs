@@ -14,6 +14,7 @@ use gobo_types::CompileError;
 use rustix::process::Signal;
 
 use super::WorkerConfig;
+use super::watch::OUT_OF_TIME;
 use super::wire::{self, Answer, Frames, Job, Limits, MAX_ANSWER, Made, Order};
 use crate::stats::{Counters, Kills};
 
@@ -30,6 +31,8 @@ pub(crate) enum Failure {
     Verdict(CompileError),
     /// The worker died or spoke nonsense; another one may do better.
     Died(String),
+    /// A pass used more processor time than its steps allow.
+    OutOfTime,
     /// The worker was killed for what the job used of it; another one would be too.
     Killed(String),
 }
@@ -192,6 +195,10 @@ fn explain(status: Option<ExitStatus>, error: &io::Error, config: &WorkerConfig,
         Counters::count(&kills.processor_time);
         let seconds = config.processor_time.as_secs();
         return Failure::Killed(format!("the worker used more than {seconds} s of processor time"));
+    }
+    if status.and_then(|status| status.code()) == Some(OUT_OF_TIME) {
+        Counters::count(&kills.pass_time);
+        return Failure::OutOfTime;
     }
     Counters::count(&kills.died);
     Failure::Died(match (signal, status) {

@@ -5,6 +5,7 @@
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use gobo_types::{
     ArtifactDigest, CompileError, CompileLimits, Constraint, IndexKey, Report, VocabularyDigest,
@@ -47,6 +48,8 @@ pub(crate) struct Job {
     pub(crate) vocabulary_digest: VocabularyDigest,
     pub(crate) constraint: Constraint,
     pub(crate) limits: CompileLimits,
+    /// Most processor time.
+    pub(crate) processor_time: Duration,
     /// The empty file for the index. `None`: only the report is wanted.
     pub(crate) file: Option<PathBuf>,
     /// Whether other work of this host goes before it: prewarm, and what has turned out to be dear.
