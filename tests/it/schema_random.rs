@@ -343,7 +343,7 @@ fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), Test
         Ok(_) => None,
         Err(CompileError::Refused(refusal)) => Some(match refusal.kind {
             RefusalKind::Malformed => refusal.kind.to_string(),
-            _ => refusal.reason.clone(),
+            _ => refusal.reason.to_string(),
         }),
         Err(CompileError::OverBudget(over)) => Some(over.to_string()),
         Err(other) => return Err(TestCaseError::fail(other.to_string())),
