@@ -3,8 +3,8 @@
 //! A matcher follows each way to read a text so far: a state and a stack of return states, a *configuration*. It keeps a
 //! bounded number of them. Here sets of configurations are followed that a matcher may hold, over all texts at once, to
 //! tell whether one has more. Stacks have no greatest depth, so that a set is described by what its stacks do not share:
-//! what lies below all of them is left open, and chosen when some configuration pops it. Choices may be taken that no text
-//! makes: a bound that is found holds, and a bound that there is may not be found.
+//! what lies below all of them is left open, and chosen when some configuration pops it. What lies on top of all of them is
+//! popped at once where texts have one way to get there. Choices may be taken that no text makes: a bound that is found holds, and a bound that there is may not be found.
 //!
 //! Within a step the sets are made as `gobo-artifact` makes them (`Configurations::step` there): a state that was popped to
 //! is not read from twice, and a configuration is left out where another one allows all that it does. A matcher at a text
@@ -47,12 +47,61 @@ pub(crate) fn most_configurations(
     limit: usize,
     budget: &Budget,
 ) -> Result<Option<usize>, CompileError> {
-    let mut search =
-        Search { dfa, calls, limit, budget, work: 0, most: 1, known: HashSet::default(), open: Vec::new() };
+    let mut search = Search {
+        dfa,
+        calls,
+        limit,
+        budget,
+        calm: calm(dfa, calls, budget)?,
+        work: 0,
+        most: 1,
+        known: HashSet::default(),
+        open: Vec::new(),
+    };
     match search.run() {
         Ok(()) => Ok(Some(search.most)),
         Err(Stop::Unbounded) => Ok(None),
         Err(Stop::Error(error)) => Err(error),
+    }
+}
+
+/// `[states]`: whether each byte leads on in one way only from it, and from every state that a text comes to from there
+/// before the stack is popped below where it is. O(states × classes), and some sweeps over what is distinct of it.
+fn calm(dfa: &Dfa, calls: &Calls, budget: &Budget) -> Result<Vec<bool>, CompileError> {
+    let states = u32::try_from(dfa.len()).expect("the budget keeps states below 2^32");
+    budget.charge_steps(PHASE, (dfa.len() * dfa.stride) as u64 / 8)?;
+    let (mut starts, mut all_next): (Vec<usize>, Vec<StateId>) = (vec![0], Vec::new());
+    for state in 0..states {
+        let first = all_next.len();
+        let read = |from: StateId| (0..dfa.stride).filter_map(move |class| dfa.step(from, class));
+        all_next.extend(read(state));
+        for opening in calls.openings(state) {
+            budget.charge_steps(PHASE, dfa.stride as u64 / 8)?;
+            all_next.extend(read(opening.entry));
+            all_next.extend(calls.pushes(opening).iter().map(|frame| calls.returns[*frame as usize].state));
+        }
+        let mut next = all_next.split_off(first);
+        next.sort_unstable();
+        next.dedup();
+        all_next.append(&mut next);
+        starts.push(all_next.len());
+    }
+    budget.charge_bytes(PHASE, (all_next.len() * 4 + starts.len() * 9) as u64)?;
+    let mut calm: Vec<bool> = (0..states).map(|state| calls.is_single(dfa, state)).collect();
+    loop {
+        budget.charge_steps(PHASE, (dfa.len() + all_next.len()) as u64 / 8)?;
+        let mut changed = false;
+        // States are numbered breadth first, so that backwards few sweeps are enough.
+        for state in (1..dfa.len()).rev() {
+            let next = &all_next[starts[state]..starts[state + 1]];
+            if calm[state] && next.iter().any(|&next| !calm[next as usize]) {
+                calm[state] = false;
+                changed = true;
+            }
+        }
+        if !changed {
+            return Ok(calm);
+        }
     }
 }
 
@@ -138,6 +187,8 @@ struct Search<'a> {
     calls: &'a Calls,
     limit: usize,
     budget: &'a Budget,
+    /// `[states]`: see [`calm`].
+    calm: Vec<bool>,
     work: u64,
     /// Most configurations met.
     most: usize,
@@ -186,6 +237,12 @@ impl Search<'_> {
                     Step::To(all) if all.len() < 2 => {}
                     Step::To(all) => {
                         let mut next = Set { below: set.below, all };
+                        while let Some(frame) = self.shared_top(&next) {
+                            for one in &mut next.all {
+                                one.state = self.back(frame);
+                                one.stack.pop();
+                            }
+                        }
                         next.cut();
                         if self.known.contains(&next) {
                             continue;
@@ -199,6 +256,16 @@ impl Search<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The return state that is next popped from all stacks of a set by the same byte: it is on top of all, the state is the
+    /// same, and until then each byte leads on in one way only. So there are as many configurations all the while.
+    fn shared_top(&self, set: &Set) -> Option<u32> {
+        let (first, others) = set.all.split_first()?;
+        let Some(Part::Frame(frame)) = first.stack.last() else { return None };
+        let is_alike =
+            |other: &Configuration| other.state == first.state && other.stack.last() == first.stack.last();
+        (self.calm[first.state as usize] && others.iter().all(is_alike)).then_some(*frame)
     }
 
     /// One byte of a class on.

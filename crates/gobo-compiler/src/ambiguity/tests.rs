@@ -53,6 +53,12 @@ const BOUNDS: &[(&str, Option<usize>)] = &[
     ("root ::= p | q\np ::= \"(\" \"a\" p? \")\" | \"0\"\nq ::= \"(\" \"b\" root \"-\"", Some(2)),
     // Blanks behind an operand are before a sign, or at the end.
     ("root ::= s e s\ne ::= e s [+-] s e | \"(\" s e s \")\" | \"0\" | \"-\" s e\ns ::= \" \"*", Some(2)),
+    // What the two have in common inside is read as deep as it is.
+    (
+        "root ::= p | q\np ::= \"(\" v \"+\" | \"+\" p \"0\"\nq ::= \"(\" v \"-\" | \"-\" q \"0\"\n\
+         v ::= \"a\" v* \"b\" | \"0\"",
+        Some(2),
+    ),
     // An else of any of the texts around: the others are covered by one.
     (r#"root ::= "a" root | "a" root "b" root | "0""#, Some(1)),
     // Where the middle is, only the end tells.
