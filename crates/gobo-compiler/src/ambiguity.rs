@@ -4,7 +4,8 @@
 //! bounded number of them. Here sets of configurations are followed that a matcher may hold, over all texts at once, to
 //! tell whether one has more. Stacks have no greatest depth, so that a set is described by what its stacks do not share:
 //! what lies below all of them is left open, and chosen when some configuration pops it. What lies on top of all of them is
-//! popped at once where texts have one way to get there. Choices may be taken that no text makes: a bound that is found holds, and a bound that there is may not be found.
+//! popped at once where texts have one way to get there. Choices may be taken that no text makes: a bound that is found
+//! holds, and a bound that there is may not be found.
 //!
 //! Within a step the sets are made as `gobo-artifact` makes them (`Configurations::step` there): a state that was popped to
 //! is not read from twice, and a configuration is left out where another one allows all that it does. A matcher at a text
