@@ -29,17 +29,43 @@ pub(crate) struct RequestBody {
     charge: Charge,
     within: Duration,
     /// Set once the body has been waited for. Most are there with their heads.
-    timer: Option<Pin<Box<Sleep>>>,
+    waited: Option<Waited>,
+    traffic: Arc<Traffic>,
+}
+
+/// The wait for a body. Dropping it ends it.
+struct Waited {
+    timer: Pin<Box<Sleep>>,
+    traffic: Arc<Traffic>,
+}
+
+impl Waited {
+    fn begin(within: Duration, traffic: Arc<Traffic>) -> Self {
+        traffic.is_unfinished(true);
+        Self { timer: Box::pin(sleep(within)), traffic }
+    }
+}
+
+impl Drop for Waited {
+    fn drop(&mut self) {
+        self.traffic.is_unfinished(false);
+    }
 }
 
 impl RequestBody {
-    pub(crate) fn new(body: Body, path: &str, charge: Charge, within: Duration) -> Self {
-        Self { body, framing: Framing::of(path), charge, within, timer: None }
+    pub(crate) fn new(
+        body: Body,
+        path: &str,
+        charge: Charge,
+        within: Duration,
+        traffic: Arc<Traffic>,
+    ) -> Self {
+        Self { body, framing: Framing::of(path), charge, within, waited: None, traffic }
     }
 
     fn is_late(&mut self, context: &mut Context<'_>) -> bool {
-        let within = self.within;
-        self.timer.get_or_insert_with(|| Box::pin(sleep(within))).as_mut().poll(context).is_ready()
+        let waited = self.waited.get_or_insert_with(|| Waited::begin(self.within, Arc::clone(&self.traffic)));
+        waited.timer.as_mut().poll(context).is_ready()
     }
 }
 
@@ -61,7 +87,10 @@ impl http_body::Body for RequestBody {
                 Poll::Ready(Some(taken.map(|()| frame)))
             }
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error))),
-            Poll::Ready(None) => Poll::Ready(this.framing.end().err().map(Err)),
+            Poll::Ready(None) => {
+                this.waited = None;
+                Poll::Ready(this.framing.end().err().map(Err))
+            }
             Poll::Pending if this.is_late(context) => {
                 let why = format!("the request was not whole after {} s", this.within.as_secs_f32());
                 Poll::Ready(Some(Err(status::of_kind(ErrorKind::Deadline, why))))
@@ -232,15 +261,20 @@ mod tests {
     async fn a_request_has_to_come_whole_in_time() {
         let gate = Gate::new(ServeLimits::default());
         let (sender, inner) = body();
-        let mut request = RequestBody::new(inner, RESOLVE, gate.charge(), Duration::from_secs(30));
+        let (traffic, within) = (Traffic::new(), Duration::from_secs(30));
+        traffic.begin();
+        let mut request = RequestBody::new(inner, RESOLVE, gate.charge(), within, Arc::clone(&traffic));
         sender.send(message(100).slice(..50)).await.unwrap();
         assert!(next(&mut request).await.unwrap().is_ok());
+        assert_eq!(traffic.stillness(), Stillness::None);
         let begun = tokio::time::Instant::now();
         assert_eq!(next(&mut request).await, Some(Err(Code::DeadlineExceeded)));
         assert_eq!(begun.elapsed().as_secs(), 30);
         assert_eq!(gate.bytes(), 50);
+        assert!(matches!(traffic.stillness(), Stillness::Unfinished(_)));
         drop(request);
         assert_eq!(gate.bytes(), 0);
+        assert_eq!(traffic.stillness(), Stillness::None);
     }
 
     #[tokio::test]
@@ -248,7 +282,7 @@ mod tests {
         let gate = Gate::new(ServeLimits { request_bytes: 1 << 20, ..ServeLimits::default() });
         let request = || {
             let (sender, inner) = body();
-            (sender, RequestBody::new(inner, RESOLVE, gate.charge(), Duration::from_secs(30)))
+            (sender, RequestBody::new(inner, RESOLVE, gate.charge(), Duration::from_secs(30), Traffic::new()))
         };
         let (sender, mut first) = request();
         sender.send(message(700_000)).await.unwrap();
@@ -272,7 +306,7 @@ mod tests {
     async fn an_answer_leaves_in_pieces_and_is_unread_until_the_next_is_asked_for() {
         let gate = Gate::new(ServeLimits::default());
         let traffic = Traffic::new();
-        let ongoing = Ongoing::begin(gate.enter().unwrap(), Arc::clone(&traffic));
+        let ongoing = Ongoing::begin(gate.enter(0).unwrap(), Arc::clone(&traffic));
         let (sender, inner) = body();
         let mut charge = gate.charge();
         charge.grow(5).unwrap();

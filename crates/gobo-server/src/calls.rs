@@ -43,16 +43,16 @@ where
     }
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        let entered = match self.gate.enter() {
+        let traffic = request.extensions().get::<Arc<Traffic>>().cloned().unwrap_or_else(Traffic::new);
+        let entered = match self.gate.enter(traffic.calls()) {
             Ok(entered) => entered,
             // The body is dropped unread.
             Err(status) => return Box::pin(async move { Ok(status.into_http()) }),
         };
-        let traffic = request.extensions().get::<Arc<Traffic>>().cloned().unwrap_or_else(Traffic::new);
-        let ongoing = Ongoing::begin(entered, traffic);
+        let ongoing = Ongoing::begin(entered, Arc::clone(&traffic));
         let (parts, body) = request.into_parts();
         let (charge, within) = (self.gate.charge(), self.gate.limits().body);
-        let body = Body::new(RequestBody::new(body, parts.uri.path(), charge, within));
+        let body = Body::new(RequestBody::new(body, parts.uri.path(), charge, within, traffic));
         let answering = self.inner.call(http::Request::from_parts(parts, body));
         Box::pin(async move {
             let mut response = answering.await?;

@@ -1,5 +1,6 @@
 //! Connections that end when nothing comes of them.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::future::Future;
 use std::io;
@@ -94,17 +95,20 @@ impl Connections {
         })
     }
 
-    /// Closes the connection that has had no call for the longest time, if any has none: its descriptor is wanted.
+    /// Closes the connection whose client has been waited for longest, if any is waited for: its descriptor is wanted.
     pub(crate) fn make_room(&self) -> bool {
         self.close_stillest(&mut self.lock())
     }
 
     fn close_stillest(&self, open: &mut Open) -> bool {
-        let idle = open.by_number.iter().filter_map(|(number, handle)| match handle.traffic.stillness() {
-            Stillness::Idle(still) => Some((still, *number)),
-            Stillness::Unread(_) | Stillness::None => None,
+        let waited = open.by_number.iter().filter_map(|(number, handle)| match handle.traffic.stillness() {
+            Stillness::Idle(still) => Some((true, still, *number)),
+            Stillness::Unfinished(still) | Stillness::Unread(still) => Some((false, still, *number)),
+            Stillness::None => None,
         });
-        let Some((_, number)) = idle.max() else { return false };
+        // Of equals the one that came first.
+        let stillest = waited.max_by_key(|(is_idle, still, number)| (*is_idle, *still, Reverse(*number)));
+        let Some((.., number)) = stillest else { return false };
         self.closed.fetch_add(1, Ordering::Relaxed);
         // The connection sees that its handle is gone.
         open.by_number.remove(&number).is_some()
@@ -154,7 +158,8 @@ impl<T> Connection<T> {
         let left = match self.traffic.stillness() {
             Stillness::Idle(still) => idle.checked_sub(still)?,
             Stillness::Unread(still) => unread.checked_sub(still)?,
-            Stillness::None => unread,
+            // Requests have clocks of their own.
+            Stillness::Unfinished(_) | Stillness::None => unread,
         };
         // An answer may be left unread from now on. Not at once again: the clock of stillness ticks in milliseconds.
         Some(left.min(unread).max(Duration::from_millis(1)))
@@ -282,6 +287,10 @@ mod tests {
         third.traffic.begin();
         assert!(connections.admit(pair().0).is_none());
         assert_eq!(connections.turned_away(), 1);
+        second.traffic.is_unfinished(true);
+        assert!(connections.admit(pair().0).is_some(), "who does not go on makes room too");
+        let second = connections.admit(pair().0).unwrap();
+        second.traffic.begin();
         third.traffic.end();
         assert!(connections.make_room() && !connections.make_room());
         drop((second, third));

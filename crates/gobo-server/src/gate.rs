@@ -12,6 +12,13 @@ use crate::status;
 /// Requests below this many bytes may use what is kept for them.
 const SMALL: u64 = 64 << 10;
 
+/// Calls that each connection may have whatever the others have: who fills the daemon's calls by many connections or by many
+/// calls on one does not keep a client out that has a few.
+const OWN_CALLS: u32 = 4;
+
+/// Bytes that each request may have whatever the others have: those that the transport sets aside for it anyway.
+const OWN_BYTES: u64 = 8 << 10;
+
 /// The running account of all calls against their limits.
 #[derive(Debug)]
 pub(crate) struct Gate {
@@ -57,13 +64,13 @@ impl Gate {
         self.turned_away.load(Ordering::Relaxed)
     }
 
-    /// Lets a call in.
+    /// Lets a call in, of a connection that has `others` under way.
     ///
     /// # Errors
     /// `RESOURCE_EXHAUSTED` if there are as many as there may be.
-    pub(crate) fn enter(self: &Arc<Self>) -> Result<Entered, Status> {
+    pub(crate) fn enter(self: &Arc<Self>, others: u32) -> Result<Entered, Status> {
         let entered = Entered(Arc::clone(self));
-        if self.calls.fetch_add(1, Ordering::Relaxed) >= self.limits.calls as u64 {
+        if self.calls.fetch_add(1, Ordering::Relaxed) >= self.limits.calls as u64 && others >= OWN_CALLS {
             let limit = self.limits.calls;
             return Err(self.turn_away(format!("too many calls are under way (limit {limit}); try again")));
         }
@@ -96,7 +103,7 @@ impl Charge {
         let most = self.gate.limits.request_bytes;
         let limit = if self.bytes + bytes < SMALL { most } else { most - most / 4 };
         let all = self.gate.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        if all > limit {
+        if all > limit && self.bytes + bytes > OWN_BYTES {
             self.gate.bytes.fetch_sub(bytes, Ordering::Relaxed);
             let why =
                 format!("the requests under way hold as much memory as they may ({most} bytes); try again");
@@ -122,12 +129,14 @@ mod tests {
     #[test]
     fn calls_beyond_the_limit_are_turned_away_until_one_ends() {
         let gate = Gate::new(ServeLimits { calls: 2, ..ServeLimits::default() });
-        let first = gate.enter().unwrap();
-        let _second = gate.enter().unwrap();
-        assert_eq!(gate.enter().unwrap_err().code(), Code::ResourceExhausted);
+        let first = gate.enter(9).unwrap();
+        let _second = gate.enter(9).unwrap();
+        assert_eq!(gate.enter(9).unwrap_err().code(), Code::ResourceExhausted);
         assert_eq!((gate.calls(), gate.turned_away()), (2, 1));
+        assert!(gate.enter(OWN_CALLS - 1).is_ok(), "another connection has its own");
+        assert!(gate.enter(OWN_CALLS).is_err());
         drop(first);
-        assert!(gate.enter().is_ok());
+        assert!(gate.enter(9).is_ok());
         assert_eq!(gate.calls(), 1);
     }
 
@@ -141,9 +150,13 @@ mod tests {
         small.grow(SMALL - 1).unwrap();
         assert!(small.grow(1).is_err(), "it is none any more");
         assert_eq!(gate.bytes(), 4 * SMALL - 1);
+        let mut tiny = gate.charge();
+        tiny.grow(OWN_BYTES).unwrap();
+        assert!(tiny.grow(1).is_err());
+        drop(tiny);
         drop(large);
         small.grow(1).unwrap();
         drop(small);
-        assert_eq!((gate.bytes(), gate.turned_away()), (0, 2));
+        assert_eq!((gate.bytes(), gate.turned_away()), (0, 3));
     }
 }

@@ -3,15 +3,18 @@ use std::time::Duration;
 /// What callers may take of a daemon together, whatever they ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServeLimits {
-    /// Most connections of the Unix socket, and of TCP as well. Beyond, the one that has had no call for the longest time makes
-    /// room; where each has one, the new one is closed. Default 1,024, some 30 KiB each.
+    /// Most connections of the Unix socket, and of TCP as well. Beyond, the one whose client has been waited for longest makes
+    /// room: one without a call, else one that leaves its requests unfinished or its answers unread. Where the daemon works for
+    /// each, the new one is closed. Default 1,024, some 30 KiB each.
     pub connections: usize,
-    /// Most calls at a time on one connection; a client waits before it sends more. Default 256.
+    /// Most calls at a time on one connection; a client waits before it sends more. Default 100, which is the least that clients
+    /// count on: one that was turned away costs some 2 KiB until its client has read that.
     pub streams: u32,
-    /// Most calls at a time on all connections; more are turned away. Default 4,096, some 16 KiB each.
+    /// Most calls at a time on all connections; more are turned away, but for the first four of each connection. Default 4,096,
+    /// some 16 KiB each.
     pub calls: usize,
     /// Most bytes that requests hold from their first byte to their answer, decoded or not, and long answers until they are
-    /// read. A quarter is kept for requests below 64 KiB. More are turned away. Default 128 MiB.
+    /// read. A quarter is kept for requests below 64 KiB; more are turned away, but for requests of up to 8 KiB. Default 128 MiB.
     pub request_bytes: u64,
     /// How long a client may take to say that it speaks HTTP/2, before its connection is closed. Default 10 seconds.
     pub handshake: Duration,
@@ -27,7 +30,7 @@ impl Default for ServeLimits {
     fn default() -> Self {
         Self {
             connections: 1024,
-            streams: 256,
+            streams: 100,
             calls: 4096,
             request_bytes: 128 << 20,
             handshake: Duration::from_secs(10),

@@ -8,9 +8,11 @@ pub(crate) struct Traffic {
     opened: Instant,
     /// Calls under way.
     calls: AtomicU32,
+    /// Requests of those that have not come whole.
+    unfinished: AtomicU32,
     /// Answers of those that are there and that the client has not made room for.
     unread: AtomicU32,
-    /// When a call last ended, or a piece of an answer was taken: milliseconds since it was opened.
+    /// When a call last began or ended, or a piece of an answer was taken: milliseconds since it was opened.
     moved: AtomicU64,
 }
 
@@ -21,18 +23,35 @@ pub(crate) enum Stillness {
     Idle(Duration),
     /// It has left answers unread, and taken nothing, for so long.
     Unread(Duration),
+    /// All its calls wait for the rest of their requests, the last of them for so long.
+    Unfinished(Duration),
     /// Nothing: the daemon is at work for it.
     None,
 }
 
 impl Traffic {
     pub(crate) fn new() -> Arc<Self> {
-        let (calls, unread) = (AtomicU32::new(0), AtomicU32::new(0));
-        Arc::new(Self { opened: Instant::now(), calls, unread, moved: AtomicU64::new(0) })
+        let [calls, unfinished, unread] = [0; 3].map(AtomicU32::new);
+        Arc::new(Self { opened: Instant::now(), calls, unfinished, unread, moved: AtomicU64::new(0) })
+    }
+
+    /// Calls under way.
+    pub(crate) fn calls(&self) -> u32 {
+        self.calls.load(Ordering::Relaxed)
     }
 
     pub(crate) fn begin(&self) {
+        self.moves();
         self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A request has to be waited for, or no longer.
+    pub(crate) fn is_unfinished(&self, is_unfinished: bool) {
+        if is_unfinished {
+            self.unfinished.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.unfinished.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn end(&self) {
@@ -58,8 +77,11 @@ impl Traffic {
     pub(crate) fn stillness(&self) -> Stillness {
         let moved = Duration::from_millis(self.moved.load(Ordering::Relaxed));
         let still = self.opened.elapsed().saturating_sub(moved);
-        if self.calls.load(Ordering::Relaxed) == 0 {
+        let calls = self.calls();
+        if calls == 0 {
             Stillness::Idle(still)
+        } else if self.unfinished.load(Ordering::Relaxed) >= calls {
+            Stillness::Unfinished(still)
         } else if self.unread.load(Ordering::Relaxed) > 0 {
             Stillness::Unread(still)
         } else {

@@ -148,6 +148,7 @@ async fn calls_that_do_not_come_whole_make_way() {
         })
         .collect();
     let ping = || async { call(&channel, "Ping", framed(b"")).await };
+    let other = self::channel(folder.path());
     let turned = loop {
         let status = ping().await;
         if status.code() != Code::Ok {
@@ -156,6 +157,8 @@ async fn calls_that_do_not_come_whole_make_way() {
     };
     assert_eq!(turned.code(), Code::ResourceExhausted, "{turned}");
     assert!(turned.message().contains("limit 8"), "{turned}");
+    // Another connection has a few calls of its own.
+    assert_eq!(call(&other, "Ping", framed(b"")).await.code(), Code::Ok);
     for call in unfinished {
         let status = call.await.unwrap();
         assert_eq!(status.code(), Code::DeadlineExceeded, "{status}");
