@@ -6,6 +6,9 @@ use crate::dfa::StateId;
 
 const PHASE: &str = "building the choice";
 
+/// Steps of a byte, which may be a state: that is looked up, and written down.
+const STEPS_PER_BYTE: u64 = 4;
+
 type Edges = Vec<(char, StateId)>;
 
 /// The minimal automaton of a list of texts, built text by text in sorted order: a state is final, and merged with an
@@ -23,7 +26,7 @@ pub(crate) fn choice(items: &[String], budget: &Budget) -> Result<CharDfa, Compi
         ));
     }
     let bytes: usize = items.iter().map(String::len).sum();
-    budget.charge_steps(PHASE, bytes as u64)?;
+    budget.charge_steps(PHASE, bytes as u64 * STEPS_PER_BYTE)?;
     budget.charge_bytes(PHASE, bytes as u64 * 16)?;
     // The order of bytes is the order of characters.
     let mut sorted: Vec<&str> = items.iter().map(String::as_str).collect();

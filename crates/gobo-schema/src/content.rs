@@ -1,5 +1,7 @@
 //! What small subschemas say, to be compared.
 
+use std::fmt::Write as _;
+
 use gobo_types::{Budget, CompileError};
 
 use crate::document::{LISTS, MAPS, PHASE, SCHEMAS, STEPS_PER_KEYWORD};
@@ -63,13 +65,13 @@ pub(crate) fn write_schema(schema: &Json, out: &mut String, budget: &Budget) -> 
 
 /// Writes a name; of one that is too long, so much that it is seen.
 fn push_name(name: &str, out: &mut String) {
-    let end =
-        (0..=name.len().min(2 * MAX_CONTENT_BYTES)).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
-    out.push_str(&format!("{:?}:", &name[..end]));
+    let most = name.len().min(2 * MAX_CONTENT_BYTES);
+    let end = (0..=most).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
+    // Writing to a string does not fail.
+    let _ = write!(out, "{:?}:", &name[..end]);
 }
 
 fn write_value(value: &Json, out: &mut String) -> bool {
-    use std::fmt::Write;
     if out.len() > MAX_CONTENT_BYTES {
         return false;
     }

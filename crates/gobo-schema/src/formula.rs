@@ -32,7 +32,7 @@ pub(crate) enum Formula<A> {
 }
 
 /// Steps of making an atom known: it is hashed several times.
-const STEPS_PER_ATOM: u64 = 16;
+const STEPS_PER_ATOM: usize = 16;
 
 /// Steps that are counted before they are charged together.
 const STEPS_AT_ONCE: u64 = 1024;
@@ -47,13 +47,13 @@ pub(crate) struct Formulas<'a, A> {
     budget: &'a Budget,
     /// Steps that are not yet charged.
     steps: Cell<u64>,
-    formulas: Vec<Formula<A>>,
+    all: Vec<Formula<A>>,
     known: HashMap<Formula<A>, FormulaId>,
-    /// `[formulas]`: of an atom, the formula of its dual, if there is one.
+    /// `[all]`: of an atom, the formula of its dual, if there is one.
     duals: Vec<Option<FormulaId>>,
     /// The atoms whose dual is no formula yet, by that dual.
     without_dual: HashMap<A, Vec<FormulaId>>,
-    /// `[formulas]`: the last walk that came by.
+    /// `[all]`: the last walk that came by.
     seen: RefCell<Seen>,
 }
 
@@ -85,7 +85,7 @@ impl<'a, A: Atom> Formulas<'a, A> {
             budget,
             steps: Cell::new(0),
             // NEVER and ALWAYS.
-            formulas: vec![Formula::Never, Formula::Always],
+            all: vec![Formula::Never, Formula::Always],
             known: HashMap::new(),
             duals: vec![None, None],
             without_dual: HashMap::new(),
@@ -94,12 +94,12 @@ impl<'a, A: Atom> Formulas<'a, A> {
     }
 
     pub(crate) fn get(&self, formula: FormulaId) -> &Formula<A> {
-        &self.formulas[formula as usize]
+        &self.all[formula as usize]
     }
 
     /// Number of formulas so far.
     pub(crate) fn len(&self) -> usize {
-        self.formulas.len()
+        self.all.len()
     }
 
     /// Counts steps, and charges them where they are many.
@@ -118,8 +118,8 @@ impl<'a, A: Atom> Formulas<'a, A> {
             return Ok(known);
         }
         self.budget.charge_bytes(PHASE, 128 + bytes as u64)?;
-        let id = u32::try_from(self.formulas.len()).expect("the budget keeps formulas below 2^32");
-        self.formulas.push(formula.clone());
+        let id = u32::try_from(self.all.len()).expect("the budget keeps formulas below 2^32");
+        self.all.push(formula.clone());
         self.duals.push(None);
         self.known.insert(formula, id);
         Ok(id)
@@ -131,7 +131,7 @@ impl<'a, A: Atom> Formulas<'a, A> {
         if let Some(&known) = self.known.get(&formula) {
             return Ok(known);
         }
-        self.charge(STEPS_PER_ATOM as usize)?;
+        self.charge(STEPS_PER_ATOM)?;
         let Formula::Atom(atom) = &formula else { unreachable!("it was made of an atom") };
         let dual = atom.dual();
         let is_dual_of = self.without_dual.remove(atom);
@@ -321,7 +321,7 @@ impl<'a, A: Atom> Formulas<'a, A> {
     pub(crate) fn atoms(&self, formula: FormulaId) -> Result<Vec<A>, CompileError> {
         let mut atoms = Vec::new();
         let mut seen = self.seen.borrow_mut();
-        seen.begin(self.formulas.len());
+        seen.begin(self.all.len());
         let mut open = vec![formula];
         while let Some(formula) = open.pop() {
             if !seen.is_new(formula) {

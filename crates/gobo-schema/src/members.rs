@@ -178,10 +178,9 @@ impl Expansion<'_, Objects> {
             for &at in by_name.get(name.as_str()).into_iter().flatten().chain(&of_several) {
                 let (what, condition) = &evaluated[at];
                 let is_in = match what {
-                    Evaluates::Name(_) => true,
                     Evaluates::Pattern(text) => nodes.text(*text).accepts(name),
                     Evaluates::Additional(of) => Names::Additional(*of).has(nodes, name)?,
-                    Evaluates::All => true,
+                    Evaluates::Name(_) | Evaluates::All => true,
                 };
                 if is_in {
                     conditions.push(*condition);

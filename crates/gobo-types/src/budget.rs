@@ -107,7 +107,7 @@ pub struct Budget {
 impl Clock {
     fn look(&self) -> Result<(), CompileError> {
         let charges = self.charges.fetch_add(1, Ordering::Relaxed);
-        if charges % CHARGES_PER_LOOK == 0 && (self.is_out_of_time)() {
+        if charges.is_multiple_of(CHARGES_PER_LOOK) && (self.is_out_of_time)() {
             self.has_ended.store(true, Ordering::Relaxed);
             return Err(CompileError::unavailable("the compile is out of processor time"));
         }

@@ -50,7 +50,7 @@ impl Watch {
                     return end();
                 }
                 // One thread works at a time, so its time does not run faster than the clock's.
-                let rest = (limit - now).max(SHORTEST);
+                let rest = limit.saturating_sub(now).max(SHORTEST);
                 let waited = watched.changed.wait_timeout(until, rest);
                 until = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
