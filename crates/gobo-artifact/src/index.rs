@@ -365,16 +365,16 @@ impl Index {
         if std::str::from_utf8(self.artifact.section_bytes(kinds::CONSTRAINT)).is_err() {
             return Err(self.artifact.meaning("the constraint is not UTF-8"));
         }
-        match self.constraint(&[]) {
-            // The texts of documents are in no file, so nothing more is known.
-            Ok(_) | Err(RestoreError::NoOptions | RestoreError::Documents { .. }) => {}
-            Err(error) => return Err(self.artifact.meaning(error.to_string())),
-        }
         // Another epoch's derivation is not known here.
-        if self.root.compiler_epoch == COMPILER_EPOCH
-            && index_key(&self.vocabulary_digest(), &self.constraint_digest()) != self.key()
-        {
-            return Err(self.artifact.meaning("the key is not that of its vocabulary and constraint"));
+        if self.root.compiler_epoch == COMPILER_EPOCH {
+            if index_key(&self.vocabulary_digest(), &self.constraint_digest()) != self.key() {
+                return Err(self.artifact.meaning("the key is not that of its vocabulary and constraint"));
+            }
+            match self.constraint(&[]) {
+                // The texts of documents are in no file, so nothing more is known.
+                Ok(_) | Err(RestoreError::NoOptions | RestoreError::Documents { .. }) => {}
+                Err(error) => return Err(self.artifact.meaning(error.to_string())),
+            }
         }
         let classes: &[u8] = self.artifact.get(&self.byte_classes);
         if classes.iter().any(|&class| u32::from(class) >= self.root.classes) {

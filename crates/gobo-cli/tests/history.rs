@@ -53,7 +53,7 @@ fn what_a_daemon_publishes_is_what_each_constraint_compiles_to_alone() {
 fn an_audit_tells_a_file_that_is_sound_and_wrong() {
     let home = tempfile::tempdir().unwrap();
     let get = ["get", "--tokenizer", "r50k_base", "--regex", "[ab]{3}"];
-    let key = one(home.path(), 0, &get)["key"].as_str().unwrap().to_owned();
+    let key = one(home.path(), 0, &get)["index_key"].as_str().unwrap().to_owned();
     let answer = one(home.path(), 0, &["verify", "--recompile", &key]);
     assert_eq!((&answer["ok"], &answer["recompiled"]), (&json!(true), &json!(true)));
 

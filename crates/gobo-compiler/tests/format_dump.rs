@@ -15,8 +15,8 @@ const PATTERN: &str = "(ab)*";
 /// key. Whoever changes one of these values bumps it too.
 const VOCABULARY_DIGEST: &str = "e924e4ef1f94dbce217e03e40b2690b8bb20b8412704fd878dd89b2a80a38f1a";
 const VOCABULARY_FILE_DIGEST: &str = "d39939e5fd37b2674dea5615e51320979ee3be7d59065465c27f86845fe7e37e";
-const INDEX_KEY: &str = "eff482f2344da5230009998446bae35141807091bfada4a3b2cdb23a3e39d64b";
-const INDEX_FILE_DIGEST: &str = "a3ee7b9cd83741f156e03cccd348aae628120ff1a98a688690e33487efdc705c";
+const INDEX_KEY: &str = "a748462fb6790b97e2b829f44166e7b0062c6e63c699a47cdbe8e9143ccc0c95";
+const INDEX_FILE_DIGEST: &str = "6e1e79b0827401f9dfda3f603e50ae82a250e4fc29a8ccdbbd740093823d23bb";
 
 /// Prints a file field by field. Every byte is printed exactly once.
 struct Dump<'a> {
@@ -217,6 +217,10 @@ fn index_dump(file: &[u8], vocabulary: &Vocabulary) -> String {
             section::REPORT => report(dump, usize::try_from(section.length).unwrap()),
             section::CONSTRAINT => {
                 dump.field(PATTERN.len(), format!("\"{}\"", index.constraint_text()));
+            }
+            section::CONSTRAINT_OPTIONS => {
+                let options = Constraint::regex(PATTERN).options_json();
+                dump.field(options.len(), options);
             }
             section::BYTE_CLASSES => {
                 for from in (0..256).step_by(16) {

@@ -518,7 +518,8 @@ impl Inner {
 /// Whether an index has its turn: once in any `share` turns that follow each other.
 fn is_turn(key: &IndexKey, turn: u64, share: u64) -> bool {
     let [first, ..] = key.as_bytes().as_chunks::<8>().0 else { return false };
-    u64::from_le_bytes(*first).wrapping_add(turn) % share.max(1) == 0
+    let share = share.max(1);
+    (u128::from(u64::from_le_bytes(*first)) + u128::from(turn)).is_multiple_of(u128::from(share))
 }
 
 fn unix_seconds(now: SystemTime) -> u64 {

@@ -115,7 +115,9 @@ fn as_liar() {
         let vocabulary: VocabularyDigest = serde_json::from_value(job["vocabulary_digest"].clone()).unwrap();
         fs::write(job["file"].as_str().unwrap(), b"GOBO, and no more").unwrap();
         let key = index_key(&vocabulary, &constraint.digest());
-        let made = serde_json::json!({"key": key, "bytes": 17, "states": 1, "rows": 1, "report": null});
+        let made = serde_json::json!({
+            "key": key, "digest": Digest([7; 32]).to_string(), "bytes": 17, "states": 1, "rows": 1, "report": null,
+        });
         frame(&serde_json::json!({"ended": {"Ok": made}, "retires": false}))
     });
 }
@@ -125,7 +127,9 @@ fn as_liar() {
 fn as_stranger() {
     work_badly("as_stranger", |_| {
         let key = Digest([7; 32]).to_string();
-        let made = serde_json::json!({"key": key, "bytes": 17, "states": 1, "rows": 1, "report": null});
+        let made = serde_json::json!({
+            "key": key, "digest": Digest([7; 32]).to_string(), "bytes": 17, "states": 1, "rows": 1, "report": null,
+        });
         frame(&serde_json::json!({"ended": {"Ok": made}, "retires": false}))
     });
 }

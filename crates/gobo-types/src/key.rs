@@ -62,7 +62,7 @@ mod tests {
         let key = index_key(&VocabularyDigest::from([1; 32]), &ConstraintDigest::from([2; 32]));
         assert_eq!(key.to_string(), GOLDEN);
     }
-    const GOLDEN: &str = "a0f95a2cb1f38e865c3f761625d10b0157415086fc25ce1f687f4985a5a79fd2";
+    const GOLDEN: &str = "3962b5d25ff8880c193b89ca669003dc5eda266b6bc05c1731d33d1a7aea96e8";
 
     #[test]
     fn moving_a_byte_between_fields_changes_the_digest() {

@@ -135,7 +135,7 @@ fn of_others() -> Vec<Attack> {
             format!("root ::= {ways} | \"b\"")
         }),
         gbnf("empty rules", move |n| {
-            let parts: String = (0..n).map(|at| format!("r{at} ")).collect();
+            let parts = (0..n).map(|at| format!("r{at} ")).collect::<Vec<_>>().concat();
             format!("root ::= {parts}\n{}", lines(n, &|at| format!("r{at} ::= \"a\"?")))
         }),
         gbnf("alternatives", |n| {

@@ -57,7 +57,7 @@ fn lies_about_lengths_are_found() {
     assert_eq!(unsigned(16, u32::MAX), header_fault("4294967295 sections, more than 32"));
     assert_eq!(unsigned(20, 0), header_fault("a header of 0 bytes"));
     assert_eq!(unsigned(20, u32::MAX), header_fault("a header of 4294967295 bytes"));
-    assert_eq!(unsigned(16, 9), header_fault("a header of 768 bytes"));
+    assert_eq!(unsigned(16, 9), header_fault("a header of 832 bytes"));
     let found = SMALL.index.len() as u64;
     for expected in [0, found - 1, found + 1, u64::MAX] {
         assert_eq!(changed(|file| put_u64(file, 24, expected)), Fault::Length { found, expected });
@@ -122,7 +122,7 @@ fn the_table_is_exactly_the_sections_of_the_kind_in_order() {
     let good = Parts::of(&SMALL.index);
     let mut parts = good.clone();
     parts.sections.swap(2, 3);
-    assert_eq!(index_fault(&parts.file()), section_fault("byte classes", "it is out of order"));
+    assert_eq!(index_fault(&parts.file()), section_fault("constraint options", "it is out of order"));
     parts = good.clone();
     parts.sections.pop();
     assert_eq!(index_fault(&parts.file()), section_fault("row patches", "it is missing"));
@@ -139,9 +139,9 @@ fn the_table_is_exactly_the_sections_of_the_kind_in_order() {
 fn unknown_storage_is_refused() {
     for (position, storage, name) in [
         (0, 1, "root"),
-        (4, section::PLAIN, "transitions"),
-        (4, 4, "transitions"),
-        (9, u32::MAX, "row patches"),
+        (5, section::PLAIN, "transitions"),
+        (5, 4, "transitions"),
+        (10, u32::MAX, "row patches"),
     ] {
         assert_eq!(
             changed(|file| put_u32(file, entry(position) + 4, storage)),
@@ -161,22 +161,22 @@ fn sections_lie_one_behind_the_other_to_the_end_of_the_file() {
     let length = file.len() as u64;
     // Unaligned, over the header, over the section before, with a gap, past the end, past 2^64.
     for wrong in
-        [offset(3) + 1, 0, offset(2), offset(3) + 64, length.next_multiple_of(64), u64::MAX, u64::MAX - 63]
+        [offset(4) + 1, 0, offset(3), offset(4) + 64, length.next_multiple_of(64), u64::MAX, u64::MAX - 63]
     {
-        assert_eq!(changed(|file| put_u64(file, entry(3) + 8, wrong)), misplaced("byte classes"), "{wrong}");
+        assert_eq!(changed(|file| put_u64(file, entry(4) + 8, wrong)), misplaced("byte classes"), "{wrong}");
     }
     let long = |position: usize, length: u64| changed(|file| put_u64(file, entry(position) + 16, length));
-    assert_eq!(long(3, u64::MAX), section_fault("byte classes", "it is too long"));
+    assert_eq!(long(4, u64::MAX), section_fault("byte classes", "it is too long"));
     // The end fits into 64 bits and its alignment does not.
-    assert_eq!(long(3, u64::MAX - offset(3)), misplaced("transitions"));
-    assert_eq!(long(3, 256 + 64), misplaced("transitions"));
-    assert_eq!(long(9, 8), Fault::Length { found: length, expected: offset(9) + 8 });
-    assert_eq!(long(9, u64::MAX - offset(9)), Fault::Length { found: length, expected: u64::MAX });
+    assert_eq!(long(4, u64::MAX - offset(4)), misplaced("transitions"));
+    assert_eq!(long(4, 256 + 64), misplaced("transitions"));
+    assert_eq!(long(10, 8), Fault::Length { found: length, expected: offset(10) + 8 });
+    assert_eq!(long(10, u64::MAX - offset(10)), Fault::Length { found: length, expected: u64::MAX });
     // Bytes behind the last section.
     let mut longer = file.clone();
     longer.push(0);
     put_u64(&mut longer, 24, length + 1);
-    sign_header_of(&mut longer, 128 + 10 * 64);
+    sign_header_of(&mut longer, 128 + 11 * 64);
     assert_eq!(index_fault(&longer), Fault::Length { found: length + 1, expected: length });
 }
 
@@ -184,7 +184,7 @@ fn sections_lie_one_behind_the_other_to_the_end_of_the_file() {
 #[test]
 fn padding_is_zero() {
     let mut file = SMALL.index.clone();
-    let at = entry(10) + 140;
+    let at = entry(11) + 140;
     file[at] = 1;
     let index = Index::from_bytes(&file).unwrap();
     let what = "padding before section report is not zero".into();

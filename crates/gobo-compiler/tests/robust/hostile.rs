@@ -361,7 +361,9 @@ fn shared_transitions_that_contradict_themselves_are_found() {
     let good = [DEAD, DEAD, DEAD, DEAD, 1, DEAD, DEAD, DEAD, -1];
     let rewritten = |row_of: &[u32], deltas: &[i32]| {
         let mut parts = Parts::of(&SMALL.index);
-        parts.sections[4].1 = section::SHARED;
+        let (_, storage, _) =
+            parts.sections.iter_mut().find(|(kind, ..)| *kind == section::TRANSITIONS).unwrap();
+        *storage = section::SHARED;
         *parts.section(section::TRANSITIONS) = deltas.iter().flat_map(|delta| delta.to_le_bytes()).collect();
         *parts.section(section::TRANSITION_ROWS) = row_of.iter().flat_map(|row| row.to_le_bytes()).collect();
         // Whatever it says, no step leads out of the table.

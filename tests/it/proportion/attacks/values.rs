@@ -4,6 +4,7 @@ use gobo_types::{Constraint, PropertyOrder, SchemaOptions, Spelling, TextStart, 
 
 use super::{Attack, depth, each, nested, of_text, properties, schema, with_options};
 
+#[expect(clippy::too_many_lines, reason = "a list")]
 pub(super) fn of_scalars() -> Vec<Attack> {
     vec![
         schema("const of an array", |n| format!(r#"{{"const":[{}]}}"#, each(n, |_| "0".to_owned()))),
@@ -88,14 +89,15 @@ pub(super) fn of_scalars() -> Vec<Attack> {
             format!(r#"{{"type":"string","pattern":"^[{chars}]*$"}}"#)
         }),
         schema("pattern of classes", |n| {
-            let parts = (0..n).map(|at| format!("[a-z\\\\u{:04x}]", 0x4e00 + at % 9000)).collect::<String>();
+            let parts =
+                (0..n).map(|at| format!("[a-z\\\\u{:04x}]", 0x4e00 + at % 9000)).collect::<Vec<_>>().concat();
             format!(r#"{{"type":"string","pattern":"^{parts}$"}}"#)
         }),
         schema("pattern of a repetition", |n| {
             format!(r#"{{"type":"string","pattern":"^(a|bc){{1,{n}}}$"}}"#)
         }),
         schema("pattern with look-ahead", |n| {
-            let parts: String = (0..n).map(|at| format!("(?!.*w{at})")).collect();
+            let parts = (0..n).map(|at| format!("(?!.*w{at})")).collect::<Vec<_>>().concat();
             format!(r#"{{"type":"string","pattern":"^{parts}.*$"}}"#)
         }),
         schema("pattern of groups", |n| {
