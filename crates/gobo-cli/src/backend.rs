@@ -10,7 +10,7 @@ use gobo_client::{Client, ClientError};
 use gobo_engine::{Engine, EngineConfig, Origin, Priority, Request, VocabularyRef, Writers};
 use gobo_store::Store;
 use gobo_tokenizer::ImportOptions;
-use gobo_types::{CompileError, Constraint, Digest, ErrorKind};
+use gobo_types::{CompileError, Constraint, Digest, ErrorKind, Source};
 use tokio::runtime::Runtime;
 
 use crate::args::{Global, StoreWriters};
@@ -238,18 +238,28 @@ async fn prewarm_batch(
 /// Cuts constraints into batches. Whatever is too large for any is a batch of its own.
 fn batches(constraints: &[Constraint], most_bytes: usize) -> anyhow::Result<Vec<Range<usize>>> {
     let mut batches: Vec<Range<usize>> = Vec::new();
-    let mut bytes = 0;
+    let (mut bytes, mut documents) = (0, 0);
     for (at, constraint) in constraints.iter().enumerate() {
         // A message writes the same texts without escapes, and is smaller.
         let length = serde_json::to_vec(constraint)?.len();
+        let beside = match &constraint.source {
+            Source::Schema { options, .. } => options.documents.len(),
+            _ => 0,
+        };
         match batches.last_mut() {
-            Some(batch) if batch.len() < BATCH && bytes + length <= most_bytes => {
+            Some(batch)
+                if batch.len() < BATCH
+                    && bytes + length <= most_bytes
+                    && documents + beside <= gobo_proto::MAX_DOCUMENTS =>
+            {
                 batch.end = at + 1;
                 bytes += length;
+                documents += beside;
             }
             _ => {
                 batches.push(at..at + 1);
                 bytes = length;
+                documents = beside;
             }
         }
     }
@@ -310,6 +320,8 @@ fn default_name(path: &std::path::Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use gobo_types::{SchemaDocument, SchemaOptions};
+
     use super::*;
 
     #[test]
@@ -321,5 +333,9 @@ mod tests {
         assert_eq!(batches(&all, 10).unwrap(), [0..1, 1..2, 2..3, 3..4, 4..5, 5..6]);
         assert_eq!(batches(&vec![short; BATCH + 1], BATCH_BYTES).unwrap(), [0..BATCH, BATCH..BATCH + 1]);
         assert!(batches(&[], 10).unwrap().is_empty());
+        let document = SchemaDocument { uri: "x:y".into(), document: "{}".into() };
+        let documents = vec![document; gobo_proto::MAX_DOCUMENTS / 2];
+        let beside = Constraint::schema("true", SchemaOptions { documents, ..SchemaOptions::default() });
+        assert_eq!(batches(&vec![beside; 3], usize::MAX).unwrap(), [0..2, 2..3]);
     }
 }

@@ -5,8 +5,8 @@ use prost::encoding::{WireType, decode_key, decode_varint};
 /// Most constraints of one batch.
 pub const MAX_CONSTRAINTS: usize = 1 << 14;
 
-/// Most documents beside the schemas of one request.
-pub const MAX_DOCUMENTS: usize = 1 << 12;
+/// Most documents beside the schemas of one request: those of a whole batch, whose schemas often name the same ones.
+pub const MAX_DOCUMENTS: usize = 1 << 16;
 
 /// Most bytes that a decoded request may take: 64 MiB. An item of two bytes takes many times as much once it is decoded, so
 /// the length of a message says little.

@@ -123,7 +123,7 @@ async fn what_costs_much_to_decode_is_not_decoded() {
     let items = nested(0x12, &nested(0x12, &[0x0a, 0].repeat(2 << 20)));
     for (request, why) in [
         (constraints, "more than 16384 constraints"),
-        (documents, "more than 4096 documents"),
+        (documents, "more than 65536 documents"),
         (items, "once it is decoded"),
     ] {
         for method in ["Resolve", "ResolveBatch", "Check"] {
