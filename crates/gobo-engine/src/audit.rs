@@ -40,13 +40,15 @@ pub enum Audit {
 ///
 /// With `processes` the compile runs in a worker process started for it, under its hard limits; without, in this process and
 /// without the rows that its compiles share. `vocabulary` is the verified vocabulary file that the index belongs to, `documents` are
-/// those that a schema was compiled beside, `limits` bound the compile: [`Audit::Undecided`] if they do not suffice.
+/// those that a schema was compiled beside, `limits` bound the compile: [`Audit::Undecided`] if they do not suffice, or once
+/// `cancelled` is set, which a worker process sees at once.
 pub fn audit(
     processes: Option<&Arc<WorkerConfig>>,
     index: &Index,
     vocabulary: &Path,
     documents: &[SchemaDocument],
     limits: CompileLimits,
+    cancelled: &AtomicBool,
 ) -> Audit {
     let undecided = |why: String| Audit::Undecided { why };
     let epoch = index.root().compiler_epoch;
@@ -58,7 +60,7 @@ pub fn audit(
         Err(error) => return undecided(error_chain(&error)),
     };
     let ended = match processes {
-        Some(processes) => in_process(processes, index, vocabulary, constraint, limits),
+        Some(processes) => in_process(processes, index, vocabulary, constraint, limits, cancelled),
         None => here(index, vocabulary, &constraint, limits),
     };
     match ended {
@@ -75,6 +77,7 @@ fn in_process(
     vocabulary: &Path,
     constraint: Constraint,
     limits: CompileLimits,
+    cancelled: &AtomicBool,
 ) -> Result<ArtifactDigest, CompileError> {
     let job = Job {
         vocabulary: vocabulary.to_owned(),
@@ -87,7 +90,7 @@ fn in_process(
     };
     // Its own place and its own counters: whatever becomes of the process, the engine's workers are others.
     let mut process = Process::new(Arc::clone(processes), Arc::<Counters>::default());
-    match process.run(job, &AtomicBool::new(false)) {
+    match process.run(job, cancelled) {
         Ok(made) => Ok(made.digest),
         Err(Failure::Verdict(error)) => Err(error),
         Err(Failure::OutOfTime) => {

@@ -56,7 +56,7 @@ pub(crate) struct Inner {
     /// Held by whoever removes many files, or looks for files without a record.
     upkeep: Mutex<()>,
     imports: SingleFlight<String, VocabularyOutcome>,
-    closed: AtomicBool,
+    pub(crate) closed: AtomicBool,
     opened: Instant,
 }
 

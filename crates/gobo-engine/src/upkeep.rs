@@ -484,7 +484,7 @@ impl Inner {
         let processes = self.config.processes.clone().map(Arc::new);
         let limits = self.config.limits;
         self.gauges.audited.fetch_add(1, Ordering::Relaxed);
-        match audit(processes.as_ref(), &index, &vocabulary, &[], limits) {
+        match audit(processes.as_ref(), &index, &vocabulary, &[], limits, &self.closed) {
             Audit::Same => {}
             Audit::Undecided { why } => {
                 self.gauges.undecided.fetch_add(1, Ordering::Relaxed);

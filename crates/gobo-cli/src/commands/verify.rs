@@ -1,5 +1,5 @@
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -117,8 +117,9 @@ fn all(
     let verdicts: Vec<Mutex<Option<anyhow::Result<Verdict>>>> =
         files.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
-        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let at = files.iter().position(|other| std::ptr::eq(other, file)).unwrap_or_default();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(file) = files.get(at) else { return };
             let verdict = look(file, recompiler);
             *verdicts[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict);
         }
@@ -166,14 +167,23 @@ impl<'a> Recompiler<'a> {
 
     fn audit(&self, index: &Index, file: &Path, digest: String) -> anyhow::Result<Verdict> {
         let vocabulary = self.vocabulary(index, file)?;
-        Ok(match audit(Some(&self.processes), index, &vocabulary, &self.documents, self.limits) {
-            Audit::Same => Verdict::Ok { digest },
-            Audit::Differs { found } => Verdict::Fault(anyhow::anyhow!(
-                "{} is sound, and is not what its constraint compiles to: compiled alone that is {found}",
-                file.display()
-            )),
-            Audit::Undecided { why } => Verdict::Undecided { why },
-        })
+        Ok(
+            match audit(
+                Some(&self.processes),
+                index,
+                &vocabulary,
+                &self.documents,
+                self.limits,
+                &AtomicBool::new(false),
+            ) {
+                Audit::Same => Verdict::Ok { digest },
+                Audit::Differs { found } => Verdict::Fault(anyhow::anyhow!(
+                    "{} is sound, and is not what its constraint compiles to: compiled alone that is {found}",
+                    file.display()
+                )),
+                Audit::Undecided { why } => Verdict::Undecided { why },
+            },
+        )
     }
 
     /// The verified file of an index's vocabulary.
