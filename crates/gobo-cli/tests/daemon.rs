@@ -104,7 +104,7 @@ fn workers_are_killed_and_nobody_is_the_worse_for_it() {
     let home = tempfile::tempdir().unwrap();
     let daemon = Daemon::start(home.path(), &["--threads", "1"]);
     assert_eq!(one(home.path(), 0, &get("a"))["source"], "compile");
-    until("all workers are started ahead", || children(daemon.id()).len() == 2);
+    until("all workers are started ahead", || children(daemon.id()).len() == 3);
     kill(&children(daemon.id()));
     assert_eq!(one(home.path(), 0, &get("b"))["source"], "compile");
     assert_eq!(status(home.path())["failed"], 0);

@@ -16,14 +16,13 @@ pub struct EngineConfig {
     /// Number of workers, at least 1. Each compiles one index at a time on itself alone, so that many compiles at once
     /// do not fight for cores. Default: the cores of this machine.
     pub workers: usize,
-    /// How many of the workers begin nothing but first passes of interactive compiles. One at least does the rest.
-    /// Default 0.
+    /// How many of the workers begin nothing but first passes of interactive compiles, each of a tenant of whom none runs. One at
+    /// least does the rest. Default 0.
     pub kept_workers: usize,
     /// Compiles run in processes of their own, started so; `None`, the default: on threads of this process.
     pub processes: Option<WorkerConfig>,
     /// The budgets of steps of the passes before the last one, ascending. A compile that ends over one of them goes back
-    /// behind all cheaper ones and is begun anew with the next; its own limit counts in the last. Default none: each
-    /// compile is begun once.
+    /// behind all cheaper ones and is begun anew with the next; its own limit counts in the last. Default none: each compile is begun once.
     pub passes: Vec<u64>,
     /// How much processor time each pass may use. What reaches it ends unavailable: a net behind the budget of steps.
     pub pass_time: PassTime,
@@ -76,11 +75,12 @@ impl EngineConfig {
         }
     }
 
-    /// The same for a daemon: one worker more, which is kept for new interactive compiles, and passes of 8 and 128 million
+    /// The same for a daemon: two workers more, which are kept for new interactive compiles (one for whoever has others under way, and
+    /// one for who comes beside them), and passes of 8 and 128 million
     /// steps (some 0.1 and 1.5 seconds), so that no dear compile stands before a cheap one. A compile that needs the
     /// last pass has cost up to as much again in those before.
     #[must_use]
     pub fn serving(self) -> Self {
-        Self { workers: self.workers + 1, kept_workers: 1, passes: vec![8_000_000, 128_000_000], ..self }
+        Self { workers: self.workers + 2, kept_workers: 2, passes: vec![8_000_000, 128_000_000], ..self }
     }
 }

@@ -1,5 +1,4 @@
 use std::fmt;
-use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +20,7 @@ use crate::schedule::{Ask, Rules, Turned};
 use crate::single_flight::{Joined, SingleFlight};
 use crate::stats::{Counters, Stats};
 use crate::store_stats::{Gauges, StoreStats};
-use crate::upkeep::{CollectRequest, Garbage, Upkeep};
+use crate::upkeep::{CollectRequest, Garbage, Pace, Upkeep};
 use crate::vocabularies::{Vocabularies, publish_builtin, publish_vocabulary};
 use crate::worker::Process;
 use crate::{EngineConfig, EngineError, OpenVocabulary, Ticket, VocabularyRef};
@@ -430,12 +429,13 @@ impl Engine {
         self.inner.round(is_long);
     }
 
-    /// One pass of the scrubber now, as fast as it can: for tests, and who cannot wait. Blocks, O(bytes of all files).
+    /// One pass of the scrubber now, as fast as it can, its audits included even while compiles run: for tests, and who cannot wait.
+    /// Blocks, O(bytes of all files).
     ///
     /// # Errors
     /// [`EngineError::Store`] if a file cannot be read or the catalog fails.
     pub fn scrub(&self) -> Result<(), EngineError> {
-        self.inner.scrub_pass(u64::MAX, 0, &mut |_| ControlFlow::Continue(()))
+        self.inner.scrub_pass(0, &Pace::Asked)
     }
 }
 

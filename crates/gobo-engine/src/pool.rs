@@ -22,8 +22,8 @@ pub(crate) type Job<W> = Box<dyn FnOnce(Call<'_, W>) -> Then<W> + Send>;
 
 /// What a job is called with, once. One that nobody wants any more is dropped instead.
 pub(crate) enum Call<'a, W> {
-    /// To be done on this bench, so long after it came into its queue.
-    Run(&'a mut W, Duration),
+    /// To be done on this bench, so long after it came into its queue, and in the background or not.
+    Run(&'a mut W, Duration, bool),
     /// It waited and is turned away after all: those who wait for it are to be told.
     Turned(Turned),
 }
@@ -85,7 +85,8 @@ impl<W: Workbench> Shared<W> {
             drop(state);
             let begun = Instant::now();
             let mut ask = started.ask;
-            let run = AssertUnwindSafe(|| (started.job)(Call::Run(bench, started.waited)));
+            let run =
+                AssertUnwindSafe(|| (started.job)(Call::Run(bench, started.waited, started.is_background)));
             let then = catch_unwind(run).unwrap_or_else(|_| {
                 self.panics.fetch_add(1, Ordering::Relaxed);
                 Then::Done

@@ -108,10 +108,12 @@ struct Job {
 /// Which attempt of a job this is.
 #[derive(Debug, Clone, Copy, Default)]
 struct Turn {
-    /// Passes behind it, each of which it was too dear for.
+    /// Passes before this one, each of which it was too dear for.
     pass: usize,
     /// The attempt before this one ended for a transient reason.
     is_retry: bool,
+    /// Others go first, where processors are short.
+    is_background: bool,
 }
 
 /// How one attempt of a job ended.
@@ -309,7 +311,10 @@ impl Inner {
         turn: Turn,
     ) -> Then<Bench> {
         match call {
-            Call::Run(bench, waited) => self.run(lead, job, turn, bench, waited),
+            Call::Run(bench, waited, is_background) => {
+                record(QUEUE, waited);
+                self.run(lead, job, Turn { is_background, ..turn }, bench)
+            }
             Call::Turned(turned) => {
                 self.turn_away(lead, turned);
                 Then::Done
@@ -353,19 +358,11 @@ impl Inner {
     }
 
     /// Runs on a worker's thread.
-    fn run(
-        self: Arc<Self>,
-        lead: FlightLead,
-        job: Arc<Job>,
-        turn: Turn,
-        bench: &mut Bench,
-        waited: Duration,
-    ) -> Then<Bench> {
+    fn run(self: Arc<Self>, lead: FlightLead, job: Arc<Job>, turn: Turn, bench: &mut Bench) -> Then<Bench> {
         // Nobody wants it any more; dropping the lead tells nobody.
         if lead.cancelled().load(Ordering::Relaxed) {
             return Then::Done;
         }
-        record(QUEUE, waited);
         let cancelled = Arc::clone(lead.cancelled());
         let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(&job, turn, bench, &cancelled)));
         let attempt = attempt.unwrap_or_else(|panic| {
@@ -391,7 +388,7 @@ impl Inner {
             }
             Attempt::Dearer => {
                 Counters::count(&self.counters.later_passes);
-                (lead, Turn { pass: turn.pass + 1, is_retry: false })
+                (lead, Turn { pass: turn.pass + 1, is_retry: false, ..turn })
             }
         };
         Then::Again(Box::new(move |call| self.called(call, lead, job, turn)))
@@ -432,8 +429,7 @@ impl Inner {
                     // told from one that lives until it has been given a job.
                     process.renew();
                 }
-                let is_background = turn.pass > 0 || job.request.priority == Priority::Prewarm;
-                self.compile_there(job, limits, is_background, process, cancelled)
+                self.compile_there(job, limits, turn.is_background, process, cancelled)
             }
         };
         match made {

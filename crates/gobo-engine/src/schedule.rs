@@ -8,12 +8,13 @@
 //! interactive, first pass · interactive, later passes · prewarm, first pass · prewarm, later passes
 //! ```
 //!
-//! with two exceptions. Some workers may be kept for the first lane: whatever the others do, a new interactive job finds
-//! a worker within one small budget. And every eighth start goes to the job that has waited longest, once that is
-//! over the ageing limit: no lane starves.
+//! with two exceptions. Some workers may be kept for the first lane, and there for jobs of tenants of whom no first pass runs:
+//! whatever the others do, and whoever floods, a new interactive job finds a worker within one small budget. And every eighth
+//! start goes to the job that has waited longest, once that is over the ageing limit: no lane starves.
 //!
 //! Within a lane the tenant goes first that has used the workers least (start-time fair queueing, Goyal, Vin & Cheng
-//! 1996, with the time that jobs took for their length), so that a tenant who floods waits for itself.
+//! 1996, with the time that jobs took for their length), so that a tenant who floods waits for itself. Of
+//! the first passes of one tenant one runs in the foreground: the others take processors that nobody else wants.
 //!
 //! A queue holds so many jobs and so many bytes of constraints. When it is full, the tenant that has most in it gives way to one
 //! that has less: its newest job is turned away, which has waited least and, in its first pass, has cost nothing yet. So
@@ -116,7 +117,7 @@ impl Ask {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     pub(crate) workers: usize,
-    /// How many of them begin nothing but first passes of interactive jobs.
+    /// How many of them begin nothing but first passes of interactive jobs, each of a tenant of whom none runs.
     pub(crate) kept: usize,
     /// Most jobs that wait, of each priority.
     pub(crate) queue_length: usize,
@@ -180,6 +181,9 @@ pub(crate) struct Started<J> {
     pub(crate) ask: Ask,
     /// How long it waited.
     pub(crate) waited: Duration,
+    /// Whether it gives way to others where processors are short: all but first passes of interactive jobs do, and of those all but
+    /// one of each tenant.
+    pub(crate) is_background: bool,
     pub(crate) lane: Lane,
 }
 
@@ -199,6 +203,24 @@ struct Account {
     refilled: Instant,
 }
 
+/// A job that runs.
+struct OnWorker {
+    tenant: Tenant,
+    lane: usize,
+    /// Tells the job apart.
+    flag: Arc<AtomicBool>,
+    /// Somebody has come to wait for it, which was begun ahead of demand.
+    is_promoted: bool,
+}
+
+/// Which jobs a free worker may begin.
+#[derive(Clone, Copy)]
+enum Allowed {
+    Any,
+    /// Interactive first passes, of tenants of whom none runs.
+    Kept,
+}
+
 /// The queues before the workers. Knows no threads; time is told to it.
 pub(crate) struct Scheduler<J> {
     rules: Rules,
@@ -210,8 +232,8 @@ pub(crate) struct Scheduler<J> {
     arrivals: u64,
     /// Running jobs of each lane.
     running: [usize; LANES],
-    /// The same jobs by their flags, and whether somebody has come to wait for one that was begun ahead of demand.
-    on_workers: Vec<(Arc<AtomicBool>, bool)>,
+    /// The same jobs one by one.
+    on_workers: Vec<OnWorker>,
     starts: u32,
     /// A moving mean of how long first passes take.
     mean: Duration,
@@ -416,38 +438,58 @@ impl<J> Scheduler<J> {
                 dropped.push(queued.job);
                 continue;
             }
+            let is_background = lane != 0 || self.has_first_pass(&tenant);
             self.starts = self.starts.wrapping_add(1);
             self.running[lane] += 1;
-            self.on_workers.push((Arc::clone(&queued.ask.cancelled), false));
+            self.on_workers.push(OnWorker {
+                tenant: Arc::clone(&queued.ask.tenant),
+                lane,
+                flag: Arc::clone(&queued.ask.cancelled),
+                is_promoted: false,
+            });
             let waited = now.saturating_duration_since(queued.since);
-            return Some(Started { job: queued.job, ask: queued.ask, waited, lane: Lane(lane) });
+            let Queued { ask, job, .. } = queued;
+            return Some(Started { job, ask, waited, is_background, lane: Lane(lane) });
         }
     }
 
     fn choose(&self, now: Instant) -> Option<(usize, Tenant)> {
-        let behind: usize = self.running[1..].iter().sum();
         // One worker at least has to do the rest.
         let others = self.rules.workers.saturating_sub(self.rules.kept).max(1);
-        let lanes = if behind >= others { 1 } else { LANES };
+        let allowed = if self.running.iter().sum::<usize>() < others { Allowed::Any } else { Allowed::Kept };
         if self.starts % AGED_EVERY == AGED_EVERY - 1
-            && let Some((since, lane, tenant)) = self.oldest(lanes)
+            && let Some((since, lane, tenant)) = self.oldest(allowed)
             && now.saturating_duration_since(since) > self.rules.ageing
         {
             return Some((lane, tenant));
         }
-        let lane = (0..lanes).find(|lane| !self.lanes[*lane].is_empty())?;
+        let lane = (0..LANES).find(|&lane| self.queues(lane, allowed).next().is_some())?;
         let used = |tenant: &Tenant| self.accounts.get(tenant).map_or(Duration::ZERO, |account| account.used);
         // Equal use: who has waited longer.
-        let least = self.lanes[lane]
-            .iter()
+        let least = self
+            .queues(lane, allowed)
             .min_by_key(|(tenant, queue)| (used(tenant), queue.front().map(|queued| queued.since)))?;
         Some((lane, Arc::clone(least.0)))
     }
 
-    /// The job that has waited longest, of the first `lanes` lanes.
-    fn oldest(&self, lanes: usize) -> Option<(Instant, usize, Tenant)> {
-        let heads = self.lanes[..lanes].iter().enumerate().flat_map(|(lane, queues)| {
-            queues.iter().filter_map(move |(tenant, queue)| Some((queue.front()?.since, lane, tenant)))
+    /// The queues of a lane from which a worker may take that is allowed so much.
+    fn queues(&self, lane: usize, allowed: Allowed) -> impl Iterator<Item = (&Tenant, &VecDeque<Queued<J>>)> {
+        self.lanes[lane].iter().filter(move |(tenant, _)| match allowed {
+            Allowed::Any => true,
+            Allowed::Kept => lane == 0 && !self.has_first_pass(tenant),
+        })
+    }
+
+    /// Whether the first pass of an interactive job of this tenant runs. O(workers).
+    fn has_first_pass(&self, tenant: &Tenant) -> bool {
+        self.on_workers.iter().any(|job| job.lane == 0 && job.tenant == *tenant)
+    }
+
+    /// The job that has waited longest of those that may begin.
+    fn oldest(&self, allowed: Allowed) -> Option<(Instant, usize, Tenant)> {
+        let heads = (0..LANES).flat_map(|lane| {
+            let queues = self.queues(lane, allowed);
+            queues.filter_map(move |(tenant, queue)| Some((queue.front()?.since, lane, tenant)))
         });
         heads.min_by_key(|(since, ..)| *since).map(|(since, lane, tenant)| (since, lane, Arc::clone(tenant)))
     }
@@ -456,8 +498,8 @@ impl<J> Scheduler<J> {
     pub(crate) fn ended(&mut self, ask: &mut Ask, lane: Lane, took: Duration) {
         let Lane(lane) = lane;
         self.running[lane] -= 1;
-        if let Some(at) = self.on_workers.iter().position(|(flag, _)| Arc::ptr_eq(flag, &ask.cancelled))
-            && self.on_workers.swap_remove(at).1
+        if let Some(at) = self.on_workers.iter().position(|job| Arc::ptr_eq(&job.flag, &ask.cancelled))
+            && self.on_workers.swap_remove(at).is_promoted
         {
             ask.priority = Priority::Interactive;
         }
@@ -527,8 +569,8 @@ impl<J> Scheduler<J> {
 
     /// Moves a prewarm job that somebody waits for now to the interactive lane of its pass; if it runs, its later passes.
     pub(crate) fn promote(&mut self, cancelled: &Arc<AtomicBool>) {
-        for (flag, is_promoted) in &mut self.on_workers {
-            *is_promoted |= Arc::ptr_eq(flag, cancelled);
+        for job in &mut self.on_workers {
+            job.is_promoted |= Arc::ptr_eq(&job.flag, cancelled);
         }
         for from in [2, 3] {
             let is_it = |queued: &Queued<J>| Arc::ptr_eq(&queued.ask.cancelled, cancelled);
@@ -565,7 +607,7 @@ impl<J> Scheduler<J> {
 
     /// For how long the job that has waited longest has waited.
     pub(crate) fn oldest_wait(&self, now: Instant) -> Duration {
-        self.oldest(LANES).map_or(Duration::ZERO, |(since, ..)| now.saturating_duration_since(since))
+        self.oldest(Allowed::Any).map_or(Duration::ZERO, |(since, ..)| now.saturating_duration_since(since))
     }
 }
 

@@ -109,7 +109,7 @@ pub(crate) struct Upkeep {
 }
 
 #[derive(Default)]
-struct Stop {
+pub(crate) struct Stop {
     stopped: Mutex<bool>,
     signal: Condvar,
 }
@@ -123,6 +123,23 @@ impl Stop {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
+        }
+    }
+}
+
+/// What a pass of the scrubber gives way to.
+pub(crate) enum Pace<'a> {
+    /// Nothing: somebody waits for it.
+    Asked,
+    /// Those whom the engine serves: it reads so many bytes a second, audits while no compile runs, and ends when it is to stop.
+    Beside { rate: u64, stop: &'a Stop },
+}
+
+impl Pace<'_> {
+    fn after_reading(&self, bytes: u64) -> ControlFlow<()> {
+        match self {
+            Self::Asked => ControlFlow::Continue(()),
+            Self::Beside { rate, stop } => stop.wait(pause(bytes, *rate)),
         }
     }
 }
@@ -388,8 +405,8 @@ impl Inner {
         let mut turn = unix_seconds(SystemTime::now());
         loop {
             let begun = Instant::now();
-            let mut wait = |time| stop.wait(time);
-            self.contained("verifying the files of the store", || self.scrub_pass(rate, turn, &mut wait));
+            let pace = Pace::Beside { rate, stop };
+            self.contained("verifying the files of the store", || self.scrub_pass(turn, &pace));
             turn = turn.wrapping_add(1);
             let rest = self.config.upkeep.scrub_every.saturating_sub(begun.elapsed());
             // A pass that took longer than a day is followed by a breath all the same.
@@ -399,17 +416,11 @@ impl Inner {
         }
     }
 
-    /// Verifies each file once, those that others are compiled over first, and audits the indices whose `turn` it is. `wait` is
-    /// called so often and so long that reading keeps to `rate`; it may break the pass off.
-    pub(crate) fn scrub_pass(
-        &self,
-        rate: u64,
-        turn: u64,
-        wait: &mut dyn FnMut(Duration) -> ControlFlow<()>,
-    ) -> Result<(), EngineError> {
+    /// Verifies each file once, those that others are compiled over first, and audits the indices whose `turn` it is.
+    pub(crate) fn scrub_pass(&self, turn: u64, pace: &Pace<'_>) -> Result<(), EngineError> {
         for file in self.store.scan_vocabularies() {
             let file = file?;
-            if self.read_slowly(&file.path, rate, wait).is_break() {
+            if self.read_slowly(&file.path, pace).is_break() {
                 return Ok(());
             }
             // A file that cannot be read hides no other.
@@ -418,13 +429,13 @@ impl Inner {
         }
         for file in self.store.scan_indices() {
             let file = file?;
-            if self.read_slowly(&file.path, rate, wait).is_break() {
+            if self.read_slowly(&file.path, pace).is_break() {
                 return Ok(());
             }
             self.contained("verifying an index", || self.scrub_index(&file.key));
             self.count_scrubbed(file.bytes);
             let share = self.config.upkeep.audit_share;
-            if share.is_some_and(|share| is_turn(&file.key, turn, share)) && self.is_idle(wait) {
+            if share.is_some_and(|share| is_turn(&file.key, turn, share)) && self.may_audit(pace) {
                 self.contained("auditing an index", || self.audit_index(&file.key));
             }
         }
@@ -432,15 +443,10 @@ impl Inner {
         Ok(())
     }
 
-    fn read_slowly(
-        &self,
-        path: &Path,
-        rate: u64,
-        wait: &mut dyn FnMut(Duration) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    fn read_slowly(&self, path: &Path, pace: &Pace<'_>) -> ControlFlow<()> {
         let mut flow = ControlFlow::Continue(());
         self.store.read_through(path, &mut |bytes| {
-            flow = wait(pause(bytes, rate));
+            flow = pace.after_reading(bytes);
             flow
         });
         flow
@@ -465,13 +471,15 @@ impl Inner {
         Ok(())
     }
 
-    /// Whether no compile runs or waits, now or within a few seconds.
-    fn is_idle(&self, wait: &mut dyn FnMut(Duration) -> ControlFlow<()>) -> bool {
+    /// Whether an audit takes nobody's turn: no compile runs or waits, now or within a few seconds. Who asked for the pass has asked
+    /// for its audits as well.
+    fn may_audit(&self, pace: &Pace<'_>) -> bool {
+        let Pace::Beside { stop, .. } = pace else { return true };
         for _ in 0..AUDIT_PATIENCE {
             if self.pool.queued_and_running() == (0, 0) {
                 return true;
             }
-            if wait(TICK).is_break() {
+            if stop.wait(TICK).is_break() {
                 return false;
             }
         }

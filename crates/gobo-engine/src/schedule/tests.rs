@@ -89,6 +89,37 @@ fn one_worker_is_kept_for_new_interactive_jobs() {
 }
 
 #[test]
+fn a_flood_leaves_a_worker_for_the_next_tenant() {
+    let rules = Rules { workers: 4, kept: 2, ..Bench::plain(4).scheduler.rules };
+    let mut bench = Bench { scheduler: Scheduler::new(rules), now: Instant::now() };
+    for _ in 0..4 {
+        bench.submit("flood", Interactive, "flood").unwrap();
+        bench.scheduler.again(Bench::ask("flood", Interactive), "flood, dear", bench.now);
+    }
+    let begun = |bench: &mut Bench| bench.next().map(|started| (started.job, started.is_background));
+    assert_eq!(begun(&mut bench), Some(("flood", false)));
+    assert_eq!(begun(&mut bench), Some(("flood", true)), "one of a tenant runs in the foreground");
+    assert_eq!(begun(&mut bench), None, "the others are kept");
+    bench.submit("calm", Interactive, "calm").unwrap();
+    bench.submit("calm", Interactive, "calm").unwrap();
+    assert_eq!(begun(&mut bench), Some(("calm", false)));
+    assert_eq!(begun(&mut bench), None, "a first pass of each tenant runs");
+
+    // A tenant whose dear compiles have all the others finds a worker for a cheap one, and so does who comes beside it.
+    let mut bench = Bench { scheduler: Scheduler::new(rules), now: Instant::now() };
+    for _ in 0..4 {
+        bench.scheduler.again(Bench::ask("flood", Interactive), "flood, dear", bench.now);
+    }
+    assert_eq!(begun(&mut bench), Some(("flood, dear", true)));
+    assert_eq!(begun(&mut bench), Some(("flood, dear", true)));
+    for tenant in ["flood", "flood", "calm"] {
+        bench.submit(tenant, Interactive, tenant).unwrap();
+    }
+    assert_eq!(begun(&mut bench), Some(("flood", false)));
+    assert_eq!(begun(&mut bench), Some(("calm", false)));
+}
+
+#[test]
 fn no_lane_starves() {
     let mut bench = Bench::plain(1);
     bench.submit("", Prewarm, "ahead").unwrap();

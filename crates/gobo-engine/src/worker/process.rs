@@ -37,11 +37,17 @@ pub(crate) enum Failure {
     Killed(String),
 }
 
-/// A place for one worker process, with a process in it or to be started.
+/// A place for one job at a time, with the processes that do it.
+///
+/// There are two: the niceness of background work cannot be taken back by an ordinary user, and the rows that a process has kept are
+/// worth more than the memory of an idle one.
 pub(crate) struct Process {
     config: Arc<WorkerConfig>,
     counters: Arc<Counters>,
-    running: Option<Running>,
+    /// For what somebody waits for.
+    foreground: Option<Running>,
+    /// For background work; started when there is some.
+    background: Option<Running>,
 }
 
 /// A living child. Dropping it kills it.
@@ -49,8 +55,6 @@ struct Running {
     child: Child,
     socket: UnixStream,
     frames: Frames,
-    /// It has done background work, and is slow at anything else from then on.
-    is_background: bool,
 }
 
 impl Drop for Running {
@@ -62,55 +66,60 @@ impl Drop for Running {
 
 impl fmt::Debug for Process {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.running.as_ref().map(|running| running.child.id());
-        f.debug_struct("Process").field("id", &id).finish_non_exhaustive()
+        let id = |running: &Option<Running>| running.as_ref().map(|running| running.child.id());
+        f.debug_struct("Process")
+            .field("foreground", &id(&self.foreground))
+            .field("background", &id(&self.background))
+            .finish_non_exhaustive()
     }
 }
 
 impl Process {
-    /// A place without a process yet: [`Process::prepare`] starts it.
+    /// A place without a process yet: [`Process::prepare`] starts one.
     pub(crate) fn new(config: Arc<WorkerConfig>, counters: Arc<Counters>) -> Self {
-        Self { config, counters, running: None }
+        Self { config, counters, foreground: None, background: None }
     }
 
-    /// Starts a process where there is none, ahead of the next job. What goes wrong is told to that job.
+    /// Starts the process of the foreground where there is none, ahead of the next job. What goes wrong is told to that job.
     pub(crate) fn prepare(&mut self) {
-        if self.running.is_none() {
-            match Running::start(&self.config) {
-                Ok(running) => self.running = Some(running),
-                Err(error) => {
-                    tracing::error!(program = %self.config.program.display(), %error, "cannot start a worker process");
-                }
-            }
+        if self.foreground.is_none() {
+            self.foreground = self.start();
         }
     }
 
-    /// Ends the process there is, if any: the next job gets one that was started for it.
+    fn start(&self) -> Option<Running> {
+        let started = Running::start(&self.config);
+        let failed = |error: &io::Error| {
+            tracing::error!(program = %self.config.program.display(), %error, "cannot start a worker process");
+        };
+        started.inspect_err(failed).ok()
+    }
+
+    fn running(&mut self, is_background: bool) -> &mut Option<Running> {
+        if is_background { &mut self.background } else { &mut self.foreground }
+    }
+
+    /// Ends the processes there are, if any: the next job gets one that was started for it.
     pub(crate) fn renew(&mut self) {
-        self.running = None;
+        (self.foreground, self.background) = (None, None);
     }
 
     /// Has `job` done, blocking until the worker answers, dies or is killed. `cancelled` ends it early.
     pub(crate) fn run(&mut self, job: Job, cancelled: &AtomicBool) -> Result<Made, Failure> {
+        let is_background = job.is_background;
         // A worker that died while idle (an operator, the kernel) has cost nobody anything.
-        if self.running.as_mut().is_some_and(|running| !matches!(running.child.try_wait(), Ok(None))) {
-            self.running = None;
-        }
-        if self.running.as_ref().is_some_and(|running| running.is_background && !job.is_background) {
-            self.running = None;
-        }
-        self.prepare();
-        let Some(mut running) = self.running.take() else {
+        let idle = self.running(is_background).take();
+        let alive = idle.and_then(|mut idle| matches!(idle.child.try_wait(), Ok(None)).then_some(idle));
+        let Some(mut running) = alive.or_else(|| self.start()) else {
             return Err(Failure::Died(format!("cannot start {}", self.config.program.display())));
         };
-        running.is_background |= job.is_background;
         let answer = self.ask(&mut running, job, cancelled);
         match answer {
             Ok(Answer { ended, retires }) => {
                 if retires {
                     Counters::count(&self.counters.retired);
                 } else {
-                    self.running = Some(running);
+                    *self.running(is_background) = Some(running);
                 }
                 ended.map_err(Failure::Verdict)
             }
@@ -235,7 +244,7 @@ impl Running {
             // A terminal's interrupt is for the daemon, which lets calls under way end.
             .process_group(0)
             .spawn()?;
-        let running = Self { child, socket: ours, frames: Frames::default(), is_background: false };
+        let running = Self { child, socket: ours, frames: Frames::default() };
         let limits = Limits {
             address_space_bytes: config.address_space_bytes,
             processor_seconds: config.processor_time.as_secs().max(1),
