@@ -93,7 +93,8 @@ impl<W: Workbench> Shared<W> {
             });
             let mut state = self.lock();
             state.running -= 1;
-            state.scheduler.ended(&mut ask, started.lane, begun.elapsed());
+            let now = Instant::now();
+            state.scheduler.ended(&mut ask, started.lane, now - begun, now);
             if let Then::Again(job) = then {
                 if state.closed {
                     drop(state);

@@ -8,13 +8,14 @@
 //! interactive, first pass · interactive, later passes · prewarm, first pass · prewarm, later passes
 //! ```
 //!
-//! with two exceptions. Some workers may be kept for the first lane, and there for jobs of tenants of whom no first pass runs:
-//! whatever the others do, and whoever floods, a new interactive job finds a worker within one small budget. And every eighth
+//! with two exceptions. Some workers may be kept for jobs of the first lane that run in the foreground: whatever the others do,
+//! and whoever floods, a new interactive job finds a worker within one small budget. And every eighth
 //! start goes to the job that has waited longest, once that is over the ageing limit: no lane starves.
 //!
 //! Within a lane the tenant goes first that has used the workers least (start-time fair queueing, Goyal, Vin & Cheng
-//! 1996, with the time that jobs took for their length), so that a tenant who floods waits for itself. Of
-//! the first passes of one tenant one runs in the foreground: the others take processors that nobody else wants.
+//! 1996, with the time that jobs took for their length), so that a tenant who floods waits for itself. First
+//! passes of a tenant that has used the workers more than others of late, and all but one of any tenant's, run in the background:
+//! they take processors that nobody else wants.
 //!
 //! A queue holds so many jobs and so many bytes of constraints. When it is full, the tenant that has most in it gives way to one
 //! that has less: its newest job is turned away, which has waited least and, in its first pass, has cost nothing yet. So
@@ -60,6 +61,18 @@ const MAX_TENANTS: usize = 4096;
 
 /// Every so many starts, one goes to a job that has waited beyond the ageing limit.
 const AGED_EVERY: u32 = 8;
+
+/// Every so many arrivals, tenants are forgotten that have been idle for long enough.
+const FORGET_EVERY: u64 = 64;
+
+/// In so much time the use of a worker loses its weight, but for a part of 1/e.
+const MEMORY: Duration = Duration::from_secs(1);
+
+/// A tenant that has used the workers so much more of late than another one gives way to it.
+const LEEWAY: Duration = Duration::from_millis(50);
+
+/// Less than so much use of late is none, in seconds.
+const NO_USE: f64 = 0.001;
 
 /// Number of lanes: two priorities, each with a first and later passes.
 const LANES: usize = 4;
@@ -117,7 +130,7 @@ impl Ask {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     pub(crate) workers: usize,
-    /// How many of them begin nothing but first passes of interactive jobs, each of a tenant of whom none runs.
+    /// How many of them are kept for jobs in the foreground.
     pub(crate) kept: usize,
     /// Most jobs that wait, of each priority.
     pub(crate) queue_length: usize,
@@ -181,8 +194,7 @@ pub(crate) struct Started<J> {
     pub(crate) ask: Ask,
     /// How long it waited.
     pub(crate) waited: Duration,
-    /// Whether it gives way to others where processors are short: all but first passes of interactive jobs do, and of those all but
-    /// one of each tenant.
+    /// Whether it gives way to others where processors are short.
     pub(crate) is_background: bool,
     pub(crate) lane: Lane,
 }
@@ -191,10 +203,14 @@ pub(crate) struct Started<J> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lane(usize);
 
-/// What is known of a tenant that has jobs before the workers, or had one within the last second.
+/// What is known of a tenant that has jobs before the workers, or had some of late.
 struct Account {
     /// Time on workers, counted from where those stood who were there when it came.
     used: Duration,
+    /// Time on workers of late: seconds, which lose their weight exponentially, by [`MEMORY`].
+    recent: f64,
+    /// The time of which `recent` speaks.
+    recent_at: Instant,
     /// Waiting and running.
     jobs: usize,
     bytes: u64,
@@ -207,6 +223,7 @@ struct Account {
 struct OnWorker {
     tenant: Tenant,
     lane: usize,
+    is_background: bool,
     /// Tells the job apart.
     flag: Arc<AtomicBool>,
     /// Somebody has come to wait for it, which was begun ahead of demand.
@@ -217,8 +234,25 @@ struct OnWorker {
 #[derive(Clone, Copy)]
 enum Allowed {
     Any,
-    /// Interactive first passes, of tenants of whom none runs.
-    Kept,
+    /// What runs in the foreground.
+    Foreground,
+}
+
+impl Account {
+    fn recent(&self, now: Instant) -> f64 {
+        let ago = now.saturating_duration_since(self.recent_at);
+        self.recent * (-ago.div_duration_f64(MEMORY)).exp()
+    }
+
+    fn is_present(&self, now: Instant) -> bool {
+        self.jobs > 0 || self.recent(now) > NO_USE
+    }
+
+    fn has_used(&mut self, took: Duration, now: Instant) {
+        self.used += took;
+        self.recent = self.recent(now) + took.as_secs_f64();
+        self.recent_at = now;
+    }
 }
 
 /// The queues before the workers. Knows no threads; time is told to it.
@@ -275,11 +309,12 @@ impl<J> Scheduler<J> {
         now: Instant,
         gone: &mut Gone<J>,
     ) -> Result<(), (Turned, J)> {
-        if !self.accounts.contains_key(&ask.tenant) && self.accounts.len() >= MAX_TENANTS {
+        let is_full = self.accounts.len() >= MAX_TENANTS && !self.accounts.contains_key(&ask.tenant);
+        if is_full || self.arrivals.is_multiple_of(FORGET_EVERY) {
             self.forget_idle(now);
-            if self.accounts.len() >= MAX_TENANTS {
-                ask.tenant = "".into();
-            }
+        }
+        if is_full && self.accounts.len() >= MAX_TENANTS {
+            ask.tenant = "".into();
         }
         // The tenant first: who may have no more turns nobody else away.
         if let Err(turned) = self.admit(&ask, now).and_then(|()| self.make_room(&ask, gone)) {
@@ -438,12 +473,13 @@ impl<J> Scheduler<J> {
                 dropped.push(queued.job);
                 continue;
             }
-            let is_background = lane != 0 || self.has_first_pass(&tenant);
+            let is_background = !self.is_foreground(lane, &tenant, now);
             self.starts = self.starts.wrapping_add(1);
             self.running[lane] += 1;
             self.on_workers.push(OnWorker {
                 tenant: Arc::clone(&queued.ask.tenant),
                 lane,
+                is_background,
                 flag: Arc::clone(&queued.ask.cancelled),
                 is_promoted: false,
             });
@@ -456,46 +492,59 @@ impl<J> Scheduler<J> {
     fn choose(&self, now: Instant) -> Option<(usize, Tenant)> {
         // One worker at least has to do the rest.
         let others = self.rules.workers.saturating_sub(self.rules.kept).max(1);
-        let allowed = if self.running.iter().sum::<usize>() < others { Allowed::Any } else { Allowed::Kept };
+        let in_background = self.on_workers.iter().filter(|job| job.is_background).count();
+        let allowed = if in_background < others { Allowed::Any } else { Allowed::Foreground };
         if self.starts % AGED_EVERY == AGED_EVERY - 1
-            && let Some((since, lane, tenant)) = self.oldest(allowed)
+            && let Some((since, lane, tenant)) = self.oldest(allowed, now)
             && now.saturating_duration_since(since) > self.rules.ageing
         {
             return Some((lane, tenant));
         }
-        let lane = (0..LANES).find(|&lane| self.queues(lane, allowed).next().is_some())?;
+        let lane = (0..LANES).find(|&lane| self.queues(lane, allowed, now).next().is_some())?;
         let used = |tenant: &Tenant| self.accounts.get(tenant).map_or(Duration::ZERO, |account| account.used);
         // Equal use: who has waited longer.
         let least = self
-            .queues(lane, allowed)
+            .queues(lane, allowed, now)
             .min_by_key(|(tenant, queue)| (used(tenant), queue.front().map(|queued| queued.since)))?;
         Some((lane, Arc::clone(least.0)))
     }
 
     /// The queues of a lane from which a worker may take that is allowed so much.
-    fn queues(&self, lane: usize, allowed: Allowed) -> impl Iterator<Item = (&Tenant, &VecDeque<Queued<J>>)> {
+    fn queues(
+        &self,
+        lane: usize,
+        allowed: Allowed,
+        now: Instant,
+    ) -> impl Iterator<Item = (&Tenant, &VecDeque<Queued<J>>)> {
         self.lanes[lane].iter().filter(move |(tenant, _)| match allowed {
             Allowed::Any => true,
-            Allowed::Kept => lane == 0 && !self.has_first_pass(tenant),
+            Allowed::Foreground => self.is_foreground(lane, tenant, now),
         })
     }
 
-    /// Whether the first pass of an interactive job of this tenant runs. O(workers).
-    fn has_first_pass(&self, tenant: &Tenant) -> bool {
-        self.on_workers.iter().any(|job| job.lane == 0 && job.tenant == *tenant)
+    /// Whether a job does not give way to others: the first pass of an interactive one, of a tenant of whom none runs, and that has
+    /// not used the workers more than another of late. O(workers + tenants).
+    fn is_foreground(&self, lane: usize, tenant: &Tenant, now: Instant) -> bool {
+        if lane != 0 || self.on_workers.iter().any(|job| job.lane == 0 && job.tenant == *tenant) {
+            return false;
+        }
+        let Some(own) = self.accounts.get(tenant) else { return true };
+        let present = self.accounts.values().filter(|account| account.is_present(now));
+        let least = present.map(|account| account.recent(now)).fold(f64::INFINITY, f64::min);
+        own.recent(now) <= least + LEEWAY.as_secs_f64()
     }
 
     /// The job that has waited longest of those that may begin.
-    fn oldest(&self, allowed: Allowed) -> Option<(Instant, usize, Tenant)> {
+    fn oldest(&self, allowed: Allowed, now: Instant) -> Option<(Instant, usize, Tenant)> {
         let heads = (0..LANES).flat_map(|lane| {
-            let queues = self.queues(lane, allowed);
+            let queues = self.queues(lane, allowed, now);
             queues.filter_map(move |(tenant, queue)| Some((queue.front()?.since, lane, tenant)))
         });
         heads.min_by_key(|(since, ..)| *since).map(|(since, lane, tenant)| (since, lane, Arc::clone(tenant)))
     }
 
     /// A started job has ended after `took` on its worker. Its later passes are interactive if somebody has come to wait.
-    pub(crate) fn ended(&mut self, ask: &mut Ask, lane: Lane, took: Duration) {
+    pub(crate) fn ended(&mut self, ask: &mut Ask, lane: Lane, took: Duration, now: Instant) {
         let Lane(lane) = lane;
         self.running[lane] -= 1;
         if let Some(at) = self.on_workers.iter().position(|job| Arc::ptr_eq(&job.flag, &ask.cancelled))
@@ -507,7 +556,7 @@ impl<J> Scheduler<J> {
             self.mean = if self.mean.is_zero() { took } else { (self.mean * 7 + took) / 8 };
         }
         if let Some(account) = self.accounts.get_mut(&ask.tenant) {
-            account.used += took;
+            account.has_used(took, now);
         }
         self.settle(ask);
     }
@@ -516,10 +565,6 @@ impl<J> Scheduler<J> {
         let Some(account) = self.accounts.get_mut(&ask.tenant) else { return };
         account.jobs = account.jobs.saturating_sub(1);
         account.bytes = account.bytes.saturating_sub(ask.bytes);
-        // With a rate the account is its memory; without, nothing is lost.
-        if account.jobs == 0 && self.rules.tenant.per_second.is_none() {
-            self.accounts.remove(&ask.tenant);
-        }
     }
 
     /// The account of a tenant. Who comes anew stands where the least user of those present stands: neither ahead for
@@ -531,6 +576,8 @@ impl<J> Scheduler<J> {
         let tokens = f64::from(self.rules.tenant.per_second.unwrap_or(0));
         let account = self.accounts.entry(Arc::clone(tenant)).or_insert_with(|| Account {
             used: Duration::ZERO,
+            recent: 0.0,
+            recent_at: now,
             jobs: 0,
             bytes: 0,
             tokens,
@@ -542,11 +589,14 @@ impl<J> Scheduler<J> {
         account
     }
 
-    /// Forgets the accounts that hold no job and whose rate has filled up again: a second is enough for any.
+    /// Forgets the accounts that hold no job, have used no worker of late, and whose rate has filled up again: a second is enough for
+    /// any.
     fn forget_idle(&mut self, now: Instant) {
-        let second = Duration::from_secs(1);
+        let has_rate = self.rules.tenant.per_second.is_some();
         self.accounts.retain(|_, account| {
-            account.jobs > 0 || now.saturating_duration_since(account.refilled) < second
+            let is_refilled =
+                !has_rate || now.saturating_duration_since(account.refilled) >= Duration::from_secs(1);
+            account.is_present(now) || !is_refilled
         });
     }
 
@@ -607,7 +657,8 @@ impl<J> Scheduler<J> {
 
     /// For how long the job that has waited longest has waited.
     pub(crate) fn oldest_wait(&self, now: Instant) -> Duration {
-        self.oldest(Allowed::Any).map_or(Duration::ZERO, |(since, ..)| now.saturating_duration_since(since))
+        self.oldest(Allowed::Any, now)
+            .map_or(Duration::ZERO, |(since, ..)| now.saturating_duration_since(since))
     }
 }
 

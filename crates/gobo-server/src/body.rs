@@ -14,7 +14,7 @@ use tonic::Status;
 use tonic::body::Body;
 
 use crate::framing::Framing;
-use crate::gate::{Charge, Entered};
+use crate::gate::{Charge, Entered, Gate, Unfinished};
 use crate::status;
 use crate::traffic::Traffic;
 
@@ -37,12 +37,14 @@ pub(crate) struct RequestBody {
 struct Waited {
     timer: Pin<Box<Sleep>>,
     traffic: Arc<Traffic>,
+    _unfinished: Unfinished,
 }
 
 impl Waited {
-    fn begin(within: Duration, traffic: Arc<Traffic>) -> Self {
+    fn begin(within: Duration, gate: &Arc<Gate>, traffic: Arc<Traffic>) -> Result<Self, Status> {
+        let unfinished = gate.wait(traffic.unfinished())?;
         traffic.is_unfinished(true);
-        Self { timer: Box::pin(sleep(within)), traffic }
+        Ok(Self { timer: Box::pin(sleep(within)), traffic, _unfinished: unfinished })
     }
 }
 
@@ -63,9 +65,20 @@ impl RequestBody {
         Self { body, framing: Framing::of(path), charge, within, waited: None, traffic }
     }
 
-    fn is_late(&mut self, context: &mut Context<'_>) -> bool {
-        let waited = self.waited.get_or_insert_with(|| Waited::begin(self.within, Arc::clone(&self.traffic)));
-        waited.timer.as_mut().poll(context).is_ready()
+    /// Waits for more of it.
+    ///
+    /// # Errors
+    /// The status of a request that has been waited for too long, or that cannot be waited for.
+    fn wait(&mut self, context: &mut Context<'_>) -> Result<(), Status> {
+        let waited = match &mut self.waited {
+            Some(waited) => waited,
+            none => none.insert(Waited::begin(self.within, self.charge.gate(), Arc::clone(&self.traffic))?),
+        };
+        if waited.timer.as_mut().poll(context).is_pending() {
+            return Ok(());
+        }
+        let why = format!("the request was not whole after {} s", self.within.as_secs_f32());
+        Err(status::of_kind(ErrorKind::Deadline, why))
     }
 }
 
@@ -91,11 +104,10 @@ impl http_body::Body for RequestBody {
                 this.waited = None;
                 Poll::Ready(this.framing.end().err().map(Err))
             }
-            Poll::Pending if this.is_late(context) => {
-                let why = format!("the request was not whole after {} s", this.within.as_secs_f32());
-                Poll::Ready(Some(Err(status::of_kind(ErrorKind::Deadline, why))))
-            }
-            Poll::Pending => Poll::Pending,
+            Poll::Pending => match this.wait(context) {
+                Ok(()) => Poll::Pending,
+                Err(status) => Poll::Ready(Some(Err(status))),
+            },
         }
     }
 
@@ -217,7 +229,6 @@ mod tests {
     use tonic::Code;
 
     use super::*;
-    use crate::gate::Gate;
     use crate::limits::ServeLimits;
     use crate::traffic::Stillness;
 

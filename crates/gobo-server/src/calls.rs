@@ -44,7 +44,7 @@ where
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         let traffic = request.extensions().get::<Arc<Traffic>>().cloned().unwrap_or_else(Traffic::new);
-        let entered = match self.gate.enter(traffic.calls()) {
+        let entered = match self.gate.enter(traffic.calls().saturating_sub(traffic.unfinished())) {
             Ok(entered) => entered,
             // The body is dropped unread.
             Err(status) => return Box::pin(async move { Ok(status.into_http()) }),

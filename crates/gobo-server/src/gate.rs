@@ -24,6 +24,8 @@ const OWN_BYTES: u64 = 8 << 10;
 pub(crate) struct Gate {
     limits: ServeLimits,
     calls: AtomicU64,
+    /// Those of which the rest of the request is waited for.
+    unfinished: AtomicU64,
     bytes: AtomicU64,
     turned_away: AtomicU64,
 }
@@ -31,6 +33,10 @@ pub(crate) struct Gate {
 /// One call that was let in. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct Entered(Arc<Gate>);
+
+/// One call of which the rest of the request is waited for. Dropping it ends the wait.
+#[derive(Debug)]
+pub(crate) struct Unfinished(Arc<Gate>);
 
 /// Bytes that one call holds. Dropping it gives them back.
 #[derive(Debug)]
@@ -41,8 +47,8 @@ pub(crate) struct Charge {
 
 impl Gate {
     pub(crate) fn new(limits: ServeLimits) -> Arc<Self> {
-        let [calls, bytes, turned_away] = [0; 3].map(AtomicU64::new);
-        Arc::new(Self { limits, calls, bytes, turned_away })
+        let [calls, unfinished, bytes, turned_away] = [0; 4].map(AtomicU64::new);
+        Arc::new(Self { limits, calls, unfinished, bytes, turned_away })
     }
 
     pub(crate) fn limits(&self) -> &ServeLimits {
@@ -64,17 +70,36 @@ impl Gate {
         self.turned_away.load(Ordering::Relaxed)
     }
 
-    /// Lets a call in, of a connection that has `others` under way.
+    /// Lets a call in, of a connection that has `others` under way whose requests are whole. Those that are waited for count
+    /// apart: who begins calls and never ends them keeps out nobody whose calls come at once.
     ///
     /// # Errors
     /// `RESOURCE_EXHAUSTED` if there are as many as there may be.
     pub(crate) fn enter(self: &Arc<Self>, others: u32) -> Result<Entered, Status> {
         let entered = Entered(Arc::clone(self));
-        if self.calls.fetch_add(1, Ordering::Relaxed) >= self.limits.calls as u64 && others >= OWN_CALLS {
+        let calls = self.calls.fetch_add(1, Ordering::Relaxed);
+        let whole = calls.saturating_sub(self.unfinished.load(Ordering::Relaxed));
+        if whole >= self.limits.calls as u64 && others >= OWN_CALLS {
             let limit = self.limits.calls;
             return Err(self.turn_away(format!("too many calls are under way (limit {limit}); try again")));
         }
         Ok(entered)
+    }
+
+    /// Begins to wait for the rest of a request, of a connection that has `others` of the kind.
+    ///
+    /// # Errors
+    /// `RESOURCE_EXHAUSTED` if there are as many as there may be.
+    pub(crate) fn wait(self: &Arc<Self>, others: u32) -> Result<Unfinished, Status> {
+        let unfinished = Unfinished(Arc::clone(self));
+        if self.unfinished.fetch_add(1, Ordering::Relaxed) >= self.limits.calls as u64 && others >= OWN_CALLS
+        {
+            let limit = self.limits.calls;
+            return Err(
+                self.turn_away(format!("too many requests are not whole yet (limit {limit}); try again"))
+            );
+        }
+        Ok(unfinished)
     }
 
     /// An account of one call, with nothing on it.
@@ -94,7 +119,17 @@ impl Drop for Entered {
     }
 }
 
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        self.0.unfinished.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Charge {
+    pub(crate) fn gate(&self) -> &Arc<Gate> {
+        &self.gate
+    }
+
     /// Takes more bytes.
     ///
     /// # Errors
@@ -138,6 +173,21 @@ mod tests {
         drop(first);
         assert!(gate.enter(9).is_ok());
         assert_eq!(gate.calls(), 1);
+    }
+
+    #[test]
+    fn requests_that_are_waited_for_keep_out_only_their_kind() {
+        let gate = Gate::new(ServeLimits { calls: 2, ..ServeLimits::default() });
+        let begun = || (gate.enter(0).unwrap(), gate.wait(9));
+        let (first, second) = (begun(), begun());
+        assert!(first.1.is_ok() && second.1.is_ok());
+        assert_eq!(begun().1.unwrap_err().code(), Code::ResourceExhausted);
+        assert!(gate.wait(OWN_CALLS - 1).is_ok(), "another connection has its own");
+        let whole = [gate.enter(9), gate.enter(9)];
+        assert!(whole.iter().all(Result::is_ok));
+        assert!(gate.enter(9).is_err());
+        drop(first);
+        assert!(begun().1.is_ok());
     }
 
     #[test]

@@ -40,6 +40,11 @@ impl Traffic {
         self.calls.load(Ordering::Relaxed)
     }
 
+    /// Those of which the rest of the request is waited for.
+    pub(crate) fn unfinished(&self) -> u32 {
+        self.unfinished.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn begin(&self) {
         self.moves();
         self.calls.fetch_add(1, Ordering::Relaxed);

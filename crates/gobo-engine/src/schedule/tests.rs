@@ -44,7 +44,7 @@ impl Bench {
     }
 
     fn end(&mut self, mut started: Started<&'static str>, took: Duration) -> Ask {
-        self.scheduler.ended(&mut started.ask, started.lane, took);
+        self.scheduler.ended(&mut started.ask, started.lane, took, self.now);
         started.ask
     }
 
@@ -99,6 +99,7 @@ fn a_flood_leaves_a_worker_for_the_next_tenant() {
     let begun = |bench: &mut Bench| bench.next().map(|started| (started.job, started.is_background));
     assert_eq!(begun(&mut bench), Some(("flood", false)));
     assert_eq!(begun(&mut bench), Some(("flood", true)), "one of a tenant runs in the foreground");
+    assert_eq!(begun(&mut bench), Some(("flood", true)));
     assert_eq!(begun(&mut bench), None, "the others are kept");
     bench.submit("calm", Interactive, "calm").unwrap();
     bench.submit("calm", Interactive, "calm").unwrap();
@@ -114,9 +115,46 @@ fn a_flood_leaves_a_worker_for_the_next_tenant() {
     assert_eq!(begun(&mut bench), Some(("flood, dear", true)));
     for tenant in ["flood", "flood", "calm"] {
         bench.submit(tenant, Interactive, tenant).unwrap();
+        bench.now += MS;
     }
     assert_eq!(begun(&mut bench), Some(("flood", false)));
     assert_eq!(begun(&mut bench), Some(("calm", false)));
+}
+
+#[test]
+fn who_has_used_more_of_late_gives_way() {
+    let rules = Rules { workers: 4, kept: 2, ..Bench::plain(4).scheduler.rules };
+    let mut bench = Bench { scheduler: Scheduler::new(rules), now: Instant::now() };
+    let runs_in_background = |bench: &mut Bench, tenant: &'static str, took: Duration| {
+        bench.submit(tenant, Interactive, tenant).unwrap();
+        let started = bench.next().unwrap();
+        let is_background = started.is_background;
+        bench.now += took;
+        bench.end(started, took);
+        is_background
+    };
+    assert!(!runs_in_background(&mut bench, "one", 200 * MS));
+    assert!(!runs_in_background(&mut bench, "one", 200 * MS), "nobody else is there");
+    assert!(!runs_in_background(&mut bench, "two", 20 * MS));
+    assert!(runs_in_background(&mut bench, "one", MS));
+    assert!(!runs_in_background(&mut bench, "two", 20 * MS));
+    bench.now += 10 * MEMORY;
+    assert!(!runs_in_background(&mut bench, "one", MS), "it is forgotten");
+
+    // Several that flood do not take the workers that are kept.
+    let mut bench = Bench { scheduler: Scheduler::new(rules), now: Instant::now() };
+    assert!(!runs_in_background(&mut bench, "calm", 20 * MS));
+    for tenant in ["a", "b", "c"] {
+        runs_in_background(&mut bench, tenant, 200 * MS);
+    }
+    for tenant in ["a", "b", "c"] {
+        bench.submit(tenant, Interactive, tenant).unwrap();
+    }
+    assert!([bench.next(), bench.next()].into_iter().flatten().all(|started| started.is_background));
+    assert!(bench.next().is_none(), "the others are kept");
+    bench.submit("calm", Interactive, "calm").unwrap();
+    let calm = bench.next().unwrap();
+    assert_eq!((calm.job, calm.is_background), ("calm", false));
 }
 
 #[test]
@@ -227,6 +265,7 @@ fn promoted_jobs_are_interactive() {
     bench.scheduler.promote(&flag);
     assert_eq!(bench.end(started, MS).priority, Interactive, "its later passes too");
     assert_eq!(bench.scheduler.waiting(), 0);
+    bench.scheduler.forget_idle(bench.now + 10 * MEMORY);
     assert!(bench.scheduler.accounts.is_empty(), "who has nothing before the workers is forgotten");
 }
 
@@ -478,7 +517,7 @@ impl Machine {
                 }
                 let (mut started, mut job) = self.running.remove(0);
                 self.now += MS;
-                self.scheduler.ended(&mut started.ask, started.lane, MS);
+                self.scheduler.ended(&mut started.ask, started.lane, MS, self.now);
                 if again {
                     job.is_first = false;
                     job.priority = started.ask.priority;
