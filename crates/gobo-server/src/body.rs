@@ -13,6 +13,7 @@ use tokio::time::{Sleep, sleep};
 use tonic::Status;
 use tonic::body::Body;
 
+use crate::assembly::{Assembly, BLOCK_BYTES};
 use crate::framing::Framing;
 use crate::gate::{Charge, Entered, Gate, Unfinished};
 use crate::status;
@@ -26,6 +27,7 @@ const PIECE_BYTES: usize = 16 << 10;
 pub(crate) struct RequestBody {
     body: Body,
     framing: Framing,
+    assembly: Assembly,
     charge: Charge,
     within: Duration,
     /// Set once the body has been waited for. Most are there with their heads.
@@ -62,7 +64,15 @@ impl RequestBody {
         within: Duration,
         traffic: Arc<Traffic>,
     ) -> Self {
-        Self { body, framing: Framing::of(path), charge, within, waited: None, traffic }
+        Self {
+            body,
+            framing: Framing::of(path),
+            assembly: Assembly::default(),
+            charge,
+            within,
+            waited: None,
+            traffic,
+        }
     }
 
     /// Waits for more of it.
@@ -91,32 +101,44 @@ impl http_body::Body for RequestBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         let this = &mut *self;
-        match Pin::new(&mut this.body).poll_frame(context) {
-            Poll::Ready(Some(Ok(frame))) => {
-                let taken = frame.data_ref().map_or(Ok(()), |data| {
-                    this.framing.read(data)?;
-                    this.charge.grow(data.len() as u64)
-                });
-                Poll::Ready(Some(taken.map(|()| frame)))
+        loop {
+            if !this.framing.is_open_beyond(BLOCK_BYTES)
+                && let Some(block) = this.assembly.pop()
+            {
+                return Poll::Ready(Some(Ok(Frame::data(block))));
             }
-            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error))),
-            Poll::Ready(None) => {
-                this.waited = None;
-                Poll::Ready(this.framing.end().err().map(Err))
+            let data = match Pin::new(&mut this.body).poll_frame(context) {
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => data,
+                    Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+                },
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
+                Poll::Ready(None) => {
+                    this.waited = None;
+                    return Poll::Ready(this.framing.end().err().map(Err));
+                }
+                Poll::Pending => match this.wait(context) {
+                    Ok(()) => return Poll::Pending,
+                    Err(status) => return Poll::Ready(Some(Err(status))),
+                },
+            };
+            let taken = this.framing.read(&data).and_then(|()| this.charge.grow(data.len() as u64));
+            if let Err(status) = taken {
+                return Poll::Ready(Some(Err(status)));
             }
-            Poll::Pending => match this.wait(context) {
-                Ok(()) => Poll::Pending,
-                Err(status) => Poll::Ready(Some(Err(status))),
-            },
+            if this.assembly.is_empty() && !this.framing.is_open_beyond(BLOCK_BYTES) {
+                return Poll::Ready(Some(Ok(Frame::data(data))));
+            }
+            this.assembly.push(&data);
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream() && self.framing.is_whole()
+        self.body.is_end_stream() && self.assembly.is_empty() && self.framing.is_whole()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        if self.assembly.is_empty() { self.body.size_hint() } else { SizeHint::default() }
     }
 }
 
@@ -311,6 +333,27 @@ mod tests {
         drop(sender);
         assert!(next(&mut cut).await.unwrap().is_ok());
         assert_eq!(next(&mut cut).await, Some(Err(Code::InvalidArgument)));
+    }
+
+    #[tokio::test]
+    async fn a_long_message_goes_on_when_it_is_whole() {
+        let gate = Gate::new(ServeLimits::default());
+        let (sender, inner) = body();
+        let mut request =
+            RequestBody::new(inner, RESOLVE, gate.charge(), Duration::from_secs(30), Traffic::new());
+        let message = message(BLOCK_BYTES + 1);
+        let mut come = Vec::new();
+        for (from, to) in [(0, 3), (3, 5), (5, 70), (70, BLOCK_BYTES), (BLOCK_BYTES, message.len())] {
+            let asked = tokio::time::timeout(Duration::from_millis(1), next(&mut request)).await;
+            assert!(asked.is_err(), "nothing before {from}");
+            sender.send(message.slice(from..to)).await.unwrap();
+        }
+        drop(sender);
+        assert_eq!(gate.bytes(), BLOCK_BYTES as u64);
+        while let Some(piece) = next(&mut request).await {
+            come.extend_from_slice(&piece.unwrap());
+        }
+        assert!(come == message);
     }
 
     #[tokio::test]

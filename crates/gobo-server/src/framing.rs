@@ -19,7 +19,9 @@ pub(crate) struct Framing {
     head: [u8; 5],
     /// Bytes of `head` that have come.
     filled: usize,
-    /// Bytes of the message that have not come.
+    /// Bytes of the message.
+    length: usize,
+    /// Bytes of it that have not come.
     missing: usize,
     messages: usize,
     /// Whether there has to be one message and no other.
@@ -33,7 +35,7 @@ impl Framing {
         let method = path.strip_prefix(SERVICE);
         let is_long = method.is_some_and(|method| LONG.contains(&method));
         let limit = if is_long { MAX_MESSAGE_BYTES } else { MAX_PLAIN_BYTES };
-        Self { head: [0; 5], filled: 0, missing: 0, messages: 0, is_one: method.is_some(), limit }
+        Self { head: [0; 5], filled: 0, length: 0, missing: 0, messages: 0, is_one: method.is_some(), limit }
     }
 
     /// Takes the next bytes.
@@ -72,13 +74,19 @@ impl Framing {
         }
         self.messages += 1;
         self.filled = 0;
-        self.missing = length;
+        (self.length, self.missing) = (length, length);
         Ok(())
     }
 
     /// Whether the request may end here.
     pub(crate) fn is_whole(&self) -> bool {
         self.filled == 0 && self.missing == 0 && (self.messages > 0 || !self.is_one)
+    }
+
+    /// Whether more has to come before it is known that the message is whole or has at most `bytes`. Of a stream of messages none is
+    /// waited for.
+    pub(crate) fn is_open_beyond(&self, bytes: usize) -> bool {
+        self.is_one && !self.is_whole() && (self.messages == 0 || self.length > bytes)
     }
 
     /// Ends.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod accept;
+mod assembly;
 mod batch;
 mod body;
 mod caller;
