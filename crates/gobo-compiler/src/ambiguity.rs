@@ -76,10 +76,10 @@ fn calm(dfa: &Dfa, calls: &Calls, budget: &Budget) -> Result<Vec<bool>, CompileE
         let first = all_next.len();
         let read = |from: StateId| (0..dfa.stride).filter_map(move |class| dfa.step(from, class));
         all_next.extend(read(state));
-        for opening in calls.openings(state) {
+        for push in calls.push_transitions(state) {
             budget.charge_steps(PHASE, dfa.stride as u64 / 8)?;
-            all_next.extend(read(opening.entry));
-            all_next.extend(calls.pushes(opening).iter().map(|frame| calls.returns[*frame as usize].state));
+            all_next.extend(read(push.entry));
+            all_next.extend(calls.pushed(push).iter().map(|frame| calls.returns[*frame as usize].state));
         }
         let mut next = all_next.split_off(first);
         next.sort_unstable();
@@ -325,10 +325,10 @@ impl Search<'_> {
         {
             return Ok(Some(sets));
         }
-        for opening in calls.openings(state) {
+        for push in calls.push_transitions(state) {
             self.count(1)?;
-            let Some(state) = dfa.step(opening.entry, class) else { continue };
-            let pushed = calls.pushes(opening).iter().map(|frame| Part::Frame(*frame));
+            let Some(state) = dfa.step(push.entry, class) else { continue };
+            let pushed = calls.pushed(push).iter().map(|frame| Part::Frame(*frame));
             let stack = stack.iter().cloned().chain(pushed).collect();
             if let Some(sets) = self.arrive(set, Configuration { state, stack }, next)? {
                 return Ok(Some(sets));
@@ -374,7 +374,7 @@ impl Search<'_> {
         let is_again = |frame: u32| self.accepts(self.back(frame)) && returned.contains(&self.back(frame));
         let mut sets = vec![set.extended(&[], Below::Nothing)];
         let (mut gap, mut fresh): (Vec<u32>, Vec<u32>) =
-            self.calls.tops(state).iter().partition(|frame| is_again(**frame));
+            self.calls.stack_tops(state).iter().partition(|frame| is_again(**frame));
         let extended = |frame: u32, parts: &[Part]| set.extended(parts, Below::At(self.back(frame)));
         sets.extend(fresh.iter().map(|&frame| extended(frame, &[Part::Frame(frame)])));
         if gap.is_empty() {
@@ -384,7 +384,7 @@ impl Search<'_> {
         let mut at = 0;
         while let Some(&frame) = gap.get(at) {
             at += 1;
-            for &below in self.calls.tops(self.back(frame)) {
+            for &below in self.calls.stack_tops(self.back(frame)) {
                 let known = if is_again(below) { &mut gap } else { &mut fresh };
                 if !known.contains(&below) {
                     known.push(below);

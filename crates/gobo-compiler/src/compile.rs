@@ -5,7 +5,7 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::{
     AlignedBytes, CallParts, IndexParts, MAX_CONFIGURATIONS, ReturnPart, RowEncoder, Vocabulary, write_index,
 };
-use gobo_automata::{Alike, Calls, Dfa, Groups, Lowered, Return, StateId};
+use gobo_automata::{Calls, Dfa, KEquivalence, Lowered, Return, RowClasses, StateId};
 use gobo_types::{
     ArtifactDigest, Budget, CompileError, Constraint, IndexKey, Report, ReportEntry, TokenId, index_key,
 };
@@ -134,8 +134,8 @@ fn compile_with(
 
     // One row for all states that no token can tell apart.
     let (chars, inner_chars) = (root.longest_token_chars, root.longest_inner_chars);
-    let Groups { of: groups, count: group_count, alike } = budget.holding(
-        || dfa.groups(&useful, root.longest_token_bytes, chars, inner_chars, budget),
+    let RowClasses { of: groups, count: group_count, alike } = budget.holding(
+        || dfa.row_classes(&useful, root.longest_token_bytes, chars, inner_chars, budget),
         |groups| (1 + groups.alike.len() as u64) * groups.of.len() as u64 * 4,
     )?;
     let mut group_row: Vec<Option<usize>> = vec![None; group_count];
@@ -233,7 +233,7 @@ const STATES_PER_SHARE: usize = 512;
 fn rows_without_calls(
     walker: &Walker<'_>,
     groups: &[u32],
-    alike: &[Alike],
+    alike: &[KEquivalence],
     states: &[StateId],
     useful: Option<&[bool]>,
     threads: usize,
@@ -273,8 +273,8 @@ fn rows_without_calls(
 }
 
 /// `[states]`: which of `states` no short text tells apart from another one of them.
-fn like_another(states: &[StateId], alike: &[Alike]) -> Vec<bool> {
-    let Some(Alike { first, .. }) = alike.first() else { return vec![false; states.len()] };
+fn like_another(states: &[StateId], alike: &[KEquivalence]) -> Vec<bool> {
+    let Some(KEquivalence { first, .. }) = alike.first() else { return vec![false; states.len()] };
     let mut count = vec![0_u32; first.len()];
     states.iter().for_each(|&state| count[first[state as usize] as usize] += 1);
     states.iter().map(|&state| count[first[state as usize] as usize] > 1).collect()
@@ -291,8 +291,8 @@ fn call_parts(
 ) -> CallParts {
     let states = || (0..).zip(&dfa.accepting).map(|(state, _)| state);
     let openings_of = |state: StateId| {
-        let openings = calls.openings(state).iter();
-        openings.map(|opening| (opening.entry, calls.pushes(opening).to_vec())).collect()
+        let push_transitions = calls.push_transitions(state).iter();
+        push_transitions.map(|push| (push.entry, calls.pushed(push).to_vec())).collect()
     };
     let merged = merged_classes(classes, pairs, row_numbers);
     let pairs_of = |pairs: &Vec<Pair>| {

@@ -212,7 +212,7 @@ impl<'a> Macros<'a> {
         // Most sets are one state that has nothing to do but to read.
         if let [(state, stacks)] = *self.sets[from as usize]
             && (stacks == BOTTOM || !view.accepts(state))
-            && view.openings(state).is_empty()
+            && view.push_transitions(state).is_empty()
         {
             let next = view.step(state, class);
             if next.is_none_or(|next| stacks == BOTTOM || !self.view.is_end(next)) {
@@ -227,12 +227,12 @@ impl<'a> Macros<'a> {
             if let Some(to) = view.step(state, class) {
                 macros.arrive(to, stacks, &mut next);
             }
-            for opening in view.openings(state) {
-                if let Some(to) = view.step(opening.entry, class) {
-                    let push = |below, &top: &u32| {
+            for push in view.push_transitions(state) {
+                if let Some(to) = view.step(push.entry, class) {
+                    let on_top = |below, &top: &u32| {
                         macros.intern_stacks(Stacks { empty: false, tops: Box::new([(top, below)]) })
                     };
-                    let pushed = view.pushes(opening).iter().fold(stacks, push);
+                    let pushed = view.pushed(push).iter().fold(stacks, on_top);
                     macros.arrive(to, pushed, &mut next);
                 }
             }

@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Trie;
-use gobo_automata::{Alike, ByteSet, Calls, StateId};
+use gobo_automata::{ByteSet, Calls, KEquivalence, StateId};
 use gobo_types::{Budget, CompileError};
 
 use crate::configurations::number;
@@ -57,7 +57,7 @@ pub(crate) struct Pair {
 
 /// Return states at which every set of residuals may do the same.
 ///
-/// A class holds the return states whose states are of one group ([`gobo_automata::Dfa::groups`]): from all of them or from none a token can be
+/// A class holds the return states whose states are of one group ([`gobo_automata::Dfa::row_classes`]): from all of them or from none a token can be
 /// read, as far as the rule at hand and the rules that it calls go, and where it ends the rule the same may follow. That is
 /// all that a pair asks. A residual is what is left of a token, so it is no longer than one, and if it can be read at all it
 /// begins between characters, as a return state does. It is read from the return state alone, with nothing on the stack. So
@@ -104,7 +104,7 @@ impl ReturnClasses {
         let mut follow = ByteSet::default();
         let mut last: &[u32] = &[];
         for state in states {
-            let tops = calls.tops(state);
+            let tops = calls.stack_tops(state);
             // States of one rule share their set.
             if !std::ptr::eq(tops, last) {
                 tops.iter().for_each(|&top| is_under[self.of[top as usize] as usize] = true);
@@ -147,7 +147,7 @@ pub(crate) fn rows(
     view: &RuleView<'_>,
     calls: &Calls,
     classes: &ReturnClasses,
-    alike: &[Alike],
+    alike: &[KEquivalence],
     states: &[Asked],
     shared: Option<&SharedRows<'_>>,
     budget: &Budget,
@@ -278,7 +278,7 @@ impl RowTable<'_> {
 /// States whose row is that of another one: of a state that no short text tells apart from it, where no longer token is alive
 /// beyond such a text.
 struct RowStandIns<'a> {
-    alike: &'a [Alike],
+    alike: &'a [KEquivalence],
     /// `[alike]`: the states that stand for several of those that were asked for.
     shared: Vec<foldhash::HashSet<StateId>>,
     /// [`RowComputer::is_bounded`], by level and state.
@@ -286,8 +286,8 @@ struct RowStandIns<'a> {
 }
 
 impl<'a> RowStandIns<'a> {
-    fn new(alike: &'a [Alike], states: &[Asked]) -> Self {
-        let shared = |alike: &Alike| {
+    fn new(alike: &'a [KEquivalence], states: &[Asked]) -> Self {
+        let shared = |alike: &KEquivalence| {
             let mut firsts: Vec<StateId> =
                 states.iter().map(|asked| alike.first[asked.state as usize]).collect();
             firsts.sort_unstable();
@@ -298,7 +298,7 @@ impl<'a> RowStandIns<'a> {
 
     /// The state whose row a state shares.
     fn find(&mut self, state: StateId, computer: &mut RowComputer<'_>) -> Result<StateId, CompileError> {
-        for (level, Alike { chars, first }) in self.alike.iter().enumerate() {
+        for (level, KEquivalence { chars, first }) in self.alike.iter().enumerate() {
             let first = first[state as usize];
             if !self.shared[level].contains(&first) {
                 continue;

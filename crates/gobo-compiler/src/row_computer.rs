@@ -17,7 +17,7 @@
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::{Trie, TrieNode};
-use gobo_automata::{Alike, StateId};
+use gobo_automata::{KEquivalence, StateId};
 use gobo_types::{Budget, CompileError};
 
 use crate::configurations::{BYTES_PER_COUNT, DEAD_MACRO, DEAD_STATE, MacroId, Macros, UNKNOWN, number};
@@ -104,7 +104,7 @@ pub(crate) struct RowComputer<'a> {
     uncharged: u64,
     /// Nodes before that.
     charged: u64,
-    alike: &'a [Alike],
+    alike: &'a [KEquivalence],
     /// `[sets of configurations, alike]`: what [`Self::stand_in`] answers; [`UNKNOWN`] where it was not asked.
     stand_ins: Vec<MacroId>,
     /// What was found below large blocks, by the block and the configurations above.
@@ -134,7 +134,7 @@ impl<'a> RowComputer<'a> {
     /// `alike` tells which states short texts do not tell apart.
     pub(crate) fn new(
         view: &'a RuleView<'a>,
-        alike: &'a [Alike],
+        alike: &'a [KEquivalence],
         shared: Option<&'a SharedRows<'a>>,
         budget: &'a Budget,
     ) -> Self {
@@ -291,9 +291,8 @@ impl<'a> RowComputer<'a> {
     fn fates(&self, state: StateId) -> Vec<Fate> {
         let view = self.view;
         let mut fates = view.fates(state);
-        for opening in view.openings(state) {
-            for (part, (fate, other)) in
-                view.parts().iter().zip(fates.iter_mut().zip(view.fates(opening.entry)))
+        for push in view.push_transitions(state) {
+            for (part, (fate, other)) in view.parts().iter().zip(fates.iter_mut().zip(view.fates(push.entry)))
             {
                 let is_whole =
                     |fate: &Fate| matches!(fate, Fate::Taken(chars) if *chars >= part.slice.max_chars);
@@ -318,8 +317,8 @@ impl<'a> RowComputer<'a> {
         let trie = &rooted.trie;
         let start = self.macros.start(state);
         let mut live = self.view.live(state);
-        for opening in self.view.openings(state) {
-            live.iter_mut().zip(self.view.live(opening.entry)).for_each(|(live, more)| *live |= more);
+        for push in self.view.push_transitions(state) {
+            live.iter_mut().zip(self.view.live(push.entry)).for_each(|(live, more)| *live |= more);
         }
         if live.iter().map(|word| word.count_ones()).sum::<u32>() >= MANY_BYTES {
             return self.walk_all_of_root(trie, start, tokens, left);
@@ -479,7 +478,7 @@ impl<'a> RowComputer<'a> {
     #[cold]
     fn find_alive(&mut self, closure: usize, at: MacroId) -> u8 {
         let of = |state: StateId| self.view.depth(closure, state);
-        let entries = |state: StateId| self.view.openings(state).iter().map(|opening| of(opening.entry));
+        let entries = |state: StateId| self.view.push_transitions(state).iter().map(|push| of(push.entry));
         let set = &self.macros.sets[at as usize];
         let depths = set.iter().flat_map(|&(state, _)| entries(state).chain([of(state)]));
         let chars = depths.max().unwrap_or(0).min(u32::from(UNKNOWN_CHARS) - 1);

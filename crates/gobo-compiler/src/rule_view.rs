@@ -11,12 +11,12 @@
 //!    where the rule may end. Numbers of states, of classes and of return states are names, whose values no answer depends on.
 //!
 //! [`RuleView::key`] is made of these three: the digest of the vocabulary, the set, and the digest of the future
-//! ([`gobo_automata::Fragments`]). What lies outside the rule (what may follow its end, the other rules, the states that share
+//! ([`gobo_automata::StateDigests`]). What lies outside the rule (what may follow its end, the other rules, the states that share
 //! rows) has no method here.
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::{MAX_SLICES, Slice, Trie, Vocabulary};
-use gobo_automata::{ByteSet, Calls, Closure, Dfa, Fragments, NO_STEP, Opening, StateId};
+use gobo_automata::{ByteSet, Calls, Closure, Dfa, NO_STEP, PushTransition, StateDigests, StateId};
 use gobo_types::{Budget, CompileError, VocabularyDigest};
 
 use crate::walk::RowTokens;
@@ -145,7 +145,7 @@ pub(crate) struct RuleView<'a> {
     shapes: Vec<Shape>,
     loops: Vec<ByteSet>,
     /// `None` where nobody asks for keys.
-    futures: Option<Fragments>,
+    futures: Option<StateDigests>,
 }
 
 /// What a row of transitions looks like.
@@ -259,7 +259,7 @@ impl<'a> RuleView<'a> {
     /// # Errors
     /// [`CompileError::OverBudget`].
     pub(crate) fn with_keys(mut self, budget: &Budget) -> Result<Self, CompileError> {
-        self.futures = Some(self.dfa.fragments(budget)?);
+        self.futures = Some(self.dfa.state_digests(budget)?);
         Ok(self)
     }
 
@@ -327,24 +327,24 @@ impl<'a> RuleView<'a> {
 
     /// The first states of the rules that can be called at the state.
     #[inline]
-    pub(crate) fn openings(&self, state: StateId) -> &'a [Opening] {
-        self.dfa.calls.as_ref().map_or(&[], |calls| calls.openings(state))
+    pub(crate) fn push_transitions(&self, state: StateId) -> &'a [PushTransition] {
+        self.dfa.calls.as_ref().map_or(&[], |calls| calls.push_transitions(state))
     }
 
-    /// The return states that an opening pushes, outermost first.
+    /// The return states that a push pushes, outermost first.
     #[inline]
-    pub(crate) fn pushes(&self, opening: &Opening) -> &'a [u32] {
-        self.dfa.calls.as_ref().map_or(&[], |calls| calls.pushes(opening))
+    pub(crate) fn pushed(&self, push: &PushTransition) -> &'a [u32] {
+        self.dfa.calls.as_ref().map_or(&[], |calls| calls.pushed(push))
     }
 
-    /// The state of a return state that an opening has pushed.
+    /// The state of a return state that a push has pushed.
     #[inline]
     pub(crate) fn return_state(&self, number: u32) -> StateId {
         self.calls().returns[number as usize].state
     }
 
     fn calls(&self) -> &'a Calls {
-        self.dfa.calls.as_ref().expect("openings push only where there are calls")
+        self.dfa.calls.as_ref().expect("push_transitions push only where there are calls")
     }
 
     fn shape(&self, state: StateId) -> Shape {
@@ -353,7 +353,7 @@ impl<'a> RuleView<'a> {
 
     /// Whether nothing can be read at the state, so that its rule has to end there.
     pub(crate) fn is_end(&self, state: StateId) -> bool {
-        self.accepts(state) && self.shape(state).is_dead && self.openings(state).is_empty()
+        self.accepts(state) && self.shape(state).is_dead && self.push_transitions(state).is_empty()
     }
 
     /// Whether some byte leads from the state to itself.
@@ -425,8 +425,9 @@ impl<'a> RuleView<'a> {
             // The characters of a slice are those after its lead, and there are some in every token.
             let after = slice.lead.map_or(Some(state), |lead| chars.after(state, lead));
             let Some(after) = after else { return Fate::Dropped };
-            let is_crossed = || self.dfa.calls.as_ref().is_some_and(|calls| calls.is_crossed(after));
-            let is_exact = closure.is_exact(after) && !(slice.lead.is_some() && is_crossed());
+            let is_call_boundary =
+                || self.dfa.calls.as_ref().is_some_and(|calls| calls.is_call_boundary(after));
+            let is_exact = closure.is_exact(after) && !(slice.lead.is_some() && is_call_boundary());
             match closure.depth(after) {
                 0 if is_exact => Fate::Dropped,
                 depth => {

@@ -61,7 +61,7 @@ pub(crate) fn spell<'a>(
         && let Some(byte) = (0..256).find(|&byte| contains(&live, byte) && !contains(&root.single, byte))
     {
         // What tokens can reach through a stack is not worked out; where each byte is a token, it is what bytes can reach.
-        let Some(unfolded) = dfa.unfold(budget)? else {
+        let Some(expanded) = dfa.expand_calls(budget)? else {
             return Err(CompileError::refuse(
                 RefusalKind::Unspellable,
                 format!("the whole {}", constraint.kind()),
@@ -71,7 +71,7 @@ pub(crate) fn spell<'a>(
                 ),
             ));
         };
-        dfa = Cow::Owned(unfolded);
+        dfa = Cow::Owned(expanded);
     }
     if !missing.is_empty() {
         dfa = Cow::Owned(dfa.restrict(&root.spellable, budget)?);

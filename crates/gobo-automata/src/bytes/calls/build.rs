@@ -1,0 +1,148 @@
+//! Lays the calls of a network out beside the automaton over bytes that its states were written out as.
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_types::{Budget, CompileError};
+
+use super::stack_tops::stack_tops;
+use super::{Calls, PHASE, PushTransition, Return};
+use crate::bytes::byte_set::ByteSet;
+use crate::bytes::char_states::CharStates;
+use crate::bytes::dfa::Dfa;
+use crate::equivalence::Edges as _;
+use crate::ids::{StateId, number};
+use crate::rtn::{Call, Network};
+
+impl Calls {
+    /// The calls of a network whose character automaton was written out as `dfa`.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`]: a rule may begin with another in exponentially many ways.
+    pub(crate) fn of(network: &Network, dfa: &Dfa, budget: &Budget) -> Result<Self, CompileError> {
+        let Some(chars) = &dfa.chars else { unreachable!("a network's automaton knows its characters") };
+        let root = |state: StateId| chars.blocks[state as usize].root;
+        let states = chars.blocks.len();
+        // Calls whose return can only be popped again push nothing.
+        let is_tail = |call: &Call| {
+            chars.dfa.is_accepting(call.to)
+                && chars.dfa.row(call.to).is_empty()
+                && network.calls.at(call.to).is_empty()
+        };
+        let mut number_of: HashMap<StateId, u32> = HashMap::new();
+        let mut returns: Vec<Return> = Vec::new();
+        let mut return_states: Vec<StateId> = Vec::new();
+        for call in network.calls.all.iter().filter(|call| !is_tail(call)) {
+            number_of.entry(call.to).or_insert_with(|| {
+                let name = |rule: u32| network.names[rule as usize].clone();
+                returns.push(Return { state: root(call.to), caller: name(call.of), callee: name(call.rule) });
+                return_states.push(call.to);
+                number(returns.len() - 1)
+            });
+        }
+
+        let mut calls = Self {
+            returns,
+            is_deterministic: false,
+            is_recursive: network.is_recursive,
+            starts: vec![0],
+            push_transitions: Vec::new(),
+            pushes: Vec::new(),
+            tops: Vec::new(),
+            top_sets: Vec::new(),
+            of_chars: network.calls.clone(),
+            entries: network.entries.clone(),
+            shortest: shortest(network, chars, budget)?,
+            marks: Vec::new(),
+            call_boundaries: (0..number(states))
+                .map(|state| chars.dfa.is_accepting(state) || !network.calls.at(state).is_empty())
+                .collect(),
+        };
+        for state in 0..number(states) {
+            calls.add_openings(network, state, root, &is_tail, &number_of, budget)?;
+            // The states inside characters that follow have none.
+            let end = chars.blocks.get(state as usize + 1).map_or(dfa.len(), |block| block.root as usize);
+            calls.starts.resize(end + 1, number(calls.push_transitions.len()));
+        }
+        let tops = stack_tops(network, chars, &is_tail, &number_of, calls.returns.len(), budget)?;
+        calls.set_tops(dfa, chars, &return_states, &tops, budget)?;
+        calls.is_deterministic = (1..number(states)).all(|state| calls.is_single(dfa, root(state)));
+        let mut known: HashMap<Option<ByteSet>, u32> = HashMap::new();
+        calls.marks = (0..number(states))
+            .map(|state| {
+                let follow = chars.dfa.is_accepting(state).then(|| *calls.follow(root(state)));
+                let fresh = number(known.len()) + 1;
+                if state == 0 { 0 } else { *known.entry(follow).or_insert(fresh) }
+            })
+            .collect();
+        Ok(calls)
+    }
+
+    /// Adds the push_transitions of one state, nearest first.
+    fn add_openings(
+        &mut self,
+        network: &Network,
+        state: StateId,
+        root: impl Fn(StateId) -> StateId,
+        is_tail: &impl Fn(&Call) -> bool,
+        number_of: &HashMap<StateId, u32>,
+        budget: &Budget,
+    ) -> Result<(), CompileError> {
+        if network.calls.at(state).is_empty() {
+            return Ok(());
+        }
+        let mut open: Vec<(StateId, Vec<u32>)> = vec![(state, Vec::new())];
+        let mut known: foldhash::HashSet<(StateId, Vec<u32>)> = foldhash::HashSet::default();
+        let mut at = 0;
+        while let Some((from, pushed)) = open.get(at).cloned() {
+            at += 1;
+            for call in network.calls.at(from) {
+                let mut pushed = pushed.clone();
+                if !is_tail(call) {
+                    pushed.push(number_of[&call.to]);
+                }
+                let entry = network.entries[call.rule as usize];
+                budget.charge_steps(PHASE, 1 + pushed.len() as u64)?;
+                if known.insert((entry, pushed.clone())) {
+                    budget.charge_bytes(PHASE, 24 + pushed.len() as u64 * 12)?;
+                    let begin = number(self.pushes.len());
+                    self.pushes.extend_from_slice(&pushed);
+                    let pushes = (begin, number(self.pushes.len()));
+                    self.push_transitions.push(PushTransition { entry: root(entry), pushes });
+                    open.push((entry, pushed));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `[calls]`: characters of the shortest text of the rule that each of them calls.
+fn shortest(network: &Network, chars: &CharStates, budget: &Budget) -> Result<Vec<u32>, CompileError> {
+    let states = chars.blocks.len();
+    // `[states]`: to the end of the rule. Every state has a way there.
+    let mut left: Vec<u32> =
+        chars.dfa.symbols.accepting.iter().map(|&accepting| if accepting { 0 } else { u32::MAX }).collect();
+    let of_rule = |left: &[u32], rule: u32| left[network.entries[rule as usize] as usize];
+    loop {
+        budget.charge_steps(
+            PHASE,
+            (states + chars.dfa.symbols.edge_count() + network.calls.all.len()) as u64,
+        )?;
+        let mut changed = false;
+        // States are numbered breadth first, so that backwards one round is nearly enough.
+        for state in (1..number(states)).rev() {
+            let read = chars.dfa.row(state).iter().map(|edge| left[edge.1 as usize].saturating_add(1));
+            let called = network
+                .calls
+                .at(state)
+                .iter()
+                .map(|call| of_rule(&left, call.rule).saturating_add(left[call.to as usize]));
+            if let Some(least) = read.chain(called).min().filter(|least| *least < left[state as usize]) {
+                left[state as usize] = least;
+                changed = true;
+            }
+        }
+        if !changed {
+            return Ok(network.calls.all.iter().map(|call| of_rule(&left, call.rule)).collect());
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Expands calls that do not recur: the automaton whose states are sets of configurations, a subset construction. Exponential in the
+//! depth of the calls at worst.
+
+use foldhash::HashMap;
+use gobo_types::{Budget, CompileError};
+
+use super::calls::Calls;
+use super::canonical::ByteTable;
+use super::dfa::Dfa;
+use crate::ids::{DEAD, StateId};
+use crate::symbols::SymbolDfa;
+
+const PHASE: &str = "writing calls out";
+
+/// The number of a stack; 0 for the empty one.
+type StackId = u32;
+
+const EMPTY: StackId = 0;
+
+/// A return state on top of another stack.
+struct Frame {
+    top: u32,
+    below: StackId,
+    /// Whether a text that may end its rule here may end altogether.
+    is_complete: bool,
+}
+
+/// A state with what was called before it.
+type Configuration = (StateId, StackId);
+
+/// An automaton with calls as one without: its states are sets of configurations.
+struct Expansion<'a> {
+    dfa: &'a Dfa,
+    calls: &'a Calls,
+    /// By number, the empty one left out.
+    frames: Vec<Frame>,
+    known_frames: HashMap<(u32, StackId), StackId>,
+}
+
+impl Dfa {
+    /// The automaton with its calls written out; `None` where some rule calls itself, directly or through others. Trimmed,
+    /// minimal, numbered breadth first; it no longer knows its characters. O(sets of configurations × classes).
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub fn expand_calls(&self, budget: &Budget) -> Result<Option<Self>, CompileError> {
+        match &self.calls {
+            None => Ok(Some(self.clone())),
+            Some(calls) if calls.is_recursive => Ok(None),
+            Some(calls) => {
+                let (frames, known_frames) = Default::default();
+                Expansion { dfa: self, calls, frames, known_frames }.of_start(budget).map(Some)
+            }
+        }
+    }
+}
+
+impl Expansion<'_> {
+    fn of_start(&mut self, budget: &Budget) -> Result<Dfa, CompileError> {
+        let dfa = self.dfa;
+        let first = vec![(dfa.start, EMPTY)];
+        let mut known: HashMap<Vec<Configuration>, StateId> =
+            HashMap::from_iter([(Vec::new(), DEAD), (first.clone(), 1)]);
+        let mut sets = vec![Vec::new(), first];
+        let mut expanded = SymbolDfa::empty();
+        expanded.start = 1;
+        let mut row = Vec::with_capacity(dfa.stride);
+        while let Some(set) = sets.get(expanded.len()) {
+            let set = self.with_popped(set);
+            let is_complete = |&(state, stack): &Configuration| {
+                dfa.accepting[state as usize] && (stack == EMPTY || self.frame(stack).is_complete)
+            };
+            let is_accepting = set.iter().any(is_complete);
+            budget.charge_steps(PHASE, (set.len() * dfa.stride) as u64)?;
+            row.clear();
+            for class in 0..dfa.stride {
+                let next = self.after(&set, class);
+                let fresh = u32::try_from(sets.len()).expect("the budget keeps states below 2^32");
+                let to = *known.entry(next).or_insert_with_key(|next| {
+                    sets.push(next.clone());
+                    fresh
+                });
+                if to == fresh {
+                    budget.check_states(PHASE, sets.len() - 1)?;
+                    let held = sets[to as usize].len() * size_of::<Configuration>() * 2 + dfa.stride * 4;
+                    budget.charge_bytes(PHASE, held as u64)?;
+                }
+                if to != DEAD {
+                    row.push((u32::try_from(class).expect("at most 256 classes"), to));
+                }
+            }
+            expanded.push(&row, is_accepting);
+        }
+        ByteTable { classes: dfa.classes.clone(), stride: dfa.stride, symbols: expanded }.canonical(budget)
+    }
+
+    fn frame(&self, stack: StackId) -> &Frame {
+        &self.frames[stack as usize - 1]
+    }
+
+    /// What is below the top of a stack, with the state of the return state there.
+    fn popped(&self, stack: StackId) -> Configuration {
+        let Frame { top, below, .. } = *self.frame(stack);
+        (self.calls.returns[top as usize].state, below)
+    }
+
+    /// Some configurations, with those that are reached where rules end.
+    fn with_popped(&self, set: &[Configuration]) -> Vec<Configuration> {
+        let mut all = set.to_vec();
+        let mut at = 0;
+        while let Some(&(state, stack)) = all.get(at) {
+            if self.dfa.accepting[state as usize] && stack != EMPTY {
+                let popped = self.popped(stack);
+                if !all.contains(&popped) {
+                    all.push(popped);
+                }
+            }
+            at += 1;
+        }
+        all
+    }
+
+    /// The configurations after a byte of the class, ascending.
+    fn after(&mut self, set: &[Configuration], class: usize) -> Vec<Configuration> {
+        let (dfa, calls) = (self.dfa, self.calls);
+        let mut next: Vec<Configuration> = Vec::new();
+        for &(state, stack) in set {
+            if let Some(to) = dfa.step(state, class) {
+                next.push(self.arrived(to, stack));
+            }
+            for push in calls.push_transitions(state) {
+                let Some(to) = dfa.step(push.entry, class) else { continue };
+                let pushed = calls.pushed(push).iter().fold(stack, |below, &top| self.push(top, below));
+                next.push(self.arrived(to, pushed));
+            }
+        }
+        next.sort_unstable();
+        next.dedup();
+        next
+    }
+
+    /// A rule that can only end has ended.
+    fn arrived(&self, mut state: StateId, mut stack: StackId) -> Configuration {
+        while stack != EMPTY && self.calls.is_end(self.dfa, state) {
+            (state, stack) = self.popped(stack);
+        }
+        (state, stack)
+    }
+
+    fn push(&mut self, top: u32, below: StackId) -> StackId {
+        let ends_below = below == EMPTY || self.frame(below).is_complete;
+        let fresh = u32::try_from(self.frames.len() + 1).expect("no more stacks than steps");
+        *self.known_frames.entry((top, below)).or_insert_with(|| {
+            let is_complete =
+                ends_below && self.dfa.accepting[self.calls.returns[top as usize].state as usize];
+            self.frames.push(Frame { top, below, is_complete });
+            fresh
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gobo_types::{CompileLimits, TextStart};
+
+    use super::*;
+    use crate::{Expr, Grammar, Rule};
+
+    fn expanded(rules: &[(&str, Expr)]) -> (Dfa, Option<Dfa>) {
+        let rules = rules.iter().map(|(name, expr)| Rule { name: (*name).to_owned(), expr: expr.clone() });
+        let grammar = Grammar { rules: rules.collect(), start: 0 };
+        let budget = Budget::new(CompileLimits::default());
+        let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();
+        let expanded = dfa.expand_calls(&budget).unwrap();
+        (dfa, expanded)
+    }
+
+    /// A rule with calls in two places, one of them behind which a rule ends, reads what its text says.
+    #[test]
+    fn calls_are_written_out() {
+        let text = |text: &str| Expr::text(text);
+        let quoted = Expr::Concat(vec![text("\""), text("abcdefgh").repeat(0, None), text("\"")]);
+        let pair = Expr::Concat(vec![text("<"), Expr::Call(2), text(">")]);
+        let root = Expr::Concat(vec![
+            Expr::Call(2),
+            text(","),
+            Expr::Call(1),
+            text(";").repeat(0, Some(1)),
+            Expr::Call(1),
+        ]);
+        let (dfa, expanded) = expanded(&[("root", root), ("pair", pair), ("quoted", quoted)]);
+        assert!(dfa.has_calls());
+        let expanded = expanded.unwrap();
+        assert!(!expanded.has_calls());
+        for (text, is_one) in [
+            ("\"\",<\"\"><\"\">", true),
+            ("\"abcdefghabcdefgh\",<\"\">;<\"abcdefgh\">", true),
+            ("\"abcdefg\",<\"\"><\"\">", false),
+            ("\"\",<\"\">", false),
+            ("\"\",<\"\"><\"\">;", false),
+            ("", false),
+        ] {
+            assert_eq!(expanded.accepts(text.as_bytes()), is_one, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_calls_itself_is_not_written_out() {
+        let nested = Expr::Concat(vec![
+            Expr::text("["),
+            Expr::Alternate(vec![Expr::Call(0), Expr::text("")]),
+            Expr::text("]"),
+        ]);
+        let (dfa, expanded) = expanded(&[("nested", nested)]);
+        assert!(dfa.has_calls() && expanded.is_none());
+    }
+}

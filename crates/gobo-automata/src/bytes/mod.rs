@@ -1,0 +1,25 @@
+//! Automata over bytes: what constraints are compiled from.
+
+mod byte_set;
+pub(crate) mod calls;
+mod canonical;
+mod char_states;
+mod closure;
+pub(crate) mod dfa;
+mod difference;
+mod digests;
+mod expand_calls;
+mod row_classes;
+pub(crate) mod utf8;
+
+pub use byte_set::ByteSet;
+pub use calls::{Calls, PushTransition, Return};
+pub use char_states::CharStates;
+pub use closure::{Closure, Targets};
+pub use dfa::{Dfa, NO_STEP};
+pub use difference::{ByteAutomaton, Difference, MAX_PAIRS, Side, TooManyPairs, difference};
+pub use digests::StateDigests;
+pub use row_classes::{KEquivalence, RowClasses};
+
+#[cfg(test)]
+mod tests;

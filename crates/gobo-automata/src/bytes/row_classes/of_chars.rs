@@ -1,0 +1,105 @@
+//! The classes by characters: far fewer rounds than by bytes, over far fewer states.
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_types::{Budget, CompileError};
+
+use super::call_edges::WithCalls;
+use super::{KEquivalence, RowClasses};
+use crate::bytes::calls::Calls;
+use crate::bytes::char_states::CharStates;
+use crate::equivalence::{Partition, refine_watched};
+use crate::ids::{DEAD, StateId, number};
+
+/// Lengths, in characters, up to which it is kept which states a text tells apart.
+const SHORT_TEXTS: [u32; 4] = [4, 8, 16, 32];
+
+impl CharStates {
+    /// RowClasses of states, of `len` byte states, such that two states of a group are told apart by no string of at most
+    /// `longest` characters, if they lie between characters, and of at most `longest_inner`, which is no more, if they lie
+    /// inside. Parts of characters at the ends of a string count as whole ones.
+    pub(crate) fn row_classes(
+        &self,
+        len: usize,
+        calls: Option<&Calls>,
+        longest: u32,
+        longest_inner: u32,
+        budget: &Budget,
+    ) -> Result<RowClasses, CompileError> {
+        const PHASE: &str = "grouping states by their rows";
+        debug_assert!(longest_inner <= longest, "tokens that begin inside a character are tokens too");
+        budget.charge_bytes(PHASE, len as u64 * 4)?;
+        let mut alike: Vec<KEquivalence> = Vec::new();
+        let mut distinct = 0;
+        let mut keep = |chars: u32, partition: &Partition| {
+            let (first, count) = self.first_of_blocks(len, partition);
+            // What short texts tell apart, longer ones do too: the shorter ones need no table of their own then.
+            let is_same = std::mem::replace(&mut distinct, count) == count;
+            if count < self.blocks.len() {
+                if is_same {
+                    alike.pop();
+                }
+                budget.charge_bytes(PHASE, len as u64 * 4)?;
+                alike.push(KEquivalence { chars, first });
+            }
+            Ok(())
+        };
+        // Of states after the first character of a token that begins inside one, which are told apart by shorter strings.
+        let mut after: Option<Vec<u32>> = None;
+        let blocks_of = |partition: &Partition| -> Vec<u32> {
+            (0..number(self.blocks.len())).map(|state| partition.block(state)).collect()
+        };
+        let mut watch = |round, partition: &Partition| {
+            if round == longest_inner {
+                after = Some(blocks_of(partition));
+            }
+            if SHORT_TEXTS.contains(&round) { keep(round, partition) } else { Ok(()) }
+        };
+        let partition = match calls {
+            None => {
+                let initial: Vec<u32> =
+                    (0..number(self.blocks.len())).map(|state| u32::from(state != DEAD)).collect();
+                refine_watched(&self.dfa.symbols, &initial, Some(longest), PHASE, budget, &mut watch)?
+            }
+            // A call reads a text of its rule; where a rule ends, tokens go on after it.
+            Some(calls) => {
+                let edges = WithCalls::new(self, calls, longest, PHASE, budget)?;
+                refine_watched(&edges, &edges.marks(), Some(longest), PHASE, budget, &mut watch)?
+            }
+        };
+        keep(longest, &partition)?;
+        // Where nothing changed from some round on, what longer strings tell apart is known as well.
+        let after = after.unwrap_or_else(|| blocks_of(&partition));
+        let mut groups = vec![0; len];
+        let mut count = number(partition.blocks());
+        // States inside characters: by what they read and the groups of the states after it.
+        let mut known: HashMap<(u32, Vec<u32>), u32> = HashMap::new();
+        for (state, block) in (0..).zip(&self.blocks) {
+            groups[block.root as usize] = partition.block(state);
+            if block.inner != block.root + 1 || block.inner_states == 0 {
+                continue;
+            }
+            let exits = &self.exits[block.exits.0 as usize..block.exits.1 as usize];
+            budget.charge_steps(PHASE, exits.len() as u64 + u64::from(block.inner_states))?;
+            let exits = exits.iter().map(|&next| after[next as usize]).collect();
+            let first = *known.entry((block.template, exits)).or_insert(count);
+            if first == count {
+                count += block.inner_states;
+            }
+            let inner = block.inner as usize..(block.inner + block.inner_states) as usize;
+            groups[inner].iter_mut().zip(first..).for_each(|(group, number)| *group = number);
+        }
+        Ok(RowClasses { of: groups, count: count as usize, alike })
+    }
+
+    /// `[byte states]`: for a state between characters the first of its block, for another itself; and the number of blocks.
+    fn first_of_blocks(&self, len: usize, partition: &Partition) -> (Vec<StateId>, usize) {
+        let mut first: Vec<StateId> = (0..number(len)).collect();
+        let mut of_block = vec![None; partition.blocks()];
+        for (state, block) in (0..).zip(&self.blocks) {
+            let known = of_block[partition.block(state) as usize].get_or_insert(block.root);
+            first[block.root as usize] = *known;
+        }
+        let count = of_block.iter().flatten().count();
+        (first, count)
+    }
+}

@@ -1,0 +1,376 @@
+//! From characters to the bytes of UTF-8: each state over characters becomes a block of states, and the states inside wide characters
+//! are the minimal acyclic automaton of their bytes (Daciuk et al. 2000), shared by all blocks that divide characters alike.
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_types::{Budget, CompileError};
+use regex_syntax::utf8::Utf8Sequences;
+
+use super::char_states::{Block, CharStates};
+use super::dfa::{Dfa, NO_STEP, RowTable};
+use crate::chars::Language;
+use crate::chars::dfa::CharDfa;
+use crate::ids::{DEAD, StateId, number};
+
+const PHASE: &str = "writing characters as UTF-8";
+
+/// The first code that takes more than one byte.
+const WIDE: u32 = 0x80;
+
+/// Where a range of bytes leads inside a character of two or more bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Target {
+    /// To a node of the template.
+    Node(u32),
+    /// Out of the character: the number of the exit.
+    Exit(u32),
+}
+
+type Edge = (u8, u8, Target);
+
+/// How characters of two and more bytes are read by a state: the minimal acyclic automaton over their bytes. States that
+/// divide these characters the same way share one.
+#[derive(Debug, Default)]
+struct Template {
+    /// The edges on first bytes.
+    root: Vec<Edge>,
+    nodes: Vec<Vec<Edge>>,
+}
+
+/// A template whose last sequence is still open.
+#[derive(Default)]
+struct TemplateBuilder {
+    nodes: Vec<Vec<Edge>>,
+    register: HashMap<Vec<Edge>, u32>,
+    /// The edges of the root and of each open node below it.
+    levels: Vec<Vec<Edge>>,
+    /// The bytes that lead from each level to the next.
+    open: Vec<(u8, u8)>,
+}
+
+impl TemplateBuilder {
+    /// Closes the open nodes deeper than `depth`, merging each with an equal one.
+    fn close(&mut self, depth: usize) {
+        while self.open.len() > depth {
+            let (Some(edges), Some((first, last))) = (self.levels.pop(), self.open.pop()) else { return };
+            let node = *self.register.entry(edges).or_insert_with_key(|edges| {
+                self.nodes.push(edges.clone());
+                number(self.nodes.len() - 1)
+            });
+            self.push((first, last, Target::Node(node)));
+        }
+    }
+
+    fn push(&mut self, edge: Edge) {
+        let Some(level) = self.levels.last_mut() else { return };
+        match level.last_mut() {
+            Some(before) if before.2 == edge.2 && before.1 + 1 == edge.0 => before.1 = edge.1,
+            _ => level.push(edge),
+        }
+    }
+}
+
+impl Template {
+    /// `ranges`: `(first, last, exit)`, ascending. The incremental construction of Daciuk et al. 2000, over sequences of
+    /// byte ranges in place of texts: two sequences begin with the same range or with disjoint ones.
+    fn of(ranges: &[(u32, u32, u32)], budget: &Budget) -> Result<Self, CompileError> {
+        let mut builder = TemplateBuilder { levels: vec![Vec::new()], ..TemplateBuilder::default() };
+        let as_char = |code: u32| char::from_u32(code).expect("classes hold no surrogates");
+        for &(first, last, exit) in ranges {
+            for sequence in Utf8Sequences::new(as_char(first), as_char(last)) {
+                let Some((end, inner)) = sequence.as_slice().split_last() else { continue };
+                budget.charge_steps(PHASE, 4)?;
+                let shared = inner.iter().zip(&builder.open);
+                let shared = shared.take_while(|(range, open)| (range.start, range.end) == **open).count();
+                builder.close(shared);
+                for range in &inner[shared..] {
+                    builder.open.push((range.start, range.end));
+                    builder.levels.push(Vec::new());
+                }
+                builder.push((end.start, end.end, Target::Exit(exit)));
+            }
+        }
+        builder.close(0);
+        budget.charge_bytes(PHASE, builder.nodes.len() as u64 * 64)?;
+        Ok(Self { root: builder.levels.swap_remove(0), nodes: builder.nodes })
+    }
+}
+
+/// The characters of each class, split where they begin to take two bytes.
+struct Classes {
+    /// `[128]`: the class of each ASCII character.
+    ascii: [Option<u32>; WIDE as usize],
+    /// `[classes]`.
+    wide: Vec<Vec<(u32, u32)>>,
+}
+
+impl Classes {
+    fn of(chars: &CharDfa) -> Self {
+        let mut classes = Self { ascii: [None; WIDE as usize], wide: vec![Vec::new(); chars.classes] };
+        for &(first, last, class) in &chars.ranges {
+            if first < WIDE {
+                classes.ascii[first as usize..=last.min(WIDE - 1) as usize].fill(Some(class));
+            }
+            if last >= WIDE {
+                classes.wide[class as usize].push((first.max(WIDE), last));
+            }
+        }
+        classes
+    }
+}
+
+/// The automaton over the UTF-8 bytes of the texts of a canonical automaton over characters.
+///
+/// A state between two characters is followed by the states inside the characters that it reads, unless an earlier state
+/// reads them alike: then it shares those. States are numbered breadth first over characters. So the copies of a counted
+/// repetition follow one another at equal distances, and nearly all of them share their rows of relative transitions.
+///
+/// # Errors
+/// [`CompileError::OverBudget`].
+pub(crate) fn expand(chars: CharDfa, budget: &Budget) -> Result<Dfa, CompileError> {
+    let classes = Classes::of(&chars);
+    let (states, templates, len) = lay_out(chars, &classes, budget)?;
+    emit(states, &classes, &templates, len, budget)
+}
+
+/// Refuses an automaton over characters that [`expand`] refuses for its states. One of the same texts with the characters
+/// below U+0080 written in any other way has no fewer: states that it lets share what lies inside characters lead to the
+/// same places by the same wide characters, and so do those here.
+///
+/// # Errors
+/// [`CompileError::OverBudget`].
+fn check_states(chars: CharDfa, budget: &Budget) -> Result<(), CompileError> {
+    let classes = Classes::of(&chars);
+    lay_out(chars, &classes, budget).map(drop)
+}
+
+/// The blocks of an automaton over characters, the templates that they use, and how many states they have together.
+fn lay_out(
+    chars: CharDfa,
+    classes: &Classes,
+    budget: &Budget,
+) -> Result<(CharStates, Vec<Template>, usize), CompileError> {
+    let mut templates: Vec<Template> = Vec::new();
+    let mut known_templates: HashMap<Vec<(u32, u32)>, u32> = HashMap::new();
+    let mut known_forests: HashMap<(u32, Vec<StateId>), StateId> = HashMap::new();
+    let dead = Block { root: DEAD, inner: DEAD, inner_states: 0, template: 0, exits: (0, 0) };
+    let mut states = CharStates { blocks: vec![dead], exits: Vec::new(), dfa: chars };
+    let mut len: usize = 1;
+    // The classes of wide characters, and the exit of each: what chooses the template.
+    let mut pattern: Vec<(u32, u32)> = Vec::new();
+    // `[character states]`: the last state that had it as an exit, and as which. A list of words may have an exit for each
+    // character there is, so they are not searched.
+    let mut exit_of: Vec<(StateId, u32)> = vec![(DEAD, 0); states.dfa.len()];
+    budget.charge_bytes(PHASE, exit_of.len() as u64 * 8)?;
+    for state in 1..number(states.dfa.len()) {
+        let exits_from = states.exits.len();
+        pattern.clear();
+        for &(class, next) in states.dfa.row(state) {
+            if classes.wide[class as usize].is_empty() {
+                continue;
+            }
+            let known = &mut exit_of[next as usize];
+            if known.0 != state {
+                *known = (state, number(states.exits.len() - exits_from));
+                states.exits.push(next);
+            }
+            pattern.push((class, known.1));
+        }
+        budget.charge_steps(PHASE, 1 + pattern.len() as u64)?;
+        let template = match known_templates.get(&pattern) {
+            Some(&template) => template,
+            None => {
+                let mut ranges: Vec<(u32, u32, u32)> = Vec::new();
+                for &(class, exit) in &pattern {
+                    let of_class = &classes.wide[class as usize];
+                    ranges.extend(of_class.iter().map(|&(first, last)| (first, last, exit)));
+                }
+                ranges.sort_unstable();
+                budget.charge_bytes(PHASE, pattern.len() as u64 * 8)?;
+                templates.push(Template::of(&ranges, budget)?);
+                known_templates.insert(pattern.clone(), number(templates.len() - 1));
+                number(templates.len() - 1)
+            }
+        };
+        let root = number(len);
+        len += 1;
+        let inner_states = templates[template as usize].nodes.len();
+        let exits = (number(exits_from), number(states.exits.len()));
+        let mut block =
+            Block { root, inner: number(len), inner_states: number(inner_states), template, exits };
+        if inner_states > 0 {
+            let key = (template, states.exits[exits_from..].to_vec());
+            match known_forests.get(&key) {
+                Some(&inner) => block.inner = inner,
+                None => {
+                    known_forests.insert(key, block.inner);
+                    len += inner_states;
+                }
+            }
+        }
+        budget.check_states(PHASE, len)?;
+        states.blocks.push(block);
+    }
+    Ok((states, templates, len))
+}
+
+/// Writes the rows of all states.
+fn emit(
+    states: CharStates,
+    classes: &Classes,
+    templates: &[Template],
+    len: usize,
+    budget: &Budget,
+) -> Result<Dfa, CompileError> {
+    let bytes = ByteClasses::of(classes, templates, budget)?;
+    let mut table = RowTable::new(bytes.count);
+    let mut row_of: Vec<u32> = vec![0; 1];
+    let mut accepting = vec![false; len];
+    // States inside characters whose rows are written: by template and the distances to the exits.
+    let mut known_rows: HashMap<(u32, Vec<i32>), u32> = HashMap::new();
+    let mut row = vec![NO_STEP; bytes.count];
+    for (state, block) in (0..).zip(&states.blocks).skip(1) {
+        let template = &templates[block.template as usize];
+        row.fill(NO_STEP);
+        for &(class, next) in states.dfa.row(state) {
+            if let Some(byte_class) = bytes.of_ascii[class as usize] {
+                row[byte_class] = distance(block.root, states.blocks[next as usize].root);
+            }
+        }
+        let fill = |row: &mut [i32], from: StateId, edges: &[Edge]| {
+            for &(first, last, target) in edges {
+                let delta = match target {
+                    Target::Node(node) => distance(from, block.inner + node),
+                    Target::Exit(exit) => {
+                        let next = states.exits[(block.exits.0 + exit) as usize];
+                        distance(from, states.blocks[next as usize].root)
+                    }
+                };
+                bytes.of_byte[usize::from(first)..=usize::from(last)]
+                    .iter()
+                    .for_each(|&class| row[usize::from(class)] = delta);
+            }
+        };
+        fill(&mut row, block.root, &template.root);
+        budget.charge_steps(PHASE, bytes.count as u64)?;
+        row_of.push(table.intern(&row));
+        accepting[block.root as usize] = states.dfa.is_accepting(state);
+        if block.inner != block.root + 1 || block.inner_states == 0 {
+            continue;
+        }
+        let exits = &states.exits[block.exits.0 as usize..block.exits.1 as usize];
+        let distances =
+            exits.iter().map(|&next| distance(block.inner, states.blocks[next as usize].root)).collect();
+        let fresh = number(table.rows());
+        let first = *known_rows.entry((block.template, distances)).or_insert(fresh);
+        if first == fresh {
+            budget.charge_steps(PHASE, (template.nodes.len() * bytes.count) as u64)?;
+            budget.charge_bytes(PHASE, (template.nodes.len() * bytes.count * 4) as u64)?;
+            for (node, edges) in (0..).zip(&template.nodes) {
+                row.fill(NO_STEP);
+                fill(&mut row, block.inner + node, edges);
+                table.push(&row);
+            }
+        }
+        row_of.extend(first..first + block.inner_states);
+    }
+    budget.charge_bytes(PHASE, (len * 5 + table.rows() * bytes.count * 4) as u64)?;
+    Ok(Dfa {
+        classes: Box::new(bytes.of_byte),
+        stride: bytes.count,
+        row_of,
+        deltas: table.into_deltas(),
+        accepting,
+        start: if states.dfa.start() == DEAD {
+            DEAD
+        } else {
+            states.blocks[states.dfa.start() as usize].root
+        },
+        chars: Some(states),
+        calls: None,
+    })
+}
+
+/// Which bytes lead the same way everywhere.
+struct ByteClasses {
+    of_byte: [u8; 256],
+    count: usize,
+    /// `[classes of characters]`: the class of the bytes that are characters of it, if there are any.
+    of_ascii: Vec<Option<usize>>,
+}
+
+impl ByteClasses {
+    fn of(classes: &Classes, templates: &[Template], budget: &Budget) -> Result<Self, CompileError> {
+        let wide = wide_byte_classes(templates, budget)?;
+        // Classes are numbered by their first byte. 0xFF is in no character: bytes of its class lead nowhere, and so do
+        // ASCII characters without a class.
+        let mut out = Self { of_byte: [0; 256], count: 0, of_ascii: vec![None; classes.wide.len()] };
+        let (mut dead, mut of_wide) = (None, [None; 128]);
+        for byte in 0..256_usize {
+            let known = match classes.ascii.get(byte) {
+                Some(Some(class)) => &mut out.of_ascii[*class as usize],
+                Some(None) => &mut dead,
+                None if wide[byte - 128] == wide[127] => &mut dead,
+                None => &mut of_wide[usize::from(wide[byte - 128])],
+            };
+            let class = *known.get_or_insert_with(|| {
+                out.count += 1;
+                out.count - 1
+            });
+            out.of_byte[byte] = u8::try_from(class).expect("256 bytes make at most 256 classes");
+        }
+        Ok(out)
+    }
+}
+
+/// `[128]`: the class of each byte from 0x80 on, refined row by row.
+fn wide_byte_classes(templates: &[Template], budget: &Budget) -> Result<[u8; 128], CompileError> {
+    let mut class_of = [0_u8; 128];
+    let mut count: u8 = 1;
+    let mut line = [None; 128];
+    for template in templates {
+        budget.charge_steps(PHASE, 128 * (1 + template.nodes.len() as u64))?;
+        for edges in std::iter::once(&template.root).chain(&template.nodes) {
+            line.fill(None);
+            for &(first, last, target) in edges {
+                line[usize::from(first) - 128..=usize::from(last) - 128].fill(Some(target));
+            }
+            // The bytes of a class that lead where its first byte leads stay; each other target makes a new class.
+            let mut first_target = [None; 128];
+            let mut split: Vec<(u8, Option<Target>, u8)> = Vec::new();
+            for (byte, &target) in line.iter().enumerate() {
+                let class = class_of[byte];
+                if *first_target[usize::from(class)].get_or_insert(target) == target {
+                    continue;
+                }
+                let known = split.iter().find(|known| (known.0, known.1) == (class, target));
+                class_of[byte] = known.map_or(count, |known| known.2);
+                if class_of[byte] == count {
+                    split.push((class, target, count));
+                    count += 1;
+                }
+            }
+        }
+    }
+    Ok(class_of)
+}
+
+fn distance(from: StateId, to: StateId) -> i32 {
+    i32::try_from(i64::from(to) - i64::from(from)).expect("the budget keeps states below 2^31")
+}
+
+/// About so many states over bytes has a state that tells a few kinds of characters apart.
+const STATES_OF_CHARACTER: u64 = 16;
+
+impl Language {
+    /// Refuses a language of so many texts that no automaton over their bytes has room in the budget of states, however
+    /// the characters below U+0080 are written, before any time goes into writing it. O(edges) where that is possible at all.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub fn check_states(&self, budget: &Budget) -> Result<(), CompileError> {
+        if (self.len() as u64) < budget.limits().max_states / STATES_OF_CHARACTER {
+            return Ok(());
+        }
+        budget.holding(|| check_states(self.dfa.clone(), budget), |()| 0)
+    }
+}

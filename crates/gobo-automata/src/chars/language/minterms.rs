@@ -1,0 +1,105 @@
+//! The minterms of several sets and languages: the coarsest classes of characters that none of them tells apart. One sweep over
+//! the ends of all ranges.
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_types::{Budget, CompileError};
+
+use super::Language;
+use crate::chars::set::CharSet;
+use crate::ids::{StateId, number};
+
+/// Ranges of characters, each with its class.
+pub(super) type ClassRanges = Vec<(u32, u32, u32)>;
+
+/// A division of all characters into letters, numbered from 0: no letter has characters that one of some sets, or the
+/// automaton of one of some languages, tells apart.
+#[derive(Debug)]
+pub struct Letters {
+    pub(super) ranges: ClassRanges,
+    /// `[letters]`: for each set 0 if it has the letter, then for each language the class; `u32::MAX` for none.
+    pub(super) columns: Vec<Vec<u32>>,
+    sets: usize,
+}
+
+impl Letters {
+    /// The coarsest division for sets and languages.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub fn of(sets: &[CharSet], languages: &[Language], budget: &Budget) -> Result<Self, CompileError> {
+        let of_sets: Vec<ClassRanges> =
+            sets.iter().map(|set| set.0.iter().map(|&(first, last)| (first, last, 0)).collect()).collect();
+        let parts: Vec<&[(u32, u32, u32)]> = of_sets
+            .iter()
+            .map(Vec::as_slice)
+            .chain(languages.iter().map(|language| language.dfa.ranges.as_slice()))
+            .collect();
+        let (ranges, columns) = joint_classes(&parts, budget)?;
+        Ok(Self { ranges, columns, sets: sets.len() })
+    }
+
+    /// The letters.
+    pub fn all(&self) -> std::ops::Range<u32> {
+        0..number(self.columns.len())
+    }
+
+    /// Whether the set at `set` has the characters of a letter.
+    pub fn is_in(&self, letter: u32, set: usize) -> bool {
+        self.columns[letter as usize][set] == 0
+    }
+
+    /// The state that `language`, the one at `at`, is in after `state` and a letter.
+    pub fn step(&self, letter: u32, at: usize, language: &Language, state: StateId) -> StateId {
+        language.step(state, self.columns[letter as usize][self.sets + at])
+    }
+}
+
+/// The coarsest classes that tell apart what some part tells apart, characters that no part reads among them: the ranges of
+/// each, and for each the class in every part, `u32::MAX` for none.
+pub(super) fn joint_classes(
+    parts: &[&[(u32, u32, u32)]],
+    budget: &Budget,
+) -> Result<(ClassRanges, Vec<Vec<u32>>), CompileError> {
+    const PHASE: &str = "combining automata";
+    // Where any part's class may change.
+    let mut bounds: Vec<u32> = vec![0, 0xD800, 0xE000, u32::from(char::MAX) + 1];
+    for part in parts {
+        bounds.extend(part.iter().flat_map(|&(first, last, _)| [first, last + 1]));
+    }
+    bounds.sort_unstable();
+    bounds.dedup();
+    budget.charge_steps(PHASE, (bounds.len() * (1 + parts.len())) as u64)?;
+    budget.charge_bytes(PHASE, (bounds.len() * 12) as u64)?;
+    let mut at = vec![0; parts.len()];
+    let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+    let mut columns: Vec<Vec<u32>> = Vec::new();
+    let mut ranges: ClassRanges = Vec::new();
+    for pair in bounds.windows(2).filter(|pair| pair[0] != 0xD800) {
+        let (first, last) = (pair[0], pair[1] - 1);
+        let column: Vec<u32> = parts
+            .iter()
+            .zip(&mut at)
+            .map(|(ranges, at)| {
+                while ranges.get(*at).is_some_and(|range| range.1 < first) {
+                    *at += 1;
+                }
+                ranges.get(*at).filter(|range| range.0 <= first).map_or(u32::MAX, |range| range.2)
+            })
+            .collect();
+        let class = match known.get(&column) {
+            Some(&class) => class,
+            None => {
+                budget.charge_bytes(PHASE, 64 + column.len() as u64 * 8)?;
+                let class = number(columns.len());
+                columns.push(column.clone());
+                known.insert(column, class);
+                class
+            }
+        };
+        match ranges.last_mut() {
+            Some(before) if before.2 == class && before.1 + 1 == first => before.1 = last,
+            _ => ranges.push((first, last, class)),
+        }
+    }
+    Ok((ranges, columns))
+}

@@ -1,0 +1,5 @@
+//! Which states cannot be told apart: partition refinement, to the end or for so many rounds.
+
+mod refine;
+
+pub(crate) use refine::{Edges, Partition, refine, refine_watched, useful};

@@ -1,0 +1,22 @@
+//! Context-free grammars, as front ends write them.
+
+use crate::chars::Expr;
+use crate::ids::RuleId;
+
+/// A context-free grammar over characters, scannerless: what the front ends make of their dialects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grammar {
+    /// Every rule that some expression calls, and maybe more.
+    pub rules: Vec<Rule>,
+    /// The rule of whole texts.
+    pub start: RuleId,
+}
+
+/// A named expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// The name, as verdicts and `gobo explain` show it.
+    pub name: String,
+    /// What it stands for.
+    pub expr: Expr,
+}

@@ -1,0 +1,12 @@
+//! Context-free grammars as recursive transition networks.
+//!
+//! Rules become automata whose symbols are characters and calls; empty texts and left recursion are removed, rules that do not need
+//! a stack are inlined, and the rest is assembled into one automaton with calls beside its edges.
+
+mod build;
+mod grammar;
+mod network;
+mod rules;
+
+pub use grammar::{Grammar, Rule};
+pub(crate) use network::{Call, CallTable, Network};

@@ -1,0 +1,72 @@
+//! A recursive transition network (Woods 1970): the states of all rules in one automaton, whose edges read a character or a text of
+//! a rule.
+
+use crate::chars::dfa::CharDfa;
+use crate::ids::{RuleId, StateId};
+
+/// A recursive transition network over classes of characters.
+#[derive(Debug)]
+pub(crate) struct Network {
+    /// The edges that read a character.
+    pub(crate) chars: CharDfa,
+    /// The edges that read a text of a rule.
+    pub(crate) calls: CallTable,
+    /// `[rules]`: where the texts of each rule begin.
+    pub(crate) entries: Vec<StateId>,
+    /// `[rules]`.
+    pub(crate) names: Vec<String>,
+    /// Whether some rule calls itself, directly or through others.
+    pub(crate) is_recursive: bool,
+}
+
+/// An edge that reads a text of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Call {
+    /// Where it begins.
+    pub(crate) state: StateId,
+    /// The rule whose text is read.
+    pub(crate) rule: RuleId,
+    /// The state after it.
+    pub(crate) to: StateId,
+    /// The rule of the grammar that it stands in.
+    pub(crate) of: RuleId,
+}
+
+/// Calls by the state where they begin.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CallTable {
+    /// Ascending by state, then by rule.
+    pub(crate) all: Vec<Call>,
+    /// `[states + 1]`: where the calls of each state begin. Empty: no state has any.
+    starts: Vec<u32>,
+}
+
+impl CallTable {
+    /// Of an automaton of so many states; `calls` are ascending by state.
+    pub(super) fn new(calls: Vec<Call>, states: usize) -> Self {
+        let mut starts = vec![0; states + 1];
+        calls.iter().for_each(|call| starts[call.state as usize + 1] += 1);
+        (0..states).for_each(|state| starts[state + 1] += starts[state]);
+        Self { all: calls, starts }
+    }
+
+    /// The calls that begin in a state.
+    pub(crate) fn at(&self, state: StateId) -> &[Call] {
+        match self.starts.get(state as usize..state as usize + 2) {
+            Some(bounds) => &self.all[bounds[0] as usize..bounds[1] as usize],
+            None => &[],
+        }
+    }
+
+    /// Bytes of its tables.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.all.len() * size_of::<Call>() + self.starts.len() * 4) as u64
+    }
+}
+
+impl Network {
+    /// Bytes of its tables.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.chars.bytes() + self.calls.bytes() + self.entries.len() as u64 * 4
+    }
+}

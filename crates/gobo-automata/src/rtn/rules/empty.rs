@@ -1,0 +1,100 @@
+//! Rules without texts, and the empty text (Hopcroft & Ullman 1979, section 4.4): calls of unproductive rules are removed, and a call
+//! of a nullable rule may be left out, after which no rule has the empty text.
+
+use gobo_types::{Budget, CompileError};
+
+use super::{PHASE, Rules};
+use crate::ids::RuleId;
+use crate::symbols::{SymbolDfa, SymbolNfa};
+
+impl Rules {
+    /// Removes calls of rules that have no text.
+    pub(in crate::rtn) fn drop_unproductive(&mut self, budget: &Budget) -> Result<(), CompileError> {
+        let mut productive = vec![false; self.dfas.len()];
+        loop {
+            let mut changed = false;
+            for rule in 0..self.dfas.len() {
+                let allowed = |symbol| self.callee(symbol).is_none_or(|callee| productive[callee]);
+                if !productive[rule] && self.dfas[rule].accepts_over(allowed) {
+                    productive[rule] = true;
+                    changed = true;
+                }
+                budget.charge_steps(PHASE, self.dfas[rule].size())?;
+            }
+            if !changed {
+                break;
+            }
+        }
+        for rule in 0..self.dfas.len() {
+            if self.callees(rule).any(|callee| !productive[callee]) {
+                let mut nfa = SymbolNfa::of(&self.dfas[rule]);
+                nfa.retain(|symbol| self.callee(symbol).is_none_or(|callee| productive[callee]));
+                self.dfas[rule] = self.settled(&nfa, rule, budget)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `[rules]`: which have the empty text.
+    pub(in crate::rtn) fn nullable(&self, budget: &Budget) -> Result<Vec<bool>, CompileError> {
+        let mut nullable = vec![false; self.dfas.len()];
+        loop {
+            let before = nullable.clone();
+            for (nullable, dfa) in nullable.iter_mut().zip(&self.dfas) {
+                let allowed = |symbol| self.callee(symbol).is_some_and(|callee| before[callee]);
+                *nullable = *nullable || dfa.accepts_over(allowed);
+                budget.charge_steps(PHASE, dfa.size())?;
+            }
+            if nullable == before {
+                return Ok(nullable);
+            }
+        }
+    }
+
+    /// Takes the empty text out of every rule: a call of a nullable one may be left out instead.
+    pub(in crate::rtn) fn remove_nullable(
+        &mut self,
+        nullable: &[bool],
+        budget: &Budget,
+    ) -> Result<(), CompileError> {
+        for rule in 0..self.dfas.len() {
+            if !nullable[rule] && !self.callees(rule).any(|callee| nullable[callee]) {
+                continue;
+            }
+            let mut nfa = SymbolNfa::of(&self.dfas[rule]);
+            for (from, symbol, to) in self.dfas[rule].edges() {
+                if self.callee(symbol).is_some_and(|callee| nullable[callee]) {
+                    nfa.add_epsilon(from, to);
+                }
+            }
+            let mut dfa = self.settled(&nfa, rule, budget)?;
+            if nullable[rule] {
+                dfa = dfa.without_empty().minimal(budget)?;
+            }
+            self.dfas[rule] = dfa;
+        }
+        // A rule that had the empty text alone has none left.
+        self.drop_unproductive(budget)
+    }
+
+    /// Adds the rule of whole texts, which nobody calls.
+    pub(in crate::rtn) fn add_top(
+        &mut self,
+        start: RuleId,
+        nullable: bool,
+        budget: &Budget,
+    ) -> Result<usize, CompileError> {
+        let start = start as usize;
+        let call = (self.call(start), 2);
+        let mut dfa = SymbolDfa::empty();
+        dfa.replace_start(
+            if self.dfas[start].is_empty() { &[] } else { std::slice::from_ref(&call) },
+            nullable,
+        );
+        // The state after the call.
+        dfa.push(&[], true);
+        self.names.push(self.names[start].clone());
+        self.dfas.push(dfa.minimal(budget)?);
+        Ok(self.dfas.len() - 1)
+    }
+}

@@ -1,0 +1,122 @@
+//! FIRST and FOLLOW of rules (Aho, Sethi & Ullman 1986, section 4.4), by classes of characters, and the rules whose calls would be
+//! ambiguous to one character of look-ahead.
+
+use gobo_types::{Budget, CompileError};
+
+use super::{PHASE, Rules};
+use crate::ids::{StateId, number};
+use crate::symbols::Symbol;
+
+impl Rules {
+    /// `[rules]`: calls of which would leave several ways to be followed at once: where a call of one stands beside another
+    /// way on that begins with the same character, and where one of its texts can go on with a character that may
+    /// follow it too. O((edges + calls × classes / 64) × depth of rules that end with each other).
+    pub(super) fn ambiguous(&self, reached: &[bool], budget: &Budget) -> Result<Vec<bool>, CompileError> {
+        let firsts = self.firsts(reached, budget)?;
+        let follows = self.follows(reached, &firsts, budget)?;
+        let mut is_ambiguous = vec![false; self.dfas.len()];
+        for rule in (0..self.dfas.len()).filter(|&rule| reached[rule]) {
+            let dfa = &self.dfas[rule];
+            for state in 0..number(dfa.len()) {
+                let row = dfa.row(state);
+                if dfa.accepting[state as usize] && !row.is_empty() {
+                    let mut begins = self.no_chars();
+                    self.add_firsts(row, &firsts, &mut begins);
+                    is_ambiguous[rule] |=
+                        begins.iter().zip(&follows[rule]).any(|(one, other)| one & other != 0);
+                }
+                // Calls come after characters.
+                if row.len() < 2 || row.last().is_none_or(|&(symbol, _)| self.callee(symbol).is_none()) {
+                    continue;
+                }
+                let mut begins = self.no_chars();
+                let mut is_free = true;
+                for &edge in row {
+                    let mut own = self.no_chars();
+                    self.add_firsts(&[edge], &firsts, &mut own);
+                    for (begins, own) in begins.iter_mut().zip(own) {
+                        is_free &= *begins & own == 0;
+                        *begins |= own;
+                    }
+                }
+                budget.charge_steps(PHASE, (row.len() * begins.len()) as u64)?;
+                if !is_free {
+                    let callees = row.iter().filter_map(|&(symbol, _)| self.callee(symbol));
+                    callees.for_each(|callee| is_ambiguous[callee] = true);
+                }
+            }
+        }
+        Ok(is_ambiguous)
+    }
+
+    /// A set of no characters: `[classes / 64]`.
+    fn no_chars(&self) -> Vec<u64> {
+        vec![0; self.alphabet.classes.div_ceil(64).max(1)]
+    }
+
+    /// Adds the characters that some edges begin with.
+    fn add_firsts(&self, row: &[(Symbol, StateId)], firsts: &[Vec<u64>], chars: &mut [u64]) {
+        for &(symbol, _) in row {
+            match self.callee(symbol) {
+                None => chars[symbol as usize / 64] |= 1 << (symbol % 64),
+                Some(callee) => chars.iter_mut().zip(&firsts[callee]).for_each(|(all, of)| *all |= of),
+            }
+        }
+    }
+
+    /// `[rules, classes / 64]`: the characters that may follow a text of each reached rule.
+    fn follows(
+        &self,
+        reached: &[bool],
+        firsts: &[Vec<u64>],
+        budget: &Budget,
+    ) -> Result<Vec<Vec<u64>>, CompileError> {
+        let mut follows = vec![self.no_chars(); self.dfas.len()];
+        // What follows the caller follows the callee too: pairs of callee and caller.
+        let mut last: Vec<(usize, usize)> = Vec::new();
+        for caller in (0..self.dfas.len()).filter(|&rule| reached[rule]) {
+            let dfa = &self.dfas[caller];
+            for (_, symbol, to) in dfa.edges() {
+                let Some(callee) = self.callee(symbol) else { continue };
+                self.add_firsts(dfa.row(to), firsts, &mut follows[callee]);
+                budget.charge_steps(PHASE, 1 + dfa.row(to).len() as u64)?;
+                if dfa.accepting[to as usize] {
+                    last.push((callee, caller));
+                }
+            }
+        }
+        loop {
+            let mut changed = false;
+            for &(callee, caller) in &last {
+                for word in 0..follows[callee].len() {
+                    let all = follows[callee][word] | follows[caller][word];
+                    changed |= std::mem::replace(&mut follows[callee][word], all) != all;
+                }
+                budget.charge_steps(PHASE, 1)?;
+            }
+            if !changed {
+                return Ok(follows);
+            }
+        }
+    }
+
+    /// `[rules, classes / 64]`: the characters that texts of each reached rule begin with. No rule begins with itself.
+    fn firsts(&self, reached: &[bool], budget: &Budget) -> Result<Vec<Vec<u64>>, CompileError> {
+        let mut firsts: Vec<Vec<u64>> = vec![Vec::new(); self.dfas.len()];
+        let mut open: Vec<usize> = (0..self.dfas.len()).filter(|&rule| reached[rule]).collect();
+        while let Some(&rule) = open.last() {
+            let known = open.len();
+            open.extend(self.left_corners(rule).filter(|&corner| firsts[corner].is_empty()));
+            if open.len() > known {
+                continue;
+            }
+            open.pop();
+            let row = self.dfas[rule].row(self.dfas[rule].start);
+            budget.charge_steps(PHASE, 1 + row.len() as u64)?;
+            let mut first = self.no_chars();
+            self.add_firsts(row, &firsts, &mut first);
+            firsts[rule] = first;
+        }
+        Ok(firsts)
+    }
+}

@@ -1,0 +1,132 @@
+//! The rules of a grammar while they are transformed: each is a minimal automaton whose symbols are classes of characters and calls.
+
+mod assemble;
+mod empty;
+mod first_follow;
+mod inline;
+mod leading_space;
+mod left_recursion;
+mod merge;
+mod self_calls;
+
+use gobo_types::{Budget, CompileError, TextStart};
+
+use super::grammar::Grammar;
+use crate::chars::Expr;
+use crate::chars::alphabet::{Alphabet, CharSets, SetId};
+use crate::chars::determinize::determinize;
+use crate::chars::nfa::Nfa;
+use crate::ids::{RuleId, number};
+use crate::symbols::{Symbol, SymbolDfa, SymbolNfa};
+
+/// The phase that verdicts name.
+const PHASE: &str = "lowering the grammar";
+
+/// The rules of a grammar, each an automaton whose symbols are classes of characters and calls.
+pub(super) struct Rules {
+    alphabet: Alphabet,
+    /// The class of the space, where it needs one of its own.
+    pub(super) space: Option<Symbol>,
+    names: Vec<String>,
+    dfas: Vec<SymbolDfa>,
+}
+
+impl Rules {
+    pub(super) fn of(
+        grammar: &Grammar,
+        text_start: TextStart,
+        budget: &Budget,
+    ) -> Result<Self, CompileError> {
+        let reached = reached(grammar);
+        let mut sets = CharSets::default();
+        let space = (text_start == TextStart::StripOneSpace).then(|| sets.single(' '));
+        let mut nfas = Vec::with_capacity(grammar.rules.len());
+        for (rule, is_reached) in grammar.rules.iter().zip(&reached) {
+            let nothing = Expr::Alternate(Vec::new());
+            let expr = if *is_reached { &rule.expr } else { &nothing };
+            nfas.push(named(Nfa::of_expr(expr, &mut sets, budget), &rule.name)?);
+        }
+        let alphabet = Alphabet::of(&sets, budget)?;
+        let mut dfas = Vec::with_capacity(nfas.len());
+        for (rule, nfa) in grammar.rules.iter().zip(&nfas) {
+            let build = || determinize(nfa, &alphabet, budget)?.symbols.minimal(budget);
+            dfas.push(named(budget.holding(build, SymbolDfa::bytes), &rule.name)?);
+        }
+        let space = space.map(|set: SetId| alphabet.of_set[set as usize][0]);
+        let names = grammar.rules.iter().map(|rule| rule.name.clone()).collect();
+        Ok(Self { alphabet, space, names, dfas })
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.dfas.iter().map(SymbolDfa::bytes).sum()
+    }
+
+    fn call(&self, rule: usize) -> Symbol {
+        number(self.alphabet.classes + rule)
+    }
+
+    /// The rule that a symbol calls.
+    fn callee(&self, symbol: Symbol) -> Option<usize> {
+        (symbol as usize).checked_sub(self.alphabet.classes)
+    }
+
+    /// The rules that `rule` calls, a number for each call.
+    fn callees(&self, rule: usize) -> impl Iterator<Item = usize> {
+        self.dfas[rule].symbols().filter_map(|symbol| self.callee(symbol))
+    }
+
+    fn settled(&self, nfa: &SymbolNfa, rule: usize, budget: &Budget) -> Result<SymbolDfa, CompileError> {
+        let build = || {
+            let Some(dfa) = nfa.determinize(usize::MAX, budget)? else {
+                unreachable!("no automaton has more states than can be counted")
+            };
+            dfa.minimal(budget)
+        };
+        named(budget.holding(build, SymbolDfa::bytes), &self.names[rule])
+    }
+
+    /// `[rules]`: which are called from `top`, itself among them.
+    fn reached(&self, top: usize) -> Vec<bool> {
+        let mut reached = vec![false; self.dfas.len()];
+        let mut open = vec![top];
+        while let Some(rule) = open.pop() {
+            if !std::mem::replace(&mut reached[rule], true) {
+                open.extend(self.callees(rule));
+            }
+        }
+        reached
+    }
+}
+
+/// `[rules]`: those that the start rule needs.
+fn reached(grammar: &Grammar) -> Vec<bool> {
+    fn calls(expr: &Expr, open: &mut Vec<RuleId>) {
+        match expr {
+            Expr::Text(_) | Expr::Chars(_) => {}
+            Expr::Concat(parts) | Expr::Alternate(parts) => parts.iter().for_each(|part| calls(part, open)),
+            Expr::Repeat { expr, .. } => calls(expr, open),
+            Expr::Shared(expr) => calls(expr, open),
+            Expr::Call(rule) => open.push(*rule),
+            Expr::Machine(machine) => machine.edges.iter().flatten().for_each(|(expr, _)| calls(expr, open)),
+        }
+    }
+    let mut reached = vec![false; grammar.rules.len()];
+    let mut open = vec![grammar.start];
+    while let Some(rule) = open.pop() {
+        if !std::mem::replace(&mut reached[rule as usize], true) {
+            calls(&grammar.rules[rule as usize].expr, &mut open);
+        }
+    }
+    reached
+}
+
+/// A budget that ran out names the rule that it ran out in.
+fn named<T>(result: Result<T, CompileError>, rule: &str) -> Result<T, CompileError> {
+    result.map_err(|error| match error {
+        CompileError::OverBudget(mut over) => {
+            over.phase = format!("{} (rule {rule:?})", over.phase).into();
+            over.into()
+        }
+        other => other,
+    })
+}

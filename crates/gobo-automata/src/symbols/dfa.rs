@@ -1,0 +1,273 @@
+//! Deterministic automata over symbols, and the one minimisation of this crate.
+//!
+//! Rows are compressed: a state has its edges and nothing for the symbols that lead nowhere. Minimising is trimming to the
+//! co-accessible states, partition refinement ([`crate::equivalence`]), and the quotient, numbered breadth first by symbol: the
+//! canonical automaton of a language, so that equal languages are equal values. O(edges × log states) at worst, and linear where
+//! refinement settles within a few rounds (Hopcroft & Ullman 1979, section 3.4).
+
+use std::hash::{Hash, Hasher};
+
+use gobo_types::{Budget, CompileError};
+
+use crate::equivalence::{Edges, Partition, refine, useful};
+use crate::ids::{DEAD, StateId, number};
+
+/// The phase that a verdict names.
+pub(super) const PHASE: &str = "lowering the grammar";
+
+/// What an edge reads: a class of characters, a call of a rule, or a class of bytes, as the automaton has it.
+pub(crate) type Symbol = u32;
+
+/// A deterministic automaton over symbols: state 0 is dead, and an edge that is not there leads to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SymbolDfa {
+    /// `[states + 1]`: where the edges of each state begin.
+    pub(super) starts: Vec<u32>,
+    /// Ascending by symbol within a state.
+    pub(super) edges: Vec<(Symbol, StateId)>,
+    /// `[states]`.
+    pub(crate) accepting: Vec<bool>,
+    /// [`DEAD`] if there is no text.
+    pub(crate) start: StateId,
+}
+
+/// In whole words, because every rule is looked up by it.
+impl Hash for SymbolDfa {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.starts.hash(hasher);
+        for bits in self.accepting.chunks(64) {
+            hasher.write_u64(bits.iter().fold(0, |word, &accepting| word << 1 | u64::from(accepting)));
+        }
+        self.edges.iter().for_each(|&(symbol, to)| hasher.write_u64(u64::from(symbol) << 32 | u64::from(to)));
+    }
+}
+
+impl SymbolDfa {
+    /// Bytes of its tables.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.edges.len() * 8 + self.accepting.len() * 5) as u64
+    }
+
+    /// The automaton of no text.
+    pub(crate) fn empty() -> Self {
+        Self { starts: vec![0, 0], edges: Vec::new(), accepting: vec![false], start: DEAD }
+    }
+
+    /// Adds a state with edges ascending by symbol, and returns its number.
+    pub(crate) fn push(&mut self, row: &[(Symbol, StateId)], accepting: bool) -> StateId {
+        self.edges.extend_from_slice(row);
+        self.starts.push(number(self.edges.len()));
+        self.accepting.push(accepting);
+        number(self.accepting.len() - 1)
+    }
+
+    /// Number of states, the dead one included.
+    pub(crate) fn len(&self) -> usize {
+        self.accepting.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start == DEAD
+    }
+
+    /// States and edges.
+    pub(crate) fn size(&self) -> u64 {
+        (self.accepting.len() + self.edges.len()) as u64
+    }
+
+    /// The edges of a state, ascending by symbol.
+    pub(crate) fn row(&self, state: StateId) -> &[(Symbol, StateId)] {
+        &self.edges[self.starts[state as usize] as usize..self.starts[state as usize + 1] as usize]
+    }
+
+    /// All edges: from, symbol, to.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = (StateId, Symbol, StateId)> {
+        (0..number(self.len()))
+            .flat_map(|from| self.row(from).iter().map(move |&(symbol, to)| (from, symbol, to)))
+    }
+
+    /// The symbols of all edges, a symbol for each edge.
+    pub(crate) fn symbols(&self) -> impl Iterator<Item = Symbol> {
+        self.edges.iter().map(|edge| edge.0)
+    }
+
+    /// The states in which a word may end.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = StateId> {
+        (0..).zip(&self.accepting).filter(|(_, accepting)| **accepting).map(|(state, _)| state)
+    }
+
+    /// Whether some word of symbols that are `allowed` is accepted.
+    pub(crate) fn accepts_over(&self, allowed: impl Fn(Symbol) -> bool) -> bool {
+        let mut seen = vec![false; self.len()];
+        let mut open = vec![self.start];
+        while let Some(state) = open.pop() {
+            if self.accepting[state as usize] {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[state as usize], true) {
+                open.extend(self.row(state).iter().filter(|edge| allowed(edge.0)).map(|edge| edge.1));
+            }
+        }
+        false
+    }
+
+    /// The same language, with a start that nothing leads into.
+    pub(crate) fn with_fresh_start(&self) -> Self {
+        let mut fresh = self.clone();
+        if self.edges.iter().any(|edge| edge.1 == self.start) {
+            let row = self.row(self.start).to_vec();
+            fresh.start = fresh.push(&row, self.accepting[self.start as usize]);
+        }
+        fresh
+    }
+
+    /// The language without the empty word.
+    pub(crate) fn without_empty(&self) -> Self {
+        let mut fresh = self.with_fresh_start();
+        fresh.accepting[fresh.start as usize] = false;
+        fresh
+    }
+
+    /// Adds a start with these edges: what was the start is a state like others.
+    pub(crate) fn replace_start(&mut self, row: &[(Symbol, StateId)], accepting: bool) {
+        self.start = self.push(row, accepting);
+    }
+
+    /// Whether every word that may follow `state` may also follow every end. A search through pairs of states for each end.
+    pub(crate) fn ends_read_all_of(&self, state: StateId, budget: &Budget) -> Result<bool, CompileError> {
+        let mut known = foldhash::HashSet::default();
+        let mut open: Vec<(StateId, StateId)> = self.ends().map(|end| (state, end)).collect();
+        while let Some((left, right)) = open.pop() {
+            if left == right || !known.insert((left, right)) {
+                continue;
+            }
+            budget.charge_steps(PHASE, 1 + self.row(left).len() as u64)?;
+            if self.accepting[left as usize] && !self.accepting[right as usize] {
+                return Ok(false);
+            }
+            let mut row = self.row(right).iter();
+            for &(symbol, next) in self.row(left) {
+                match row.find(|edge| edge.0 >= symbol) {
+                    Some(&(found, other)) if found == symbol => open.push((next, other)),
+                    _ => return Ok(false),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether states are numbered in the order in which a search breadth first reaches them.
+    fn is_breadth_first(&self) -> bool {
+        let mut next = 2;
+        for state in 1..number(self.len()) {
+            if state >= next {
+                return false;
+            }
+            for &(_, to) in self.row(state) {
+                if to > next {
+                    return false;
+                }
+                next += u32::from(to == next);
+            }
+        }
+        self.start == 1
+    }
+
+    /// Removes every edge to a state that cannot reach acceptance (a state that is not *co-accessible*). The empty automaton if the
+    /// start is one.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn trim(self, budget: &Budget) -> Result<Self, CompileError> {
+        let useful = useful(&self, &self.accepting, budget)?;
+        if !useful[self.start as usize] {
+            return Ok(Self::empty());
+        }
+        if useful.iter().skip(1).all(|&useful| useful) {
+            return Ok(self);
+        }
+        let mut trimmed = Self { start: self.start, ..Self::empty() };
+        let mut row: Vec<(Symbol, StateId)> = Vec::new();
+        for state in 1..number(self.len()) {
+            row.clear();
+            row.extend(self.row(state).iter().filter(|edge| useful[edge.1 as usize]));
+            trimmed.push(&row, self.accepting[state as usize]);
+        }
+        Ok(trimmed)
+    }
+
+    /// The blocks of states that accept the same words.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`], which names `phase`.
+    pub(crate) fn equivalent(&self, phase: &str, budget: &Budget) -> Result<Partition, CompileError> {
+        let initial: Vec<u32> = (0..)
+            .zip(&self.accepting)
+            .map(|(state, &accepting)| if state == DEAD { 0 } else { 1 + u32::from(accepting) })
+            .collect();
+        refine(self, &initial, None, phase, budget)
+    }
+
+    /// The automaton of the blocks that the start reaches, numbered breadth first. `prepare` is given each row with the states of
+    /// this automaton, and may rename its symbols: it leaves them ascending, at most one edge for each.
+    ///
+    /// # Errors
+    /// Those of `prepare`.
+    pub(crate) fn quotient(
+        &self,
+        blocks: &Partition,
+        mut prepare: impl FnMut(&mut Vec<(Symbol, StateId)>) -> Result<(), CompileError>,
+    ) -> Result<Self, CompileError> {
+        let mut numbers = vec![DEAD; blocks.blocks()];
+        let mut order = vec![DEAD, self.start];
+        numbers[blocks.block(self.start) as usize] = 1;
+        let mut out = Self::empty();
+        let mut row: Vec<(Symbol, StateId)> = Vec::new();
+        while let Some(&state) = order.get(out.len()) {
+            row.clear();
+            row.extend_from_slice(self.row(state));
+            prepare(&mut row)?;
+            for (_, next) in &mut row {
+                let known = &mut numbers[blocks.block(*next) as usize];
+                if *known == DEAD {
+                    *known = number(order.len());
+                    order.push(*next);
+                }
+                *next = *known;
+            }
+            out.push(&row, self.accepting[state as usize]);
+        }
+        out.start = 1;
+        Ok(out)
+    }
+
+    /// The trimmed, minimal automaton of the same language, numbered breadth first: equal languages give equal automata.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn minimal(self, budget: &Budget) -> Result<Self, CompileError> {
+        let trimmed = self.trim(budget)?;
+        if trimmed.is_empty() {
+            return Ok(trimmed);
+        }
+        let blocks = trimmed.equivalent(PHASE, budget)?;
+        if blocks.blocks() == trimmed.len() && trimmed.is_breadth_first() {
+            return Ok(trimmed);
+        }
+        trimmed.quotient(&blocks, |_| Ok(()))
+    }
+}
+
+impl Edges for SymbolDfa {
+    fn states(&self) -> usize {
+        self.len()
+    }
+
+    fn edges(&self, state: StateId) -> impl Iterator<Item = (u32, StateId)> {
+        self.row(state).iter().copied()
+    }
+
+    fn edge_count(&self) -> usize {
+        self.edges.len()
+    }
+}

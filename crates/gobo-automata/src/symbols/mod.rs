@@ -1,0 +1,9 @@
+//! Automata over symbols: what symbols stand for is for the floors above to say.
+
+mod dfa;
+mod interner;
+mod nfa;
+
+pub(crate) use dfa::{Symbol, SymbolDfa};
+pub(crate) use interner::Interner;
+pub(crate) use nfa::SymbolNfa;
