@@ -55,7 +55,7 @@ impl Operand {
             let kind = constraint.kind();
             let budget = Budget::new(global.limits());
             let lowered = lower(&constraint.clone().starting(text_start), &budget);
-            return Ok(lowered.and_then(|Lowered { dfa, .. }| match dfa.unfold(&budget)? {
+            return Ok(lowered.and_then(|Lowered { dfa, .. }| match dfa.expand_calls(&budget)? {
                 Some(dfa) => Ok(Opened::Constraint { kind, dfa: dfa.into() }),
                 None => Err(uncomparable(kind, "a rule of it calls itself")),
             }));

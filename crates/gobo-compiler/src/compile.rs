@@ -12,11 +12,10 @@ use gobo_types::{
 
 use crate::RowCache;
 use crate::ambiguity::most_configurations;
-use crate::push_down::{self, Asked, Pair, ResidualId, ReturnClasses, Under};
-use crate::row_cache::SharedRows;
-use crate::rule_view::{RuleView, SliceSet};
+use crate::pairs::{self, Asked, Pair, SuffixSetId};
+use crate::return_classes::{ReturnClasses, Under};
+use crate::rows::{RowTokens, RuleView, SharedRows, SliceSet, Walker};
 use crate::spell::{Spelled, spell};
-use crate::walk::{RowTokens, Walker};
 
 /// How to compile. Nothing here changes the bytes of the index.
 #[derive(Debug, Clone, Copy)]
@@ -38,9 +37,9 @@ impl Default for CompileOptions<'_> {
 pub struct CompileStats {
     /// States of the automaton, the dead one left out.
     pub states: u32,
-    /// Rows computed: of states that no token can tell apart, as far as that is seen, and of what tokens leave.
+    /// Rows computed: one per state-equivalence class and one per (suffix set, return class) pair.
     pub rows: u32,
-    /// Rows stored: what is left when equal ones are merged.
+    /// Rows stored: distinct ones.
     pub distinct_rows: u32,
     /// Steps charged to the budget.
     pub steps: u64,
@@ -134,9 +133,9 @@ fn compile_with(
 
     // One row for all states that no token can tell apart.
     let (chars, inner_chars) = (root.longest_token_chars, root.longest_inner_chars);
-    let RowClasses { of: groups, count: group_count, alike } = budget.holding(
+    let RowClasses { of: groups, count: group_count, equivalences } = budget.holding(
         || dfa.row_classes(&useful, root.longest_token_bytes, chars, inner_chars, budget),
-        |groups| (1 + groups.alike.len() as u64) * groups.of.len() as u64 * 4,
+        |groups| (1 + groups.equivalences.len() as u64) * groups.of.len() as u64 * 4,
     )?;
     let mut group_row: Vec<Option<usize>> = vec![None; group_count];
     let mut representatives: Vec<StateId> = Vec::new();
@@ -161,7 +160,7 @@ fn compile_with(
         Some(calls) => {
             let classes = ReturnClasses::new(calls, &groups);
             let asked = asked(calls, &classes, &representatives, &groups, &needs_row);
-            let mut computed = push_down::rows(&view, calls, &classes, &alike, &asked, shared, budget)?;
+            let mut computed = pairs::rows(&view, calls, &classes, &equivalences, &asked, shared, budget)?;
             let (rows, row_at) =
                 (std::mem::take(&mut computed.rows), std::mem::take(&mut computed.of_states));
             (rows, row_at, Some((calls, classes, computed)))
@@ -169,8 +168,15 @@ fn compile_with(
         None => {
             let useful = (!all_useful).then_some(useful.as_slice());
             let walker = Walker::new(&dfa, &view);
-            let (rows, row_at) =
-                rows_without_calls(&walker, &groups, &alike, &representatives, useful, threads, budget)?;
+            let (rows, row_at) = rows_without_calls(
+                &walker,
+                &groups,
+                &equivalences,
+                &representatives,
+                useful,
+                threads,
+                budget,
+            )?;
             (rows, row_at, None)
         }
     };
@@ -187,7 +193,7 @@ fn compile_with(
     let calls = calls.map(|(calls, classes, computed)| {
         let residual_of = |state: StateId| {
             let row = group_row[groups[state as usize] as usize].filter(|_| needs_row[state as usize]);
-            row.map_or(0, |row| computed.residuals[row])
+            row.map_or(0, |row| computed.pending[row])
         };
         call_parts(&dfa, calls, &classes, &computed.pairs, residual_of, &row_numbers)
     });
@@ -233,7 +239,7 @@ const STATES_PER_SHARE: usize = 512;
 fn rows_without_calls(
     walker: &Walker<'_>,
     groups: &[u32],
-    alike: &[KEquivalence],
+    equivalences: &[KEquivalence],
     states: &[StateId],
     useful: Option<&[bool]>,
     threads: usize,
@@ -242,7 +248,7 @@ fn rows_without_calls(
     let view = walker.view();
     // What is left to be walked of states that take slices is much the same for all of them, and so it is for states that only
     // longer texts tell apart: it is found once.
-    let is_like_another = like_another(states, alike);
+    let is_like_another = like_another(states, equivalences);
     let (kept, walked): (Vec<usize>, Vec<usize>) =
         (0..states.len()).partition(|&at| is_like_another[at] || view.is_worth_it(&view.fates(states[at])));
     let states_of = |places: &[usize]| places.iter().map(|&at| states[at]).collect::<Vec<StateId>>();
@@ -254,7 +260,7 @@ fn rows_without_calls(
     let of_kept = in_parallel(threads, &shares, |share| {
         let alone = |&at: &usize| Asked { state: states[at], under: Under::default() };
         let asked: Vec<Asked> = share.iter().map(alone).collect();
-        push_down::rows(view, &calls, &classes, alike, &asked, None, budget)
+        pairs::rows(view, &calls, &classes, equivalences, &asked, None, budget)
     })?;
     let batches: Vec<Vec<usize>> = (walker.batches(&states_of(&walked)).into_iter())
         .map(|batch| batch.into_iter().map(|at| walked[at]).collect())
@@ -273,8 +279,10 @@ fn rows_without_calls(
 }
 
 /// `[states]`: which of `states` no short text tells apart from another one of them.
-fn like_another(states: &[StateId], alike: &[KEquivalence]) -> Vec<bool> {
-    let Some(KEquivalence { first, .. }) = alike.first() else { return vec![false; states.len()] };
+fn like_another(states: &[StateId], equivalences: &[KEquivalence]) -> Vec<bool> {
+    let Some(KEquivalence { representative: first, .. }) = equivalences.first() else {
+        return vec![false; states.len()];
+    };
     let mut count = vec![0_u32; first.len()];
     states.iter().for_each(|&state| count[first[state as usize] as usize] += 1);
     states.iter().map(|&state| count[first[state as usize] as usize] > 1).collect()
@@ -286,7 +294,7 @@ fn call_parts(
     calls: &Calls,
     classes: &ReturnClasses,
     pairs: &[Vec<Pair>],
-    residual_of: impl Fn(StateId) -> ResidualId,
+    residual_of: impl Fn(StateId) -> SuffixSetId,
     row_numbers: &[u32],
 ) -> CallParts {
     let states = || (0..).zip(&dfa.accepting).map(|(state, _)| state);
@@ -297,7 +305,7 @@ fn call_parts(
     let merged = merged_classes(classes, pairs, row_numbers);
     let pairs_of = |pairs: &Vec<Pair>| {
         let kept = pairs.iter().filter(|pair| merged[pair.class as usize].is_first);
-        kept.map(|pair| [merged[pair.class as usize].number, row_numbers[pair.row], pair.residual]).collect()
+        kept.map(|pair| [merged[pair.class as usize].number, row_numbers[pair.row], pair.suffixes]).collect()
     };
     let return_of = |(of, &class): (&Return, &u32)| ReturnPart {
         state: of.state,
@@ -324,13 +332,13 @@ struct Merged {
 /// `[classes]`: classes with the same pairs are stored as one, numbered as they are met. What no residual tells apart that a
 /// rule leaves is more than what no token tells apart.
 fn merged_classes(classes: &ReturnClasses, pairs: &[Vec<Pair>], row_numbers: &[u32]) -> Vec<Merged> {
-    let mut of_class: Vec<Vec<(u32, u32, ResidualId)>> = vec![Vec::new(); classes.len()];
+    let mut of_class: Vec<Vec<(u32, u32, SuffixSetId)>> = vec![Vec::new(); classes.len()];
     for (residual, pairs) in (0..).zip(pairs) {
         for pair in pairs {
-            of_class[pair.class as usize].push((residual, row_numbers[pair.row], pair.residual));
+            of_class[pair.class as usize].push((residual, row_numbers[pair.row], pair.suffixes));
         }
     }
-    let mut known: HashMap<Vec<(u32, u32, ResidualId)>, u32> = HashMap::new();
+    let mut known: HashMap<Vec<(u32, u32, SuffixSetId)>, u32> = HashMap::new();
     let merged = |pairs| {
         let fresh = u32::try_from(known.len()).expect("no more classes than states");
         let number = *known.entry(pairs).or_insert(fresh);

@@ -5,13 +5,11 @@
 
 mod ambiguity;
 mod compile;
-mod configurations;
-mod push_down;
-mod row_cache;
-mod row_computer;
-mod rule_view;
+mod ids;
+mod pairs;
+mod return_classes;
+mod rows;
 mod spell;
-mod walk;
 
 pub use compile::{CompileOptions, CompileStats, Compiled, compile};
-pub use row_cache::RowCache;
+pub use rows::RowCache;

@@ -4,8 +4,7 @@ use gobo_artifact::Vocabulary;
 use gobo_automata::{ByteSet, DEAD, Dfa, StateId};
 use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
 
-use crate::rule_view::RuleView;
-use crate::walk::Walker;
+use crate::rows::{RuleView, Walker};
 
 /// The automaton as far as the vocabulary can write it.
 pub(crate) struct Spelled<'a> {

@@ -100,7 +100,7 @@ proptest! {
         }
     }
 
-    /// Gaps and ranges of any width are searched alike.
+    /// Gaps and ranges of any width are searched equivalences.
     #[test]
     fn classes_are_found_wherever_they_lie(
         codes in prop::collection::btree_set(0_u32..300, 1..120),
@@ -125,7 +125,7 @@ proptest! {
         let dfa = dfa(pattern);
         let budget = Budget::new(CompileLimits::default());
         let states = dfa.chars.as_ref().unwrap();
-        let RowClasses { of: groups, count, alike } =
+        let RowClasses { of: groups, count, equivalences } =
             states.row_classes(dfa.len(), None, longest, longest_inner, &budget).unwrap();
         let useful: Vec<bool> = (0..dfa.len()).map(|state| state != 0).collect();
         let over_bytes = Dfa { chars: None, ..dfa.clone() };
@@ -133,7 +133,7 @@ proptest! {
         let (between, inside) = (expected(longest), expected(longest_inner));
         let is_between = |state: usize| states.at(u32::try_from(state).unwrap()).is_some();
         // States that short texts do not tell apart, over bytes neither.
-        for KEquivalence { chars, first } in &alike {
+        for KEquivalence { chars, representative: first } in &equivalences {
             prop_assert!(*chars <= longest);
             let over_bytes = expected(*chars);
             for (state, &first) in first.iter().enumerate() {
@@ -147,8 +147,8 @@ proptest! {
                     continue;
                 }
                 prop_assert_eq!(is_between(a), is_between(b));
-                let alike = if is_between(a) { between[a] == between[b] } else { inside[a] == inside[b] };
-                prop_assert!(alike);
+                let equivalences = if is_between(a) { between[a] == between[b] } else { inside[a] == inside[b] };
+                prop_assert!(equivalences);
             }
         }
     }

@@ -20,7 +20,7 @@ pub struct RowClasses {
     /// A bound on their numbers.
     pub count: usize,
     /// Which states short texts do not tell apart, ascending by their length; empty where that is not known.
-    pub alike: Vec<KEquivalence>,
+    pub equivalences: Vec<KEquivalence>,
 }
 
 /// States that no text of at most `chars` characters tells apart, as [`Dfa::row_classes`] means it.
@@ -29,7 +29,7 @@ pub struct KEquivalence {
     /// Characters; parts of characters at the ends of a text count as whole ones.
     pub chars: u32,
     /// `[states]`: the first state that is not told apart from each. States inside characters stand for themselves.
-    pub first: Vec<StateId>,
+    pub representative: Vec<StateId>,
 }
 
 impl Dfa {
@@ -63,6 +63,6 @@ impl Dfa {
             .collect();
         let partition = refine(self, &marks, Some(longest_bytes), PHASE, budget)?;
         let of = (0..number(self.len())).map(|state| partition.block(state)).collect();
-        Ok(RowClasses { of, count: partition.blocks(), alike: Vec::new() })
+        Ok(RowClasses { of, count: partition.blocks(), equivalences: Vec::new() })
     }
 }

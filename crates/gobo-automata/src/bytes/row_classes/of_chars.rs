@@ -28,7 +28,7 @@ impl CharStates {
         const PHASE: &str = "grouping states by their rows";
         debug_assert!(longest_inner <= longest, "tokens that begin inside a character are tokens too");
         budget.charge_bytes(PHASE, len as u64 * 4)?;
-        let mut alike: Vec<KEquivalence> = Vec::new();
+        let mut equivalences: Vec<KEquivalence> = Vec::new();
         let mut distinct = 0;
         let mut keep = |chars: u32, partition: &Partition| {
             let (first, count) = self.first_of_blocks(len, partition);
@@ -36,10 +36,10 @@ impl CharStates {
             let is_same = std::mem::replace(&mut distinct, count) == count;
             if count < self.blocks.len() {
                 if is_same {
-                    alike.pop();
+                    equivalences.pop();
                 }
                 budget.charge_bytes(PHASE, len as u64 * 4)?;
-                alike.push(KEquivalence { chars, first });
+                equivalences.push(KEquivalence { chars, representative: first });
             }
             Ok(())
         };
@@ -88,7 +88,7 @@ impl CharStates {
             let inner = block.inner as usize..(block.inner + block.inner_states) as usize;
             groups[inner].iter_mut().zip(first..).for_each(|(group, number)| *group = number);
         }
-        Ok(RowClasses { of: groups, count: count as usize, alike })
+        Ok(RowClasses { of: groups, count: count as usize, equivalences })
     }
 
     /// `[byte states]`: for a state between characters the first of its block, for another itself; and the number of blocks.

@@ -1,6 +1,6 @@
 //! Rows that compiles of one process share.
 //!
-//! A row is found by [`RowKey`], the digest of the very object that it is computed from ([`crate::rule_view`]): the cache holds values
+//! A row is found by [`RowKey`], the digest of the very object that it is computed from ([`super::view`]): the cache holds values
 //! of a function, and a compile has the same rows with and without it, whatever others have left there.
 
 use std::cell::Cell;
@@ -8,9 +8,10 @@ use std::sync::{Mutex, PoisonError};
 
 use foldhash::HashMap;
 
-use crate::row_computer::{Residuals, StateRow};
-use crate::rule_view::{RowKey, SliceSet};
-use crate::walk::RowTokens;
+use super::StateRow;
+use super::key::{RowKey, SliceSet};
+use super::pending::PendingSuffixes;
+use super::tokens::RowTokens;
 
 /// What a row cost where it was computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub struct RowCache {
     generations: Mutex<[Generation; 2]>,
 }
 
-/// Rows one behind the other: small allocations that outlive a compile would lie scattered among those of the next ones.
+/// Rows one after the other: small allocations that outlive a compile would lie scattered among those of the next ones.
 #[derive(Debug, Default)]
 struct Generation {
     /// Where the words of each row begin and end.
@@ -100,9 +101,9 @@ impl RowCache {
 }
 
 /// A row as words.
-fn written(cost: Cost, StateRow { tokens, left }: &StateRow) -> Vec<u32> {
-    let lists = [&tokens.short, &tokens.ranges, &left.blocks];
-    let mut words: Vec<u32> = vec![u32::from(left.whole)];
+fn written(cost: Cost, StateRow { tokens, pending }: &StateRow) -> Vec<u32> {
+    let lists = [&tokens.short, &tokens.ranges, &pending.blocks];
+    let mut words: Vec<u32> = vec![u32::from(pending.whole)];
     words.extend([cost.steps, cost.bytes, tokens.whole.0].into_iter().flat_map(halves));
     words.extend(lists.iter().map(|list| u32::try_from(list.len()).expect("rows are small")));
     words.extend(lists.into_iter().flatten().flat_map(|&(one, two)| [one, two]));
@@ -123,7 +124,7 @@ fn read(words: &[u32]) -> (Cost, StateRow) {
     };
     (
         Cost { steps, bytes },
-        StateRow { tokens, left: Residuals { whole: ends[0] == 1, blocks: pairs.collect() } },
+        StateRow { tokens, pending: PendingSuffixes { whole: ends[0] == 1, blocks: pairs.collect() } },
     )
 }
 
@@ -175,7 +176,10 @@ mod tests {
             short: vec![(3, 4)],
             ranges: (0..ranges).map(|at| (at * 10, at * 10 + 3)).collect(),
         };
-        StateRow { tokens, left: Residuals { whole: ranges % 2 == 1, blocks: vec![(8, 9), (11, 12)] } }
+        StateRow {
+            tokens,
+            pending: PendingSuffixes { whole: ranges % 2 == 1, blocks: vec![(8, 9), (11, 12)] },
+        }
     }
 
     const COST: Cost = Cost { steps: (1 << 40) + 300, bytes: 17 };

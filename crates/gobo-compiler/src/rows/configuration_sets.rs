@@ -1,23 +1,27 @@
-//! The configurations that a token can be in since it began, as sets: what [`crate::row_computer`] walks beside the vocabulary.
+//! The configurations that a token can be in since it began, as a deterministic automaton over sets of them: the subset construction
+//! of a push-down automaton with the stack's own part interned, built as the walk of the vocabulary needs it.
+//!
+//! A set has, for each state, one set of stacks: a graph-structured stack (Tomita 1985), so that a text that can be read in
+//! exponentially many ways has one set as well. Each step is computed once, and a set without calls is a state.
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::StateId;
 use gobo_types::{Budget, CompileError};
 
-use crate::push_down::PHASE;
-use crate::rule_view::RuleView;
-use crate::walk::NODES_PER_CHARGE;
+use super::view::RuleView;
+use super::{NODES_PER_CHARGE, PHASE};
+use crate::ids::number;
 
 /// What a state or a stack takes in a set of them.
 pub(crate) const BYTES_PER_COUNT: usize = 16;
 
 /// The number of a set of configurations.
-pub(crate) type MacroId = u32;
+pub(crate) type SetId = u32;
 
 /// The set without configurations.
-pub(crate) const DEAD_MACRO: MacroId = 0;
+pub(crate) const DEAD_SET: SetId = 0;
 
-pub(crate) const UNKNOWN: MacroId = u32::MAX;
+pub(crate) const UNKNOWN: SetId = u32::MAX;
 
 pub(crate) const DEAD_STATE: StateId = 0;
 
@@ -40,7 +44,7 @@ struct Stacks {
 
 /// What the walk asks of a set of configurations at each node.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct MacroInfo {
+pub(crate) struct SetInfo {
     /// A state in it with transitions to itself; [`DEAD_STATE`] if there is none.
     pub(crate) looped: StateId,
     /// Whether the rule at the bottom may end here and more be read after it.
@@ -51,19 +55,19 @@ pub(crate) struct MacroInfo {
 
 /// The configurations that a token can be in since it began, as far as it has pushed and popped itself: a deterministic
 /// automaton over sets of them, built as the walk needs it.
-pub(crate) struct Macros<'a> {
+pub(crate) struct ConfigurationSets<'a> {
     view: &'a RuleView<'a>,
     stacks: Vec<Stacks>,
     known_stacks: HashMap<Stacks, StacksId>,
     known_unions: HashMap<(StacksId, StacksId), StacksId>,
     /// The states of each set with their stacks, ascending by state.
     pub(crate) sets: Vec<Box<[(StateId, StacksId)]>>,
-    known: HashMap<Box<[(StateId, StacksId)]>, MacroId>,
+    known: HashMap<Box<[(StateId, StacksId)]>, SetId>,
     /// `[states]`: the set of that state alone with nothing pushed, which most are; [`UNKNOWN`] where it was not met.
-    known_alone: Vec<MacroId>,
-    pub(crate) infos: Vec<MacroInfo>,
+    known_alone: Vec<SetId>,
+    pub(crate) infos: Vec<SetInfo>,
     /// `[sets, classes]`.
-    steps: Vec<MacroId>,
+    steps: Vec<SetId>,
     budget: &'a Budget,
     /// States and stacks looked at.
     counted: u64,
@@ -73,10 +77,10 @@ pub(crate) struct Macros<'a> {
     pub(crate) error: Option<CompileError>,
 }
 
-impl<'a> Macros<'a> {
+impl<'a> ConfigurationSets<'a> {
     pub(crate) fn new(view: &'a RuleView<'a>, budget: &'a Budget) -> Self {
         let bottom = Stacks { empty: true, tops: Box::default() };
-        let mut macros = Self {
+        let mut sets = Self {
             view,
             stacks: vec![bottom.clone()],
             known_stacks: HashMap::from_iter([(bottom, BOTTOM)]),
@@ -91,8 +95,8 @@ impl<'a> Macros<'a> {
             uncharged: 0,
             error: None,
         };
-        macros.intern(&[]);
-        macros
+        sets.intern(&[]);
+        sets
     }
 
     /// Steps counted so far, and bytes that the budget has not been charged yet.
@@ -116,12 +120,12 @@ impl<'a> Macros<'a> {
     }
 
     /// The set of one configuration with nothing pushed.
-    pub(crate) fn start(&mut self, state: StateId) -> MacroId {
+    pub(crate) fn start(&mut self, state: StateId) -> SetId {
         self.intern(&[(state, BOTTOM)])
     }
 
     /// The number of a set: states with their stacks, ascending by state.
-    pub(crate) fn intern(&mut self, set: &[(StateId, StacksId)]) -> MacroId {
+    pub(crate) fn intern(&mut self, set: &[(StateId, StacksId)]) -> SetId {
         let alone = match *set {
             [(state, BOTTOM)] => Some(state as usize),
             _ => None,
@@ -135,7 +139,7 @@ impl<'a> Macros<'a> {
         }
         let fresh = number(self.sets.len());
         self.count(set.len() + self.view.stride());
-        let mut info = MacroInfo { looped: DEAD_STATE, ends: false, reads: false };
+        let mut info = SetInfo { looped: DEAD_STATE, ends: false, reads: false };
         for &(state, stacks) in set {
             if info.looped == DEAD_STATE && self.view.has_loops(state) {
                 info.looped = state;
@@ -161,8 +165,8 @@ impl<'a> Macros<'a> {
     /// may all end.
     fn ends(&mut self, set: &[(StateId, StacksId)]) -> bool {
         let mut ends = false;
-        self.each_popped(set, |macros, state, stacks| {
-            ends |= macros.view.accepts(state) && macros.stacks[stacks as usize].empty;
+        self.each_popped(set, |sets, state, stacks| {
+            ends |= sets.view.accepts(state) && sets.stacks[stacks as usize].empty;
         });
         ends
     }
@@ -173,8 +177,8 @@ impl<'a> Macros<'a> {
         set: &[(StateId, StacksId)],
         mut visit: impl FnMut(&mut Self, StateId, StacksId),
     ) {
-        let is_popped = |macros: &Self, &(state, stacks): &(StateId, StacksId)| {
-            macros.view.accepts(state) && stacks != BOTTOM
+        let is_popped = |sets: &Self, &(state, stacks): &(StateId, StacksId)| {
+            sets.view.accepts(state) && stacks != BOTTOM
         };
         if !set.iter().any(|at| is_popped(self, at)) {
             set.iter().for_each(|&(state, stacks)| visit(self, state, stacks));
@@ -200,14 +204,14 @@ impl<'a> Macros<'a> {
 
     /// The set after a byte of the class.
     #[inline]
-    pub(crate) fn step(&mut self, from: MacroId, class: u8) -> MacroId {
+    pub(crate) fn step(&mut self, from: SetId, class: u8) -> SetId {
         let at = from as usize * self.view.stride() + usize::from(class);
         let known = self.steps[at];
         if known == UNKNOWN { self.compute(from, class, at) } else { known }
     }
 
     #[cold]
-    fn compute(&mut self, from: MacroId, class: u8, at: usize) -> MacroId {
+    fn compute(&mut self, from: SetId, class: u8, at: usize) -> SetId {
         let view = self.view;
         // Most sets are one state that has nothing to do but to read.
         if let [(state, stacks)] = *self.sets[from as usize]
@@ -216,24 +220,24 @@ impl<'a> Macros<'a> {
         {
             let next = view.step(state, class);
             if next.is_none_or(|next| stacks == BOTTOM || !self.view.is_end(next)) {
-                let to = next.map_or(DEAD_MACRO, |next| self.intern(&[(next, stacks)]));
+                let to = next.map_or(DEAD_SET, |next| self.intern(&[(next, stacks)]));
                 self.steps[at] = to;
                 return to;
             }
         }
         let mut next: Vec<(StateId, StacksId)> = Vec::new();
         let set = self.sets[from as usize].clone();
-        self.each_popped(&set, |macros, state, stacks| {
+        self.each_popped(&set, |sets, state, stacks| {
             if let Some(to) = view.step(state, class) {
-                macros.arrive(to, stacks, &mut next);
+                sets.arrive(to, stacks, &mut next);
             }
             for push in view.push_transitions(state) {
                 if let Some(to) = view.step(push.entry, class) {
                     let on_top = |below, &top: &u32| {
-                        macros.intern_stacks(Stacks { empty: false, tops: Box::new([(top, below)]) })
+                        sets.intern_stacks(Stacks { empty: false, tops: Box::new([(top, below)]) })
                     };
                     let pushed = view.pushed(push).iter().fold(stacks, on_top);
-                    macros.arrive(to, pushed, &mut next);
+                    sets.arrive(to, pushed, &mut next);
                 }
             }
         });
@@ -247,7 +251,7 @@ impl<'a> Macros<'a> {
                 _ => merged.push((state, stacks)),
             }
         }
-        let to = if self.error.is_none() { self.intern(&merged) } else { DEAD_MACRO };
+        let to = if self.error.is_none() { self.intern(&merged) } else { DEAD_SET };
         self.steps[at] = to;
         to
     }
@@ -298,8 +302,4 @@ impl<'a> Macros<'a> {
             next.push((state, BOTTOM));
         }
     }
-}
-
-pub(crate) fn number(n: usize) -> u32 {
-    u32::try_from(n).expect("the budget keeps counts below 2^32")
 }

@@ -1,3 +1,8 @@
+//! Walks of the vocabulary's tries beside an automaton without calls, from one state or from several that the same bytes lead on from.
+//!
+//! A trie is walked in depth, with the states along the path. Two loops: one for a state alone, one for several, which look at a
+//! node once; the second costs more for each of few states.
+
 use std::ops::Range;
 
 use foldhash::{HashMap, HashMapExt};
@@ -5,7 +10,10 @@ use gobo_artifact::{Trie, TrieNode};
 use gobo_automata::{ByteSet, Dfa, NO_STEP, StateId};
 use gobo_types::{Budget, CompileError};
 
-use crate::rule_view::{Rooted, RuleView, SliceSet};
+use super::NODES_PER_CHARGE;
+use super::rooted::Rooted;
+use super::tokens::RowTokens;
+use super::view::RuleView;
 
 const PHASE: &str = "walking the vocabulary";
 
@@ -14,53 +22,6 @@ const STATES_PER_BATCH: usize = 64;
 
 /// From so many states on they are walked side by side; fewer one after the other, which costs each of them less.
 const SIDE_BY_SIDE: usize = 4;
-
-/// Nodes walked between two looks at the budget.
-pub(crate) const NODES_PER_CHARGE: u64 = 4096;
-
-/// The tokens of a row. Equal ones are equal rows; one row may be written in two ways.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct RowTokens {
-    /// Slices taken whole, without a walk.
-    pub(crate) whole: SliceSet,
-    /// Numbers of the slices of which only short tokens are taken, with the most characters that they may have.
-    pub(crate) short: Vec<(u32, u32)>,
-    /// Ranges of the trie order, ascending and not touching.
-    pub(crate) ranges: Vec<(u32, u32)>,
-}
-
-impl RowTokens {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.whole.is_empty() && self.short.is_empty() && self.ranges.is_empty()
-    }
-
-    /// Whether all tokens from `from` to `to` of the trie order are in the ranges.
-    pub(crate) fn has(&self, from: u32, to: u32) -> bool {
-        let behind = self.ranges.partition_point(|range| range.0 <= from);
-        self.ranges[..behind].last().is_some_and(|range| to <= range.1)
-    }
-
-    /// Puts the ranges in order.
-    pub(crate) fn settle(&mut self) {
-        if self.ranges.is_sorted() {
-            return;
-        }
-        self.ranges.sort_unstable();
-        for (from, to) in std::mem::take(&mut self.ranges) {
-            match self.ranges.last_mut() {
-                Some(last) if last.1 >= from => last.1 = last.1.max(to),
-                _ => self.ranges.push((from, to)),
-            }
-        }
-    }
-
-    pub(crate) fn add(&mut self, from: u32, to: u32) {
-        match self.ranges.last_mut() {
-            Some(last) if last.1 == from => last.1 = to,
-            _ => self.ranges.push((from, to)),
-        }
-    }
-}
 
 /// Computes rows of an automaton from its transitions alone.
 pub(crate) struct Walker<'a> {
@@ -179,8 +140,8 @@ impl<'a> Walker<'a> {
     ) -> Result<(), CompileError> {
         let trie = &rooted.trie;
         let mut uncharged = 0;
-        // At a live node whose ids end at `end`: its own are found, and those below if they are taken whole. What is left
-        // to look at: a block, the end of its ids, the state above.
+        // At a live node whose ids end at `end`: its own are found, and those below if they are taken whole. Returns what
+        // remains to be looked at: a block, the end of its ids, the state above.
         let mut enter = |number: usize, end: u32, state: StateId| {
             let node: TrieNode = trie.nodes[number];
             let Some(child) = node.children().filter(|_| !whole(number, state)) else {
@@ -291,7 +252,7 @@ struct Walk {
     state: StateId,
 }
 
-/// Walks one behind the other whose states share a row of transitions: they live and die together.
+/// Consecutive walks whose states share a row of transitions: they live and die together.
 struct Run {
     /// The row of transitions.
     row: u32,
@@ -299,7 +260,7 @@ struct Run {
     from: usize,
 }
 
-/// What is left of a block of siblings, and the runs that reach it.
+/// The rest of a block of siblings, and the runs that reach it.
 struct Block {
     number: usize,
     /// The end of the ids of the block.
@@ -308,7 +269,7 @@ struct Block {
     runs: Range<usize>,
 }
 
-/// The live walks at each node from the root to the one at hand, one node behind the other.
+/// The live walks at each node from the root to the one at hand, node after node.
 struct Path<'a> {
     dfa: &'a Dfa,
     walks: Vec<Walk>,
@@ -316,7 +277,7 @@ struct Path<'a> {
 }
 
 impl Path<'_> {
-    /// Adds a walk behind the others; those from run `first` on are of the same node.
+    /// Adds a walk after the others; those from run `first` on are of the same node.
     #[inline]
     fn push(&mut self, walk: Walk, first: usize) {
         let row = self.dfa.row_of[walk.state as usize];

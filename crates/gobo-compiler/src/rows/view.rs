@@ -1,7 +1,7 @@
 //! All that the computation of a row sees of an automaton and of a vocabulary.
 //!
 //! A row outlives the compile that computed it ([`crate::RowCache`]), so it has to be a function of its key. [`RowKey`] and
-//! [`crate::row_computer`] therefore read one and the same object. The fields of a [`RuleView`] are private, and each
+//! [`super::computer`] therefore read one and the same object. The fields of a [`RuleView`] are private, and each
 //! method answers from three things and from nothing else:
 //!
 //! 1. the vocabulary;
@@ -15,84 +15,19 @@
 //! rows) has no method here.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::{MAX_SLICES, Slice, Trie, Vocabulary};
+use gobo_artifact::{Slice, Trie, Vocabulary};
 use gobo_automata::{ByteSet, Calls, Closure, Dfa, NO_STEP, PushTransition, StateDigests, StateId};
-use gobo_types::{Budget, CompileError, VocabularyDigest};
+use gobo_types::{Budget, CompileError};
 
-use crate::walk::RowTokens;
+use super::key::{RowKey, SliceSet};
+use super::rooted::Rooted;
+use super::tokens::RowTokens;
 
 const PHASE: &str = "preparing to walk the vocabulary";
 
 /// Slices are looked at one by one where those that can be taken hold at least one in so many tokens; elsewhere one walk
 /// of the trie over all tokens is cheaper: entering some thirty tries takes the time of walking some hundred tokens.
 const WORTH_TAKING: usize = 256;
-
-/// Slices of a vocabulary: bit `n` stands for the one with number `n`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(crate) struct SliceSet(pub(crate) u64);
-
-const _: () = assert!(MAX_SLICES <= u64::BITS as usize, "a bit for each slice");
-
-impl SliceSet {
-    /// The slices some token of which may be read where only the bytes of `live` lead on.
-    pub(crate) fn live(vocabulary: &Vocabulary, live: &ByteSet) -> Self {
-        let mut set = Self::default();
-        for (number, slice) in vocabulary.slices().enumerate() {
-            if slice.needs.iter().zip(live).any(|(needs, live)| needs & live != 0) {
-                set.insert(number);
-            }
-        }
-        set
-    }
-
-    pub(crate) fn insert(&mut self, slice: usize) {
-        self.0 |= 1 << slice;
-    }
-
-    pub(crate) fn has(self, slice: usize) -> bool {
-        self.0 >> slice & 1 == 1
-    }
-
-    pub(crate) fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-}
-
-/// What a row of a called rule is computed from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct RowKey {
-    pub(crate) vocabulary: VocabularyDigest,
-    pub(crate) slices: SliceSet,
-    /// Digest of the future of the state up to the end of its rule.
-    pub(crate) future: [u8; 32],
-}
-
-/// A trie whose root block is found by byte: it is the largest, and the states of most constraints read few bytes.
-pub(crate) struct Rooted<'a> {
-    pub(crate) trie: Trie<'a>,
-    /// `[256]`: the number of the root's child on each byte; `u32::MAX` for none.
-    children: Box<[u32; 256]>,
-}
-
-impl<'a> Rooted<'a> {
-    fn new(trie: Trie<'a>) -> Self {
-        let mut children = Box::new([u32::MAX; 256]);
-        let first = u32::try_from(trie.root).expect("23 bits number a node");
-        for (number, node) in (first..).zip(&trie.nodes[trie.root..]) {
-            children[usize::from(node.byte())] = number;
-            if node.is_last() {
-                break;
-            }
-        }
-        Self { trie, children }
-    }
-
-    #[inline]
-    pub(crate) fn child(&self, byte: u8) -> Option<usize> {
-        let number = self.children[usize::from(byte)];
-        (number != u32::MAX).then_some(number as usize)
-    }
-}
 
 /// A slice of the set, beside an automaton.
 pub(crate) struct Part<'a> {

@@ -1,0 +1,82 @@
+//! Classes of return states: what a pair of a suffix set and a return state is computed for.
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_automata::{ByteSet, Calls, StateId};
+
+use crate::ids::number;
+
+/// Return states at which every set of pending suffixes may do the same.
+///
+/// A class holds the return states whose states are of one row class ([`gobo_automata::Dfa::row_classes`]): from all of them or from none a token can be
+/// read, as far as the rule at hand and the rules that it calls go, and where it ends the rule the same may follow. That is
+/// all that a pair asks. A pending suffix is the rest of a token, so it is no longer than one, and if it can be read at all it
+/// begins between characters, as a return state does. It is read from the return state alone, with nothing on the stack. So
+/// at two return states of a class the same suffixes can be read to their end, and the same ones end the rule at the same
+/// bytes, where the same may follow; and that is the row and the set of suffixes after it.
+///
+/// Two details do not break this. Calls push nothing where their return can only end: a row class sees that too wherever bytes
+/// are left after the call. And of tokens that are in the row already, a walk may skip what they leave: then one state
+/// of a row class leaves suffixes that another does not, whose bits are set either way.
+///
+/// What may lie below differs within a class, so a pair is followed to all that may lie below one of its return states.
+pub(crate) struct ReturnClasses {
+    /// `[returns]`: the class of each, numbered as they are met.
+    pub(crate) of: Vec<u32>,
+    /// `[classes]`: the return states of each, ascending.
+    members: Vec<Vec<u32>>,
+}
+
+impl ReturnClasses {
+    /// `row_classes`: `[states]`.
+    pub(crate) fn new(calls: &Calls, row_classes: &[u32]) -> Self {
+        let mut known: HashMap<u32, u32> = HashMap::new();
+        let mut members: Vec<Vec<u32>> = Vec::new();
+        let mut class_of = |(top, state): (u32, StateId)| {
+            let class = *known.entry(row_classes[state as usize]).or_insert_with(|| {
+                members.push(Vec::new());
+                number(members.len() - 1)
+            });
+            members[class as usize].push(top);
+            class
+        };
+        let of = (0..).zip(calls.returns.iter().map(|of| of.state)).map(&mut class_of).collect();
+        Self { of, members }
+    }
+
+    /// Number of classes.
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// What may lie under any of `states`.
+    pub(crate) fn under(&self, calls: &Calls, states: impl Iterator<Item = StateId>) -> Under {
+        let mut is_under = vec![false; self.members.len()];
+        let mut follow = ByteSet::default();
+        let mut last: &[u32] = &[];
+        for state in states {
+            let tops = calls.stack_tops(state);
+            // States of one rule share their set.
+            if !std::ptr::eq(tops, last) {
+                tops.iter().for_each(|&top| is_under[self.of[top as usize] as usize] = true);
+                follow.iter_mut().zip(calls.follow(state)).for_each(|(all, set)| *all |= set);
+                last = tops;
+            }
+        }
+        let classes = (0..).zip(is_under).filter(|(_, is_under)| *is_under).map(|(class, _)| class).collect();
+        Under { classes, follow }
+    }
+
+    /// The states of the return states of a class: at least one.
+    pub(crate) fn states<'a>(&'a self, calls: &'a Calls, class: u32) -> impl Iterator<Item = StateId> + 'a {
+        self.members[class as usize].iter().map(|&top| calls.returns[top as usize].state)
+    }
+}
+
+/// What may lie on top of the stack together with some states that share a row.
+#[derive(Debug, Default)]
+pub(crate) struct Under {
+    /// The classes of the return states, ascending.
+    pub(crate) classes: Vec<u32>,
+    /// The bytes that a text can go on with when one of them is popped.
+    pub(crate) follow: ByteSet,
+}

@@ -1,0 +1,42 @@
+//! Sets of configurations that stand for others in a walk: those that no text as long as the tokens below a block tells apart
+//! (k-equivalent states, with k the height of the block). States inside counted repetitions are told apart by the few long tokens only,
+//! and so they share the walk of all others.
+
+use gobo_automata::KEquivalence;
+
+use super::configuration_sets::{ConfigurationSets, SetId, UNKNOWN};
+
+/// See the [module](self).
+pub(super) struct Representatives<'a> {
+    equivalences: &'a [KEquivalence],
+    /// `[sets of configurations, equivalences]`: the answers so far; [`UNKNOWN`] where it was not asked.
+    known: Vec<SetId>,
+}
+
+impl<'a> Representatives<'a> {
+    /// `equivalences`: ascending by their length.
+    pub(super) fn new(equivalences: &'a [KEquivalence]) -> Self {
+        Self { equivalences, known: Vec::new() }
+    }
+
+    /// The set to walk a block of so great a height from in place of `from`. Only sets of one configuration have another one.
+    pub(super) fn of_set(&mut self, from: SetId, height: u8, sets: &mut ConfigurationSets<'_>) -> SetId {
+        let longest = u32::from(height);
+        let level = self.equivalences.iter().position(|equivalence| equivalence.chars >= longest);
+        let Some(level) = level else { return from };
+        let at = from as usize * self.equivalences.len() + level;
+        if self.known.len() <= at {
+            self.known.resize(sets.sets.len() * self.equivalences.len(), UNKNOWN);
+        }
+        if self.known[at] == UNKNOWN {
+            self.known[at] = match *sets.sets[from as usize] {
+                [(state, stacks)] => {
+                    let state = self.equivalences[level].representative[state as usize];
+                    sets.intern(&[(state, stacks)])
+                }
+                _ => from,
+            };
+        }
+        self.known[at]
+    }
+}
