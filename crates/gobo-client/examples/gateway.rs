@@ -108,7 +108,11 @@ async fn admit(client: &Client, vocabulary: &str, constraint: &Constraint) -> An
                 return Answer::Rejected(format!("{} at {:?}", refusal.reason, &*refusal.place));
             }
             ClientError::Verdict(CompileError::OverBudget(over)) => {
-                return Answer::Rejected(format!("too expensive: more than {} {}", over.given, over.limit.unit()));
+                return Answer::Rejected(format!(
+                    "too expensive: more than {} {}",
+                    over.given,
+                    over.limit.unit()
+                ));
             }
             _ => {}
         }

@@ -106,11 +106,11 @@ fn take(matcher: &mut Matcher, token: TokenId, text: &mut Vec<u8>) -> Result<(),
 /// The allowed token with the greatest logit. The logits are a hash of seed, step and id.
 fn sample(mask: &[u32], seed: u64, step: u64) -> Option<TokenId> {
     let logit = |id: TokenId| {
-        let mixed = (seed << 48 ^ step << 32 ^ u64::from(id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+        let mixed = ((seed << 48) ^ (step << 32) ^ u64::from(id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
     };
     let allowed = (0..).zip(mask).flat_map(|(word, &bits): (TokenId, &u32)| {
-        (0..32).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word * 32 + bit)
+        (0..32).filter(move |bit| (bits >> bit) & 1 == 1).map(move |bit| word * 32 + bit)
     });
     allowed.max_by_key(|&id| logit(id))
 }
