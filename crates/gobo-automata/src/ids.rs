@@ -6,6 +6,28 @@ pub type StateId = u32;
 /// The state from which no text is accepted. Every automaton has it, as state 0.
 pub const DEAD: StateId = 0;
 
+/// A state of the automaton over characters that an automaton over bytes was written out from: another numbering than that of the
+/// automaton over bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CharState(StateId);
+
+impl CharState {
+    /// The state with this number in the automaton over characters.
+    pub(crate) fn new(state: StateId) -> Self {
+        Self(state)
+    }
+
+    /// Its number there.
+    pub(crate) fn id(self) -> StateId {
+        self.0
+    }
+
+    /// Its place in a table by character states.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// The number of a rule: its place in [`Grammar::rules`](crate::Grammar::rules).
 pub type RuleId = u32;
 

@@ -23,6 +23,6 @@ pub use bytes::{
 };
 pub use chars::regex::{MAX_PATTERN_BYTES, NEST_LIMIT};
 pub use chars::{CharSet, Expr, Language, Letters, Machine};
-pub use ids::{DEAD, RuleId, StateId};
+pub use ids::{CharState, DEAD, RuleId, StateId};
 pub use lowered::Lowered;
 pub use rtn::{Grammar, Rule};

@@ -1,7 +1,7 @@
 //! How the states of an automaton over bytes make up characters.
 
 use crate::chars::dfa::CharDfa;
-use crate::ids::{StateId, number};
+use crate::ids::{CharState, StateId, number};
 
 /// The states of a byte automaton that belong to one state of its character automaton.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,18 +29,18 @@ pub struct CharStates {
 
 impl CharStates {
     /// The state between characters with this number in the byte automaton.
-    pub fn at(&self, state: StateId) -> Option<StateId> {
+    pub fn at(&self, state: StateId) -> Option<CharState> {
         let at = self.blocks.binary_search_by_key(&state, |block| block.root).ok()?;
-        (at > 0).then(|| number(at))
+        (at > 0).then(|| CharState::new(number(at)))
     }
 
     /// The state between characters that follows another when `char` is read.
-    pub fn after(&self, char_state: StateId, char: u32) -> Option<StateId> {
+    pub fn after(&self, char_state: CharState, char: u32) -> Option<CharState> {
         let ranges = &self.dfa.ranges;
         let &(first, _, class) = ranges.get(ranges.partition_point(|&(_, last, _)| last < char))?;
-        let row = self.dfa.row(char_state);
+        let row = self.dfa.row(char_state.id());
         let at = row.binary_search_by_key(&class, |edge| edge.0).ok().filter(|_| first <= char)?;
-        Some(row[at].1)
+        Some(CharState::new(row[at].1))
     }
 
     /// Number of ranges of characters that lead anywhere.

@@ -6,7 +6,7 @@ use gobo_types::{Budget, CompileError};
 use super::calls::Calls;
 use super::char_states::CharStates;
 use crate::equivalence::Edges as _;
-use crate::ids::{DEAD, StateId, number};
+use crate::ids::{CharState, DEAD, StateId, number};
 
 /// The phase that verdicts name.
 const CLOSING: &str = "closing states";
@@ -47,8 +47,8 @@ pub struct Closure {
 impl Closure {
     /// No text over the set is alive everywhere for longer than this many characters: every shorter one is alive.
     /// `u32::MAX` where every text is.
-    pub fn depth(&self, char_state: StateId) -> u32 {
-        self.depth[char_state as usize]
+    pub fn depth(&self, char_state: CharState) -> u32 {
+        self.depth[char_state.index()]
     }
 
     /// Bytes of its tables.
@@ -58,8 +58,8 @@ impl Closure {
 
     /// Whether no text over the set longer than the depth is alive, as far as the state's own transitions go; what called
     /// rules and returns read after it is taken into account.
-    pub fn is_exact(&self, char_state: StateId) -> bool {
-        self.exact[char_state as usize]
+    pub fn is_exact(&self, char_state: CharState) -> bool {
+        self.exact[char_state.index()]
     }
 }
 
@@ -154,7 +154,7 @@ impl CharStates {
                 closure.exact[state as usize] = edges(state).all(|next| {
                     closure.depth[next as usize] == depth - 1
                         && closure.exact[next as usize]
-                        && !calls.is_some_and(|calls| calls.is_call_boundary(next))
+                        && !calls.is_some_and(|calls| calls.is_call_boundary(CharState::new(next)))
                 });
             }
             for &before in &before[starts[state as usize] as usize..starts[state as usize + 1] as usize] {

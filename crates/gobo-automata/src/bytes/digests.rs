@@ -6,7 +6,7 @@ use gobo_types::{Budget, CompileError};
 use super::calls::Calls;
 use super::char_states::CharStates;
 use super::dfa::Dfa;
-use crate::ids::{StateId, number};
+use crate::ids::{CharState, StateId, number};
 
 const PHASE: &str = "telling states apart";
 
@@ -26,8 +26,8 @@ pub struct StateDigests {
 
 impl StateDigests {
     /// The digest of the state at this place of [`CharStates`], if a called rule has it.
-    pub fn digest(&self, char_state: StateId) -> Option<&Digest> {
-        self.digests.get(char_state as usize)?.as_ref()
+    pub fn digest(&self, char_state: CharState) -> Option<&Digest> {
+        self.digests.get(char_state.index())?.as_ref()
     }
 }
 
@@ -310,8 +310,8 @@ mod tests {
         let calls = dfa.calls.as_ref().expect("a rule of eight states that is called twice is called");
         let state_digests = dfa.state_digests(&budget).unwrap();
         assert_eq!(state_digests.digests.len(), chars.blocks.len());
-        assert_eq!(state_digests.digest(u32::MAX), None);
-        *state_digests.digest(calls.entries[0]).expect("a called rule has digests")
+        assert_eq!(state_digests.digest(CharState::new(u32::MAX)), None);
+        *state_digests.digest(CharState::new(calls.entries[0])).expect("a called rule has digests")
     }
 
     fn chars(ranges: &[(char, char)]) -> Expr {

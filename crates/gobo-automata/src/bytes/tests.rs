@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::chars::dfa::CharDfa;
-use crate::{DEAD, StateId};
+use crate::{CharState, DEAD, StateId};
 
 fn dfa(pattern: &str) -> Dfa {
     Dfa::regex(pattern, MatchMode::Full, TextStart::Exact, &Budget::new(CompileLimits::default())).unwrap()
@@ -50,9 +50,9 @@ fn one_character_leads_where_its_bytes_lead() {
         for (state, block) in (0..).zip(&states.blocks).skip(1) {
             for char in "abcdefxzé日本à\u{ff}\"\\ \0\u{10ffff}".chars() {
                 let over_bytes = after(&dfa, block.root, &char.to_string());
-                let root = |state: StateId| states.blocks[state as usize].root;
+                let root = |state: CharState| states.blocks[state.index()].root;
                 assert_eq!(
-                    states.after(state, u32::from(char)).map_or(DEAD, root),
+                    states.after(CharState::new(state), u32::from(char)).map_or(DEAD, root),
                     over_bytes,
                     "{pattern} {char}"
                 );
@@ -85,17 +85,17 @@ proptest! {
         let targets = states.targets(&budget).unwrap();
         let closure = states.closure(&targets, &classes, None, &budget).unwrap();
         for (state, block) in (0..).zip(&states.blocks).skip(1) {
-            let depth = closure.depth(state);
+            let depth = closure.depth(CharState::new(state));
             for length in 0..=LONGEST {
                 let (every, some) = alive(&dfa, block.root, &set, length);
                 prop_assert_eq!(every, length <= depth);
-                if closure.is_exact(state) {
+                if closure.is_exact(CharState::new(state)) {
                     prop_assert_eq!(some, length <= depth);
                 }
             }
             // Where nothing is alive behind the depth, that is known.
             if depth < LONGEST && !alive(&dfa, block.root, &set, depth + 1).1 {
-                prop_assert!(closure.is_exact(state));
+                prop_assert!(closure.is_exact(CharState::new(state)));
             }
         }
     }

@@ -5,7 +5,7 @@ mod look_ahead;
 mod stack_tops;
 
 use super::byte_set::ByteSet;
-use crate::ids::StateId;
+use crate::ids::{CharState, StateId};
 use crate::rtn::CallTable;
 
 /// The phase that verdicts name.
@@ -100,8 +100,8 @@ impl Calls {
 
     /// Whether texts may leave the rule at hand at a state between characters, by a call or by its end: transitions alone do
     /// not say what follows.
-    pub fn is_call_boundary(&self, char_state: StateId) -> bool {
-        self.call_boundaries[char_state as usize]
+    pub fn is_call_boundary(&self, char_state: CharState) -> bool {
+        self.call_boundaries[char_state.index()]
     }
 
     /// The numbers of the return states that a push pushes, outermost first.
