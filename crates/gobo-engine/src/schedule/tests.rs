@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::accounts::MEMORY;
 use super::*;
 
 const MS: Duration = Duration::from_millis(1);
@@ -265,8 +266,11 @@ fn promoted_jobs_are_interactive() {
     bench.scheduler.promote(&flag);
     assert_eq!(bench.end(started, MS).priority, Interactive, "its later passes too");
     assert_eq!(bench.scheduler.waiting(), 0);
-    bench.scheduler.forget_idle(bench.now + 10 * MEMORY);
-    assert!(bench.scheduler.accounts.is_empty(), "who has nothing before the workers is forgotten");
+    bench.scheduler.accounts.forget_idle(bench.now + 10 * MEMORY);
+    assert!(
+        bench.scheduler.accounts.get(&"t".into()).is_none(),
+        "who has nothing before the workers is forgotten"
+    );
 }
 
 /// Three tenants have filled the queue, each within its quota; whoever comes then gets its share.
@@ -289,7 +293,7 @@ fn a_full_queue_turns_away_from_the_tenant_that_waits_most() {
     assert_eq!(displaced.iter().filter(|tenant| **tenant == "a").count(), 5, "{displaced:?}");
     assert_eq!(displaced.iter().filter(|tenant| **tenant == "b").count(), 5, "{displaced:?}");
     while telling(&mut bench, "d", "d").is_ok() {}
-    let jobs = |tenant: &str| bench.scheduler.accounts[tenant].jobs;
+    let jobs = |tenant: &str| bench.scheduler.accounts.get(&tenant.into()).unwrap().jobs;
     let shares = ["a", "b", "c", "d"].map(jobs);
     assert_eq!(shares.iter().sum::<usize>(), 100);
     assert!(shares.iter().all(|share| (24..=26).contains(share)), "{shares:?}");
@@ -556,7 +560,8 @@ impl Machine {
         for (tenant, name) in TENANTS.iter().enumerate() {
             let jobs = self.waiting.iter().chain(self.running.iter().map(|(_, job)| job));
             let jobs: Vec<&Modelled> = jobs.filter(|job| job.tenant == tenant).collect();
-            let account = self.scheduler.accounts.get(*name).map_or((0, 0), |of| (of.jobs, of.bytes));
+            let account =
+                self.scheduler.accounts.get(&(*name).into()).map_or((0, 0), |of| (of.jobs, of.bytes));
             assert_eq!(account, (jobs.len(), jobs.iter().map(|job| job.bytes).sum()), "{name}");
         }
     }

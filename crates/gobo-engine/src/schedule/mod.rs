@@ -21,124 +21,24 @@
 //! that has less: its newest job is turned away, which has waited least and, in its first pass, has cost nothing yet. So
 //! however many tenants fill the queue, each comes to its share of it, and none finds it full that holds less than another.
 
+mod accounts;
+mod job;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How soon work is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Priority {
-    /// Somebody waits for it. Begun before any prewarm work.
-    #[default]
-    Interactive,
-    /// Compiled ahead of demand; done even when its caller has left.
-    Prewarm,
-}
-
-/// On whose account work is done. The empty name is everybody who gives none.
-pub type Tenant = Arc<str>;
-
-/// What one tenant may have before the workers at once, and how fast it may ask. Hits cost nothing of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TenantLimits {
-    /// Most compiles that wait or run. Default 512.
-    pub jobs: usize,
-    /// Most bytes of constraint text of those. Default 64 MiB.
-    pub bytes: u64,
-    /// Most compiles a second, with a burst of as many. Default: any number.
-    pub per_second: Option<u32>,
-}
-
-impl Default for TenantLimits {
-    fn default() -> Self {
-        Self { jobs: 512, bytes: 64 << 20, per_second: None }
-    }
-}
-
-/// Most tenants that are told apart at a time; more share the account of the nameless one.
-const MAX_TENANTS: usize = 4096;
+use accounts::Accounts;
+pub use accounts::TenantLimits;
+pub(crate) use job::{Ask, Rules, Turned};
+pub use job::{Priority, Tenant};
 
 /// Every so many starts, one goes to a job that has waited beyond the ageing limit.
 const AGED_EVERY: u32 = 8;
 
-/// Every so many arrivals, tenants are forgotten that have been idle for long enough.
-const FORGET_EVERY: u64 = 64;
-
-/// In so much time the use of a worker loses its weight, but for a part of 1/e.
-const MEMORY: Duration = Duration::from_secs(1);
-
-/// A tenant that has used the workers so much more of late than another one gives way to it.
-const LEEWAY: Duration = Duration::from_millis(50);
-
-/// Less than so much use of late is none, in seconds.
-const NO_USE: f64 = 0.001;
-
 /// Number of lanes: two priorities, each with a first and later passes.
 const LANES: usize = 4;
-
-/// Why a job was not taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turned {
-    /// The queue of its priority is full, and no tenant has more in it than its own.
-    Full,
-    /// The queue of its priority was full, its tenant had most in it, and another one's job has taken its place.
-    Displaced,
-    /// Its tenant has as many jobs or bytes before the workers as it may.
-    Quota(&'static str),
-    /// Its tenant asks faster than it may; room comes after so long.
-    Rate(Duration),
-    /// It would begin so long from now, which is after its caller has given up.
-    TooLate(Duration),
-    /// The pool is closed.
-    Closed,
-}
-
-/// What the scheduler has to know of a job.
-#[derive(Debug, Clone)]
-pub(crate) struct Ask {
-    pub(crate) priority: Priority,
-    pub(crate) tenant: Tenant,
-    /// Bytes of its constraint.
-    pub(crate) bytes: u64,
-    /// Whether its tenant's limits hold for it.
-    pub(crate) is_limited: bool,
-    /// When its caller gives up.
-    pub(crate) deadline: Option<Instant>,
-    /// Set when nobody wants the job any more; its address tells the job apart.
-    pub(crate) cancelled: Arc<AtomicBool>,
-    /// Set when another tenant has come to wait for the job too.
-    pub(crate) is_shared: Arc<AtomicBool>,
-}
-
-impl Ask {
-    /// An interactive job on nobody's account.
-    pub(crate) fn plain(cancelled: Arc<AtomicBool>) -> Self {
-        Self {
-            priority: Priority::Interactive,
-            tenant: "".into(),
-            bytes: 0,
-            is_limited: false,
-            deadline: None,
-            cancelled,
-            is_shared: Arc::default(),
-        }
-    }
-}
-
-/// What a scheduler is told at its start.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rules {
-    pub(crate) workers: usize,
-    /// How many of them are kept for jobs in the foreground.
-    pub(crate) kept: usize,
-    /// Most jobs that wait, of each priority.
-    pub(crate) queue_length: usize,
-    /// Most bytes of constraints of those.
-    pub(crate) queue_bytes: u64,
-    pub(crate) tenant: TenantLimits,
-    pub(crate) ageing: Duration,
-}
 
 struct Queued<J> {
     ask: Ask,
@@ -152,20 +52,6 @@ struct Queued<J> {
 impl<J> Queued<J> {
     fn is_wanted(&self) -> bool {
         !self.ask.cancelled.load(Ordering::Relaxed)
-    }
-}
-
-/// Jobs that leave the queue without having been begun.
-pub(crate) struct Gone<J> {
-    /// Nobody wants them. They are dropped where no lock is held, because what a job owns may take other locks as it drops.
-    pub(crate) unwanted: Vec<J>,
-    /// Turned away to make room. Those who wait for them are to be told.
-    pub(crate) displaced: Vec<J>,
-}
-
-impl<J> Default for Gone<J> {
-    fn default() -> Self {
-        Self { unwanted: Vec::new(), displaced: Vec::new() }
     }
 }
 
@@ -188,6 +74,20 @@ impl Held {
     }
 }
 
+/// Jobs that leave the queue without having been begun.
+pub(crate) struct Gone<J> {
+    /// Nobody wants them. They are dropped where no lock is held, because what a job owns may take other locks as it drops.
+    pub(crate) unwanted: Vec<J>,
+    /// Turned away to make room. Those who wait for them are to be told.
+    pub(crate) displaced: Vec<J>,
+}
+
+impl<J> Default for Gone<J> {
+    fn default() -> Self {
+        Self { unwanted: Vec::new(), displaced: Vec::new() }
+    }
+}
+
 /// A job on its way to a worker; comes back in [`Scheduler::ended`].
 pub(crate) struct Started<J> {
     pub(crate) job: J,
@@ -202,22 +102,6 @@ pub(crate) struct Started<J> {
 /// Which lane a started job came from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lane(usize);
-
-/// What is known of a tenant that has jobs before the workers, or had some of late.
-struct Account {
-    /// Time on workers, counted from where those stood who were there when it came.
-    used: Duration,
-    /// Time on workers of late: seconds, which lose their weight exponentially, by [`MEMORY`].
-    recent: f64,
-    /// The time of which `recent` speaks.
-    recent_at: Instant,
-    /// Waiting and running.
-    jobs: usize,
-    bytes: u64,
-    /// Compiles that may begin at once, of a tenant with a rate.
-    tokens: f64,
-    refilled: Instant,
-}
 
 /// A job that runs.
 struct OnWorker {
@@ -238,29 +122,12 @@ enum Allowed {
     Foreground,
 }
 
-impl Account {
-    fn recent(&self, now: Instant) -> f64 {
-        let ago = now.saturating_duration_since(self.recent_at);
-        self.recent * (-ago.div_duration_f64(MEMORY)).exp()
-    }
-
-    fn is_present(&self, now: Instant) -> bool {
-        self.jobs > 0 || self.recent(now) > NO_USE
-    }
-
-    fn has_used(&mut self, took: Duration, now: Instant) {
-        self.used += took;
-        self.recent = self.recent(now) + took.as_secs_f64();
-        self.recent_at = now;
-    }
-}
-
 /// The queues before the workers. Knows no threads; time is told to it.
 pub(crate) struct Scheduler<J> {
     rules: Rules,
     /// By lane, then by tenant. An empty queue is removed.
     lanes: [HashMap<Tenant, VecDeque<Queued<J>>>; LANES],
-    accounts: HashMap<Tenant, Account>,
+    accounts: Accounts,
     /// What the lanes of each priority hold.
     waiting: [Held; 2],
     arrivals: u64,
@@ -290,7 +157,7 @@ impl<J> Scheduler<J> {
         Self {
             rules,
             lanes: Default::default(),
-            accounts: HashMap::new(),
+            accounts: Accounts::new(&rules.tenant),
             waiting: [Held::default(); 2],
             arrivals: 0,
             running: [0; LANES],
@@ -309,18 +176,12 @@ impl<J> Scheduler<J> {
         now: Instant,
         gone: &mut Gone<J>,
     ) -> Result<(), (Turned, J)> {
-        let is_full = self.accounts.len() >= MAX_TENANTS && !self.accounts.contains_key(&ask.tenant);
-        if is_full || self.arrivals.is_multiple_of(FORGET_EVERY) {
-            self.forget_idle(now);
-        }
-        if is_full && self.accounts.len() >= MAX_TENANTS {
-            ask.tenant = "".into();
-        }
+        ask.tenant = self.accounts.admit(ask.tenant, self.arrivals, now);
         // The tenant first: who may have no more turns nobody else away.
         if let Err(turned) = self.admit(&ask, now).and_then(|()| self.make_room(&ask, gone)) {
             return Err((turned, job));
         }
-        let account = self.account(&ask.tenant, now);
+        let account = self.accounts.of(&ask.tenant, now);
         account.jobs += 1;
         account.bytes += ask.bytes;
         account.tokens -= f64::from(u8::from(ask.is_limited));
@@ -334,7 +195,7 @@ impl<J> Scheduler<J> {
         if !ask.is_limited {
             return Ok(());
         }
-        let account = self.account(&ask.tenant, now);
+        let account = self.accounts.of(&ask.tenant, now);
         if account.jobs >= jobs {
             return Err(Turned::Quota("compiles"));
         }
@@ -372,7 +233,7 @@ impl<J> Scheduler<J> {
             displaced.push(newest);
         }
         for queued in displaced {
-            self.settle(&queued.ask);
+            self.accounts.settle(&queued.ask);
             gone.displaced.push(queued.job);
         }
         Ok(())
@@ -432,7 +293,7 @@ impl<J> Scheduler<J> {
 
     /// Puts a job back for a later pass. It was admitted once, and is not turned away now.
     pub(crate) fn again(&mut self, ask: Ask, job: J, now: Instant) {
-        let account = self.account(&ask.tenant, now);
+        let account = self.accounts.of(&ask.tenant, now);
         account.jobs += 1;
         account.bytes += ask.bytes;
         self.push(lane(ask.priority, false), ask, now, job);
@@ -469,7 +330,7 @@ impl<J> Scheduler<J> {
             }
             self.waiting[index(queued.ask.priority)].take(&queued.ask);
             if !queued.is_wanted() {
-                self.settle(&queued.ask);
+                self.accounts.settle(&queued.ask);
                 dropped.push(queued.job);
                 continue;
             }
@@ -528,10 +389,7 @@ impl<J> Scheduler<J> {
         if lane != 0 || self.on_workers.iter().any(|job| job.lane == 0 && job.tenant == *tenant) {
             return false;
         }
-        let Some(own) = self.accounts.get(tenant) else { return true };
-        let present = self.accounts.values().filter(|account| account.is_present(now));
-        let least = present.map(|account| account.recent(now)).fold(f64::INFINITY, f64::min);
-        own.recent(now) <= least + LEEWAY.as_secs_f64()
+        !self.accounts.is_heavy(tenant, now)
     }
 
     /// The job that has waited longest of those that may begin.
@@ -555,49 +413,8 @@ impl<J> Scheduler<J> {
         if lane % 2 == 0 {
             self.mean = if self.mean.is_zero() { took } else { (self.mean * 7 + took) / 8 };
         }
-        if let Some(account) = self.accounts.get_mut(&ask.tenant) {
-            account.has_used(took, now);
-        }
-        self.settle(ask);
-    }
-
-    fn settle(&mut self, ask: &Ask) {
-        let Some(account) = self.accounts.get_mut(&ask.tenant) else { return };
-        account.jobs = account.jobs.saturating_sub(1);
-        account.bytes = account.bytes.saturating_sub(ask.bytes);
-    }
-
-    /// The account of a tenant. Who comes anew stands where the least user of those present stands: neither ahead for
-    /// having been away, nor behind.
-    fn account(&mut self, tenant: &Tenant, now: Instant) -> &mut Account {
-        let is_new = self.accounts.get(tenant).is_none_or(|account| account.jobs == 0);
-        let present = self.accounts.values().filter(|account| is_new && account.jobs > 0);
-        let least = present.map(|account| account.used).min();
-        let tokens = f64::from(self.rules.tenant.per_second.unwrap_or(0));
-        let account = self.accounts.entry(Arc::clone(tenant)).or_insert_with(|| Account {
-            used: Duration::ZERO,
-            recent: 0.0,
-            recent_at: now,
-            jobs: 0,
-            bytes: 0,
-            tokens,
-            refilled: now,
-        });
-        if is_new {
-            account.used = account.used.max(least.unwrap_or_default());
-        }
-        account
-    }
-
-    /// Forgets the accounts that hold no job, have used no worker of late, and whose rate has filled up again: a second is enough for
-    /// any.
-    fn forget_idle(&mut self, now: Instant) {
-        let has_rate = self.rules.tenant.per_second.is_some();
-        self.accounts.retain(|_, account| {
-            let is_refilled =
-                !has_rate || now.saturating_duration_since(account.refilled) >= Duration::from_secs(1);
-            account.is_present(now) || !is_refilled
-        });
+        self.accounts.has_used(&ask.tenant, took, now);
+        self.accounts.settle(ask);
     }
 
     fn drop_unwanted(&mut self, dropped: &mut Vec<J>) {
@@ -612,7 +429,7 @@ impl<J> Scheduler<J> {
         }
         for queued in settled {
             self.waiting[index(queued.ask.priority)].take(&queued.ask);
-            self.settle(&queued.ask);
+            self.accounts.settle(&queued.ask);
             dropped.push(queued.job);
         }
     }
