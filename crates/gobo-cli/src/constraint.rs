@@ -9,6 +9,9 @@ use crate::schema::schema_file;
 
 impl ConstraintArgs {
     /// The constraint that was given.
+    ///
+    /// # Errors
+    /// If none was given, an option does not go with it, or a file cannot be read.
     pub fn read(&self) -> anyhow::Result<Constraint> {
         self.check_options()?;
         let constraint = self.constraint()?.context(
@@ -24,6 +27,9 @@ impl ConstraintArgs {
     }
 
     /// Refuses options of schemas where there is none: they would be ignored in silence.
+    ///
+    /// # Errors
+    /// If an option of schemas was given without a schema.
     pub fn check_options(&self) -> anyhow::Result<()> {
         match self.schema.first_given() {
             Some(name) if self.source.schema.is_none() => {
@@ -58,6 +64,9 @@ pub fn regex(pattern: &str, mode: MatchMode) -> Constraint {
 }
 
 /// The items of a choice file, one per line. An empty line is refused: it would silently allow the empty text.
+///
+/// # Errors
+/// If the file cannot be read, is no UTF-8, or has an empty line or no line.
 pub fn choice_file(file: &Path) -> anyhow::Result<Constraint> {
     let text = read_text(file)?;
     let items: Vec<&str> = text.lines().collect();
@@ -71,6 +80,9 @@ pub fn choice_file(file: &Path) -> anyhow::Result<Constraint> {
 }
 
 /// The grammar of a file, whose name says how it is written.
+///
+/// # Errors
+/// If the file is not called `.gbnf`, cannot be read, or is no UTF-8.
 pub fn grammar_file(file: &Path, start: &str) -> anyhow::Result<Constraint> {
     if file.extension().is_none_or(|kind| kind != "gbnf") {
         bail!(
@@ -82,6 +94,9 @@ pub fn grammar_file(file: &Path, start: &str) -> anyhow::Result<Constraint> {
 }
 
 /// A text file.
+///
+/// # Errors
+/// If the file cannot be read, or is no UTF-8.
 pub fn read_text(file: &Path) -> anyhow::Result<String> {
     let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     String::from_utf8(text).with_context(|| format!("{} is not UTF-8", file.display()))

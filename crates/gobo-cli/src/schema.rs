@@ -11,6 +11,9 @@ use crate::options::{SchemaArgs, SchemaDefaults};
 
 impl SchemaArgs {
     /// The options that were given, and the defaults of the others.
+    ///
+    /// # Errors
+    /// If the file of documents cannot be read.
     pub fn options(&self, whitespace: Option<Whitespace>) -> anyhow::Result<SchemaOptions> {
         let Self { draft, order, spelling, format, closed, max_depth, documents, allow_widening } = self;
         Ok(SchemaOptions {
@@ -46,12 +49,18 @@ impl SchemaArgs {
 
 impl SchemaDefaults {
     /// The options of schemas that say nothing else themselves.
+    ///
+    /// # Errors
+    /// If the file of documents cannot be read.
     pub fn options(&self) -> anyhow::Result<SchemaOptions> {
         self.schema.options(self.whitespace)
     }
 }
 
 /// The schema of a file. Whether it is one is for the lowering to say.
+///
+/// # Errors
+/// If the file cannot be read, or is no UTF-8.
 pub fn schema_file(file: &Path, options: SchemaOptions) -> anyhow::Result<Constraint> {
     Ok(Constraint::schema(&read_text(file)?, options))
 }
@@ -64,6 +73,9 @@ struct Line {
 }
 
 /// The documents of a file, empty lines skipped.
+///
+/// # Errors
+/// If the file cannot be read, or a line is no document.
 pub fn read_documents(file: &Path) -> anyhow::Result<Vec<SchemaDocument>> {
     let text = read_text(file)?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());

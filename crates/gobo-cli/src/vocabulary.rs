@@ -34,6 +34,9 @@ enum Source {
 
 impl Global {
     /// The directory of the store.
+    ///
+    /// # Errors
+    /// If none of `--store`, `GOBO_STORE`, `XDG_CACHE_HOME` and `HOME` is set.
     pub fn store_dir(&self) -> anyhow::Result<PathBuf> {
         if let Some(store) = &self.store {
             return Ok(store.clone());
@@ -46,6 +49,9 @@ impl Global {
     }
 
     /// The store if it is there already; nothing is created.
+    ///
+    /// # Errors
+    /// If the store cannot be opened.
     pub fn existing_store(&self) -> anyhow::Result<Option<Store>> {
         let dir = self.store_dir()?;
         if !dir.join("v0").is_dir() {
@@ -58,6 +64,9 @@ impl Global {
 impl Loaded {
     /// The vocabulary that `tokenizer` names: a name in the store, a built-in name, or a path. A name wins over a path;
     /// `./NAME` is always a path.
+    ///
+    /// # Errors
+    /// If nothing has that name, or it cannot be read as a tokenizer.
     pub fn open(tokenizer: &str, global: &Global) -> anyhow::Result<Self> {
         if !tokenizer.contains('/')
             && let Some(store) = global.existing_store()?
@@ -119,6 +128,9 @@ impl Loaded {
 
     /// The vocabulary that an index was compiled for: from the store that the index lies in, the store at hand, or a
     /// built-in one.
+    ///
+    /// # Errors
+    /// If no store at hand has the vocabulary, or it cannot be read.
     pub fn of_index(index: &gobo_artifact::Index, file: &Path, global: &Global) -> anyhow::Result<Self> {
         let digest = index.vocabulary_digest();
         // <store>/v0/index/ab/<key>.gobo
@@ -159,6 +171,9 @@ impl Loaded {
     }
 
     /// The tokenizer's own encoder; `None` where its file is no longer known.
+    ///
+    /// # Errors
+    /// If the file of the tokenizer cannot be read.
     pub fn encoder(&self) -> Result<Option<Encoder>, EncodeError> {
         match &self.source {
             Source::Builtin(name) => Ok(Encoder::builtin(name)),

@@ -11,7 +11,7 @@
 //! csv.row(["miss".into(), number(None, 1), String::new()]);
 //! assert_eq!(csv.finish(), "# commit 1234567\nname,p50_us,note\nhit,24.0,\"unix, loopback\"\nmiss,,\n");
 //! ```
-use std::fmt::Display;
+use std::fmt::{Display, Write};
 
 /// A CSV file as far as it is written.
 #[derive(Debug, Clone, Default)]
@@ -35,7 +35,8 @@ impl Csv {
 
     /// A line that is no row.
     pub fn comment(&mut self, words: impl Display) {
-        self.0 += &format!("# {words}\n");
+        // Writing to a text never fails.
+        let _ = writeln!(self.0, "# {words}");
     }
 
     /// A row of fields that are written as they are: see [`quoted`] for texts.

@@ -68,6 +68,7 @@ impl<'a> Stroke<'a> {
     }
 
     /// The same, dashed.
+    #[must_use]
     pub fn dashed(self) -> Self {
         Self { is_dashed: true, ..self }
     }

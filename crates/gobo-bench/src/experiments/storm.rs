@@ -1,4 +1,8 @@
-//! A restart storm: every worker process of a host starts at once, and wants every index.
+//! A restart storm (*thundering herd*): all worker processes of a host start at once, and each maps every index of a store.
+//!
+//! Measures nanoseconds until each process is ready and of each open, and private memory in bytes of each process when all are
+//! ready. Arrivals: all at once, then each process opens one index after the other. The floor is the same storm of
+//! processes that only read a row's length of each file.
 use std::fs;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -28,7 +32,7 @@ use crate::subject::in_process::{NAME, publish};
 use crate::subject::process::Memory;
 use crate::subject::program;
 
-/// How long the processes of one storm may take together.
+/// Most time of one storm.
 const MOST: Duration = Duration::from_secs(300);
 
 /// Compiles handed to the engine ahead of the answers: fewer than its queue holds.
@@ -41,7 +45,7 @@ pub(super) fn run(global: &Global, args: &StormArgs) -> anyhow::Result<Outcome> 
     let keys = home.path().join("keys");
     fs::write(&keys, prepare(global, args, &store)?)?;
 
-    // The floor first: what is read there is in the page cache for both then.
+    // The floor first: it fills the page cache for both.
     let floor = storm(args, &store, &keys, true)?;
     let storm = storm(args, &store, &keys, false)?;
     let mut report = Report::default();
@@ -107,14 +111,14 @@ fn one(ticket: Option<gobo_engine::Ticket<gobo_engine::Outcome>>) -> anyhow::Res
     Ok(format!("{}\n", resolved.key))
 }
 
-/// What the processes of one storm said together.
+/// Results of all processes of one storm.
 struct Storm {
     /// Nanoseconds from the start of the first process until each was ready.
     ready: Histogram<u64>,
     /// Nanoseconds of each index in each process.
     opens: Histogram<u64>,
     all_ready: Duration,
-    /// What each process has for itself.
+    /// Private memory of each process.
     private_bytes: Vec<u64>,
 }
 
@@ -138,7 +142,7 @@ fn storm(args: &StormArgs, store: &Path, keys: &Path, floor: bool) -> anyhow::Re
         storm.ready.saturating_record(u64::try_from(ready.as_nanos()).unwrap_or(u64::MAX));
         storm.all_ready = storm.all_ready.max(ready);
     }
-    // Only now: a page that the others have not touched yet would count as this process's own.
+    // Only when all are ready: a page that no other process has touched yet counts as private.
     for (worker, said) in workers.iter_mut().zip(&said) {
         worker.0.stdin.as_mut().context("a worker process has no stdin")?.write_all(b"\n")?;
         let (_, line) = said.recv_timeout(MOST).context("a worker process did not say what it holds")?;
@@ -175,7 +179,7 @@ impl Worker {
         let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
-                // Nobody waits any more if the run has failed.
+                // The receiver is gone if the run has failed.
                 let _ = sender.send((begun.elapsed(), line));
             }
         });
@@ -190,11 +194,11 @@ impl Drop for Worker {
     }
 }
 
-/// The line of a worker process that has its first masks; when it is told that all have theirs, it says its numbers.
+/// A worker process prints this line when it has its first masks; it prints its results when it reads a line.
 const READY: &str = "ready";
 
-/// One worker process: opens, maps and binds every index of the file and fills its first mask, keeps all of it, and says how
-/// long it took.
+/// One worker process: opens, maps and binds every index of the file, fills its first mask, keeps all of it, and prints the
+/// times.
 pub(super) fn work(global: &Global, args: &StormWorkerArgs) -> anyhow::Result<Outcome> {
     let keys = fs::read_to_string(&args.keys)?;
     let keys: Vec<IndexKey> = keys.lines().map(str::parse).collect::<Result<_, _>>()?;
@@ -231,7 +235,7 @@ pub(super) fn work(global: &Global, args: &StormWorkerArgs) -> anyhow::Result<Ou
     std::io::stdin().read_exact(&mut told).context("nobody waits any more")?;
     let private = Memory::own()?.private.saturating_sub(before.private);
     output::line(json!({"private_bytes": private, "open_ns": open_ns}))?;
-    // Kept until the run is over, for the other processes' numbers.
+    // Kept until the storm is over: the other processes share these pages.
     let _ = std::io::stdin().read(&mut told);
     drop(matchers);
     Ok(Outcome::Yes)

@@ -1,4 +1,9 @@
-//! As many calls as there can be: each caller asks again as soon as it is answered.
+//! A closed-loop load generator: a fixed number of callers, each of which calls again as soon as it is answered (Schroeder et al.,
+//! NSDI 2006, section 2; think time zero).
+//!
+//! Measures the throughput, in calls a second, that so many calls under way reach; failed calls do not count for it. The times of
+//! its calls are those of a saturated server: by Little's law they grow with the number of callers, and they suffer from
+//! coordinated omission. Latency at a given load is for [`super::open_loop`].
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +17,7 @@ use crate::generator::Bounds;
 use crate::report::Row;
 use crate::report::histogram::{histogram, nanos};
 
-/// What became of the calls.
+/// The calls of one or several closed loops.
 pub(crate) struct Flow {
     n: u64,
     failed: u64,
@@ -36,7 +41,7 @@ impl Flow {
         self.n
     }
 
-    /// Calls a second, those that failed not counted.
+    /// Good answers a second.
     pub(crate) fn per_s(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
         let answered = (self.n - self.failed) as f64;
@@ -51,7 +56,7 @@ impl Flow {
     }
 }
 
-/// `callers` tasks call until the bounds end it, counted over all of them. `call` is given the number of the caller and that of
+/// Has `callers` tasks call within the bounds, which count over all tasks. `call` is given the number of the caller and that of
 /// the call.
 pub(crate) async fn closed_loop<F, C>(
     name: &'static str,

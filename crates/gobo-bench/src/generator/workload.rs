@@ -1,9 +1,12 @@
-//! What load tests ask for: schemas as applications write them, and constraints that nobody should.
+//! Workloads: schemas as applications write them, and hostile constraints, all generated from one number.
+//!
+//! The same number (`nonce`) gives the same constraints, so that a run can be repeated; two numbers share none, so that neither an
+//! index nor a cached verdict of another run answers a call.
 use std::fmt::Write;
 
 use gobo_types::{Constraint, SchemaOptions};
 
-/// Types that schemas share, as those of one application do.
+/// Types that the schemas of one application share.
 const TYPES: [(&str, &str); 12] = [
     ("id", r#"{"type":"string","format":"uuid"}"#),
     ("date", r#"{"type":"string","format":"date"}"#),
@@ -25,7 +28,7 @@ const TYPES: [(&str, &str); 12] = [
     ),
 ];
 
-/// Constraints that no other run and no other call asks for, all from one number.
+/// A family of constraints that no other number generates.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Workload {
     nonce: u64,
@@ -61,9 +64,9 @@ impl Workload {
         Constraint::schema(&self.text(sort, nth), SchemaOptions::default())
     }
 
-    /// The nth of the constraints that a service should survive: too many states, too deep, too long, too many.
+    /// The nth hostile constraint: too many states, nested too deep, too long, or with too many items.
     pub(crate) fn hostile(self, nth: u64) -> Constraint {
-        // What makes each of them new does not make it harmless: a remembered verdict would hide what it costs.
+        // The mark makes each constraint new: a cached verdict would hide its cost.
         let mark = format!("h{:x}x{nth}", self.nonce);
         let schema = |text: String| Constraint::schema(&text, SchemaOptions::default());
         match nth % HOSTILE {
@@ -106,10 +109,10 @@ impl Workload {
     }
 }
 
-/// Sorts of hostile constraints.
+/// Number of sorts of hostile constraints.
 const HOSTILE: u64 = 8;
 
-/// `oneOf` in `oneOf`, so deep.
+/// `oneOf` nested in `oneOf`.
 fn nested(depth: usize, mark: &str) -> String {
     let open = r#"{"oneOf":[{"type":"array","items":{"type":"string","maxLength":9}},"#;
     format!(r#"{}{{"const":"{mark}"}}{}"#, open.repeat(depth), "]}".repeat(depth))

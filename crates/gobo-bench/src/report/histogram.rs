@@ -1,4 +1,4 @@
-//! HDR histograms of nanoseconds (Tene: HdrHistogram): a time is kept with three significant digits in constant memory, so that
+//! HDR histograms of nanoseconds (Gil Tene, `HdrHistogram`): a time is kept with three significant digits in constant memory, so that
 //! the 99.9th percentile is as exact as the median and no sample is thrown away.
 //!
 //! A time over a minute counts as a minute. The histogram corrects nothing afterwards: where calls could be late, the generator

@@ -20,7 +20,7 @@ use serde_json::json;
 pub(crate) use self::row::Row;
 use self::row::{COLUMNS, LOAD_COLUMNS};
 
-/// One number that a table of times has no column for.
+/// A number that belongs to no row.
 #[derive(Debug)]
 pub(crate) struct Figure {
     name: String,

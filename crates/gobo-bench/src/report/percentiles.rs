@@ -1,4 +1,4 @@
-//! Percentiles as a picture, as HdrHistogram plots them: time over percentile, both logarithmic.
+//! Percentiles as a picture, as `HdrHistogram` plots them: time over percentile, both logarithmic.
 //!
 //! The percentile axis counts *nines*: 0 is the least time, 1 is the 90th percentile, 2 the 99th; every nine is as wide as the
 //! one before it, so that the tail is as legible as the middle. A curve ends where a single call stands for the rest.
@@ -17,9 +17,9 @@ const LEFT: f64 = 80.0;
 const WIDTH: f64 = 640.0;
 const TOP: f64 = 50.0;
 const HEIGHT: f64 = 400.0;
-/// Room for the names beside the curves.
+/// Width of the legend.
 const LEGEND: f64 = 230.0;
-/// The distance of two names.
+/// Height of an entry of the legend.
 const LINE: f64 = 18.0;
 /// Points of a curve for each nine.
 const STEPS: u32 = 24;

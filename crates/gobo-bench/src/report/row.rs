@@ -20,16 +20,16 @@ pub(crate) struct Row {
     /// Calls, the failed ones included and the skipped ones not.
     pub(crate) n: u64,
     pub(crate) failed: u64,
-    /// Calls that could not leave at their moment.
+    /// Calls that were due and could not leave.
     pub(crate) skipped: u64,
     /// Nanoseconds of the calls that did not fail.
     pub(crate) times: Histogram<u64>,
-    /// Nanoseconds of what they are compared with.
+    /// Nanoseconds of the floor's calls.
     pub(crate) floor: Option<Histogram<u64>>,
-    /// Calls a second, where they were as many as could be.
+    /// Calls a second of a closed loop.
     pub(crate) per_s: Option<f64>,
     pub(crate) floor_per_s: Option<f64>,
-    /// Whether its calls may fail: those that a daemon is attacked with.
+    /// Whether its calls may fail: attacks, and calls that a kill cuts off.
     pub(crate) may_fail: bool,
 }
 

@@ -1,4 +1,7 @@
-//! Calls to a daemon as its clients make them, each with a deadline, and the empty call.
+//! Connections to a daemon: the calls of its clients, each with a deadline, and the empty call.
+//!
+//! The empty call (`Ping`) has an empty message each way. It is the floor of every other call over the same connection: the
+//! difference is the daemon's own work.
 use std::future::Future;
 use std::time::Duration;
 
@@ -13,10 +16,10 @@ use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::Endpoint;
 use tonic::{Request, Response, Status};
 
-/// Who pays for a call.
+/// The header that names the tenant of a call.
 const TENANT: &str = "x-gobo-tenant";
 
-/// What a daemon said of a constraint.
+/// A daemon's answer to a constraint.
 pub(crate) enum Answer {
     Index(Box<v1::IndexLocation>),
     /// Refused or over budget.
@@ -33,7 +36,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Connects when it is used first. To be called inside a tokio runtime.
+    /// A connection that is made by its first call. Must be called inside a tokio runtime.
     pub(crate) fn connect(address: &str, vocabulary: &str, deadline: Duration) -> anyhow::Result<Self> {
         let endpoint = Endpoint::from_shared(address.to_owned());
         let endpoint = endpoint.with_context(|| format!("{address:?} is no address"))?;
@@ -90,7 +93,7 @@ impl Caller {
         }
     }
 
-    /// As [`Caller::resolve`], where every other answer than an index is an error.
+    /// As [`Caller::resolve`]; every answer but an index is an error.
     pub(crate) async fn index(&self, constraint: &Constraint) -> anyhow::Result<Box<v1::IndexLocation>> {
         match self.resolve(constraint).await? {
             Answer::Index(location) => Ok(location),
@@ -98,7 +101,7 @@ impl Caller {
         }
     }
 
-    /// As [`Caller::index`], for one that has to exist.
+    /// As [`Caller::index`], for an index that must exist already.
     pub(crate) async fn hit(&self, constraint: &Constraint) -> anyhow::Result<()> {
         let location = self.index(constraint).await?;
         anyhow::ensure!(location.source() == v1::Source::Host, "it was compiled again");

@@ -27,7 +27,7 @@ pub(crate) struct LocalIndex {
     pub(crate) vocabulary: Arc<OpenVocabulary>,
     pub(crate) constraint: Constraint,
     path: PathBuf,
-    /// Removed when all else is done.
+    /// Removed on drop, after the other fields.
     pub(crate) home: TempDir,
 }
 
@@ -54,7 +54,7 @@ impl LocalIndex {
         Ok(Ok(Self { engine, vocabulary, constraint: constraint.clone(), path, home }))
     }
 
-    /// From a constraint to the place of its index in an engine of this process, beside a copy of one row.
+    /// `in_process`: from a constraint to the path of its index, by the engine. Floor: a copy of one mask row.
     pub(crate) fn in_process(&self, bounds: Bounds) -> anyhow::Result<Row> {
         let row = vec![1_u32; self.vocabulary.vocabulary.row_words()];
         let mut copy = row.clone();
@@ -70,8 +70,8 @@ impl LocalIndex {
         })
     }
 
-    /// From a constraint to its first mask without any daemon, the vocabulary being mapped: key, file, map, matcher, fill.
-    /// Beside it, the same file is opened and one row's length of it is read.
+    /// `host_open`: from a constraint to its first mask without a daemon, over a mapped vocabulary: key, file, map, matcher,
+    /// fill. Floor: the same file is opened, and one row's length of it is read.
     pub(crate) fn host_open(&self, bounds: Bounds) -> anyhow::Result<Row> {
         let vocabulary = &self.vocabulary.vocabulary;
         let binding = self.vocabulary.binding().context("a name has a binding")?;

@@ -1,18 +1,21 @@
-//! What the system says of a process.
+//! What Linux says of a process in `/proc` (proc(5)): memory, processor time, descriptors, children.
+//!
+//! Memory is in bytes, time in the clock ticks of the system (10 ms). A page that several processes map counts in full for each
+//! as *resident*, in parts for each as *proportional* (`Pss`), and for none as *private*.
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 
-/// The memory that a process has, in bytes.
+/// Memory of a process, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Memory {
-    /// All that is mapped and present, shared pages included.
+    /// All pages that are mapped and present, shared ones included.
     pub(crate) resident: u64,
-    /// What no other process shares: what is given back when it ends.
+    /// Pages that no other process shares: those that its end frees.
     pub(crate) private: u64,
-    /// Each page divided by the number of processes that have it: what sums up over processes.
+    /// Each page divided by the number of processes that map it: this measure adds up over processes.
     pub(crate) proportional: u64,
 }
 
@@ -45,7 +48,7 @@ impl Memory {
     }
 }
 
-/// All that a process has mapped and present, in bytes, as [`Memory::resident`], at no cost to the process; `None` if it has ended.
+/// As [`Memory::resident`], but from `statm`, at no cost to the process; `None` if it has ended.
 pub(crate) fn resident(pid: u32) -> Option<u64> {
     let statm = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
@@ -56,7 +59,7 @@ pub(crate) fn resident(pid: u32) -> Option<u64> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ProcessorTime {
     pub(crate) own: Duration,
-    /// Of its children that have ended and were waited for.
+    /// Time of its children that have ended and were waited for.
     pub(crate) ended_children: Duration,
 }
 

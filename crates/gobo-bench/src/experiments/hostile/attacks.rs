@@ -1,4 +1,4 @@
-//! The attackers: who they are, and which attack is what.
+//! The attackers: tenants of their own, with threads of lower priority, and the table from an attack to its code.
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,25 +15,25 @@ use crate::subject::caller::Caller;
 /// Attackers are other tenants than the good one.
 pub(super) const TENANTS: [&str; 3] = ["bench-attack-1", "bench-attack-2", "bench-attack-3"];
 
-/// What attackers wait for: longer than any attack.
+/// Deadline of an attacker's call: longer than any attack.
 const DEADLINE: Duration = Duration::from_secs(1200);
 
-/// How much lower than the good tenant's calls attackers stand for a processor.
+/// Niceness of attackers' threads (nice(2)) above that of the good tenant's.
 const NICE: i32 = 5;
 
-/// Descriptors of a daemon whose connections are attacked: so many that its own files are a small part of them.
+/// Most descriptors of a daemon whose connections are attacked; its own files are a small part of them.
 pub(super) const DESCRIPTORS: u32 = 512;
 
-/// What every attack is given.
+/// The parameters of an attack.
 #[derive(Clone)]
 pub(super) struct Attacker {
     /// `http://HOST:PORT` of the daemon.
     pub(super) address: String,
-    /// What it calls the vocabulary.
+    /// The vocabulary's name there.
     pub(super) vocabulary: String,
     /// 1 for attacks as they are described.
     pub(super) scale: f64,
-    /// Their answers.
+    /// Counts their answers.
     pub(super) tally: Arc<Tally>,
 }
 
@@ -56,11 +56,11 @@ impl Attacker {
     }
 }
 
-/// Threads for attackers alone, which give way to the daemon and to the good tenant: where they belong is another host, whose
-/// processors the daemon would not miss.
+/// Threads for attackers alone, of lower priority than the daemon and the good tenant: real attackers use the processors of
+/// another host.
 pub(super) fn runtime() -> anyhow::Result<Runtime> {
     let give_way = || {
-        // On Linux a thread has a priority of its own. Without it the attack only costs more than it should.
+        // On Linux niceness is that of a thread. If it cannot be set, the attack costs more than it should.
         let _ = nice(NICE);
     };
     tokio::runtime::Builder::new_multi_thread()
@@ -72,10 +72,10 @@ pub(super) fn runtime() -> anyhow::Result<Runtime> {
         .context("cannot start threads")
 }
 
-/// Attacks until there is nothing more to send; connections that only have to be there are held until this is dropped.
+/// Attacks until everything is sent. Idle connections are held until the future is dropped.
 ///
 /// # Errors
-/// None of a call: those are counted.
+/// If the attack cannot begin. Failed calls are counted and are no error.
 pub(super) async fn run(attack: Attack, attacker: Attacker) -> anyhow::Result<()> {
     if let Some(parts) = schemas::parts(attack) {
         let parts = attacker.scaled(parts);

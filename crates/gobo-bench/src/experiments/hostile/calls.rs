@@ -1,4 +1,5 @@
-//! Attacks by calls as any client makes them.
+//! Attacks by ordinary calls, in closed loops with a pause after each answer: expensive schemas, full queues, lifted limits, long
+//! refusals.
 use std::future::Future;
 use std::time::Duration;
 
@@ -17,22 +18,22 @@ const CALLERS: u32 = 9;
 /// Most calls of each of them.
 const CALLS: u64 = 1000;
 
-/// What a caller waits after an answer, so that it attacks what a call costs and not what calls cost in numbers.
+/// Pause of a caller after an answer: the attack is the cost of a call, not the number of calls.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Compiles that a tenant may have waiting or running, less one.
+/// One less than the compiles that a tenant may have waiting or running.
 const WAITING: u32 = 511;
 
-/// Streams on one connection of those who fill the queue: few enough for every daemon's limit.
+/// Streams on one connection of the queue's fillers: below every daemon's limit.
 const STREAMS: u32 = 64;
 
-/// What those who fill the queue wait after an answer.
+/// Pause of the queue's fillers after an answer.
 const QUEUE_PAUSE: Duration = Duration::from_secs(1);
 
-/// Refusals in all.
+/// All refusals together.
 const REFUSALS: u32 = 80;
 
-/// Bytes of a reference that leads nowhere.
+/// Bytes of an unresolvable reference.
 const REFERENCE_BYTES: u32 = 7_000_000;
 
 /// Each caller asks for one schema after the other, each with a number of its own.
@@ -80,7 +81,7 @@ pub(super) async fn lifted_limits(attacker: &Attacker) -> anyhow::Result<()> {
     let mut callers = JoinSet::new();
     for at in 0..CALLERS {
         let caller = attacker.caller(TENANTS[0])?;
-        // Its states double with each character: no machine has an end of it.
+        // The number of DFA states doubles with each character (the textbook's exponential blow-up of determinisation).
         let characters = attacker.scaled(60);
         callers.spawn(each(attacker.clone(), CALLS, PAUSE, move |nth| {
             let endless = Constraint::regex(format!("[ab]*a[ab]{{{characters}}}|l{at}x{nth}"));
@@ -92,7 +93,7 @@ pub(super) async fn lifted_limits(attacker: &Attacker) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is refused with a reason, where the reason could be as long as what was sent.
+/// Constraints whose refusal could quote a text as long as the request.
 pub(super) async fn long_refusals(attacker: &Attacker) -> anyhow::Result<()> {
     let mut callers = JoinSet::new();
     let bytes = attacker.scaled(REFERENCE_BYTES) as usize;
@@ -111,7 +112,7 @@ pub(super) async fn long_refusals(attacker: &Attacker) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One caller: call after call, with a pause after each, whatever it was.
+/// One caller: call after call, with a pause after each answer.
 async fn each<F, C>(attacker: Attacker, calls: u64, pause: Duration, call: F)
 where
     F: Fn(u64) -> C,

@@ -1,4 +1,4 @@
-//! Attacks by connections on which nothing happens.
+//! Attacks by idle connections, in the manner of Slowloris: more of them than the daemon has descriptors.
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -10,10 +10,10 @@ use super::attacks::{Attacker, DESCRIPTORS, until_ended};
 /// What HTTP/2 begins with, and an empty SETTINGS frame (RFC 9113, section 3.4): after that the server waits for requests.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
-/// How often a connection that was closed is made again.
+/// Times that a closed connection is made again.
 const TRIES: u32 = 100;
 
-/// What is waited before that, and the most that connecting may take.
+/// Pause before that, and the most time for connecting.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Holds half as many connections again as the daemon has descriptors. Each says `first` and then nothing, not even an answer
@@ -42,7 +42,7 @@ pub(super) async fn hold(attacker: &Attacker, first: &'static [u8]) -> anyhow::R
 
 async fn until_closed(mut connection: TcpStream, first: &[u8]) -> std::io::Result<()> {
     connection.write_all(first).await?;
-    // What the daemon says, its settings and pings, is read and not answered.
+    // The daemon's settings and pings are read and not answered.
     let mut said = [0; 256];
     while connection.read(&mut said).await? > 0 {}
     Ok(())

@@ -1,4 +1,5 @@
-//! Attacks by frames that no client of gobo sends.
+//! Attacks by HTTP/2 frames that no client of gobo sends (RFC 9113; gRPC over HTTP/2): messages of many empty fields, bodies that never
+//! end, requests without a body.
 use std::future::poll_fn;
 use std::time::Duration;
 
@@ -13,13 +14,13 @@ use tokio::task::JoinSet;
 
 use super::attacks::{Attacker, TENANTS, until_ended};
 
-/// Callers at once that send long messages of small parts.
+/// Callers that send messages of many empty fields at once.
 const CALLERS: u32 = 2;
 
 /// Most calls of each of them.
 const CALLS: u32 = 100;
 
-/// What is waited after an answer, and before a lost connection is made again.
+/// Pause after an answer, and before a lost connection is made again.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Empty constraints of one batch: 15 MiB.
@@ -36,12 +37,12 @@ const BODIES_PER_CONNECTION: u32 = 8;
 const HEADERS: u32 = 100_000;
 const HEADERS_PER_CONNECTION: u32 = 200;
 
-/// How often a connection is made again.
+/// Times that a connection is made again.
 const TRIES: u32 = 20;
 
 const RESOLVE: &str = "Resolve";
 
-/// A batch of empty constraints is short, and what it is read into is long.
+/// Batches of empty constraints: 2 bytes each on the wire, many more in memory.
 pub(super) async fn empty_constraints(attacker: &Attacker) -> anyhow::Result<()> {
     let mut message = field(1, &field(1, attacker.vocabulary.as_bytes()));
     message.put(&field(2, &[]).repeat(attacker.scaled(CONSTRAINTS) as usize)[..]);
@@ -49,7 +50,7 @@ pub(super) async fn empty_constraints(attacker: &Attacker) -> anyhow::Result<()>
     repeat(attacker, "ResolveBatch", move |_| message.clone()).await
 }
 
-/// So is a schema with empty documents.
+/// Schemas with empty documents: the same amplification.
 pub(super) async fn empty_documents(attacker: &Attacker) -> anyhow::Result<()> {
     let documents = field(9, &[]).repeat(attacker.scaled(DOCUMENTS) as usize);
     let vocabulary = field(1, &field(1, attacker.vocabulary.as_bytes()));
@@ -93,15 +94,15 @@ async fn once(attacker: &Attacker, method: &str, message: Bytes) -> anyhow::Resu
     let (response, mut stream) = begin(&mut requests, method).await?;
     let head = prefix(message.len())?;
     if send(&mut stream, head, false).await.is_ok() {
-        // Where it was cut off, the answer says more.
+        // If the daemon resets the stream, its answer says why.
         let _ = send(&mut stream, message, true).await;
     }
     answer(response).await
 }
 
-/// Messages of which all is sent but the last byte.
+/// Messages of which the last byte is never sent.
 pub(super) async fn unfinished_bodies(attacker: &Attacker) -> anyhow::Result<()> {
-    // All share these bytes: what they cost is the daemon's.
+    // Shared by all: the attacker's memory is small.
     let body = Bytes::from(vec![0; MAX_MESSAGE_BYTES - 1]);
     let each = BODIES_PER_CONNECTION.min(attacker.scaled(BODIES));
     hold(attacker, attacker.scaled(BODIES), each, move |mut stream| {
@@ -133,7 +134,7 @@ where
         let (attacker, fill) = (attacker.clone(), fill.clone());
         connections.spawn(async move {
             for _ in 0..TRIES {
-                // Any end of it will do.
+                // Any end of the connection is good.
                 if hold_on_one(&attacker, each, fill.clone()).await.is_err() {
                     attacker.tally.add("reset");
                 }
@@ -159,7 +160,7 @@ where
         attacker.tally.add("sent");
         let fill = fill.clone();
         held.spawn(async move {
-            // Where it was cut off, the answer says more.
+            // If the daemon resets the stream, its answer says why.
             let _stream = fill(stream).await;
             answer(response).await
         });
@@ -191,7 +192,7 @@ async fn begin(
         .header("content-type", "application/grpc")
         .header("te", "trailers")
         .header("x-gobo-tenant", TENANTS[0]);
-    // Not of a clone: each knows only of its own requests that have to wait.
+    // Not on a clone: each handle counts only its own requests.
     poll_fn(|context| requests.poll_ready(context)).await?;
     Ok(requests.send_request(request.body(())?, false)?)
 }
@@ -219,7 +220,7 @@ async fn answer(response: ResponseFuture) -> anyhow::Result<String> {
     Ok(status.map_or_else(|| format!("http_{}", head.status.as_u16()), |status| format!("grpc_{status}")))
 }
 
-/// Where gRPC over HTTP/2 has its status.
+/// The header or trailer with the status of a gRPC call.
 const STATUS: &str = "grpc-status";
 
 async fn trailer(body: &mut RecvStream) -> anyhow::Result<Option<http::HeaderValue>> {
@@ -230,7 +231,7 @@ async fn trailer(body: &mut RecvStream) -> anyhow::Result<Option<http::HeaderVal
     Ok(body.trailers().await?.and_then(|trailers| trailers.get(STATUS).cloned()))
 }
 
-/// What stands ahead of each message of gRPC: not compressed, so many bytes.
+/// The prefix of a gRPC message: not compressed, and its length.
 fn prefix(bytes: usize) -> anyhow::Result<Bytes> {
     let mut prefix = BytesMut::new();
     prefix.put_u8(0);

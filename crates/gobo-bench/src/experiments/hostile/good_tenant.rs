@@ -1,4 +1,6 @@
-//! The good tenant: what it asks for is what a service is there for.
+//! The good tenant: misses and hits in one open loop (Poisson arrivals), before the attack and beside it.
+//!
+//! One arrival in six is a miss; one hit in some fifty makes a connection of its own, so that exhausted descriptors show.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,10 +12,10 @@ use crate::generator::open_loop::{Lane, Plan, open_loop};
 use crate::generator::workload::Workload;
 use crate::subject::caller::Caller;
 
-/// Schemas that hits are asked for.
+/// Schemas that the hits ask for.
 const KNOWN: u64 = 16;
 
-/// Arrivals to each miss: five hits beside it.
+/// One miss in so many arrivals; the others are hits.
 pub(super) const ARRIVALS_PER_MISS: u64 = 6;
 
 /// One hit in so many comes over a new connection.
@@ -28,7 +30,7 @@ pub(super) struct Good {
     workload: Workload,
 }
 
-/// What became of its calls in one phase.
+/// The calls of one phase.
 pub(super) struct Phase {
     pub(super) misses: Lane,
     pub(super) hits: Lane,
@@ -39,7 +41,7 @@ pub(super) struct Phase {
 }
 
 impl Good {
-    /// Has the daemon compile what it will be asked for as known. `connect` is called inside a tokio runtime.
+    /// Has the daemon compile the schemas of the hits. `connect` is called inside a tokio runtime.
     pub(super) fn prepare(
         runtime: &Runtime,
         workload: Workload,
@@ -53,7 +55,7 @@ impl Good {
         Ok(good)
     }
 
-    /// Asks in an open loop. `phase` makes its misses new.
+    /// Calls in an open loop. `phase` makes its misses new.
     pub(super) fn ask(&self, runtime: &Runtime, plan: &Plan, phase: &'static str) -> anyhow::Result<Phase> {
         let errors = Arc::new(Tally::default());
         let lanes = open_loop(runtime, plan, &["misses", "hits", "connects"], |nth| {
@@ -80,7 +82,7 @@ impl Good {
         Ok(Phase { misses, hits, connects, errors: errors.counts() })
     }
 
-    /// A miss and a hit.
+    /// Whether a miss and a hit are answered.
     pub(super) async fn is_served(&self, phase: &'static str) -> anyhow::Result<()> {
         self.misses.index(&self.workload.schema(phase, u64::MAX)).await?;
         self.hits.hit(&self.workload.schema("known", 0)).await

@@ -1,4 +1,12 @@
-//! What a good tenant sees while another one does harm, and what the daemon pays for it.
+//! Attacks: a good tenant's times without and with an attack, and what the attack costs the daemon.
+//!
+//! For each attack: a daemon of its own with worker processes; the good tenant alone in an open loop (Poisson arrivals, misses
+//! and hits, microseconds from the due moment); the same beside the attack; then whether the daemon comes back. Memory, processor
+//! time and disk of the daemon and its workers are sampled all the while ([`watch`]). An attack is bounded in what it sends, and
+//! ends early where the daemon or its store grows beyond a bound, to spare this host.
+//!
+//! `schemas`, `calls`, `frames` and `connections` hold the attacks, by the layer that they attack: the lowering, the queue, HTTP/2
+//! and the listener.
 mod attacks;
 mod calls;
 mod connections;
@@ -28,7 +36,7 @@ use tokio::runtime::Runtime;
 use self::attacks::Attacker;
 use self::good_tenant::{ARRIVALS_PER_MISS, Good};
 use self::tally::Tally;
-use self::verdict::Measured;
+use self::verdict::AttackOutcome;
 use self::watch::{Most, Watch};
 use crate::args::{Arrivals, Attack, HostileArgs, Options};
 use crate::generator::Bounds;
@@ -41,22 +49,22 @@ use crate::subject::daemon::{DaemonProcess, Launcher, kill};
 use crate::subject::in_process::{NAME, publish};
 use crate::subject::process::{children, resident, runs};
 
-/// What the daemon is told to keep of indices. Some thousand of the good tenant's.
+/// Most bytes of indices that the daemon keeps: some thousand of the good tenant's.
 const STORE_BYTES: u64 = 256 << 20;
 
-/// Most memory of one of its workers: an attack must not take this host with it.
+/// Most memory of one worker, in MiB: it spares this host.
 const WORKER_MIB: u64 = 1024;
 
-/// A store of so many times its bound ends an attack.
+/// An attack ends where the store has this many times its bound.
 const DISK_FACTOR: u64 = 4;
 
-/// Most calls of a lane under way: fewer than a tenant may have compiles waiting, so that its own quota turns none away.
+/// Most calls of a lane under way: fewer than the compiles that a tenant may have waiting, so that its quota refuses none.
 const IN_FLIGHT: usize = 400;
 
-/// How long the daemon's memory is waited for after an attack.
+/// Most time until the daemon's memory is near its idle value after an attack.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// How near to what it was it has to come.
+/// How near, in bytes.
 const NEAR: u64 = 32 << 20;
 
 pub(super) fn run(options: &Options, args: &HostileArgs) -> anyhow::Result<Outcome> {
@@ -66,7 +74,7 @@ pub(super) fn run(options: &Options, args: &HostileArgs) -> anyhow::Result<Outco
         return list(global, attacks);
     }
     let out = args.out.create()?;
-    let bench = Bench {
+    let trials = Trials {
         launcher: Launcher::of(options)?,
         args,
         loaded: Loaded::open(&args.tokenizer, global)?,
@@ -75,9 +83,9 @@ pub(super) fn run(options: &Options, args: &HostileArgs) -> anyhow::Result<Outco
     };
     let mut report = Report::default();
     for &attack in attacks {
-        match bench.measure(attack) {
+        match trials.measure(attack) {
             Ok(measured) => measured.report(&mut report),
-            // What the others showed is not lost with it.
+            // The results of the other attacks are kept.
             Err(error) => {
                 let name = name(attack);
                 output::note(format_args!("{name} could not be measured: {error:#}"));
@@ -105,13 +113,13 @@ fn list(global: &Global, attacks: &[Attack]) -> anyhow::Result<Outcome> {
     Ok(Outcome::Yes)
 }
 
-/// As it is given to `--only`, and as its figures begin.
+/// The name of an attack: the value of `--only`, and the prefix of its figures.
 fn name(attack: Attack) -> String {
     attack.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
 }
 
-/// What all attacks share.
-struct Bench<'a> {
+/// State that all attacks share.
+struct Trials<'a> {
     launcher: Launcher,
     args: &'a HostileArgs,
     loaded: Loaded,
@@ -119,7 +127,7 @@ struct Bench<'a> {
     home: TempDir,
 }
 
-impl Bench<'_> {
+impl Trials<'_> {
     fn plan(&self) -> Plan {
         #[expect(clippy::cast_precision_loss, reason = "a small number")]
         let rate = self.args.rate * ARRIVALS_PER_MISS as f64;
@@ -145,7 +153,7 @@ impl Bench<'_> {
     }
 
     /// The good tenant alone, then beside the attack, then whether the daemon comes back.
-    fn measure(&self, attack: Attack) -> anyhow::Result<Measured> {
+    fn measure(&self, attack: Attack) -> anyhow::Result<AttackOutcome> {
         let name = name(attack);
         output::note(format_args!("· {name}"));
         let store = self.home.path().join(&name);
@@ -172,7 +180,7 @@ impl Bench<'_> {
         let mut above = alarmed.clone();
         attackers.spawn(async move {
             tokio::select! {
-                // Its sender is gone when nobody looks any more.
+                // The sender is dropped with the watch.
                 _ = above.wait_for(Option::is_some) => {}
                 ended = attacks::run(attack, attacker) => {
                     if let Err(error) = ended {
@@ -184,7 +192,7 @@ impl Bench<'_> {
         let beside = good.ask(&self.runtime, &self.plan(), "beside")?;
         workers.extend(children(pid)?);
         let held = watch.lap();
-        // With it go its connections.
+        // Ends their connections too.
         attackers.shutdown_timeout(Duration::from_secs(5));
 
         let since = Instant::now();
@@ -208,7 +216,7 @@ impl Bench<'_> {
         std::fs::remove_dir_all(&store).context("cannot remove a temporary store")?;
         let is_serving = is_alive && serves.is_ok();
         let answers = answers.counts();
-        Ok(Measured {
+        Ok(AttackOutcome {
             name,
             quiet,
             beside,
@@ -224,7 +232,7 @@ impl Bench<'_> {
     }
 }
 
-/// Ends a daemon and whatever it has left, so that nothing of it disturbs what is measured next.
+/// Ends a daemon and its workers, so that none of them disturbs the next measurement.
 fn end(daemon: &mut DaemonProcess, program: &Path, mut workers: BTreeSet<u32>) -> anyhow::Result<()> {
     if daemon.is_alive() {
         workers.extend(children(daemon.pid())?);

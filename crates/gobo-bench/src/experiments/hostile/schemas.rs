@@ -1,7 +1,7 @@
-//! Schemas that take long and are short: each keyword that a lowering goes through may be one whose work nobody counts.
+//! Schemas that are short and take long: algorithmic complexity attacks (Crosby and Wallach, USENIX Security 2003) on a lowering whose
+//! work for some keyword nobody counts.
 //!
-//! Each is made with a number that no other has, in a place that means something, so that neither an index nor a verdict of
-//! another answers it.
+//! Each has a number of its own in a place that matters, so that no index and no cached verdict of another answers it.
 use std::fmt::Display;
 
 use crate::args::Attack;

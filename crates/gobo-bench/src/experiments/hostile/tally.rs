@@ -1,4 +1,4 @@
-//! How calls ended, counted by their answer.
+//! Counts of answers by their kind: an index, a refusal, a status.
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,7 @@
-//! What is said of an attack, and what it should have been.
+//! The verdict on an attack: rows, figures with their targets, and a line of the summary.
+//!
+//! A call of the good tenant without an answer counts as one that took until its deadline: a daemon that refuses calls must not look
+//! fast.
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -12,16 +15,16 @@ use crate::generator::open_loop::Lane;
 use crate::report::histogram::micros;
 use crate::report::{Report, Row};
 
-/// Most that the 99th percentile of the good tenant's misses may be, in times of that without the attack.
+/// Target of the 99th percentile of the good tenant's misses, as a multiple of that without the attack.
 const MISS_RATIO: f64 = 2.0;
 
 /// The same of its hits.
 const HIT_RATIO: f64 = 2.0;
 
-/// Most memory of the daemon above what it had before.
+/// Target of the daemon's memory above its idle value.
 const DAEMON_BYTES: u64 = 256 << 20;
 
-/// Most that verdicts, and a catalog that has not been compacted, may take beside the indices.
+/// Target of the bytes that cached verdicts, and a catalog that is not compacted yet, take beside the indices.
 const CATALOG_BYTES: u64 = 64 << 20;
 
 /// Columns of the summary: milliseconds with the attack (without), MiB, cores, seconds.
@@ -41,7 +44,7 @@ const SUMMARY: [&str; 12] = [
 ];
 
 /// One attack.
-pub(super) struct Measured {
+pub(super) struct AttackOutcome {
     pub(super) name: String,
     pub(super) quiet: Phase,
     pub(super) beside: Phase,
@@ -54,15 +57,15 @@ pub(super) struct Measured {
     pub(super) back: Option<Duration>,
     /// Whether it lived, and answered a miss and a hit, after the attack.
     pub(super) is_serving: bool,
-    /// What there was too much of for this host, so that the attack was ended.
+    /// The bound that ended the attack early.
     pub(super) cut_short: Option<&'static str>,
     /// Of a call of the good tenant.
     pub(super) deadline: Duration,
-    /// What attackers were answered.
+    /// Answers to the attackers.
     pub(super) answers: BTreeMap<String, u64>,
 }
 
-impl Measured {
+impl AttackOutcome {
     /// Adds rows, figures and a line of the summary.
     pub(super) fn report(self, report: &mut Report) {
         let Self { name, quiet, beside, idle, held, .. } = self;
@@ -75,7 +78,7 @@ impl Measured {
         let misses = Compared::of(report.row(row("miss", beside.misses, quiet.misses)), self.deadline);
         let hits = Compared::of(report.row(row("hit", beside.hits, quiet.hits)), self.deadline);
         let mut connects = row("connect", beside.connects, quiet.connects);
-        // Where attackers have all connections that a daemon takes, nobody else has a new one.
+        // Where attackers hold all connections, no new one can be made.
         connects.may_fail = true;
         report.row(connects);
 
@@ -120,7 +123,7 @@ impl Measured {
             report.figure(figure(&format!("ended_for_{what}")), 1.0, "");
         }
         let [misses, hits] = [misses.cells(), hits.cells()];
-        // A run is long: whoever waits for it sees where it is.
+        // A run takes minutes: this shows its progress.
         output::note(format_args!(
             "  ms at the 99th percentile (without the attack): misses {}, hits {}; {errors} errors, daemon {:+.0} MiB",
             misses[1],
@@ -152,8 +155,7 @@ struct Compared {
 }
 
 impl Compared {
-    /// A call that had no answer counts as one that took until the deadline: to leave it out would make a daemon that turns
-    /// calls away a fast one.
+    /// From a row; calls without an answer count as calls that took until the deadline.
     fn of(row: &Row, deadline: Duration) -> Self {
         let all = row.n + row.skipped;
         let answered = row.times.len();

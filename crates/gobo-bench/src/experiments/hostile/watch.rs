@@ -1,4 +1,7 @@
-//! What a daemon and its workers take while calls run: memory, processor time and disk, looked at again and again.
+//! Sampling of a daemon and its workers while calls run: memory and disk in bytes, processor time in cores.
+//!
+//! A thread takes a sample every 50 ms and keeps the peaks since the last lap; shared pages and files, which take longer, are in every
+//! twentieth sample. A peak between two samples is not seen.
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,13 +13,13 @@ use tokio::sync::watch;
 
 use crate::subject::process::{Memory, ProcessorTime, children, resident};
 
-/// The time between two looks. What comes and goes within it is not seen.
+/// The time between two samples.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// One look in so many counts shared pages and files too, which takes longer.
+/// One sample in so many counts shared pages and files too.
 const THOROUGH: u32 = 20;
 
-/// The most that was seen since the last lap, in bytes.
+/// Peaks since the last lap, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Peaks {
     pub(super) daemon: u64,
@@ -28,7 +31,7 @@ pub(super) struct Peaks {
     pub(super) disk: u64,
 }
 
-/// What was seen from one lap to the next.
+/// Samples from one lap to the next, summed up.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lap {
     pub(super) peaks: Peaks,
@@ -38,7 +41,7 @@ pub(super) struct Lap {
     pub(super) workers_cores: f64,
 }
 
-/// Above which a host is spared.
+/// Bounds above which an attack is ended, to spare this host.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Most {
     /// Resident bytes of a daemon and its workers.
@@ -47,10 +50,10 @@ pub(super) struct Most {
     pub(super) disk: u64,
 }
 
-/// Who says that something is above [`Most`]: what, and once.
+/// Tells once which bound of [`Most`] is exceeded.
 pub(super) type Alarm = watch::Sender<Option<&'static str>>;
 
-/// A thread that looks. It ends when this is dropped.
+/// The sampling thread. It ends when this is dropped.
 pub(super) struct Watch {
     state: Arc<State>,
     thread: Option<JoinHandle<()>>,
@@ -97,10 +100,10 @@ impl Watch {
         Self { state, thread: Some(thread), begun: Instant::now(), used }
     }
 
-    /// What was seen since the last lap; the next one begins.
+    /// Ends a lap and begins the next.
     pub(super) fn lap(&mut self) -> Lap {
         let (elapsed, used) = (self.begun.elapsed().as_secs_f64().max(1e-3), self.state.used());
-        // Where no thorough look fell into the lap, this is it.
+        // The lap has at least this thorough sample.
         self.state.look(true);
         let peaks = std::mem::take(&mut *self.state.peaks.lock().unwrap_or_else(PoisonError::into_inner));
         let cores = |now: Duration, then: Duration| now.saturating_sub(then).as_secs_f64() / elapsed;
@@ -125,7 +128,7 @@ impl Drop for Watch {
 }
 
 impl State {
-    /// What there is now, which counts for the peaks too.
+    /// Takes a sample, which counts for the peaks.
     fn look(&self, is_thorough: bool) -> Peaks {
         // A process that has just ended holds nothing.
         let workers = children(self.pid).unwrap_or_default();
@@ -174,7 +177,7 @@ fn proportional(pid: u32) -> u64 {
     Memory::of(pid).map_or(0, |memory| memory.proportional)
 }
 
-/// Bytes that the files below a folder take. What goes meanwhile counts as nothing.
+/// Bytes of the blocks of all files below a folder. A file that goes meanwhile counts as nothing.
 fn on_disk(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let bytes = entries.flatten().map(|entry| match entry.metadata() {

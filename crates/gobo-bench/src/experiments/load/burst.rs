@@ -1,4 +1,7 @@
-//! Many callers that miss the same index at the same moment: one compile serves them all.
+//! Bursts: many callers miss the same index at the same moment, and one compile serves them all (*single flight*).
+//!
+//! Measures each caller's nanoseconds, from a barrier that all callers leave at once, and beyond the compile that they share. The
+//! floor is a lone miss. **Promise:** one compile for a burst, by the daemon's own counter.
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,7 +10,7 @@ use gobo_measure::Target;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
-use super::Bench;
+use super::Load;
 use crate::report::Row;
 use crate::report::histogram::{histogram, micros, nanos};
 
@@ -17,26 +20,26 @@ const CALLERS: u64 = 100;
 /// Most bursts, each for another constraint.
 const MOST_ROUNDS: u64 = 20;
 
-pub(super) fn run(bench: &mut Bench<'_>) -> anyhow::Result<()> {
-    let subject = bench.subject("burst", &[])?;
-    let connections = bench.connections(&subject)?;
-    let rounds = (bench.args.count / CALLERS).clamp(1, MOST_ROUNDS);
+pub(super) fn run(load: &mut Load<'_>) -> anyhow::Result<()> {
+    let subject = load.subject("burst", &[])?;
+    let connections = load.connections(&subject)?;
+    let rounds = (load.args.count / CALLERS).clamp(1, MOST_ROUNDS);
     let (mut times, mut alone) = (histogram()?, histogram()?);
-    // What an answer took beyond the compile that it waited for: publishing, and being woken.
+    // The time of an answer without the compile: publishing the file and waking the caller.
     let (mut slowest_beyond, mut alone_beyond) = (histogram()?, histogram()?);
     let (mut failed, mut done, mut burst_compiles) = (0, 0, 0);
     let begun = Instant::now();
-    while done < rounds && (done == 0 || begun.elapsed() < bench.bounds().time) {
+    while done < rounds && (done == 0 || begun.elapsed() < load.bounds().time) {
         // A lone miss of the same kind is the floor of a burst: the same compile, and one caller.
         let call = Instant::now();
-        let lone = bench.runtime.block_on(connections[0].index(&bench.workload.schema("alone", done)))?;
+        let lone = load.runtime.block_on(connections[0].index(&load.workload.schema("alone", done)))?;
         let took = nanos(call);
         alone.saturating_record(took);
         alone_beyond.saturating_record(beyond(took, lone.compile_us));
 
-        let constraint = Arc::new(bench.workload.schema("burst", done));
+        let constraint = Arc::new(load.workload.schema("burst", done));
         let barrier = Arc::new(Barrier::new(usize::try_from(CALLERS)?));
-        let (round, compiles) = bench.runtime.block_on(async {
+        let (round, compiles) = load.runtime.block_on(async {
             let before = connections[0].status().await?.compiled;
             let mut tasks = JoinSet::new();
             for caller in 0..usize::try_from(CALLERS)? {
@@ -72,23 +75,23 @@ pub(super) fn run(bench: &mut Bench<'_>) -> anyhow::Result<()> {
     }
     let mut row = Row::new("burst", done * CALLERS, failed, times);
     row.floor = Some(alone);
-    bench.report.row(row);
+    load.report.row(row);
     let compiles = u32::try_from(burst_compiles).context("too many compiles")?;
     let rounds = u32::try_from(done)?;
-    // Another's compiles would be counted too where others use the daemon.
-    if !bench.is_named() {
+    // The counter of a named daemon counts compiles of its other callers too.
+    if !load.is_named() {
         let per_burst = f64::from(compiles) / f64::from(rounds);
-        bench.report.target("burst_compiles", per_burst, "compiles a burst", Target::Exactly(1.0));
+        load.report.target("burst_compiles", per_burst, "compiles a burst", Target::Exactly(1.0));
     }
     let ms = |nanos| micros(nanos) / 1000.0;
     for (name, quantile) in
         [("burst_slowest_beyond_compile_p50", 0.5), ("burst_slowest_beyond_compile_max", 1.0)]
     {
         let beyond = ms(slowest_beyond.value_at_quantile(quantile));
-        bench.report.target(name, beyond, "ms", Target::AtMost(5.0));
+        load.report.target(name, beyond, "ms", Target::AtMost(5.0));
     }
-    bench.report.figure("burst_alone_beyond_compile_p50", ms(alone_beyond.value_at_quantile(0.5)), "ms");
-    bench.report.figure("burst_alone_beyond_compile_max", ms(alone_beyond.max()), "ms");
+    load.report.figure("burst_alone_beyond_compile_p50", ms(alone_beyond.value_at_quantile(0.5)), "ms");
+    load.report.figure("burst_alone_beyond_compile_max", ms(alone_beyond.max()), "ms");
     Ok(())
 }
 

@@ -1,16 +1,19 @@
-//! Load on a daemon whose store has more than it may keep.
+//! Eviction: calls in an open loop to a daemon whose store is over its size, so that indices are evicted and compiled again.
+//!
+//! Measures microseconds from the due moment, and the bytes of the store after the load. A path in an answer may be gone, but never
+//! a file of another length.
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use gobo_measure::Target;
 
-use super::Bench;
+use super::Load;
 use crate::generator::open_loop::open_loop;
 
 /// Size of the store: a few dozen of the schemas that are asked for.
 const STORE_BYTES: u64 = 4 << 20;
 
-/// How long the store may take to come down to its size when the load is over.
+/// Most time until the store is within its size after the load.
 const SETTLE: Duration = Duration::from_secs(15);
 
 /// Arrivals a second.
@@ -19,20 +22,20 @@ const RATE: f64 = 20.0;
 /// Calls for each schema on the average, so that some are hits.
 const REPEATS: u64 = 2;
 
-pub(super) fn run(bench: &mut Bench<'_>) -> anyhow::Result<()> {
-    if bench.is_named() {
-        bench.report.leave_out("eviction", "the daemon that was named with --server has its own size");
+pub(super) fn run(load: &mut Load<'_>) -> anyhow::Result<()> {
+    if load.is_named() {
+        load.report.leave_out("eviction", "the daemon that was named with --server has its own size");
         return Ok(());
     }
     let options = ["--max-store-bytes", &STORE_BYTES.to_string(), "--grace", "1s"].map(str::to_owned);
-    let subject = bench.subject("eviction", &options)?;
-    let caller = bench.connect(&subject)?;
-    let workload = bench.workload;
-    let lanes = open_loop(&bench.runtime, &bench.plan(RATE), &["eviction"], |nth| {
+    let subject = load.subject("eviction", &options)?;
+    let caller = load.connect(&subject)?;
+    let workload = load.workload;
+    let lanes = open_loop(&load.runtime, &load.plan(RATE), &["eviction"], |nth| {
         let caller = caller.clone();
         let call = async move {
             let location = caller.index(&workload.schema("eviction", nth / REPEATS)).await?;
-            // Evicted since: possible, and the next call compiles it again. There with other bytes: never.
+            // The file may be evicted since then; one of another length is wrong.
             match std::fs::metadata(&location.path) {
                 Ok(found) if found.len() != location.bytes => {
                     bail!("{} has {} bytes instead of {}", location.path, found.len(), location.bytes)
@@ -43,18 +46,18 @@ pub(super) fn run(bench: &mut Bench<'_>) -> anyhow::Result<()> {
         (0, call)
     })?;
     let row = lanes.into_iter().next().context("one lane was asked for")?.into_row("eviction");
-    bench.report.row(row);
-    // What was used within the grace is on top of the bound: it goes once nobody asks any more.
+    load.report.row(row);
+    // Indices that were used within the grace are kept beyond the bound; they go after the load.
     let begun = Instant::now();
-    let mut status = bench.runtime.block_on(caller.status())?;
+    let mut status = load.runtime.block_on(caller.status())?;
     while status.bytes > STORE_BYTES && begun.elapsed() < SETTLE {
         std::thread::sleep(Duration::from_millis(200));
-        status = bench.runtime.block_on(caller.status())?;
+        status = load.runtime.block_on(caller.status())?;
     }
     #[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
     let (held, limit) = (status.bytes as f64, STORE_BYTES as f64);
     #[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
-    bench.report.figure("eviction_evicted", status.evicted as f64, "indices");
-    bench.report.target("eviction_store", held, "bytes", Target::AtMost(limit));
+    load.report.figure("eviction_evicted", status.evicted as f64, "indices");
+    load.report.target("eviction_store", held, "bytes", Target::AtMost(limit));
     Ok(())
 }

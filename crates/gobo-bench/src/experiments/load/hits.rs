@@ -1,4 +1,8 @@
-//! What it costs to be handed an index that exists, by every way there is, each beside the least that this way can cost.
+//! Hits by every way to an index, each beside its floor: alone (paired), at a rate (open loop), and as many as possible (closed
+//! loop).
+//!
+//! Times are microseconds of a call, from its due moment in the open loop; throughput is calls a second. The floor of the ways
+//! over a socket is the empty call in the same loop.
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -8,13 +12,12 @@ use gobo_measure::Target;
 use gobo_types::{Constraint, SchemaOptions};
 use tokio::runtime::Builder;
 
-use super::{Bench, Subject};
+use super::{Load, Subject};
 use crate::experiments::hit::UNIX;
 use crate::generator::Bounds;
 use crate::generator::closed_loop::{Flow, closed_loop};
 use crate::generator::open_loop::open_loop;
 use crate::generator::paired::measure;
-use crate::report::Row;
 use crate::subject::caller::Caller;
 use crate::subject::in_process::{LocalIndex, NAME};
 
@@ -27,36 +30,36 @@ const TURNS: u32 = 6;
 /// Arrivals a second.
 const RATE: f64 = 2000.0;
 
-pub(super) fn run(bench: &mut Bench<'_>) -> anyhow::Result<()> {
-    same_host(bench)?;
-    let subject = bench.subject("hit", &[])?;
-    let constraint = bench.workload.schema("first", 0);
+pub(super) fn run(load: &mut Load<'_>) -> anyhow::Result<()> {
+    same_host(load)?;
+    let subject = load.subject("hit", &[])?;
+    let constraint = load.workload.schema("first", 0);
     for (way, address) in subject.addresses.clone() {
         let calls = Calls { way, address, constraint: constraint.clone() };
-        one_at_a_time(bench, &subject, &calls)?;
-        at_a_rate(bench, &subject, &calls)?;
-        as_many_as_can_be(bench, &subject, &calls)?;
+        one_at_a_time(load, &subject, &calls)?;
+        at_a_rate(load, &subject, &calls)?;
+        as_many_as_can_be(load, &subject, &calls)?;
     }
     Ok(())
 }
 
-/// The ways that need no daemon.
-fn same_host(bench: &mut Bench<'_>) -> anyhow::Result<()> {
-    let text = bench.workload.text_of(SCHEMA_BYTES);
+/// Measures the ways that need no daemon.
+fn same_host(load: &mut Load<'_>) -> anyhow::Result<()> {
+    let text = load.workload.text_of(SCHEMA_BYTES);
     let options = SchemaOptions::default();
     let constraint = Constraint::schema(&text, options.clone());
-    let home = tempfile::tempdir_in(bench.home.path())?;
-    let here = match LocalIndex::prepare(home, &bench.loaded, &constraint, bench.global)? {
+    let home = tempfile::tempdir_in(load.home.path())?;
+    let here = match LocalIndex::prepare(home, &load.loaded, &constraint, load.global)? {
         Ok(here) => here,
         Err(verdict) => bail!("a generated schema was not compiled: {verdict}"),
     };
-    let bounds = bench.bounds();
-    bench.report.row(here.in_process(bounds)?);
-    let p99 = bench.report.row(here.host_open(bounds)?).us(0.99);
-    bench.report.target("host_open_p99", p99, "us", Target::AtMost(50.0));
+    let bounds = load.bounds();
+    load.report.row(here.in_process(bounds)?);
+    let p99 = load.report.row(here.host_open(bounds)?).us(0.99);
+    load.report.target("host_open_p99", p99, "us", Target::AtMost(50.0));
 
     let client = {
-        let _context = bench.runtime.enter();
+        let _context = load.runtime.enter();
         Client::builder().store(here.engine.store().root()).connect()?
     };
     let found = client.find(NAME, &constraint)?.context("the index was compiled just now")?;
@@ -69,29 +72,29 @@ fn same_host(bench: &mut Bench<'_>) -> anyhow::Result<()> {
         ensure!(black_box(index).is_some(), "the index is gone");
         Ok(())
     })?;
-    let p50 = bench.report.row(mapped).us(0.5);
-    bench.report.target("host_mapped_p50", p50 * 1000.0, "ns", Target::AtMost(300.0));
+    let p50 = load.report.row(mapped).us(0.5);
+    load.report.target("host_mapped_p50", p50 * 1000.0, "ns", Target::AtMost(300.0));
 
-    // A client that has not seen a text has to read and hash it; one that has looks it up.
+    // A client reads and hashes a text that it sees first; one that it has seen, it looks up.
     let mut fresh = text.clone();
     let digits = fresh.find("long_").context("the schema lacks its own name")?;
     let mut nth = 0_u32;
     let first = measure("text_to_key_first", bounds, nothing, || {
         nth += 1;
-        // Digits in place of letters: no text is seen twice, and all are equally long.
+        // Digits in place of letters make each text new and keep its length.
         fresh.replace_range(digits..digits + 5, &format!("{:05}", nth % 100_000));
         ensure!(client.key_of_schema(NAME, black_box(&fresh), &options)?.is_some(), "the name is gone");
         Ok(())
     })?;
-    let p50 = bench.report.row(first).us(0.5);
-    bench.report.target("text_to_key_first_p50", p50, "us", Target::AtMost(20.0));
+    let p50 = load.report.row(first).us(0.5);
+    load.report.target("text_to_key_first_p50", p50, "us", Target::AtMost(20.0));
     let again = measure("text_to_key_again", bounds, nothing, || {
         let key = client.key_of_schema(NAME, black_box(&text), &options)?;
         ensure!(key == Some(found.key), "another key");
         Ok(())
     })?;
-    let p50 = bench.report.row(again).us(0.5);
-    bench.report.target("text_to_key_again_p50", p50, "us", Target::AtMost(20.0));
+    let p50 = load.report.row(again).us(0.5);
+    load.report.target("text_to_key_again_p50", p50, "us", Target::AtMost(20.0));
     Ok(())
 }
 
@@ -104,8 +107,8 @@ struct Calls {
 
 impl Calls {
     /// A connection of its own.
-    fn connect(&self, bench: &Bench<'_>, subject: &Subject) -> anyhow::Result<Caller> {
-        Caller::connect(&self.address, &subject.vocabulary, bench.deadline())
+    fn connect(&self, load: &Load<'_>, subject: &Subject) -> anyhow::Result<Caller> {
+        Caller::connect(&self.address, &subject.vocabulary, load.deadline())
     }
 
     /// The name of a row about this way.
@@ -115,40 +118,38 @@ impl Calls {
 }
 
 /// One call at a time over one connection, hits and empty calls by turns.
-fn one_at_a_time(bench: &mut Bench<'_>, subject: &Subject, calls: &Calls) -> anyhow::Result<()> {
-    // One thread: what is measured is the call, not how threads of this side wake each other.
+fn one_at_a_time(load: &mut Load<'_>, subject: &Subject, calls: &Calls) -> anyhow::Result<()> {
+    // One thread: threads that wake each other on this side would be measured too.
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
     let caller = {
         let _context = runtime.enter();
-        calls.connect(bench, subject)?
+        calls.connect(load, subject)?
     };
     let floor = || runtime.block_on(caller.empty());
-    let measured =
-        measure(calls.way, bench.bounds(), floor, || runtime.block_on(caller.hit(&calls.constraint)))?;
-    let row: Row = measured.into();
+    let row = measure(calls.way, load.bounds(), floor, || runtime.block_on(caller.hit(&calls.constraint)))?;
     let floor = row.floor.as_ref().context("a measured row has a floor")?;
     for (quantile, name, limit) in [(0.5, "p50", 1.3), (0.99, "p99", 2.0)] {
         let ratio = ratio(row.times.value_at_quantile(quantile), floor.value_at_quantile(quantile));
-        bench.report.target(
+        load.report.target(
             format!("{}_{name}_ratio", calls.way),
             ratio,
             "times the empty call",
             Target::AtMost(limit),
         );
     }
-    bench.report.row(row);
+    load.report.row(row);
     Ok(())
 }
 
 /// An open loop, every second arrival an empty call.
-fn at_a_rate(bench: &mut Bench<'_>, subject: &Subject, calls: &Calls) -> anyhow::Result<()> {
+fn at_a_rate(load: &mut Load<'_>, subject: &Subject, calls: &Calls) -> anyhow::Result<()> {
     let caller = {
-        let _context = bench.runtime.enter();
-        calls.connect(bench, subject)?
+        let _context = load.runtime.enter();
+        calls.connect(load, subject)?
     };
     let name = calls.name("unix_rate", "tcp_rate");
-    // A connection is made by the first call, which is not what is measured.
-    bench.runtime.block_on(caller.empty())?;
+    // The first call makes the connection, which is not measured.
+    load.runtime.block_on(caller.empty())?;
     let constraint = calls.constraint.clone();
     let arrival = |nth: u64| {
         let (caller, constraint) = (caller.clone(), constraint.clone());
@@ -156,24 +157,24 @@ fn at_a_rate(bench: &mut Bench<'_>, subject: &Subject, calls: &Calls) -> anyhow:
         let call = async move { if is_hit { caller.hit(&constraint).await } else { caller.empty().await } };
         (usize::from(!is_hit), call)
     };
-    let lanes = open_loop(&bench.runtime, &bench.plan(RATE), &[name, "the empty call"], arrival)?;
+    let lanes = open_loop(&load.runtime, &load.plan(RATE), &[name, "the empty call"], arrival)?;
     let [hit, floor] = <[_; 2]>::try_from(lanes).ok().context("two lanes were asked for")?;
     let mut row = hit.into_row(name);
     row.floor = Some(floor.into_times());
-    bench.report.row(row);
+    load.report.row(row);
     Ok(())
 }
 
 /// Closed loops over several connections, those of hits and those of empty calls by turns.
-fn as_many_as_can_be(bench: &mut Bench<'_>, subject: &Subject, calls: &Calls) -> anyhow::Result<()> {
+fn as_many_as_can_be(load: &mut Load<'_>, subject: &Subject, calls: &Calls) -> anyhow::Result<()> {
     let name = calls.name("unix_throughput", "tcp_throughput");
     let callers = {
-        let _context = bench.runtime.enter();
-        let connections = (0..bench.args.connections).map(|_| calls.connect(bench, subject));
+        let _context = load.runtime.enter();
+        let connections = (0..load.args.connections).map(|_| calls.connect(load, subject));
         connections.collect::<anyhow::Result<Vec<_>>>()?
     };
     let (mut hit_flow, mut floor_flow) = (Flow::none()?, Flow::none()?);
-    let all = bench.bounds();
+    let all = load.bounds();
     let turn = Bounds {
         count: (all.count / u64::from(TURNS)).max(1),
         time: (all.time / TURNS).max(Duration::from_millis(50)),
@@ -188,16 +189,16 @@ fn as_many_as_can_be(bench: &mut Bench<'_>, subject: &Subject, calls: &Calls) ->
             let caller = empties[caller % empties.len()].clone();
             async move { caller.empty().await }
         };
-        let in_flight = bench.callers();
-        hit_flow.add(&bench.runtime.block_on(closed_loop(name, in_flight, turn, hit))?)?;
-        floor_flow.add(&bench.runtime.block_on(closed_loop("the empty call", in_flight, turn, empty))?)?;
+        let in_flight = load.callers();
+        hit_flow.add(&load.runtime.block_on(closed_loop(name, in_flight, turn, hit))?)?;
+        floor_flow.add(&load.runtime.block_on(closed_loop("the empty call", in_flight, turn, empty))?)?;
     }
     let share = hit_flow.per_s() / floor_flow.per_s().max(1e-9);
     let mut row = hit_flow.into_row(name);
     row.floor_per_s = Some(floor_flow.per_s());
     row.floor = Some(floor_flow.into_row("floor").times);
-    bench.report.row(row);
-    bench.report.target(
+    load.report.row(row);
+    load.report.target(
         format!("{name}_share"),
         share * 100.0,
         "% of the empty call's",

@@ -1,38 +1,41 @@
-//! Good requests, without and with constraints among them that are made to do harm.
+//! Good misses in an open loop, without and with one hostile constraint among ten arrivals.
+//!
+//! Measures microseconds from the due moment. Target: the 99th percentile with hostile constraints at most twice that without.
+//! **Promise:** the daemon lives, and serves a hit afterwards. Whole attacks are in [`crate::experiments::hostile`].
 use std::future::Future;
 
 use anyhow::{Context, bail};
 use gobo_measure::Target;
 use tonic::Code;
 
-use super::Bench;
+use super::Load;
 use crate::generator::open_loop::open_loop;
 use crate::generator::workload::Workload;
 use crate::subject::caller::Caller;
 use crate::subject::daemon::DaemonProcess;
 use crate::subject::process::Memory;
 
-/// Arrivals a second: each a compile, so few.
+/// Arrivals a second; each is a compile.
 const RATE: f64 = 20.0;
 
 /// One in so many is hostile.
 const SHARE: u64 = 10;
 
-pub(super) fn run(bench: &mut Bench<'_>) -> anyhow::Result<()> {
-    let mut subject = bench.subject("hostile", &[])?;
-    let caller = bench.connect(&subject)?;
-    let attacker = bench.connect(&subject)?;
-    let workload = bench.workload;
+pub(super) fn run(load: &mut Load<'_>) -> anyhow::Result<()> {
+    let mut subject = load.subject("hostile", &[])?;
+    let caller = load.connect(&subject)?;
+    let attacker = load.connect(&subject)?;
+    let workload = load.workload;
     let pid = subject.daemon.as_ref().map(DaemonProcess::pid);
     let memory = || pid.map(Memory::of).transpose();
 
-    let quiet = open_loop(&bench.runtime, &bench.plan(RATE), &["hostile_without"], |nth| {
+    let quiet = open_loop(&load.runtime, &load.plan(RATE), &["hostile_without"], |nth| {
         let caller = caller.clone();
         (0, async move { caller.index(&workload.schema("quiet", nth)).await.map(drop) })
     })?;
     let before = memory()?;
-    let plan = bench.plan(RATE);
-    let mixed = open_loop(&bench.runtime, &plan, &["hostile_with", "hostile_attack"], |nth| {
+    let plan = load.plan(RATE);
+    let mixed = open_loop(&load.runtime, &plan, &["hostile_with", "hostile_attack"], |nth| {
         let is_hostile = nth % SHARE == SHARE / 2;
         let (caller, attacker) = (caller.clone(), attacker.clone());
         let call = async move {
@@ -48,26 +51,26 @@ pub(super) fn run(bench: &mut Bench<'_>) -> anyhow::Result<()> {
 
     let [quiet] = <[_; 1]>::try_from(quiet).ok().context("one lane was asked for")?;
     let [mixed, attacks] = <[_; 2]>::try_from(mixed).ok().context("two lanes were asked for")?;
-    let quiet = bench.report.row(quiet.into_row("hostile_without")).us(0.99);
-    let mixed = bench.report.row(mixed.into_row("hostile_with")).us(0.99);
+    let quiet = load.report.row(quiet.into_row("hostile_without")).us(0.99);
+    let mixed = load.report.row(mixed.into_row("hostile_with")).us(0.99);
     let mut attacks = attacks.into_row("hostile_attack");
     attacks.may_fail = true;
-    bench.report.row(attacks);
+    load.report.row(attacks);
     let ratio = mixed / quiet.max(1e-3);
-    bench.report.target("hostile_p99_ratio", ratio, "times that without", Target::AtMost(2.0));
+    load.report.target("hostile_p99_ratio", ratio, "times that without", Target::AtMost(2.0));
     if let (Some(before), Some(after)) = (before, after) {
-        bench.report.figure("hostile_rss_before", mib(before.resident), "MiB");
-        bench.report.figure("hostile_rss_after", mib(after.resident), "MiB");
+        load.report.figure("hostile_rss_before", mib(before.resident), "MiB");
+        load.report.figure("hostile_rss_after", mib(after.resident), "MiB");
     }
     if let Some(daemon) = &mut subject.daemon {
         let is_alive = daemon.is_alive();
         if !is_alive {
             gobo_cli::output::note(format_args!("the daemon is dead; it said:\n{}", daemon.said()));
         }
-        bench.report.target("hostile_daemon_alive", f64::from(u8::from(is_alive)), "", Target::Exactly(1.0));
+        load.report.target("hostile_daemon_alive", f64::from(u8::from(is_alive)), "", Target::Exactly(1.0));
     }
-    // It has to answer still, not only to exist.
-    bench.runtime.block_on(caller.index(&workload.schema("first", 0)))?;
+    // The daemon must still answer.
+    load.runtime.block_on(caller.index(&workload.schema("first", 0)))?;
     Ok(())
 }
 
@@ -76,7 +79,7 @@ fn good(caller: &Caller, workload: Workload, nth: u64) -> impl Future<Output = a
     async move { caller.index(&workload.schema("mixed", nth)).await.map(drop) }
 }
 
-/// Any verdict will do, and being turned away too; a daemon that breaks will not.
+/// Any verdict is good; a call that is turned away counts as failed, which the row allows.
 async fn attack(caller: &Caller, workload: Workload, nth: u64) -> anyhow::Result<()> {
     match caller.resolve(&workload.hostile(nth)).await {
         Ok(_) => Ok(()),

@@ -1,4 +1,15 @@
-//! Load tests: what a daemon does when many ask at once, and when some of them mean no good.
+//! Load tests of a daemon, scenario by scenario.
+//!
+//! | scenario | arrivals | measures |
+//! |---|---|---|
+//! | [`hits`] | paired, open loop, closed loop | hits by every way: latency alone, latency at a rate, throughput |
+//! | [`burst`] | all at once | identical misses: one compile, and the wait of the last caller beyond it |
+//! | [`distinct`] | closed loop | throughput of misses that share types |
+//! | [`hostile_share`] | open loop | misses without and with one hostile constraint among ten arrivals |
+//! | [`flood`] | open loop | one tenant's misses without and with another tenant's closed loop |
+//! | [`eviction`] | open loop | calls to a store that is over its size |
+//!
+//! Times are microseconds. Each scenario has a daemon of its own, unless `--server` names one.
 mod burst;
 mod distinct;
 mod eviction;
@@ -27,7 +38,7 @@ use crate::subject::caller::Caller;
 use crate::subject::daemon::{DaemonProcess, Launcher};
 use crate::subject::in_process::{NAME, publish};
 
-/// All scenarios, in the order in which they run: eviction last, because it needs a daemon of another kind.
+/// All scenarios, in the order in which they run. Eviction is last: its daemon has options of its own.
 const ALL: [Scenario; 6] = [
     Scenario::Hit,
     Scenario::Burst,
@@ -39,23 +50,23 @@ const ALL: [Scenario; 6] = [
 
 pub(super) fn run(options: &Options, args: &LoadArgs) -> anyhow::Result<Outcome> {
     let out = args.out.create()?;
-    let mut bench = Bench::prepare(options, args)?;
+    let mut load = Load::prepare(options, args)?;
     let scenarios = if args.scenario.is_empty() { &ALL[..] } else { &args.scenario };
     for scenario in scenarios {
         match scenario {
-            Scenario::Hit => hits::run(&mut bench)?,
-            Scenario::Burst => burst::run(&mut bench)?,
-            Scenario::Distinct => distinct::run(&mut bench)?,
-            Scenario::Hostile => hostile_share::run(&mut bench)?,
-            Scenario::Flood => flood::run(&mut bench)?,
-            Scenario::Eviction => eviction::run(&mut bench)?,
+            Scenario::Hit => hits::run(&mut load)?,
+            Scenario::Burst => burst::run(&mut load)?,
+            Scenario::Distinct => distinct::run(&mut load)?,
+            Scenario::Hostile => hostile_share::run(&mut load)?,
+            Scenario::Flood => flood::run(&mut load)?,
+            Scenario::Eviction => eviction::run(&mut load)?,
         }
     }
-    bench.report.finish(&options.global, "gobo-bench load", out)
+    load.report.finish(&options.global, "gobo-bench load", out)
 }
 
-/// What all scenarios share.
-struct Bench<'a> {
+/// State that all scenarios share.
+struct Load<'a> {
     global: &'a Global,
     args: &'a LoadArgs,
     loaded: Loaded,
@@ -66,7 +77,7 @@ struct Bench<'a> {
     home: TempDir,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> Load<'a> {
     fn prepare(options: &'a Options, args: &'a LoadArgs) -> anyhow::Result<Self> {
         let global = &options.global;
         let named = global.server.as_deref().map(Remote::parse_any).transpose()?;
@@ -76,7 +87,7 @@ impl<'a> Bench<'a> {
                 remote.address
             );
         }
-        // A daemon that runs already may know what an earlier run asked for.
+        // A daemon that runs already may have the indices of an earlier run.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         #[expect(clippy::cast_possible_truncation, reason = "the low bits are those that differ")]
         let nonce = if named.is_some() { args.seed ^ now.as_nanos() as u64 } else { args.seed };
@@ -169,10 +180,10 @@ enum Daemons {
 
 /// A daemon under test.
 struct Subject {
-    /// Where it answers, nearest first, each with the name of the way.
+    /// Its addresses, nearest first, each with the name of the transport.
     addresses: Vec<(&'static str, String)>,
-    /// What it calls the vocabulary.
+    /// The vocabulary's name there.
     vocabulary: String,
-    /// Its process, if it is this run's own; it ends with this.
+    /// The process, if this run started it; it is killed on drop.
     daemon: Option<DaemonProcess>,
 }

@@ -13,10 +13,10 @@ use crate::report::Row;
 use crate::report::histogram::{histogram, nanos};
 use crate::subject::caller::{Answer, Caller};
 
-/// What a caller waits after a call that was cut off: there may be no daemon for a moment.
+/// Pause after a call that was cut off: there may be no daemon for a moment.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long a hostile constraint is waited for: whoever sends one does not wait politely either.
+/// Most time that the answer to a hostile constraint is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Callers at work.
@@ -65,7 +65,7 @@ impl Clients {
             row.failed += done.cut_off;
             row.times.add(&done.times)?;
         }
-        // Whoever is killed cannot answer.
+        // A killed daemon cannot answer.
         row.may_fail = true;
         Ok(row)
     }
@@ -93,12 +93,12 @@ impl Client {
         done
     }
 
-    /// One call. An error is one that was cut off.
+    /// One call. An error means that it was cut off.
     async fn call(&self, random: &mut fastrand::Rng) -> Result<(), Status> {
         let kind = random.u32(..100);
         if kind < 2 {
             let attack = self.ledger.hostile(random.u64(..1 << 40));
-            // Any end of it will do.
+            // Any answer is good.
             let _ = tokio::time::timeout(PATIENCE, self.caller.resolve(&attack)).await;
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl Client {
     async fn resolve(&self, nth: u64, was_known: bool) -> Result<(), Status> {
         match self.caller.resolve(&self.ledger.constraint(nth)).await? {
             Answer::Index(location) => self.ledger.answer(nth, &location, was_known),
-            // A good schema is refused under no circumstances.
+            // A good schema must never be refused.
             Answer::No => self.ledger.lose(format!("schema {nth} was refused")),
         }
         Ok(())

@@ -1,4 +1,7 @@
-//! What daemons acknowledged, and whether it is still so.
+//! The ledger of a soak: every index that a daemon acknowledged, with its key, digest and path.
+//!
+//! **Invariant.** The first answer about a schema is what every later answer, fetch and file must agree with; a disagreement counts
+//! as *lost* (gone, or compiled again) or as *wrong* (other bytes).
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,13 +13,13 @@ use gobo_types::{Constraint, Digest};
 use crate::generator::workload::Workload;
 use crate::subject::caller::Caller;
 
-/// Most indices of one run: what is kept of each is small, but a store of an hour would fill the disk.
+/// Most indices of one run: without it a soak of an hour fills the disk.
 const MOST: u64 = 10_000;
 
 /// Faults that are shown one by one.
 const SHOWN: usize = 10;
 
-/// What an index was when it was acknowledged.
+/// An index as it was acknowledged.
 #[derive(Debug, Clone)]
 pub(super) struct Acknowledged {
     pub(super) nth: u64,
@@ -63,7 +66,7 @@ impl Ledger {
         self.workload.hostile(nth)
     }
 
-    /// The number of a schema that nobody asked for yet; `None` when there are enough.
+    /// The number of a new schema; `None` after [`MOST`].
     pub(super) fn new_one(&self) -> Option<u64> {
         Some(self.next.fetch_add(1, Ordering::Relaxed)).filter(|nth| *nth < MOST)
     }
@@ -81,8 +84,8 @@ impl Ledger {
         self.lock().found
     }
 
-    /// Takes note of an answer: the first one about an index is what all later ones have to say. `was_known`: whether the
-    /// call was made after the acknowledgement, so that the index must not be compiled.
+    /// Compares an answer with the first one about the same schema. `was_known`: the call was made after the acknowledgement,
+    /// so the index must not have been compiled.
     pub(super) fn answer(&self, nth: u64, location: &v1::IndexLocation, was_known: bool) {
         let mut state = self.lock();
         let Some(&at) = state.by_nth.get(&nth) else {
@@ -106,19 +109,19 @@ impl Ledger {
         }
     }
 
-    /// Takes note of the bytes that a daemon sent.
+    /// Compares the bytes that a daemon sent.
     pub(super) fn bytes(&self, known: &Acknowledged, bytes: &[u8]) {
         if Digest::of(bytes).0[..] != known.digest {
             self.lock().wrong(format!("{} was sent with other bytes", known.path));
         }
     }
 
-    /// Takes note of something that is gone.
+    /// Counts a loss.
     pub(super) fn lose(&self, what: String) {
         self.lock().lost(what);
     }
 
-    /// Every file that was acknowledged, read whole.
+    /// Reads every acknowledged file whole and compares its digest.
     pub(super) fn verify_files(&self) -> anyhow::Result<()> {
         let mut state = self.lock();
         for known in state.all.clone() {
@@ -134,7 +137,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Every answer that was given, asked for once more.
+    /// Asks for every acknowledged schema once more.
     pub(super) async fn verify_answers(&self, caller: &Caller) -> anyhow::Result<()> {
         let all = self.lock().all.clone();
         for known in all {

@@ -1,4 +1,9 @@
-//! Mixed load while processes are killed; then everything that was promised is looked for.
+//! A soak: mixed load while processes are killed with `kill -9`; then everything that was acknowledged is verified.
+//!
+//! Arrivals: one closed loop for each connection. Kills: uniformly random pauses from a seed. For three quarters of the time any
+//! process may be killed, then only workers, so that growth of the daemon's memory and descriptors can be compared over the
+//! last sixth. **Promise:** no index that was acknowledged is lost or ever has other bytes, and no worker outlives its daemon.
+//! That a kill is an ordinary way to stop is the demand of crash-only software (Candea and Fox, `HotOS` 2003).
 mod clients;
 mod ledger;
 
@@ -29,16 +34,16 @@ use crate::subject::daemon::{DaemonProcess, Launcher, kill};
 use crate::subject::in_process::{NAME, publish};
 use crate::subject::process::{Memory, children, descriptors, runs};
 
-/// How long a call may take before it counts as cut off.
+/// A call without an answer for this long counts as cut off.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The time between two kills, at random between these.
+/// The time between two kills, uniformly distributed.
 const PAUSE_MS: std::ops::Range<u64> = 200..2500;
 
-/// What is counted of a daemon is the least of so many looks: a file that is being written, or a buffer, is no growth.
+/// Samples of a daemon's memory and descriptors, of which the least counts: buffers and files that are being written are no growth.
 const LOOKS: u32 = 8;
 
-/// So long workers of killed daemons may take to end with what they are at.
+/// Most time until a worker of a killed daemon ends: that of its last compile.
 const LAST_COMPILES: Duration = Duration::from_secs(10);
 
 pub(super) fn run(options: &Options, args: &SoakArgs) -> anyhow::Result<Outcome> {
@@ -53,7 +58,7 @@ pub(super) fn run(options: &Options, args: &SoakArgs) -> anyhow::Result<Outcome>
     let before = soak.look()?;
     soak.kill_until(begun + time, Victims::Workers)?;
     let after = soak.look()?;
-    // Whatever was acknowledged up to this moment has to survive it.
+    // Everything that was acknowledged up to this moment must survive the kill.
     clients.stop();
     soak.kill_daemon()?;
     let calls = clients.join(&soak.runtime)?;
@@ -94,7 +99,7 @@ enum Victims {
     Workers,
 }
 
-/// What a daemon holds.
+/// Memory and descriptors of a daemon.
 struct Held {
     private_mib: f64,
     descriptors: f64,
@@ -172,7 +177,7 @@ impl Soak {
 
     fn kill_daemon(&mut self) -> anyhow::Result<()> {
         if !self.daemon.is_alive() {
-            // Nobody but this run may end it.
+            // Only this run may end it.
             self.ledger.lose(format!("the daemon died by itself; it said:\n{}", self.daemon.said()));
         }
         self.workers.extend(children(self.daemon.pid())?);
@@ -195,7 +200,7 @@ impl Soak {
         Ok(held)
     }
 
-    /// After the last kill: a new daemon, and all that the others acknowledged.
+    /// Starts a last daemon and verifies everything that its predecessors acknowledged.
     fn verify(&mut self) -> anyhow::Result<()> {
         let killed = Instant::now();
         self.daemon = self.launcher.start(&self.store, &[])?;
@@ -208,7 +213,7 @@ impl Soak {
         let callers = self.callers(1)?;
         self.runtime.block_on(self.ledger.verify_answers(&callers[0]))?;
         let since = Instant::now();
-        // A worker whose daemon was killed ends with the compile that it is in.
+        // A worker whose daemon was killed ends after its current compile.
         loop {
             let own = children(self.daemon.pid())?;
             let is_orphan = |worker: &&u32| !own.contains(worker) && runs(**worker, self.launcher.program());
@@ -218,7 +223,7 @@ impl Soak {
             }
             thread::sleep(Duration::from_millis(100));
         }
-        // As a supervisor ends it, which has to work after all that too.
+        // SIGTERM, as a supervisor sends it, must still work.
         self.daemon.stop()
     }
 }
