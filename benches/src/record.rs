@@ -1,9 +1,14 @@
 //! All figures of a run, and the file that keeps them.
 
-use std::fmt::Write;
 use std::process::Command;
 
+use gobo_measure::csv::{Csv, number};
+
 use crate::spread::Spread;
+
+/// Columns of the file.
+const COLUMNS: [&str; 9] =
+    ["vocabulary", "constraint", "contestant", "measure", "n", "min", "p50", "p99", "note"];
 
 /// One figure, or why there is none.
 #[derive(Debug, Clone)]
@@ -54,15 +59,22 @@ impl Record {
 
     /// As a file: a line on where it comes from, then a line for each figure.
     pub fn csv(&self, origin: &str) -> String {
-        let mut csv = format!("# {origin}\nvocabulary,constraint,contestant,measure,n,min,p50,p99,note\n");
-        for row in &self.rows {
-            let _ = write!(csv, "{},{},{},{},", row.vocabulary, row.constraint, row.contestant, row.measure);
-            let _ = match &row.figure {
-                Ok(Spread { n, min, p50, p99 }) => writeln!(csv, "{n},{min:.1},{p50:.1},{p99:.1},"),
-                Err(note) => writeln!(csv, ",,,,\"{}\"", note.replace('"', "'")),
+        let mut csv = Csv::new(origin, &COLUMNS);
+        for Row { vocabulary, constraint, contestant, measure, figure } in &self.rows {
+            let place = [vocabulary, constraint, contestant, measure].map(Clone::clone);
+            let figure = match figure {
+                Ok(Spread { n, min, p50, p99 }) => {
+                    let [min, p50, p99] = [min, p50, p99].map(|value| number(Some(*value), 1));
+                    [n.to_string(), min, p50, p99, String::new()]
+                }
+                Err(note) => {
+                    let note = format!("\"{}\"", note.replace('"', "'"));
+                    [String::new(), String::new(), String::new(), String::new(), note]
+                }
             };
+            csv.row(place.into_iter().chain(figure));
         }
-        csv
+        csv.finish()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Recursion: constraints with calls, beside the peers that read grammars.
 
 pub mod cases;
-pub mod plot;
+pub mod mask_plot;
 pub mod tables;
 pub mod xgrammar;
 

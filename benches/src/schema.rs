@@ -4,8 +4,8 @@ pub mod args;
 pub mod corpus;
 pub mod coverage;
 pub mod outcome;
-pub mod plot;
 pub mod tables;
+pub mod time_plot;
 
 pub use corpus::Entry;
 pub use outcome::{Outcome, Run};

@@ -217,11 +217,6 @@ fn differences(text: &mut String, record: &Record, cases: &[Case]) {
 }
 
 fn goals(text: &mut String, record: &Record, cases: &[Case]) {
-    text.push_str(
-        "\n## Targets, each at its worst vocabulary\n\n| target | measured | met? |\n|---|---|---|\n",
-    );
-    for line in targets::all(record, cases) {
-        let met = line.met.map_or("-", |met| if met { "yes" } else { "**no**" });
-        let _ = writeln!(text, "| {} | {} | {met} |", line.target, line.measured);
-    }
+    text.push_str("\n## Targets, each at its worst vocabulary\n\n");
+    targets::list(text, &targets::all(record, cases));
 }

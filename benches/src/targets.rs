@@ -1,4 +1,8 @@
-//! The targets, each beside the worst that was measured over all vocabularies.
+//! The targets of the table, each beside the worst figure over all vocabularies.
+
+use std::fmt::Write;
+
+use gobo_measure::{Target, Verdict};
 
 use crate::cases::{Case, Goal};
 use crate::record::Record;
@@ -9,26 +13,21 @@ pub struct Line {
     pub target: String,
     pub measured: String,
     /// `None` if it was not measured.
-    pub met: Option<bool>,
+    pub verdict: Option<Verdict>,
 }
 
 /// A figure for each place where it could be had.
 pub(crate) type Measured<'a> = Vec<(f64, String)>;
 
-pub(crate) fn line(
-    target: String,
-    unit: &str,
-    within: impl Fn(f64) -> bool,
-    mut measured: Measured<'_>,
-) -> Line {
+/// The line of a target: the worst figure with its place, and the best beside it.
+pub(crate) fn line(words: String, unit: &str, target: Target, mut measured: Measured<'_>) -> Line {
     measured.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (best, worst) = (measured.first(), measured.last());
-    // Of a floor the smallest is the worst.
-    let floor = within(f64::INFINITY);
-    let worst_of = if floor { best } else { worst };
-    let best_of = if floor { worst } else { best };
+    let (mut best, mut worst) = (measured.first(), measured.last());
+    if target.wants_more() {
+        (best, worst) = (worst, best);
+    }
     let show = |value: f64| if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.3}") };
-    let text = match (worst_of, best_of) {
+    let text = match (worst, best) {
         (Some((worst, at)), _) if worst.is_infinite() => format!("no index ({at})"),
         (Some((worst, at)), Some((best, _))) if measured.len() > 1 => {
             format!("{}{unit} ({at}; best {})", show(*worst), show(*best))
@@ -36,10 +35,23 @@ pub(crate) fn line(
         (Some((worst, at)), _) => format!("{}{unit} ({at})", show(*worst)),
         _ => "not measured".into(),
     };
-    Line { target, measured: text, met: worst_of.map(|(worst, _)| within(*worst)) }
+    Line { target: words, measured: text, verdict: worst.map(|(worst, _)| target.verdict(*worst)) }
 }
 
-/// All lines, in the order of the issue that set the targets.
+/// The lines as a table in markdown.
+pub(crate) fn list(text: &mut String, lines: &[Line]) {
+    text.push_str("| target | measured | met? |\n|---|---|---|\n");
+    for Line { target, measured, verdict } in lines {
+        let met = match verdict {
+            None => "-",
+            Some(Verdict::Met) => "yes",
+            Some(Verdict::Missed | Verdict::Broken) => "**no**",
+        };
+        let _ = writeln!(text, "| {target} | {measured} | {met} |");
+    }
+}
+
+/// All lines of the table.
 pub fn all(record: &Record, cases: &[Case]) -> Vec<Line> {
     let vocabularies = record.vocabularies();
     let each = |figure: &dyn Fn(&str) -> Option<f64>| -> Measured<'_> {
@@ -53,7 +65,7 @@ pub fn all(record: &Record, cases: &[Case]) -> Vec<Line> {
     lines.push(line(
         "file of bounded_10000 ≤ 4 MiB".into(),
         " MiB",
-        |mib| mib <= 4.0,
+        Target::AtMost(4.0),
         each(&|name| Some(gobo(name, "bounded_10000", "file_bytes")?.p50 / 1_048_576.0)),
     ));
     let fills = |percentile: fn(&crate::spread::Spread) -> f64| -> Measured<'_> {
@@ -71,50 +83,55 @@ pub fn all(record: &Record, cases: &[Case]) -> Vec<Line> {
     lines.push(line(
         "fill p50 ≤ 1.25 × copies of the same rows".into(),
         " ×",
-        |x| x <= 1.25,
+        Target::AtMost(1.25),
         fills(|s| s.p50),
     ));
-    lines.push(line("fill p99 ≤ 2 × copies of the same rows".into(), " ×", |x| x <= 2.0, fills(|s| s.p99)));
+    lines.push(line(
+        "fill p99 ≤ 2 × copies of the same rows".into(),
+        " ×",
+        Target::AtMost(2.0),
+        fills(|s| s.p99),
+    ));
     let most_allocations = |name: &str| {
         let all = cases.iter().filter_map(|case| gobo(name, &case.name, "walk_allocations_per_step"));
         all.map(|spread| spread.p50).reduce(f64::max)
     };
-    lines.push(line("no allocation in a step".into(), "", |n| n == 0.0, each(&most_allocations)));
+    lines.push(line("no allocation in a step".into(), "", Target::Exactly(0.0), each(&most_allocations)));
     let advance = |name: &str| gobo(name, ALL, "advance_ns");
     lines.push(line(
         "advance p50 over the texts ≤ 30 ns a token".into(),
         " ns",
-        |ns| ns <= 30.0,
+        Target::AtMost(30.0),
         each(&|name| Some(advance(name)?.p50)),
     ));
     lines.push(line(
         "advance p99 over the texts ≤ 100 ns a token".into(),
         " ns",
-        |ns| ns <= 100.0,
+        Target::AtMost(100.0),
         each(&|name| Some(advance(name)?.p99)),
     ));
     for file in ["smallest_file", "largest_file"] {
         let ratio =
             |name: &str| Some(gobo(name, file, "open_ns")?.p50 / gobo(name, file, "map_and_copy_ns")?.p50);
         let target = format!("open to first mask ≤ 2 × map and copy a row, {}", file.replace('_', " "));
-        lines.push(line(target, " ×", |x| x <= 2.0, each(&ratio)));
+        lines.push(line(target, " ×", Target::AtMost(2.0), each(&ratio)));
     }
     lines.push(line(
         "corpus: median file ≤ 64 KiB".into(),
         " KiB",
-        |kib| kib <= 64.0,
+        Target::AtMost(64.0),
         each(&|name| Some(gobo(name, ALL, "corpus_file_bytes")?.p50 / 1024.0)),
     ));
     lines.push(line(
         "file of json_object ≤ 256 KiB".into(),
         " KiB",
-        |kib| kib <= 256.0,
+        Target::AtMost(256.0),
         each(&|name| Some(gobo(name, "json_object", "file_bytes")?.p50 / 1024.0)),
     ));
     lines.push(line(
         "heap of a compile of json_object < 32 MiB".into(),
         " MiB",
-        |mib| mib < 32.0,
+        Target::Below(32.0),
         each(&|name| Some(gobo(name, "json_object", "peak_bytes")?.p50 / 1_048_576.0)),
     ));
     lines.push(threads(record));
@@ -148,7 +165,7 @@ fn compile(record: &Record, case: &Case) -> Option<Line> {
             )
         }
     };
-    Some(line(target, unit, |value| value <= limit, measured.into_iter().chain(given_up).collect()))
+    Some(line(target, unit, Target::AtMost(limit), measured.into_iter().chain(given_up).collect()))
 }
 
 /// Two threads against one. Where neighbours leave no second core to arithmetic either, nothing is shown.
@@ -167,10 +184,10 @@ fn threads(record: &Record) -> Line {
             || "not measured".into(),
             |(library, machine, name)| format!("{library:.2} × ({name}; arithmetic: {machine:.2} ×)"),
         ),
-        met: worst.and_then(|(library, machine, _)| match (*library >= 1.8, *machine >= 1.8) {
-            (true, _) => Some(true),
-            (false, true) => Some(false),
-            (false, false) => None,
+        verdict: worst.and_then(|(library, machine, _)| {
+            let rate = Target::AtLeast(1.8);
+            let verdict = rate.verdict(*library);
+            (verdict.is_met() || rate.verdict(*machine).is_met()).then_some(verdict)
         }),
     }
 }

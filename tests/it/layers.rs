@@ -3,8 +3,9 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 /// Each crate with the crates it may use.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("gobo-types", &[]),
+    ("gobo-measure", &[]),
     ("gobo-proto", &["gobo-types"]),
     ("gobo-artifact", &["gobo-types"]),
     ("gobo-automata", &["gobo-types"]),
@@ -43,6 +44,20 @@ const MAY_USE: [(&str, &[&str]); 14] = [
             "gobo-server",
             "gobo-client",
             "gobo-proto",
+        ],
+    ),
+    (
+        "gobo-bench",
+        &[
+            "gobo-types",
+            "gobo-measure",
+            "gobo-artifact",
+            "gobo-store",
+            "gobo-engine",
+            "gobo-server",
+            "gobo-client",
+            "gobo-proto",
+            "gobo-cli",
         ],
     ),
 ];

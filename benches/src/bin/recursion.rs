@@ -6,7 +6,7 @@ use anyhow::Context;
 use gobo_benches::args::Args;
 use gobo_benches::heap::CountingHeap;
 use gobo_benches::record::{Record, commit, load, output_of};
-use gobo_benches::recursion::{cases, plot, tables};
+use gobo_benches::recursion::{cases, mask_plot, tables};
 use gobo_benches::run::recursion;
 use gobo_benches::{vocabularies, worker};
 
@@ -54,7 +54,7 @@ fn main() -> anyhow::Result<()> {
         std::fs::write(path("csv"), record.csv(&origin)).context("writing the record")?;
         std::fs::write(path("md"), report)?;
         let title = format!("Masks of constraints with calls, commit {commit}, {date}");
-        std::fs::write(path("svg"), plot::masks(&record, &cases, &title))?;
+        std::fs::write(path("svg"), mask_plot::draw(&record, &cases, &title))?;
     }
     Ok(())
 }

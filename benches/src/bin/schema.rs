@@ -5,7 +5,7 @@ use gobo_benches::heap::CountingHeap;
 use gobo_benches::record::{commit, load, output_of, version_of};
 use gobo_benches::run::schema;
 use gobo_benches::schema::args::Args;
-use gobo_benches::schema::{PEER, corpus, coverage, plot, tables};
+use gobo_benches::schema::{PEER, corpus, coverage, tables, time_plot};
 use gobo_benches::{vocabularies, worker};
 
 #[global_allocator]
@@ -43,7 +43,7 @@ fn main() -> anyhow::Result<()> {
         std::fs::write(path("-coverage.csv"), coverage::csv(&run, &origin))?;
         std::fs::write(path(".md"), report)?;
         let title = format!("Compile times of JSON Schemas over {VOCABULARY}, commit {commit}, {date}");
-        std::fs::write(path(".svg"), plot::times(&run, &title))?;
+        std::fs::write(path(".svg"), time_plot::draw(&run, &title))?;
     }
     Ok(())
 }

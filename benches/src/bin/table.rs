@@ -6,7 +6,7 @@ use anyhow::Context;
 use gobo_benches::args::Args;
 use gobo_benches::heap::CountingHeap;
 use gobo_benches::record::{Record, commit, load, output_of};
-use gobo_benches::{cases, plot, run, tables, vocabularies, worker};
+use gobo_benches::{cases, compile_plot, run, tables, vocabularies, worker};
 
 #[global_allocator]
 static HEAP: CountingHeap = CountingHeap;
@@ -46,7 +46,7 @@ fn main() -> anyhow::Result<()> {
         std::fs::write(path("md"), format!("{origin}\n{}", tables::report(&record, &cases)))?;
         std::fs::write(
             path("svg"),
-            plot::compile(&record, &cases, &format!("Compile, commit {commit}, {date}")),
+            compile_plot::draw(&record, &cases, &format!("Compile, commit {commit}, {date}")),
         )?;
     }
     Ok(())

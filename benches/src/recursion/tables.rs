@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
+use gobo_measure::Target;
+
 use super::RecursiveCase;
 use crate::record::Record;
 use crate::run::recursion::{MACHINE, UNIT, names};
 use crate::spread::Spread;
 use crate::tables::{bytes, table, time};
-use crate::targets::{Line, Measured, line};
+use crate::targets::{Line, Measured, line, list};
 
 /// What the machine of the targets takes for each unit.
 const HOT_COPY_NS: f64 = 220.0;
@@ -43,12 +45,9 @@ pub fn report(record: &Record, cases: &[RecursiveCase]) -> String {
     differences(&mut text, record, cases);
     text.push_str(
         "\n## Targets, each at its worst vocabulary\n\nTimes are scaled as said above; those measured stand behind \
-         them.\n\n| target | measured | met? |\n|---|---|---|\n",
+         them.\n\n",
     );
-    for line in targets(record, cases) {
-        let met = line.met.map_or("-", |met| if met { "yes" } else { "**no**" });
-        let _ = writeln!(text, "| {} | {} | {met} |", line.target, line.measured);
-    }
+    list(&mut text, &targets(record, cases));
     text
 }
 
@@ -238,13 +237,16 @@ fn targets(record: &Record, cases: &[RecursiveCase]) -> Vec<Line> {
             Some((ms * scale.compile(), format!("{vocabulary}: {ms:.3}")))
         };
         let limit = limits.compile_ms;
-        let within = move |ms: f64| ms <= limit;
-        lines.push(line(format!("compile {name} ≤ {limit} ms"), " ms", within, each(&compile)));
+        lines.push(line(
+            format!("compile {name} ≤ {limit} ms"),
+            " ms",
+            Target::AtMost(limit),
+            each(&compile),
+        ));
         let file =
             |vocabulary: &str| Some((gobo(vocabulary, "file_bytes")?.p50 / 1024.0, vocabulary.to_owned()));
         let limit = limits.file_kib;
-        let within = move |kib: f64| kib <= limit;
-        lines.push(line(format!("file of {name} ≤ {limit} KiB"), " KiB", within, each(&file)));
+        lines.push(line(format!("file of {name} ≤ {limit} KiB"), " KiB", Target::AtMost(limit), each(&file)));
         let step = |measure: &'static str, part: fn(&Spread) -> f64| {
             move |vocabulary: &str| {
                 let ns = part(&gobo(vocabulary, measure)?);
@@ -256,7 +258,7 @@ fn targets(record: &Record, cases: &[RecursiveCase]) -> Vec<Line> {
             ("p99", |spread| spread.p99, limits.fill_p99_ns),
         ] {
             let target = format!("masks of {name}: {part} ≤ {limit} ns");
-            lines.push(line(target, " ns", move |ns| ns <= limit, each(&step("fill_ns", pick))));
+            lines.push(line(target, " ns", Target::AtMost(limit), each(&step("fill_ns", pick))));
         }
         let Some(limit) = limits.advance_p50_ns else { continue };
         let copies = |vocabulary: &str| {
@@ -264,10 +266,14 @@ fn targets(record: &Record, cases: &[RecursiveCase]) -> Vec<Line> {
             Some((ratio, vocabulary.to_owned()))
         };
         let target = format!("masks of {name} that are unions: p99 ≤ 4 copies of a dense row");
-        lines.push(line(target, " ×", |x| x <= 4.0, each(&copies)));
+        lines.push(line(target, " ×", Target::AtMost(4.0), each(&copies)));
         let target = format!("advance in {name}: p50 ≤ {limit} ns a token");
-        let within = move |ns: f64| ns <= limit;
-        lines.push(line(target, " ns", within, each(&step("advance_ns", |spread| spread.p50))));
+        lines.push(line(
+            target,
+            " ns",
+            Target::AtMost(limit),
+            each(&step("advance_ns", |spread| spread.p50)),
+        ));
     }
     lines
 }

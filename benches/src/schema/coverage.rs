@@ -1,6 +1,6 @@
 //! Which share of the schemas has an index: by file of the corpus, and by keyword.
 
-use std::fmt::Write;
+use gobo_measure::csv::{Csv, number};
 
 use super::corpus::KEYWORDS;
 use super::outcome::{Outcome, Run, Verdict};
@@ -43,14 +43,16 @@ pub fn keywords(run: &Run) -> Vec<Share> {
 
 /// As a file, below a line on where it comes from.
 pub fn csv(run: &Run, origin: &str) -> String {
-    let mut csv = format!("# {origin}\nby,name,schemas,gobo,llguidance,gobo_share,llguidance_share\n");
+    let columns = ["by", "name", "schemas", "gobo", "llguidance", "gobo_share", "llguidance_share"];
+    let mut csv = Csv::new(origin, &columns);
     let all = Share::of("all", run.outcomes.iter());
     for (by, shares) in [("all", vec![all]), ("subset", subsets(run)), ("keyword", keywords(run))] {
         for Share { name, schemas, gobo, llguidance } in shares {
             let part = |count: usize| count as f64 / schemas as f64;
-            let (own, peer) = (part(gobo), part(llguidance));
-            let _ = writeln!(csv, "{by},{name},{schemas},{gobo},{llguidance},{own:.4},{peer:.4}");
+            let counts = [schemas, gobo, llguidance].map(|count| count.to_string());
+            let shares = [gobo, llguidance].map(|count| number(Some(part(count)), 4));
+            csv.row([by.to_owned(), name].into_iter().chain(counts).chain(shares));
         }
     }
-    csv
+    csv.finish()
 }

@@ -1,9 +1,44 @@
 //! What was measured of each schema.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+
+use gobo_measure::csv::{Csv, number, quoted};
 
 use crate::spread::{Sorted, Spread};
+
+/// Columns of the file.
+const COLUMNS: [&str; 30] = [
+    "subset",
+    "schema",
+    "schema_bytes",
+    "gobo",
+    "gobo_p50_ns",
+    "gobo_min_ns",
+    "llguidance",
+    "llguidance_p50_ns",
+    "llguidance_min_ns",
+    "ratio",
+    "gobo_after_others_ns",
+    "file_bytes",
+    "states",
+    "rows_computed",
+    "rows_stored",
+    "valid",
+    "invalid",
+    "gobo_valid_refused",
+    "gobo_only_in_order",
+    "gobo_invalid_accepted",
+    "llguidance_valid_refused",
+    "llguidance_only_in_order",
+    "llguidance_invalid_accepted",
+    "fills",
+    "fill_p50_ns",
+    "fill_p99_ns",
+    "copy_p50_ns",
+    "copy_p99_ns",
+    "llguidance_mask_p50_ns",
+    "llguidance_mask_p99_ns",
+];
 
 /// How a compile ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -162,13 +197,7 @@ impl Run {
 
     /// A line for each schema, below one on where it comes from.
     pub fn csv(&self, origin: &str) -> String {
-        let mut csv = format!(
-            "# {origin}\nsubset,schema,schema_bytes,gobo,gobo_p50_ns,gobo_min_ns,llguidance,llguidance_p50_ns,\
-             llguidance_min_ns,ratio,gobo_after_others_ns,file_bytes,states,rows_computed,rows_stored,valid,invalid,gobo_valid_refused,\
-             gobo_only_in_order,gobo_invalid_accepted,llguidance_valid_refused,llguidance_only_in_order,\
-             llguidance_invalid_accepted,fills,fill_p50_ns,fill_p99_ns,copy_p50_ns,copy_p99_ns,llguidance_mask_p50_ns,\
-             llguidance_mask_p99_ns\n"
-        );
+        let mut csv = Csv::new(origin, &COLUMNS);
         for outcome in &self.outcomes {
             let Outcome { gobo, llguidance, .. } = outcome;
             let mut cells =
@@ -176,13 +205,13 @@ impl Run {
             for side in [gobo, llguidance] {
                 cells.push(side.verdict().name().into());
                 let spread = side.compile.as_ref().ok();
-                cells.push(whole(spread.map(|spread| spread.p50)));
-                cells.push(whole(spread.map(|spread| spread.min)));
+                cells.push(number(spread.map(|spread| spread.p50), 0));
+                cells.push(number(spread.map(|spread| spread.min), 0));
             }
-            cells.push(outcome.ratio().map_or_else(String::new, |ratio| format!("{ratio:.4}")));
-            cells.push(whole(outcome.after_others_ns()));
+            cells.push(number(outcome.ratio(), 4));
+            cells.push(number(outcome.after_others_ns(), 0));
             let facts = ["file_bytes", "states", "row_computations", "distinct_rows"];
-            cells.extend(facts.map(|fact| whole(outcome.facts.get(fact).copied())));
+            cells.extend(facts.map(|fact| number(outcome.facts.get(fact).copied(), 0)));
             let count = |answers: Option<Answers>, of: fn(Answers) -> usize| {
                 answers.map_or_else(String::new, |answers| of(answers).to_string())
             };
@@ -195,19 +224,11 @@ impl Run {
             }
             cells.push(outcome.fill.map_or_else(String::new, |fill| fill.n.to_string()));
             for spread in [outcome.fill, outcome.copy, outcome.peer_mask] {
-                cells.push(whole(spread.map(|spread| spread.p50)));
-                cells.push(whole(spread.map(|spread| spread.p99)));
+                cells.push(number(spread.map(|spread| spread.p50), 0));
+                cells.push(number(spread.map(|spread| spread.p99), 0));
             }
-            let _ = writeln!(csv, "{}", cells.join(","));
+            csv.row(cells);
         }
-        csv
+        csv.finish()
     }
-}
-
-fn whole(value: Option<f64>) -> String {
-    value.map_or_else(String::new, |value| format!("{value:.0}"))
-}
-
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into() }
 }

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use gobo_measure::Target;
+
 use super::args::Args;
 use super::coverage::{self, Share};
 use super::outcome::{Answers, Outcome, Verdict};
 use super::{PEER, Run};
 use crate::spread::Sorted;
 use crate::tables::{bytes, time};
-use crate::targets::{Line, line};
+use crate::targets::{Line, line, list};
 
 const CONTESTANTS: [&str; 2] = ["gobo", PEER];
 const SECOND: f64 = 1e9;
@@ -90,55 +92,57 @@ fn goals(text: &mut String, run: &Run, args: &Args) {
         line(
             "compile p50 ≤ 1/2 of llguidance's first mask".into(),
             " ×",
-            |x| x <= 0.5,
+            Target::AtMost(0.5),
             at(&ratios, 0.5, 1.0, of_both.clone()),
         ),
         line(
             "compile p95 ≤ 1 × llguidance's first mask".into(),
             " ×",
-            |x| x <= 1.0,
+            Target::AtMost(1.0),
             at(&ratios, 0.95, 1.0, of_both),
         ),
         line(
             "… p50 ≤ 1/2, in a process that has compiled other schemas".into(),
             " ×",
-            |x| x <= 0.5,
+            Target::AtMost(0.5),
             at(&after_others, 0.5, 1.0, of_after.clone()),
         ),
         line(
             "… p95 ≤ 1 ×, in such a process".into(),
             " ×",
-            |x| x <= 1.0,
+            Target::AtMost(1.0),
             at(&after_others, 0.95, 1.0, of_after),
         ),
         line(
             "fill p50 ≤ 1.25 × copies of the same rows".into(),
             " ×",
-            |x| x <= 1.25,
+            Target::AtMost(1.25),
             of_copies(0.5).into_iter().collect(),
         ),
         line(
             "fill p99 ≤ 4 × copies of the same rows".into(),
             " ×",
-            |x| x <= 4.0,
+            Target::AtMost(4.0),
             of_copies(0.99).into_iter().collect(),
         ),
-        line("median file ≤ 128 KiB".into(), " KiB", |kib| kib <= 128.0, at(&files, 0.5, 1024.0, of_files)),
+        line(
+            "median file ≤ 128 KiB".into(),
+            " KiB",
+            Target::AtMost(128.0),
+            at(&files, 0.5, 1024.0, of_files),
+        ),
     ];
     let whole = line(
         "prewarming the whole corpus on 2 cores < 60 s".into(),
         " s",
-        |s| s < 60.0,
+        Target::Below(60.0),
         vec![(prewarm, of_all)],
     );
     // A part of the corpus neither meets this nor misses it.
     let is_whole = args.every == 1 && args.only.is_empty();
-    lines.push(Line { met: whole.met.filter(|_| is_whole), ..whole });
-    text.push_str("\n## Targets\n\n| target | measured | met? |\n|---|---|---|\n");
-    for line in lines {
-        let met = line.met.map_or("-", |met| if met { "yes" } else { "**no**" });
-        let _ = writeln!(text, "| {} | {} | {met} |", line.target, line.measured);
-    }
+    lines.push(Line { verdict: whole.verdict.filter(|_| is_whole), ..whole });
+    text.push_str("\n## Targets\n\n");
+    list(text, &lines);
 }
 
 fn compile(text: &mut String, run: &Run, args: &Args) {

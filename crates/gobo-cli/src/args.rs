@@ -1,20 +1,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use gobo_types::{CompileLimits, IndexKey, MatchMode, TextStart, Whitespace};
+use clap::{Args, Parser, Subcommand};
+use gobo_types::IndexKey;
+
+pub(crate) use gobo_cli::options::{ConstraintArgs, Global, SchemaDefaults, Start, StoreWriters};
 
 use crate::operand::Operand;
 use crate::units::{Bound, bound, duration, size};
-
-mod bench;
-mod schema;
-
-pub(crate) use bench::{
-    Arrivals, Attack, BenchCommand, BenchHitArgs, BenchHostileArgs, BenchLoadArgs, BenchSoakArgs,
-    BenchStormArgs, OutArgs, Scenario, StormWorkerArgs,
-};
-pub(crate) use schema::{SchemaArgs, SchemaDefaults};
 
 /// Precompiled token masks for constrained decoding.
 ///
@@ -33,70 +26,6 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// Who may write to a store.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StoreWriters {
-    /// The user of the daemon, or of a command that works by itself
-    #[default]
-    Owner,
-    /// The group of its folders too
-    Group,
-    /// Anybody
-    Anyone,
-}
-
-/// Options of every command.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Global {
-    /// The store: where vocabularies and indices are kept [default: $XDG_CACHE_HOME/gobo or ~/.cache/gobo]
-    #[arg(long, global = true, env = "GOBO_STORE", value_name = "DIR", help_heading = "Everywhere")]
-    pub(crate) store: Option<PathBuf>,
-    /// Who beside root may write to the store: a store that others may write to is not used by who owns it
-    #[arg(
-        long,
-        global = true,
-        env = "GOBO_STORE_WRITERS",
-        value_name = "WHO",
-        value_enum,
-        default_value_t,
-        help_heading = "Everywhere"
-    )]
-    pub(crate) store_writers: StoreWriters,
-    /// A daemon to ask: unix:PATH or http://HOST:PORT [default: the store's daemon.sock, if one listens there]
-    #[arg(long, global = true, env = "GOBO_SERVER", value_name = "ADDR", help_heading = "Everywhere")]
-    pub(crate) server: Option<String>,
-    /// Threads [default: 1 for one compile, all cores for check, prewarm and serve]
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Everywhere")]
-    pub(crate) threads: Option<u16>,
-    /// Most states of any automaton [default: 262144]
-    #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
-    pub(crate) max_states: Option<u64>,
-    /// Most steps of one compile, 100 to 250 million a second [default: 2000000000]
-    #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
-    pub(crate) max_steps: Option<u64>,
-    /// Most bytes of tables of one compile [default: 268435456]
-    #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
-    pub(crate) max_bytes: Option<u64>,
-    /// Print one JSON object (or one per line) instead of text
-    #[arg(long, global = true, help_heading = "Everywhere")]
-    pub(crate) json: bool,
-}
-
-impl Global {
-    pub(crate) fn limits(&self) -> CompileLimits {
-        let default = CompileLimits::default();
-        CompileLimits {
-            max_states: self.max_states.unwrap_or(default.max_states),
-            max_steps: self.max_steps.unwrap_or(default.max_steps),
-            max_bytes: self.max_bytes.unwrap_or(default.max_bytes),
-        }
-    }
-
-    pub(crate) fn threads_or(&self, default: usize) -> usize {
-        self.threads.map_or(default, usize::from)
-    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -138,9 +67,6 @@ pub(crate) enum Command {
     /// Care for the catalog
     #[command(subcommand)]
     Catalog(CatalogCommand),
-    /// Measure this host, each way beside the least that it can cost
-    #[command(subcommand)]
-    Bench(BenchCommand),
     /// See the whole system work on a temporary store
     Demo,
     /// Compile for the daemon that started this process
@@ -188,91 +114,6 @@ pub(crate) enum TokenizerCommand {
         /// A built-in name, an imported name, or a path
         tokenizer: String,
     },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Match {
-    /// The whole text matches
-    Full,
-    /// A match anywhere suffices
-    Search,
-}
-
-impl From<Match> for MatchMode {
-    fn from(mode: Match) -> Self {
-        match mode {
-            Match::Full => Self::Full,
-            Match::Search => Self::Search,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub(crate) enum Start {
-    /// The token bytes exactly: text after a prompt
-    Exact,
-    /// The token bytes without one leading space, for decoders that drop it
-    StripOneSpace,
-}
-
-impl From<Start> for TextStart {
-    fn from(start: Start) -> Self {
-        match start {
-            Start::Exact => Self::Exact,
-            Start::StripOneSpace => Self::StripOneSpace,
-        }
-    }
-}
-
-/// The rule: one of these.
-#[derive(Debug, Clone, Args)]
-#[group(id = "constraint", multiple = false)]
-pub(crate) struct SourceArgs {
-    /// A regular expression that the whole text must match
-    #[arg(long, value_name = "R", allow_hyphen_values = true, help_heading = "Constraint")]
-    pub(crate) regex: Option<String>,
-    /// A file of texts, one per line, of which exactly one is written
-    #[arg(long, value_name = "FILE", help_heading = "Constraint")]
-    pub(crate) choice: Option<PathBuf>,
-    /// A grammar in llama.cpp's GBNF (.gbnf): the texts of its start rule
-    #[arg(long, value_name = "FILE", help_heading = "Constraint")]
-    pub(crate) grammar: Option<PathBuf>,
-    /// A JSON Schema: the JSON texts of its valid values
-    #[arg(long, value_name = "FILE", group = "json_text", help_heading = "Constraint")]
-    pub(crate) schema: Option<PathBuf>,
-    /// A language that gobo knows by name
-    #[arg(long, value_enum, value_name = "NAME", group = "json_text", help_heading = "Constraint")]
-    pub(crate) builtin: Option<Builtin>,
-}
-
-/// What `--builtin` names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Builtin {
-    /// Any JSON value, nested as deep as one likes
-    Json,
-}
-
-/// A rule, and the options that change its language.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ConstraintArgs {
-    #[command(flatten)]
-    pub(crate) source: SourceArgs,
-    /// Where the regular expression has to match
-    #[arg(long = "match", value_enum, default_value = "full", help_heading = "Constraint")]
-    pub(crate) mode: Match,
-    /// The rule of the grammar that whole texts match [default: root]
-    #[arg(long, value_name = "RULE", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
-    pub(crate) start: Option<String>,
-    /// Blanks in JSON: compact (none), single (at most one space behind each comma and colon), flexible:N (up to N blanks
-    /// wherever JSON allows them; without :N, 8) or indent:N (a line for each item, N spaces a level) [default: single]
-    #[arg(long, value_name = "POLICY", requires = "json_text", conflicts_with_all = ["regex", "choice", "grammar"], help_heading = "Constraint")]
-    pub(crate) whitespace: Option<Whitespace>,
-    /// How the text begins
-    #[arg(long, value_enum, default_value = "exact", help_heading = "Constraint")]
-    pub(crate) text_start: Start,
-    #[command(flatten)]
-    pub(crate) schema: SchemaArgs,
 }
 
 #[derive(Debug, Clone, Args)]

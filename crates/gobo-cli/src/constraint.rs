@@ -4,12 +4,15 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use gobo_types::{Constraint, DEFAULT_START, MatchMode};
 
-use crate::args::{Builtin, ConstraintArgs, SourceArgs};
+use crate::options::{Builtin, ConstraintArgs, SourceArgs};
 use crate::schema::schema_file;
 
 impl ConstraintArgs {
     /// The constraint that was given.
-    pub(crate) fn read(&self) -> anyhow::Result<Constraint> {
+    ///
+    /// # Errors
+    /// If none was given, an option does not go with it, or a file cannot be read.
+    pub fn read(&self) -> anyhow::Result<Constraint> {
         self.check_options()?;
         let constraint = self.constraint()?.context(
             "a constraint is missing\nhint: give one of --regex R, --choice FILE, --grammar FILE, --schema FILE, --builtin json",
@@ -18,13 +21,16 @@ impl ConstraintArgs {
     }
 
     /// Whether one was given.
-    pub(crate) fn is_given(&self) -> bool {
+    pub fn is_given(&self) -> bool {
         let SourceArgs { regex, choice, grammar, schema, builtin } = &self.source;
         regex.is_some() || choice.is_some() || grammar.is_some() || schema.is_some() || builtin.is_some()
     }
 
     /// Refuses options of schemas where there is none: they would be ignored in silence.
-    pub(crate) fn check_options(&self) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// If an option of schemas was given without a schema.
+    pub fn check_options(&self) -> anyhow::Result<()> {
         match self.schema.first_given() {
             Some(name) if self.source.schema.is_none() => {
                 bail!("{name} is an option of schemas, and there is none\nhint: --schema FILE gives one")
@@ -50,7 +56,7 @@ impl ConstraintArgs {
 }
 
 /// The constraint of a pattern.
-pub(crate) fn regex(pattern: &str, mode: MatchMode) -> Constraint {
+pub fn regex(pattern: &str, mode: MatchMode) -> Constraint {
     match mode {
         MatchMode::Full => Constraint::regex(pattern),
         MatchMode::Search => Constraint::search(pattern),
@@ -58,7 +64,10 @@ pub(crate) fn regex(pattern: &str, mode: MatchMode) -> Constraint {
 }
 
 /// The items of a choice file, one per line. An empty line is refused: it would silently allow the empty text.
-pub(crate) fn choice_file(file: &Path) -> anyhow::Result<Constraint> {
+///
+/// # Errors
+/// If the file cannot be read, is no UTF-8, or has an empty line or no line.
+pub fn choice_file(file: &Path) -> anyhow::Result<Constraint> {
     let text = read_text(file)?;
     let items: Vec<&str> = text.lines().collect();
     if let Some(at) = items.iter().position(|item| item.is_empty()) {
@@ -71,7 +80,10 @@ pub(crate) fn choice_file(file: &Path) -> anyhow::Result<Constraint> {
 }
 
 /// The grammar of a file, whose name says how it is written.
-pub(crate) fn grammar_file(file: &Path, start: &str) -> anyhow::Result<Constraint> {
+///
+/// # Errors
+/// If the file is not called `.gbnf`, cannot be read, or is no UTF-8.
+pub fn grammar_file(file: &Path, start: &str) -> anyhow::Result<Constraint> {
     if file.extension().is_none_or(|kind| kind != "gbnf") {
         bail!(
             "{}: only llama.cpp's GBNF is read so far, from .gbnf files\nhint: rename it if that is what it is",
@@ -82,7 +94,10 @@ pub(crate) fn grammar_file(file: &Path, start: &str) -> anyhow::Result<Constrain
 }
 
 /// A text file.
-pub(crate) fn read_text(file: &Path) -> anyhow::Result<String> {
+///
+/// # Errors
+/// If the file cannot be read, or is no UTF-8.
+pub fn read_text(file: &Path) -> anyhow::Result<String> {
     let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     String::from_utf8(text).with_context(|| format!("{} is not UTF-8", file.display()))
 }

@@ -1,13 +1,16 @@
 //! What goes to stdout and stderr, and nothing else does.
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
 
 use gobo_types::CompileError;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use tracing_subscriber::EnvFilter;
 
 /// How a command ended, for the exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// Done; 0.
     Yes,
     /// The answer is no; 1.
@@ -16,19 +19,49 @@ pub(crate) enum Outcome {
     Refused,
 }
 
+/// Sends what is logged to stderr: from `level` on, or as `GOBO_LOG` says.
+///
+/// # Panics
+/// If logging was set up before: once in a process.
+pub fn log_to_stderr(level: &str) {
+    tracing_subscriber::fmt()
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .with_env_filter(EnvFilter::try_from_env("GOBO_LOG").unwrap_or_else(|_| level.into()))
+        .with_target(false)
+        .init();
+}
+
+/// The exit status of a command; an error is written to stderr.
+pub fn exit_code(outcome: anyhow::Result<Outcome>) -> ExitCode {
+    match outcome {
+        Ok(Outcome::Yes) => ExitCode::SUCCESS,
+        Ok(Outcome::No) => ExitCode::from(1),
+        Ok(Outcome::Refused) => ExitCode::from(2),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
 /// Writes a line of data to stdout.
-pub(crate) fn line(text: impl Display) -> anyhow::Result<()> {
+///
+/// # Errors
+/// If stdout is closed or full.
+pub fn line(text: impl Display) -> anyhow::Result<()> {
     writeln!(io::stdout().lock(), "{text}")?;
     Ok(())
 }
 
 /// Writes a note for a person to stderr. A closed stderr is nobody's loss.
-pub(crate) fn note(text: impl Display) {
+pub fn note(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Writes an error with its sources to stderr.
-pub(crate) fn complain(error: &anyhow::Error) {
+pub fn complain(error: &anyhow::Error) {
     note(format_args!("error: {error}"));
     for source in error.chain().skip(1) {
         note(format_args!("  caused by: {source}"));
@@ -36,13 +69,13 @@ pub(crate) fn complain(error: &anyhow::Error) {
 }
 
 /// Whether stdout was closed by its reader, as `head` does: no error of ours.
-pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let io = error.downcast_ref::<io::Error>();
     io.is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// The JSON of a compile that made no index.
-pub(crate) fn verdict_json(error: &CompileError) -> Value {
+pub fn verdict_json(error: &CompileError) -> Value {
     match error {
         CompileError::Refused(refusal) => json!({
             "verdict": error.verdict(), "kind": refusal.kind, "where": refusal.place,
@@ -60,7 +93,10 @@ pub(crate) fn verdict_json(error: &CompileError) -> Value {
 }
 
 /// Reports a compile that made no index, as JSON on stdout or as text on stderr.
-pub(crate) fn verdict(error: &CompileError, as_json: bool) -> anyhow::Result<Outcome> {
+///
+/// # Errors
+/// If stdout is closed or full.
+pub fn verdict(error: &CompileError, as_json: bool) -> anyhow::Result<Outcome> {
     if as_json {
         line(verdict_json(error))?;
     } else {
@@ -76,7 +112,7 @@ pub(crate) fn verdict(error: &CompileError, as_json: bool) -> anyhow::Result<Out
 }
 
 /// `1234567` as `1,234,567`.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -89,12 +125,12 @@ pub(crate) fn grouped(number: u64) -> String {
 }
 
 /// Bytes in the unit a person would use.
-pub(crate) fn human_bytes(bytes: u64) -> String {
+pub fn human_bytes(bytes: u64) -> String {
     indicatif::BinaryBytes(bytes).to_string()
 }
 
 /// Microseconds in the unit a person would use.
-pub(crate) fn human_us(us: u64) -> String {
+pub fn human_us(us: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let us = us as f64;
     match us {
@@ -104,8 +140,15 @@ pub(crate) fn human_us(us: u64) -> String {
     }
 }
 
+/// A bar on stderr; nothing where no person watches.
+pub fn progress(len: usize, what: &str) -> ProgressBar {
+    let bar = ProgressBar::new(len as u64).with_message(what.to_owned());
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {per_sec} eta {eta}");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
 /// Rows under a heading, columns as wide as their widest cell; numbers, which all but the first column hold, to the right.
-pub(crate) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
+pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let mut widths: Vec<usize> = heading.iter().map(|cell| cell.chars().count()).collect();
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {

@@ -6,12 +6,15 @@ use gobo_types::{Constraint, SchemaDocument, SchemaOptions, Whitespace};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::args::{SchemaArgs, SchemaDefaults};
 use crate::constraint::read_text;
+use crate::options::{SchemaArgs, SchemaDefaults};
 
 impl SchemaArgs {
     /// The options that were given, and the defaults of the others.
-    pub(crate) fn options(&self, whitespace: Option<Whitespace>) -> anyhow::Result<SchemaOptions> {
+    ///
+    /// # Errors
+    /// If the file of documents cannot be read.
+    pub fn options(&self, whitespace: Option<Whitespace>) -> anyhow::Result<SchemaOptions> {
         let Self { draft, order, spelling, format, closed, max_depth, documents, allow_widening } = self;
         Ok(SchemaOptions {
             draft: *draft,
@@ -27,7 +30,7 @@ impl SchemaArgs {
     }
 
     /// The first option that was given.
-    pub(crate) fn first_given(&self) -> Option<&'static str> {
+    pub fn first_given(&self) -> Option<&'static str> {
         let Self { draft, order, spelling, format, closed, max_depth, documents, allow_widening } = self;
         [
             ("--draft", draft.is_some()),
@@ -46,13 +49,19 @@ impl SchemaArgs {
 
 impl SchemaDefaults {
     /// The options of schemas that say nothing else themselves.
-    pub(crate) fn options(&self) -> anyhow::Result<SchemaOptions> {
+    ///
+    /// # Errors
+    /// If the file of documents cannot be read.
+    pub fn options(&self) -> anyhow::Result<SchemaOptions> {
         self.schema.options(self.whitespace)
     }
 }
 
 /// The schema of a file. Whether it is one is for the lowering to say.
-pub(crate) fn schema_file(file: &Path, options: SchemaOptions) -> anyhow::Result<Constraint> {
+///
+/// # Errors
+/// If the file cannot be read, or is no UTF-8.
+pub fn schema_file(file: &Path, options: SchemaOptions) -> anyhow::Result<Constraint> {
     Ok(Constraint::schema(&read_text(file)?, options))
 }
 
@@ -64,7 +73,10 @@ struct Line {
 }
 
 /// The documents of a file, empty lines skipped.
-pub(crate) fn read_documents(file: &Path) -> anyhow::Result<Vec<SchemaDocument>> {
+///
+/// # Errors
+/// If the file cannot be read, or a line is no document.
+pub fn read_documents(file: &Path) -> anyhow::Result<Vec<SchemaDocument>> {
     let text = read_text(file)?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     lines

@@ -8,15 +8,19 @@ use gobo_store::Store;
 use gobo_tokenizer::{BUILTIN, EncodeError, Encoder, ImportOptions, Imported};
 use gobo_types::Binding;
 
-use crate::args::Global;
+use crate::options::Global;
 
 /// A vocabulary ready to compile with, and how its model uses it.
 #[derive(Debug, Clone)]
-pub(crate) struct Loaded {
-    pub(crate) name: String,
-    pub(crate) kind: String,
-    pub(crate) vocabulary: Arc<Vocabulary>,
-    pub(crate) binding: Binding,
+pub struct Loaded {
+    /// The tokenizer as it was named.
+    pub name: String,
+    /// The kind of tokenizer, for a person to read.
+    pub kind: String,
+    /// The table of tokens.
+    pub vocabulary: Arc<Vocabulary>,
+    /// Special tokens and the width of logits.
+    pub binding: Binding,
     source: Source,
 }
 
@@ -30,7 +34,10 @@ enum Source {
 
 impl Global {
     /// The directory of the store.
-    pub(crate) fn store_dir(&self) -> anyhow::Result<PathBuf> {
+    ///
+    /// # Errors
+    /// If none of `--store`, `GOBO_STORE`, `XDG_CACHE_HOME` and `HOME` is set.
+    pub fn store_dir(&self) -> anyhow::Result<PathBuf> {
         if let Some(store) = &self.store {
             return Ok(store.clone());
         }
@@ -42,7 +49,10 @@ impl Global {
     }
 
     /// The store if it is there already; nothing is created.
-    pub(crate) fn existing_store(&self) -> anyhow::Result<Option<Store>> {
+    ///
+    /// # Errors
+    /// If the store cannot be opened.
+    pub fn existing_store(&self) -> anyhow::Result<Option<Store>> {
         let dir = self.store_dir()?;
         if !dir.join("v0").is_dir() {
             return Ok(None);
@@ -54,7 +64,10 @@ impl Global {
 impl Loaded {
     /// The vocabulary that `tokenizer` names: a name in the store, a built-in name, or a path. A name wins over a path;
     /// `./NAME` is always a path.
-    pub(crate) fn open(tokenizer: &str, global: &Global) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    /// If nothing has that name, or it cannot be read as a tokenizer.
+    pub fn open(tokenizer: &str, global: &Global) -> anyhow::Result<Self> {
         if !tokenizer.contains('/')
             && let Some(store) = global.existing_store()?
             && let Some(loaded) = Self::from_store(&store, tokenizer)?
@@ -115,11 +128,10 @@ impl Loaded {
 
     /// The vocabulary that an index was compiled for: from the store that the index lies in, the store at hand, or a
     /// built-in one.
-    pub(crate) fn of_index(
-        index: &gobo_artifact::Index,
-        file: &Path,
-        global: &Global,
-    ) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    /// If no store at hand has the vocabulary, or it cannot be read.
+    pub fn of_index(index: &gobo_artifact::Index, file: &Path, global: &Global) -> anyhow::Result<Self> {
         let digest = index.vocabulary_digest();
         // <store>/v0/index/ab/<key>.gobo
         let own = file.canonicalize().ok().and_then(|file| Some(file.ancestors().nth(4)?.to_owned()));
@@ -145,12 +157,12 @@ impl Loaded {
     }
 
     /// The bytes of an ordinary token; `None` for special tokens and holes.
-    pub(crate) fn ordinary_bytes(&self, id: u32) -> Option<&[u8]> {
+    pub fn ordinary_bytes(&self, id: u32) -> Option<&[u8]> {
         Some(self.vocabulary.bytes(id)).filter(|bytes| !bytes.is_empty() && !self.vocabulary.is_special(id))
     }
 
     /// Where the tokenizer itself is, for a person to read.
-    pub(crate) fn source_name(&self) -> String {
+    pub fn source_name(&self) -> String {
         match &self.source {
             Source::Builtin(name) => format!("{name}, built in"),
             Source::Path(path) => path.display().to_string(),
@@ -159,7 +171,10 @@ impl Loaded {
     }
 
     /// The tokenizer's own encoder; `None` where its file is no longer known.
-    pub(crate) fn encoder(&self) -> Result<Option<Encoder>, EncodeError> {
+    ///
+    /// # Errors
+    /// If the file of the tokenizer cannot be read.
+    pub fn encoder(&self) -> Result<Option<Encoder>, EncodeError> {
         match &self.source {
             Source::Builtin(name) => Ok(Encoder::builtin(name)),
             Source::Path(path) => Encoder::open(path).map(Some),

@@ -421,10 +421,8 @@ fn schemas_are_read_with_their_options() {
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(stderr.contains(words), "{args:?}: {stderr}");
     }
-    for command in [&["mask", "--index", "x", "--closed"][..], &["bench", "hit", "--closed"]] {
-        let stderr = String::from_utf8(gobo(store, command).stderr).unwrap();
-        assert!(stderr.contains("--closed is an option of schemas"), "{command:?}: {stderr}");
-    }
+    let stderr = String::from_utf8(gobo(store, &["mask", "--index", "x", "--closed"]).stderr).unwrap();
+    assert!(stderr.contains("--closed is an option of schemas"), "{stderr}");
 }
 
 #[test]
@@ -744,59 +742,4 @@ fn the_demo_ends_well_and_its_library_is_right() {
     assert_eq!((&summary["wrong"], &summary["refused"]), (&0.into(), &0.into()));
     let shown = json(home.path(), 0, &["demo"]);
     assert_eq!(shown.len(), 2 * usize::try_from(summary["cases"].as_u64().unwrap()).unwrap());
-}
-
-#[test]
-fn bench_hit_reports_every_scenario_beside_its_floor() {
-    let home = tempfile::tempdir().unwrap();
-    let csv = home.path().join("hit.csv");
-    let bench = ["bench", "hit", "--tokenizer", TOKENIZER, "--count", "40", "--csv", csv.to_str().unwrap()];
-    let rows = json(home.path(), 0, &bench);
-    let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["in_process", "host_open", "unix_socket", "tcp_loopback"]);
-    for row in &rows {
-        assert_eq!((&row["n"], &row["failed"]), (&40.into(), &0.into()), "{row}");
-        let us = |key: &str| row[key].as_f64().unwrap();
-        assert!(0.0 < us("floor_p50_us") && us("floor_p50_us") <= us("floor_p99_us"), "{row}");
-        let ascending = ["p50_us", "p99_us", "p999_us", "max_us"].map(us);
-        assert!(0.0 < ascending[0] && ascending.is_sorted(), "{row}");
-    }
-    let table = std::fs::read_to_string(csv).unwrap();
-    let lines: Vec<&str> = table.lines().collect();
-    assert_eq!(lines[0], "name,n,failed,p50_us,p99_us,p999_us,max_us,floor_p50_us,floor_p99_us");
-    assert_eq!(lines.len(), 5);
-    assert!(lines[1..].iter().zip(names).all(|(line, name)| line.starts_with(&format!("{name},40,0,"))));
-    assert!(!home.path().join("v0").exists(), "the user's store is left alone");
-}
-
-#[test]
-fn bench_hit_measures_a_daemon_of_this_host_and_no_other() {
-    let home = tempfile::tempdir().unwrap();
-    let daemon = Daemon::start(home.path(), &[]);
-    let socket = format!("unix:{}", home.path().join("daemon.sock").display());
-    let bench = |server: &str, more: &[&str]| {
-        let args = ["bench", "hit", "--json", "--tokenizer", TOKENIZER, "--count", "10", "--server", server];
-        gobo(home.path(), &[&args[..], more].concat())
-    };
-    let output = bench(&socket, &["--regex", "[ab]{2}"]);
-    let stdout = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(stdout.lines().count(), 3);
-    assert!(
-        stdout.lines().last().unwrap().starts_with(r#"{"name":"unix_socket","n":10,"failed":0"#),
-        "{stdout}"
-    );
-    assert_eq!(one(home.path(), 0, &["status"])["indices"], 1, "it was that daemon");
-    drop(daemon);
-    // A dead daemon, another host (of the addresses for documentation), no address, a refused constraint.
-    for (server, more) in [
-        (socket.as_str(), &[][..]),
-        ("http://192.0.2.1:7450", &[]),
-        ("nowhere", &[]),
-        (socket.as_str(), &["--regex", "("]),
-    ] {
-        let output = bench(server, more);
-        assert_eq!(output.status.code(), Some(2), "{server}");
-        assert!(!String::from_utf8_lossy(&output.stdout).contains("p50_us"), "{server}");
-    }
 }

@@ -7,10 +7,9 @@ use std::thread;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::prewarm::progress;
 use crate::args::{CheckArgs, Global};
 use crate::case::Case;
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, progress};
 use crate::replay::{Replay, Replayed};
 use crate::vocabulary::Loaded;
 

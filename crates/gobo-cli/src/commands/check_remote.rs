@@ -7,11 +7,10 @@ use gobo_types::{CompileError, Digest, ErrorKind, Report};
 use serde_json::{Value, json};
 
 use super::check::Summary;
-use super::prewarm::progress;
 use crate::args::{CheckArgs, Global};
 use crate::backend::Backend;
 use crate::case::Case;
-use crate::output::{self, Outcome, verdict_json};
+use crate::output::{self, Outcome, progress, verdict_json};
 
 /// Calls under way at once. The daemon decides what runs.
 const CALLS: usize = 16;

@@ -10,12 +10,11 @@ use gobo_types::Constraint;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use super::prewarm::progress;
 use super::sample;
 use crate::args::Global;
 use crate::backend::runtime;
 use crate::case::Case;
-use crate::output::{self, Outcome, grouped, human_bytes, human_us};
+use crate::output::{self, Outcome, grouped, human_bytes, human_us, progress};
 
 const VOCABULARY: &str = "o200k_base";
 

@@ -1,5 +1,4 @@
 //! One file per command.
-mod bench;
 mod catalog;
 mod check;
 mod check_remote;
@@ -44,7 +43,6 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Pin(args) => pin::pin(global, &args),
         Command::Unpin(args) => pin::unpin(global, &args.keys),
         Command::Catalog(command) => catalog::run(global, &command),
-        Command::Bench(command) => bench::run(global, &command),
         Command::Demo => demo::run(global),
         Command::Worker => {
             gobo_engine::run_worker()?;

@@ -3,14 +3,13 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use gobo_types::{CompileError, Constraint, DEFAULT_START, MatchMode, SchemaOptions};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use crate::args::{Global, PrewarmArgs};
 use crate::backend::{Backend, Warmed};
 use crate::case::Case;
 use crate::constraint;
-use crate::output::{self, Outcome, grouped};
+use crate::output::{self, Outcome, grouped, progress};
 use crate::schema::schema_file;
 
 /// How many constraints ended how.
@@ -82,13 +81,6 @@ fn kind(path: &Path) -> Option<&'static str> {
     let kinds = ["jsonl", "regex", "choice", "gbnf", "schema.json"];
     let stem = |kind: &str| name.strip_suffix(kind)?.strip_suffix('.');
     kinds.into_iter().find(|&kind| stem(kind).is_some_and(|stem| !stem.is_empty()))
-}
-
-/// A bar on stderr; nothing where no person watches.
-pub(crate) fn progress(len: usize, what: &str) -> ProgressBar {
-    let bar = ProgressBar::new(len as u64).with_message(what.to_owned());
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {per_sec} eta {eta}");
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 pub(crate) fn run(global: &Global, args: &PrewarmArgs) -> anyhow::Result<Outcome> {

@@ -1,0 +1,188 @@
+//! A hit: what it costs to be handed an index that exists, by every way to it, each beside the floor of that way.
+//!
+//! Measures microseconds of one call at a time over one connection, as paired measurements ([`crate::generator::paired`]): in
+//! this process, from the file, over a Unix socket and over TCP on the loopback. The daemon runs on threads of this process, so
+//! nothing but `gobo-bench` itself is needed; with `--server` a daemon that runs already is called.
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use gobo_cli::options::Global;
+use gobo_cli::output::{self, Outcome};
+use gobo_cli::vocabulary::Loaded;
+use gobo_client::Client;
+use gobo_engine::Engine;
+use gobo_proto::v1;
+use gobo_server::{ServeConfig, ServeError, Server};
+use gobo_types::Constraint;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::args::HitArgs;
+use crate::generator::Bounds;
+use crate::generator::paired::measure;
+use crate::report::{Out, Report, Row};
+use crate::subject::in_process::{LocalIndex, NAME};
+
+/// The constraint that is asked for by default: `iso-datetime` of the library that ships with gobo.
+const DEFAULT_REGEX: &str = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])";
+
+pub(super) fn run(global: &Global, args: &HitArgs) -> anyhow::Result<Outcome> {
+    let out = Out::create(args.csv.as_deref(), None)?;
+    let server = global.server.as_deref().map(Remote::parse).transpose()?;
+    let constraint = constraint(args)?;
+    let bounds = Bounds { count: args.count, time: Duration::from_secs(args.seconds) };
+
+    let home = tempfile::tempdir().context("cannot make a temporary store")?;
+    let loaded = Loaded::open(&args.tokenizer, global)?;
+    let local = match LocalIndex::prepare(home, &loaded, &constraint, global)? {
+        Ok(local) => local,
+        Err(verdict) => return output::verdict(&verdict, global.json),
+    };
+    let mut report = Report::of_single_calls();
+    report.row(local.in_process(bounds)?);
+    report.row(local.host_open(bounds)?);
+    if let Some(server) = server {
+        report.row(local.over_socket(server.scenario, &server.address, &args.tokenizer, bounds)?);
+    } else {
+        let daemon = ThreadedDaemon::start(Arc::clone(&local.engine))?;
+        report.row(local.over_socket(UNIX, &daemon.unix, NAME, bounds)?);
+        report.row(local.over_socket(TCP, &daemon.tcp, NAME, bounds)?);
+        daemon.stop()?;
+    }
+    report.finish(global, "gobo-bench hit", out)
+}
+
+pub(super) const UNIX: &str = "unix_socket";
+pub(super) const TCP: &str = "tcp_loopback";
+
+fn constraint(args: &HitArgs) -> anyhow::Result<Constraint> {
+    if args.constraint.is_given() {
+        return args.constraint.read();
+    }
+    args.constraint.check_options()?;
+    Ok(Constraint::regex(DEFAULT_REGEX).starting(args.constraint.text_start.into()))
+}
+
+/// A daemon that runs already.
+pub(super) struct Remote {
+    pub(super) scenario: &'static str,
+    pub(super) address: String,
+    /// A Unix socket or the loopback.
+    pub(super) is_local: bool,
+}
+
+impl Remote {
+    /// On this host only: over a network the numbers would be the network's, and a load that nobody there asked for.
+    fn parse(address: &str) -> anyhow::Result<Self> {
+        let remote = Self::parse_any(address)?;
+        if !remote.is_local {
+            bail!("{address} is not on this host\nhint: measure where the daemon runs");
+        }
+        Ok(remote)
+    }
+
+    /// Wherever it is.
+    pub(super) fn parse_any(address: &str) -> anyhow::Result<Self> {
+        let mut is_local = true;
+        let scenario = if address.starts_with("unix:") {
+            UNIX
+        } else {
+            let authority = address.strip_prefix("http://").unwrap_or(address).trim_end_matches('/');
+            let mut resolved =
+                authority.to_socket_addrs().with_context(|| format!("{address:?} is no address"))?;
+            is_local = resolved.all(|address: SocketAddr| address.ip().is_loopback());
+            TCP
+        };
+        Ok(Self { scenario, address: address.to_owned(), is_local })
+    }
+}
+
+impl LocalIndex {
+    /// From a constraint to the place of its index, as a daemon answers, beside an empty call over the same connection.
+    fn over_socket(
+        &self,
+        scenario: &'static str,
+        address: &str,
+        vocabulary: &str,
+        bounds: Bounds,
+    ) -> anyhow::Result<Row> {
+        // One thread: what is measured is the call, not how threads of this side wake each other.
+        let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+        let client = {
+            let _context = runtime.enter();
+            Client::builder().store(self.home.path().join("client")).server(address).connect()?
+        };
+        // A daemon that runs already may have to compile it first.
+        runtime.block_on(self.call(&client, vocabulary))?;
+        measure(
+            scenario,
+            bounds,
+            || Ok(runtime.block_on(client.ping())?),
+            || {
+                let source = runtime.block_on(self.call(&client, vocabulary))?;
+                ensure!(source == v1::Source::Host, "it was compiled again");
+                Ok(())
+            },
+        )
+    }
+
+    async fn call(&self, client: &Client, vocabulary: &str) -> anyhow::Result<v1::Source> {
+        let by = v1::vocabulary_ref::By::Name(vocabulary.to_owned());
+        let request = v1::ResolveRequest {
+            vocabulary: Some(v1::VocabularyRef { by: Some(by) }),
+            constraint: Some((&self.constraint).into()),
+            limits: None,
+        };
+        match client.daemon().resolve(request).await?.into_inner().outcome {
+            Some(v1::resolve_reply::Outcome::Index(location)) => Ok(location.source()),
+            other => bail!("no index but {other:?}"),
+        }
+    }
+}
+
+/// A daemon on threads of its own in this process.
+struct ThreadedDaemon {
+    unix: String,
+    tcp: String,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<Result<(), ServeError>>,
+    runtime: Runtime,
+}
+
+impl ThreadedDaemon {
+    fn start(engine: Arc<Engine>) -> anyhow::Result<Self> {
+        let runtime = Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
+        let mut config = ServeConfig::of(&engine);
+        config.tcp = Some(([127, 0, 0, 1], 0).into());
+        let server = runtime.block_on(Server::bind(engine, &config))?;
+        let unix = server.unix_path().map(Path::display).context("the daemon has no socket")?.to_string();
+        let tcp = server.tcp_address().context("the daemon has no address")?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = runtime.spawn(server.run(async {
+            let _ = stopped.await;
+        }));
+        Ok(Self { unix: format!("unix:{unix}"), tcp: format!("http://{tcp}"), stop, serving, runtime })
+    }
+
+    fn stop(self) -> anyhow::Result<()> {
+        let _ = self.stop.send(());
+        Ok(self.runtime.block_on(self.serving).context("the daemon")??)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_constraint_is_that_of_the_library() {
+        let library = include_str!("../../../gobo-cli/library/everyday.jsonl");
+        let lines = library.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let found = lines.into_iter().find(|line| line["id"] == "iso-datetime").unwrap();
+        assert_eq!(found["regex"], DEFAULT_REGEX);
+    }
+}
