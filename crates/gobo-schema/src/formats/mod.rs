@@ -1,41 +1,43 @@
 //! The formats of JSON Schema (draft 2020-12, Validation, section 7.3) as regular sets of string values.
 //!
-//! Every set here is that of its standard or, where the standard's set is not regular or needs very many states, a part
-//! of it: a text that is shut out costs a way to write something, a text let in would be a wrong answer. What is shut
-//! out is told in [`Format::narrowed`].
+//! Every set is that of its standard, or a subset if the standard's set is not regular or needs very many states: an
+//! excluded text costs one way of writing a value, an included one would be a wrong answer. [`Format::narrowed`] states
+//! what is excluded.
 
 mod dates;
 mod hosts;
+mod labels;
 mod mail;
+mod pattern;
 mod pointers;
 mod uris;
 
 use std::sync::OnceLock;
 
 use gobo_automata::Language;
-use gobo_types::{Budget, CompileError, CompileLimits, Draft, MatchMode, RefusalKind};
+use gobo_types::{Budget, CompileError, CompileLimits, Draft, RefusalKind};
 
-/// The texts of a format.
+/// The language of a format.
 #[derive(Debug, Clone)]
 pub(crate) struct Format {
     /// String values, not their JSON spellings.
     pub(crate) language: Language,
-    /// In what the language is less than the standard's, as a clause; `None`: it is exactly the standard's.
+    /// What the language excludes of the standard's, as a clause; `None` if nothing.
     pub(crate) narrowed: Option<&'static str>,
-    /// In what it is more, as a clause.
+    /// What the language includes beyond the standard's, as a clause.
     pub(crate) widened: Option<&'static str>,
 }
 
-/// A format that has a language.
+/// A format with a language.
 struct Definition {
     name: &'static str,
-    /// The last draft in which the name means this.
+    /// The last draft in which the name has this meaning.
     until: Draft,
     narrowed: Option<&'static str>,
-    /// What no automaton decides, for a format that is refused unless the caller lets it pass.
+    /// What no automaton decides: the format is refused unless the caller allows widening.
     undecided: Option<&'static str>,
     build: fn(&Budget) -> Result<Language, CompileError>,
-    /// The same in every compile, so it is built once in a process.
+    /// The language, built once in a process: it is the same in every compile.
     built: OnceLock<Language>,
 }
 
@@ -72,7 +74,7 @@ impl Definition {
     }
 }
 
-/// Where drafts differ, the earlier come first.
+/// Definitions of one name are ordered by draft.
 static FORMATS: [Definition; 19] = [
     Definition::exact("date", dates::date),
     Definition::narrowed("time", dates::NARROWED, dates::time),
@@ -100,8 +102,8 @@ static FORMATS: [Definition; 19] = [
     ),
 ];
 
-/// The texts of a format in a draft; `None` for a name that the standard does not define, which is an annotation. With
-/// `allow_widening`, what no automaton decides is let through.
+/// The language of a format in a draft; `None` for a name that the standard does not define, which is an annotation. With
+/// `allow_widening`, texts that no automaton decides are included.
 ///
 /// # Errors
 /// A refusal with no place for a format without a language; [`CompileError::OverBudget`].
@@ -128,17 +130,12 @@ pub(crate) fn format(
     let language = format.built.get_or_init(|| {
         (format.build)(&Budget::new(CompileLimits::default())).expect("every format fits the default limits")
     });
-    // The charge is for what the compile gets, not for the work, which only the first compile of a process does:
-    // verdicts must not depend on what was compiled before.
+    // The charge is for the language, not for the work, which only the first compile of a process does: verdicts must not
+    // depend on earlier compiles.
     budget.check_states(PHASE, language.len())?;
     budget.charge_steps(PHASE, language.len() as u64)?;
     budget.charge_bytes(PHASE, language.len() as u64 * 64)?;
     Ok(Some(Format { language: language.clone(), narrowed: format.narrowed, widened: format.undecided }))
-}
-
-/// The texts that match a pattern of this module.
-fn regex(pattern: &str, budget: &Budget) -> Result<Language, CompileError> {
-    Language::regex(pattern, MatchMode::Full, budget)
 }
 
 #[cfg(test)]
