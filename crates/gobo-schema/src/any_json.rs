@@ -157,7 +157,7 @@ mod tests {
         Whitespace::Flexible { max: 64 },
     ];
 
-    /// A set, and what is in it.
+    /// A set of characters, and its predicate.
     type Set = (Expr, fn(char) -> bool);
 
     /// Decides by trying everything.

@@ -6,16 +6,16 @@
 //!
 //! | floor | from | to |
 //! |---|---|---|
-//! | [`ecma`] | a pattern of ECMA-262 | the language of the strings that it matches |
-//! | [`formats`] | the name of a format | the language of its strings |
-//! | [`read`] | the text of a schema | nodes: subschemas with normalised keywords |
-//! | [`text`] | characters, numbers, known values | expressions over their spellings |
-//! | [`evaluate`] | a node and a known value | whether the value satisfies it |
-//! | [`formula`] | literals of one type of values | a Boolean formula over atoms |
-//! | [`scalar`] | a formula of numbers or strings | the language of their texts |
-//! | [`lower`] | the root node | the rules of a grammar |
+//! | `ecma` | a pattern of ECMA-262 | the language of the strings that it matches |
+//! | `formats` | the name of a format | the language of its strings |
+//! | `read` | the text of a schema | nodes: subschemas with normalised keywords |
+//! | `text` | characters, numbers, known values | expressions over their spellings |
+//! | `evaluate` | a node and a known value | whether the value satisfies it |
+//! | `formula` | literals of one type of values | a Boolean formula over atoms |
+//! | `scalar` | a formula of numbers or strings | the language of their texts |
+//! | `lower` | the root node | the rules of a grammar |
 //!
-//! [`schema`](schema()) runs all of them; [`json`] needs [`text`] alone.
+//! [`schema`](schema()) runs all of them; [`json`] needs `text` alone.
 #![forbid(unsafe_code)]
 
 mod any_json;

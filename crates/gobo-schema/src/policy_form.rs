@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_stand_as_the_schema_names_them() {
+    fn properties_stand_as_the_schema_names_them() {
         let schema = r#"{"properties": {"b": {"properties": {"y": {}, "x": {}}}, "a": {}}, "required": ["c"],
             "additionalProperties": {"properties": {"q": {}, "p": {}}}, "items": {"properties": {"n": {}, "m": {}}}}"#;
         let form = PolicyForm::new(schema, &SchemaOptions::default(), &Budget::default()).unwrap();

@@ -1,7 +1,7 @@
 //! The expansion of a subschema to a formula, for values of one type.
 //!
 //! The formula of a literal (a subschema, or its negation) is the conjunction of the formulas of its keywords, or the
-//! disjunction of their negations. Applicators in place (JSON Schema 2020-12, Core, section 10.2) expand to the formulas of
+//! disjunction of their negations. In-place applicators (JSON Schema 2020-12, Core, section 10.2) expand to the formulas of
 //! their subschemas: `allOf`, `anyOf`, `oneOf`, `not` and `if` are Boolean connectives, negation is pushed down to atoms by
 //! De Morgan's laws. All other keywords are leaves, which [`Leaves`] translates for each type. A keyword for another type
 //! holds.
@@ -43,7 +43,7 @@ pub(crate) trait Leaves: Sized {
     /// A part of a value that a keyword evaluates.
     type Evaluates;
 
-    /// Adds what a keyword of `node` evaluates if `node` holds. The keyword is no applicator in place. `is_outermost`: the
+    /// Adds what a keyword of `node` evaluates if `node` holds. The keyword is no in-place applicator. `is_outermost`: the
     /// `unevaluated…` keyword that asks belongs to `node` itself.
     fn evaluates(node: NodeId, keyword: &Keyword, is_outermost: bool, out: &mut Vec<Self::Evaluates>);
 
@@ -55,7 +55,7 @@ pub(crate) trait Leaves: Sized {
         Ok(None)
     }
 
-    /// The formula of a keyword that is no applicator in place, or of its negation.
+    /// The formula of a keyword that is no in-place applicator, or of its negation.
     ///
     /// # Errors
     /// A refusal that names the keyword.

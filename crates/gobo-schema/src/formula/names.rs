@@ -33,7 +33,7 @@ impl NameSet {
     /// Whether a name belongs to the set.
     ///
     /// # Errors
-    /// A refusal of what a subschema for names says.
+    /// A refusal of a keyword of a subschema for names.
     pub(crate) fn has(&self, nodes: &mut Nodes<'_>, name: &str) -> Result<bool, CompileError> {
         let patterns = match self {
             Self::One(_) | Self::Violating(_) => 0,

@@ -141,7 +141,7 @@ impl Expansion<'_, Objects> {
                 parts.push(self.presence(name, holds)?);
                 parts.push(self.every(NameSet::One(name.as_str().into()), schema, holds)?);
             }
-            let names: Listed<String> = properties.iter().map(|member| member.0.clone()).collect();
+            let names: Listed<String> = properties.iter().map(|property| property.0.clone()).collect();
             let others = NameSet::Except { except: names, with: Rc::new([]), without: Rc::new([]) };
             parts.push(self.every(others, FALSE, holds)?);
             ways.push(self.connect(parts, holds)?);

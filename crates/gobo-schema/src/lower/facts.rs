@@ -1,12 +1,12 @@
-//! What is seen of literals without an automaton of their texts: an incomplete decision procedure.
+//! Facts about literals, found without automata of arrays and objects: an incomplete decision procedure.
 //!
 //! Implication between literals is asked in every state of an array or object, so it is approximated by facts that are
 //! cheap: the types that literals allow, lists of values that `enum`, `const` and the like allow, and the emptiness of the
 //! automata of numbers and strings. Every answer given is right; where nothing is seen, the answer is `None` and lowering
 //! goes on with both outcomes.
 //!
-//! Supersets of types count a subschema in a cycle as allowing every type. All results
-//! are memoised: by subschema, by literal, by formula.
+//! All results are memoised, by subschema, literal or formula. A subschema in a cycle counts as allowing every type and
+//! listing no values.
 
 use std::rc::Rc;
 
@@ -34,7 +34,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) nodes: Nodes<'a>,
     pub(crate) numbers: Expansion<'a, Numbers>,
     pub(crate) strings: Expansion<'a, Strings>,
-    /// Formulas without numbers or strings that satisfy them, and formulas with some.
+    /// Whether no number, or no string, satisfies a formula.
     empty_numbers: HashMap<FormulaId, bool>,
     empty_strings: HashMap<FormulaId, bool>,
     /// The values that a subschema lists, if it lists all that it allows.

@@ -11,8 +11,7 @@
 //! [`object`]). The construction is that of Brzozowski (Derivatives of regular expressions, 1964), with calls of rules in
 //! the place of characters; it terminates because atoms are finite in number and formulas are simplified.
 //!
-//! What is seen of literals without an automaton of their texts is deduced in [`facts`]: it decides which outcomes of an
-//! element are possible at all.
+//! [`facts`] deduces implications between literals, which exclude outcomes of an element that no value can have.
 
 pub(crate) mod arrays;
 pub(crate) mod container;

@@ -24,25 +24,25 @@ pub(crate) struct Task {
 
 /// The rules of the grammar, numbered as they are first called.
 pub(crate) struct Rules {
-    rules: Vec<Rule>,
+    table: Vec<Rule>,
     known: HashMap<RuleKey, RuleId>,
     worklist: Vec<Task>,
 }
 
 impl Rules {
     pub(crate) fn new() -> Self {
-        Self { rules: Vec::new(), known: HashMap::new(), worklist: Vec::new() }
+        Self { table: Vec::new(), known: HashMap::new(), worklist: Vec::new() }
     }
 
     /// Adds a rule.
     pub(crate) fn add(&mut self, name: String, expr: Expr) -> RuleId {
-        self.rules.push(Rule { name, expr });
-        u32::try_from(self.rules.len() - 1).expect("the budget keeps rules below 2^32")
+        self.table.push(Rule { name, expr });
+        u32::try_from(self.table.len() - 1).expect("the budget keeps rules below 2^32")
     }
 
     /// Writes a rule that was added.
     pub(crate) fn define(&mut self, rule: RuleId, expr: Expr) {
-        self.rules[rule as usize].expr = expr;
+        self.table[rule as usize].expr = expr;
     }
 
     /// The rule of a key, if there is one.
@@ -64,7 +64,7 @@ impl Rules {
     }
 
     pub(crate) fn into_grammar(self, start: RuleId) -> Grammar {
-        Grammar { rules: self.rules, start }
+        Grammar { rules: self.table, start }
     }
 }
 

@@ -185,7 +185,7 @@ impl Row {
     }
 }
 
-/// A walk over the subschemas that apply to the same value, through applicators in place.
+/// A walk over the subschemas that apply to the same value, through in-place applicators.
 struct Survey<'n, 'a> {
     nodes: &'n mut Nodes<'a>,
     seen: HashSet<NodeId>,

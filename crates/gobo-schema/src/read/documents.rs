@@ -51,10 +51,10 @@ impl Documents {
     /// Reads the schema and the supplied documents.
     ///
     /// # Errors
-    /// A refusal of what is no JSON; [`CompileError::OverBudget`].
+    /// A refusal of a text that is no JSON; [`CompileError::OverBudget`].
     pub(crate) fn read(schema: &str, options: &SchemaOptions, budget: &Budget) -> Result<Self, CompileError> {
         let default = options.draft.unwrap_or(Draft::Draft202012);
-        // A byte is a step.
+        // One step for each byte.
         budget.charge_steps(READING, schema.len() as u64)?;
         let mut documents = Self {
             roots: vec![parse_json(schema)?],

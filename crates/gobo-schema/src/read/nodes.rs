@@ -24,11 +24,11 @@ const MAX_CHAIN: usize = 256;
 /// Bytes of a node, its location apart.
 const NODE_BYTES: u64 = 128;
 
-/// A subschema.
+/// A node of the table.
 #[derive(Debug)]
 struct Node {
     location: Location,
-    /// Those that were read.
+    /// `None` until they are read.
     keywords: Option<Rc<[Keyword]>>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Nodes<'a> {
 
 impl<'a> Nodes<'a> {
     /// # Errors
-    /// A refusal of what is no JSON.
+    /// A refusal of a text that is no JSON; [`CompileError::OverBudget`].
     pub(crate) fn read(
         schema: &str,
         options: &'a SchemaOptions,
@@ -111,7 +111,7 @@ impl<'a> Nodes<'a> {
         self.budget.charge_bytes(READING, bytes)
     }
 
-    /// The account that is charged.
+    /// The budget that is charged.
     pub(crate) fn budget(&self) -> &'a Budget {
         self.budget
     }

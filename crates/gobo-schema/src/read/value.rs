@@ -47,9 +47,9 @@ impl Object {
 
     /// The value of a name. O(log n).
     pub(crate) fn get(&self, name: &str) -> Option<&Json> {
-        let member = |at: u32| &self.properties[at as usize];
-        let found = self.ascending.binary_search_by(|&at| member(at).0.as_str().cmp(name));
-        found.ok().map(|at| &member(self.ascending[at]).1)
+        let property = |at: u32| &self.properties[at as usize];
+        let found = self.ascending.binary_search_by(|&at| property(at).0.as_str().cmp(name));
+        found.ok().map(|at| &property(self.ascending[at]).1)
     }
 }
 
@@ -92,12 +92,12 @@ impl Hash for Json {
             Self::Array(items) => items.hash(state),
             // The sum does not depend on the order of properties.
             Self::Object(properties) => {
-                let of_member = |member: &(String, Self)| {
+                let of_property = |property: &(String, Self)| {
                     let mut hasher = DefaultHasher::new();
-                    member.hash(&mut hasher);
+                    property.hash(&mut hasher);
                     hasher.finish()
                 };
-                properties.iter().map(of_member).fold(0, u64::wrapping_add).hash(state);
+                properties.iter().map(of_property).fold(0, u64::wrapping_add).hash(state);
             }
         }
     }

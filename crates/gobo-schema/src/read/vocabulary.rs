@@ -1,6 +1,6 @@
 //! The vocabulary of JSON Schema: which keywords hold subschemas, which say something about values, which are annotations.
 
-/// Steps of a subschema that is looked at: its keywords are looked up, and its location is copied.
+/// Steps of visiting a subschema: its keywords are looked up, and its location is copied.
 pub(crate) const STEPS_PER_SCHEMA: u64 = 32;
 /// Steps of a keyword that is looked up in a list.
 pub(crate) const STEPS_PER_KEYWORD: u64 = 4;

@@ -168,7 +168,7 @@ impl Comparison<'_> {
                 None => {}
             }
         }
-        // Only a single digit before the point makes a mantissa.
+        // A mantissa has a single digit before the decimal point.
         if reading.phase < Phase::E && (!self.has_exponents || after.whole != 1) {
             (after.mantissa, after.compared_digits) = (Ordering::Equal, 0);
         }

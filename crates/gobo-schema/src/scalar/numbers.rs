@@ -122,7 +122,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Exact arithmetic is the judge.
+        /// The oracle: exact arithmetic.
         #[test]
         fn tests_of_numbers_are_decided_by_value(
             limits in prop::collection::vec(("-?(0|[1-9][0-9]{0,2})(\\.[0-9]{1,2})?(e-?[0-2])?", any::<bool>(), any::<bool>(), any::<bool>()), 1..3),

@@ -140,7 +140,7 @@ mod tests {
         Budget::new(CompileLimits::default())
     }
 
-    /// A formula of tests of strings: all of some groups hold, and of each group one test or its opposite.
+    /// A conjunction of disjunctions of tests of strings.
     fn all_of_any(
         formulas: &mut Formulas<'_, Scalar<StringKind>>,
         groups: &[Vec<(StringKind, bool)>],
@@ -165,7 +165,7 @@ mod tests {
     }
 
     proptest! {
-        /// One length after the other is the judge.
+        /// The oracle: one length after the other.
         #[test]
         fn one_range_of_lengths_is_found_wherever_there_is_one(
             groups in groups_of((0_u64..9, prop::option::of(0_u64..9)).prop_map(|(min, max)| StringKind::Length { min, max })),
@@ -187,7 +187,7 @@ mod tests {
             prop_assert_eq!(lengths(&formulas, formula).unwrap(), expected);
         }
 
-        /// The automaton of all strings that satisfy the formula is the judge.
+        /// The oracle: the automaton of all strings that satisfy the formula.
         #[test]
         fn formulas_without_a_string_are_found(
             groups in groups_of(prop_oneof![

@@ -149,7 +149,7 @@ fn escapes(set: &CharSet, spelling: Spelling) -> Option<Expr> {
         }
         if to >= 0x1_0000 {
             let (from, to) = (from.max(0x1_0000) - 0x1_0000, to - 0x1_0000);
-            // Ranges of the first half with all of the second, and the ends, which have parts of it.
+            // High surrogates with every low surrogate, and the two ends, with ranges of them.
             for (high, low) in split(from, to, 10) {
                 for high in digits(0xD800 + high.0, 0xD800 + high.1) {
                     let low = Expr::Alternate(digits(0xDC00 + low.0, 0xDC00 + low.1));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     proptest! {
-        /// A reader of JSON is the judge.
+        /// The oracle: a reader of JSON.
         #[test]
         fn characters_are_written_in_every_way_and_no_other(
             ranges in prop::collection::vec((any::<char>(), any::<char>()), 1..4),
@@ -264,7 +264,7 @@ mod tests {
                 for text in [escape(&char.to_string()), hex, upper, char.to_string(), format!("\\{char}")] {
                     let read = serde_json::from_str::<String>(&format!("\"{text}\"")).ok();
                     let is_it = read.as_deref() == Some(char.to_string().as_str()) && set.has(char);
-                    // What reads as another character may be in the set as that.
+                    // A text that reads as another character says nothing about this one.
                     if read.as_deref() == Some(char.to_string().as_str()) {
                         prop_assert_eq!(any.accepts(&text), is_it, "{:?}", text);
                         prop_assert_eq!(canonical.accepts(&text), is_it && text == escape(&char.to_string()), "{:?}", text);

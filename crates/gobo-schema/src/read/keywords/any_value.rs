@@ -1,4 +1,4 @@
-//! Keywords for values of every type: references, `type`, `enum` and `const`, and the applicators in place (JSON Schema
+//! Keywords for values of every type: references, `type`, `enum` and `const`, and the in-place applicators (JSON Schema
 //! 2020-12, Core, section 10.2; Validation, section 6.1).
 
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::read::node::{Keyword, TRUE, Types};
 use crate::read::value::{Json, ValueSet};
 use crate::read::vocabulary::{ANCILLARY, ANNOTATIONS};
 
-/// Keywords for values of every type; whether the keyword is one of theirs.
+/// Reads a keyword for values of every type; `false` if it is none.
 pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, CompileError> {
     use Draft::{Draft6, Draft7, Draft201909, Draft202012};
     let draft = reader.draft;

@@ -9,7 +9,7 @@ use crate::read::location::refuse;
 use crate::read::node::{Keyword, NodeId, TRUE};
 use crate::read::value::Json;
 
-/// Keywords for arrays; whether the keyword is one of theirs.
+/// Reads a keyword for arrays; `false` if it is none.
 pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, CompileError> {
     use Draft::{Draft6, Draft201909, Draft202012};
     let draft = reader.draft;
@@ -57,7 +57,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, C
     Ok(true)
 }
 
-/// Up to draft 2019-09 `items` may be a list, which `additionalItems` goes on from; later the list is `prefixItems`.
+/// Up to draft 2019-09, `items` may be a list, and `additionalItems` applies after it; later the list is `prefixItems`.
 fn items(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<(), CompileError> {
     let is_new = reader.draft >= Draft::Draft202012;
     let is_list = matches!(reader.value("items"), Some(Json::Array(_)));

@@ -1,7 +1,7 @@
 //! Reads the keywords of a subschema, on demand, into the normalised keywords of its node.
 //!
-//! Each keyword is enforced, reported as an annotation, or refused; none is dropped without a word. One file for each type
-//! of values that keywords speak of. Which keywords exist, and what they mean, depends on the draft.
+//! Each keyword is enforced, reported as an annotation, or refused; none is ignored silently. One file for each type of
+//! values that keywords apply to. Which keywords exist, and what they mean, depends on the draft.
 //!
 //! Cost: linear in the keywords of the subschema and their values; patterns and formats are compiled once for each text.
 

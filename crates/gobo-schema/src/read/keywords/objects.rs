@@ -10,7 +10,7 @@ use crate::read::node::{Keyword, Properties, TRUE};
 use crate::read::value::Json;
 use crate::read::vocabulary::{STEPS_PER_KEYWORD, STEPS_PER_SCHEMA};
 
-/// Keywords for objects; whether the keyword is one of theirs.
+/// Reads a keyword for objects; `false` if it is none.
 pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, CompileError> {
     use Draft::{Draft6, Draft201909};
     let draft = reader.draft;
@@ -32,7 +32,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, C
             let max = reader.count(keyword)?;
             reader.push(keyword, Keyword::PropertyCount { min: 0, max: Some(max) });
         }
-        // Later drafts keep it for compatibility; nobody who writes it means nothing by it.
+        // Later drafts keep it for compatibility, so it is enforced in all.
         "dependencies" => dependencies(reader, keyword)?,
         "dependentRequired" | "dependentSchemas" if draft >= Draft201909 => dependencies(reader, keyword)?,
         "unevaluatedProperties" if draft >= Draft201909 => {
@@ -44,7 +44,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, C
     Ok(true)
 }
 
-/// The three keywords belong together, and stand where the first of them does.
+/// The three keywords become one, at the position of the first of them.
 fn properties(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<(), CompileError> {
     reader.enforced.push(keyword.to_owned());
     if reader.keywords.iter().any(|part| matches!(part, Keyword::Properties(_))) {
@@ -76,6 +76,7 @@ fn properties(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<(), CompileE
     Ok(())
 }
 
+/// `dependentRequired`, `dependentSchemas`, and `dependencies`, which is either.
 fn dependencies(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<(), CompileError> {
     reader.enforced.push(keyword.to_owned());
     for name in reader.keys(keyword)? {

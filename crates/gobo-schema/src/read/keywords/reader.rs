@@ -85,7 +85,9 @@ impl<'n> Reader<'n, '_> {
     /// The property names of an object.
     pub(super) fn keys(&self, keyword: &str) -> Result<Vec<String>, CompileError> {
         match self.value(keyword) {
-            Some(Json::Object(properties)) => Ok(properties.iter().map(|member| member.0.clone()).collect()),
+            Some(Json::Object(properties)) => {
+                Ok(properties.iter().map(|property| property.0.clone()).collect())
+            }
             _ => Err(self.malformed(keyword, "an object")),
         }
     }

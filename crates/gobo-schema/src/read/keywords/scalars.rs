@@ -8,7 +8,7 @@ use crate::read::decimal::Modulus;
 use crate::read::node::Keyword;
 use crate::read::value::Json;
 
-/// Keywords for numbers and strings; whether the keyword is one of theirs.
+/// Reads a keyword for numbers or strings; `false` if it is none.
 pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, CompileError> {
     use Draft::Draft4;
     let draft = reader.draft;
