@@ -1,23 +1,26 @@
+//! The canonical text of a value under a policy: the order of properties, and the spelling.
+
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError, SchemaOptions};
 use serde_json::{Map, Value};
 
-use crate::decimal::Decimal;
 use crate::evaluate::evaluate;
-use crate::json::Json;
-use crate::members::MemberAtom;
-use crate::node::{NodeId, Nodes};
-use crate::place::{PlaceId, Places};
-use crate::schema::lowered;
-use crate::spelling::escape;
+use crate::formula::properties::PropertyAtom;
+use crate::lower::lowering::lowered;
+use crate::lower::schema_set::{SchemaSetId, SchemaSets};
+use crate::read::decimal::Decimal;
+use crate::read::node::NodeId;
+use crate::read::nodes::Nodes;
+use crate::read::parse::parse_json;
+use crate::text::strings::escape;
 
 /// The one text of a valid value that the order and the spelling of a policy allow.
 #[derive(Debug)]
 pub struct PolicyForm {
     schema: String,
     options: SchemaOptions,
-    /// Whether some place has a member that has to be the last one.
-    has_late: bool,
+    /// Whether some object has a property that has to be the last one.
+    has_last: bool,
 }
 
 impl PolicyForm {
@@ -27,81 +30,82 @@ impl PolicyForm {
     /// As those of [`schema`](crate::schema()).
     pub fn new(schema: &str, options: &SchemaOptions, budget: &Budget) -> Result<Self, CompileError> {
         let (lowering, _) = lowered(schema, options, budget)?;
-        let has_late = !lowering.late.is_empty();
-        Ok(Self { schema: schema.to_owned(), options: options.clone(), has_late })
+        let has_last = !lowering.objects.witnesses.last.is_empty();
+        Ok(Self { schema: schema.to_owned(), options: options.clone(), has_last })
     }
 
-    /// The value with the members of each object in the order of the policy: those that the schema names as it names them,
-    /// the others behind them as they are, and last of all the one, if there is, without which the object would not be valid and
-    /// whose name a later member could take. Where the schema cannot be read, the value as it is.
+    /// The value with the properties of each object in the order of the policy: those that the schema names in its order, the
+    /// others after them as they are. If the object is valid by one of the others, whose name a later property could repeat,
+    /// that one comes last. If the schema cannot be read, the value is returned unchanged.
     ///
-    /// O(schema + value); where a member has to be the last one, as long as it takes to lower the schema.
+    /// O(schema + value); if some property has to be the last one, as long as it takes to lower the schema.
     pub fn in_order(&self, value: &Value) -> Value {
         let budget = Budget::default();
         self.try_in_order(value, &budget).unwrap_or_else(|_| value.clone())
     }
 
     fn try_in_order(&self, value: &Value, budget: &Budget) -> Result<Value, CompileError> {
-        let (mut nodes, places, late) = if self.has_late {
+        let (mut nodes, sets, last) = if self.has_last {
             let (lowering, _) = lowered(&self.schema, &self.options, budget)?;
-            (lowering.nodes, lowering.places, lowering.late)
+            (lowering.context.facts.nodes, lowering.context.sets, lowering.objects.witnesses.last)
         } else {
-            (Nodes::read(&self.schema, &self.options, budget)?, Places::default(), HashMap::new())
+            (Nodes::read(&self.schema, &self.options, budget)?, SchemaSets::default(), HashMap::new())
         };
-        let mut ordering = Ordering { places, late };
+        let mut ordering = Ordering { sets, last };
         let root = nodes.root()?;
-        let root = ordering.places.of(&mut nodes, vec![root])?;
+        let root = ordering.sets.of(&mut nodes, vec![root])?;
         ordering.ordered(&mut nodes, root, value)
     }
 
-    /// The text of a value as the policy spells it: each character in its shortest form, numbers without exponents. A number
-    /// that [`Self::can_spell`] says no of stays as it is.
+    /// The text of a value as the policy spells it: each character in its shortest form, numbers without exponent. Numbers that
+    /// cannot be spelled so ([`Self::can_spell`]) are left unchanged.
     pub fn spelled(&self, value: &Value) -> String {
         let mut out = String::new();
         spell(value, &mut out);
         out
     }
 
-    /// Whether [`Self::spelled`] writes each number of a value as the policy does. It writes none with more than 4,096 digits, or
-    /// with as many zeros before or behind them. O(value).
+    /// Whether [`Self::spelled`] writes each number of a value as the policy does. Numbers with more than 4,096 digits, or with as
+    /// many zeros before or after them, are not written. O(value).
     pub fn can_spell(value: &Value) -> bool {
         match value {
             Value::Array(items) => items.iter().all(Self::can_spell),
-            Value::Object(members) => members.values().all(Self::can_spell),
+            Value::Object(properties) => properties.values().all(Self::can_spell),
             Value::Number(number) => Decimal::parse(&number.to_string()).is_some(),
             _ => true,
         }
     }
 }
 
-/// Puts members in order.
+/// Orders properties.
 struct Ordering {
-    places: Places,
-    late: HashMap<Vec<NodeId>, MemberAtom>,
+    sets: SchemaSets,
+    /// The atoms whose witness comes last, by the subschemas of the object.
+    last: HashMap<Vec<NodeId>, PropertyAtom>,
 }
 
 impl Ordering {
     fn ordered(
         &mut self,
         nodes: &mut Nodes<'_>,
-        place: PlaceId,
+        set: SchemaSetId,
         value: &Value,
     ) -> Result<Value, CompileError> {
-        let here = self.places.get(place);
+        let set = self.sets.get(set);
         Ok(match value {
             Value::Array(items) => {
                 let mut out = Vec::with_capacity(items.len());
                 for (at, item) in items.iter().enumerate() {
-                    let place = self.places.of(nodes, here.of_item(at))?;
-                    out.push(self.ordered(nodes, place, item)?);
+                    let of_item = self.sets.of(nodes, set.of_item(at))?;
+                    out.push(self.ordered(nodes, of_item, item)?);
                 }
                 Value::Array(out)
             }
-            Value::Object(members) => {
-                let is_named = |name: &String| here.numbers.contains_key(name);
-                let named = here.names.iter().filter_map(|name| members.get_key_value(name));
-                let mut others: Vec<_> = members.iter().filter(|member| !is_named(member.0)).collect();
-                if let Some(atom) = self.late.get(&here.nodes)
+            Value::Object(properties) => {
+                let is_named = |name: &String| set.index.contains_key(name);
+                let named = set.names.iter().filter_map(|name| properties.get_key_value(name));
+                let mut others: Vec<_> = properties.iter().filter(|property| !is_named(property.0)).collect();
+                if let Some(atom) = self.last.get(&set.nodes)
                     && let Some(witness) = witness(nodes, atom, &others)?
                 {
                     let last = others.remove(witness);
@@ -111,9 +115,9 @@ impl Ordering {
                 for (name, value) in named.chain(others) {
                     let known = is_named(name).then_some(name.as_str());
                     let child =
-                        here.of_member(known, |text| nodes.text(text).accepts(name), nodes.budget())?;
-                    let place = self.places.of(nodes, child)?;
-                    out.insert(name.clone(), self.ordered(nodes, place, value)?);
+                        set.of_property(known, |text| nodes.text(text).accepts(name), nodes.budget())?;
+                    let of_value = self.sets.of(nodes, child)?;
+                    out.insert(name.clone(), self.ordered(nodes, of_value, value)?);
                 }
                 Value::Object(out)
             }
@@ -122,15 +126,15 @@ impl Ordering {
     }
 }
 
-/// The last member that bears an atom out.
+/// The index of the last witness of an atom.
 fn witness(
     nodes: &mut Nodes<'_>,
-    atom: &MemberAtom,
-    members: &[(&String, &Value)],
+    atom: &PropertyAtom,
+    properties: &[(&String, &Value)],
 ) -> Result<Option<usize>, CompileError> {
-    let MemberAtom::Some(names, (node, holds)) = atom else { return Ok(None) };
-    for (at, (name, value)) in members.iter().enumerate().rev() {
-        let value = Json::parse(&value.to_string())?;
+    let PropertyAtom::Some(names, (node, holds)) = atom else { return Ok(None) };
+    for (at, (name, value)) in properties.iter().enumerate().rev() {
+        let value = parse_json(&value.to_string())?;
         if names.has(nodes, name)? && evaluate(nodes, *node, &value)? == *holds {
             return Ok(Some(at));
         }
@@ -148,9 +152,9 @@ fn spell(value: &Value, out: &mut String) {
             }
             out.push(']');
         }
-        Value::Object(members) => {
+        Value::Object(properties) => {
             out.push('{');
-            for (at, (name, value)) in members.iter().enumerate() {
+            for (at, (name, value)) in properties.iter().enumerate() {
                 out.push_str(if at > 0 { ", \"" } else { "\"" });
                 out.push_str(&escape(name));
                 out.push_str("\": ");
@@ -176,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_stand_as_the_schema_names_them() {
+    fn properties_stand_as_the_schema_names_them() {
         let schema = r#"{"properties": {"b": {"properties": {"y": {}, "x": {}}}, "a": {}}, "required": ["c"],
             "additionalProperties": {"properties": {"q": {}, "p": {}}}, "items": {"properties": {"n": {}, "m": {}}}}"#;
         let form = PolicyForm::new(schema, &SchemaOptions::default(), &Budget::default()).unwrap();

@@ -1,3 +1,5 @@
+//! Classes of characters (ECMA-262, section 22.2.2.9).
+
 use gobo_automata::CharSet;
 use regex_syntax::hir::{Class, HirKind};
 
@@ -38,12 +40,12 @@ pub(super) fn dot() -> CharSet {
     class(&LINE_TERMINATORS).complement()
 }
 
-/// The characters between which `\b` tells.
+/// The characters of words, whose ends `\b` matches.
 pub(super) fn word() -> CharSet {
     class(&WORD)
 }
 
-/// The class that a letter behind a backslash stands for, if it does.
+/// The class of an escape, if the letter has one.
 pub(super) fn escaped(letter: char) -> Option<CharSet> {
     Some(match letter {
         'd' => class(&DIGITS),
@@ -56,9 +58,9 @@ pub(super) fn escaped(letter: char) -> Option<CharSet> {
     })
 }
 
-/// The characters of a Unicode property: `Lu`, `Script=Greek`. None of a name that the tables do not know.
+/// The characters of a Unicode property, as `Lu` or `Script=Greek`; `None` if the tables do not have the name.
 pub(super) fn property(name: &str) -> Option<CharSet> {
-    // Other signs mean something to the parser that is borrowed here.
+    // Other characters are syntax of the parser that is used here.
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'=')) {
         return None;
     }

@@ -1,19 +1,21 @@
+//! Parses a pattern of ECMA-262 (section 22.2.1 and Annex B.1.2) by recursive descent.
+
 use gobo_automata::{CharSet, MAX_PATTERN_BYTES, NEST_LIMIT};
 use gobo_types::{Budget, CompileError, RefusalKind};
 
 use super::classes;
-use super::syntax::{Look, Node, Pattern};
+use super::syntax::{Look, LookId, Node, Pattern};
 
 const PHASE: &str = "parsing";
 
-/// What a node is charged.
+/// Bytes that a node is charged.
 const NODE_BYTES: u64 = 64;
 
-/// What a Unicode property is charged before it is looked up: the largest have some 800 ranges.
+/// Bytes that a Unicode property is charged before it is looked up: the largest have some 800 ranges.
 const PROPERTY_BYTES: u64 = 8 << 10;
 
-/// Reads a pattern. Two grammars of the standard are mixed: a code point is one character, as with the flag `u`, and what
-/// has no meaning there but one in its Annex B, as `\-` or a lone `{`, is read that way.
+/// Parses a pattern. Two grammars of the standard are combined: a code point is one character, as with the flag `u`; syntax
+/// that this flag excludes and Annex B allows, as `\-` or a lone `{`, has the meaning of Annex B.
 ///
 /// # Errors
 /// A refusal whose place is `offset N`; [`CompileError::OverBudget`].
@@ -32,7 +34,7 @@ pub(super) fn parse(pattern: &str, budget: &Budget) -> Result<Pattern, CompileEr
 
 struct Parser<'a> {
     pattern: &'a str,
-    /// Byte offset of what is read next.
+    /// Byte offset of the next character.
     at: usize,
     /// Groups that are open.
     depth: u32,
@@ -40,9 +42,9 @@ struct Parser<'a> {
     budget: &'a Budget,
 }
 
-/// What a backslash and what follows it stand for.
+/// The meaning of an escape.
 enum Escape {
-    /// A code point, maybe a surrogate.
+    /// A code point, possibly a surrogate.
     Point(u32),
     Class(CharSet),
 }
@@ -81,7 +83,7 @@ impl Parser<'_> {
         if self.peek() != Some('|') {
             return Ok(first);
         }
-        // Once is enough for the empty text: a million of them would be looked at in every state.
+        // One empty alternative is enough: every state looks at each of them.
         let mut has_empty = matches!(first, Node::Empty);
         let mut parts = vec![first];
         while self.eat("|") {
@@ -101,7 +103,7 @@ impl Parser<'_> {
         while !matches!(self.peek(), None | Some('|' | ')')) {
             self.charge(NODE_BYTES)?;
             match self.term()? {
-                // A group of what stands one after the other changes nothing.
+                // A group of a concatenation is part of the concatenation around it.
                 Node::Concat(inner) => {
                     self.budget.charge_steps(PHASE, inner.len() as u64)?;
                     parts.extend(inner);
@@ -150,7 +152,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Least and greatest number of times, if a quantifier stands here.
+    /// The least and greatest number of repetitions, if a quantifier comes next.
     fn quantifier(&mut self) -> Result<Option<(u32, Option<u32>)>, CompileError> {
         let counts = match self.peek() {
             Some('*') => Some((0, None)),
@@ -158,7 +160,7 @@ impl Parser<'_> {
             Some('?') => Some((0, Some(1))),
             Some('{') => {
                 let Some(counts) = self.counts()? else { return Ok(None) };
-                // A lazy quantifier finds other matches first, and the same texts.
+                // Lazy quantifiers match the same texts.
                 self.eat("?");
                 return Ok(Some(counts));
             }
@@ -169,7 +171,7 @@ impl Parser<'_> {
         Ok(counts)
     }
 
-    /// The quantifier in braces that begins here; if none does, nothing is read.
+    /// The quantifier in braces that comes next; if there is none, nothing is read.
     fn counts(&mut self) -> Result<Option<(u32, Option<u32>)>, CompileError> {
         let start = self.at;
         self.at += 1;
@@ -189,7 +191,7 @@ impl Parser<'_> {
         Ok(counts)
     }
 
-    /// A decimal number, the greatest there is for all that are greater.
+    /// A decimal number, saturating.
     fn number(&mut self) -> Option<u32> {
         let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         let number = self.rest()[..digits]
@@ -199,7 +201,7 @@ impl Parser<'_> {
         (digits > 0).then_some(number)
     }
 
-    /// What follows the parenthesis at `start`.
+    /// The group after the parenthesis at `start`.
     fn group(&mut self, start: usize) -> Result<Node, CompileError> {
         let is_negated = if !self.eat("?") || self.eat(":") {
             None
@@ -217,9 +219,9 @@ impl Parser<'_> {
         };
         let body = self.group_body(start)?;
         let Some(is_negated) = is_negated else { return Ok(body) };
-        let needs_context = body.needs_context(|look| self.looks[look].needs_context);
+        let needs_context = body.needs_context(|look| self.looks[look.index()].needs_context);
         self.looks.push(Look { body, is_negated, needs_context });
-        Ok(Node::Look(self.looks.len() - 1))
+        Ok(Node::Look(LookId::new(self.looks.len() - 1)))
     }
 
     fn group_body(&mut self, start: usize) -> Result<Node, CompileError> {
@@ -244,7 +246,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Why a group begins with no sign that is known.
+    /// The refusal of a group that begins with an unknown sign.
     fn bad_group(&self, start: usize) -> CompileError {
         let flags = self.rest().trim_start_matches(['i', 'm', 's', '-']);
         if flags.len() < self.rest().len() && flags.starts_with(':') {
@@ -253,7 +255,7 @@ impl Parser<'_> {
         malformed(start, "a group that begins with (? and nothing known")
     }
 
-    /// What follows the bracket at `start`.
+    /// The class after the bracket at `start`.
     fn class(&mut self, start: usize) -> Result<Node, CompileError> {
         let is_negated = self.eat("^");
         let mut ranges = Vec::new();
@@ -273,7 +275,7 @@ impl Parser<'_> {
                 (Escape::Point(_), Escape::Point(_)) => {
                     return Err(malformed(at, "a range whose end is before its start"));
                 }
-                // A class is no end of a range, and the sign between them stands for itself.
+                // A class is no end of a range, so the hyphen is literal.
                 (first, last) => {
                     push(&mut ranges, first);
                     push(&mut ranges, last);
@@ -299,7 +301,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows the backslash at `start`, outside of classes.
+    /// The escape after the backslash at `start`, outside classes.
     fn atom_escape(&mut self, start: usize) -> Result<Node, CompileError> {
         match self.peek() {
             Some('b' | 'B') => Ok(Node::Boundary { is_negated: self.next() == Some('B') }),
@@ -308,7 +310,7 @@ impl Parser<'_> {
                 Err(unsupported(start, "a back-reference is not regular"))
             }
             _ => Ok(match self.escape(start)? {
-                // A lone surrogate is in no text.
+                // No text contains a lone surrogate.
                 Escape::Point(point) => {
                     char::from_u32(point).map_or_else(|| Node::Class(CharSet::new([])), Node::Char)
                 }
@@ -317,7 +319,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows the backslash at `start` and means the same in classes and outside.
+    /// The escape after the backslash at `start`, of those with the same meaning inside and outside classes.
     fn escape(&mut self, start: usize) -> Result<Escape, CompileError> {
         let Some(char) = self.next() else {
             return Err(malformed(start, "a backslash at the end"));
@@ -346,12 +348,12 @@ impl Parser<'_> {
             'u' if self.eat("{") => self.braced_point(start)?,
             'u' => self.hex(4).map_or(u32::from('u'), |unit| self.with_low_surrogate(unit)),
             'p' | 'P' => return self.property(start, char == 'P').map(Escape::Class),
-            // All others stand for themselves, letters without a meaning too.
+            // All other characters are literal, also letters without a meaning.
             char => u32::from(char),
         }))
     }
 
-    /// So many hexadecimal digits, if they are there; otherwise nothing is read.
+    /// A number of exactly `digits` hexadecimal digits; if they are not there, nothing is read.
     fn hex(&mut self, digits: usize) -> Option<u32> {
         let text =
             self.rest().get(..digits).filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
@@ -360,7 +362,7 @@ impl Parser<'_> {
         Some(number)
     }
 
-    /// A code unit, joined with the escaped one behind it if the two are a pair.
+    /// A code unit, joined with the escaped unit after it if they are a surrogate pair.
     fn with_low_surrogate(&mut self, unit: u32) -> u32 {
         let before = self.at;
         if (0xD800..0xDC00).contains(&unit) && self.eat("\\u") {
@@ -410,7 +412,7 @@ fn push(ranges: &mut Vec<(char, char)>, escape: Escape) {
     }
 }
 
-/// Adds the characters of a range of code points: surrogates are none.
+/// Adds the characters of a range of code points, surrogates apart.
 fn push_range(ranges: &mut Vec<(char, char)>, first: u32, last: u32) {
     for (first, last) in [(first, last.min(0xD7FF)), (first.max(0xE000), last)] {
         if let (true, Some(first), Some(last)) = (first <= last, char::from_u32(first), char::from_u32(last))

@@ -1,10 +1,12 @@
+//! The syntax tree of a pattern.
+
 use gobo_automata::CharSet;
 
-/// A pattern, as far as it decides which texts match: what groups capture and which match is found first is left out.
+/// A pattern as far as it decides which texts match: captures and the order of matches are left out.
 #[derive(Debug)]
 pub(super) struct Pattern {
     pub(super) node: Node,
-    /// The look-aheads, those inside of others before them.
+    /// The look-aheads; those inside another come before it.
     pub(super) looks: Vec<Look>,
 }
 
@@ -13,12 +15,23 @@ pub(super) struct Pattern {
 pub(super) struct Look {
     pub(super) body: Node,
     pub(super) is_negated: bool,
-    /// Whether it matters what stands before the place where it is tried.
+    /// Whether it depends on what precedes the position where it is tried.
     pub(super) needs_context: bool,
 }
 
-/// The place of a look-ahead in [`Pattern::looks`].
-pub(super) type LookId = usize;
+/// Index of a look-ahead in [`Pattern::looks`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LookId(usize);
+
+impl LookId {
+    pub(super) fn new(index: usize) -> Self {
+        Self(index)
+    }
+
+    pub(super) fn index(self) -> usize {
+        self.0
+    }
+}
 
 /// A part of a pattern.
 #[derive(Debug)]
@@ -48,18 +61,17 @@ pub(super) enum Node {
 }
 
 impl Node {
-    /// Whether it can be matched only with knowledge of what stands around it, beyond where the text begins and ends.
+    /// Whether it depends on the characters around a position, and not only on where the text begins and ends.
     pub(super) fn looks_around(&self) -> bool {
         self.has(&|leaf| matches!(leaf, Self::Boundary { .. } | Self::Look(_)))
     }
 
-    /// Whether `$` is in it, outside of look-aheads.
+    /// Whether it contains `$`, look-aheads apart.
     pub(super) fn has_end(&self) -> bool {
         self.has(&|leaf| matches!(leaf, Self::End))
     }
 
-    /// Whether it matters what stands before the place where it is matched.
-    /// `look_needs_context` says so of look-aheads.
+    /// Whether it depends on what precedes the position where it is matched; `look_needs_context` answers for look-aheads.
     pub(super) fn needs_context(&self, look_needs_context: impl Fn(LookId) -> bool) -> bool {
         self.has(&|leaf| match leaf {
             Self::Start | Self::Boundary { .. } => true,
@@ -68,7 +80,7 @@ impl Node {
         })
     }
 
-    /// Whether some leaf is so.
+    /// Whether some leaf satisfies a predicate.
     fn has(&self, is: &impl Fn(&Self) -> bool) -> bool {
         match self {
             Self::Concat(parts) | Self::Alternate(parts) => parts.iter().any(|part| part.has(is)),

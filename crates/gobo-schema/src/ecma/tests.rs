@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use gobo_types::{CompileLimits, RefusalKind};
 use proptest::prelude::*;
 
-use super::syntax::Pattern;
+use super::syntax::{Node, Pattern};
 use super::*;
 
 fn budget() -> Budget {
@@ -319,7 +319,7 @@ impl Oracle<'_> {
                 when(is_boundary != *is_negated, at)
             }
             Node::Look(look) => {
-                let look = &self.pattern.looks[*look];
+                let look = &self.pattern.looks[look.index()];
                 when(self.ends(&look.body, at).is_empty() == look.is_negated, at)
             }
         }

@@ -3,7 +3,7 @@
 use gobo_automata::Language;
 use gobo_types::{Budget, CompileError};
 
-use super::regex;
+use super::pattern::regex;
 
 pub(super) const NARROWED: &str = "a leap second has an offset of whole half hours";
 
@@ -32,7 +32,7 @@ fn full_time() -> String {
     let day = 24 * 60;
     let clock = |minutes: u32| format!("{:02}:{:02}", minutes / 60, minutes % 60);
     let leap_seconds = (0..day).step_by(LEAP_OFFSETS).map(|ahead| {
-        // 23:59 in UTC on a clock that is so many minutes ahead, which is as many behind as are left of the day.
+        // 23:59 in UTC on a clock that is `ahead` minutes ahead, or the rest of the day behind.
         let local = clock((day - 1 + ahead) % day);
         let (plus, minus) = (clock(ahead), clock((day - ahead) % day));
         let utc = if ahead == 0 { "|[Zz]" } else { "" };

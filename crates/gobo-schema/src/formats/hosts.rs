@@ -1,10 +1,10 @@
 //! Names and addresses of hosts: RFC 1123, RFC 5890 to 5892, RFC 2673, RFC 4291.
 
-use foldhash::{HashMap, HashMapExt};
-use gobo_automata::{CharSet, Expr, Language, Machine};
+use gobo_automata::{CharSet, Language};
 use gobo_types::{Budget, CompileError};
 
-use super::regex;
+use super::labels::{IDN_PART, Kind, LABEL, Names, ascii, explored, international};
+use super::pattern::regex;
 
 pub(super) const NARROWED: &str = "\
     a host name has at most 63 characters behind its first dot";
@@ -20,12 +20,9 @@ pub(super) const IDN_NARROWED: &str = "\
 /// `dec-octet` of RFC 3986, section 3.2.2.
 pub(super) const OCTET: &str = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
 
-/// Most characters of a label: RFC 1035, section 2.3.4.
-const LABEL: u32 = 63;
-
-/// Most characters of the first label, and most behind its dot. RFC 1123, section 2.1, demands that software handle
-/// names of 63 characters and allows 253; but whoever counts both those of a name and those of its labels needs states
-/// for each pair of counts.
+/// Maximum number of characters of the first label, and of the labels after its dot. RFC 1123, section 2.1, demands that
+/// software handle names of 63 characters and allows 253; but to count the characters of a name and of its labels takes a
+/// state for each pair of counts.
 pub(super) const PART: u32 = LABEL;
 
 /// RFC 2673, section 3.2, as RFC 3986 writes it: no leading zeros.
@@ -66,14 +63,14 @@ pub(super) fn ipv6_pattern(beside_gap: u32, octet: &str) -> String {
     format!("(?:(?:{group}:){{6}}(?:{group}:{group}|{ipv4}){with_gap})")
 }
 
-/// Most characters of a name that is written without its last dot: RFC 1034, section 3.1, allows 255 octets with the length
+/// Maximum number of characters of a name that is written without its last dot: RFC 1034, section 3.1, allows 255 octets with the length
 /// of each label, that of the root among them.
 const NAME: u32 = 253;
 
 /// RFC 1034, section 3.1, in letters of RFC 1123, section 2.1: what drafts before 7 ask for, which know no `xn--`. A label
 /// may have digits alone, the last one too. Both a name's characters and those of its labels are counted.
 pub(super) fn plain_hostname(budget: &Budget) -> Result<Language, CompileError> {
-    // Characters of the name and of the label, and whether a hyphen was last.
+    // The number of characters of the name and of the label, and whether the last one is a hyphen.
     let start = (0_u32, 0_u32, false);
     let letters = ascii();
     let sets: Vec<CharSet> = letters.iter().map(|letter| letter.2.clone()).collect();
@@ -107,147 +104,4 @@ pub(super) fn idn_hostname(budget: &Budget) -> Result<Language, CompileError> {
     letters.push((Kind::Dot, 1, CharSet::new(['\u{3002}', '\u{FF0E}', '\u{FF61}'].map(|dot| (dot, dot)))));
     let international = Names { most: IDN_PART, reserved: false, numeric: false, letters };
     hostname(budget)?.union(&Language::expr(&international.expr(), budget)?, budget)
-}
-
-/// What a character is to a host name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Digit,
-    Letter,
-    /// Begins no label.
-    Mark,
-    Hyphen,
-    Dot,
-}
-
-/// Kinds of characters, each with what one of them counts.
-pub(super) type Letters = Vec<(Kind, u32, CharSet)>;
-
-/// The characters of names in ASCII.
-pub(super) fn ascii() -> Letters {
-    vec![
-        (Kind::Letter, 1, CharSet::new([('A', 'Z'), ('a', 'z')])),
-        (Kind::Digit, 1, CharSet::new([('0', '9')])),
-        (Kind::Hyphen, 1, CharSet::new([('-', '-')])),
-        (Kind::Dot, 1, CharSet::new([('.', '.')])),
-    ]
-}
-
-/// What the characters of each part of an internationalized name may count. With `xn--` and a hyphen before the encoded
-/// characters, five more, no label's ASCII form is longer than [`LABEL`], and no name's is longer than 253.
-pub(super) const IDN_PART: u32 = LABEL - 5;
-
-/// What a character outside ASCII counts: in labels this short, Punycode (RFC 3492, section 6.3) writes no more
-/// characters than six for each of these.
-pub(super) const ENCODED: u32 = 6;
-
-/// The characters of internationalized names: letters that RFC 5892 allows anywhere in a label, from scripts written
-/// from left to right, that no normalization changes or joins. Capitals are not among them.
-pub(super) fn international() -> Letters {
-    let mut letters = ascii();
-    letters[0].2 = CharSet::new([('a', 'z')]);
-    let ranges = [
-        ('ß', 'ö'),
-        ('ø', 'ÿ'),
-        ('ά', 'ώ'),
-        ('а', 'џ'),
-        ('ぁ', 'ゖ'),
-        ('ァ', 'ヺ'),
-        ('ー', 'ヾ'),
-        ('\u{3400}', '\u{4DBF}'),
-        ('\u{4E00}', '\u{9FFC}'),
-        ('가', '힣'),
-    ];
-    letters.push((Kind::Letter, ENCODED, CharSet::new(ranges)));
-    letters
-}
-
-/// Names: labels between dots.
-pub(super) struct Names {
-    /// What the characters of the first label may count, and what those behind its dot may.
-    pub(super) most: u32,
-    /// Whether a label may have hyphens in third and fourth place.
-    pub(super) reserved: bool,
-    /// Whether the last label may be digits alone. RFC 1123, section 2.1: no host name looks like an IPv4 address,
-    /// since its last label is alphabetic.
-    pub(super) numeric: bool,
-    pub(super) letters: Letters,
-}
-
-/// What is known of a name that was read up to here.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Read {
-    /// Whether a dot was read.
-    behind_dot: bool,
-    /// What the characters of this part count.
-    count: u32,
-    /// Characters of the label, four for more.
-    chars: u32,
-    /// Whether the label has only digits so far.
-    numeric: bool,
-    /// Whether a hyphen was last.
-    hyphen: bool,
-}
-
-impl Names {
-    pub(super) fn expr(&self) -> Expr {
-        let sets: Vec<CharSet> = self.letters.iter().map(|letter| letter.2.clone()).collect();
-        let start = Read { behind_dot: false, count: 0, chars: 0, numeric: true, hyphen: false };
-        let ends = |read: &Read| read.chars > 0 && !read.hyphen && (self.numeric || !read.numeric);
-        explored(
-            &sets,
-            start,
-            |read, letter| self.next(*read, self.letters[letter].0, self.letters[letter].1),
-            ends,
-        )
-    }
-
-    fn next(&self, read: Read, kind: Kind, counts: u32) -> Option<Read> {
-        let may_read = match kind {
-            Kind::Digit | Kind::Letter => true,
-            Kind::Mark => read.chars > 0,
-            Kind::Dot => read.chars > 0 && !read.hyphen,
-            Kind::Hyphen => read.chars > 0 && (self.reserved || read.chars != 3 || !read.hyphen),
-        };
-        let after = if kind == Kind::Dot {
-            let count = if read.behind_dot { read.count + counts } else { 0 };
-            Read { behind_dot: true, count, chars: 0, numeric: true, hyphen: false }
-        } else {
-            Read {
-                behind_dot: read.behind_dot,
-                count: read.count + counts,
-                chars: (read.chars + 1).min(4),
-                numeric: read.numeric && kind == Kind::Digit,
-                hyphen: kind == Kind::Hyphen,
-            }
-        };
-        (may_read && after.count <= self.most).then_some(after)
-    }
-}
-
-/// The texts that a deterministic procedure accepts, which reads characters of `letters`: disjoint sets, told by their
-/// place.
-pub(super) fn explored<S: std::hash::Hash + Eq + Clone>(
-    letters: &[CharSet],
-    start: S,
-    next: impl Fn(&S, usize) -> Option<S>,
-    accepts: impl Fn(&S) -> bool,
-) -> Expr {
-    let mut machine = Machine::default();
-    let mut known: HashMap<S, u32> = HashMap::new();
-    machine.start = machine.add_state(accepts(&start));
-    known.insert(start.clone(), machine.start);
-    let mut open = vec![start];
-    while let Some(state) = open.pop() {
-        let from = known[&state];
-        for (letter, set) in letters.iter().enumerate() {
-            let Some(after) = next(&state, letter) else { continue };
-            let to = *known.entry(after).or_insert_with_key(|after| {
-                open.push(after.clone());
-                machine.add_state(accepts(after))
-            });
-            machine.add_edge(from, Expr::Chars(set.clone()), to);
-        }
-    }
-    Expr::Machine(Box::new(machine))
 }

@@ -3,10 +3,9 @@
 use gobo_automata::{CharSet, Expr, Language};
 use gobo_types::{Budget, CompileError};
 
-use super::hosts::{
-    self, IDN_PART, Kind, Names, PART, ascii, explored, international, ipv4_pattern, ipv6_pattern,
-};
-use super::regex;
+use super::hosts::{PART, ipv4_pattern, ipv6_pattern};
+use super::labels::{ENCODED, IDN_PART, Kind, Names, ascii, explored, international};
+use super::pattern::regex;
 
 pub(super) const NARROWED: &str = "\
     the domain of an e-mail address has at most 63 characters behind its first dot";
@@ -17,7 +16,7 @@ pub(super) const IDN_NARROWED: &str = "\
     hyphens in third and fourth place, and outside ASCII only common Latin, Greek, Cyrillic, Japanese, \
     Chinese and Korean letters";
 
-/// Most octets of a local part: RFC 5321, section 4.5.3.1.1.
+/// Maximum number of octets of a local part: RFC 5321, section 4.5.3.1.1.
 const LOCAL_PART: u32 = 64;
 
 /// `Snum` of RFC 5321, section 4.1.3, which may have leading zeros.
@@ -37,7 +36,7 @@ pub(super) fn idn_email(budget: &Budget) -> Result<Language, CompileError> {
     ];
     let mut letters = international();
     // Nothing in the grammar asks for normalized text.
-    letters.push((Kind::Mark, hosts::ENCODED, CharSet::new([('\u{300}', '\u{33F}')])));
+    letters.push((Kind::Mark, ENCODED, CharSet::new([('\u{300}', '\u{33F}')])));
     let international = Names { most: IDN_PART, reserved: false, numeric: true, letters };
     mailbox(&wide, vec![domain(), international.expr()], budget)
 }
@@ -61,15 +60,15 @@ fn mailbox(
     Language::expr(&Expr::Concat(vec![local_part(wide), Expr::text("@"), Expr::Alternate(domains)]), budget)
 }
 
-/// Where in a local part a text is.
+/// The part of the grammar of local parts that the text has reached.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Place {
+enum Phase {
     Start,
     Atom,
-    /// Behind a dot.
+    /// After a dot.
     Dot,
     Quoted,
-    /// Behind a backslash.
+    /// After a backslash.
     Escaped,
     End,
 }
@@ -90,21 +89,21 @@ fn local_part(wide: &[(CharSet, u32)]) -> Expr {
     let mut sets =
         vec![atom, CharSet::new([one('.')]), CharSet::new([one('"')]), CharSet::new([one('\\')]), other];
     sets.extend(wide.iter().map(|(set, _)| set.clone()));
-    let next = |&(place, octets): &(Place, u32), letter: usize| {
+    let next = |&(phase, octets): &(Phase, u32), letter: usize| {
         let is_wide = letter > OTHER;
         let octets = octets + if is_wide { wide[letter - OTHER - 1].1 } else { 1 };
-        let place = match place {
-            Place::Start if letter == QUOTE => Place::Quoted,
-            Place::Start | Place::Atom | Place::Dot if letter == ATOM || is_wide => Place::Atom,
-            Place::Atom if letter == DOT => Place::Dot,
-            Place::Quoted if letter == QUOTE => Place::End,
-            Place::Quoted if letter == BACKSLASH => Place::Escaped,
-            Place::Quoted => Place::Quoted,
-            Place::Escaped if !is_wide => Place::Quoted,
+        let phase = match phase {
+            Phase::Start if letter == QUOTE => Phase::Quoted,
+            Phase::Start | Phase::Atom | Phase::Dot if letter == ATOM || is_wide => Phase::Atom,
+            Phase::Atom if letter == DOT => Phase::Dot,
+            Phase::Quoted if letter == QUOTE => Phase::End,
+            Phase::Quoted if letter == BACKSLASH => Phase::Escaped,
+            Phase::Quoted => Phase::Quoted,
+            Phase::Escaped if !is_wide => Phase::Quoted,
             _ => return None,
         };
-        (octets <= LOCAL_PART).then_some((place, octets))
+        (octets <= LOCAL_PART).then_some((phase, octets))
     };
-    let accepts = |&(place, _): &(Place, u32)| matches!(place, Place::Atom | Place::End);
-    explored(&sets, (Place::Start, 0), next, accepts)
+    let accepts = |&(phase, _): &(Phase, u32)| matches!(phase, Phase::Atom | Phase::End);
+    explored(&sets, (Phase::Start, 0), next, accepts)
 }

@@ -3,7 +3,7 @@
 use gobo_automata::Language;
 use gobo_types::{Budget, CompileError};
 
-use super::regex;
+use super::pattern::regex;
 
 /// `json-pointer` of RFC 6901, section 3.
 const JSON_POINTER: &str = "(?:/(?:[^/~]|~[01])*)*";

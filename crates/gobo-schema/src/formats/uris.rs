@@ -4,7 +4,7 @@ use gobo_automata::Language;
 use gobo_types::{Budget, CompileError};
 
 use super::hosts::{OCTET, ipv6_pattern};
-use super::regex;
+use super::pattern::regex;
 
 /// `pct-encoded` of RFC 3986, section 2.1.
 const ENCODED: &str = "%[0-9A-Fa-f]{2}";

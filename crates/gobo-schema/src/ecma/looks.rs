@@ -1,0 +1,72 @@
+//! The look-aheads of a pattern, each as the language of the texts that may follow where it holds.
+
+use gobo_automata::{Language, StateId};
+
+use super::context::Context;
+use super::syntax::{Look, LookId, Node};
+
+/// Index of a language of [`Looks`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct LookLanguage(usize);
+
+/// The look-aheads of a pattern as languages: the texts that may follow a position where they hold.
+#[derive(Debug, Default)]
+pub(super) struct Looks {
+    languages: Vec<Language>,
+    /// `[look-aheads][contexts]`: the index in `languages`.
+    of: Vec<[LookLanguage; 3]>,
+    /// `[languages]`: the state from which every text is accepted.
+    everything: Vec<Option<StateId>>,
+    /// `[look-aheads]`: see [`Look::needs_context`].
+    needs_context: Vec<bool>,
+}
+
+impl Looks {
+    /// Adds a look-ahead: after those inside it, with its language after each context.
+    pub(super) fn push(&mut self, look: &Look, languages: [LookLanguage; 3]) {
+        self.of.push(languages);
+        self.needs_context.push(look.needs_context);
+    }
+
+    /// Adds a language.
+    pub(super) fn push_language(&mut self, language: Language) -> LookLanguage {
+        self.everything.push(language.everything());
+        self.languages.push(language);
+        LookLanguage(self.languages.len() - 1)
+    }
+
+    /// Whether a node depends on what precedes the position where it is matched.
+    pub(super) fn needs_context(&self, node: &Node) -> bool {
+        node.needs_context(|look| self.needs_context[look.index()])
+    }
+
+    /// The texts that may follow a position after `context` where the look-ahead holds.
+    pub(super) fn language(&self, look: LookId, context: Context) -> &Language {
+        self.get(self.index_of(look, context))
+    }
+
+    /// The index of the language of a look-ahead after `context`.
+    pub(super) fn index_of(&self, look: LookId, context: Context) -> LookLanguage {
+        self.of[look.index()][context as usize]
+    }
+
+    pub(super) fn get(&self, language: LookLanguage) -> &Language {
+        &self.languages[language.0]
+    }
+
+    /// All languages, in the order of their indices.
+    pub(super) fn all(&self) -> &[Language] {
+        &self.languages
+    }
+
+    /// The state of a language from which every text is accepted, if it has one.
+    pub(super) fn everything(&self, language: LookLanguage) -> Option<StateId> {
+        self.everything[language.0]
+    }
+}
+
+impl LookLanguage {
+    pub(super) fn index(self) -> usize {
+        self.0
+    }
+}

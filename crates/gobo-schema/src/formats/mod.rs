@@ -1,0 +1,142 @@
+//! The formats of JSON Schema (draft 2020-12, Validation, section 7.3) as regular sets of string values.
+//!
+//! Every set is that of its standard, or a subset if the standard's set is not regular or needs very many states: an
+//! excluded text costs one way of writing a value, an included one would be a wrong answer. [`Format::narrowed`] states
+//! what is excluded.
+
+mod dates;
+mod hosts;
+mod labels;
+mod mail;
+mod pattern;
+mod pointers;
+mod uris;
+
+use std::sync::OnceLock;
+
+use gobo_automata::Language;
+use gobo_types::{Budget, CompileError, CompileLimits, Draft, RefusalKind};
+
+/// The language of a format.
+#[derive(Debug, Clone)]
+pub(crate) struct Format {
+    /// String values, not their JSON spellings.
+    pub(crate) language: Language,
+    /// What the language excludes of the standard's, as a clause; `None` if nothing.
+    pub(crate) narrowed: Option<&'static str>,
+    /// What the language includes beyond the standard's, as a clause.
+    pub(crate) widened: Option<&'static str>,
+}
+
+/// A format with a language.
+struct Definition {
+    name: &'static str,
+    /// The last draft in which the name has this meaning.
+    until: Draft,
+    narrowed: Option<&'static str>,
+    /// What no automaton decides: the format is refused unless the caller allows widening.
+    undecided: Option<&'static str>,
+    build: fn(&Budget) -> Result<Language, CompileError>,
+    /// The language, built once in a process: it is the same in every compile.
+    built: OnceLock<Language>,
+}
+
+impl Definition {
+    const fn exact(name: &'static str, build: fn(&Budget) -> Result<Language, CompileError>) -> Self {
+        Self::of(name, None, build)
+    }
+
+    const fn narrowed(
+        name: &'static str,
+        narrowed: &'static str,
+        build: fn(&Budget) -> Result<Language, CompileError>,
+    ) -> Self {
+        Self::of(name, Some(narrowed), build)
+    }
+
+    const fn of(
+        name: &'static str,
+        narrowed: Option<&'static str>,
+        build: fn(&Budget) -> Result<Language, CompileError>,
+    ) -> Self {
+        let until = Draft::Draft202012;
+        Self { name, until, narrowed, undecided: None, build, built: OnceLock::new() }
+    }
+
+    const fn until(mut self, until: Draft) -> Self {
+        self.until = until;
+        self
+    }
+
+    const fn undecided(mut self, undecided: &'static str) -> Self {
+        self.undecided = Some(undecided);
+        self
+    }
+}
+
+/// Definitions of one name are ordered by draft.
+static FORMATS: [Definition; 19] = [
+    Definition::exact("date", dates::date),
+    Definition::narrowed("time", dates::NARROWED, dates::time),
+    Definition::narrowed("date-time", dates::NARROWED, dates::date_time),
+    Definition::narrowed("duration", "the letters of a duration are capitals", dates::duration),
+    Definition::narrowed("email", mail::NARROWED, mail::email),
+    Definition::narrowed("idn-email", mail::IDN_NARROWED, mail::idn_email),
+    Definition::exact("hostname", hosts::plain_hostname).until(Draft::Draft6),
+    Definition::narrowed("hostname", hosts::NARROWED, hosts::hostname).undecided(hosts::UNDECIDED),
+    Definition::narrowed("idn-hostname", hosts::IDN_NARROWED, hosts::idn_hostname)
+        .undecided(hosts::UNDECIDED),
+    Definition::exact("ipv4", hosts::ipv4),
+    Definition::exact("ipv6", hosts::ipv6),
+    Definition::exact("uri", uris::uri),
+    Definition::exact("uri-reference", uris::uri_reference),
+    Definition::exact("iri", uris::iri),
+    Definition::exact("iri-reference", uris::iri_reference),
+    Definition::exact("uri-template", uris::uri_template),
+    Definition::exact("uuid", pointers::uuid),
+    Definition::exact("json-pointer", pointers::json_pointer),
+    Definition::narrowed(
+        "relative-json-pointer",
+        "a relative JSON pointer moves no array index (`0+1`), which drafts up to 7 do not know",
+        pointers::relative_json_pointer,
+    ),
+];
+
+/// The language of a format in a draft; `None` for a name that the standard does not define, which is an annotation. With
+/// `allow_widening`, texts that no automaton decides are included.
+///
+/// # Errors
+/// A refusal with no place for a format without a language; [`CompileError::OverBudget`].
+pub(crate) fn format(
+    name: &str,
+    draft: Draft,
+    allow_widening: bool,
+    budget: &Budget,
+) -> Result<Option<Format>, CompileError> {
+    const PHASE: &str = "reading a format";
+    if name == "regex" {
+        // ECMA-262, section 22.2.1: Disjunction stands inside groups without limit.
+        let reason =
+            "format \"regex\": groups of a regular expression nest, so valid ones are not a regular set";
+        return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason));
+    }
+    let Some(format) = FORMATS.iter().find(|format| format.name == name && draft <= format.until) else {
+        return Ok(None);
+    };
+    if let Some(undecided) = format.undecided.filter(|_| !allow_widening) {
+        let reason = format!("format {name:?}: {undecided}; --allow-widening lets it pass");
+        return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason));
+    }
+    let language = format.built.get_or_init(|| {
+        (format.build)(&Budget::new(CompileLimits::default())).expect("every format fits the default limits")
+    });
+    // The charge is for the language, not for the work, which only the first compile of a process does: verdicts must not
+    // depend on earlier compiles.
+    budget.check_states(PHASE, language.len())?;
+    budget.charge_steps(PHASE, language.len() as u64)?;
+    budget.charge_bytes(PHASE, language.len() as u64 * 64)?;
+    Ok(Some(Format { language: language.clone(), narrowed: format.narrowed, widened: format.undecided }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,43 @@
+//! The policy of a compile: which of the texts of a value are allowed.
+
+use gobo_types::{Draft, PropertyOrder, SchemaOptions, Spelling, Whitespace};
+
+use crate::text::layout::Layout;
+use crate::text::values::Values;
+
+/// The options, and how they write known values.
+pub(crate) struct Policy<'a> {
+    pub(crate) options: &'a SchemaOptions,
+    pub(crate) values: Values,
+}
+
+impl<'a> Policy<'a> {
+    /// The policy of a schema of a draft. In draft 4, integers have no decimal point.
+    pub(crate) fn new(options: &'a SchemaOptions, draft: Draft) -> Self {
+        let layout = Layout { whitespace: options.whitespace };
+        let plain_integers = draft == Draft::Draft4;
+        Self { options, values: Values { layout, spelling: options.spelling, plain_integers } }
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        self.values.layout
+    }
+
+    pub(crate) fn spelling(&self) -> Spelling {
+        self.options.spelling
+    }
+
+    /// Whether named properties stand in the order of the schema.
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.options.order == PropertyOrder::Declared
+    }
+
+    /// Maximum nesting depth of a value, if there is one.
+    pub(crate) fn max_depth(&self) -> Option<u32> {
+        let indented = match self.options.whitespace {
+            Whitespace::Indent { .. } => Some(Whitespace::MAX_INDENTED_DEPTH),
+            _ => None,
+        };
+        self.options.max_depth.into_iter().chain(indented).min()
+    }
+}

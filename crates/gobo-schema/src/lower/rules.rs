@@ -1,0 +1,74 @@
+//! The rule table with its worklist.
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_automata::{Expr, Grammar, Rule, RuleId};
+
+use crate::formula::expansion::Literal;
+use crate::lower::schema_set::SchemaSetId;
+
+/// Identifies a rule by its meaning: the values that satisfy all of the literals.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct RuleKey {
+    pub(crate) set: SchemaSetId,
+    /// Ascending and distinct.
+    pub(crate) literals: Vec<Literal>,
+    /// Nesting depth of the value; 0 if depth is unlimited.
+    pub(crate) depth: u32,
+}
+
+/// A rule that is still to be written.
+pub(crate) struct Task {
+    pub(crate) rule: RuleId,
+    pub(crate) key: RuleKey,
+}
+
+/// The rules of the grammar, numbered as they are first called.
+pub(crate) struct Rules {
+    table: Vec<Rule>,
+    known: HashMap<RuleKey, RuleId>,
+    worklist: Vec<Task>,
+}
+
+impl Rules {
+    pub(crate) fn new() -> Self {
+        Self { table: Vec::new(), known: HashMap::new(), worklist: Vec::new() }
+    }
+
+    /// Adds a rule.
+    pub(crate) fn add(&mut self, name: String, expr: Expr) -> RuleId {
+        self.table.push(Rule { name, expr });
+        u32::try_from(self.table.len() - 1).expect("the budget keeps rules below 2^32")
+    }
+
+    /// Writes a rule that was added.
+    pub(crate) fn define(&mut self, rule: RuleId, expr: Expr) {
+        self.table[rule as usize].expr = expr;
+    }
+
+    /// The rule of a key, if there is one.
+    pub(crate) fn get(&self, key: &RuleKey) -> Option<RuleId> {
+        self.known.get(key).copied()
+    }
+
+    /// Adds the rule of a new key, still to be written.
+    pub(crate) fn schedule(&mut self, key: RuleKey, name: String) -> RuleId {
+        let rule = self.add(name, nothing());
+        self.worklist.push(Task { rule, key: key.clone() });
+        self.known.insert(key, rule);
+        rule
+    }
+
+    /// The rule to be written next: the last one scheduled.
+    pub(crate) fn next_task(&mut self) -> Option<Task> {
+        self.worklist.pop()
+    }
+
+    pub(crate) fn into_grammar(self, start: RuleId) -> Grammar {
+        Grammar { rules: self.table, start }
+    }
+}
+
+/// The expression without texts.
+pub(crate) fn nothing() -> Expr {
+    Expr::Alternate(Vec::new())
+}

@@ -1,0 +1,314 @@
+//! The node table: interns subschemas by location, and equal small ones by their canonical text.
+//!
+//! Nodes are made as references and keywords reach them, and their keywords are read on demand, so a subschema that no
+//! value can reach costs nothing and is never refused. Nodes of the table that are in no document stand for values of
+//! `enum` and `const`, and for unions that lowering forms.
+
+use std::rc::Rc;
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_automata::Language;
+use gobo_types::{Budget, CompileError, Draft, RefusalKind, Report, ReportEntry, SchemaOptions};
+
+use crate::phase::{LOWERING, READING};
+use crate::read::content::write_schema;
+use crate::read::documents::Documents;
+use crate::read::location::{Location, refuse};
+use crate::read::node::{FALSE, Keyword, NodeId, TRUE, TextId};
+use crate::read::value::{Json, ValueSet};
+use crate::read::vocabulary::STEPS_PER_SCHEMA;
+
+/// Maximum length of a chain of references for one value.
+const MAX_CHAIN: usize = 256;
+
+/// Bytes of a node, its location apart.
+const NODE_BYTES: u64 = 128;
+
+/// A node of the table.
+#[derive(Debug)]
+struct Node {
+    location: Location,
+    /// `None` until they are read.
+    keywords: Option<Rc<[Keyword]>>,
+}
+
+/// The node table: one node for each subschema that is reached.
+#[derive(Debug)]
+pub(crate) struct Nodes<'a> {
+    pub(crate) documents: Rc<Documents>,
+    pub(crate) options: &'a SchemaOptions,
+    budget: &'a Budget,
+    all: Vec<Node>,
+    known: HashMap<Location, NodeId>,
+    /// Small subschemas, by resource and canonical text.
+    known_contents: HashMap<(usize, String), NodeId>,
+    /// Locations that share the node of an equal subschema elsewhere.
+    copies: Vec<(Location, NodeId)>,
+    texts: Vec<Rc<Language>>,
+    /// By keyword and text.
+    known_texts: HashMap<(&'static str, String), TextId>,
+    /// What became of the keywords that were read.
+    pub(crate) report: Report,
+}
+
+impl<'a> Nodes<'a> {
+    /// # Errors
+    /// A refusal of a text that is no JSON; [`CompileError::OverBudget`].
+    pub(crate) fn read(
+        schema: &str,
+        options: &'a SchemaOptions,
+        budget: &'a Budget,
+    ) -> Result<Self, CompileError> {
+        let documents = Rc::new(Documents::read(schema, options, budget)?);
+        let constant = || Node {
+            location: Location { document: 0, pointer: String::new() },
+            keywords: Some(Rc::new([])),
+        };
+        Ok(Self {
+            documents,
+            options,
+            budget,
+            all: vec![constant(), constant()],
+            known: HashMap::new(),
+            known_contents: HashMap::new(),
+            copies: Vec::new(),
+            texts: Vec::new(),
+            known_texts: HashMap::new(),
+            report: Report::default(),
+        })
+    }
+
+    /// The whole schema.
+    ///
+    /// # Errors
+    /// A refusal if it is no schema.
+    pub(crate) fn root(&mut self) -> Result<NodeId, CompileError> {
+        self.node(Location { document: 0, pointer: String::new() })
+    }
+
+    pub(crate) fn text(&self, text: TextId) -> &Rc<Language> {
+        &self.texts[text.index()]
+    }
+
+    /// The location of a subschema.
+    pub(crate) fn location(&self, node: NodeId) -> &Location {
+        &self.all[node.index()].location
+    }
+
+    /// Counts steps of reading the schema.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn charge(&self, steps: u64) -> Result<(), CompileError> {
+        self.budget.charge_steps(LOWERING, steps)
+    }
+
+    /// Counts bytes of tables of reading the schema.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn charge_bytes(&self, bytes: u64) -> Result<(), CompileError> {
+        self.budget.charge_bytes(READING, bytes)
+    }
+
+    /// The budget that is charged.
+    pub(crate) fn budget(&self) -> &'a Budget {
+        self.budget
+    }
+
+    /// Refuses chains of references for one value that are longer than [`MAX_CHAIN`]: they are followed by recursion.
+    ///
+    /// # Errors
+    /// A refusal that names the last subschema of the chain.
+    pub(crate) fn check_chain(&self, node: NodeId, length: usize) -> Result<(), CompileError> {
+        if length <= MAX_CHAIN {
+            return Ok(());
+        }
+        let pointer = self.location(node).pointer.clone();
+        let reason = format!("more than {MAX_CHAIN} subschemas refer to each other for the same value");
+        Err(CompileError::refuse(RefusalKind::Unsupported, pointer, reason))
+    }
+
+    /// The refusal of a subschema that refers to itself for the same value.
+    pub(crate) fn circular(&self, node: NodeId) -> CompileError {
+        let pointer = self.location(node).pointer.clone();
+        CompileError::refuse(
+            RefusalKind::Malformed,
+            pointer,
+            "it refers to itself without any step into a value",
+        )
+    }
+
+    /// The node of the union of subschemas.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn any_of(&mut self, of: &[NodeId]) -> Result<NodeId, CompileError> {
+        self.charge(STEPS_PER_SCHEMA + 8 * of.len() as u64)?;
+        let names: Vec<String> = of.iter().map(NodeId::to_string).collect();
+        let location = self.all[of[0].index()].location.at(&["any of", &names.join(" ")]);
+        if let Some(&known) = self.known.get(&location) {
+            return Ok(known);
+        }
+        let id = NodeId::new(self.all.len());
+        self.known.insert(location.clone(), id);
+        self.all.push(Node { location, keywords: Some(Rc::new([Keyword::AnyOf(of.into())])) });
+        Ok(id)
+    }
+
+    /// The refusal of a keyword of a subschema.
+    pub(crate) fn unsupported(&self, node: NodeId, keyword: &str, reason: &str) -> CompileError {
+        refuse(RefusalKind::Unsupported, self.location(node), keyword, reason)
+    }
+
+    /// The draft of the schema itself.
+    pub(crate) fn draft(&self) -> Draft {
+        self.documents.draft(&Location { document: 0, pointer: String::new() })
+    }
+
+    /// The refusal of a keyword that depends on what was evaluated of a known value.
+    pub(crate) fn cannot_evaluate(&self, node: NodeId, keyword: &str) -> CompileError {
+        let pointer = self.location(node).pointer.clone();
+        CompileError::refuse(
+            RefusalKind::Unsupported,
+            pointer,
+            format!("{keyword} beside listed objects or arrays"),
+        )
+    }
+
+    /// The node that allows exactly one value: the one at `token` inside value `at` of the `enum` or `const` of `node`.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn constant(
+        &mut self,
+        node: NodeId,
+        at: usize,
+        token: &str,
+        value: &Json,
+    ) -> Result<NodeId, CompileError> {
+        self.charge(STEPS_PER_SCHEMA + self.location(node).steps() + token.len() as u64 / 4)?;
+        let location = self.all[node.index()].location.at(&["enum", &at.to_string(), token]);
+        if let Some(&known) = self.known.get(&location) {
+            return Ok(known);
+        }
+        self.budget.charge_bytes(READING, NODE_BYTES + 2 * location.pointer.len() as u64)?;
+        let id = NodeId::new(self.all.len());
+        let keywords: Rc<[Keyword]> =
+            Rc::new([Keyword::Values(Rc::new(ValueSet::new(Rc::new([value.clone()]))))]);
+        self.known.insert(location.clone(), id);
+        self.all.push(Node { location, keywords: Some(keywords) });
+        Ok(id)
+    }
+
+    /// The node of the subschema at a location.
+    ///
+    /// # Errors
+    /// A refusal if there is none.
+    pub(crate) fn node(&mut self, location: Location) -> Result<NodeId, CompileError> {
+        self.charge(location.steps())?;
+        let documents = Rc::clone(&self.documents);
+        let schema = documents.get(&location);
+        self.node_of(location, schema)
+    }
+
+    /// [`Self::node`] for a caller that has the value at the location.
+    ///
+    /// # Errors
+    /// A refusal if it is no schema; [`CompileError::OverBudget`].
+    pub(crate) fn node_of(
+        &mut self,
+        location: Location,
+        schema: Option<&Json>,
+    ) -> Result<NodeId, CompileError> {
+        self.charge(STEPS_PER_SCHEMA + location.steps())?;
+        let schema = match schema {
+            Some(Json::Bool(true)) => return Ok(TRUE),
+            Some(Json::Bool(false)) => return Ok(FALSE),
+            Some(Json::Object(properties)) if properties.is_empty() => return Ok(TRUE),
+            Some(schema @ Json::Object(_)) => schema,
+            other => {
+                let found = other.map_or("nothing", Json::kind);
+                let reason = format!("a schema is an object or a boolean, not {found}");
+                return Err(CompileError::refuse(RefusalKind::Malformed, location.pointer, reason));
+            }
+        };
+        if let Some(&known) = self.known.get(&location) {
+            return Ok(known);
+        }
+        let id = NodeId::new(self.all.len());
+        self.budget.charge_bytes(READING, NODE_BYTES + 2 * location.pointer.len() as u64)?;
+        // Equal small schemas share a node, so that literals of one are seen to be literals of the other.
+        let mut content = String::new();
+        let is_small = write_schema(schema, &mut content, self.budget)?;
+        self.charge(content.len() as u64 / 4)?;
+        if is_small {
+            let resource = self.documents.resource_number(&location);
+            if let Some(&same) = self.known_contents.get(&(resource, content.clone())) {
+                self.known.insert(location.clone(), same);
+                self.copies.push((location, same));
+                return Ok(same);
+            }
+            self.known_contents.insert((resource, content), id);
+        }
+        self.known.insert(location.clone(), id);
+        self.all.push(Node { location, keywords: None });
+        Ok(id)
+    }
+
+    /// The report of the keywords that were read. Entries of a shared node are repeated for every location of it.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn take_report(&mut self) -> Result<Report, CompileError> {
+        let mut report = std::mem::take(&mut self.report);
+        for list in [&mut report.enforced, &mut report.narrowed, &mut report.annotations] {
+            let mut by_pointer: HashMap<&str, Vec<&ReportEntry>> = HashMap::new();
+            for entry in list.iter() {
+                by_pointer.entry(&entry.pointer).or_default().push(entry);
+            }
+            let mut copies = Vec::new();
+            for (location, node) in &self.copies {
+                let of_node = &self.all[node.index()].location;
+                self.charge(STEPS_PER_SCHEMA + of_node.steps())?;
+                let here = location.shown();
+                for entry in by_pointer.get(of_node.shown().as_str()).into_iter().flatten() {
+                    let bytes = here.len() + entry.keyword.len() + entry.why.len();
+                    self.charge(STEPS_PER_SCHEMA + bytes as u64 / 4)?;
+                    self.budget.charge_bytes(READING, 72 + bytes as u64)?;
+                    copies.push(ReportEntry { pointer: here.clone(), ..(*entry).clone() });
+                }
+            }
+            list.extend(copies);
+        }
+        Ok(report)
+    }
+
+    /// The keywords of a subschema, if they were read.
+    pub(crate) fn known_keywords(&self, node: NodeId) -> Option<Rc<[Keyword]>> {
+        self.all[node.index()].keywords.clone()
+    }
+
+    /// Stores the keywords of a subschema.
+    pub(crate) fn set_keywords(&mut self, node: NodeId, keywords: Rc<[Keyword]>) {
+        self.all[node.index()].keywords = Some(keywords);
+    }
+
+    /// The set of strings of a pattern or format, built once; `None` if `build` finds none.
+    pub(crate) fn intern_text(
+        &mut self,
+        keyword: &'static str,
+        text: &str,
+        build: impl FnOnce(&Budget) -> Result<Option<Language>, CompileError>,
+    ) -> Result<Option<TextId>, CompileError> {
+        self.charge(text.len() as u64)?;
+        if let Some(&known) = self.known_texts.get(&(keyword, text.to_owned())) {
+            return Ok(Some(known));
+        }
+        let Some(language) = build(self.budget)? else { return Ok(None) };
+        self.texts.push(Rc::new(language));
+        let id = TextId::new(self.texts.len() - 1);
+        self.known_texts.insert((keyword, text.to_owned()), id);
+        Ok(Some(id))
+    }
+}
