@@ -1,6 +1,8 @@
+//! A reader of llama.cpp's GBNF by recursive descent, one function for each production of its syntax. O(length of the text).
+
 use std::collections::HashMap;
 
-use crate::grammar::{Grammar, RuleId, Symbol};
+use crate::context_free::grammar::{Grammar, RuleId, Symbol};
 
 /// A text that is not GBNF.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -17,9 +19,9 @@ pub struct GbnfError {
 ///
 /// - an escape such as `\xE9` is a character, never a byte;
 /// - `.` and negated classes take line ends too;
-/// - a rule ends with its line, save inside parentheses, behind `::=` and behind `|`, so an alternative that is empty and
+/// - a rule ends with its line, save inside parentheses, after `::=` and after `|`, so an alternative that is empty and
 ///   the last of its rule takes the next rule's name for its first item;
-/// - a repetition stands behind an item, and may itself be repeated; `""`, `[]` and `x{0}` leave no item behind;
+/// - a repetition stands after an item, and may itself be repeated; `""`, `[]` and `x{0}` are no item;
 /// - `{m,n}` has no form without `m`;
 /// - of two rules with one name the later one counts;
 /// - `[z-a]` is a class without characters.
@@ -73,7 +75,7 @@ impl Reader {
         found
     }
 
-    /// Blanks and comments; line ends only where a rule goes on behind them.
+    /// Blanks and comments; line ends only where the rule continues after them.
     fn blanks(&mut self, across_lines: bool) {
         while let Some(char) = self.peek() {
             match char {
@@ -189,7 +191,7 @@ impl Reader {
                     self.blanks(nested);
                 }
                 if self.peek() != Some('}') || max.is_some_and(|max| max < min) {
-                    return Err(self.expected("} behind numbers in order"));
+                    return Err(self.expected("} after numbers in order"));
                 }
                 (min, max)
             }

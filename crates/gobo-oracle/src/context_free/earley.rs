@@ -1,12 +1,19 @@
+//! Earley's recogniser, byte by byte, with sets that are shared between texts.
+//!
+//! Earley 1970, *An efficient context-free parsing algorithm*, and the treatment of nullable rules by Aycock & Horspool
+//! 2002, *Practical Earley parsing*. Invariant: some text leads from each set that is not empty to acceptance, because
+//! unproductive alternatives are removed first. A step takes O(items of the set), at most O(n²) after n bytes, the first
+//! time, and O(1) from then on.
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use gobo_types::{Constraint, Dialect, Source, TokenId};
+use gobo_types::{Constraint, Dialect, Source};
 use regex_syntax::utf8::Utf8Sequences;
 
-use crate::grammar::{Grammar, RuleId, Symbol};
+use crate::context_free::grammar::{Grammar, RuleId, Symbol};
 use crate::interner::Interner;
-use crate::{GbnfError, Tokens, json_grammar, read_gbnf};
+use crate::{GbnfError, json_grammar, read_gbnf};
 
 /// A set of byte strings of the same shape as a UTF-8 sequence: one range of bytes after the other.
 type ByteRanges = Vec<(u8, u8)>;
@@ -34,7 +41,7 @@ struct Production {
 struct Item {
     production: usize,
     dot: usize,
-    /// Inside a character: which sequence of the letters behind the dot, and how many of its bytes are written.
+    /// Inside a character: which sequence of the letters after the dot, and how many of its bytes are written.
     within: Option<(usize, usize)>,
     origin: SetId,
 }
@@ -57,16 +64,15 @@ struct Closed {
 
 /// A recogniser of the texts of a grammar, byte by byte.
 ///
-/// Earley 1970, *An efficient context-free parsing algorithm*, with the prediction of rules that may be empty by Aycock &
-/// Horspool 2002, *Practical Earley parsing*: whoever predicts such a rule also steps over it at once, so nothing ever
-/// has to be completed in the set in which it began.
+/// A rule that may be empty is predicted and advanced over in one step (Aycock & Horspool), so nothing ever has to be
+/// completed in the set in which it began.
 ///
 /// An item names the *set* it began in where Earley writes the set's place in the text. What follows from the items that
 /// a byte has just moved depends on nothing else, so sets that begin with the same items are one set, with one number,
 /// and each step is taken only once.
 ///
-/// Alternatives without any text are struck out first, so whatever is left of an item can be written, and a set that is
-/// not empty is alive.
+/// Unproductive alternatives are removed first: the rest of every item can be written, and a set that is not empty is
+/// alive.
 #[derive(Debug)]
 pub struct Earley {
     productions: Vec<Production>,
@@ -199,8 +205,8 @@ impl Earley {
         bytes
     }
 
-    /// The part behind the dot.
-    fn behind(&self, item: Item) -> Option<&Part> {
+    /// The part after the dot.
+    fn next_part(&self, item: Item) -> Option<&Part> {
         self.productions[item.production].parts.get(item.dot)
     }
 
@@ -222,7 +228,7 @@ impl Earley {
         let mut seen: HashSet<Item> = waiting.iter().copied().collect();
         while let Some(item) = waiting.pop() {
             let mut more = Vec::new();
-            match self.behind(item) {
+            match self.next_part(item) {
                 Some(Part::Letters(_)) => closed.letters.push(item),
                 Some(&Part::Rule(rule)) => {
                     closed.before.entry(rule).or_default().push(item);
@@ -254,8 +260,8 @@ impl Earley {
         let closed = Rc::clone(&self.closed[set.0 as usize]);
         let mut moved = BTreeSet::new();
         for &item in &closed.letters {
-            let Some(Part::Letters(letters)) = self.behind(item) else {
-                unreachable!("these items have letters behind the dot")
+            let Some(Part::Letters(letters)) = self.next_part(item) else {
+                unreachable!("these items have letters after the dot")
             };
             for (number, sequence) in letters.iter().enumerate() {
                 let written = match item.within {
@@ -309,59 +315,6 @@ fn least_rules(
     }
 }
 
-/// Ordinary tokens in the order of their bytes: those with a common beginning stand together.
-#[derive(Debug)]
-pub struct SortedTokens {
-    /// Bytes, id, and how many bytes it has in common with the token before it.
-    tokens: Vec<(Vec<u8>, TokenId, usize)>,
-    single: BTreeSet<u8>,
-}
-
-impl SortedTokens {
-    /// O(n log n) in the bytes of the vocabulary.
-    pub fn new(tokens: &Tokens) -> Self {
-        let mut sorted: Vec<(Vec<u8>, TokenId, usize)> =
-            tokens.ordinary().map(|(id, bytes)| (bytes.to_vec(), id, 0)).collect();
-        sorted.sort_unstable();
-        for at in 1..sorted.len() {
-            let (before, here) = (&sorted[at - 1].0, &sorted[at].0);
-            sorted[at].2 = before.iter().zip(here).take_while(|(x, y)| x == y).count();
-        }
-        let single =
-            tokens.ordinary().filter_map(|(_, bytes)| <[u8; 1]>::try_from(bytes).ok()).map(|[byte]| byte);
-        Self { single: single.collect(), tokens: sorted }
-    }
-
-    /// Whether each of `bytes` is a token by itself: then what they can write, tokens can.
-    pub fn have_each_of(&self, bytes: &BTreeSet<u8>) -> bool {
-        self.single.is_superset(bytes)
-    }
-
-    /// The ids of which `earley` takes all bytes at `set`, ascending. Where each live byte is a token by itself (which the
-    /// caller has to see to), these are the allowed ones: what bytes can finish, tokens can.
-    pub fn allowed(&self, earley: &mut Earley, set: SetId) -> Vec<TokenId> {
-        let mut allowed = Vec::new();
-        // The sets after the first bytes of the present token, as far as it lives.
-        let mut path = vec![set];
-        for (bytes, id, common) in &self.tokens {
-            path.truncate(common + 1);
-            // Shorter than that: the common bytes are dead already.
-            if path.len() == common + 1 {
-                for &byte in &bytes[*common..] {
-                    let last = *path.last().expect("a path has its start");
-                    let Some(next) = earley.step(last, byte) else { break };
-                    path.push(next);
-                }
-            }
-            if path.len() == bytes.len() + 1 {
-                allowed.push(*id);
-            }
-        }
-        allowed.sort_unstable();
-        allowed
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::collection::vec;
@@ -369,6 +322,7 @@ mod tests {
     use proptest::sample::select;
 
     use super::*;
+    use crate::{SortedTokens, Tokens};
 
     fn earley(grammar: &str) -> Earley {
         Earley::of(&Constraint::gbnf(grammar, "s")).unwrap()

@@ -1,10 +1,12 @@
+//! RFC 8259 as a context-free grammar, one alternative for each form of the standard, with the whitespace of a policy.
+
 use gobo_types::Whitespace;
 
-use crate::grammar::{Grammar, RuleId, Symbol, literal};
+use crate::context_free::grammar::{Grammar, RuleId, Symbol, literal};
 
-/// The blanks of one whitespace policy, by place.
+/// The whitespace of one policy, by place.
 struct Blanks {
-    /// Behind `,` and `:`.
+    /// After `,` and `:`.
     after: Vec<Symbol>,
     /// Everywhere else.
     elsewhere: Vec<Symbol>,

@@ -1,3 +1,5 @@
+//! A vocabulary as a plain list of byte strings, and ways to cut a text into its tokens.
+
 use std::collections::HashMap;
 
 use gobo_types::TokenId;

@@ -1,3 +1,6 @@
+//! Context-free grammars over characters. Every alternative is a sequence of rules and of sets of characters; no rule is
+//! excluded: left-recursive, ambiguous and unproductive rules are allowed.
+
 /// A rule of a [`Grammar`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId(pub(crate) usize);

@@ -1,11 +1,17 @@
+//! From the syntax tree of a regular expression to what decides which texts match: sets of characters, anchors,
+//! concatenation, alternation and bounded repetition.
+//!
+//! `regex-syntax` parses. Flags, classes and their set operations (UTS #18, RL1.3) are evaluated here over [`Characters`],
+//! one node of the tree at a time.
+
 use regex_syntax::ast::{
     AssertionKind, Ast, ClassAsciiKind, ClassPerlKind, ClassSet, ClassSetBinaryOpKind, ClassSetItem,
     ClassUnicode, ClassUnicodeKind, Flag, Flags, FlagsItemKind, Literal, RepetitionKind, RepetitionRange,
     parse::Parser,
 };
 
-use crate::characters::Characters;
-use crate::language::LanguageError;
+use crate::regular::characters::Characters;
+use crate::regular::language::LanguageError;
 
 /// A pattern of `regex-syntax`, as far as it decides which texts match.
 #[derive(Debug)]
@@ -132,7 +138,7 @@ impl Reader {
         })
     }
 
-    /// What one sets holds for those behind it, alternatives too.
+    /// A flag set by one holds for those after it, alternatives too.
     fn patterns(&mut self, asts: &[Ast]) -> Result<Vec<Pattern>, LanguageError> {
         asts.iter().map(|ast| self.pattern(ast)).collect()
     }

@@ -1,3 +1,6 @@
+//! Which texts tokens can write: reachability over the offsets of the text (dynamic programming, as for the word break
+//! problem). O(length × bytes of the vocabulary).
+
 use crate::Tokens;
 
 /// Whether some sequence of ordinary tokens writes exactly `text`. The empty text is written by no tokens at all.

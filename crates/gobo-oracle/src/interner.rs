@@ -1,3 +1,6 @@
+//! Hash consing (Ershov 1958): equal values are stored once and known by one number, so that values are compared and hashed
+//! by that number. O(1) expected for each value, its own hash apart.
+
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;

@@ -1,3 +1,10 @@
+//! The byte strings of a regular constraint, by partial derivatives.
+//!
+//! A state is the set of partial derivatives of the expression by the text so far (Antimirov 1996, *Partial derivatives of
+//! regular expressions and finite automaton constructions*, section 3), made as the text is walked. Invariant: some text
+//! leads from each state to acceptance, because derivatives without any text are left out. A step costs one pass over the
+//! terms of the state the first time, and O(1) from then on.
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -6,7 +13,7 @@ use regex_syntax::ast::AssertionKind;
 use regex_syntax::utf8::Utf8Sequences;
 
 use crate::interner::Interner;
-use crate::pattern::Pattern;
+use crate::regular::pattern::Pattern;
 
 /// A state of a [`Language`]: what may still come after some text. Equal states, equal futures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,7 +61,7 @@ struct Term {
     tail: u32,
 }
 
-/// The term of which nothing is left.
+/// The term of the empty text.
 const DONE: u32 = 0;
 
 /// What a term comes to before the next byte.
@@ -85,17 +92,16 @@ const DEAD: u32 = u32::MAX - 1;
 
 /// The byte strings that a constraint accepts, as an automaton made while it is walked.
 ///
-/// States are sets of partial derivatives (Antimirov 1996, *Partial derivatives of regular expressions and finite
-/// automaton constructions*, section 3): what remains of the expression after some text, as a list of expressions to be
-/// written one after the other. Anchors are part of expressions like anything else. Whether one holds is known when it
-/// comes to the front: `^` only before the first byte, `$` only when nothing is written any more.
+/// A partial derivative is a list of expressions to be written one after the other. Anchors are part of expressions like
+/// anything else. Whether one holds is known when it comes to the front: `^` holds before the first byte alone, `$` only
+/// when nothing is written any more.
 ///
 /// Terms that no text fulfils are left out of states, so a state exists exactly if some bytes lead from it to the end.
 #[derive(Debug)]
 pub struct Language {
     nodes: Interner<Node>,
     terms: Interner<Term>,
-    /// Of terms behind the first byte.
+    /// Of terms after the first byte.
     expansions: HashMap<u32, Rc<Expansion>>,
     fulfillable: HashMap<u32, bool>,
     states: Interner<State>,
@@ -273,7 +279,7 @@ impl Language {
         Expansion { letters, accepts }
     }
 
-    /// [`expand`](Self::expand) behind the first byte, remembered.
+    /// [`expand`](Self::expand) after the first byte, memoised.
     fn expansion(&mut self, term: u32) -> Rc<Expansion> {
         if let Some(known) = self.expansions.get(&term) {
             return Rc::clone(known);
@@ -292,7 +298,7 @@ impl Language {
         }
     }
 
-    /// Whether some bytes fulfil `term` behind the first byte. Looks ahead until one end is found.
+    /// Whether some bytes fulfil `term` after the first byte. Depth-first search until one end is found.
     fn is_fulfillable(&mut self, term: u32) -> bool {
         let mut came_from = HashMap::from([(term, None)]);
         let mut waiting = vec![term];

@@ -1,3 +1,9 @@
+//! The index of a regular constraint over a vocabulary by definition: every token is tried at every state.
+//!
+//! Willard & Louf 2023 (*Efficient guided generation for large language models*, arXiv 2307.09702), algorithms 3 and 4,
+//! over bytes, followed by a least fixpoint of the states from which tokens reach acceptance (the co-accessible states).
+//! O(states × bytes of the vocabulary) for the walk, and O(states × transitions) for the fixpoint.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use gobo_types::TokenId;

@@ -1,3 +1,8 @@
+//! Sets of characters as bit sets over all code points: 136 KiB each, and nothing to know of ranges or surrogates.
+//!
+//! Set operations are those of words, so each takes O(code points / 64). Tables of Unicode (general categories, scripts,
+//! simple case folding) come from `regex-syntax`; how they combine is worked out here.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
