@@ -72,7 +72,8 @@ impl Group {
             .unwrap_or_else(|error| panic!("{}: {error}", self.id));
         let mut faults = Vec::new();
         for (at, (value, valid)) in self.tests.iter().enumerate() {
-            let orders = policy.orders(value).unwrap_or_else(|error| panic!("{} test {at}: {error}", self.id));
+            let orders =
+                policy.orders(value).unwrap_or_else(|error| panic!("{} test {at}: {error}", self.id));
             // An invalid value as it is written: to draft 4, `1.0` is another value than `1`.
             let text = |order: &Value| if *valid { spelled(order) } else { order.to_string() };
             let shown = || value.to_string().chars().take(200).collect::<String>();

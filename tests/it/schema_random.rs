@@ -7,8 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gobo_oracle::{SchemaPolicy, spelled};
 use gobo_types::{
-    CompileError, CompileLimits, Draft, PropertyOrder, RefusalKind, SchemaOptions, Spelling,
-    Whitespace,
+    CompileError, CompileLimits, Draft, PropertyOrder, RefusalKind, SchemaOptions, Spelling, Whitespace,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -29,7 +29,8 @@ impl<'s> Crate<'s> {
         let root = sources.iter().map(|source| source.path.components().count()).min().unwrap_or(0) - 1;
         let module = |path: &Path| {
             let folders = path.parent().unwrap().components().skip(root);
-            let mut module: Module = folders.map(|part| part.as_os_str().to_str().unwrap().to_owned()).collect();
+            let mut module: Module =
+                folders.map(|part| part.as_os_str().to_str().unwrap().to_owned()).collect();
             let stem = path.file_stem().unwrap().to_str().unwrap();
             if !["lib", "main", "mod"].contains(&stem) {
                 module.push(stem.to_owned());
@@ -167,7 +168,8 @@ fn mentions(code: &str) -> Vec<Mention> {
             continue;
         }
         let is_name = |word: &str| word.starts_with(|char: char| char.is_alphabetic() || char == '_');
-        let begins = is_name(words[at]) && words.get(at + 1) == Some(&"::") && (at == 0 || words[at - 1] != "::");
+        let begins =
+            is_name(words[at]) && words.get(at + 1) == Some(&"::") && (at == 0 || words[at - 1] != "::");
         if begins {
             let mut path = vec![words[at].to_owned()];
             while words.get(at + 1) == Some(&"::") && words.get(at + 2).is_some_and(|word| is_name(word)) {
@@ -214,7 +216,8 @@ fn tree(words: &[&str], mut at: usize, before: &[String], paths: &mut Vec<Vec<St
 
 /// The strongly connected components of more than one node.
 fn components(edges: &BTreeSet<(String, String)>) -> BTreeSet<BTreeSet<String>> {
-    let nodes: Vec<&String> = edges.iter().flat_map(|(from, to)| [from, to]).collect::<BTreeSet<_>>().into_iter().collect();
+    let nodes: Vec<&String> =
+        edges.iter().flat_map(|(from, to)| [from, to]).collect::<BTreeSet<_>>().into_iter().collect();
     let mut reaches = vec![vec![false; nodes.len()]; nodes.len()];
     for (from, to) in edges {
         let number = |name| nodes.binary_search(&name).unwrap();

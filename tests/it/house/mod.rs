@@ -34,7 +34,11 @@ fn crates() -> BTreeMap<String, Vec<Source>> {
 
 /// Compares what breaks a rule with the exceptions to it, both ways.
 #[track_caller]
-fn only_exceptions<'a>(rule: &str, found: BTreeMap<String, String>, exceptions: impl Iterator<Item = (&'a str, &'a str)>) {
+fn only_exceptions<'a>(
+    rule: &str,
+    found: BTreeMap<String, String>,
+    exceptions: impl Iterator<Item = (&'a str, &'a str)>,
+) {
     let exceptions: BTreeMap<&str, &str> = exceptions.collect();
     assert!(exceptions.values().all(|reason| !reason.is_empty()), "{rule}: an exception has a reason");
     let new: Vec<String> = found
@@ -104,10 +108,19 @@ fn violations_are_found() {
     let source = |path: &str, text: &str| Source::of(Path::new(path), text);
     let sources = [
         source("lib.rs", "mod a; mod b; mod floor; pub use a::One; pub use floor::*; // use b::Two;"),
-        source("a.rs", "use crate::{b::{Two as _, Three}, Deep};\npub struct One; const S: &str = \"crate::floor\";"),
-        source("b.rs", "pub struct Two; pub struct Three;\n#[cfg(test)]\nmod tests {\n    use crate::One;\n}\n"),
+        source(
+            "a.rs",
+            "use crate::{b::{Two as _, Three}, Deep};\npub struct One; const S: &str = \"crate::floor\";",
+        ),
+        source(
+            "b.rs",
+            "pub struct Two; pub struct Three;\n#[cfg(test)]\nmod tests {\n    use crate::One;\n}\n",
+        ),
         source("floor/mod.rs", "mod deep; mod shallow; pub use deep::Deep;"),
-        source("floor/deep.rs", "pub struct Deep; fn f<'a>(c: &'a str) { let q = '\"'; super::shallow::f() }"),
+        source(
+            "floor/deep.rs",
+            "pub struct Deep; fn f<'a>(c: &'a str) { let q = '\"'; super::shallow::f() }",
+        ),
         source("floor/shallow.rs", "use super::deep::Deep; pub fn f() {}"),
     ];
     assert_eq!(sources[2].lines, 1);

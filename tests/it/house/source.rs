@@ -35,7 +35,8 @@ impl Source {
         while let Some(start) = code.find("#[cfg(test)]") {
             let end = start + length_of_item(&code[start..]);
             test_lines += code[start..end].lines().count();
-            let blanks: String = code[start..end].chars().map(|char| if char == '\n' { '\n' } else { ' ' }).collect();
+            let blanks: String =
+                code[start..end].chars().map(|char| if char == '\n' { '\n' } else { ' ' }).collect();
             code.replace_range(start..end, &blanks);
         }
         Self { path: path.to_owned(), code, lines: text.lines().count() - test_lines }
@@ -64,7 +65,9 @@ fn without_comments_and_texts(text: &str) -> String {
     let mut at = 0;
     while at < chars.len() {
         let end = match (chars[at], chars.get(at + 1)) {
-            ('/', Some('/')) => chars[at..].iter().position(|char| *char == '\n').map_or(chars.len(), |length| at + length),
+            ('/', Some('/')) => {
+                chars[at..].iter().position(|char| *char == '\n').map_or(chars.len(), |length| at + length)
+            }
             ('/', Some('*')) => end_of_block_comment(&chars, at),
             ('"', _) => end_of_text(&chars, at),
             ('r', Some('"' | '#')) if !follows_a_name(&chars, at) => end_of_raw_text(&chars, at),
@@ -122,6 +125,9 @@ fn end_of_raw_text(chars: &[char], start: usize) -> usize {
         return start;
     }
     (first + 1..chars.len())
-        .find(|&at| chars[at] == '"' && chars[at + 1..].iter().take(hashes).filter(|char| **char == '#').count() == hashes)
+        .find(|&at| {
+            chars[at] == '"'
+                && chars[at + 1..].iter().take(hashes).filter(|char| **char == '#').count() == hashes
+        })
         .map_or(chars.len(), |quote| quote + 1 + hashes)
 }

@@ -84,7 +84,8 @@ impl Documents {
             forget_unknown_drafts(&mut value);
             draft.detect(&value).create_resource(value)
         };
-        let mut builder = Registry::new().draft(draft).retriever(Anything).add(ROOT, resource(schema.clone()))?;
+        let mut builder =
+            Registry::new().draft(draft).retriever(Anything).add(ROOT, resource(schema.clone()))?;
         for document in &options.documents {
             builder = builder.add(&document.uri, resource(serde_json::from_str(&document.document)?))?;
         }
@@ -95,30 +96,25 @@ impl Documents {
     pub(super) fn root(&self) -> Result<Subschema<'_>, PolicyError> {
         let outside = self.registry.resolver(referencing::uri::from_str(ROOT)?);
         let root = outside.lookup(ROOT)?;
-        Subschema {
-            value: root.contents(),
-            is_listed: false,
-            draft: self.draft,
-            resolver: outside,
-        }
-        .child(root.contents())
+        Subschema { value: root.contents(), is_listed: false, draft: self.draft, resolver: outside }
+            .child(root.contents())
     }
 }
 
-/// A `$schema` of no draft of the standard says nothing, to gobo and here.
+/// A `$schema` of no draft of the standard says nothing, to gobo and here. It is a text: a schema there is the property of
+/// that name. Listed values are no schemas.
 fn forget_unknown_drafts(value: &mut Value) {
+    const DRAFTS: [&str; 5] = ["draft-04", "draft-06", "draft-07", "draft/2019-09", "draft/2020-12"];
     match value {
         Value::Array(items) => items.iter_mut().for_each(forget_unknown_drafts),
         Value::Object(members) => {
-            let is_unknown = |value: &Value| {
-                let uri = value.as_str().unwrap_or_default().trim_end_matches('#');
-                let named = |draft: &&str| uri.ends_with(&format!("://json-schema.org/{draft}/schema"));
-                !["draft-04", "draft-06", "draft-07", "draft/2019-09", "draft/2020-12"].iter().any(|draft| named(&draft))
-            };
-            if members.get("$schema").is_some_and(is_unknown) {
+            let uri = members.get("$schema").and_then(Value::as_str).map(|uri| uri.trim_end_matches('#'));
+            let is_of = |uri: &str, draft| uri.ends_with(&format!("://json-schema.org/{draft}/schema"));
+            if uri.is_some_and(|uri| !DRAFTS.iter().any(|draft| is_of(uri, draft))) {
                 members.shift_remove("$schema");
             }
-            members.values_mut().for_each(forget_unknown_drafts);
+            let schemas = members.iter_mut().filter(|(name, _)| !["enum", "const"].contains(&name.as_str()));
+            schemas.for_each(|(_, value)| forget_unknown_drafts(value));
         }
         _ => {}
     }

@@ -81,17 +81,18 @@ impl SchemaPolicy {
             Value::Array(items) => {
                 let place = Place::survey(place)?;
                 let items = items.iter().enumerate();
-                let items: Vec<Vec<Value>> =
-                    items.map(|(at, item)| self.orders_at(&place.of_item(at), item)).collect::<Result<_, _>>()?;
+                let items: Vec<Vec<Value>> = items
+                    .map(|(at, item)| self.orders_at(&place.of_item(at), item))
+                    .collect::<Result<_, _>>()?;
                 Ok(product(&items).into_iter().map(Value::Array).collect())
             }
             Value::Object(members) => {
                 let place = Place::survey(place)?;
                 let mut orders = Vec::new();
                 for names in orders_of_names(&place, members) {
-                    let values = names.iter().map(|name| {
-                        self.orders_at(&place.of_member(name, &self.patterns)?, &members[*name])
-                    });
+                    let values = names
+                        .iter()
+                        .map(|name| self.orders_at(&place.of_member(name, &self.patterns)?, &members[*name]));
                     let values: Vec<Vec<Value>> = values.collect::<Result<_, _>>()?;
                     orders.extend(product(&values).into_iter().map(|values| {
                         let names = names.iter().map(|name| (*name).clone());

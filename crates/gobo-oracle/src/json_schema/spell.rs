@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn characters_have_their_shortest_form() {
-        let value: Value = serde_json::from_str(r#"{"\u0061\/": ["\u00e9\n\u001F\u007f\"\\", null, true]}"#).unwrap();
+        let value: Value =
+            serde_json::from_str(r#"{"\u0061\/": ["\u00e9\n\u001F\u007f\"\\", null, true]}"#).unwrap();
         assert_eq!(spelled(&value), "{\"a/\": [\"é\\n\\u001f\u{7f}\\\"\\\\\", null, true]}");
     }
 }

@@ -51,7 +51,11 @@ impl<'r> Place<'r> {
     }
 
     /// The subschemas with a say about the member of a name.
-    pub(super) fn of_member(&self, name: &str, patterns: &Patterns) -> Result<Vec<Subschema<'r>>, PolicyError> {
+    pub(super) fn of_member(
+        &self,
+        name: &str,
+        patterns: &Patterns,
+    ) -> Result<Vec<Subschema<'r>>, PolicyError> {
         let mut found = Vec::new();
         for Members { of, keywords } in &self.members {
             let before = found.len();
@@ -214,7 +218,9 @@ impl<'r> Survey<'r> {
 
     fn members(&mut self, subschema: &Subschema<'r>, keywords: &'r Map<String, Value>, polarity: Polarity) {
         self.place.names.extend(entries(keywords.get("properties")).map(|(name, _)| name.as_str()));
-        let says_extra = ["patternProperties", "additionalProperties"].iter().any(|keyword| keywords.contains_key(*keyword));
+        let says_extra = ["patternProperties", "additionalProperties"]
+            .iter()
+            .any(|keyword| keywords.contains_key(*keyword));
         self.place.may_need_witness |= polarity.has_to_fail && says_extra;
         self.place.members.push(Members { of: subschema.clone(), keywords });
     }
@@ -279,7 +285,9 @@ fn items<'r>(subschema: &Subschema<'r>, keywords: &'r Map<String, Value>) -> Res
         (false, false) => ("", "items"),
     };
     Ok(Items {
-        prefix: elements(keywords.get(prefix)).map(|schema| subschema.child(schema)).collect::<Result<_, _>>()?,
+        prefix: elements(keywords.get(prefix))
+            .map(|schema| subschema.child(schema))
+            .collect::<Result<_, _>>()?,
         rest: keywords.get(rest).map(|schema| subschema.child(schema)).transpose()?,
     })
 }

@@ -1,3 +1,5 @@
+//! Pins and eviction through the daemon.
+
 use std::time::Duration;
 
 use gobo_client::Source;

@@ -1,49 +1,12 @@
-use std::fs;
-use std::path::Path;
+//! Callers that leave, a daemon that ends, and requests without a meaning.
+
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gobo_client::{ClientError, Source};
 use gobo_types::{CompileError, Constraint, ErrorKind};
 
-use crate::daemon::{Daemon, client, remote, until};
-
-fn damage(path: &Path, at: usize) {
-    let mut bytes = fs::read(path).unwrap();
-    bytes[at] ^= 1;
-    // A published file may not be written to; what breaks files does not ask.
-    fs::remove_file(path).unwrap();
-    fs::write(path, bytes).unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_damaged_file_is_compiled_anew() {
-    let folder = tempfile::tempdir().unwrap();
-    let daemon = Daemon::start(folder.path()).await;
-    let constraint = Constraint::regex("a+");
-    let sound = client(folder.path()).resolve("tiny", &constraint).await.unwrap();
-    damage(&sound.path, 100);
-    let anew = client(folder.path()).resolve("tiny", &constraint).await.unwrap();
-    assert_eq!(anew.source, Source::Compile);
-    assert_eq!(
-        anew.index.file_bytes(),
-        sound.index.file_bytes(),
-        "the old map is undisturbed, the file the same"
-    );
-
-    // Damage that opening does not see: found before the bytes leave the host, and mended in the same call.
-    damage(&sound.path, usize::try_from(fs::metadata(&sound.path).unwrap().len()).unwrap() - 1);
-    let elsewhere = tempfile::tempdir().unwrap();
-    let streamed = remote(elsewhere.path(), &daemon).resolve("tiny", &constraint).await.unwrap();
-    assert_eq!(streamed.source, Source::Stream);
-    assert_eq!(streamed.index.file_bytes(), sound.index.file_bytes());
-
-    // And damage on the other host.
-    damage(&streamed.path, 100);
-    let again = remote(elsewhere.path(), &daemon).resolve("tiny", &constraint).await.unwrap();
-    assert_eq!(again.source, Source::Stream);
-    daemon.stop().await;
-}
+use crate::daemon::{Daemon, client, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_disappears_takes_its_compile_with_it() {

@@ -1,7 +1,4 @@
 //! Files of the store that somebody has put another in the place of.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod tiny;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,10 +1,12 @@
+//! Where an index comes from: the compile of a daemon, a file of this host, a stream from another one.
+
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use gobo_artifact::Fill;
-use gobo_client::{ClientError, Source};
-use gobo_types::{
-    CompileError, CompileLimits, Constraint, ErrorKind, Limit, RefusalKind, SchemaOptions, index_key,
-};
+use gobo_client::{Client, ClientError, Source};
+use gobo_types::{Constraint, ErrorKind, SchemaOptions, index_key};
 
 use crate::daemon::{Daemon, client, remote};
 use crate::tiny::tiny;
@@ -96,83 +98,49 @@ async fn another_host_streams_and_publishes() {
     assert_eq!(offline.source, Source::Map);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn verdicts_are_replies_and_everything_else_is_a_status() {
-    let folder = tempfile::tempdir().unwrap();
-    let daemon = Daemon::start(folder.path()).await;
-    let here = client(folder.path());
-    let refused = here.resolve("tiny", &Constraint::regex("a(")).await.unwrap_err();
-    let ClientError::Verdict(CompileError::Refused(refusal)) = &refused else { panic!("{refused:?}") };
-    assert_eq!((refusal.kind, refused.kind()), (RefusalKind::Malformed, ErrorKind::Invalid));
-    let unspellable = here.resolve("tiny", &Constraint::regex("~")).await.unwrap_err();
-    let ClientError::Verdict(CompileError::Refused(refusal)) = &unspellable else {
-        panic!("{unspellable:?}")
-    };
-    assert_eq!(refusal.kind, RefusalKind::Unspellable);
-
-    let few = CompileLimits { max_states: 10, ..CompileLimits::default() };
-    let poor = gobo_client::Client::builder().store(folder.path()).limits(few).connect().unwrap();
-    let over = poor.resolve("tiny", &Constraint::regex("[ab]*a[ab]{9}")).await.unwrap_err();
-    let ClientError::Verdict(CompileError::OverBudget(budget)) = &over else { panic!("{over:?}") };
-    assert_eq!((budget.limit, budget.given, over.kind()), (Limit::MaxStates, 10, ErrorKind::Limit));
-
-    let unknown = here.resolve("nobody", &Constraint::regex("a")).await.unwrap_err();
-    assert!(matches!(unknown, ClientError::Daemon { .. }), "{unknown}");
-    assert_eq!(unknown.kind(), ErrorKind::Invalid, "a mistake in the request");
-    assert_eq!(here.vocabulary("nobody").await.unwrap_err().kind(), ErrorKind::NotFound);
-
-    let bug = here.resolve("tiny", &Constraint::regex("panic")).await.unwrap_err();
-    assert_eq!(bug.kind(), ErrorKind::Internal, "{bug}");
-    assert!(here.resolve("tiny", &Constraint::regex("fine")).await.is_ok());
-    daemon.stop().await;
+fn damage(path: &Path, at: usize) {
+    let mut bytes = fs::read(path).unwrap();
+    bytes[at] ^= 1;
+    // A published file may not be written to; what breaks files does not ask.
+    fs::remove_file(path).unwrap();
+    fs::write(path, bytes).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_batch_reports_every_constraint_once_with_progress() {
+async fn a_damaged_file_is_compiled_anew() {
     let folder = tempfile::tempdir().unwrap();
     let daemon = Daemon::start(folder.path()).await;
-    let here = client(folder.path());
-    let mut constraints: Vec<_> = (0..20).map(|n| Constraint::regex(format!("a{{{n}}}b"))).collect();
-    constraints.push(Constraint::regex("("));
-    constraints.push(Constraint::regex("panic"));
-    constraints.push(Constraint::choice(["yes", "no"]));
-    for prewarm in [true, false] {
-        let mut batch = here.resolve_batch("tiny", &constraints, prewarm).await.unwrap();
-        let mut seen = BTreeSet::new();
-        while let Some(item) = batch.next().await.unwrap() {
-            assert!(seen.insert(item.position));
-            assert_eq!((item.done as usize, item.total as usize), (seen.len(), constraints.len()));
-            match (item.position, item.outcome) {
-                (20, Err(CompileError::Refused(_))) | (21, Err(CompileError::Failed(_))) => {}
-                (20 | 21, outcome) => panic!("{outcome:?}"),
-                (_, outcome) => assert!(outcome.unwrap().bytes > 0),
-            }
-        }
-        assert_eq!(seen.len(), constraints.len());
-    }
-    assert_eq!(here.status().await.unwrap().compiled, 21);
-    let found = here.resolve("tiny", &constraints[3]).await.unwrap();
-    assert_eq!(found.source, Source::Map);
-    let mut empty = here.resolve_batch("tiny", &[], false).await.unwrap();
-    assert!(empty.next().await.unwrap().is_none());
+    let constraint = Constraint::regex("a+");
+    let sound = client(folder.path()).resolve("tiny", &constraint).await.unwrap();
+    damage(&sound.path, 100);
+    let anew = client(folder.path()).resolve("tiny", &constraint).await.unwrap();
+    assert_eq!(anew.source, Source::Compile);
+    assert_eq!(
+        anew.index.file_bytes(),
+        sound.index.file_bytes(),
+        "the old map is undisturbed, the file the same"
+    );
+
+    // Damage that opening does not see: found before the bytes leave the host, and mended in the same call.
+    damage(&sound.path, usize::try_from(fs::metadata(&sound.path).unwrap().len()).unwrap() - 1);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let streamed = remote(elsewhere.path(), &daemon).resolve("tiny", &constraint).await.unwrap();
+    assert_eq!(streamed.source, Source::Stream);
+    assert_eq!(streamed.index.file_bytes(), sound.index.file_bytes());
+
+    // And damage on the other host.
+    damage(&streamed.path, 100);
+    let again = remote(elsewhere.path(), &daemon).resolve("tiny", &constraint).await.unwrap();
+    assert_eq!(again.source, Source::Stream);
     daemon.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hundred_identical_misses_are_one_compile() {
+#[test]
+fn addresses_are_checked_before_anything_is_called() {
     let folder = tempfile::tempdir().unwrap();
-    let daemon = Daemon::start(folder.path()).await;
-    let here = std::sync::Arc::new(client(folder.path()));
-    let constraint = Constraint::regex("[0-9]{3}");
-    let calls: Vec<_> = (0..100)
-        .map(|_| {
-            let (here, constraint) = (std::sync::Arc::clone(&here), constraint.clone());
-            tokio::spawn(async move { here.resolve("tiny", &constraint).await.unwrap() })
-        })
-        .collect();
-    for call in calls {
-        call.await.unwrap();
+    for bad in ["", "unix:", "daemon.sock", "https://x:1", "http://", "http://a b"] {
+        let error = Client::builder().store(folder.path()).server(bad).connect().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{bad}: {error}");
     }
-    assert_eq!(here.status().await.unwrap().compiled, 1);
-    daemon.stop().await;
+    assert_eq!(Client::builder().connect().unwrap_err().kind(), ErrorKind::Invalid);
 }

@@ -1,7 +1,8 @@
 use gobo_tokenizer::Imported;
 use gobo_vocab::TokenTable;
 
-/// All printable ASCII but `~`, a few longer tokens, and one special id at the end. The client's tests include this file.
+/// All printable ASCII but `~`, a few longer tokens, and one special id at the end. The tests of client and server
+/// include this file.
 pub(crate) fn tiny() -> Imported {
     let mut table = TokenTable::new();
     let mut tokens: Vec<Vec<u8>> = (b' '..=b'}').map(|byte| vec![byte]).collect();

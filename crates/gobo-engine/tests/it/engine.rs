@@ -1,7 +1,4 @@
 //! An engine over a temporary store, with compiles that can be counted, held and broken.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod tiny;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,7 +1,4 @@
 //! What an engine does for its store in the long run, one round at a time.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod tiny;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};

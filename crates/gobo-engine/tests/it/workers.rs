@@ -1,13 +1,7 @@
-//! An engine that compiles in worker processes, and what those may do to it. The workers are this very program: a test
-//! called `as_…` is none when it is run with the others, and a worker when the engine starts it.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod tiny;
+//! An engine that compiles in worker processes, and what those may do to it. The workers are the program of
+//! `tests/worker`, which is told by name what to do.
 
 use std::fs;
-use std::io::{self, Read, Write};
-use std::os::fd::AsFd as _;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -15,148 +9,14 @@ use std::time::{Duration, Instant};
 
 use gobo_engine::{
     Engine, EngineConfig, OpenVocabulary, Origin, PassTime, Priority, Request, VocabularyRef, WorkerConfig,
-    compile_constraint, run_worker_with,
 };
-use gobo_types::{
-    CompileError, CompileLimits, Constraint, Digest, Limit, RefusalKind, VocabularyDigest, index_key,
-};
+use gobo_types::{CompileError, CompileLimits, Constraint, Limit, RefusalKind};
 
 use crate::tiny::tiny;
 
-/// Whether this process was started to be the worker of that name.
-fn is_worker(name: &str) -> bool {
-    let args: Vec<_> = std::env::args().collect();
-    args.iter().any(|arg| arg == name) && args.iter().any(|arg| arg == "--exact")
-}
-
-/// A worker whose compiler does what the constraint says.
-#[test]
-fn as_told() {
-    if is_worker("as_told") {
-        work_as_told();
-    }
-}
-
-/// The same under a name of its own.
-#[test]
-fn as_told_to_be_killed() {
-    if is_worker("as_told_to_be_killed") {
-        work_as_told();
-    }
-}
-
-/// Dies of its first job, unless it was started behind the death of another one, for which a file stands.
-#[test]
-fn as_doomed() {
-    if is_worker("as_doomed") {
-        let death = std::env::args().find(|arg| arg.ends_with("/death")).unwrap();
-        if fs::exists(&death).unwrap() {
-            work_as_told();
-        } else {
-            work_badly("as_doomed", |_| {
-                fs::write(&death, "").unwrap();
-                std::process::abort()
-            });
-        }
-    }
-}
-
-fn work_as_told() {
-    let compile = |vocabulary: &_, constraint: &Constraint, budget: &_| {
-        match constraint.text().as_str() {
-            "hang" => loop {
-                std::thread::sleep(Duration::from_secs(1));
-            },
-            "spin" => loop {
-                std::hint::spin_loop();
-            },
-            "eat" => {
-                let mut eaten = Vec::<Vec<u8>>::new();
-                loop {
-                    eaten.push(vec![1; 1 << 20]);
-                }
-            }
-            "die" => std::process::abort(),
-            "panic" => panic!("broken on purpose"),
-            _ => {}
-        }
-        compile_constraint(vocabulary, constraint, 1, budget)
-    };
-    run_worker_with(&compile).unwrap();
-}
-
-fn read_frame(socket: &mut UnixStream) -> Option<Vec<u8>> {
-    let mut length = [0; 4];
-    socket.read_exact(&mut length).ok()?;
-    let mut frame = vec![0; u32::from_le_bytes(length) as usize];
-    socket.read_exact(&mut frame).ok()?;
-    Some(frame)
-}
-
-/// Reads jobs, and answers each with what `answer` makes of it.
-fn work_badly(name: &str, answer: impl Fn(&serde_json::Value) -> Vec<u8>) {
-    if !is_worker(name) {
-        return;
-    }
-    let mut socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned().unwrap());
-    while let Some(frame) = read_frame(&mut socket) {
-        let order: serde_json::Value = serde_json::from_slice(&frame).unwrap();
-        if let Some(job) = order.get("compile") {
-            socket.write_all(&answer(job)).unwrap();
-        }
-    }
-}
-
-/// Says that all went well, having written half of what it should.
-#[test]
-fn as_liar() {
-    work_badly("as_liar", |job| {
-        let constraint: Constraint = serde_json::from_value(job["constraint"].clone()).unwrap();
-        let vocabulary: VocabularyDigest = serde_json::from_value(job["vocabulary_digest"].clone()).unwrap();
-        fs::write(job["file"].as_str().unwrap(), b"GOBO, and no more").unwrap();
-        let key = index_key(&vocabulary, &constraint.digest());
-        let made = serde_json::json!({
-            "key": key, "digest": Digest([7; 32]).to_string(), "bytes": 17, "states": 1, "rows": 1, "report": null,
-        });
-        frame(&serde_json::json!({"ended": {"Ok": made}, "retires": false}))
-    });
-}
-
-/// Answers another job than it was given.
-#[test]
-fn as_stranger() {
-    work_badly("as_stranger", |_| {
-        let key = Digest([7; 32]).to_string();
-        let made = serde_json::json!({
-            "key": key, "digest": Digest([7; 32]).to_string(), "bytes": 17, "states": 1, "rows": 1, "report": null,
-        });
-        frame(&serde_json::json!({"ended": {"Ok": made}, "retires": false}))
-    });
-}
-
-fn frame(message: &serde_json::Value) -> Vec<u8> {
-    let text = message.to_string();
-    [&u32::try_from(text.len()).unwrap().to_le_bytes()[..], text.as_bytes()].concat()
-}
-
-/// Answers in no language.
-#[test]
-fn as_babbler() {
-    work_badly("as_babbler", |_| b"\x09\0\0\0 nonsense".to_vec());
-}
-
-/// Claims an answer of four gigabytes.
-#[test]
-fn as_boaster() {
-    work_badly("as_boaster", |_| vec![0xff; 4]);
-}
-
 fn processes(name: &str) -> WorkerConfig {
-    let args = [name, "--exact", "--nocapture", "--test-threads=1"];
-    WorkerConfig {
-        wall_clock: Duration::from_secs(60),
-        ..WorkerConfig::new(std::env::current_exe().unwrap(), args)
-    }
+    let program = env!("CARGO_BIN_EXE_gobo-engine-test-worker");
+    WorkerConfig { wall_clock: Duration::from_secs(60), ..WorkerConfig::new(program, [name]) }
 }
 
 fn open_with(store: &Path, workers: usize, processes: WorkerConfig) -> Engine {
@@ -168,7 +28,7 @@ fn open_with(store: &Path, workers: usize, processes: WorkerConfig) -> Engine {
 }
 
 fn open(store: &Path) -> Engine {
-    open_with(store, 1, processes("as_told"))
+    open_with(store, 1, processes("told"))
 }
 
 fn vocabulary(engine: &Engine) -> Arc<OpenVocabulary> {
@@ -298,7 +158,7 @@ fn a_check_keeps_nothing() {
 #[test]
 fn a_worker_that_hangs_is_killed_by_the_clock() {
     let folder = tempfile::tempdir().unwrap();
-    let config = WorkerConfig { wall_clock: Duration::from_millis(300), ..processes("as_told") };
+    let config = WorkerConfig { wall_clock: Duration::from_millis(300), ..processes("told") };
     let engine = open_with(folder.path(), 1, config);
     is_unavailable(&engine, "hang", "killed after 0.3 s");
     assert_eq!(engine.stats().killed_wall_clock, 1, "it is not tried again");
@@ -307,7 +167,7 @@ fn a_worker_that_hangs_is_killed_by_the_clock() {
 #[test]
 fn a_worker_that_spins_is_ended_by_its_processor_time() {
     let folder = tempfile::tempdir().unwrap();
-    let config = WorkerConfig { processor_time: Duration::from_secs(1), ..processes("as_told") };
+    let config = WorkerConfig { processor_time: Duration::from_secs(1), ..processes("told") };
     let engine = open_with(folder.path(), 1, config);
     is_unavailable(&engine, "spin", "more than 1 s of processor time");
     assert_eq!(engine.stats().killed_processor_time, 1, "it is not tried again");
@@ -319,7 +179,7 @@ fn open_timed(store: &Path, workers: usize, passes: Vec<u64>, floor: Duration) -
         workers,
         passes,
         pass_time: PassTime { floor, per_step: Duration::ZERO },
-        processes: Some(processes("as_told")),
+        processes: Some(processes("told")),
         ..EngineConfig::new(store)
     };
     let engine = Engine::open(config).unwrap();
@@ -365,7 +225,7 @@ fn a_compile_that_takes_longer_than_its_pass_may_is_ended() {
 #[test]
 fn a_worker_that_eats_memory_ends_at_its_limit() {
     let folder = tempfile::tempdir().unwrap();
-    let config = WorkerConfig { address_space_bytes: 1 << 30, ..processes("as_told") };
+    let config = WorkerConfig { address_space_bytes: 1 << 30, ..processes("told") };
     let engine = open_with(folder.path(), 1, config);
     is_unavailable(&engine, "eat", "for want of memory (limit 1024 MiB)");
     assert_eq!(engine.stats().died, 2, "another one was tried");
@@ -382,7 +242,7 @@ fn a_worker_that_dies_is_replaced_and_its_job_answered() {
 #[test]
 fn a_worker_that_is_killed_from_outside_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
-    let name = "as_told_to_be_killed";
+    let name = "told_to_be_killed";
     let engine = open_with(folder.path(), 1, processes(name));
     goes_on(&engine);
     let kill = || {
@@ -417,8 +277,7 @@ fn a_worker_that_is_killed_from_outside_is_replaced() {
 #[test]
 fn what_kills_all_workers_at_once_costs_a_job_one_attempt() {
     let folder = tempfile::tempdir().unwrap();
-    let mut config = processes("as_doomed");
-    // To the test program one more name of a test, which there is none of.
+    let mut config = processes("doomed");
     config.args.push(folder.path().join("death").into());
     let engine = open_with(folder.path(), 4, config);
     goes_on(&engine);
@@ -438,7 +297,7 @@ fn a_panic_is_a_failure_and_its_worker_retires() {
 #[test]
 fn a_worker_that_holds_much_memory_retires() {
     let folder = tempfile::tempdir().unwrap();
-    let config = WorkerConfig { retire_bytes: 1, ..processes("as_told") };
+    let config = WorkerConfig { retire_bytes: 1, ..processes("told") };
     let engine = open_with(folder.path(), 1, config);
     goes_on(&engine);
     goes_on(&engine);
@@ -447,9 +306,7 @@ fn a_worker_that_holds_much_memory_retires() {
 
 #[test]
 fn no_answer_of_a_worker_is_believed() {
-    for (name, is_failed) in
-        [("as_liar", true), ("as_stranger", true), ("as_babbler", false), ("as_boaster", false)]
-    {
+    for (name, is_failed) in [("liar", true), ("stranger", true), ("babbler", false), ("boaster", false)] {
         let folder = tempfile::tempdir().unwrap();
         let engine = open_with(folder.path(), 1, processes(name));
         let outcome = engine.resolve(request(&engine, "a"));
@@ -509,7 +366,7 @@ fn dear_compiles_do_not_stand_before_cheap_ones() {
     let config = EngineConfig {
         workers: 1,
         passes: vec![20_000],
-        processes: Some(processes("as_told")),
+        processes: Some(processes("told")),
         ..EngineConfig::new(folder.path())
     };
     let engine = Engine::open(config).unwrap();
@@ -536,7 +393,7 @@ fn prewarm_leaves_the_kept_worker_free() {
     let config = EngineConfig {
         workers: 2,
         kept_workers: 1,
-        processes: Some(processes("as_told")),
+        processes: Some(processes("told")),
         ..EngineConfig::new(folder.path())
     };
     let engine = Engine::open(config).unwrap();
