@@ -18,14 +18,20 @@ struct Mention {
     is_reexport: bool,
 }
 
-/// The modules of one crate that are files.
-pub(super) struct Crate<'s> {
-    mentions: BTreeMap<Module, Vec<Mention>>,
-    code: BTreeMap<Module, &'s str>,
+/// A module that is a file: the paths in it, and the names of the items that it defines.
+struct File {
+    mentions: Vec<Mention>,
+    items: BTreeSet<String>,
 }
 
-impl<'s> Crate<'s> {
-    pub(super) fn new(sources: &'s [Source]) -> Self {
+/// The modules of one crate that are files.
+pub(super) struct Crate(BTreeMap<Module, File>);
+
+/// Most re-exports of one name that are followed.
+const MAX_REEXPORTS: usize = 4;
+
+impl Crate {
+    pub(super) fn new(sources: &[Source]) -> Self {
         let root = sources.iter().map(|source| source.path.components().count()).min().unwrap_or(0) - 1;
         let module = |path: &Path| {
             let folders = path.parent().unwrap().components().skip(root);
@@ -37,18 +43,19 @@ impl<'s> Crate<'s> {
             }
             module
         };
-        let code: BTreeMap<Module, &str> =
-            sources.iter().map(|source| (module(&source.path), source.code.as_str())).collect();
-        let mentions = code.iter().map(|(module, code)| (module.clone(), mentions(code))).collect();
-        Self { mentions, code }
+        let file = |source: &Source| {
+            let words = words(&source.code);
+            (module(&source.path), File { mentions: mentions(&words), items: items(&words) })
+        };
+        Self(sources.iter().map(file).collect())
     }
 
     /// The circles among the modules of each folder: the module of the folder, and the names of those in the circle.
     /// The file of the folder's own module is called `mod`.
     pub(super) fn circles(&self) -> Vec<(Module, BTreeSet<String>)> {
         let mut graphs: BTreeMap<Module, BTreeSet<(String, String)>> = BTreeMap::new();
-        for (from, mentions) in &self.mentions {
-            for mention in mentions.iter().filter(|mention| !mention.is_reexport) {
+        for (from, file) in &self.0 {
+            for mention in file.mentions.iter().filter(|mention| !mention.is_reexport) {
                 let Some(to) = self.resolve(from, &mention.path, 0) else { continue };
                 let common = from.iter().zip(&to).take_while(|(one, two)| one == two).count();
                 let node = |module: &Module| module.get(common).map_or("mod", String::as_str).to_owned();
@@ -65,7 +72,7 @@ impl<'s> Crate<'s> {
     }
 
     fn is_module(&self, module: &[String]) -> bool {
-        self.code.contains_key(module)
+        self.0.contains_key(module)
     }
 
     /// The module that a path leads to from another one; `None` if it leads out of the crate.
@@ -98,41 +105,33 @@ impl<'s> Crate<'s> {
             rest = &rest[1..];
         }
         let Some(name) = rest.first() else { return Some(at) };
-        // A chain of re-exports is short; a name that re-exports itself leads nowhere.
-        if depth < 8
-            && let Some(module) = self.reexported(&at, name, depth)
-        {
-            return Some(module);
-        }
-        Some(at)
+        Some(self.reexported(&at, name, depth).unwrap_or(at))
     }
 
     /// The module from which another one re-exports a name.
     fn reexported(&self, module: &Module, name: &str, depth: usize) -> Option<Module> {
-        for mention in self.mentions[module].iter().filter(|mention| mention.is_reexport) {
+        let file = &self.0[module];
+        if depth == MAX_REEXPORTS || file.items.contains(name) {
+            return None;
+        }
+        file.mentions.iter().filter(|mention| mention.is_reexport).find_map(|mention| {
             let (last, before) = mention.path.split_last()?;
             if last == name {
                 return self.resolve(module, &mention.path, depth + 1);
             }
-            if last == "*"
-                && let Some(target) = self.resolve(module, before, depth + 1)
-            {
-                if defines(self.code[&target], name) {
-                    return Some(target);
-                }
-                if let Some(found) = self.reexported(&target, name, depth + 1) {
-                    return Some(found);
-                }
-            }
-        }
-        None
+            let target = self.resolve(module, before, depth + 1).filter(|_| last == "*")?;
+            let has = self.0[&target].items.contains(name);
+            if has { Some(target) } else { self.reexported(&target, name, depth + 1) }
+        })
     }
 }
 
-fn defines(code: &str, name: &str) -> bool {
-    const ITEMS: [&str; 8] = ["fn", "struct", "enum", "trait", "type", "const", "static", "macro_rules!"];
-    let words = words(code);
-    words.windows(2).any(|pair| ITEMS.contains(&pair[0]) && pair[1] == name)
+/// The names of the items that a file defines.
+fn items(words: &[&str]) -> BTreeSet<String> {
+    const ITEMS: [&str; 7] = ["fn", "struct", "enum", "trait", "type", "const", "static"];
+    let defined = words.windows(2).filter(|pair| ITEMS.contains(&pair[0])).map(|pair| pair[1]);
+    let macros = words.windows(3).filter(|three| three[..2] == ["macro_rules", "!"]).map(|three| three[2]);
+    defined.chain(macros).map(str::to_owned).collect()
 }
 
 /// Names, `::`, and other characters one by one.
@@ -154,16 +153,15 @@ fn words(code: &str) -> Vec<&str> {
 }
 
 /// All paths in a file.
-fn mentions(code: &str) -> Vec<Mention> {
-    let words = words(code);
+fn mentions(words: &[&str]) -> Vec<Mention> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < words.len() {
-        if words[at] == "use" {
+        if words[at] == "use" && words.get(at + 1) != Some(&"<") {
             let is_reexport = at > 0 && (words[at - 1] == "pub" || words[at - 1] == ")");
             at += 1;
             let mut paths = Vec::new();
-            at = tree(&words, at, &[], &mut paths);
+            at = tree(words, at, &[], &mut paths);
             found.extend(paths.into_iter().map(|path| Mention { path, is_reexport }));
             continue;
         }
@@ -193,9 +191,7 @@ fn tree(words: &[&str], mut at: usize, before: &[String], paths: &mut Vec<Vec<St
                 at += 1;
                 while at < words.len() && words[at] != "}" {
                     at = tree(words, at, &path, paths);
-                    if words.get(at) == Some(&",") {
-                        at += 1;
-                    }
+                    at += usize::from(words.get(at) != Some(&"}"));
                 }
                 return at + 1;
             }

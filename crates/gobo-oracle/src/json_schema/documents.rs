@@ -7,7 +7,7 @@ use gobo_types::{Draft as NamedDraft, SchemaOptions};
 use referencing::{Draft, Registry, Resolved, Resolver, Retrieve, Uri};
 use serde_json::Value;
 
-use super::policy::PolicyError;
+use super::error::PolicyError;
 
 /// The address of a schema that has none; relative references resolve against it.
 const ROOT: &str = "json-schema:///";

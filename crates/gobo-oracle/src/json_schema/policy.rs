@@ -5,51 +5,16 @@
 //! member that is takes an evaluation, and this judge makes none: it gives the value with each of the extra members last.
 //! O(schema) for each place of the value.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-
 use gobo_types::SchemaOptions;
-use jsonschema::Validator;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::documents::{Documents, Subschema};
+use super::error::PolicyError;
+use super::patterns::Patterns;
 use super::survey::Place;
 
 /// Most orders of a value. More are left out, which can only make the judge stricter about valid values.
 const MAX_ORDERS: usize = 64;
-
-/// A schema of which nothing can be told.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PolicyError {
-    /// A reference or an address that leads nowhere.
-    #[error(transparent)]
-    Reference(#[from] referencing::Error),
-    /// An address that is none.
-    #[error(transparent)]
-    Address(#[from] referencing::UriError),
-    /// A document that is no JSON.
-    #[error(transparent)]
-    Document(#[from] serde_json::Error),
-    /// A pattern that the validator does not take.
-    #[error("the pattern {0:?}")]
-    Pattern(String),
-}
-
-/// Which names a pattern matches, by the validator `jsonschema`.
-#[derive(Debug, Default)]
-pub(super) struct Patterns(RefCell<HashMap<String, Validator>>);
-
-impl Patterns {
-    pub(super) fn matches(&self, pattern: &str, name: &str) -> Result<bool, PolicyError> {
-        if !self.0.borrow().contains_key(pattern) {
-            let validator = jsonschema::validator_for(&json!({ "pattern": pattern }))
-                .map_err(|_| PolicyError::Pattern(pattern.to_owned()))?;
-            self.0.borrow_mut().insert(pattern.to_owned(), validator);
-        }
-        Ok(self.0.borrow()[pattern].is_valid(&Value::from(name)))
-    }
-}
 
 /// The policy of a schema, as far as the order of members goes.
 #[derive(Debug)]

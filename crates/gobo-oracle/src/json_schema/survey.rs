@@ -10,7 +10,8 @@ use referencing::Draft;
 use serde_json::{Map, Value};
 
 use super::documents::Subschema;
-use super::policy::{Patterns, PolicyError};
+use super::error::PolicyError;
+use super::patterns::Patterns;
 
 /// `properties`, `patternProperties` and `additionalProperties` of one subschema.
 struct Members<'r> {

@@ -9,30 +9,15 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use gobo_types::{Constraint, MatchMode, Source};
-use regex_syntax::ast::AssertionKind;
 use regex_syntax::utf8::Utf8Sequences;
 
 use crate::interner::Interner;
+use crate::regular::error::LanguageError;
 use crate::regular::pattern::Pattern;
 
 /// A state of a [`Language`]: what may still come after some text. Equal states, equal futures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StateId(u32);
-
-/// Why the oracle does not know what a pattern means.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LanguageError {
-    /// Recursion: derivatives of a regular expression do not speak of it.
-    #[error("not a regular constraint")]
-    NotRegular,
-    /// Not a pattern of `regex-syntax`, or one of bytes that are no characters.
-    #[error("malformed pattern: {0}")]
-    Malformed(String),
-    /// Look-around other than `^`, `$`, `\A` and `\z` at the ends of the text.
-    #[error("{0:?} is not a plain text anchor")]
-    Unsupported(AssertionKind),
-}
 
 /// A set of byte strings of the same shape as a UTF-8 sequence: one range of bytes after the other.
 type ByteRanges = Vec<(u8, u8)>;
@@ -382,6 +367,8 @@ fn utf8_sequences(first: char, last: char) -> Vec<ByteRanges> {
 
 #[cfg(test)]
 mod tests {
+    use regex_syntax::ast::AssertionKind;
+
     use super::*;
 
     fn check(constraint: &Constraint, accept: &[&str], reject: &[&str]) {

@@ -11,7 +11,7 @@ use regex_syntax::ast::{
 };
 
 use crate::regular::characters::Characters;
-use crate::regular::language::LanguageError;
+use crate::regular::error::LanguageError;
 
 /// A pattern of `regex-syntax`, as far as it decides which texts match.
 #[derive(Debug)]
