@@ -8,8 +8,8 @@ use gobo_lower::lower;
 use gobo_types::{Binding, Budget, CompileLimits, Constraint};
 use proptest::prelude::*;
 
-use crate::parts::{Parts, put_u32};
-use crate::{AMBIGUOUS, NESTED, Pair, SMALL, WIDE, walk};
+use super::parts::{Parts, put_u32};
+use super::{AMBIGUOUS, NESTED, Pair, SMALL, WIDE, walk};
 
 #[expect(clippy::unnecessary_wraps, reason = "compared with what `Parts::fault` returns")]
 fn meaning(what: &str) -> Option<Fault> {

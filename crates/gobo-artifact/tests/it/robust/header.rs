@@ -2,8 +2,8 @@
 
 use gobo_artifact::{ArtifactKind, Fault, Index, Vocabulary, section};
 
-use crate::parts::{Parts, entry, put_u32, put_u64, sign_header, sign_header_of};
-use crate::{SMALL, fault};
+use super::parts::{Parts, entry, put_u32, put_u64, sign_header, sign_header_of};
+use super::{SMALL, fault};
 
 fn index_fault(file: &[u8]) -> Fault {
     fault(Index::from_bytes(file).unwrap_err())

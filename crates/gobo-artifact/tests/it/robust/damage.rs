@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gobo_artifact::{Fault, HEADER_PREFIX_BYTES, Index, Vocabulary};
 
-use crate::{AMBIGUOUS, NESTED, Pair, SMALL, WIDE, fault, walk};
+use super::{AMBIGUOUS, NESTED, Pair, SMALL, WIDE, fault, walk};
 
 /// Calls `each` with every copy of `file` that differs in one bit.
 fn every_flip(file: &[u8], mut each: impl FnMut(&[u8], usize)) {

@@ -1,12 +1,11 @@
 //! The matcher at its edges: ends of texts, taking back, and what a binding may and may not be.
-#![expect(clippy::unwrap_used, reason = "test code")]
-
-mod example;
 
 use std::sync::Arc;
 
 use gobo_artifact::{BatchError, Fill, Index, Matcher, MatcherError, Vocabulary, fill_batch};
 use gobo_types::{Binding, Constraint, ErrorKind, TokenId};
+
+use crate::example;
 
 const A: TokenId = 0;
 const B: TokenId = 1;

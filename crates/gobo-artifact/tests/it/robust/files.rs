@@ -6,8 +6,8 @@ use std::sync::Arc;
 use gobo_artifact::{ArtifactError, Fault, Index, Vocabulary};
 use gobo_types::{ErrorKind, IndexKey};
 
-use crate::parts::entry;
-use crate::{SMALL, fault, walk};
+use super::parts::entry;
+use super::{SMALL, fault, walk};
 
 fn write(folder: &Path, name: &str, bytes: &[u8]) -> std::path::PathBuf {
     let path = folder.join(name);

@@ -1,8 +1,5 @@
 //! The worked example of `docs/recursion.md`, computed again by a reader that knows an index with calls from `docs/FORMAT.md`
 //! only, and compared with what the page prints; and the same reader beside the matcher, token by token.
-#![expect(clippy::unwrap_used, reason = "test code")]
-
-mod example;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -11,8 +8,10 @@ use std::sync::Arc;
 use gobo_artifact::{Index, IndexClass, Matcher, Vocabulary, section};
 use gobo_types::{Binding, Constraint};
 
-const LISTS: &str = include_str!("../../../docs/examples/lists.gbnf");
-const PALINDROMES: &str = include_str!("../../../docs/examples/palindromes.gbnf");
+use crate::example;
+
+const LISTS: &str = include_str!("../../../../docs/examples/lists.gbnf");
+const PALINDROMES: &str = include_str!("../../../../docs/examples/palindromes.gbnf");
 const TOKENS: &[&str] = &["[", "]", ",", "x", "[[", "]]", "],", "]],", "x]", ",[", "[]", "]],["];
 /// A complete list, cut behind each of its tokens, and the same end at less and less depth.
 const TEXTS: &[&str] = &["", "[[[", "[[[x", "[[x", "[x", "[[[x]],", "[[[x]],x]"];

@@ -1,10 +1,7 @@
 //! The reader on bytes that nobody wrote in good faith: it never panics and never reads outside the file, `open` names
 //! what is wrong with a header, and `verify` finds every change of content.
-#![expect(clippy::unwrap_used, reason = "test code")]
 
 mod damage;
-#[path = "../example/mod.rs"]
-mod example;
 mod files;
 mod header;
 mod hostile;
@@ -15,6 +12,8 @@ use std::sync::LazyLock;
 
 use gobo_artifact::{ArtifactError, Fault};
 use gobo_types::Constraint;
+
+use crate::example;
 
 /// A vocabulary and an index over it, both sound.
 #[derive(Debug)]

@@ -99,6 +99,6 @@ impl Parts {
             ArtifactKind::Vocabulary => Vocabulary::from_bytes(&file).and_then(|open| open.verify()),
             ArtifactKind::Index => Index::from_bytes(&file).and_then(|open| open.verify()),
         };
-        result.err().map(crate::fault)
+        result.err().map(super::fault)
     }
 }

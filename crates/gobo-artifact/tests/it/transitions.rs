@@ -1,5 +1,4 @@
 //! Transitions in each of their storages say the same.
-#![expect(clippy::unwrap_used, reason = "test code")]
 
 use gobo_artifact::{Index, IndexParts, NO_STEP, RowEncoder, SharedRows, section, write_index};
 use gobo_types::{Constraint, Report, VocabularyDigest, index_key};

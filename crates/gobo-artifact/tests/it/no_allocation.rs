@@ -1,8 +1,5 @@
-//! A step of decoding allocates nothing. In a binary of its own, because it counts with the global allocator.
-#![expect(clippy::unwrap_used, reason = "test code")]
+//! A step of decoding allocates nothing, counted by an allocator that knows how often the present thread has asked it.
 #![expect(unsafe_code, reason = "an allocator is an unsafe trait; this one passes everything on")]
-
-mod example;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -10,6 +7,8 @@ use std::sync::Arc;
 
 use gobo_artifact::{Fill, Index, Matcher, Row, Vocabulary, fill_batch};
 use gobo_types::{Binding, Constraint, TokenId};
+
+use crate::example;
 
 struct Counting;
 

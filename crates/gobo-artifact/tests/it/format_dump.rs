@@ -1,12 +1,11 @@
 //! The worked example of `docs/FORMAT.md`, made again and compared.
-#![expect(clippy::unwrap_used, reason = "test code")]
-
-mod example;
 
 use std::fmt::Write;
 
 use gobo_artifact::{HEADER_PREFIX_BYTES, Index, SECTION_ENTRY_BYTES, Vocabulary, section};
 use gobo_types::Constraint;
+
+use crate::example;
 
 const TOKENS: &[(&[u8], bool)] = &[(b"a", false), (b"b", false), (b"ab", false), (b"<eos>", true)];
 const PATTERN: &str = "(ab)*";
