@@ -1,7 +1,4 @@
 //! Where `gobo compile --out` puts an index.
-#![expect(clippy::unwrap_used, reason = "test code")]
-
-mod gobo;
 
 use std::fs::{self, Permissions};
 use std::io::Read as _;

@@ -1,7 +1,4 @@
 //! A daemon, and commands without one, over a store that is full, strange, or open to others.
-#![expect(clippy::unwrap_used, reason = "test code")]
-
-mod gobo;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

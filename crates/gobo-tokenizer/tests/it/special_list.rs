@@ -1,5 +1,4 @@
 //! Rank files with a list of special tokens.
-#![cfg(test)]
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
 //! One vocabulary in several formats: files that the tests write, with the same table as their `tokenizer.json`.
-#![cfg(test)]
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,5 +1,4 @@
 //! Published tokenizer files, from `GOBO_DATA`, or else from `shared/data` beside the repository.
-#![cfg(test)]
 
 use std::collections::HashMap;
 use std::fs;

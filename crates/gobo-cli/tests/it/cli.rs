@@ -1,7 +1,4 @@
 //! The command line as scripts see it: names, JSON keys, exit status.
-#![expect(clippy::unwrap_used, reason = "test code")]
-
-mod gobo;
 
 use std::path::Path;
 use std::process::Command;

@@ -1,5 +1,4 @@
 //! The files beside a tokenizer, in folders that the tests write.
-#![cfg(test)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

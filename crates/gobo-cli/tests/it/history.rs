@@ -1,7 +1,4 @@
 //! A daemon of two workers, what it has compiled before, and audits of what it has published.
-#![expect(clippy::unwrap_used, reason = "test code")]
-
-mod gobo;
 
 use std::fs;
 
@@ -17,7 +14,7 @@ const STEP: usize = 1_009;
 
 /// The constraints of `tests/history.json` as lines of a library, in an order that mixes policies.
 fn library() -> String {
-    let file: Value = serde_json::from_str(include_str!("../../../tests/history.json")).unwrap();
+    let file: Value = serde_json::from_str(include_str!("../../../../tests/history.json")).unwrap();
     let list = |name: &str| file[name].as_array().unwrap().clone();
     let mut all: Vec<Value> = list("grammars").iter().map(|grammar| json!({"grammar": grammar})).collect();
     for whitespace in list("whitespace") {

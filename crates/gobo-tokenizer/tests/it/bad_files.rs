@@ -1,6 +1,5 @@
 //! Files that are no tokenizers, or claim to be larger than any: each ends in an error that says what is wrong, in
 //! bounded time and memory. What is wrong inside a format stands with its other tests.
-#![cfg(test)]
 
 use std::fmt::Write as _;
 use std::fs;

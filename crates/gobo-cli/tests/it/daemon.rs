@@ -1,7 +1,4 @@
 //! A daemon with worker processes, and what callers may send to it.
-#![expect(clippy::unwrap_used, reason = "test code")]
-
-mod gobo;
 
 use std::fs;
 use std::path::Path;
