@@ -1,6 +1,6 @@
 //! Random constraints, vocabularies and bindings.
 
-use gobo_tests::Tokens;
+use gobo_oracle::Tokens;
 use gobo_types::{Binding, Constraint, TokenId};
 use proptest::collection::vec;
 use proptest::prelude::*;

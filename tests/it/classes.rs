@@ -2,7 +2,7 @@
 //! its own: a character is taken exactly if it is in the class.
 
 use gobo_automata::Dfa;
-use gobo_tests::{Characters, Language};
+use gobo_oracle::{Characters, Language};
 use gobo_types::{Budget, CompileError, CompileLimits, Constraint, RefusalKind, SchemaOptions};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;

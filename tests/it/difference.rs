@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gobo_artifact::Index;
 use gobo_automata::{ByteAutomaton, DEAD, Dfa, Difference, MAX_PAIRS, NO_STEP, Side, StateId, difference};
 use gobo_lower::lower;
-use gobo_tests::{Language, Tokens, spellable};
+use gobo_oracle::{Language, Tokens, spellable};
 use gobo_types::{Budget, CompileError, CompileLimits, Constraint, RefusalKind};
 use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use gobo_artifact::{Matcher, MatcherError};
-use gobo_tests::{Earley, SetId, SortedTokens, Tokens};
+use gobo_oracle::{Earley, SetId, SortedTokens, Tokens};
 use gobo_types::{Binding, CompileError, Constraint, RefusalKind, TokenId};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;

@@ -1,92 +1,71 @@
-//! Dependencies between the crates point strictly down, as `crates/README.md` says.
-use std::collections::BTreeMap;
+//! Dependencies between the crates point strictly down, as the table of `crates/README.md` says: the page is read, and
+//! compared with what Cargo knows, in both directions.
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Each crate with the crates it may use.
-const MAY_USE: [(&str, &[&str]); 16] = [
-    ("gobo-types", &[]),
-    ("gobo-measure", &[]),
-    ("gobo-proto", &["gobo-types"]),
-    ("gobo-artifact", &["gobo-types"]),
-    ("gobo-automata", &["gobo-types"]),
-    ("gobo-schema", &["gobo-types", "gobo-automata"]),
-    ("gobo-lower", &["gobo-types", "gobo-automata", "gobo-schema"]),
-    ("gobo-vocab", &["gobo-types", "gobo-artifact"]),
-    ("gobo-tokenizer", &["gobo-types", "gobo-vocab"]),
-    ("gobo-compiler", &["gobo-types", "gobo-artifact", "gobo-automata"]),
-    ("gobo-store", &["gobo-types", "gobo-artifact"]),
-    (
-        "gobo-engine",
-        &[
-            "gobo-types",
-            "gobo-artifact",
-            "gobo-automata",
-            "gobo-lower",
-            "gobo-compiler",
-            "gobo-tokenizer",
-            "gobo-vocab",
-            "gobo-store",
-        ],
-    ),
-    ("gobo-server", &["gobo-types", "gobo-artifact", "gobo-store", "gobo-engine", "gobo-proto"]),
-    ("gobo-client", &["gobo-types", "gobo-artifact", "gobo-store", "gobo-proto"]),
-    (
-        "gobo-cli",
-        &[
-            "gobo-types",
-            "gobo-artifact",
-            "gobo-automata",
-            "gobo-schema",
-            "gobo-lower",
-            "gobo-tokenizer",
-            "gobo-store",
-            "gobo-engine",
-            "gobo-server",
-            "gobo-client",
-            "gobo-proto",
-        ],
-    ),
-    (
-        "gobo-bench",
-        &[
-            "gobo-types",
-            "gobo-measure",
-            "gobo-artifact",
-            "gobo-store",
-            "gobo-engine",
-            "gobo-server",
-            "gobo-client",
-            "gobo-proto",
-            "gobo-cli",
-        ],
-    ),
-];
+use serde_json::Value;
 
-#[test]
-fn dependencies_point_down() {
+/// A row of the table.
+struct Row {
+    layer: u32,
+    uses: BTreeSet<String>,
+}
+
+/// The rows of the table, by crate. The last column names crates without `gobo-`; what stands in brackets is a remark.
+fn table(page: &str) -> BTreeMap<String, Row> {
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| ")).filter(|line| line.contains("`gobo-"));
+    rows.map(|line| {
+        let cells: Vec<&str> = line.trim_end_matches(['|', ' ']).split(" | ").collect();
+        let [layer, name, _, uses] = cells[..] else { panic!("a row has four cells: {line}") };
+        let uses = uses.split(',').map(|used| used.split('(').next().unwrap().trim());
+        let uses = uses.filter(|used| *used != "–").map(|used| format!("gobo-{used}")).collect();
+        let layer = layer.parse().unwrap_or_else(|_| panic!("a layer is a number: {line}"));
+        (name.trim_matches('`').to_owned(), Row { layer, uses })
+    })
+    .collect()
+}
+
+/// The crates in `crates/`, each with the crates of gobo that it uses; those that only its tests use are left out.
+fn crates() -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline", "--manifest-path"])
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"))
         .output()
         .unwrap();
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let may_use: BTreeMap<&str, &[&str]> = MAY_USE.into();
-    let mut seen = 0;
-    for package in metadata["packages"].as_array().unwrap() {
-        let name = package["name"].as_str().unwrap();
-        if name == "gobo-tests" {
-            continue;
-        }
-        let allowed = may_use.get(name).unwrap_or_else(|| panic!("{name} is not in the table"));
-        seen += 1;
-        for dependency in package["dependencies"].as_array().unwrap() {
-            let used = dependency["name"].as_str().unwrap();
-            let is_normal = dependency["kind"].is_null();
-            assert!(
-                !is_normal || !used.starts_with("gobo-") || allowed.contains(&used),
-                "{name} uses {used}"
-            );
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let in_crates =
+        |package: &&Value| package["manifest_path"].as_str().unwrap().rsplit('/').nth(2) == Some("crates");
+    let packages = metadata["packages"].as_array().unwrap().iter().filter(in_crates);
+    packages
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().unwrap().iter();
+            let of_product = dependencies.filter(|dependency| dependency["kind"] != "dev");
+            let names = of_product.map(|dependency| dependency["name"].as_str().unwrap().to_owned());
+            let uses = names.filter(|name| name.starts_with("gobo-")).collect();
+            (package["name"].as_str().unwrap().to_owned(), uses)
+        })
+        .collect()
+}
+
+#[test]
+fn dependencies_point_down_as_the_page_says() {
+    let table = table(include_str!("../../crates/README.md"));
+    let crates = crates();
+    assert!(table.keys().eq(crates.keys()), "{:?} in the table, {:?} there", table.keys(), crates.keys());
+    for (name, uses) in &crates {
+        let row = &table[name];
+        assert_eq!(&row.uses, uses, "{name}: what the table says, and what Cargo.toml says");
+        for used in uses {
+            let layer = table[used].layer;
+            assert!(layer < row.layer, "{name} of layer {} uses {used} of layer {layer}", row.layer);
         }
     }
-    assert_eq!(seen, MAY_USE.len());
+}
+
+/// Oracles judge what they share no code with, so nothing that ships may use them, and they see words alone.
+#[test]
+fn oracles_stand_apart() {
+    let crates = crates();
+    assert_eq!(crates["gobo-oracle"], BTreeSet::from(["gobo-types".to_owned()]));
+    assert!(crates.values().all(|uses| !uses.contains("gobo-oracle")));
 }

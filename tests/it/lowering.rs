@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use gobo_automata::DEAD;
 use gobo_lower::lower;
-use gobo_tests::Language;
+use gobo_oracle::Language;
 use gobo_types::{Budget, CompileError, CompileLimits, Constraint, RefusalKind};
 use proptest::prelude::*;
 

@@ -10,6 +10,7 @@ mod classes;
 mod data;
 mod difference;
 mod history;
+mod house;
 mod judge;
 mod layers;
 mod lowering;

@@ -1,7 +1,7 @@
 //! Matchers used as a sampler uses them (forward, back, sideways, wrongly) against a plain list of oracle states.
 
 use gobo_artifact::{DEFAULT_MAX_ROLLBACK, Matcher, MatcherError};
-use gobo_tests::{NaiveIndex, StateId};
+use gobo_oracle::{NaiveIndex, StateId};
 use gobo_types::{Binding, TokenId};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -162,7 +162,7 @@ proptest! {
 #[test]
 fn rollback_reaches_as_far_as_is_remembered() {
     use crate::subject::matcher;
-    let tokens = gobo_tests::Tokens::of(&[b"a", b"b"]);
+    let tokens = gobo_oracle::Tokens::of(&[b"a", b"b"]);
     let steps = 3 * DEFAULT_MAX_ROLLBACK + 7;
     let text = |at: usize| TokenId::from(at.is_multiple_of(3));
     // Whether an `a` or a `b` must come depends on the place modulo 3.

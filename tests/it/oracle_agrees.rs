@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use gobo_artifact::Matcher;
 use gobo_compiler::CompileOptions;
-use gobo_tests::{Language, NaiveIndex, Row, StateId, Tokens, spellable};
+use gobo_oracle::{Language, NaiveIndex, Row, StateId, Tokens, spellable};
 use gobo_types::{Budget, CompileError, CompileLimits, Constraint, RefusalKind, Source};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

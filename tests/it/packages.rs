@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gobo_artifact::{Matcher, Vocabulary};
-use gobo_tests::Segmenter;
+use gobo_oracle::Segmenter;
 use gobo_tokenizer::{ImportOptions, Imported};
 use gobo_types::{Binding, Constraint};
 
@@ -87,8 +87,9 @@ fn compare(packages: &[Package], cases: &[(Constraint, Vec<String>)]) -> usize {
 
 /// The ranks with their list of special tokens, the `tokenizer.json`, and the ranks that are part of the program.
 #[test]
+#[ignore = "needs GOBO_DATA"]
 fn masks_of_o200k_base_do_not_depend_on_its_package() {
-    let Some(dir) = data_dir() else { return };
+    let dir = data_dir();
     let folder = dir.join("tokenizers/o200k_base");
     let scratch = Folder::new("o200k");
     let list = scratch.write("special.json", r#"{"<|endoftext|>": 199999, "<|endofprompt|>": 200018}"#);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use gobo_artifact::Vocabulary;
 use gobo_compiler::CompileOptions;
-use gobo_tests::Tokens;
+use gobo_oracle::Tokens;
 use gobo_types::{Budget, CompileLimits, Constraint};
 use rustix::time::{ClockId, clock_gettime};
 

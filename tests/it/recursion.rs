@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use gobo_artifact::{Matcher, MatcherError};
-use gobo_tests::{Earley, Segmenter, Tokens};
+use gobo_oracle::{Earley, Segmenter, Tokens};
 use gobo_types::{
     Binding, Budget, CompileError, CompileLimits, Constraint, RefusalKind, TextStart, Whitespace,
 };

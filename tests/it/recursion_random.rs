@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use gobo_artifact::{Matcher, MatcherError};
-use gobo_tests::Segmenter;
+use gobo_oracle::Segmenter;
 use gobo_types::{Constraint, TokenId};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! The traps of the field, by name: house style, section 4, and what issue 2 lists as bad input.
 
 use gobo_artifact::{Fill, Matcher, MatcherError};
-use gobo_tests::{Segmenter, Tokens};
+use gobo_oracle::{Segmenter, Tokens};
 use gobo_types::{Binding, CompileError, CompileLimits, Constraint, Limit, RefusalKind, TokenId};
 
 use crate::subject::{

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use gobo_artifact::{Matcher, Vocabulary};
-use gobo_tests::{Segmenter, Tokens};
+use gobo_oracle::{Segmenter, Tokens};
 use gobo_types::{Binding, CompileError, CompileLimits, Constraint, Draft, SchemaOptions, TokenId};
 use serde_json::Value;
 

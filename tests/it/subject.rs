@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use gobo_artifact::{Fill, Index, Matcher, Vocabulary};
 use gobo_compiler::{CompileOptions, RowCache};
-use gobo_tests::{Row, Tokens};
+use gobo_oracle::{Row, Tokens};
 use gobo_types::{Binding, Budget, CompileError, CompileLimits, Constraint, RefusalKind, TokenId};
 use gobo_vocab::TokenTable;
 

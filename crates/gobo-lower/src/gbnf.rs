@@ -737,13 +737,13 @@ mod tests {
         }
     }
 
-    /// Published grammars, where the checkout has them: `GOBO_DATA`, or `shared/data` beside the repository.
+    /// Published grammars, from `GOBO_DATA`, or else from `shared/data` beside the repository.
     #[test]
+    #[ignore = "needs GOBO_DATA"]
     fn published_grammars_are_read() {
         let beside = || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
         let folder = std::env::var_os("GOBO_DATA").map_or_else(beside, Into::into).join("grammars");
-        let Ok(listing) = std::fs::read_dir(&folder) else { return };
-        for file in listing {
+        for file in std::fs::read_dir(&folder).unwrap() {
             let path = file.unwrap().path();
             if path.extension().is_some_and(|kind| kind == "gbnf" || kind == "ebnf") {
                 let read = gbnf(&std::fs::read_to_string(&path).unwrap(), "root");

@@ -2,7 +2,7 @@
 //! checksums are right, because the fuzzer would not get past them by itself.
 #![no_main]
 
-#[path = "../../../gobo-compiler/tests/robust/walk.rs"]
+#[path = "../../tests/it/robust/walk.rs"]
 mod walk;
 
 use std::sync::Arc;

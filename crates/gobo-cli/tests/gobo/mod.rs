@@ -1,5 +1,5 @@
-//! The program under test, as a command and as a daemon. Not every test file uses all of it.
-#![allow(dead_code, reason = "each test file uses its share")]
+//! The program under test, as a command and as a daemon. Not every test binary uses all of it.
+#![allow(dead_code, reason = "each test binary uses its share")]
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -1,16 +1,16 @@
 //! The catalog: one owner, a faithful map, and never a loss when it is lost.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use gobo_store::{CachedVerdict, Catalog, IndexRecord, Opened, Rebuilt, Store, StoreError};
 use gobo_types::{CompileLimits, ErrorKind, IndexKey, Limit, OverBudget, Refusal, RefusalKind};
 use proptest::prelude::*;
 
-use crate::fixture::{child, index, index_padded, key_of, plant, quarantined, store, vocabulary};
+use crate::fixture::{index, index_padded, key_of, plant, quarantined, store, vocabulary};
+use crate::process;
 
 fn publish(store: &Store, catalog: &Catalog, constraint: &str) -> (IndexKey, IndexRecord) {
     let (key, bytes) = index(constraint);
@@ -201,19 +201,10 @@ fn a_second_owner_is_refused_in_this_process_and_in_another() {
     assert!(matches!(error, StoreError::Locked { .. }), "{error:?}");
     assert_eq!(error.kind(), ErrorKind::Busy);
     assert!(error.to_string().contains("daemon.sock"), "{error}");
-    let environment = [("GOBO_TEST_OWNED_STORE", OsStr::new(folder.path()))];
-    assert!(child("catalog::second_owner", "", &environment).success());
+    assert!(process::run("", "own", folder.path(), &[]).success());
     assert_eq!(first.indices().count(), 2, "the first owner is undisturbed");
     drop(first);
     assert_eq!(Catalog::open(&store).unwrap().1, Opened::Existing);
-}
-
-/// Not a test by itself: the second owner.
-#[test]
-fn second_owner() {
-    let Some(root) = std::env::var_os("GOBO_TEST_OWNED_STORE") else { return };
-    let error = Catalog::open(&Store::open(PathBuf::from(root)).unwrap()).unwrap_err();
-    assert!(matches!(error, StoreError::Locked { .. }), "{error:?}");
 }
 
 fn refusal() -> Refusal {

@@ -2,10 +2,8 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use gobo_store::{
@@ -13,9 +11,9 @@ use gobo_store::{
     Uses,
 };
 use gobo_types::IndexKey;
-use rustix::process::{Signal, getpid, kill_process};
 
-use crate::fixture::{child, index_padded, quarantined, store};
+use crate::fixture::{index_padded, quarantined, set_mode, store};
+use crate::process;
 
 const HOUR: Duration = Duration::from_secs(3600);
 const GRACE: Duration = Duration::from_secs(600);
@@ -217,33 +215,6 @@ fn looking_after_a_file_is_no_use_of_it() {
     assert_eq!(accessed(), before);
 }
 
-const STEP: &str = "GOBO_TEST_COLLECT_UNTIL";
-const STORE: &str = "GOBO_TEST_COLLECT_STORE";
-
-fn step(event: &CollectEvent) -> &'static str {
-    match event {
-        CollectEvent::Scanned { .. } => "scanned",
-        CollectEvent::Chosen(_) => "chosen",
-        CollectEvent::Removed(_) => "removed",
-        CollectEvent::Forgotten(_) => "forgotten",
-        CollectEvent::Spared(..) => "spared",
-    }
-}
-
-/// Not a test by itself: what the killed process does.
-#[test]
-fn victim() {
-    let (Ok(until), Some(root)) = (std::env::var(STEP), std::env::var_os(STORE)) else { return };
-    let store = Store::open(PathBuf::from(root)).unwrap();
-    let (catalog, _) = Catalog::open(&store).unwrap();
-    let kill = &mut |event: CollectEvent| {
-        if step(&event) == until {
-            kill_process(getpid(), Signal::KILL).unwrap();
-        }
-    };
-    catalog.collect(&policy(0, 0), &NoUses, now(), kill).unwrap();
-}
-
 #[test]
 fn killed_at_any_step_the_next_start_is_right_about_every_file() {
     for (until, left) in [("scanned", 3), ("chosen", 3), ("removed", 2), ("forgotten", 1), ("spared", 1)] {
@@ -256,8 +227,7 @@ fn killed_at_any_step_the_next_start_is_right_about_every_file() {
         let uses = all.map(|key| (key, if key == pinned { now() - HOUR } else { now() - 2 * HOUR }));
         catalog.put_uses(&uses, now()).unwrap();
         drop(catalog);
-        let environment = [(STEP, OsStr::new(until)), (STORE, folder.path().as_os_str())];
-        let status = child("collect::victim", "", &environment);
+        let status = process::run("", "collect", folder.path(), &[until]);
         assert_eq!(status.signal(), Some(9), "{until}: {status}");
 
         let files = store.scan_indices().map(|file| file.unwrap().key).collect::<Vec<_>>();
@@ -279,23 +249,10 @@ fn killed_at_any_step_the_next_start_is_right_about_every_file() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn what_cannot_be_removed_is_an_error_and_the_rest_is_right() {
-    use std::os::unix::fs::PermissionsExt;
-
-    if rustix::process::geteuid().is_root() {
-        // Root removes whatever it likes.
-        return;
-    }
-    let (_folder, store) = store();
-    let (catalog, _) = Catalog::open(&store).unwrap();
-    let (key, _) = put(&store, &catalog, "a", 2);
-    let path = store.index_path(&key);
-    let folder = path.parent().unwrap();
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o555)).unwrap();
-    let error = catalog.collect(&policy(0, 0), &NoUses, now(), &mut |_| {}).unwrap_err();
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
-    assert!(error.to_string().contains("cannot remove"), "{error}");
-    assert_eq!(catalog.usage().0, 1);
+    let folder = tempfile::tempdir().unwrap();
+    set_mode(folder.path(), 0o777);
+    let status = process::run(process::as_nobody(), "collect_without_rights", folder.path(), &[]);
+    assert!(status.success(), "{status}");
 }

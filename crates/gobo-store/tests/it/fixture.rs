@@ -1,9 +1,9 @@
 //! Small sound files, and folders to put them in.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
 
 use gobo_artifact::{
     IndexParts, NO_STEP, RowEncoder, SharedRows, SliceParts, TrieNode, VocabularyParts, VocabularyRoot,
@@ -12,6 +12,9 @@ use gobo_artifact::{
 use gobo_store::Store;
 use gobo_types::{Constraint, IndexKey, Report, ReportEntry, VocabularyDigest, index_key};
 use tempfile::TempDir;
+
+/// Several pieces of writing: a padding that publishing does not write at once.
+pub(crate) const PADDING: usize = 3 << 20;
 
 /// A store in a folder of its own.
 pub(crate) fn store() -> (TempDir, Store) {
@@ -130,39 +133,19 @@ pub(crate) fn temporary(store: &Store) -> Vec<PathBuf> {
     found
 }
 
-/// Runs one test of this binary in another process, told by its environment to be the child. `shell` is put before
-/// it, to set limits that this process cannot set for itself.
-pub(crate) fn child(test: &str, shell: &str, environment: &[(&str, &OsStr)]) -> ExitStatus {
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", &format!("{shell} exec \"$0\" \"$@\"")])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    for (name, value) in environment {
-        command.env(name, value);
-    }
-    command.status().unwrap()
+/// Sets the mode of a file or folder.
+pub(crate) fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// Says loudly that a test was not run, and why.
-#[expect(clippy::print_stderr, reason = "what was not run must not look like what has passed")]
-pub(crate) fn not_run(test: &str, why: &str) {
-    eprintln!("\n*** NOT RUN: {test}: {why} ***\n");
-}
-
-/// What to put before a [`child`] so that it is nobody in particular, whom the modes of files bind: root is bound by none. `None`,
-/// loudly, where root cannot become anybody else.
-pub(crate) fn as_nobody(test: &str) -> Option<&'static str> {
-    if !rustix::process::geteuid().is_root() {
-        return Some("");
-    }
-    let can_become =
-        Command::new("setpriv").arg("--version").output().is_ok_and(|output| output.status.success());
-    if !can_become {
-        not_run(test, "root is bound by no mode, and setpriv, which would end that, is missing");
-        return None;
-    }
-    Some("exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$0\" \"$@\";")
+/// Makes every folder that a store can have.
+pub(crate) fn use_all_of_it(root: &Path) {
+    let store = Store::open(root).unwrap();
+    store.prepare().unwrap();
+    let (key, bytes) = index("a");
+    store.publish_index(&key, &bytes).unwrap();
+    store.publish_vocabulary(&vocabulary().0, &vocabulary().1).unwrap();
+    store.pin(&key).unwrap();
+    #[cfg(feature = "catalog")]
+    drop(gobo_store::Catalog::open(&store).unwrap());
 }

@@ -14,6 +14,7 @@ mod fixture;
 mod kill;
 mod network;
 mod pin;
+mod process;
 mod quarantine;
 mod read_only;
 mod room;

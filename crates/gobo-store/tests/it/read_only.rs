@@ -1,41 +1,11 @@
 //! A store that may only be read serves what it has, and says no to the rest.
 
-use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::Path;
 
-use gobo_store::{Quarantine, Store, StoreError};
-use gobo_types::ErrorKind;
-
-use crate::fixture::{as_nobody, child, index, key_of, plant, store, vocabulary};
-
-const STORE: &str = "GOBO_TEST_READ_ONLY_STORE";
-
-/// Not a test by itself: what the process does that may write nothing.
-#[test]
-fn reader() {
-    let Some(root) = std::env::var_os(STORE) else { return };
-    let store = Store::open(PathBuf::from(root)).unwrap();
-    let (key, _) = index("a");
-    store.open_index(&key).unwrap().unwrap().verify().unwrap();
-    store.verify_index(&key).unwrap().unwrap();
-    store.open_verified_vocabulary(&vocabulary().0).unwrap().unwrap();
-    assert!(store.open_index(&key_of("damaged")).unwrap().is_none(), "a miss, though it cannot be moved");
-    let (other, bytes) = index("b");
-    let refused = |error: StoreError| {
-        assert!(matches!(error, StoreError::Io { .. }), "{error:?}");
-        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-    };
-    refused(store.publish_index(&other, &bytes).unwrap_err());
-    refused(store.pin(&key).unwrap_err());
-    refused(store.remove_index(&key).unwrap_err());
-    let nothing = Quarantine { max_bytes: 0, ..Quarantine::default() };
-    refused(store.trim_quarantine(&nothing, SystemTime::now(), true).unwrap_err());
-    #[cfg(feature = "catalog")]
-    refused(gobo_store::Catalog::open(&store).unwrap_err());
-}
+use crate::fixture::{index, key_of, plant, store, vocabulary};
+use crate::process;
 
 /// Sets the mode of a folder and all below it.
 fn set_modes(path: &Path, folders: u32) {
@@ -52,7 +22,7 @@ fn set_modes(path: &Path, folders: u32) {
 
 #[test]
 fn what_is_there_serves_and_the_rest_is_refused() {
-    let Some(shell) = as_nobody("what_is_there_serves_and_the_rest_is_refused") else { return };
+    let shell = process::as_nobody();
     let (folder, store) = store();
     let (key, bytes) = index("a");
     store.publish_index(&key, &bytes).unwrap();
@@ -61,7 +31,7 @@ fn what_is_there_serves_and_the_rest_is_refused() {
     plant(&store.index_path(&key_of("damaged")), b"damaged");
     plant(&store.quarantine_path().join("old"), b"old");
     set_modes(folder.path(), 0o555);
-    let status = child("read_only::reader", shell, &[(STORE, OsStr::new(folder.path()))]);
+    let status = process::run(shell, "read", folder.path(), &[]);
     set_modes(folder.path(), 0o755);
     assert!(status.success(), "{status}");
     assert_eq!(store.usage().unwrap().indices, 2, "nothing was moved or removed");

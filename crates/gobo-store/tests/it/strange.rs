@@ -172,18 +172,14 @@ fn in_the_place_of_a_folder_of_files_it_makes_way() {
 
 #[cfg(feature = "catalog")]
 mod owner {
-    use std::ffi::OsStr;
     use std::fs::Permissions;
-    use std::path::PathBuf;
     use std::time::{Duration, SystemTime};
 
-    use gobo_store::{Catalog, CollectPolicy, IndexRecord, NoUses, Opened, Store, StoreError};
+    use gobo_store::{Catalog, CollectPolicy, NoUses, Opened, StoreError};
     use gobo_types::ErrorKind;
 
     use super::*;
-    use crate::fixture::child;
-
-    const STORE: &str = "GOBO_TEST_UNREADABLE_STORE";
+    use crate::process;
 
     #[test]
     fn an_owner_starts_and_collects_in_spite_of_it() {
@@ -236,63 +232,11 @@ mod owner {
         }
     }
 
-    /// Not a test by itself: what a process does that is no root and meets folders and files that it may not read.
-    #[test]
-    fn without_rights() {
-        let Some(root) = std::env::var_os(STORE) else { return };
-        let store = Store::open(PathBuf::from(root).join("store")).unwrap();
-        let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-        let keys: Vec<_> = ["a", "b", "c"].map(index).into();
-        let (catalog, _) = Catalog::open(&store).unwrap();
-        for (key, bytes) in &keys {
-            let digest = store.publish_index(key, bytes).unwrap();
-            let opened = store.open_index(key).unwrap().unwrap();
-            catalog.put_index(key, &IndexRecord::of(&opened, digest, SystemTime::now())).unwrap();
-        }
-        drop(catalog);
-        let folder_of = |at: usize| store.index_path(&keys[at].0).parent().map(Path::to_owned).unwrap();
-        assert_ne!(folder_of(0), folder_of(1));
-        assert_ne!(folder_of(0), folder_of(2));
-        set(&folder_of(0), 0o000);
-        // A file that nobody may read was never published so.
-        set(&store.index_path(&keys[1].0), 0o000);
-        let quarantined_folder = store.quarantine_path().join("closed");
-        fs::create_dir(&quarantined_folder).unwrap();
-        set(&quarantined_folder, 0o000);
-
-        store.sweep().unwrap();
-        let (catalog, opened) = Catalog::open(&store).unwrap();
-        assert_eq!(opened, Opened::Existing);
-        assert!(catalog.get_index(&keys[0].0).unwrap().is_some(), "nobody knows whether its file is gone");
-        assert_eq!(store.usage().unwrap().indices, 2);
-        assert!(store.open_index(&keys[0].0).is_err(), "this process cannot read it");
-        assert!(store.open_index(&keys[1].0).unwrap().is_none(), "it was touched");
-        store.publish_index(&keys[1].0, &keys[1].1).unwrap();
-        store.verify_index(&keys[1].0).unwrap().unwrap();
-        assert_eq!(catalog.rebuild().unwrap().indices, 2);
-        let none = gobo_store::Quarantine { max_bytes: u64::MAX, ..gobo_store::Quarantine::default() };
-        store.trim_quarantine(&none, SystemTime::now(), true).unwrap();
-
-        // What cannot be removed keeps no other.
-        set(&folder_of(2), 0o555);
-        let policy = CollectPolicy { high_bytes: 0, low_bytes: 0, grace: Duration::ZERO, dry_run: false };
-        let later = SystemTime::now() + Duration::from_secs(60);
-        let error = catalog.collect(&policy, &NoUses, later, &mut |_| {}).unwrap_err();
-        assert!(matches!(error, StoreError::Io { .. }), "{error:?}");
-        assert!(store.index_path(&keys[2].0).exists() && !store.index_path(&keys[1].0).exists());
-        set(&folder_of(2), 0o755);
-        set(&folder_of(0), 0o755);
-        set(&quarantined_folder, 0o755);
-    }
-
     #[test]
     fn what_may_not_be_read_keeps_nobody_from_starting() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
-        let Some(shell) = crate::fixture::as_nobody("what_may_not_be_read_keeps_nobody_from_starting") else {
-            return;
-        };
-        let status = child("strange::owner::without_rights", shell, &[(STORE, OsStr::new(folder.path()))]);
+        let status = process::run(process::as_nobody(), "own_without_rights", folder.path(), &[]);
         assert!(status.success(), "{status}");
     }
 }

@@ -1,0 +1,79 @@
+//! The reader on bytes that nobody wrote in good faith: it never panics and never reads outside the file, `open` names
+//! what is wrong with a header, and `verify` finds every change of content.
+
+mod damage;
+mod files;
+mod header;
+mod hostile;
+mod parts;
+mod walk;
+
+use std::sync::LazyLock;
+
+use gobo_artifact::{ArtifactError, Fault};
+use gobo_types::Constraint;
+
+use crate::example;
+
+/// A vocabulary and an index over it, both sound.
+#[derive(Debug)]
+struct Pair {
+    vocabulary: Vec<u8>,
+    index: Vec<u8>,
+}
+
+impl Pair {
+    fn new(tokens: &[(&[u8], bool)], constraint: &Constraint) -> Self {
+        let (vocabulary, index) = example::build(tokens, constraint);
+        Self { vocabulary, index }
+    }
+}
+
+/// Few bytes: a hole, a special token, one spelling with two ids.
+static SMALL: LazyLock<Pair> = LazyLock::new(|| {
+    let tokens: &[(&[u8], bool)] =
+        &[(b"a", false), (b"b", false), (b"ab", false), (b"<eos>", true), (b"", false), (b"ab", false)];
+    Pair::new(tokens, &Constraint::regex("(ab)*"))
+});
+
+/// Rows wide enough that all three kinds are worth it, and a trie with byte sets.
+static WIDE: LazyLock<Pair> = LazyLock::new(|| {
+    let letters = || b'a'..=b'z';
+    let mut tokens: Vec<Vec<u8>> = (b'0'..=b'9').chain(letters()).map(|byte| vec![byte]).collect();
+    tokens.extend(letters().flat_map(|one| letters().map(move |two| vec![one, two])));
+    tokens.extend((0..1400_u32).map(|n| format!("x{n:x}").into_bytes()));
+    let tokens: Vec<(&[u8], bool)> = tokens.iter().map(|token| (token.as_slice(), false)).collect();
+    Pair::new(&tokens, &Constraint::regex("[a-z]+0?"))
+});
+
+/// The tokens of small texts with brackets.
+const BRACKETS: &[(&[u8], bool)] = &[
+    (b"[", false),
+    (b"]", false),
+    (b",", false),
+    (b"x", false),
+    (b"[[", false),
+    (b"]]", false),
+    (b"],", false),
+    (b"<eos>", true),
+    (b"x],[", false),
+];
+
+/// Calls, a stack and residuals, with one configuration at a time.
+static NESTED: LazyLock<Pair> = LazyLock::new(|| {
+    let grammar = "root ::= \"[\" (item (\",\" item)*)? \"]\"\nitem ::= root | \"x\"";
+    Pair::new(BRACKETS, &Constraint::gbnf(grammar, "root"))
+});
+
+/// Calls that overlap: several configurations at a time, and returns at which a rule may end.
+static AMBIGUOUS: LazyLock<Pair> = LazyLock::new(|| {
+    let grammar = "root ::= \"[\" root \"[\" | \"x\" root? | \"[\" root (\"]\" root)? | \",\"";
+    Pair::new(BRACKETS, &Constraint::gbnf(grammar, "root"))
+});
+
+fn fault(error: ArtifactError) -> Fault {
+    match error {
+        ArtifactError::Format { fault, .. } => fault,
+        other => panic!("no fault of the format: {other}"),
+    }
+}

@@ -1,0 +1,11 @@
+//! The program `gobo`, as a command and as a daemon.
+#![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, reason = "test code")]
+
+mod cli;
+mod daemon;
+#[path = "../gobo/mod.rs"]
+mod gobo;
+mod history;
+mod hostile_store;
+mod out;

@@ -1,0 +1,10 @@
+//! The engine over temporary stores: requests, its workers, its upkeep, and a store that others have changed.
+#![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod engine;
+mod full_disk;
+mod replaced;
+mod tiny;
+mod upkeep;
+mod workers;

@@ -1,0 +1,4 @@
+//! Vocabularies: tokens as byte strings, and which texts they can write.
+
+pub(crate) mod spelling;
+pub(crate) mod vocabulary;

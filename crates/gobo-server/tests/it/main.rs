@@ -1,0 +1,14 @@
+//! The daemon over temporary stores, as its clients see it: over its Unix socket and over TCP.
+#![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod again;
+mod daemon;
+mod faults;
+mod limits;
+mod operate;
+mod outcomes;
+mod sockets;
+#[path = "../../../gobo-engine/tests/it/tiny.rs"]
+mod tiny;
+mod upkeep;

@@ -1,0 +1,120 @@
+//! What operators ask of a daemon: lists, its status, its health, its reflection.
+
+use gobo_types::{Constraint, ErrorKind, IndexKey, Report};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+use tonic_reflection::pb::v1::ServerReflectionRequest;
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
+
+use crate::daemon::{Daemon, client, remote};
+use crate::tiny::tiny;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn describe_list_status_and_rebuild() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path()).await;
+    // Operators come over TCP too.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let there = remote(elsewhere.path(), &daemon);
+    let here = client(folder.path());
+    let constraint = Constraint::regex("ab+");
+    let found = here.resolve("tiny", &constraint).await.unwrap();
+    here.resolve("tiny", &Constraint::choice(["x", "y"])).await.unwrap();
+
+    let described = there.describe(&found.key).await.unwrap();
+    assert_eq!(described.constraint_kind, "regex");
+    assert_eq!(described.constraint_text, "ab+");
+    assert_eq!(described.constraint_digest, constraint.digest().as_bytes().as_slice());
+    assert_eq!(Report::from(described.report.unwrap()), found.index.report().unwrap());
+    let location = described.index.unwrap();
+    assert_eq!((location.states, location.rows), (found.index.states(), found.index.rows()));
+    assert_eq!(location.path, found.path.to_str().unwrap());
+    let unknown = there.describe(&IndexKey::from([1; 32])).await.unwrap_err();
+    assert_eq!(unknown.kind(), ErrorKind::NotFound, "{unknown}");
+
+    let listed = there.indices().await.unwrap();
+    assert_eq!(listed.len(), 2);
+    assert!(listed[0].key < listed[1].key);
+    let kinds: Vec<_> = listed.iter().map(|entry| entry.constraint_kind.as_str()).collect();
+    assert!(kinds.contains(&"regex") && kinds.contains(&"choice"));
+    let page = gobo_proto::v1::ListIndicesRequest { page_size: 1, ..Default::default() };
+    let first = there.daemon().list_indices(page).await.unwrap().into_inner();
+    assert_eq!(first.indices, listed[..1]);
+    let page = gobo_proto::v1::ListIndicesRequest { page_size: 1, page_token: first.next_page_token };
+    let second = there.daemon().list_indices(page).await.unwrap().into_inner();
+    assert_eq!(second.indices, listed[1..]);
+
+    let vocabularies = there.vocabularies().await.unwrap();
+    assert_eq!(vocabularies.len(), 1);
+    assert_eq!(vocabularies[0], there.vocabulary("tiny").await.unwrap());
+    let tokens = u32::try_from(tiny().table.tokens().len()).unwrap();
+    assert_eq!((vocabularies[0].length, vocabularies[0].special), (tokens, 1));
+    assert_eq!(vocabularies[0].tokenizer_kind, "test");
+
+    let status = there.status().await.unwrap();
+    assert_eq!((status.vocabularies, status.indices, status.compiled), (1, 2, 2));
+    assert_eq!((status.misses, status.in_flight, status.queued), (2, 0, 0));
+    assert_eq!(status.bytes, listed.iter().map(|entry| entry.bytes).sum::<u64>());
+    assert!(status.uptime_us > 0 && !status.version.is_empty());
+
+    let rebuilt = there.rebuild_catalog().await.unwrap();
+    assert_eq!((rebuilt.indices, rebuilt.vocabularies, rebuilt.quarantined), (2, 1, 0));
+    assert_eq!(there.indices().await.unwrap().len(), 2);
+    daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn health_is_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path()).await;
+    let channel = tonic::transport::Endpoint::from_shared(daemon.tcp.clone()).unwrap();
+    let mut health = HealthClient::new(channel.connect().await.unwrap());
+    for service in ["", "gobo.v1.Gobo"] {
+        let request = HealthCheckRequest { service: service.into() };
+        let reply = health.check(request).await.unwrap().into_inner();
+        assert_eq!(reply.status(), ServingStatus::Serving, "{service}");
+    }
+    drop(health);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (here, there) = (client(folder.path()), remote(elsewhere.path(), &daemon));
+    here.ping().await.unwrap();
+    there.ping().await.unwrap();
+    daemon.stop().await;
+    assert!(matches!(here.ping().await, Err(gobo_client::ClientError::Unreachable { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reflection_names_the_service_and_shows_its_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path()).await;
+    let channel = tonic::transport::Endpoint::from_shared(daemon.tcp.clone()).unwrap();
+    let mut reflection = ServerReflectionClient::new(channel.connect().await.unwrap());
+    let asked = [
+        MessageRequest::ListServices(String::new()),
+        MessageRequest::FileContainingSymbol("gobo.v1.Gobo.Resolve".into()),
+    ];
+    let requests =
+        asked.map(|asked| ServerReflectionRequest { host: String::new(), message_request: Some(asked) });
+    let mut replies =
+        reflection.server_reflection_info(tokio_stream::iter(requests)).await.unwrap().into_inner();
+    match replies.message().await.unwrap().unwrap().message_response.unwrap() {
+        MessageResponse::ListServicesResponse(list) => {
+            assert!(list.service.iter().any(|service| service.name == "gobo.v1.Gobo"), "{list:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    match replies.message().await.unwrap().unwrap().message_response.unwrap() {
+        MessageResponse::FileDescriptorResponse(files) => {
+            let named = |name: &[u8]| {
+                files.file_descriptor_proto.iter().any(|file| file.windows(name.len()).any(|at| at == name))
+            };
+            assert!(named(b"ResolveRequest") && named(b"max_states"));
+        }
+        other => panic!("{other:?}"),
+    }
+    drop((replies, reflection));
+    daemon.stop().await;
+}

@@ -1,0 +1,89 @@
+//! What a compile comes to, as callers see it: verdicts, batches, and calls that share a compile.
+
+use std::collections::BTreeSet;
+
+use gobo_client::{ClientError, Source};
+use gobo_types::{CompileError, CompileLimits, Constraint, ErrorKind, Limit, RefusalKind};
+
+use crate::daemon::{Daemon, client};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn verdicts_are_replies_and_everything_else_is_a_status() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path()).await;
+    let here = client(folder.path());
+    let refused = here.resolve("tiny", &Constraint::regex("a(")).await.unwrap_err();
+    let ClientError::Verdict(CompileError::Refused(refusal)) = &refused else { panic!("{refused:?}") };
+    assert_eq!((refusal.kind, refused.kind()), (RefusalKind::Malformed, ErrorKind::Invalid));
+    let unspellable = here.resolve("tiny", &Constraint::regex("~")).await.unwrap_err();
+    let ClientError::Verdict(CompileError::Refused(refusal)) = &unspellable else {
+        panic!("{unspellable:?}")
+    };
+    assert_eq!(refusal.kind, RefusalKind::Unspellable);
+
+    let few = CompileLimits { max_states: 10, ..CompileLimits::default() };
+    let poor = gobo_client::Client::builder().store(folder.path()).limits(few).connect().unwrap();
+    let over = poor.resolve("tiny", &Constraint::regex("[ab]*a[ab]{9}")).await.unwrap_err();
+    let ClientError::Verdict(CompileError::OverBudget(budget)) = &over else { panic!("{over:?}") };
+    assert_eq!((budget.limit, budget.given, over.kind()), (Limit::MaxStates, 10, ErrorKind::Limit));
+
+    let unknown = here.resolve("nobody", &Constraint::regex("a")).await.unwrap_err();
+    assert!(matches!(unknown, ClientError::Daemon { .. }), "{unknown}");
+    assert_eq!(unknown.kind(), ErrorKind::Invalid, "a mistake in the request");
+    assert_eq!(here.vocabulary("nobody").await.unwrap_err().kind(), ErrorKind::NotFound);
+
+    let bug = here.resolve("tiny", &Constraint::regex("panic")).await.unwrap_err();
+    assert_eq!(bug.kind(), ErrorKind::Internal, "{bug}");
+    assert!(here.resolve("tiny", &Constraint::regex("fine")).await.is_ok());
+    daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_batch_reports_every_constraint_once_with_progress() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path()).await;
+    let here = client(folder.path());
+    let mut constraints: Vec<_> = (0..20).map(|n| Constraint::regex(format!("a{{{n}}}b"))).collect();
+    constraints.push(Constraint::regex("("));
+    constraints.push(Constraint::regex("panic"));
+    constraints.push(Constraint::choice(["yes", "no"]));
+    for prewarm in [true, false] {
+        let mut batch = here.resolve_batch("tiny", &constraints, prewarm).await.unwrap();
+        let mut seen = BTreeSet::new();
+        while let Some(item) = batch.next().await.unwrap() {
+            assert!(seen.insert(item.position));
+            assert_eq!((item.done as usize, item.total as usize), (seen.len(), constraints.len()));
+            match (item.position, item.outcome) {
+                (20, Err(CompileError::Refused(_))) | (21, Err(CompileError::Failed(_))) => {}
+                (20 | 21, outcome) => panic!("{outcome:?}"),
+                (_, outcome) => assert!(outcome.unwrap().bytes > 0),
+            }
+        }
+        assert_eq!(seen.len(), constraints.len());
+    }
+    assert_eq!(here.status().await.unwrap().compiled, 21);
+    let found = here.resolve("tiny", &constraints[3]).await.unwrap();
+    assert_eq!(found.source, Source::Map);
+    let mut empty = here.resolve_batch("tiny", &[], false).await.unwrap();
+    assert!(empty.next().await.unwrap().is_none());
+    daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_identical_misses_are_one_compile() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path()).await;
+    let here = std::sync::Arc::new(client(folder.path()));
+    let constraint = Constraint::regex("[0-9]{3}");
+    let calls: Vec<_> = (0..100)
+        .map(|_| {
+            let (here, constraint) = (std::sync::Arc::clone(&here), constraint.clone());
+            tokio::spawn(async move { here.resolve("tiny", &constraint).await.unwrap() })
+        })
+        .collect();
+    for call in calls {
+        call.await.unwrap();
+    }
+    assert_eq!(here.status().await.unwrap().compiled, 1);
+    daemon.stop().await;
+}
