@@ -9,6 +9,7 @@ mod cases;
 mod classes;
 mod data;
 mod difference;
+mod fuzz;
 mod history;
 mod house;
 mod judge;

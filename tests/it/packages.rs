@@ -26,16 +26,16 @@ impl Package {
 }
 
 /// A folder of its own, removed in the end.
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("gobo-packages-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         Self(folder)
     }
 
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let file = self.0.join(name);
         std::fs::write(&file, content).unwrap();
         file
@@ -109,11 +109,11 @@ fn masks_of_o200k_base_do_not_depend_on_its_package() {
 }
 
 /// A field of protobuf that has a length.
-fn field(key: u8, content: &[u8]) -> Vec<u8> {
+pub(crate) fn field(key: u8, content: &[u8]) -> Vec<u8> {
     [&[key, u8::try_from(content.len()).unwrap()], content].concat()
 }
 
-fn gguf(model: &str, tokens: &[(String, u8)]) -> Vec<u8> {
+pub(crate) fn gguf(model: &str, tokens: &[(String, u8)]) -> Vec<u8> {
     let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
     let array = |kind: u32, elements: Vec<u8>| {
         [&kind.to_le_bytes()[..], &(tokens.len() as u64).to_le_bytes(), &elements].concat()
