@@ -22,7 +22,7 @@ pub use bytes::{
     PushTransition, Return, RowClasses, Side, StateDigests, Targets, TooManyPairs, difference,
 };
 pub use chars::regex::{MAX_PATTERN_BYTES, NEST_LIMIT};
-pub use chars::{CharSet, Expr, Language, Letters, Machine};
+pub use chars::{CharSet, Expr, Language, Machine, Minterms};
 pub use ids::{CharState, DEAD, RuleId, StateId};
 pub use lowered::Lowered;
 pub use rtn::{Grammar, Rule};

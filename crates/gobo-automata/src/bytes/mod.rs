@@ -1,6 +1,7 @@
 //! Automata over bytes: what constraints are compiled from.
 
 mod byte_set;
+mod call_layout;
 pub(crate) mod calls;
 mod canonical;
 mod char_states;

@@ -15,5 +15,5 @@ mod set;
 mod translate;
 
 pub use expr::{Expr, Machine};
-pub use language::{Language, Letters};
+pub use language::{Language, Minterms};
 pub use set::CharSet;

@@ -8,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 
 use foldhash::HashMap;
 
-use super::StateRow;
 use super::key::{RowKey, SliceSet};
-use super::pending::PendingSuffixes;
-use super::tokens::RowTokens;
+use super::row::PendingSuffixes;
+use super::row::RowTokens;
+use super::row::StateRow;
 
 /// What a row cost where it was computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

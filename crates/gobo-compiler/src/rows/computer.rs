@@ -22,12 +22,13 @@ use super::alive::AliveTexts;
 use super::cache::{Cost, SharedRows};
 use super::configuration_sets::{ConfigurationSets, DEAD_SET, DEAD_STATE, SetId};
 use super::memo::{Found, Mark, Memo, RootChild};
-use super::pending::PendingSuffixes;
 use super::representatives::Representatives;
 use super::rooted::Rooted;
-use super::tokens::RowTokens;
+use super::row::PendingSuffixes;
+use super::row::RowTokens;
+use super::row::StateRow;
 use super::view::{Fate, RuleView};
-use super::{NODES_PER_CHARGE, PHASE, StateRow};
+use super::{NODES_PER_CHARGE, PHASE};
 use crate::ids::number;
 
 /// What is found below blocks with at least so many tokens is kept: the states of an object's keys differ along one path and

@@ -6,8 +6,8 @@ use gobo_types::{Budget, CompileError};
 
 use super::PHASE;
 use super::configuration_sets::SetId;
-use super::pending::PendingSuffixes;
-use super::tokens::RowTokens;
+use super::row::PendingSuffixes;
+use super::row::RowTokens;
 
 /// Ranges and pending suffixes of what was kept that are copied in the time of one step elsewhere.
 const COPIES_PER_STEP: u64 = 8;

@@ -6,10 +6,9 @@ mod computer;
 mod configuration_sets;
 mod key;
 mod memo;
-mod pending;
 mod representatives;
 mod rooted;
-mod tokens;
+mod row;
 mod view;
 mod walk;
 
@@ -17,8 +16,7 @@ pub use cache::RowCache;
 pub(crate) use cache::SharedRows;
 pub(crate) use computer::RowComputer;
 pub(crate) use key::SliceSet;
-pub(crate) use pending::PendingSuffixes;
-pub(crate) use tokens::RowTokens;
+pub(crate) use row::{PendingSuffixes, RowTokens, StateRow};
 pub(crate) use view::RuleView;
 pub(crate) use walk::Walker;
 
@@ -27,10 +25,3 @@ pub(crate) const PHASE: &str = "walking the vocabulary through calls";
 
 /// Nodes walked between two looks at the budget.
 const NODES_PER_CHARGE: u64 = 4096;
-
-/// The row of a state, and the suffixes that are pending where its rule ends.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct StateRow {
-    pub(crate) tokens: RowTokens,
-    pub(crate) pending: PendingSuffixes,
-}

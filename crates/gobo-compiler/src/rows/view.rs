@@ -21,7 +21,7 @@ use gobo_types::{Budget, CompileError};
 
 use super::key::{RowKey, SliceSet};
 use super::rooted::Rooted;
-use super::tokens::RowTokens;
+use super::row::RowTokens;
 
 const PHASE: &str = "preparing to walk the vocabulary";
 

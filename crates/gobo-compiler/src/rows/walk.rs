@@ -12,7 +12,7 @@ use gobo_types::{Budget, CompileError};
 
 use super::NODES_PER_CHARGE;
 use super::rooted::Rooted;
-use super::tokens::RowTokens;
+use super::row::RowTokens;
 use super::view::RuleView;
 
 const PHASE: &str = "walking the vocabulary";

@@ -4,24 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Ask, Tenant};
-
-/// What one tenant may have before the workers at once, and how fast it may ask. Hits cost nothing of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TenantLimits {
-    /// Most compiles that wait or run. Default 512.
-    pub jobs: usize,
-    /// Most bytes of constraint text of those. Default 64 MiB.
-    pub bytes: u64,
-    /// Most compiles a second, with a burst of as many. Default: any number.
-    pub per_second: Option<u32>,
-}
-
-impl Default for TenantLimits {
-    fn default() -> Self {
-        Self { jobs: 512, bytes: 64 << 20, per_second: None }
-    }
-}
+use super::job::{Ask, Tenant, TenantLimits};
 
 /// Most tenants that are told apart at a time; more share the account of the nameless one.
 pub(super) const MAX_TENANTS: usize = 4096;

@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::TenantLimits;
-
 /// How soon work is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Priority {
@@ -80,4 +78,21 @@ pub(crate) struct Rules {
     pub(crate) queue_bytes: u64,
     pub(crate) tenant: TenantLimits,
     pub(crate) ageing: Duration,
+}
+
+/// What one tenant may have before the workers at once, and how fast it may ask. Hits cost nothing of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TenantLimits {
+    /// Most compiles that wait or run. Default 512.
+    pub jobs: usize,
+    /// Most bytes of constraint text of those. Default 64 MiB.
+    pub bytes: u64,
+    /// Most compiles a second, with a burst of as many. Default: any number.
+    pub per_second: Option<u32>,
+}
+
+impl Default for TenantLimits {
+    fn default() -> Self {
+        Self { jobs: 512, bytes: 64 << 20, per_second: None }
+    }
 }

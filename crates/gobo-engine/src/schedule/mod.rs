@@ -30,9 +30,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use accounts::Accounts;
-pub use accounts::TenantLimits;
 pub(crate) use job::{Ask, Rules, Turned};
-pub use job::{Priority, Tenant};
+pub use job::{Priority, Tenant, TenantLimits};
 
 /// Every so many starts, one goes to a job that has waited beyond the ageing limit.
 const AGED_EVERY: u32 = 8;

@@ -12,7 +12,7 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use gobo_automata::{DEAD, Language, Letters, StateId};
+use gobo_automata::{DEAD, Language, Minterms, StateId};
 use gobo_types::{Budget, CompileError};
 
 use super::classes;
@@ -82,11 +82,11 @@ pub(super) fn determinise(
     }
     let tells_words = parts.iter().any(|part| looks.needs_context(part));
     let Builder { states, sets, .. } = builder;
-    let letters = Letters::of(&sets, looks.all(), budget)?;
+    let minterms = Minterms::of(&sets, looks.all(), budget)?;
     let mut determiniser = Determiniser {
         states,
         looks,
-        letters: &letters,
+        minterms: &minterms,
         word: tells_words.then_some(word),
         obligations: Obligations::default(),
         seen: Seen::default(),
@@ -94,7 +94,7 @@ pub(super) fn determinise(
     };
     determiniser.obligations.intern(Vec::new(), budget)?;
     let start = Subset { context: start.context, items: vec![(first, FREE)] };
-    Language::explore_letters(&letters, start, |subset, row| determiniser.expand(subset, row), budget)
+    Language::explore_minterms(&minterms, start, |subset, row| determiniser.expand(subset, row), budget)
 }
 
 /// Sets of obligations, interned: languages of [`Looks`] and states of theirs, ascending.
@@ -102,7 +102,7 @@ pub(super) fn determinise(
 struct Obligations {
     sets: Vec<Vec<Obligation>>,
     known: HashMap<Vec<Obligation>, ObligationsId, RandomState>,
-    /// The set after a letter; `None` if it cannot be met.
+    /// The set after a minterm; `None` if it cannot be met.
     after: HashMap<(ObligationsId, u32), Option<ObligationsId>, RandomState>,
 }
 
@@ -161,7 +161,7 @@ impl Seen {
 struct Determiniser<'a> {
     states: Vec<State>,
     looks: &'a Looks,
-    letters: &'a Letters,
+    minterms: &'a Minterms,
     /// The set of `\w`, if the pattern depends on it.
     word: Option<SetId>,
     obligations: Obligations,
@@ -179,12 +179,12 @@ impl Determiniser<'_> {
             Some(_) => self.closure(subset, Following::Word)?,
             None => Vec::new(),
         };
-        for letter in self.letters.all() {
-            let is_word = self.word.is_some_and(|word| self.letters.is_in(letter, word));
+        for minterm in self.minterms.all() {
+            let is_word = self.word.is_some_and(|word| self.minterms.is_in(minterm, word));
             let (context, items) =
                 if is_word { (Context::Word, &before_word) } else { (Context::Other, &before_other) };
-            if let Some(subset) = self.after(items, letter, context)? {
-                row.push((letter, subset));
+            if let Some(subset) = self.after(items, minterm, context)? {
+                row.push((minterm, subset));
             }
         }
         Ok(accepts)
@@ -200,22 +200,22 @@ impl Determiniser<'_> {
                 .all(|&(language, state)| self.looks.get(language).may_end(state))
     }
 
-    /// The successor by a letter; `None` if nothing can follow.
+    /// The successor by a minterm; `None` if nothing can follow.
     fn after(
         &mut self,
         items: &[Item],
-        letter: u32,
+        minterm: u32,
         context: Context,
     ) -> Result<Option<Subset>, CompileError> {
         self.budget.charge_steps(PHASE, items.len() as u64)?;
         let mut after = Vec::new();
         for &(node, obligations) in items {
             let next = match self.states[node.index()] {
-                State::Chars { set, next } if self.letters.is_in(letter, set) => next,
+                State::Chars { set, next } if self.minterms.is_in(minterm, set) => next,
                 State::Accept => ACCEPT,
                 _ => continue,
             };
-            if let Some(obligations) = self.obligations_after(obligations, letter)? {
+            if let Some(obligations) = self.obligations_after(obligations, minterm)? {
                 if (next, obligations) == (ACCEPT, FREE) {
                     // There was a match, so any text may follow.
                     return Ok(Some(Subset { context: Context::Other, items: vec![(ACCEPT, FREE)] }));
@@ -251,12 +251,12 @@ impl Determiniser<'_> {
     fn obligations_after(
         &mut self,
         obligations: ObligationsId,
-        letter: u32,
+        minterm: u32,
     ) -> Result<Option<ObligationsId>, CompileError> {
         if obligations == FREE {
             return Ok(Some(FREE));
         }
-        if let Some(&after) = self.obligations.after.get(&(obligations, letter)) {
+        if let Some(&after) = self.obligations.after.get(&(obligations, minterm)) {
             return Ok(after);
         }
         let before = self.obligations.get(obligations);
@@ -265,14 +265,14 @@ impl Determiniser<'_> {
         let mut set = Vec::with_capacity(before.len());
         let mut can_be_met = true;
         for &(language, state) in before {
-            let state = self.letters.step(letter, language.index(), self.looks.get(language), state);
+            let state = self.minterms.step(minterm, language.index(), self.looks.get(language), state);
             can_be_met &= state != DEAD;
             if self.looks.everything(language) != Some(state) {
                 set.push((language, state));
             }
         }
         let after = if can_be_met { Some(self.obligations.intern(set, self.budget)?) } else { None };
-        self.obligations.after.insert((obligations, letter), after);
+        self.obligations.after.insert((obligations, minterm), after);
         Ok(after)
     }
 

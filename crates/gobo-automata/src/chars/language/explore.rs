@@ -3,7 +3,7 @@
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError};
 
-use super::{Language, Letters};
+use super::{Language, Minterms};
 use crate::chars::dfa::CharDfa;
 use crate::ids::{StateId, number};
 
@@ -32,18 +32,18 @@ impl Language {
         Self::held(budget, || Self::explore_rows(dfa, start, expand, budget))
     }
 
-    /// The texts that a deterministic procedure accepts, which reads the letters of a division: `expand` says whether texts
-    /// may end in a state, and pushes the letters that lead on from it, ascending, with the states behind them.
+    /// The texts that a deterministic procedure accepts, which reads minterms: `expand` says whether texts
+    /// may end in a state, and pushes the minterms that lead on from it, ascending, with the states after them.
     ///
     /// # Errors
     /// [`CompileError::OverBudget`]: the procedure may have any number of states. Errors of `expand`.
-    pub fn explore_letters<S: std::hash::Hash + Eq + Clone>(
-        letters: &Letters,
+    pub fn explore_minterms<S: std::hash::Hash + Eq + Clone>(
+        minterms: &Minterms,
         start: S,
         expand: impl FnMut(&S, &mut Vec<(u32, S)>) -> Result<bool, CompileError>,
         budget: &Budget,
     ) -> Result<Self, CompileError> {
-        let dfa = CharDfa::new(letters.ranges.clone(), letters.columns.len());
+        let dfa = CharDfa::new(minterms.ranges.clone(), minterms.columns.len());
         Self::held(budget, || Self::explore_rows(dfa, start, expand, budget))
     }
 

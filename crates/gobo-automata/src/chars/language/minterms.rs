@@ -11,17 +11,17 @@ use crate::ids::{StateId, number};
 /// Ranges of characters, each with its class.
 pub(super) type ClassRanges = Vec<(u32, u32, u32)>;
 
-/// A division of all characters into letters, numbered from 0: no letter has characters that one of some sets, or the
+/// A division of all characters into minterms, numbered from 0: no minterm has characters that one of some sets, or the
 /// automaton of one of some languages, tells apart.
 #[derive(Debug)]
-pub struct Letters {
+pub struct Minterms {
     pub(super) ranges: ClassRanges,
-    /// `[letters]`: for each set 0 if it has the letter, then for each language the class; `u32::MAX` for none.
+    /// `[minterms]`: for each set 0 if it has the minterm, then for each language the class; `u32::MAX` for none.
     pub(super) columns: Vec<Vec<u32>>,
     sets: usize,
 }
 
-impl Letters {
+impl Minterms {
     /// The coarsest division for sets and languages.
     ///
     /// # Errors
@@ -38,19 +38,19 @@ impl Letters {
         Ok(Self { ranges, columns, sets: sets.len() })
     }
 
-    /// The letters.
+    /// The minterms.
     pub fn all(&self) -> std::ops::Range<u32> {
         0..number(self.columns.len())
     }
 
-    /// Whether the set at `set` has the characters of a letter.
-    pub fn is_in(&self, letter: u32, set: usize) -> bool {
-        self.columns[letter as usize][set] == 0
+    /// Whether the set at `set` has the characters of a minterm.
+    pub fn is_in(&self, minterm: u32, set: usize) -> bool {
+        self.columns[minterm as usize][set] == 0
     }
 
-    /// The state that `language`, the one at `at`, is in after `state` and a letter.
-    pub fn step(&self, letter: u32, at: usize, language: &Language, state: StateId) -> StateId {
-        language.step(state, self.columns[letter as usize][self.sets + at])
+    /// The state that `language`, the one at `at`, is in after `state` and a minterm.
+    pub fn step(&self, minterm: u32, at: usize, language: &Language, state: StateId) -> StateId {
+        language.step(state, self.columns[minterm as usize][self.sets + at])
     }
 }
 

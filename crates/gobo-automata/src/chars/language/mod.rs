@@ -12,7 +12,7 @@ mod write;
 use gobo_types::{Budget, CompileError, MatchMode};
 use regex_syntax::hir::Hir;
 
-pub use minterms::Letters;
+pub use minterms::Minterms;
 
 use super::alphabet::{Alphabet, CharSets};
 use super::choice::choice;

@@ -43,18 +43,18 @@ fn a_procedure_is_explored_to_its_end() {
 fn a_procedure_may_read_letters_that_sets_and_languages_tell_apart() {
     let sets = [CharSet::new([('a', 'c')])];
     let parts = [language("(?s:[^b]*)")];
-    let letters = Letters::of(&sets, &parts, &budget()).unwrap();
-    assert_eq!(letters.all().len(), 3);
+    let minterms = Minterms::of(&sets, &parts, &budget()).unwrap();
+    assert_eq!(minterms.all().len(), 3);
     // What the part accepts, with an odd number of characters of the set.
     let expand = |&(state, is_odd): &(StateId, bool), row: &mut Vec<(u32, (StateId, bool))>| {
-        row.extend(letters.all().filter_map(|letter| {
-            let state = letters.step(letter, 0, &parts[0], state);
-            (state != DEAD).then_some((letter, (state, is_odd != letters.is_in(letter, 0))))
+        row.extend(minterms.all().filter_map(|minterm| {
+            let state = minterms.step(minterm, 0, &parts[0], state);
+            (state != DEAD).then_some((minterm, (state, is_odd != minterms.is_in(minterm, 0))))
         }));
         Ok(is_odd && parts[0].may_end(state))
     };
     let start = (parts[0].start(), false);
-    let explored = Language::explore_letters(&letters, start, expand, &budget()).unwrap();
+    let explored = Language::explore_minterms(&minterms, start, expand, &budget()).unwrap();
     assert_eq!(explored, language("(?s:[^abc]*[ac]([^abc]*[ac][^abc]*[ac])*[^abc]*)"));
 }
 

@@ -1,13 +1,16 @@
 //! Lays the calls of a network out beside the automaton over bytes that its states were written out as.
 
+mod look_ahead;
+mod stack_tops;
+
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError};
 
-use super::stack_tops::stack_tops;
-use super::{Calls, PHASE, PushTransition, Return};
-use crate::bytes::byte_set::ByteSet;
-use crate::bytes::char_states::CharStates;
-use crate::bytes::dfa::Dfa;
+use self::stack_tops::stack_tops;
+use super::byte_set::ByteSet;
+use super::calls::{Calls, PHASE, PushTransition, Return};
+use super::char_states::CharStates;
+use super::dfa::Dfa;
 use crate::equivalence::Edges as _;
 use crate::ids::{StateId, number};
 use crate::rtn::{Call, Network};

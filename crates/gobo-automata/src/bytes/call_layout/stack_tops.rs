@@ -7,8 +7,8 @@
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError};
 
-use super::{Calls, PHASE, TopSet};
 use crate::bytes::byte_set::{ByteSet, unite};
+use crate::bytes::calls::{Calls, PHASE, TopSet};
 use crate::bytes::char_states::CharStates;
 use crate::bytes::dfa::Dfa;
 use crate::ids::{StateId, number};

@@ -1,4 +1,7 @@
-//! The tokens of a row while it is computed.
+//! A row while it is computed: its tokens, and the pending suffixes beside them, the rests of tokens that end the rule before their own
+//! end.
+
+use gobo_artifact::Trie;
 
 use super::key::SliceSet;
 
@@ -44,4 +47,29 @@ impl RowTokens {
             _ => self.ranges.push((from, to)),
         }
     }
+}
+
+/// Token prefixes that end a rule with bytes left.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct PendingSuffixes {
+    /// Whether the empty prefix is among them: the rule could end before the token.
+    pub(crate) whole: bool,
+    /// The blocks of tokens that go on, each with the end of its ids, ascending.
+    pub(crate) blocks: Vec<(u32, u32)>,
+}
+
+impl PendingSuffixes {
+    /// Leaves out the blocks whose tokens are all in the row, and puts the others in order: the set does not depend on how it was found.
+    pub(super) fn settle(&mut self, tokens: &RowTokens, trie: &Trie<'_>) {
+        self.blocks.retain(|&(block, end)| !tokens.has(trie.nodes[block as usize].first, end));
+        self.blocks.sort_unstable();
+        self.blocks.dedup();
+    }
+}
+
+/// The row of a state, and the suffixes that are pending where its rule ends.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct StateRow {
+    pub(crate) tokens: RowTokens,
+    pub(crate) pending: PendingSuffixes,
 }

@@ -1,7 +1,7 @@
 //! What can be read at a state by each of its ways on, told by one byte of look-ahead.
 
-use super::Calls;
 use crate::bytes::byte_set::{ByteSet, unite};
+use crate::bytes::calls::Calls;
 use crate::bytes::dfa::Dfa;
 use crate::ids::StateId;
 

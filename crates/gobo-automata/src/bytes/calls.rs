@@ -1,15 +1,11 @@
 //! What the states of an automaton need beside their transitions where rules are called: a push-down automaton, laid out.
 
-mod build;
-mod look_ahead;
-mod stack_tops;
-
 use super::byte_set::ByteSet;
 use crate::ids::{CharState, StateId};
 use crate::rtn::CallTable;
 
 /// The phase that verdicts name.
-const PHASE: &str = "laying out calls";
+pub(super) const PHASE: &str = "laying out calls";
 
 /// What the states of an automaton need beside their transitions where it calls rules.
 ///
@@ -25,20 +21,20 @@ pub struct Calls {
     /// Whether some rule calls itself, directly or through others, so that stacks have no greatest depth.
     pub is_recursive: bool,
     /// `[states + 1]`: where the push_transitions of each state begin.
-    starts: Vec<u32>,
-    push_transitions: Vec<PushTransition>,
-    pushes: Vec<u32>,
+    pub(super) starts: Vec<u32>,
+    pub(super) push_transitions: Vec<PushTransition>,
+    pub(super) pushes: Vec<u32>,
     /// `[states]`: the number of the set of return states that may lie on top of the stack.
-    tops: Vec<u32>,
-    top_sets: Vec<TopSet>,
+    pub(super) tops: Vec<u32>,
+    pub(super) top_sets: Vec<TopSet>,
     /// The calls themselves, between states of the automaton over characters.
     pub(crate) of_chars: CallTable,
     /// `[rules]`: where the texts of each called rule begin, in the automaton over characters.
     pub(crate) entries: Vec<StateId>,
     /// `[calls]`: characters of the shortest text of the rule that each of them calls.
-    pub(in crate::bytes) shortest: Vec<u32>,
+    pub(super) shortest: Vec<u32>,
     /// `[character states]`: whether a rule is called or ends there.
-    call_boundaries: Vec<bool>,
+    pub(super) call_boundaries: Vec<bool>,
     /// `[character states]`: what tells states apart that the edges do not.
     pub(crate) marks: Vec<u32>,
 }
@@ -65,11 +61,11 @@ pub struct PushTransition {
 
 /// Return states that may lie on top of the stack together with a state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct TopSet {
+pub(super) struct TopSet {
     /// Numbers, ascending.
-    returns: Vec<u32>,
+    pub(super) returns: Vec<u32>,
     /// The bytes that a text can go on with when one of them is popped.
-    follow: ByteSet,
+    pub(super) follow: ByteSet,
 }
 
 impl Calls {
