@@ -12,8 +12,16 @@ use crate::subject::{compile_within, index_of, vocabulary_of};
 /// Little, so that each input ends soon.
 const LIMITS: CompileLimits = CompileLimits { max_states: 1 << 10, max_steps: 1 << 20, max_bytes: 16 << 20 };
 
+/// Every byte, so that no text is unspellable, and some longer tokens.
 static VOCABULARY: LazyLock<Arc<Vocabulary>> = LazyLock::new(|| {
-    vocabulary_of(&Tokens::of(&[b"a", b"b", b"ab", b"0", b"{", b"}", b"\"", b":", b",", b"[", b"]", b" "]))
+    let mut tokens = Tokens::new();
+    for byte in 0..=u8::MAX {
+        tokens.push(&[byte], false);
+    }
+    for token in ["ab", "{\"", "\":", "true", "é"] {
+        tokens.push(token.as_bytes(), false);
+    }
+    vocabulary_of(&tokens)
 });
 
 /// Whether the constraint is understood: it has an index, or a budget ends it.
