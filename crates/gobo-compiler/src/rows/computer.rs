@@ -79,7 +79,7 @@ impl<'a> RowComputer<'a> {
             budget,
             uncharged: 0,
             charged: 0,
-            representatives: Representatives::new(equivalences),
+            representatives: Representatives::new(equivalences, heights),
             memo: Memo::default(),
             alive: AliveTexts::new(view.closures(), heights),
             depth: 0,
@@ -364,7 +364,7 @@ impl<'a> RowComputer<'a> {
         if end - trie.nodes[block].first < WORTH_KEEPING || self.depth == MAX_DEPTH {
             return self.walk_small(trie, block, end, start, tokens, pending);
         }
-        let start = self.representatives.of_set(start, self.heights[block], &mut self.sets);
+        let start = self.representatives.of_set(start, block, &mut self.sets);
         if let Some(&found) = self.memo.below.get(&(block, start)) {
             self.uncharged += self.memo.add(found, tokens, pending);
             return Ok(());

@@ -9,19 +9,24 @@ use super::configuration_sets::{ConfigurationSets, SetId, UNKNOWN};
 /// See the [module](self).
 pub(super) struct Representatives<'a> {
     equivalences: &'a [KEquivalence],
+    /// [`RuleView::heights`](super::view::RuleView::heights); empty where there are no equivalences.
+    heights: &'a [u8],
     /// `[sets of configurations, equivalences]`: the answers so far; [`UNKNOWN`] where it was not asked.
     known: Vec<SetId>,
 }
 
 impl<'a> Representatives<'a> {
     /// `equivalences`: ascending by their length.
-    pub(super) fn new(equivalences: &'a [KEquivalence]) -> Self {
-        Self { equivalences, known: Vec::new() }
+    pub(super) fn new(equivalences: &'a [KEquivalence], heights: &'a [u8]) -> Self {
+        Self { equivalences, heights, known: Vec::new() }
     }
 
-    /// The set to walk a block of so great a height from in place of `from`. Only sets of one configuration have another one.
-    pub(super) fn of_set(&mut self, from: SetId, height: u8, sets: &mut ConfigurationSets<'_>) -> SetId {
-        let longest = u32::from(height);
+    /// The set to walk a block from in place of `from`. Only sets of one configuration have another one.
+    pub(super) fn of_set(&mut self, from: SetId, block: usize, sets: &mut ConfigurationSets<'_>) -> SetId {
+        if self.equivalences.is_empty() {
+            return from;
+        }
+        let longest = u32::from(self.heights[block]);
         let level = self.equivalences.iter().position(|equivalence| equivalence.chars >= longest);
         let Some(level) = level else { return from };
         let at = from as usize * self.equivalences.len() + level;
