@@ -20,7 +20,7 @@ pub struct Calls {
     pub is_deterministic: bool,
     /// Whether some rule calls itself, directly or through others, so that stacks have no greatest depth.
     pub is_recursive: bool,
-    /// `[states + 1]`: where the push_transitions of each state begin.
+    /// `[states + 1]`: where the push transitions of each state begin.
     pub(super) starts: Vec<u32>,
     pub(super) push_transitions: Vec<PushTransition>,
     pub(super) pushes: Vec<u32>,
@@ -53,7 +53,7 @@ pub struct Return {
 /// A first state of a called rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PushTransition {
-    /// The state whose transitions go on. Its own push_transitions are push_transitions of the caller too.
+    /// The state whose transitions go on. Its own push transitions are push transitions of the caller too.
     pub entry: StateId,
     /// Where the numbers of the pushed return states stand in [`Calls::pushed`], outermost first.
     pub pushes: (u32, u32),
@@ -88,7 +88,7 @@ impl Calls {
         }
     }
 
-    /// The push_transitions of a state.
+    /// The push transitions of a state.
     #[inline]
     pub fn push_transitions(&self, state: StateId) -> &[PushTransition] {
         &self.push_transitions[self.starts[state as usize] as usize..self.starts[state as usize + 1] as usize]

@@ -104,9 +104,9 @@ impl Dfa {
         for state in 1..number(self.len()) {
             let deltas = self.row(state);
             row.clear();
-            row.extend((0..).zip(&columns).filter_map(|(column, &(class, kept))| {
-                (kept && deltas[class] != NO_STEP).then(|| (column, follow(state, deltas[class])))
-            }));
+            let leads_on =
+                (0..).zip(&columns).filter(|(_, (class, kept))| *kept && deltas[*class] != NO_STEP);
+            row.extend(leads_on.map(|(column, &(class, _))| (column, follow(state, deltas[class]))));
             symbols.push(&row, self.accepting[state as usize]);
         }
         symbols.start = self.start;

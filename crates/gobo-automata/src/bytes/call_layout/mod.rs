@@ -79,7 +79,7 @@ impl Calls {
         Ok(calls)
     }
 
-    /// Adds the push_transitions of one state, nearest first.
+    /// Adds the push transitions of one state, nearest first.
     fn add_openings(
         &mut self,
         network: &Network,

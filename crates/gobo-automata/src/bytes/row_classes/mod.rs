@@ -12,7 +12,7 @@ use super::dfa::Dfa;
 use crate::equivalence::refine;
 use crate::ids::{DEAD, StateId, number};
 
-/// RowClasses of states that no token tells apart.
+/// Classes of states that no token tells apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowClasses {
     /// `[states]`: the group of each state.
@@ -33,7 +33,7 @@ pub struct KEquivalence {
 }
 
 impl Dfa {
-    /// RowClasses of states such that those of one group are told apart by no
+    /// Classes of states such that those of one group are told apart by no
     /// token of at most `longest_bytes` bytes and `longest_chars` characters, `longest_inner_chars` if it begins inside a
     /// character: from both it leads to a state of `useful`, `[states]`, or from neither.
     ///

@@ -14,7 +14,7 @@ use crate::ids::{DEAD, StateId, number};
 const SHORT_TEXTS: [u32; 4] = [4, 8, 16, 32];
 
 impl CharStates {
-    /// RowClasses of states, of `len` byte states, such that two states of a group are told apart by no string of at most
+    /// Classes of states, of `len` byte states, such that two states of a group are told apart by no string of at most
     /// `longest` characters, if they lie between characters, and of at most `longest_inner`, which is no more, if they lie
     /// inside. Parts of characters at the ends of a string count as whole ones.
     pub(crate) fn row_classes(
