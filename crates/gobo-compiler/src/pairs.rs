@@ -23,7 +23,7 @@ use crate::ids::number;
 use crate::return_classes::{ReturnClasses, Under};
 use crate::rows::{PHASE, PendingSuffixes, RowComputer, RowTokens, RuleView, SharedRows, StateRow};
 
-/// The number of a set of pending; 0 for the empty one.
+/// The number of a set of pending suffixes; 0 for the empty one.
 pub(crate) type SuffixSetId = u32;
 
 /// What is computed of an automaton with calls.
@@ -33,21 +33,21 @@ pub(crate) struct PushDownRows {
     pub(crate) rows: Vec<RowTokens>,
     /// For each state that was asked for, its row, by its place in `rows`.
     pub(crate) of_states: Vec<usize>,
-    /// For each state that was asked for, the pending that end its rule.
+    /// For each state that was asked for, the set of suffixes pending at the end of its rule.
     pub(crate) pending: Vec<SuffixSetId>,
-    /// By suffixes set, then by class of return states: the row, by its place in `rows`, and the pending that end the rule of
+    /// By suffix set, then by class of return states: the row, by its place in `rows`, and the suffixes pending at the end of the rule of
     /// the return state too. A pair that is not there allows nothing.
     pub(crate) pairs: Vec<Vec<Pair>>,
 }
 
-/// What a set of pending may do at the return states of a class.
+/// The effect of a suffix set at the return states of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pair {
     /// The number of the class.
     pub(crate) class: u32,
     /// The place of its row.
     pub(crate) row: usize,
-    /// What is left for the return state below.
+    /// The suffixes pending for the return state below.
     pub(crate) suffixes: SuffixSetId,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Asked {
     pub(crate) under: Under,
 }
 
-/// The row and the pending of each of `states`, and of every pair that can come up below them. `equivalences` tells which states short
+/// The row and the pending suffixes of each of `states`, and of every pair that can come up below them. `equivalences` tells which states short
 /// texts do not tell apart.
 ///
 /// O(trie nodes that no rule spares), over all rows.
@@ -118,12 +118,12 @@ pub(crate) fn rows(
     Ok(PushDownRows { of_states, rows: table.tokens, pending, pairs })
 }
 
-/// Rows so far, and the sets of pending.
+/// Rows so far, and the suffix sets.
 struct RowTable<'a> {
     computer: RowComputer<'a>,
     trie: Trie<'a>,
     representatives: RowRepresentatives<'a>,
-    /// The places of the row and of the pending of each state that was asked for.
+    /// The places of the row and of the pending suffixes of each state that was asked for.
     of_state: HashMap<StateId, (usize, usize)>,
     tokens: Vec<RowTokens>,
     pending: Vec<PendingSuffixes>,
@@ -133,7 +133,7 @@ struct RowTable<'a> {
 }
 
 impl RowTable<'_> {
-    /// The places of the row of a state and of the pending that end its rule, whatever may follow.
+    /// The places of the row of a state and of the suffixes pending at the end of its rule, whatever may follow.
     fn of_state(&mut self, state: StateId) -> Result<(usize, usize), CompileError> {
         let state = self.representatives.find(state, &mut self.computer)?;
         if let Some(&known) = self.of_state.get(&state) {
@@ -147,14 +147,14 @@ impl RowTable<'_> {
         Ok(known)
     }
 
-    /// The set of those pending that go on with a byte that may follow.
+    /// The set of those suffixes that go on with a byte that may follow.
     fn going_on(&mut self, mut left: PendingSuffixes, follow: &ByteSet) -> Result<SuffixSetId, CompileError> {
         left.whole &= *follow != ByteSet::default();
         left.blocks.retain(|&(block, _)| goes_on(&self.trie, block as usize, follow));
         self.intern(left)
     }
 
-    /// The row of a set of pending at the return states of a class, one of which is `state`, and what of it ends that rule too
+    /// The row of a suffix set at the return states of a class, one of which is `state`, and the suffixes that end that rule too
     /// and goes on with a byte that may follow.
     fn of_pair(
         &mut self,

@@ -1,4 +1,4 @@
-//! What the states of an automaton need beside their transitions where rules are called: a push-down automaton, laid out.
+//! Push transitions, return states and stack tops of an automaton whose rules are called: a push-down automaton as tables.
 
 use super::byte_set::ByteSet;
 use crate::ids::{CharState, StateId};
@@ -100,7 +100,7 @@ impl Calls {
         self.call_boundaries[char_state.index()]
     }
 
-    /// The numbers of the return states that a push pushes, outermost first.
+    /// The numbers of the return states that a push transition puts on the stack, outermost first.
     #[inline]
     pub fn pushed(&self, push: &PushTransition) -> &[u32] {
         &self.pushes[push.pushes.0 as usize..push.pushes.1 as usize]

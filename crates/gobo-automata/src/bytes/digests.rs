@@ -1,4 +1,4 @@
-//! States that read the same in many automata, told by a digest of all that may follow up to the end of their rule.
+//! Digests of the futures of states: equal for states of any automata from which the same may follow up to the end of the rule.
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError};
@@ -47,9 +47,9 @@ impl Dfa {
 /// What a state leads to.
 #[derive(Debug, Clone, Copy)]
 enum Edge {
-    /// Behind a character of a set.
+    /// After a character of a set.
     Chars { set: u32, to: StateId },
-    /// A called rule, and the state behind the call.
+    /// A called rule, and the state after the call.
     Call { entry: StateId, to: StateId },
 }
 
@@ -61,7 +61,7 @@ struct Visit {
     next: usize,
 }
 
-/// Tarjan's search for strongly connected components (1972), without recursion: a component is left behind all that it
+/// Tarjan's search for strongly connected components (1972), without recursion: a component is left after all that it
 /// leads to. One state that does not lead to itself is told by what it leads to; the states of a cycle by all of the cycle, in the
 /// order in which the search met them, which depends on nothing but the cycle and where it was entered.
 struct Finder<'a> {
@@ -240,7 +240,7 @@ impl<'a> Finder<'a> {
             words.push(u8::from(self.chars.dfa.is_accepting(state)));
             words.extend(number(to - from).to_le_bytes());
             for &edge in &self.edges[from..to] {
-                let behind = match edge {
+                let after = match edge {
                     Edge::Chars { set, to } => {
                         words.push(CHARS);
                         words.extend(self.sets[set as usize]);
@@ -251,7 +251,7 @@ impl<'a> Finder<'a> {
                         [Some(entry), Some(to)]
                     }
                 };
-                for to in behind.into_iter().flatten() {
+                for to in after.into_iter().flatten() {
                     if let Some(digest) = &self.digests[to as usize] {
                         words.push(TOLD);
                         words.extend(digest);

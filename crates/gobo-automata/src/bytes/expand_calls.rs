@@ -38,7 +38,7 @@ struct Expansion<'a> {
 }
 
 impl Dfa {
-    /// The automaton with its calls written out; `None` where some rule calls itself, directly or through others. Trimmed,
+    /// The automaton with its calls expanded; `None` where some rule calls itself, directly or through others. Trimmed,
     /// minimal, numbered breadth first; it no longer knows its characters. O(sets of configurations × classes).
     ///
     /// # Errors
@@ -175,7 +175,7 @@ mod tests {
         (dfa, expanded)
     }
 
-    /// A rule with calls in two places, one of them behind which a rule ends, reads what its text says.
+    /// A rule with calls in two places, one of them with a rule that ends after it, reads what its text says.
     #[test]
     fn calls_are_written_out() {
         let text = |text: &str| Expr::text(text);

@@ -93,7 +93,7 @@ proptest! {
                     prop_assert_eq!(some, length <= depth);
                 }
             }
-            // Where nothing is alive behind the depth, that is known.
+            // Where nothing is alive beyond the depth, that is known.
             if depth < LONGEST && !alive(&dfa, block.root, &set, depth + 1).1 {
                 prop_assert!(closure.is_exact(CharState::new(state)));
             }

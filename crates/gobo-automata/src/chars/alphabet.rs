@@ -58,7 +58,7 @@ impl Alphabet {
         const PHASE: &str = "dividing the alphabet";
         let mut events: Vec<(u32, SetId)> = Vec::new();
         for (id, ranges) in (0..).zip(&sets.sets) {
-            // A set is toggled where a range begins, and behind its end.
+            // A set is toggled where a range begins, and after its end.
             events.extend(ranges.iter().flat_map(|&(first, last)| [(first, id), (last + 1, id)]));
         }
         budget.charge_bytes(PHASE, events.len() as u64 * 16)?;

@@ -41,7 +41,7 @@ pub enum Expr {
 pub struct Machine {
     /// The state in which texts begin.
     pub start: u32,
-    /// `[states]`: expressions and the states behind them.
+    /// `[states]`: expressions and the states after them.
     pub(crate) edges: Vec<Vec<(Expr, u32)>>,
     /// `[states]`.
     pub(crate) accepting: Vec<bool>,

@@ -364,7 +364,7 @@ fn split_round(
     edges
 }
 
-/// Splits one block into groups, which stand one behind the other in `members` and have the given sizes, and the rest.
+/// Splits one block into groups, which stand one after the other in `members` and have the given sizes, and the rest.
 /// States that were not looked at have the successors' blocks they had, which at least one successor of every other
 /// state has left: they are one group. The largest keeps the number.
 fn split_block(
@@ -377,7 +377,7 @@ fn split_block(
     if sizes.len() == 1 && members.len() == (to - from) as usize {
         return;
     }
-    // RowClasses to the front of the block, in order; the rest stays behind them.
+    // Groups go to the front of the block, in order; the rest stays after them.
     for (at, &(_, _, state)) in (from..).zip(members) {
         partition.swap_to(state, at);
     }

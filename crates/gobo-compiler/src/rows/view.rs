@@ -266,20 +266,20 @@ impl<'a> RuleView<'a> {
         self.dfa.calls.as_ref().map_or(&[], |calls| calls.push_transitions(state))
     }
 
-    /// The return states that a push pushes, outermost first.
+    /// The return states that a push transition puts on the stack, outermost first.
     #[inline]
     pub(crate) fn pushed(&self, push: &PushTransition) -> &'a [u32] {
         self.dfa.calls.as_ref().map_or(&[], |calls| calls.pushed(push))
     }
 
-    /// The state of a return state that a push has pushed.
+    /// The state of a return state on the stack.
     #[inline]
     pub(crate) fn return_state(&self, number: u32) -> StateId {
         self.calls().returns[number as usize].state
     }
 
     fn calls(&self) -> &'a Calls {
-        self.dfa.calls.as_ref().expect("push_transitions push only where there are calls")
+        self.dfa.calls.as_ref().expect("only calls push")
     }
 
     fn shape(&self, state: StateId) -> Shape {
