@@ -49,9 +49,14 @@ impl Account {
 
     pub(super) fn has_used(&mut self, took: Duration, now: Instant) {
         self.used += took;
-        self.recent = self.recent(now) + took.as_secs_f64();
+        self.recent = self.recent(now) + weight(took);
         self.recent_at = now;
     }
+}
+
+/// What the use of a worker for so long up to now weighs of late, in seconds: the integral of what is left of each moment.
+pub(super) fn weight(took: Duration) -> f64 {
+    MEMORY.as_secs_f64() * (1.0 - (-took.div_duration_f64(MEMORY)).exp())
 }
 
 /// The accounts of all tenants.
@@ -116,12 +121,25 @@ impl Accounts {
         account.bytes = account.bytes.saturating_sub(ask.bytes);
     }
 
-    /// Whether a tenant has used the workers more of late than another one. O(tenants).
-    pub(super) fn is_heavy(&self, tenant: &Tenant, now: Instant) -> bool {
+    /// Whether a tenant has used the workers more of late than its share of so many, and more than another one. `running` tells what
+    /// the jobs of a tenant that run weigh, because a long one counts before it ends. O(tenants) calls of it.
+    pub(super) fn is_heavy(
+        &self,
+        tenant: &Tenant,
+        workers: usize,
+        running: impl Fn(&Tenant) -> f64,
+        now: Instant,
+    ) -> bool {
         let Some(own) = self.by_tenant.get(tenant) else { return false };
-        let present = self.by_tenant.values().filter(|account| account.is_present(now));
-        let least = present.map(|account| account.recent(now)).fold(f64::INFINITY, f64::min);
-        own.recent(now) > least + LEEWAY.as_secs_f64()
+        let own = own.recent(now) + running(tenant);
+        let (mut present, mut least) = (0_u32, own);
+        for (tenant, account) in self.by_tenant.iter().filter(|(_, account)| account.is_present(now)) {
+            present += 1;
+            least = least.min(account.recent(now) + running(tenant));
+        }
+        let workers = u32::try_from(workers).unwrap_or(u32::MAX);
+        let share = MEMORY.as_secs_f64() * f64::from(workers) / f64::from(present.max(1));
+        own > share && own > least + LEEWAY.as_secs_f64()
     }
 
     /// Forgets the accounts that hold no job, have used no worker of late, and whose rate has filled up again: a second is enough for

@@ -14,7 +14,7 @@
 //!
 //! Within a lane the tenant goes first that has used the workers least (start-time fair queueing, Goyal, Vin & Cheng
 //! 1996, with the time that jobs took for their length), so that a tenant who floods waits for itself. First
-//! passes of a tenant that has used the workers more than others of late, and all but one of any tenant's, run in the background:
+//! passes of a tenant that has used more than its share of the workers of late, and all but one of any tenant's, run in the background:
 //! they take processors that nobody else wants.
 //!
 //! A queue holds so many jobs and so many bytes of constraints. When it is full, the tenant that has most in it gives way to one
@@ -29,7 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use accounts::Accounts;
+use accounts::{Accounts, weight};
 pub(crate) use job::{Ask, Rules, Turned};
 pub use job::{Priority, Tenant, TenantLimits};
 
@@ -106,6 +106,7 @@ pub(crate) struct Lane(usize);
 struct OnWorker {
     tenant: Tenant,
     lane: usize,
+    since: Instant,
     is_background: bool,
     /// Tells the job apart.
     flag: Arc<AtomicBool>,
@@ -339,6 +340,7 @@ impl<J> Scheduler<J> {
             self.on_workers.push(OnWorker {
                 tenant: Arc::clone(&queued.ask.tenant),
                 lane,
+                since: now,
                 is_background,
                 flag: Arc::clone(&queued.ask.cancelled),
                 is_promoted: false,
@@ -350,10 +352,8 @@ impl<J> Scheduler<J> {
     }
 
     fn choose(&self, now: Instant) -> Option<(usize, Tenant)> {
-        // One worker at least has to do the rest.
-        let others = self.rules.workers.saturating_sub(self.rules.kept).max(1);
         let in_background = self.on_workers.iter().filter(|job| job.is_background).count();
-        let allowed = if in_background < others { Allowed::Any } else { Allowed::Foreground };
+        let allowed = if in_background < self.others() { Allowed::Any } else { Allowed::Foreground };
         if self.starts % AGED_EVERY == AGED_EVERY - 1
             && let Some((since, lane, tenant)) = self.oldest(allowed, now)
             && now.saturating_duration_since(since) > self.rules.ageing
@@ -367,6 +367,11 @@ impl<J> Scheduler<J> {
             .queues(lane, allowed, now)
             .min_by_key(|(tenant, queue)| (used(tenant), queue.front().map(|queued| queued.since)))?;
         Some((lane, Arc::clone(least.0)))
+    }
+
+    /// The workers that are not kept: one at least, which has to do the rest.
+    fn others(&self) -> usize {
+        self.rules.workers.saturating_sub(self.rules.kept).max(1)
     }
 
     /// The queues of a lane from which a worker may take that is allowed so much.
@@ -383,12 +388,16 @@ impl<J> Scheduler<J> {
     }
 
     /// Whether a job does not give way to others: the first pass of an interactive one, of a tenant of whom none runs, and that has
-    /// not used the workers more than another of late. O(workers + tenants).
+    /// not used more than its share of the workers of late. O(workers × tenants).
     fn is_foreground(&self, lane: usize, tenant: &Tenant, now: Instant) -> bool {
         if lane != 0 || self.on_workers.iter().any(|job| job.lane == 0 && job.tenant == *tenant) {
             return false;
         }
-        !self.accounts.is_heavy(tenant, now)
+        let running = |tenant: &Tenant| {
+            let jobs = self.on_workers.iter().filter(|job| job.tenant == *tenant);
+            jobs.map(|job| weight(now.saturating_duration_since(job.since))).sum()
+        };
+        !self.accounts.is_heavy(tenant, self.others(), running, now)
     }
 
     /// The job that has waited longest of those that may begin.
