@@ -102,7 +102,7 @@ impl Accounts {
             refilled: now,
         });
         if is_new {
-            account.used = account.used.max(least.unwrap_or_default());
+            account.used = least.unwrap_or_default();
         }
         account
     }
