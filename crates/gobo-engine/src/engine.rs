@@ -488,10 +488,9 @@ impl Inner {
             let in_queue = Arc::clone(&slot);
             let inner = Arc::clone(self);
             let turned = self.pool.submit(Ask::plain(cancelled), move |_| {
-                if let Some(lead) = take(&in_queue) {
-                    lead.deliver(&contained(|| inner.publish_builtin(&name)).map_err(Arc::new));
-                }
-                Then::Done
+                let Some(lead) = take(&in_queue) else { return Then::Done };
+                let published = contained(|| inner.publish_builtin(&name)).map_err(Arc::new);
+                Then::Tell(Box::new(move || lead.deliver(&published)))
             });
             if let Err(turned) = turned
                 && let Some(lead) = take(&slot)

@@ -31,6 +31,9 @@ pub(crate) enum Call<'a, W> {
 /// What becomes of a job that has run.
 pub(crate) enum Then<W> {
     Done,
+    /// It is done, and this tells those who wait for it: called once the worker is free again. Who asks for one thing after the
+    /// other never finds its last job still running.
+    Tell(Box<dyn FnOnce() + Send>),
     /// It goes on in a later pass.
     Again(Job<W>),
 }
@@ -56,6 +59,13 @@ struct State<W> {
 impl<W: Workbench> Shared<W> {
     fn lock(&self) -> MutexGuard<'_, State<W>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `None`: `work` panicked, which is counted.
+    fn contain<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        let done = catch_unwind(AssertUnwindSafe(work));
+        self.panics.fetch_add(u64::from(done.is_err()), Ordering::Relaxed);
+        done.ok()
     }
 
     fn work_until_closed(&self, bench: &mut W) {
@@ -85,26 +95,29 @@ impl<W: Workbench> Shared<W> {
             drop(state);
             let begun = Instant::now();
             let mut ask = started.ask;
-            let run =
-                AssertUnwindSafe(|| (started.job)(Call::Run(bench, started.waited, started.is_background)));
-            let then = catch_unwind(run).unwrap_or_else(|_| {
-                self.panics.fetch_add(1, Ordering::Relaxed);
-                Then::Done
-            });
+            let run = || (started.job)(Call::Run(bench, started.waited, started.is_background));
+            let then = self.contain(run).unwrap_or(Then::Done);
             let mut state = self.lock();
             state.running -= 1;
             let now = Instant::now();
             state.scheduler.ended(&mut ask, started.lane, now - begun, now);
-            if let Then::Again(job) = then {
-                if state.closed {
+            let mut tell = None;
+            match then {
+                Then::Done => {}
+                Then::Tell(those_who_wait) => tell = Some(those_who_wait),
+                Then::Again(job) if state.closed => {
                     drop(state);
                     drop(job);
                     continue;
                 }
-                state.scheduler.again(ask, job, Instant::now());
+                Then::Again(job) => state.scheduler.again(ask, job, Instant::now()),
             }
+            drop(state);
             // What this worker's end allows may be another one's to begin.
             self.work.notify_one();
+            if let Some(tell) = tell {
+                self.contain(tell);
+            }
         }
     }
 }
@@ -223,10 +236,12 @@ mod tests {
     use crate::schedule::TenantLimits;
 
     fn start(queue_length: usize) -> Pool<()> {
+        Pool::start("test", rules(1, 0, queue_length), || ()).unwrap()
+    }
+
+    fn rules(workers: usize, kept: usize, queue_length: usize) -> Rules {
         let tenant = TenantLimits::default();
-        let ageing = Duration::from_secs(1);
-        let rules = Rules { workers: 1, kept: 0, queue_length, queue_bytes: 100, tenant, ageing };
-        Pool::start("test", rules, || ()).unwrap()
+        Rules { workers, kept, queue_length, queue_bytes: 100, tenant, ageing: Duration::from_secs(1) }
     }
 
     fn submit(pool: &Pool<()>, run: impl FnOnce() + Send + 'static) -> Result<(), Turned> {
@@ -278,6 +293,26 @@ mod tests {
         submit(&pool, move || sender.send(()).unwrap()).unwrap();
         after.recv().unwrap();
         assert_eq!(pool.panics(), 1);
+    }
+
+    #[test]
+    fn who_is_told_finds_its_last_job_ended() {
+        let pool = Arc::new(Pool::start("test", rules(2, 1, 8), || ()).unwrap());
+        let (sender, told) = mpsc::channel();
+        let next = Arc::clone(&pool);
+        pool.submit(Ask::plain(Arc::default()), move |_| {
+            Then::Tell(Box::new(move || {
+                let running = next.queued_and_running();
+                let second = next.submit(Ask::plain(Arc::default()), move |call| {
+                    let Call::Run((), _, is_background) = call else { return Then::Done };
+                    sender.send((running, is_background)).unwrap();
+                    Then::Done
+                });
+                second.unwrap();
+            }))
+        })
+        .unwrap();
+        assert_eq!(told.recv().unwrap(), ((0, 0), false));
     }
 
     #[test]

@@ -373,8 +373,7 @@ impl Inner {
         let (lead, turn) = match attempt {
             Attempt::End(end) => {
                 self.count(&end, &job);
-                lead.deliver(&end);
-                return Then::Done;
+                return Then::Tell(Box::new(move || lead.deliver(&end)));
             }
             Attempt::Again(error) => {
                 let end = Err(error);
