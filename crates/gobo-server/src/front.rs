@@ -21,6 +21,7 @@ use tonic_prost::ProstEncoder;
 use crate::body::Held;
 use crate::caller;
 use crate::gate::{Charge, Gate};
+use crate::in_place::in_place;
 use crate::known::{KnownRequests, Meaning};
 use crate::reply::location;
 use crate::service::Service;
@@ -102,8 +103,9 @@ impl Resolver {
     fn decode<T: Wire>(&self, request: &Bytes) -> Result<(T, Charge), Status> {
         let mut charge = self.gate.charge();
         charge.grow(decoding_cost(request).map_err(|error| status::of_cost(&error))?)?;
-        let message = T::decode(request.clone())
-            .map_err(|error| Status::new(T::UNREADABLE, status::clipped(error.to_string())))?;
+        let message = in_place(request.len(), || T::decode(request.clone()));
+        let message =
+            message.map_err(|error| Status::new(T::UNREADABLE, status::clipped(error.to_string())))?;
         Ok((message, charge))
     }
 

@@ -18,6 +18,7 @@ mod framing;
 mod front;
 mod garbage;
 mod gate;
+mod in_place;
 mod known;
 mod limits;
 mod listen;

@@ -19,6 +19,7 @@ use crate::body::Held;
 use crate::caller::Caller;
 use crate::fetch::{FileStream, Mapped};
 use crate::garbage::{self, GarbageStream};
+use crate::in_place::in_place;
 use crate::reply::{bytes, location, path_text, vocabulary_info, vocabulary_ref};
 use crate::status;
 use crate::usage::Usage;
@@ -89,7 +90,8 @@ impl Service {
 
 fn constraint(wanted: Option<v1::Constraint>) -> Result<Constraint, Status> {
     let wanted = wanted.ok_or_else(|| status::missing("constraint"))?;
-    wanted.try_into().map_err(|error| status::of_convert(&error))
+    let converted = in_place(wanted.encoded_len(), || wanted.try_into());
+    converted.map_err(|error| status::of_convert(&error))
 }
 
 fn index_keys(bytes: &[impl AsRef<[u8]>]) -> Result<Vec<IndexKey>, Status> {
@@ -119,9 +121,10 @@ impl Gobo for Service {
         let vocabulary = self.vocabulary_to_compile_over(request.vocabulary).await?;
         let limits = gobo_proto::limits_or(request.limits, self.engine.default_limits());
         // A caller that goes away drops this future, and with it the ticket.
-        let ticket = self
-            .engine
-            .submit(Asked { limits: Some(limits), ..caller.request(Arc::clone(&vocabulary), constraint) });
+        let ticket = in_place(constraint.text_bytes(), || {
+            let request = caller.request(Arc::clone(&vocabulary), constraint);
+            self.engine.submit(Asked { limits: Some(limits), ..request })
+        });
         let outcome = match ticket.await {
             Ok(found) => Outcome::Index(location(found, vocabulary.binding(), &self.store)),
             Err(CompileError::Refused(refusal)) => Outcome::Refused(refusal.into()),
@@ -139,8 +142,9 @@ impl Gobo for Service {
         let constraint = constraint(request.constraint)?;
         let vocabulary = self.vocabulary_to_compile_over(request.vocabulary).await?;
         let limits = gobo_proto::limits_or(request.limits, self.engine.default_limits());
-        let ticket =
-            self.engine.check(Asked { limits: Some(limits), ..caller.request(vocabulary, constraint) });
+        let ticket = in_place(constraint.text_bytes(), || {
+            self.engine.check(Asked { limits: Some(limits), ..caller.request(vocabulary, constraint) })
+        });
         let outcome = match ticket.await {
             Ok(checked) => Outcome::Checked(v1::Checked {
                 key: bytes(checked.key.as_bytes()),
@@ -164,13 +168,16 @@ impl Gobo for Service {
     ) -> Result<Response<Self::ResolveBatchStream>, Status> {
         let caller = Caller::of(request.metadata())?;
         let request = request.into_inner();
-        let mut waiting = VecDeque::with_capacity(request.constraints.len());
-        for (position, wanted) in (0..).zip(request.constraints) {
-            let constraint = constraint(Some(wanted)).map_err(|error| {
-                Status::new(error.code(), format!("constraints[{position}]: {}", error.message()))
-            })?;
-            waiting.push_back((position, constraint));
-        }
+        let waiting: VecDeque<(u32, Constraint)> = in_place(request.encoded_len(), || {
+            let wanted = (0..).zip(request.constraints);
+            let constraints = wanted.map(|(position, wanted)| match constraint(Some(wanted)) {
+                Ok(constraint) => Ok((position, constraint)),
+                Err(error) => {
+                    Err(Status::new(error.code(), format!("constraints[{position}]: {}", error.message())))
+                }
+            });
+            constraints.collect::<Result<_, _>>()
+        })?;
         let vocabulary = self.vocabulary_to_compile_over(request.vocabulary).await?;
         let batch = Batch {
             limits: gobo_proto::limits_or(request.limits, self.engine.default_limits()),
