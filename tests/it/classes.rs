@@ -102,7 +102,7 @@ fn nested() -> impl Strategy<Value = Class> {
 }
 
 fn lowered(constraint: &Constraint) -> Result<Option<Dfa>, TestCaseError> {
-    match gobo_lower::lower(constraint, &Budget::new(CompileLimits::default())) {
+    match gobo_worker::lower(constraint, &Budget::new(CompileLimits::default())) {
         Ok(lowered) => Ok(Some(lowered.dfa)),
         // A class without characters.
         Err(CompileError::Refused(refusal)) if refusal.kind == RefusalKind::Unsatisfiable => Ok(None),

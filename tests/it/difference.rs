@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use gobo_artifact::Index;
 use gobo_automata::{ByteAutomaton, DEAD, Dfa, Difference, MAX_PAIRS, NO_STEP, Side, StateId, difference};
-use gobo_lower::lower;
 use gobo_oracle::{Language, Tokens, spellable};
 use gobo_types::{Budget, CompileError, CompileLimits, Constraint, RefusalKind};
+use gobo_worker::lower;
 use proptest::prelude::*;
 
 use crate::cases::{Case, case, config, constraint, pattern};

@@ -62,7 +62,7 @@ type Ended = Result<Vec<u8>, CompileError>;
 
 fn compiled(vocabulary: &Vocabulary, constraint: &Constraint, cache: Option<&RowCache>) -> Ended {
     let budget = Budget::new(CompileLimits::default());
-    let lowered = gobo_lower::lower(constraint, &budget)?;
+    let lowered = gobo_worker::lower(constraint, &budget)?;
     let options = CompileOptions { threads: 1, cache };
     Ok(gobo_compiler::compile(vocabulary, constraint, &lowered, &options, &budget)?.bytes().to_vec())
 }

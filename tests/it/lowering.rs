@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use gobo_automata::DEAD;
-use gobo_lower::lower;
 use gobo_oracle::Language;
 use gobo_types::{Budget, CompileError, CompileLimits, Constraint, RefusalKind};
+use gobo_worker::lower;
 use proptest::prelude::*;
 
 use crate::cases::{config, constraint};

@@ -195,7 +195,7 @@ fn threads_write_the_same_file_when_there_is_work_for_them() {
     // Nor does the budget see them: a verdict would depend on the host.
     let counted = |threads| {
         let budget = Budget::new(CompileLimits::default());
-        let lowered = gobo_lower::lower(&constraint, &budget).unwrap();
+        let lowered = gobo_worker::lower(&constraint, &budget).unwrap();
         let options = CompileOptions { threads, cache: None };
         gobo_compiler::compile(&vocabulary, &constraint, &lowered, &options, &budget).unwrap().stats
     };

@@ -86,7 +86,7 @@ fn run(attack: &Attack, size: usize, vocabulary: &Vocabulary) -> Run {
     let constraint: Constraint = attack.1(size);
     let budget = Budget::new(CompileLimits { max_steps: MAX_STEPS, ..CompileLimits::default() });
     let began = processor_time();
-    let end = gobo_lower::lower(&constraint, &budget).and_then(|lowered| {
+    let end = gobo_worker::lower(&constraint, &budget).and_then(|lowered| {
         let options = CompileOptions { threads: 1, cache: None };
         gobo_compiler::compile(vocabulary, &constraint, &lowered, &options, &budget)
     });

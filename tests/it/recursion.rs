@@ -234,7 +234,7 @@ fn calls_without_recursion_need_no_single_bytes() {
     let (constraint, as_regex) = (Constraint::gbnf(grammar, "root"), Constraint::regex(&regex));
     let vocabulary = vocabulary_of(&tokens);
     let budget = Budget::new(CompileLimits::default());
-    assert!(gobo_lower::lower(&constraint, &budget).unwrap().dfa.has_calls(), "the rule is shared");
+    assert!(gobo_worker::lower(&constraint, &budget).unwrap().dfa.has_calls(), "the rule is shared");
     assert_eq!(
         vocabulary.root().single[usize::from(b'<' >> 5)] >> (b'<' & 31) & 1,
         0,

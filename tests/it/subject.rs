@@ -39,7 +39,7 @@ pub(crate) fn compile_within(
     limits: CompileLimits,
 ) -> Result<Vec<u8>, CompileError> {
     let budget = Budget::new(limits);
-    let lowered = gobo_lower::lower(constraint, &budget)?;
+    let lowered = gobo_worker::lower(constraint, &budget)?;
     let compile = |cache| {
         let options = CompileOptions { threads, cache };
         gobo_compiler::compile(vocabulary, constraint, &lowered, &options, &budget)

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use gobo_artifact::{Index, Matcher, Vocabulary};
 use gobo_compiler::{CompileOptions, Compiled};
-use gobo_engine::compile_constraint;
+use gobo_worker::compile_constraint;
 use gobo_types::{Binding, Budget, CompileLimits};
 
 use super::{Contestant, Decoding};
@@ -49,7 +49,7 @@ impl Contestant for Gobo {
     fn compile(&self, case: &Case) -> anyhow::Result<Self::Ready> {
         // Without the rows of other compiles, and of the same one before.
         let (budget, constraint) = (Budget::new(CompileLimits::default()), case.constraint());
-        let lowered = gobo_lower::lower(&constraint, &budget)?;
+        let lowered = gobo_worker::lower(&constraint, &budget)?;
         let options = CompileOptions::default();
         Ok(gobo_compiler::compile(&self.vocabulary, &constraint, &lowered, &options, &budget)?)
     }

@@ -7,11 +7,11 @@ use std::str::FromStr;
 use anyhow::{Context, bail};
 use gobo_artifact::{Index, IndexClass};
 use gobo_automata::{ByteAutomaton, Dfa, Lowered, StateId};
-use gobo_lower::lower;
 use gobo_types::{
     Budget, CompileError, Constraint, DEFAULT_START, Digest, IndexKey, MatchMode, RefusalKind, SchemaOptions,
     TextStart,
 };
+use gobo_worker::lower;
 
 use crate::args::Global;
 use crate::constraint;

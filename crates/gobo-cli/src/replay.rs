@@ -3,10 +3,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gobo_artifact::{Index, Matcher, Vocabulary};
-use gobo_engine::compile_constraint;
 use gobo_schema::{PolicyForm, plain_text};
 use gobo_tokenizer::Encoder;
 use gobo_types::{Budget, CompileError, CompileLimits, Constraint, ErrorKind, Source};
+use gobo_worker::compile_constraint;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use gobo_artifact::{Index, Matcher};
-use gobo_engine::compile_constraint;
 use gobo_types::{Budget, CompileError};
+use gobo_worker::compile_constraint;
 
 use crate::args::{Global, TargetArgs};
 use crate::vocabulary::Loaded;

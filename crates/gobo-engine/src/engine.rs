@@ -1,28 +1,25 @@
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use gobo_artifact::Index;
-use gobo_store::{Catalog, CollectEvent, IndexRecord, NamedVocabulary, Opened, Rebuilt, Sled, Store};
+use gobo_store::{Catalog, CollectEvent, IndexRecord, NamedVocabulary, Rebuilt, Sled, Store};
 use gobo_tokenizer::Imported;
 use gobo_types::{CompileError, CompileLimits, Digest, IndexKey, error_chain};
+use gobo_worker::{CompileFn, WorkerProcess, compile_constraint};
 use tokio::sync::oneshot;
 
-use crate::compile::{Bench, CompileFn, compile_constraint};
-use crate::error::panic_message;
-use crate::known::{Known, Resolved};
+use crate::handed_out::{Known, Resolved};
+use crate::import::is_builtin;
+use crate::inner::{Inner, VocabularyOutcome, contained};
 use crate::owned_catalog::{Databases, OwnedCatalog};
-use crate::pool::{Call, Pool, Then};
-use crate::resolve::{Checked, FlightEnd, FlightKey, Outcome, Request, take};
-use crate::schedule::{Ask, Rules, Turned};
-use crate::single_flight::{Joined, SingleFlight};
-use crate::stats::{Counters, Stats};
-use crate::store_stats::{Gauges, StoreStats};
+use crate::request::{Checked, Outcome, Request};
+use crate::single_flight::SingleFlight;
+use crate::stats::{Counters, Gauges, Stats, StoreStats};
 use crate::upkeep::{CollectRequest, Garbage, Pace, Upkeep};
-use crate::vocabularies::{Vocabularies, publish_builtin, publish_vocabulary};
-use crate::worker::Process;
+use crate::vocabularies::{Vocabularies, publish_vocabulary};
+use crate::workers::{Ask, Call, CompileExecutor, Pool, Rules, Then};
 use crate::{EngineConfig, EngineError, OpenVocabulary, Ticket, VocabularyRef};
 
 /// Threads that verify files and read the catalog for callers that must not block.
@@ -37,30 +34,6 @@ pub struct Engine {
     inner: Arc<Inner>,
     upkeep: Upkeep,
 }
-
-/// What the jobs of the pool share with their engine.
-pub(crate) struct Inner {
-    pub(crate) config: EngineConfig,
-    pub(crate) store: Store,
-    pub(crate) catalog: OwnedCatalog,
-    /// Compiles and imports.
-    pub(crate) pool: Pool<Bench>,
-    /// What blocks on the disk and not on a core.
-    reads: Pool<()>,
-    pub(crate) flights: SingleFlight<FlightKey, FlightEnd>,
-    pub(crate) known: Known,
-    pub(crate) counters: Arc<Counters>,
-    pub(crate) gauges: Gauges,
-    pub(crate) vocabularies: Vocabularies,
-    /// Held by whoever removes many files, or looks for files without a record.
-    upkeep: Mutex<()>,
-    imports: SingleFlight<String, VocabularyOutcome>,
-    pub(crate) closed: AtomicBool,
-    opened: Instant,
-}
-
-/// Errors are shared by all who waited.
-type VocabularyOutcome = Result<Arc<OpenVocabulary>, Arc<EngineError>>;
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -125,11 +98,14 @@ impl Engine {
         let processes = config.processes.clone().map(Arc::new);
         let compile: Arc<CompileFn> = Arc::from(compile);
         let counting = Arc::clone(&counters);
-        let bench = move || match &processes {
-            Some(processes) => Bench::Process(Process::new(Arc::clone(processes), Arc::clone(&counting))),
-            None => Bench::Thread(Arc::clone(&compile)),
+        let executor = move || match &processes {
+            Some(processes) => CompileExecutor::Process(WorkerProcess::new(
+                Arc::clone(processes),
+                Arc::clone(&counting.ended),
+            )),
+            None => CompileExecutor::Thread(Arc::clone(&compile)),
         };
-        let pool = Pool::start("gobo-worker", rules, bench).map_err(EngineError::Threads)?;
+        let pool = Pool::start("gobo-worker", rules, executor).map_err(EngineError::Threads)?;
         let rules = Rules { workers: READ_THREADS, kept: 0, ..rules };
         let reads = Pool::start("gobo-read", rules, || ()).map_err(EngineError::Threads)?;
         let inner = Inner {
@@ -442,74 +418,5 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.close();
-    }
-}
-
-fn is_builtin(name: &str) -> bool {
-    gobo_tokenizer::BUILTIN.contains(&name)
-}
-
-/// A panic becomes an error.
-fn contained<T>(job: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
-    catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(|panic| {
-        let message = panic_message(&*panic);
-        tracing::error!(message, "a job panicked");
-        Err(EngineError::Panicked { message })
-    })
-}
-
-impl Inner {
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Relaxed)
-    }
-
-    /// Counts the catalog that was opened, if it had to be made anew.
-    pub(crate) fn count_rebuild(&self, opened: Option<&Opened>) {
-        let is_rebuilt = matches!(opened, Some(Opened::Rebuilt { .. }));
-        self.gauges.rebuilds.fetch_add(u64::from(is_rebuilt), Ordering::Relaxed);
-    }
-
-    pub(crate) fn upkeep_alone(&self) -> MutexGuard<'_, ()> {
-        self.upkeep.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn turned(&self, turned: Turned) -> EngineError {
-        match turned {
-            Turned::Closed => EngineError::Closed,
-            _ => EngineError::QueueFull { limit: self.config.queue_length },
-        }
-    }
-
-    fn import_builtin(self: &Arc<Self>, name: String) -> Ticket<VocabularyOutcome> {
-        // Kept: it is wanted sooner or later, and cannot be cancelled anyway.
-        let Joined { waiter, cancelled, lead } = self.imports.join(&name, &"".into(), true);
-        if let Some(lead) = lead {
-            let slot = Arc::new(Mutex::new(Some(lead)));
-            let in_queue = Arc::clone(&slot);
-            let inner = Arc::clone(self);
-            let turned = self.pool.submit(Ask::plain(cancelled), move |_| {
-                let Some(lead) = take(&in_queue) else { return Then::Done };
-                let published = contained(|| inner.publish_builtin(&name)).map_err(Arc::new);
-                Then::Tell(Box::new(move || lead.deliver(&published)))
-            });
-            if let Err(turned) = turned
-                && let Some(lead) = take(&slot)
-            {
-                lead.deliver(&Err(Arc::new(self.turned(turned))));
-            }
-        }
-        Ticket::pending(async { waiter.await.unwrap_or_else(|| Err(Arc::new(EngineError::Closed))) })
-    }
-
-    fn publish_builtin(&self, name: &str) -> Result<Arc<OpenVocabulary>, EngineError> {
-        let wanted = VocabularyRef::Name(name.to_owned());
-        // An import may have ended between this caller's look and its joining.
-        if let Ok(Some(found)) = self.vocabularies.find(&self.store, &wanted) {
-            return Ok(found);
-        }
-        publish_builtin(&self.store, name)?;
-        self.vocabularies.forget(name);
-        let unknown = || EngineError::UnknownVocabulary { name: name.to_owned() };
-        self.vocabularies.find(&self.store, &wanted)?.ok_or_else(unknown)
     }
 }

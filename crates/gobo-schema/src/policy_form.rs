@@ -12,7 +12,7 @@ use crate::read::decimal::Decimal;
 use crate::read::node::NodeId;
 use crate::read::nodes::Nodes;
 use crate::read::parse::parse_json;
-use crate::text::strings::escape;
+use gobo_grammar::json::strings::escape;
 
 /// The one text of a valid value that the order and the spelling of a policy allow.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use gobo_automata::Grammar;
 use gobo_types::{Budget, CompileError, PropertyOrder, Report, ReportEntry, SchemaOptions, Spelling};
 
-use crate::any_json::narrowed;
 use crate::lower::arrays::MAX_UNIQUE;
 use crate::lower::lowering::{Lowering, lowered};
+use gobo_grammar::json::narrowed;
 
 /// The grammar of the texts that a schema allows, and what it enforces.
 ///

@@ -24,7 +24,7 @@ pub use constraint::{
     Constraint, DEFAULT_START, Dialect, MatchMode, Source, TextStart, Whitespace, WhitespaceError,
 };
 pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};
-pub use error::{CompileError, ErrorKind, OverBudget, Refusal, RefusalKind, error_chain};
+pub use error::{CompileError, ErrorKind, OverBudget, Refusal, RefusalKind, error_chain, panic_message};
 pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};
 pub use recent::{Place, Recent};
 pub use report::{Report, ReportEntry};

@@ -4,13 +4,8 @@
 const UNDIVIDED: &str = "one algorithm or type that has not been divided yet";
 
 /// Files of more than 500 lines.
-pub(super) const LONG_FILES: &[(&str, &str)] = &[
-    ("crates/gobo-artifact/src/index.rs", UNDIVIDED),
-    ("crates/gobo-engine/src/engine.rs", UNDIVIDED),
-    ("crates/gobo-engine/src/resolve.rs", UNDIVIDED),
-    ("crates/gobo-engine/src/upkeep.rs", UNDIVIDED),
-    ("crates/gobo-store/src/catalog.rs", UNDIVIDED),
-];
+pub(super) const LONG_FILES: &[(&str, &str)] =
+    &[("crates/gobo-artifact/src/index.rs", UNDIVIDED), ("crates/gobo-store/src/catalog.rs", UNDIVIDED)];
 
 const NO_FLOORS: &str = "a folder that has no floors yet";
 
@@ -19,7 +14,6 @@ pub(super) const FULL_FOLDERS: &[(&str, &str)] = &[
     ("crates/gobo-artifact/src", NO_FLOORS),
     ("crates/gobo-cli/src", NO_FLOORS),
     ("crates/gobo-cli/src/commands", NO_FLOORS),
-    ("crates/gobo-engine/src", NO_FLOORS),
     ("crates/gobo-server/src", NO_FLOORS),
     ("crates/gobo-store/src", NO_FLOORS),
     ("crates/gobo-tokenizer/src", NO_FLOORS),
@@ -40,8 +34,6 @@ pub(super) const CIRCLES: &[(&str, &str)] = &[
     ("gobo-bench::experiments::hostile: mod verdict", SHARED_TYPE),
     ("gobo-bench::experiments::load: burst distinct eviction flood hits hostile_share mod", SHARED_TYPE),
     ("gobo-client: builder client fetch", SHARED_TYPE),
-    ("gobo-engine: compile worker", SHARED_TYPE),
-    ("gobo-engine: config engine resolve store_stats upkeep", SHARED_TYPE),
     ("gobo-proto: convert schema", SHARED_TYPE),
     ("gobo-store: access artifact network publish quarantine scan stamp store", SHARED_TYPE),
     ("gobo-store: catalog verdicts", SHARED_TYPE),

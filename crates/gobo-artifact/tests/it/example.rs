@@ -2,9 +2,9 @@
 
 use gobo_artifact::Vocabulary;
 use gobo_compiler::{CompileOptions, compile};
-use gobo_lower::lower;
 use gobo_types::{Budget, CompileLimits, Constraint, TokenId};
 use gobo_vocab::TokenTable;
+use gobo_worker::lower;
 
 /// The file of a vocabulary, and of the index of a constraint over it. Tokens are bytes and whether they are special.
 pub(crate) fn build(tokens: &[(&[u8], bool)], constraint: &Constraint) -> (Vec<u8>, Vec<u8>) {

@@ -123,8 +123,8 @@ mod tests {
     use std::collections::HashSet;
 
     use gobo_artifact::Vocabulary;
-    use gobo_engine::compile_constraint;
     use gobo_types::{Budget, CompileLimits};
+    use gobo_worker::compile_constraint;
 
     use super::*;
 

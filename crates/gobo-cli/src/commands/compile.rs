@@ -3,8 +3,8 @@ use std::time::Instant;
 
 use anyhow::Context;
 use gobo_artifact::Index;
-use gobo_engine::compile_constraint;
 use gobo_types::Budget;
+use gobo_worker::compile_constraint;
 use serde_json::json;
 
 use crate::args::{CompileArgs, Global};

@@ -45,7 +45,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Catalog(command) => catalog::run(global, &command),
         Command::Demo => demo::run(global),
         Command::Worker => {
-            gobo_engine::run_worker()?;
+            gobo_worker::run_worker()?;
             Ok(Outcome::Yes)
         }
     }

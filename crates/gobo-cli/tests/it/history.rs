@@ -89,7 +89,7 @@ fn forged(says: &str, is: &str) -> Vec<u8> {
     let table = gobo_tokenizer::builtin("r50k_base").unwrap().table;
     let vocabulary = Vocabulary::from_bytes(&table.build().unwrap()).unwrap();
     let budget = Budget::new(CompileLimits::default());
-    let lowered = gobo_lower::lower(&Constraint::regex(is), &budget).unwrap();
+    let lowered = gobo_worker::lower(&Constraint::regex(is), &budget).unwrap();
     let options = CompileOptions::default();
     let compiled = gobo_compiler::compile(&vocabulary, &Constraint::regex(says), &lowered, &options, &budget);
     compiled.unwrap().bytes().to_vec()

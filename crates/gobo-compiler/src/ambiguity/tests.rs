@@ -14,7 +14,7 @@ use crate::{CompileOptions, compile};
 const LETTERS: &str = "ab()+-0 ";
 
 fn lowered(grammar: &str) -> Result<Lowered, CompileError> {
-    gobo_lower::lower(&Constraint::gbnf(grammar, "root"), &Budget::new(CompileLimits::default()))
+    gobo_worker::lower(&Constraint::gbnf(grammar, "root"), &Budget::new(CompileLimits::default()))
 }
 
 fn most(lowered: &Lowered) -> Option<usize> {

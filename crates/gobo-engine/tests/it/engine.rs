@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use gobo_engine::{
     CompileFn, Engine, EngineConfig, EngineError, OpenVocabulary, Origin, Outcome, PassTime, Priority,
-    Request, Ticket, VocabularyRef, compile_constraint,
+    Request, Ticket, VocabularyRef,
 };
 use gobo_tokenizer::Imported;
 use gobo_types::{CompileError, CompileLimits, Constraint, ErrorKind, Limit, RefusalKind};
+use gobo_worker::compile_constraint;
 
 use crate::tiny::tiny;
 

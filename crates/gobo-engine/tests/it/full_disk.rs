@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use gobo_engine::{
     CollectRequest, Engine, EngineConfig, Origin, Outcome, Request, UpkeepConfig, VocabularyRef,
-    compile_constraint,
 };
 use gobo_store::{DatabaseCall, DatabaseError, MemoryDatabase};
 use gobo_types::{CompileError, Constraint};
+use gobo_worker::compile_constraint;
 
 use crate::tiny::tiny;
 

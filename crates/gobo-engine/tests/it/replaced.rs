@@ -5,11 +5,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use gobo_artifact::Index;
-use gobo_engine::{
-    Engine, EngineConfig, EngineError, Origin, Outcome, Request, VocabularyRef, Writers, compile_constraint,
-};
+use gobo_engine::{Engine, EngineConfig, EngineError, Origin, Outcome, Request, VocabularyRef, Writers};
 use gobo_store::StoreError;
 use gobo_types::{Budget, CompileLimits, Constraint, ErrorKind};
+use gobo_worker::compile_constraint;
 
 use crate::tiny::tiny;
 

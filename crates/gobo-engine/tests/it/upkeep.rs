@@ -11,10 +11,11 @@ use std::time::{Duration, Instant, SystemTime};
 use gobo_compiler::CompileOptions;
 use gobo_engine::{
     CollectRequest, Engine, EngineConfig, EngineError, OpenVocabulary, Origin, Outcome, Request, Resolved,
-    UpkeepConfig, VocabularyRef, compile_constraint,
+    UpkeepConfig, VocabularyRef,
 };
 use gobo_store::{CollectEvent, Quarantine};
 use gobo_types::{CompileError, Constraint, IndexKey};
+use gobo_worker::compile_constraint;
 
 use crate::tiny::tiny;
 
@@ -221,7 +222,7 @@ fn the_scrubber_audits_its_share_and_sets_wrong_files_aside() {
         Box::new(move |vocabulary, constraint, budget| {
             let is_wrong = *constraint == Constraint::regex("wrong") && breaks.load(Ordering::Relaxed);
             let meant = if is_wrong { Constraint::regex("other") } else { constraint.clone() };
-            let lowered = gobo_lower::lower(&meant, budget)?;
+            let lowered = gobo_worker::lower(&meant, budget)?;
             gobo_compiler::compile(vocabulary, constraint, &lowered, &CompileOptions::default(), budget)
         }),
     )

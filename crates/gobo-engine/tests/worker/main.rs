@@ -11,8 +11,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use gobo_engine::{compile_constraint, run_worker_with};
 use gobo_types::{Constraint, Digest, VocabularyDigest, index_key};
+use gobo_worker::{compile_constraint, run_worker_with};
 use serde_json::{Value, json};
 
 fn main() {

@@ -7,7 +7,7 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_automata::{Expr, Machine};
 
 use crate::formula::formulas::{FormulaId, NEVER};
-use crate::text::layout::Layout;
+use gobo_grammar::json::layout::Layout;
 
 /// The stage of the text of an array or object at a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

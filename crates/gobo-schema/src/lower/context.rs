@@ -16,7 +16,7 @@ use crate::read::node::{NodeId, Types};
 use crate::read::nodes::Nodes;
 use crate::read::value::{Json, Object};
 use crate::text::numbers::number_steps;
-use crate::text::strings::string_steps;
+use gobo_grammar::json::strings::string_steps;
 
 /// Steps of a rule that is looked up or added.
 const STEPS_PER_RULE: u64 = 8;

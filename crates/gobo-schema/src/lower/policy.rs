@@ -2,8 +2,8 @@
 
 use gobo_types::{Draft, PropertyOrder, SchemaOptions, Spelling, Whitespace};
 
-use crate::text::layout::Layout;
 use crate::text::values::Values;
+use gobo_grammar::json::layout::Layout;
 
 /// The options, and how they write known values.
 pub(crate) struct Policy<'a> {

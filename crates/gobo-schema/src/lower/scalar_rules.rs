@@ -14,7 +14,7 @@ use crate::read::node::TextId;
 use crate::scalar::lengths::lengths;
 use crate::scalar::numbers::numbers;
 use crate::scalar::strings::strings;
-use crate::text::strings::any_char;
+use gobo_grammar::json::strings::any_char;
 
 /// Steps of a block of a long string.
 const STEPS_PER_BLOCK: u64 = 16;

@@ -13,7 +13,7 @@ use gobo_automata::Language;
 use gobo_types::{Budget, CompileError};
 
 use crate::read::decimal::Decimal;
-use crate::text::numbers::{CHARS, PLAIN_CHARS};
+use gobo_grammar::json::numbers::{CHARS, PLAIN_CHARS};
 
 /// The part of the grammar of numbers that the text has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

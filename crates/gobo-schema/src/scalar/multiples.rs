@@ -8,7 +8,7 @@ use gobo_automata::Language;
 use gobo_types::{Budget, CompileError};
 
 use crate::read::decimal::Modulus;
-use crate::text::numbers::PLAIN_CHARS;
+use gobo_grammar::json::numbers::PLAIN_CHARS;
 
 /// The texts of the multiples of a divisor, without exponent.
 ///

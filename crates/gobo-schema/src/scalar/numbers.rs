@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 
 use gobo_automata::{Expr, Language};
+use gobo_grammar::json::numbers::{integer, integer_with_zeros, number, plain, scientific};
 use gobo_types::{Budget, CompileError};
 
 use crate::formula::formulas::{ALWAYS, Formula, FormulaId, Formulas};
@@ -15,9 +16,7 @@ use crate::read::decimal::Decimal;
 use crate::scalar::bounds::compared;
 use crate::scalar::combine::{kinds, of_formula};
 use crate::scalar::multiples::multiples;
-use crate::text::numbers::{
-    integer, integer_with_zeros, number, number_steps, number_text, plain, scientific,
-};
+use crate::text::numbers::{number_steps, number_text};
 
 /// The texts of the numbers that satisfy a formula. Unconstrained numbers have every text of JSON; under bounds alone,
 /// numbers with an exponent have one digit before the decimal point; other numbers have no exponent.

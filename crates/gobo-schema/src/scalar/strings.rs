@@ -14,7 +14,7 @@ use crate::phase::LOWERING;
 use crate::read::node::TextId;
 use crate::scalar::combine::{kinds, of_formula};
 use crate::scalar::lengths::lengths;
-use crate::text::strings::{any_char, char_in, quoted, string_steps, string_text};
+use gobo_grammar::json::strings::{any_char, char_in, quoted, string_steps, string_text};
 
 /// The strings that satisfy a formula, as values.
 ///

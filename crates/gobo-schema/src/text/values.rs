@@ -1,12 +1,12 @@
 //! The texts of one known value.
 
 use gobo_automata::Expr;
+use gobo_grammar::json::layout::Layout;
+use gobo_grammar::json::strings::string_text;
 use gobo_types::Spelling;
 
 use crate::read::value::Json;
-use crate::text::layout::Layout;
 use crate::text::numbers::number_text;
-use crate::text::strings::string_text;
 
 /// How known values are written.
 #[derive(Debug, Clone, Copy)]

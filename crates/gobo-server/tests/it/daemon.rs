@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use gobo_client::Client;
-use gobo_engine::{CompileFn, Engine, EngineConfig, UpkeepConfig, compile_constraint};
+use gobo_engine::{CompileFn, Engine, EngineConfig, UpkeepConfig};
 use gobo_server::{ServeConfig, ServeError, ServeLimits, Server};
+use gobo_worker::compile_constraint;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use gobo_artifact::{Fault, Index, Matcher, MatcherError, Row, Vocabulary, section, vocabulary_digest};
 use gobo_compiler::{CompileOptions, compile};
-use gobo_lower::lower;
 use gobo_types::{Binding, Budget, CompileLimits, Constraint};
+use gobo_worker::lower;
 use proptest::prelude::*;
 
 use super::parts::{Parts, put_u32};

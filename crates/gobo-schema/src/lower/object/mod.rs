@@ -27,7 +27,7 @@ use crate::lower::outcomes::{Outcome, outcomes};
 use crate::lower::schema_set::{SchemaSet, SchemaSetId};
 use crate::phase::LOWERING;
 use crate::read::node::TextId;
-use crate::text::strings::{string_steps, string_text};
+use gobo_grammar::json::strings::{string_steps, string_text};
 use scope::{Others, Scope, Scopes};
 use witnesses::{Witnesses, revocable};
 

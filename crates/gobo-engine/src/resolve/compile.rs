@@ -1,0 +1,157 @@
+//! One compile of a job, on this thread or in a worker process, to a published index or a report.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use gobo_artifact::Index;
+use gobo_store::StoreError;
+use gobo_types::{Budget, CompileError, CompileLimits, ErrorKind, IndexKey, error_chain};
+use gobo_worker::{Failure, WorkerProcess, thread_clock};
+
+use super::job::Job;
+use super::store_trouble;
+use crate::EngineError;
+use crate::handed_out::Resolved;
+use crate::inner::Inner;
+use crate::request::Purpose;
+use crate::stats::{COMPILE, Counters, record};
+use crate::workers::CompileExecutor;
+
+/// What a worker made of a job.
+pub(super) enum Made {
+    Index(Resolved),
+    Report(gobo_worker::Made),
+}
+
+impl Inner {
+    /// A pass that was ended for its processor time: no verdict, and not tried again, as it would cost as much again.
+    pub(super) fn out_of_time(&self, job: &Job, limits: CompileLimits) -> CompileError {
+        Counters::count(&self.counters.out_of_proportion);
+        let (steps, seconds) = (limits.max_steps, self.config.pass_time.of(limits.max_steps).as_secs_f64());
+        tracing::error!(
+            key = %job.key,
+            constraint = %job.request.constraint.digest(),
+            steps,
+            seconds,
+            "a pass used more processor time than its steps allow: a loop of the compiler charges too little, which is a bug"
+        );
+        let why = format!(
+            "a pass of at most {steps} steps used more than {seconds} s of processor time, the limit for so many; \
+             this is a bug of gobo: report the constraint, or make it smaller"
+        );
+        CompileError::unavailable(why)
+    }
+
+    /// Compiles on this thread.
+    pub(super) fn compile_here(
+        &self,
+        job: &Job,
+        limits: CompileLimits,
+        executor: &CompileExecutor,
+        cancelled: &Arc<AtomicBool>,
+    ) -> Result<Made, Failure> {
+        let CompileExecutor::Thread(compile) = executor else {
+            return Err(failed("a thread's executor is a process".into()));
+        };
+        let clock = thread_clock(self.config.pass_time.of(limits.max_steps));
+        let budget = Budget::cancellable(limits, Arc::clone(cancelled)).timed(clock);
+        let begun = Instant::now();
+        let compiled = compile(&job.request.vocabulary.vocabulary, &job.request.constraint, &budget);
+        record(COMPILE, begun.elapsed());
+        let failure =
+            |error| if budget.is_out_of_time() { Failure::OutOfTime } else { Failure::Verdict(error) };
+        let compiled = compiled.map_err(failure)?;
+        check_key(&compiled.key, &job.key)?;
+        self.check_vocabulary(job)?;
+        match job.purpose {
+            Purpose::Index => {
+                let compile_us = micros(begun.elapsed());
+                let digest = self.store.publish_index(&job.key, compiled.bytes());
+                digest
+                    .map_err(EngineError::from)
+                    .and_then(|digest| self.published(&job.key, digest, compile_us))
+                    .map(Made::Index)
+                    .map_err(|error| Failure::Verdict(store_trouble(&error)))
+            }
+            Purpose::Report => {
+                let failed = |error: gobo_artifact::ArtifactError| failed(error_chain(&error));
+                let index = Index::from_bytes(compiled.bytes()).map_err(failed)?;
+                Ok(Made::Report(gobo_worker::Made {
+                    key: compiled.key,
+                    digest: compiled.artifact_digest,
+                    bytes: compiled.bytes().len() as u64,
+                    states: index.states(),
+                    rows: index.rows(),
+                    report: Some(index.report().map_err(failed)?),
+                }))
+            }
+        }
+    }
+
+    /// Compiles in a worker process: it writes the temporary file, and what it wrote is verified and published here.
+    pub(super) fn compile_there(
+        &self,
+        job: &Job,
+        limits: CompileLimits,
+        is_background: bool,
+        process: &mut WorkerProcess,
+        cancelled: &AtomicBool,
+    ) -> Result<Made, Failure> {
+        let trouble = |error: StoreError| Failure::Verdict(store_trouble(&error.into()));
+        let pending = match job.purpose {
+            Purpose::Index => Some(self.store.begin_index(&job.key).map_err(trouble)?),
+            Purpose::Report => None,
+        };
+        let vocabulary_digest = job.request.vocabulary.digest();
+        let order = gobo_worker::Job {
+            vocabulary: self.store.vocabulary_path(&vocabulary_digest),
+            vocabulary_digest,
+            constraint: job.request.constraint.clone(),
+            limits,
+            processor_time: self.config.pass_time.of(limits.max_steps),
+            file: pending.as_ref().map(|pending| pending.path().to_owned()),
+            is_background,
+        };
+        let begun = Instant::now();
+        let made = process.run(order, cancelled);
+        record(COMPILE, begun.elapsed());
+        let compile_us = micros(begun.elapsed());
+        let made = made?;
+        check_key(&made.key, &job.key)?;
+        self.check_vocabulary(job)?;
+        let Some(pending) = pending else { return Ok(Made::Report(made)) };
+        let digest = pending.publish().map_err(|error| match error.kind() {
+            // What the worker wrote is not what it said.
+            ErrorKind::Corrupt | ErrorKind::Invalid | ErrorKind::Limit => {
+                failed(format!("a worker wrote no sound index: {}", error_chain(&error)))
+            }
+            _ => trouble(error),
+        })?;
+        let published = self.published(&job.key, digest, compile_us);
+        published.map(Made::Index).map_err(|error| Failure::Verdict(store_trouble(&error)))
+    }
+
+    /// Nothing is believed that was compiled over a damaged vocabulary.
+    fn check_vocabulary(&self, job: &Job) -> Result<(), Failure> {
+        if self.vocabularies.is_condemned(&job.request.vocabulary.vocabulary) {
+            return Err(Failure::Killed("its vocabulary was found damaged meanwhile; ask again".into()));
+        }
+        Ok(())
+    }
+}
+
+fn failed(why: String) -> Failure {
+    Failure::Verdict(CompileError::Failed(why.into()))
+}
+
+fn check_key(made: &IndexKey, wanted: &IndexKey) -> Result<(), Failure> {
+    if made == wanted {
+        return Ok(());
+    }
+    Err(failed(format!("the compiler made the index of key {made}, not of {wanted}")))
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}

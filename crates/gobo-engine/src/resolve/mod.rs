@@ -1,0 +1,119 @@
+//! From a request to a verdict: the file, else a remembered verdict, else one shared compile.
+//!
+//! `files` finds and records the files of indices, `job` is a compile on its way through the queue and the workers, `compile` is one pass of it.
+
+mod compile;
+mod files;
+mod job;
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use gobo_store::CachedVerdict;
+use gobo_types::{CompileError, CompileLimits, ErrorKind, IndexKey, error_chain, index_key};
+
+use crate::inner::Inner;
+use crate::request::{Checked, Done, FlightEnd, Outcome, Purpose, Request};
+use crate::single_flight::Joined;
+use crate::stats::Counters;
+use crate::workers::Priority;
+use crate::{EngineError, Ticket};
+use job::Job;
+
+impl Inner {
+    pub(crate) fn submit(self: &Arc<Self>, request: Request) -> Ticket<Outcome> {
+        let (limits, key) = self.limits_and_key(&request);
+        match self.answer_at_once(&key, &limits) {
+            Ok(Some(outcome)) => return Ticket::ready(outcome),
+            Ok(None) => Counters::count(&self.counters.misses),
+            Err(error) => return Ticket::ready(Err(store_trouble(&error))),
+        }
+        let end = self.fly(request, key, limits, Purpose::Index);
+        Ticket::pending(async move {
+            match end.await? {
+                Done::Index(found) => Ok(found),
+                Done::Checked(_) => Err(CompileError::Failed("a resolve ended with a report".into())),
+            }
+        })
+    }
+
+    pub(crate) fn check(self: &Arc<Self>, request: Request) -> Ticket<Result<Checked, CompileError>> {
+        let (limits, key) = self.limits_and_key(&request);
+        match self.answer_at_once(&key, &limits) {
+            Ok(Some(Ok(found))) => return Ticket::ready(self.describe(&found)),
+            Ok(Some(Err(verdict))) => return Ticket::ready(Err(verdict)),
+            Ok(None) => {}
+            Err(error) => return Ticket::ready(Err(store_trouble(&error))),
+        }
+        let end = self.fly(request, key, limits, Purpose::Report);
+        let inner = Arc::clone(self);
+        Ticket::pending(async move {
+            match end.await? {
+                Done::Checked(checked) => Ok(*checked),
+                // It was published while this waited.
+                Done::Index(found) => inner.describe(&found),
+            }
+        })
+    }
+
+    fn limits_and_key(&self, request: &Request) -> (CompileLimits, IndexKey) {
+        let most = &self.config.limits;
+        // Those who may use equally much share compiles and verdicts, whatever each has asked for.
+        let limits = request.limits.map_or(*most, |asked| asked.within(most));
+        (limits, index_key(&request.vocabulary.digest(), &request.constraint.digest()))
+    }
+
+    /// Joins the compile of this key, or begins it.
+    fn fly(
+        self: &Arc<Self>,
+        request: Request,
+        key: IndexKey,
+        limits: CompileLimits,
+        purpose: Purpose,
+    ) -> impl Future<Output = FlightEnd> + Send + use<> {
+        let priority = request.priority;
+        let flight = (key, limits, purpose);
+        let Joined { waiter, cancelled, lead } =
+            self.flights.join(&flight, &request.tenant, priority == Priority::Prewarm);
+        match lead {
+            Some(lead) => {
+                let submitted = Instant::now();
+                self.dispatch(lead, Arc::new(Job { request, key, limits, purpose, submitted }));
+            }
+            // What was begun ahead of demand is in demand now.
+            None if priority == Priority::Interactive => self.pool.promote(&cancelled),
+            None => {}
+        }
+        async move {
+            let abandoned = || Err(CompileError::unavailable("the engine is closing"));
+            waiter.await.unwrap_or_else(abandoned)
+        }
+    }
+
+    /// A hit, or a verdict that need not be found out again. Runs on the caller's thread: it opens a file in O(1) and
+    /// reads the catalog's cache, where standing in line behind compiles would cost more.
+    fn answer_at_once(&self, key: &IndexKey, limits: &CompileLimits) -> Result<Option<Outcome>, EngineError> {
+        if let Some(found) = self.find_unchanged(key)? {
+            Counters::count(&self.counters.hits);
+            return Ok(Some(Ok(found)));
+        }
+        let remembered = self.catalog.get(|catalog| catalog.get_verdict(key, limits, SystemTime::now()))?;
+        Ok(remembered.map(|verdict| {
+            Counters::count(&self.counters.negative_hits);
+            Err(match verdict {
+                CachedVerdict::Refused(refusal) => refusal.into(),
+                CachedVerdict::OverBudget(over) => over.into(),
+            })
+        }))
+    }
+}
+
+/// A store that cannot be used now is no verdict about the constraint.
+fn store_trouble(error: &EngineError) -> CompileError {
+    let text = error_chain(error);
+    if error.kind() == ErrorKind::Internal {
+        CompileError::Failed(text.into())
+    } else {
+        CompileError::unavailable(text)
+    }
+}

@@ -1,0 +1,8 @@
+//! Grammars: the readers of grammar dialects, and the grammar of JSON texts.
+//!
+//! Each module makes a [`Grammar`](gobo_automata::Grammar) or parts of one: [`gbnf`] from the text of a user, [`json`] from RFC 8259 and a
+//! text policy. None knows of automata's states or of vocabularies.
+#![forbid(unsafe_code)]
+
+pub mod gbnf;
+pub mod json;

@@ -1,0 +1,191 @@
+//! Lowering: the automaton of a constraint, made by the reader of its kind.
+
+use gobo_automata::{Dfa, Lowered};
+use gobo_grammar::gbnf::gbnf;
+use gobo_grammar::json::{json, narrowed};
+use gobo_schema::schema;
+use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
+
+/// Steps of a byte of grammar that is read.
+const STEPS_PER_BYTE: u64 = 2;
+
+/// The automaton of a constraint, and what it enforces.
+///
+/// # Errors
+/// [`CompileError::Refused`] for what is malformed, unsupported or has no text; [`CompileError::OverBudget`].
+pub fn lower(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileError> {
+    budget.holding(|| lowered(constraint, budget), |lowered| lowered.dfa.bytes())
+}
+
+fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileError> {
+    let text_start = constraint.text_start;
+    let mut report = Report::default();
+    let (dfa, why) = match &constraint.source {
+        Source::Regex { pattern, mode } => {
+            (Dfa::regex(pattern, *mode, text_start, budget)?, "exactly as written".to_owned())
+        }
+        Source::Choice { items } => {
+            (Dfa::choice(items, text_start, budget)?, "exactly one of the items".to_owned())
+        }
+        Source::Grammar { grammar, start, .. } => {
+            budget.charge_steps("reading the grammar", grammar.len() as u64 * STEPS_PER_BYTE)?;
+            let grammar = gbnf(grammar, start)?;
+            (Dfa::grammar(&grammar, text_start, budget)?, format!("exactly the texts of the rule {start}"))
+        }
+        Source::Json { whitespace } => {
+            (Dfa::grammar(&json(*whitespace), text_start, budget)?, "any JSON value (RFC 8259)".to_owned())
+        }
+        Source::Schema { schema: text, options } => {
+            let (grammar, of_schema) = schema(text, options, budget)?;
+            report = of_schema;
+            (Dfa::grammar(&grammar, text_start, budget)?, "exactly the valid values".to_owned())
+        }
+    };
+    if dfa.is_empty() {
+        return Err(CompileError::refuse(
+            RefusalKind::Unsatisfiable,
+            format!("the whole {}", constraint.kind()),
+            "no text matches it",
+        ));
+    }
+    report.enforced.insert(0, ReportEntry::whole(constraint.kind(), why));
+    if let Source::Json { whitespace } = constraint.source {
+        report.narrowed = narrowed(whitespace);
+    }
+    if text_start == TextStart::StripOneSpace {
+        let why = "of what is left when one leading space is dropped";
+        report.enforced.push(ReportEntry::whole("text_start", why));
+    }
+    Ok(Lowered { dfa, report })
+}
+
+#[cfg(test)]
+mod tests {
+    use gobo_types::{CompileLimits, Limit};
+
+    use super::*;
+
+    fn budget() -> Budget {
+        Budget::new(CompileLimits::default())
+    }
+
+    fn dfa(constraint: &Constraint) -> Dfa {
+        lower(constraint, &budget()).unwrap().dfa
+    }
+
+    #[test]
+    fn one_leading_space_is_dropped_and_no_more() {
+        for (pattern, accepted, refused) in [
+            ("ab", vec!["ab", " ab"], vec!["  ab", "a b", " "]),
+            (" ab", vec!["  ab"], vec!["ab", " ab"]),
+            (" *", vec!["", " ", "  "], vec!["a"]),
+            ("|a", vec!["", " ", "a", " a"], vec!["  "]),
+            ("(ab)*", vec!["", "ab", " abab"], vec!["ab ab", "  "]),
+        ] {
+            let dfa = dfa(&Constraint::regex(pattern).starting(TextStart::StripOneSpace));
+            assert!(accepted.iter().all(|text| dfa.accepts(text.as_bytes())), "{pattern}");
+            assert!(!refused.iter().any(|text| dfa.accepts(text.as_bytes())), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_choice_is_the_regex_of_its_alternatives() {
+        let items = ["", "a", "ab", "abc", "xbc", "bc", "é", "中文", "a.b"];
+        let pattern = items.map(|item| item.replace('.', "\\.")).join("|");
+        assert_eq!(dfa(&Constraint::choice(items)), dfa(&Constraint::regex(pattern)));
+    }
+
+    /// Thousands of wide characters that each lead to a state of their own.
+    #[test]
+    fn a_start_with_an_exit_for_each_character_keeps_them_apart() {
+        let chars: Vec<char> = ('\u{4e00}'..='\u{6500}').collect();
+        let item = |at: usize| format!("{}{at:04}", chars[at]);
+        let dfa = dfa(&Constraint::choice((0..chars.len()).map(item)));
+        for at in 0..chars.len() {
+            assert!(dfa.accepts(item(at).as_bytes()));
+            let other = format!("{}{:04}", chars[at], (at + 1) % chars.len());
+            assert!(!dfa.accepts(other.as_bytes()), "{other}");
+        }
+    }
+
+    #[test]
+    fn every_alternative_is_alive() {
+        let dfa = dfa(&Constraint::regex("a|ab"));
+        assert!(dfa.accepts(b"a") && dfa.accepts(b"ab") && !dfa.accepts(b"abb") && !dfa.accepts(b""));
+    }
+
+    #[test]
+    fn anchors_are_exact_anywhere() {
+        for (pattern, accepted, refused) in [
+            ("^abc$", vec!["abc"], vec!["", "ab", "xabc"]),
+            ("(^a|b)*", vec!["", "a", "ab", "bb", "abb"], vec!["aa", "ba"]),
+            (r"(a$|b)*", vec!["", "a", "ba", "bb"], vec!["ab", "aa"]),
+            (r"\A(|$)(^|x)\z", vec!["", "x"], vec!["xx"]),
+            ("a(^b|c)", vec!["ac"], vec!["ab", "b"]),
+            ("$^", vec![""], vec!["a"]),
+        ] {
+            let dfa = dfa(&Constraint::regex(pattern));
+            assert!(accepted.iter().all(|text| dfa.accepts(text.as_bytes())), "{pattern}");
+            assert!(!refused.iter().any(|text| dfa.accepts(text.as_bytes())), "{pattern}");
+        }
+        assert!(matches!(
+            lower(&Constraint::regex("a^b"), &budget()),
+            Err(CompileError::Refused(refusal)) if refusal.kind == RefusalKind::Unsatisfiable
+        ));
+    }
+
+    #[test]
+    fn a_search_matches_anywhere_and_anchors_still_hold() {
+        let dfa = dfa(&Constraint::search("^a|b$|c"));
+        for (text, expected) in
+            [("ax", true), ("xb", true), ("xcx\n", true), ("xa", false), ("bx", false), ("", false)]
+        {
+            assert_eq!(dfa.accepts(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn refusals_name_the_construct_and_its_place() {
+        for (pattern, kind, place, word) in [
+            (r"a\bc", RefusalKind::Unsupported, "offset 1", r"\b"),
+            (r"\Bx", RefusalKind::Unsupported, "offset 0", r"\B"),
+            (r"ab\b{start}", RefusalKind::Unsupported, "offset 2", r"\b{start}"),
+            ("x(?m)^a", RefusalKind::Unsupported, "offset 5", "^"),
+            ("x(?m:(?-m:^)$)", RefusalKind::Unsupported, "offset 12", "$"),
+            ("é(?=a)", RefusalKind::Unsupported, "offset 2", "look-around"),
+            (r"(a)\1", RefusalKind::Unsupported, "offset 3", "backreference"),
+            ("a\0b", RefusalKind::Malformed, "offset 1", "NUL"),
+            ("[z-a]", RefusalKind::Malformed, "offset 1", "range"),
+            ("abc((a)", RefusalKind::Malformed, "offset 3", "group"),
+            (r"(?-u:\xff)", RefusalKind::Unsupported, "offset 5", "UTF-8"),
+        ] {
+            match lower(&Constraint::regex(pattern), &budget()) {
+                Err(CompileError::Refused(refusal)) => {
+                    assert_eq!((refusal.kind, refusal.place.as_str()), (kind, place), "{pattern}: {refusal}");
+                    assert!(refusal.reason.contains(word), "{pattern}: {refusal}");
+                }
+                other => panic!("{pattern}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn killers_end_in_verdicts() {
+        let deep = format!("{}a{}", "(".repeat(60_000), ")".repeat(60_000));
+        assert!(matches!(lower(&Constraint::regex(deep), &budget()), Err(CompileError::Refused(_))));
+        for pattern in ["(a|b)*a(a|b){25}", "a{1000000}", "((a{1000}){1000}){1000}", r"(\w{1000}){1000}"] {
+            let result = lower(&Constraint::regex(pattern), &budget());
+            assert!(matches!(result, Err(CompileError::OverBudget(_))), "{pattern}");
+        }
+        // A megabyte of pattern that stands for a gigabyte of ranges.
+        let classes = r"\pL".repeat(300_000);
+        assert!(matches!(lower(&Constraint::regex(classes), &budget()), Err(CompileError::OverBudget(_))));
+        let tight = Budget::new(CompileLimits { max_states: 10, ..CompileLimits::default() });
+        match lower(&Constraint::choice(["abcdefghijklmnop"]), &tight) {
+            Err(CompileError::OverBudget(over)) => {
+                assert_eq!((over.limit, over.given), (Limit::MaxStates, 10));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
