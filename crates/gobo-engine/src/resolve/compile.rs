@@ -9,20 +9,12 @@ use gobo_store::StoreError;
 use gobo_types::{Budget, CompileError, CompileLimits, ErrorKind, IndexKey, error_chain};
 use gobo_worker::{Failure, WorkerProcess, thread_clock};
 
-use super::job::Job;
-use super::store_trouble;
+use super::job::{Job, Made, store_trouble};
 use crate::EngineError;
-use crate::handed_out::Resolved;
 use crate::inner::Inner;
 use crate::request::Purpose;
 use crate::stats::{COMPILE, Counters, record};
 use crate::workers::CompileExecutor;
-
-/// What a worker made of a job.
-pub(super) enum Made {
-    Index(Resolved),
-    Report(gobo_worker::Made),
-}
 
 impl Inner {
     /// A pass that was ended for its processor time: no verdict, and not tried again, as it would cost as much again.

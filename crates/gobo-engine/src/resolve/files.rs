@@ -5,8 +5,7 @@ use std::time::SystemTime;
 use gobo_store::{IndexRecord, StoreError};
 use gobo_types::{ArtifactDigest, CompileError, Digest, IndexKey, error_chain};
 
-use super::job::Job;
-use super::store_trouble;
+use super::job::{Job, store_trouble};
 use crate::EngineError;
 use crate::handed_out::{Origin, Resolved};
 use crate::inner::Inner;

@@ -1,23 +1,12 @@
-//! A compile on its way through the queue and the workers: passes, retries, and who is told.
+//! A compile that somebody waits for, and what it makes.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use gobo_types::{CompileError, CompileLimits, IndexKey, Limit, OverBudget, panic_message};
-use gobo_worker::Failure;
+use gobo_types::{CompileError, CompileLimits, ErrorKind, IndexKey, error_chain};
 
-use super::compile::Made;
-use super::store_trouble;
-use crate::handed_out::{Origin, Resolved};
-use crate::inner::{Inner, take};
-use crate::request::{Checked, Done, FlightEnd, FlightKey, Purpose, Request};
-use crate::single_flight::Lead;
-use crate::stats::{Counters, QUEUE, RESOLVE, record};
-use crate::workers::{Ask, Call, CompileExecutor, Priority, Then, Turned};
-
-type FlightLead = Lead<FlightKey, FlightEnd>;
+use crate::EngineError;
+use crate::handed_out::Resolved;
+use crate::request::{Purpose, Request};
 
 /// What a compile job carries.
 pub(super) struct Job {
@@ -28,222 +17,18 @@ pub(super) struct Job {
     pub(super) submitted: Instant,
 }
 
-/// Which attempt of a job this is.
-#[derive(Debug, Clone, Copy, Default)]
-struct Turn {
-    /// Passes before this one, each of which it was too expensive for.
-    pass: usize,
-    /// The attempt before this one ended for a transient reason.
-    is_retry: bool,
-    /// Others go first, where processors are short.
-    is_background: bool,
+/// What a worker made of a job.
+pub(super) enum Made {
+    Index(Resolved),
+    Report(gobo_worker::Made),
 }
 
-/// How one attempt of a job ended.
-enum Attempt {
-    /// For all who wait.
-    End(FlightEnd),
-    /// Transient, and trying again may help.
-    Again(CompileError),
-    /// Over the small budget of this pass alone.
-    OverPass,
-}
-
-impl Inner {
-    /// Puts a flight's job into the queue; where it is turned away, those who wait are told at once.
-    pub(super) fn dispatch(self: &Arc<Self>, lead: FlightLead, job: Arc<Job>) {
-        let ask = Ask {
-            priority: job.request.priority,
-            tenant: Arc::clone(&job.request.tenant),
-            bytes: job.request.constraint.text_bytes() as u64,
-            is_limited: true,
-            deadline: job.request.deadline,
-            cancelled: Arc::clone(lead.cancelled()),
-            is_shared: Arc::clone(lead.is_shared()),
-        };
-        // The queue takes the job or drops it; the lead has to come back from one that is turned away.
-        let lead = Arc::new(Mutex::new(Some(lead)));
-        let inner = Arc::clone(self);
-        let in_queue = Arc::clone(&lead);
-        let turned = self.pool.submit(ask, move |call| match take(&in_queue) {
-            Some(lead) => inner.called(call, lead, job, Turn::default()),
-            None => Then::Done,
-        });
-        if let Err(turned) = turned
-            && let Some(lead) = take(&lead)
-        {
-            self.turn_away(lead, turned);
-        }
-    }
-
-    /// What a job does when its turn comes, or will not come.
-    fn called(
-        self: Arc<Self>,
-        call: Call<'_, CompileExecutor>,
-        lead: FlightLead,
-        job: Arc<Job>,
-        turn: Turn,
-    ) -> Then<CompileExecutor> {
-        match call {
-            Call::Run(executor, waited, is_background) => {
-                record(QUEUE, waited);
-                self.run(lead, job, Turn { is_background, ..turn }, executor)
-            }
-            Call::Turned(turned) => {
-                self.turn_away(lead, turned);
-                Then::Done
-            }
-        }
-    }
-
-    fn turn_away(&self, lead: FlightLead, turned: Turned) {
-        Counters::count(&self.counters.unavailable);
-        lead.deliver(&Err(self.turned_away(turned)));
-    }
-
-    fn turned_away(&self, turned: Turned) -> CompileError {
-        let counters = &self.counters;
-        let (counter, why, retry_after) = match turned {
-            Turned::Full | Turned::Displaced => {
-                let (jobs, mib) = (self.config.queue_length, self.config.queue_bytes >> 20);
-                let most = if turned == Turned::Full { "" } else { ", and most of them were this tenant's" };
-                let why =
-                    format!("too many compiles wait for a worker (limit {jobs}, {mib} MiB){most}; try again");
-                (&counters.shed_queue, why, Some(self.pool.expected_wait(Priority::Interactive)))
-            }
-            Turned::Quota(what) => {
-                let why = format!("this tenant has as many {what} before the workers as it may; try again");
-                (&counters.shed_quota, why, Some(self.pool.expected_wait(Priority::Interactive)))
-            }
-            Turned::Rate(after) => {
-                let limit = self.config.tenant.per_second.unwrap_or_default();
-                let why = format!("this tenant asks for more than {limit} compiles a second; try again");
-                (&counters.shed_quota, why, Some(after))
-            }
-            Turned::TooLate(wait) => {
-                let why =
-                    format!("a worker is free in {} ms, after the deadline; try again", wait.as_millis());
-                (&counters.shed_deadline, why, Some(wait))
-            }
-            Turned::Closed => return CompileError::unavailable("the engine is closing"),
-        };
-        Counters::count(counter);
-        CompileError::Unavailable { why: why.into(), retry_after }
-    }
-
-    /// Runs on a worker's thread.
-    fn run(
-        self: Arc<Self>,
-        lead: FlightLead,
-        job: Arc<Job>,
-        turn: Turn,
-        executor: &mut CompileExecutor,
-    ) -> Then<CompileExecutor> {
-        // Nobody wants it any more; dropping the lead tells nobody.
-        if lead.cancelled().load(Ordering::Relaxed) {
-            return Then::Done;
-        }
-        let cancelled = Arc::clone(lead.cancelled());
-        let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(&job, turn, executor, &cancelled)));
-        let attempt = attempt.unwrap_or_else(|panic| {
-            let message = panic_message(&*panic);
-            tracing::error!(key = %job.key, message, "a compile panicked");
-            Attempt::End(Err(CompileError::Failed(format!("a worker panicked: {message}").into())))
-        });
-        let (lead, turn) = match attempt {
-            Attempt::End(end) => {
-                self.count(&end, &job);
-                return Then::Tell(Box::new(move || lead.deliver(&end)));
-            }
-            Attempt::Again(error) => {
-                let end = Err(error);
-                match lead.retry_or(&end) {
-                    Some(lead) => (lead, Turn { is_retry: true, ..turn }),
-                    None => {
-                        self.count(&end, &job);
-                        return Then::Done;
-                    }
-                }
-            }
-            Attempt::OverPass => {
-                Counters::count(&self.counters.later_passes);
-                (lead, Turn { pass: turn.pass + 1, is_retry: false, ..turn })
-            }
-        };
-        Then::Again(Box::new(move |call| self.called(call, lead, job, turn)))
-    }
-
-    fn count(&self, end: &FlightEnd, job: &Job) {
-        record(RESOLVE, job.submitted.elapsed());
-        match end {
-            Ok(Done::Index(Resolved { origin: Origin::Host, .. })) => {}
-            Ok(_) => Counters::count(&self.counters.compiled),
-            Err(CompileError::Refused(_) | CompileError::OverBudget(_)) => {
-                Counters::count(&self.counters.refused);
-            }
-            Err(CompileError::Unavailable { .. }) => Counters::count(&self.counters.unavailable),
-            Err(_) => Counters::count(&self.counters.failed),
-        }
-    }
-
-    fn attempt(
-        &self,
-        job: &Job,
-        turn: Turn,
-        executor: &mut CompileExecutor,
-        cancelled: &Arc<AtomicBool>,
-    ) -> Attempt {
-        // A flight may have ended between this caller's look and its joining; and a file may be there without a
-        // record, published by a process that died or that owns no catalog.
-        match self.find_unchanged(&job.key).and_then(|found| match found {
-            Some(found) => Ok(Some(found)),
-            None => self.adopt(&job.key),
-        }) {
-            Ok(Some(found)) => return Attempt::End(Ok(Done::Index(found))),
-            Ok(None) => {}
-            Err(error) => return Attempt::End(Err(store_trouble(&error))),
-        }
-        let most_steps = self.config.passes.get(turn.pass).copied().unwrap_or(u64::MAX);
-        let limits = CompileLimits { max_steps: job.limits.max_steps.min(most_steps), ..job.limits };
-        let begun = Instant::now();
-        let made = match executor {
-            CompileExecutor::Thread(_) => self.compile_here(job, limits, executor, cancelled),
-            CompileExecutor::Process(process) => {
-                if turn.is_retry {
-                    // What killed one worker may have killed all (the kernel, an operator), and one that is dying cannot be
-                    // told from one that lives until it has been given a job.
-                    process.renew();
-                }
-                self.compile_there(job, limits, turn.is_background, process, cancelled)
-            }
-        };
-        match made {
-            Ok(made) => {
-                let compile_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-                Attempt::End(Ok(match made {
-                    Made::Index(found) => Done::Index(found),
-                    Made::Report(made) => Done::Checked(Box::new(Checked {
-                        key: made.key,
-                        bytes: made.bytes,
-                        states: made.states,
-                        rows: made.rows,
-                        report: made.report.unwrap_or_default(),
-                        is_published: false,
-                        compile_us,
-                    })),
-                }))
-            }
-            Err(Failure::Verdict(CompileError::OverBudget(OverBudget {
-                limit: Limit::MaxSteps, ..
-            }))) if limits != job.limits => Attempt::OverPass,
-            Err(Failure::Verdict(error @ CompileError::Unavailable { .. })) => Attempt::Again(error),
-            Err(Failure::Verdict(error)) => {
-                self.remember(job, &error);
-                Attempt::End(Err(error))
-            }
-            Err(Failure::OutOfTime) => Attempt::End(Err(self.out_of_time(job, limits))),
-            Err(Failure::Died(why)) => Attempt::Again(CompileError::unavailable(why)),
-            Err(Failure::Killed(why)) => Attempt::End(Err(CompileError::unavailable(why))),
-        }
+/// A store that cannot be used now is no verdict about the constraint.
+pub(super) fn store_trouble(error: &EngineError) -> CompileError {
+    let text = error_chain(error);
+    if error.kind() == ErrorKind::Internal {
+        CompileError::Failed(text.into())
+    } else {
+        CompileError::unavailable(text)
     }
 }

@@ -1,16 +1,18 @@
 //! From a request to a verdict: the file, else a remembered verdict, else one shared compile.
 //!
-//! `files` finds and records the files of indices, `job` is a compile on its way through the queue and the workers, `compile` is one pass of it.
+//! `files` finds and records the files of indices, `passes` takes a `job` through the queue and the
+//! workers, `compile` is one pass of it.
 
 mod compile;
 mod files;
 mod job;
+mod passes;
 
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use gobo_store::CachedVerdict;
-use gobo_types::{CompileError, CompileLimits, ErrorKind, IndexKey, error_chain, index_key};
+use gobo_types::{CompileError, CompileLimits, IndexKey, index_key};
 
 use crate::inner::Inner;
 use crate::request::{Checked, Done, FlightEnd, Outcome, Purpose, Request};
@@ -18,7 +20,7 @@ use crate::single_flight::Joined;
 use crate::stats::Counters;
 use crate::workers::Priority;
 use crate::{EngineError, Ticket};
-use job::Job;
+use job::{Job, store_trouble};
 
 impl Inner {
     pub(crate) fn submit(self: &Arc<Self>, request: Request) -> Ticket<Outcome> {
@@ -105,15 +107,5 @@ impl Inner {
                 CachedVerdict::OverBudget(over) => over.into(),
             })
         }))
-    }
-}
-
-/// A store that cannot be used now is no verdict about the constraint.
-fn store_trouble(error: &EngineError) -> CompileError {
-    let text = error_chain(error);
-    if error.kind() == ErrorKind::Internal {
-        CompileError::Failed(text.into())
-    } else {
-        CompileError::unavailable(text)
     }
 }
