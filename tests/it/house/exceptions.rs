@@ -20,7 +20,6 @@ pub(super) const FULL_FOLDERS: &[(&str, &str)] = &[
     ("crates/gobo-cli/src", NO_FLOORS),
     ("crates/gobo-cli/src/commands", NO_FLOORS),
     ("crates/gobo-engine/src", NO_FLOORS),
-    ("crates/gobo-server/src", NO_FLOORS),
     ("crates/gobo-store/src", NO_FLOORS),
     ("crates/gobo-tokenizer/src", NO_FLOORS),
     ("crates/gobo-types/src", NO_FLOORS),

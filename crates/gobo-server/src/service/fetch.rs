@@ -10,10 +10,10 @@ use gobo_proto::{CHUNK_BYTES, v1};
 use tokio_stream::Stream;
 use tonic::Status;
 
-/// A mapped file, as the owner of bytes that are sent without a copy of the whole.
+/// A mapped file, as the owner of bytes that are sent without a copy of the file.
 ///
-/// The file was verified on a worker just before, which read every page of it, so that cutting chunks from the map
-/// finds them in memory. Nothing waits on a thread for a client that reads slowly: what is not asked for is not cut.
+/// A worker verified the file just before and read every page of it, so the chunks are found in memory. No thread waits for a
+/// client that reads slowly: a chunk is cut when the client asks for it.
 pub(crate) enum Mapped {
     /// An index.
     Index(Box<Index>),

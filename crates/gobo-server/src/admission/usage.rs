@@ -1,17 +1,19 @@
+//! The counts of connections, calls and bytes that callers take of a daemon.
+
 use std::sync::Arc;
 
-use crate::connection::Connections;
-use crate::gate::Gate;
+use super::gate::Gate;
 use crate::limits::ServeLimits;
+use crate::transport::Connections;
 
-/// What callers take of a daemon, and may take.
+/// The accounts that callers are admitted by.
 #[derive(Debug, Clone)]
 pub(crate) struct Usage {
     /// All calls.
     pub(crate) gate: Arc<Gate>,
     /// The connections of the Unix socket.
     pub(crate) unix: Arc<Connections>,
-    /// Those of TCP: whoever fills one socket leaves the other.
+    /// Those of TCP, counted apart: a caller that fills one socket leaves the other free.
     pub(crate) tcp: Arc<Connections>,
 }
 

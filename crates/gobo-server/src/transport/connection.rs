@@ -1,4 +1,4 @@
-//! Connections that end when nothing comes of them.
+//! The connections of a socket: a bounded number, each closed once its client has been inactive for too long.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -15,11 +15,11 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep};
 use tonic::transport::server::Connected;
 
+use super::activity::{Activity, Inactivity};
+use super::one_write::OneWrite;
 use crate::limits::ServeLimits;
-use crate::one_write::OneWrite;
-use crate::traffic::{Stillness, Traffic};
 
-/// What a client of HTTP/2 sends first: 24 bytes that say so, and the head of a frame of settings.
+/// Bytes that a client of HTTP/2 sends first: the preface of 24 bytes, and the head of a SETTINGS frame (RFC 9113, section 3.4).
 const HANDSHAKE_BYTES: usize = 24 + 9;
 
 /// The connections of one socket.
@@ -29,7 +29,7 @@ pub(crate) struct Connections {
     open: Mutex<Open>,
     /// Connections that were closed at once.
     turned_away: AtomicU64,
-    /// Connections that were closed for their stillness, or to make room.
+    /// Connections that were closed for their inactivity, or to make room.
     closed: AtomicU64,
 }
 
@@ -41,7 +41,7 @@ struct Open {
 
 #[derive(Debug)]
 struct Handle {
-    traffic: Arc<Traffic>,
+    activity: Arc<Activity>,
     /// Closes it.
     _close: oneshot::Sender<()>,
 }
@@ -66,72 +66,74 @@ impl Connections {
         self.turned_away.load(Ordering::Relaxed)
     }
 
-    /// Connections that were closed because nothing came of them.
+    /// Connections that were closed for their inactivity, or to make room.
     pub(crate) fn closed(&self) -> u64 {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Takes a new connection in. `None`: there is no room, and it is closed.
+    /// Admits a new connection. `None`: there is no room, and it is closed.
     pub(crate) fn admit<T>(self: &Arc<Self>, io: T) -> Option<Connection<T>> {
         let (close, closing) = oneshot::channel();
-        let traffic = Traffic::new();
+        let activity = Activity::new();
         let mut open = self.lock();
-        if open.by_number.len() >= self.limits.connections && !self.close_stillest(&mut open) {
+        if open.by_number.len() >= self.limits.connections && !self.close_most_inactive(&mut open) {
             self.turned_away.fetch_add(1, Ordering::Relaxed);
             return None;
         }
         let number = open.next;
         open.next += 1;
-        open.by_number.insert(number, Handle { traffic: Arc::clone(&traffic), _close: close });
+        open.by_number.insert(number, Handle { activity: Arc::clone(&activity), _close: close });
         drop(open);
         Some(Connection {
             io: OneWrite(io),
             number,
             connections: Arc::clone(self),
-            traffic,
+            activity,
             read: 0,
             timer: Box::pin(tokio::time::sleep(self.limits.handshake)),
             closing: Some(closing),
         })
     }
 
-    /// Closes the connection whose client has been waited for longest, if any is waited for: its descriptor is wanted.
+    /// Closes the connection whose client has been inactive for longest, if any is inactive: its descriptor is needed.
     pub(crate) fn make_room(&self) -> bool {
-        self.close_stillest(&mut self.lock())
+        self.close_most_inactive(&mut self.lock())
     }
 
-    fn close_stillest(&self, open: &mut Open) -> bool {
-        let waited = open.by_number.iter().filter_map(|(number, handle)| match handle.traffic.stillness() {
-            Stillness::Idle(still) => Some((true, still, *number)),
-            Stillness::Unfinished(still) | Stillness::Unread(still) => Some((false, still, *number)),
-            Stillness::None => None,
-        });
-        // Of equals the one that came first.
-        let stillest = waited.max_by_key(|(is_idle, still, number)| (*is_idle, *still, Reverse(*number)));
-        let Some((.., number)) = stillest else { return false };
+    fn close_most_inactive(&self, open: &mut Open) -> bool {
+        let waited =
+            open.by_number.iter().filter_map(|(number, handle)| match handle.activity.inactivity() {
+                Inactivity::Idle(still) => Some((true, still, *number)),
+                Inactivity::Unfinished(still) | Inactivity::Unread(still) => Some((false, still, *number)),
+                Inactivity::None => None,
+            });
+        // Of equals the oldest.
+        let most_inactive =
+            waited.max_by_key(|(is_idle, still, number)| (*is_idle, *still, Reverse(*number)));
+        let Some((.., number)) = most_inactive else { return false };
         self.closed.fetch_add(1, Ordering::Relaxed);
         // The connection sees that its handle is gone.
         open.by_number.remove(&number).is_some()
     }
 }
 
-/// A connection that says that its client has gone once it is to be closed: what is under way on it ends as if the client had.
+/// A connection that reports the end of its stream once it is to be closed: its calls end as if the client had gone.
 #[derive(Debug)]
 pub(crate) struct Connection<T> {
     io: OneWrite<T>,
     number: u64,
     connections: Arc<Connections>,
-    traffic: Arc<Traffic>,
-    /// Bytes that came, as far as it matters.
+    activity: Arc<Activity>,
+    /// Bytes received; exact up to [`HANDSHAKE_BYTES`].
     read: usize,
-    /// When to look at it again.
+    /// When to check its inactivity again.
     timer: Pin<Box<Sleep>>,
     /// `None` once it is to be closed.
     closing: Option<oneshot::Receiver<()>>,
 }
 
 impl<T> Connection<T> {
-    /// Whether it is to be closed; sees to it that it is asked again.
+    /// Whether it is to be closed. If not, its task is woken for the next check.
     fn is_over(&mut self, context: &mut Context<'_>) -> bool {
         let Some(closing) = &mut self.closing else { return true };
         if Pin::new(closing).poll(context).is_ready() {
@@ -149,19 +151,19 @@ impl<T> Connection<T> {
         false
     }
 
-    /// For how long it may stay as it is. `None`: no longer.
+    /// Time until the next check; `None`: it is to be closed now.
     fn patience(&self) -> Option<Duration> {
         let ServeLimits { unread, idle, .. } = self.connections.limits;
         if self.read < HANDSHAKE_BYTES {
             return None;
         }
-        let left = match self.traffic.stillness() {
-            Stillness::Idle(still) => idle.checked_sub(still)?,
-            Stillness::Unread(still) => unread.checked_sub(still)?,
-            // Requests have clocks of their own.
-            Stillness::Unfinished(_) | Stillness::None => unread,
+        let left = match self.activity.inactivity() {
+            Inactivity::Idle(still) => idle.checked_sub(still)?,
+            Inactivity::Unread(still) => unread.checked_sub(still)?,
+            // Requests have timers of their own.
+            Inactivity::Unfinished(_) | Inactivity::None => unread,
         };
-        // An answer may be left unread from now on. Not at once again: the clock of stillness ticks in milliseconds.
+        // An answer may become unread at any time. At least a millisecond: inactivity is counted in milliseconds.
         Some(left.min(unread).max(Duration::from_millis(1)))
     }
 }
@@ -200,7 +202,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Connection<T> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         if self.closing.is_none() {
-            // Nobody reads what it might still say.
+            // Nobody reads its answers any more.
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
         Pin::new(&mut self.io).poll_write(context, bytes)
@@ -217,10 +219,10 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Connection<T> {
 }
 
 impl<T: Connected> Connected for Connection<T> {
-    type ConnectInfo = Arc<Traffic>;
+    type ConnectInfo = Arc<Activity>;
 
     fn connect_info(&self) -> Self::ConnectInfo {
-        Arc::clone(&self.traffic)
+        Arc::clone(&self.activity)
     }
 }
 
@@ -257,16 +259,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_without_a_call_is_closed_and_one_with_a_call_is_not() {
-        // The clock of stillness cannot be stopped: every time is as good as none or as endless.
+        // Inactivity is measured by the real clock, which cannot be paused: limits are zero or practically endless.
         let limits = ServeLimits { idle: Duration::ZERO, unread: Duration::from_secs(3600), ..limits() };
         let connections = Connections::new(limits);
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let mut connection = connections.admit(ours).unwrap();
         theirs.write_all(&[0; HANDSHAKE_BYTES]).await.unwrap();
-        connection.traffic.begin();
+        connection.activity.begin();
         let late = tokio::time::timeout(Duration::from_secs(7200), lasts(&mut connection)).await;
         assert!(late.is_err(), "{late:?}");
-        connection.traffic.end();
+        connection.activity.end();
         lasts(&mut connection).await;
         assert_eq!(connections.closed(), 1);
     }
@@ -278,20 +280,20 @@ mod tests {
         let (first, second, third) = (pair(), pair(), pair());
         let mut first = connections.admit(first.0).unwrap();
         let second = connections.admit(second.0).unwrap();
-        second.traffic.begin();
+        second.activity.begin();
         let third = connections.admit(third.0).unwrap();
         assert!(first.read_u8().await.is_err(), "it was closed");
         assert_eq!((connections.count(), connections.closed()), (2, 1));
         drop(first);
         assert_eq!(connections.count(), 2);
-        third.traffic.begin();
+        third.activity.begin();
         assert!(connections.admit(pair().0).is_none());
         assert_eq!(connections.turned_away(), 1);
-        second.traffic.is_unfinished(true);
+        second.activity.mark_unfinished(true);
         assert!(connections.admit(pair().0).is_some(), "who does not go on makes room too");
         let second = connections.admit(pair().0).unwrap();
-        second.traffic.begin();
-        third.traffic.end();
+        second.activity.begin();
+        third.activity.end();
         assert!(connections.make_room() && !connections.make_room());
         drop((second, third));
         assert_eq!(connections.count(), 0);
@@ -299,13 +301,13 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_not_read_counts_from_its_last_piece() {
-        let traffic = Traffic::new();
-        assert!(matches!(traffic.stillness(), Stillness::Idle(_)));
-        traffic.begin();
-        assert_eq!(traffic.stillness(), Stillness::None);
-        traffic.is_unread(true);
-        assert!(matches!(traffic.stillness(), Stillness::Unread(_)));
-        traffic.is_unread(false);
-        assert_eq!(traffic.stillness(), Stillness::None);
+        let activity = Activity::new();
+        assert!(matches!(activity.inactivity(), Inactivity::Idle(_)));
+        activity.begin();
+        assert_eq!(activity.inactivity(), Inactivity::None);
+        activity.mark_unread(true);
+        assert!(matches!(activity.inactivity(), Inactivity::Unread(_)));
+        activity.mark_unread(false);
+        assert_eq!(activity.inactivity(), Inactivity::None);
     }
 }

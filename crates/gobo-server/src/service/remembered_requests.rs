@@ -1,4 +1,4 @@
-//! Requests for an index that were answered before, told by their bytes.
+//! Resolves that were answered with a file before, recognised by their bytes.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use gobo_engine::VocabularyRef;
 use gobo_proto::{digest, v1};
 use gobo_types::{IndexKey, Place, Recent, VocabularyDigest};
 
-use crate::reply::vocabulary_ref;
+use super::reply::vocabulary_ref;
 
 /// Most requests that are remembered.
 const MAX_REQUESTS: usize = 4096;
@@ -17,27 +17,27 @@ const MAX_BYTES: usize = 16 << 20;
 /// Longest request that is remembered, in bytes. A longer one is read each time.
 const MAX_REQUEST_BYTES: usize = 64 << 10;
 
-/// What requests meant that were answered with a file, so that one which comes again is neither decoded nor hashed.
+/// The meanings of requests that were answered with a file: when such a request comes again, it is neither decoded nor hashed.
 ///
-/// A request is told by all of its bytes, so whatever it says is part of the comparison, also what this version does not know.
-/// What its vocabulary's name stands for is not among them, and may change: a key holds over the vocabulary that it was
-/// answered for. Nothing is remembered of the file, which is looked for each time.
+/// A request is compared by all of its bytes, so fields that this version does not know count too. The meaning of a vocabulary's
+/// name is not part of the bytes, and may change: a key holds over the vocabulary that it was answered for. Nothing is remembered
+/// of the file, which is looked for each time.
 #[derive(Debug)]
-pub(crate) struct KnownRequests(Recent<Box<[u8]>, Arc<Meaning>>);
+pub(crate) struct RememberedRequests(Recent<Box<[u8]>, Arc<Meaning>>);
 
-/// What one request meant.
+/// The meaning of one request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Meaning {
-    /// Which vocabulary it asks for.
+    /// The vocabulary that it asks for.
     pub(crate) wanted: VocabularyRef,
-    /// What that was.
+    /// The vocabulary that this meant.
     pub(crate) vocabulary: VocabularyDigest,
-    /// The answer over it.
+    /// The answer over that vocabulary.
     pub(crate) key: IndexKey,
 }
 
 impl Meaning {
-    /// What a request over `wanted` meant that was answered with `location`.
+    /// The meaning of a request over `wanted` that was answered with `location`.
     pub(crate) fn of(wanted: Option<v1::VocabularyRef>, location: &v1::IndexLocation) -> Option<Self> {
         Some(Self {
             wanted: vocabulary_ref(wanted).ok()?,
@@ -47,20 +47,20 @@ impl Meaning {
     }
 }
 
-impl Default for KnownRequests {
+impl Default for RememberedRequests {
     fn default() -> Self {
         Self(Recent::new(MAX_REQUESTS, MAX_BYTES))
     }
 }
 
-impl KnownRequests {
-    /// Where these bytes are kept; `None` where they are too many.
+impl RememberedRequests {
+    /// The place where these bytes are kept; `None` if there are too many of them.
     pub(crate) fn place(&self, request: &[u8]) -> Option<Place> {
         (request.len() <= MAX_REQUEST_BYTES).then(|| self.0.place(request))
     }
 
     pub(crate) fn get(&self, place: Place, request: &[u8]) -> Option<Arc<Meaning>> {
-        self.0.get(place, |known| **known == *request)
+        self.0.get(place, |remembered| **remembered == *request)
     }
 
     pub(crate) fn keep(&self, place: Place, request: &[u8], meaning: Meaning) {
@@ -82,21 +82,21 @@ mod tests {
 
     #[test]
     fn a_long_request_is_not_remembered_and_a_changed_byte_makes_another() {
-        let known = KnownRequests::default();
+        let remembered = RememberedRequests::default();
         let mut request = vec![7; MAX_REQUEST_BYTES];
-        let place = known.place(&request).unwrap();
-        known.keep(place, &request, meaning(1));
-        assert_eq!(known.get(place, &request), Some(Arc::new(meaning(1))));
+        let place = remembered.place(&request).unwrap();
+        remembered.keep(place, &request, meaning(1));
+        assert_eq!(remembered.get(place, &request), Some(Arc::new(meaning(1))));
         request[MAX_REQUEST_BYTES - 1] = 8;
-        assert_ne!(known.place(&request), Some(place));
-        assert_eq!(known.get(place, &request), None, "compared, whatever the hash says");
+        assert_ne!(remembered.place(&request), Some(place));
+        assert_eq!(remembered.get(place, &request), None, "compared, whatever the hash says");
         request.push(7);
-        assert_eq!(known.place(&request), None);
+        assert_eq!(remembered.place(&request), None);
     }
 
     #[test]
     fn it_forgets_before_it_grows() {
-        let known = KnownRequests::default();
+        let remembered = RememberedRequests::default();
         let request = |nth: usize| {
             let mut request = vec![0; MAX_REQUEST_BYTES];
             request[..8].copy_from_slice(&nth.to_le_bytes());
@@ -105,9 +105,10 @@ mod tests {
         let most = MAX_BYTES / MAX_REQUEST_BYTES;
         for nth in 0..=most {
             let request = request(nth);
-            known.keep(known.place(&request).unwrap(), &request, meaning(1));
+            remembered.keep(remembered.place(&request).unwrap(), &request, meaning(1));
         }
-        let is_known = |nth| known.get(known.place(&request(nth)).unwrap(), &request(nth)).is_some();
-        assert_eq!((is_known(0), is_known(most)), (false, true));
+        let is_remembered =
+            |nth| remembered.get(remembered.place(&request(nth)).unwrap(), &request(nth)).is_some();
+        assert_eq!((is_remembered(0), is_remembered(most)), (false, true));
     }
 }

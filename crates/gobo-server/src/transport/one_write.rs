@@ -1,4 +1,4 @@
-//! Connections on which a short reply leaves in one write.
+//! Connections without vectored writes, on which a short reply leaves in one system call.
 
 use std::io;
 use std::pin::Pin;
@@ -7,12 +7,12 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tonic::transport::server::Connected;
 
-/// A connection that admits to no vectored writes.
+/// A connection that reports no support for vectored writes.
 ///
-/// Over one that does, HTTP/2 hands every message of 256 bytes and more to the system where it lies, and so cannot put
-/// the trailers behind it into the same write: the caller is woken twice. The location of an index is about that long,
+/// With vectored writes the HTTP/2 library passes every message of 256 bytes and more to the system without a copy, and so cannot
+/// put the trailers after it into the same write: the caller is woken twice. The location of an index is about that long,
 /// depending on the path of the store. Without vectored writes messages below 1 KiB are copied, and a whole reply is one
-/// write. The chunks of a file pay for it with two writes instead of one for each 16 KiB.
+/// write. In return the chunks of a file take two writes instead of one for each 16 KiB.
 #[derive(Debug)]
 pub(crate) struct OneWrite<T>(pub(crate) T);
 

@@ -1,4 +1,4 @@
-//! What all calls under way hold together.
+//! Admission control: one account of the calls under way and of the bytes that they hold.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,14 +9,14 @@ use tonic::Status;
 use crate::limits::ServeLimits;
 use crate::status;
 
-/// Requests below this many bytes may use what is kept for them.
+/// Requests below this many bytes may use the share that is kept for them.
 const SMALL: u64 = 64 << 10;
 
-/// Calls that each connection may have whatever the others have: who fills the daemon's calls by many connections or by many
-/// calls on one does not keep a client out that has a few.
+/// Calls that each connection may have whatever the others have: a caller with many connections, or with many calls on one, does
+/// not keep out a client that has a few.
 const OWN_CALLS: u32 = 4;
 
-/// Bytes that each request may have whatever the others have: those that the transport sets aside for it anyway.
+/// Bytes that each request may have whatever the others have: the transport allocates them for it in any case.
 const OWN_BYTES: u64 = 8 << 10;
 
 /// The running account of all calls against their limits.
@@ -24,17 +24,17 @@ const OWN_BYTES: u64 = 8 << 10;
 pub(crate) struct Gate {
     limits: ServeLimits,
     calls: AtomicU64,
-    /// Those of which the rest of the request is waited for.
+    /// Those whose requests are not whole.
     unfinished: AtomicU64,
     bytes: AtomicU64,
     turned_away: AtomicU64,
 }
 
-/// One call that was let in. Dropping it ends it.
+/// One admitted call. Dropping the permit ends the call.
 #[derive(Debug)]
-pub(crate) struct Entered(Arc<Gate>);
+pub(crate) struct CallPermit(Arc<Gate>);
 
-/// One call of which the rest of the request is waited for. Dropping it ends the wait.
+/// One call whose request is not whole. Dropping it ends the wait.
 #[derive(Debug)]
 pub(crate) struct Unfinished(Arc<Gate>);
 
@@ -70,23 +70,23 @@ impl Gate {
         self.turned_away.load(Ordering::Relaxed)
     }
 
-    /// Lets a call in, of a connection that has `others` under way whose requests are whole. Those that are waited for count
-    /// apart: who begins calls and never ends them keeps out nobody whose calls come at once.
+    /// Admits a call of a connection that has `others` under way whose requests are whole. Calls whose requests are not whole
+    /// count apart: a caller that begins calls and never ends them keeps out no caller whose requests arrive at once.
     ///
     /// # Errors
     /// `RESOURCE_EXHAUSTED` if there are as many as there may be.
-    pub(crate) fn enter(self: &Arc<Self>, others: u32) -> Result<Entered, Status> {
-        let entered = Entered(Arc::clone(self));
+    pub(crate) fn enter(self: &Arc<Self>, others: u32) -> Result<CallPermit, Status> {
+        let permit = CallPermit(Arc::clone(self));
         let calls = self.calls.fetch_add(1, Ordering::Relaxed);
         let whole = calls.saturating_sub(self.unfinished.load(Ordering::Relaxed));
         if whole >= self.limits.calls as u64 && others >= OWN_CALLS {
             let limit = self.limits.calls;
             return Err(self.turn_away(format!("too many calls are under way (limit {limit}); try again")));
         }
-        Ok(entered)
+        Ok(permit)
     }
 
-    /// Begins to wait for the rest of a request, of a connection that has `others` of the kind.
+    /// Begins to wait for the rest of a request of a connection that has `others` of the kind.
     ///
     /// # Errors
     /// `RESOURCE_EXHAUSTED` if there are as many as there may be.
@@ -102,7 +102,7 @@ impl Gate {
         Ok(unfinished)
     }
 
-    /// An account of one call, with nothing on it.
+    /// An empty account of one call.
     pub(crate) fn charge(self: &Arc<Self>) -> Charge {
         Charge { gate: Arc::clone(self), bytes: 0 }
     }
@@ -113,7 +113,7 @@ impl Gate {
     }
 }
 
-impl Drop for Entered {
+impl Drop for CallPermit {
     fn drop(&mut self) {
         self.0.calls.fetch_sub(1, Ordering::Relaxed);
     }

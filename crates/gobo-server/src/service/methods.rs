@@ -1,4 +1,4 @@
-//! One method per call: request to domain, domain to reply.
+//! The methods of `gobo.v1.Gobo`: request to domain, domain to reply.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -14,15 +14,14 @@ use prost::Message as _;
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status};
 
-use crate::batch::Batch;
-use crate::body::Held;
-use crate::caller::Caller;
-use crate::fetch::{FileStream, Mapped};
-use crate::garbage::{self, GarbageStream};
-use crate::in_place::in_place;
-use crate::reply::{bytes, location, path_text, vocabulary_info, vocabulary_ref};
+use super::batch::Batch;
+use super::caller::Caller;
+use super::fetch::{FileStream, Mapped};
+use super::garbage::{self, GarbageStream};
+use super::in_place::in_place;
+use super::reply::{bytes, location, path_text, vocabulary_info, vocabulary_ref};
+use crate::admission::{Held, Usage};
 use crate::status;
-use crate::usage::Usage;
 
 /// A page of a list when the request does not say.
 const PAGE: usize = 100;
@@ -32,7 +31,7 @@ const MAX_PAGE: usize = 1000;
 /// The service over one engine.
 pub(crate) struct Service {
     pub(crate) engine: Arc<Engine>,
-    /// The store's root with links resolved: what a caller compares with its own.
+    /// The store's root with links resolved. Callers compare it with their own.
     pub(crate) store: Arc<str>,
     usage: Usage,
 }
@@ -44,7 +43,7 @@ impl Service {
         Self { store: path_text(store).into(), engine, usage }
     }
 
-    /// What an answer of so many bytes holds until it is read.
+    /// Memory for an answer of this many bytes, held until it is read.
     ///
     /// # Errors
     /// `RESOURCE_EXHAUSTED` if there is no room for it.
@@ -54,7 +53,7 @@ impl Service {
         Ok(Held::of(charge))
     }
 
-    /// A file on its way, of which one chunk at a time is in memory.
+    /// A file as a stream, with one chunk at a time in memory.
     fn send(&self, head: v1::FetchHead, file: Mapped) -> Result<Response<FileStream>, Status> {
         let held = self.hold(CHUNK_BYTES)?;
         let mut response = Response::new(FileStream::new(head, file));
@@ -62,7 +61,7 @@ impl Service {
         Ok(response)
     }
 
-    /// Runs what blocks on one of the engine's threads.
+    /// Runs blocking work on one of the engine's threads.
     async fn on_engine<T: Send + Unpin + 'static>(
         &self,
         job: impl FnOnce(&Engine) -> Result<T, EngineError> + Send + 'static,
@@ -255,7 +254,7 @@ impl Gobo for Service {
         for name in names {
             let info = match self.engine.open_vocabulary(&VocabularyRef::Name(name.clone())) {
                 Ok(Some(open)) => vocabulary_info(&self.engine, &open, &self.store),
-                // Damaged or gone since: it is listed, so that somebody sees it.
+                // Damaged, or removed meanwhile: it is listed, so that it is noticed.
                 Ok(None) | Err(_) => v1::VocabularyInfo { name, ..v1::VocabularyInfo::default() },
             };
             vocabularies.push(info);

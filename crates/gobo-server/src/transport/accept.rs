@@ -1,24 +1,17 @@
-//! New connections, as long as there are descriptors for them.
+//! Accepts connections, as long as the system has descriptors for them.
 
-use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::time::{Sleep, sleep};
 use tokio_stream::Stream;
 
-use crate::connection::{Connection, Connections};
+use super::backoff::{Backoff, is_of_connection};
+use super::connection::{Connection, Connections};
 
-/// How long nobody is let in at first after the system gave no connection, and at most: it says so at once each time, for as long
-/// as the one that it could not give waits.
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-
-/// A socket that connections come from.
+/// A listening socket.
 pub(crate) trait Listener {
     type Io;
 
@@ -38,64 +31,22 @@ impl Listener for TcpListener {
 
     fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<TcpStream>> {
         let (stream, _) = ready!(Self::poll_accept(self, context))?;
-        // Else each reply waits for the acknowledgement of the one before. A connection that has gone already ends by itself.
+        // Without it each reply waits for the acknowledgement of the previous one. A failure means that the client has gone.
         let _ = stream.set_nodelay(true);
         Poll::Ready(Ok(stream))
     }
 }
 
-/// When to ask the system again that has refused.
-#[derive(Debug, Default)]
-pub(crate) struct Pause {
-    timer: Option<Pin<Box<Sleep>>>,
-    /// How long the last one was; `None` while all is well.
-    last: Option<Duration>,
-}
-
-impl Pause {
-    /// Ready once a pause is over, and where there is none.
-    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if let Some(timer) = &mut self.timer {
-            ready!(timer.as_mut().poll(context));
-            self.timer = None;
-        }
-        Poll::Ready(())
-    }
-
-    /// The system gave a connection.
-    pub(crate) fn end(&mut self) {
-        self.last = None;
-    }
-
-    /// The system refused: each time the pause is twice as long. Says so at the first.
-    pub(crate) fn begin(&mut self, error: &io::Error) {
-        if self.last.is_none() {
-            tracing::warn!(%error, "no connection can be accepted; those that are open are served");
-        }
-        let pause = self.last.map_or(FIRST_PAUSE, |last| (last * 2).min(LONGEST_PAUSE));
-        self.last = Some(pause);
-        self.timer = Some(Box::pin(sleep(pause)));
-    }
-}
-
-/// Whether an error is about one connection that had gone before it was accepted.
-pub(crate) fn is_of_connection(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted
-    )
-}
-
-/// The connections of one socket. It does not end.
+/// The stream of connections of one socket. It has no end.
 pub(crate) struct Incoming<L> {
     listener: L,
     connections: Arc<Connections>,
-    pause: Pause,
+    backoff: Backoff,
 }
 
 impl<L> Incoming<L> {
     pub(crate) fn new(listener: L, connections: Arc<Connections>) -> Self {
-        Self { listener, connections, pause: Pause::default() }
+        Self { listener, connections, backoff: Backoff::default() }
     }
 }
 
@@ -105,19 +56,19 @@ impl<L: Listener + Unpin> Stream for Incoming<L> {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         loop {
-            ready!(this.pause.poll(context));
+            ready!(this.backoff.poll(context));
             match ready!(this.listener.poll_accept(context)) {
                 Ok(io) => {
-                    this.pause.end();
+                    this.backoff.end();
                     if let Some(connection) = this.connections.admit(io) {
                         return Poll::Ready(Some(Ok(connection)));
                     }
                 }
                 Err(error) if is_of_connection(&error) => {}
                 Err(error) => {
-                    // Out of descriptors, most likely: one that nobody uses may be one too many.
+                    // Most likely out of descriptors: an unused connection gives its own back.
                     this.connections.make_room();
-                    this.pause.begin(&error);
+                    this.backoff.begin(&error);
                 }
             }
         }

@@ -12,11 +12,11 @@ use gobo_types::{CompileError, CompileLimits, Constraint};
 use tokio_stream::Stream;
 use tonic::Status;
 
-use crate::caller::Caller;
-use crate::reply::location;
+use super::caller::Caller;
+use super::reply::location;
 
-/// One batch under way: at most a window of its constraints is before the engine at once, so that a large batch
-/// neither fills the queue nor is turned away by it. Nothing is submitted that the client does not read on for.
+/// One batch under way. At most a window of its constraints is with the engine at once, so a large batch neither fills the
+/// queue nor is turned away by it. The window moves only as the client reads.
 pub(crate) struct Batch {
     pub(crate) engine: Arc<Engine>,
     pub(crate) vocabulary: Arc<OpenVocabulary>,

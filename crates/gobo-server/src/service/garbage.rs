@@ -1,4 +1,4 @@
-//! Eviction as it goes on, reply by reply.
+//! Eviction as a stream of replies.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,20 +10,20 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::Status;
 
-use crate::reply::bytes;
+use super::reply::bytes;
 use crate::status;
 
 pub(crate) type GarbageStream = UnboundedReceiverStream<Result<v1::CollectGarbageReply, Status>>;
 
-/// Collects on one of the engine's threads. Nobody holds it up: what a caller has not read yet waits in memory, some 80 bytes
-/// for each index; one that leaves does not stop it.
+/// Collects on one of the engine's threads. A slow caller does not delay it: unread replies wait in memory, some 80 bytes for each
+/// index. A caller that leaves does not stop it.
 pub(crate) fn collect(engine: &Arc<Engine>, request: CollectRequest) -> GarbageStream {
     let (sender, replies) = mpsc::unbounded_channel();
     let collecting = Arc::clone(engine);
     let results = sender.clone();
     let ticket = engine.run(move || {
         let send = |part| {
-            // Nobody reads on: the work is done all the same.
+            // The caller has left: the work is done all the same.
             let _ = sender.send(Ok(v1::CollectGarbageReply { part: Some(part) }));
         };
         let garbage = collecting.collect(&request, &mut |event| {
@@ -61,7 +61,7 @@ fn index(candidate: &Candidate) -> v1::GarbageIndex {
     }
 }
 
-/// What was collected, in the words of the wire.
+/// The result of a collection as a message.
 pub fn garbage_summary(garbage: &Garbage) -> v1::GarbageSummary {
     let Garbage { indices, quarantine } = garbage;
     v1::GarbageSummary {

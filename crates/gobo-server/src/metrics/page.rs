@@ -1,4 +1,4 @@
-//! One page over HTTP, for whoever comes for it and leaves again.
+//! Serves the page of metrics over HTTP: one request for each connection.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -15,9 +15,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::accept::{Pause, is_of_connection};
+use crate::transport::{Backoff, is_of_connection};
 
-/// Where the page is.
+/// The path of the page.
 const PATH: &str = "/metrics";
 
 /// Most connections at a time. More wait in the system's own queue.
@@ -26,24 +26,24 @@ const MAX_CONNECTIONS: usize = 32;
 /// Most bytes of a request's head, and of an answer that has not left.
 const MAX_BUFFER_BYTES: usize = 16 << 10;
 
-/// How long a request's head may take, and a request with its answer.
+/// Most time for the head of a request, and for a request with its answer.
 const HEAD_TIME: Duration = Duration::from_secs(5);
 const WHOLE_TIME: Duration = Duration::from_secs(10);
 
-/// Answers with what `page` writes, one request for each connection. It does not end.
+/// Answers with what `page` writes, one request for each connection. It has no end.
 pub(crate) async fn serve(listener: TcpListener, page: impl Fn() -> String + Clone + Send + Sync + 'static) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let mut pause = Pause::default();
+    let mut backoff = Backoff::default();
     // Nobody closes the semaphore.
     while let Ok(place) = Arc::clone(&places).acquire_owned().await {
-        poll_fn(|context| pause.poll(context)).await;
+        poll_fn(|context| backoff.poll(context)).await;
         match listener.accept().await {
             Ok((stream, _)) => {
-                pause.end();
+                backoff.end();
                 tokio::spawn(answer(stream, page.clone(), place));
             }
             Err(error) if is_of_connection(&error) => {}
-            Err(error) => pause.begin(&error),
+            Err(error) => backoff.begin(&error),
         }
     }
 }
@@ -61,7 +61,7 @@ async fn answer(
         .max_buf_size(MAX_BUFFER_BYTES)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service);
-    // Whatever goes wrong with it is its client's affair.
+    // A failed connection concerns its client alone.
     let _ = tokio::time::timeout(WHOLE_TIME, connection).await;
 }
 
@@ -91,7 +91,7 @@ mod tests {
         address
     }
 
-    /// What comes back, to the end of the connection.
+    /// The answer, to the end of the connection.
     async fn ask(address: std::net::SocketAddr, request: &str) -> String {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();

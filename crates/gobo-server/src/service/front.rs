@@ -1,5 +1,5 @@
-//! What stands before the generated service: requests with constraints arrive here as bytes. A resolve that is known goes no
-//! further, and nothing is decoded that would take more memory than there is for it.
+//! The entrance of the generated service: requests with constraints arrive here as bytes. A remembered resolve is answered
+//! without being decoded, and a request is decoded only if there is memory for it.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -18,13 +18,12 @@ use tonic::server::{Grpc, NamedService, ServerStreamingService, UnaryService};
 use tonic::{Request, Response, Status};
 use tonic_prost::ProstEncoder;
 
-use crate::body::Held;
-use crate::caller;
-use crate::gate::{Charge, Gate};
-use crate::in_place::in_place;
-use crate::known::{KnownRequests, Meaning};
-use crate::reply::location;
-use crate::service::Service;
+use super::caller::tenant;
+use super::in_place::in_place;
+use super::methods::Service;
+use super::remembered_requests::{Meaning, RememberedRequests};
+use super::reply::location;
+use crate::admission::{Charge, Gate, Held};
 use crate::status;
 
 const RESOLVE: &str = "/gobo.v1.Gobo/Resolve";
@@ -41,7 +40,7 @@ pub(crate) struct Front {
 struct Resolver {
     service: Arc<Service>,
     gate: Arc<Gate>,
-    known: KnownRequests,
+    remembered: RememberedRequests,
 }
 
 impl Front {
@@ -50,15 +49,18 @@ impl Front {
         let generated = GoboServer::from_arc(Arc::clone(&service))
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
-        Self { resolver: Arc::new(Resolver { service, gate, known: KnownRequests::default() }), generated }
+        Self {
+            resolver: Arc::new(Resolver { service, gate, remembered: RememberedRequests::default() }),
+            generated,
+        }
     }
 }
 
 impl Resolver {
     async fn resolve(&self, request: Request<Bytes>) -> Result<Response<v1::ResolveReply>, Status> {
         let (metadata, extensions, request) = request.into_parts();
-        let place = self.known.place(&request);
-        if let Some(meaning) = place.and_then(|place| self.known.get(place, &request))
+        let place = self.remembered.place(&request);
+        if let Some(meaning) = place.and_then(|place| self.remembered.get(place, &request))
             && let Some(reply) = self.again(&metadata, &meaning).await?
         {
             return Ok(Response::new(reply));
@@ -73,7 +75,7 @@ impl Resolver {
             && location.source() == v1::Source::Host
             && let Some(meaning) = Meaning::of(wanted, location)
         {
-            self.known.keep(place, &request, meaning);
+            self.remembered.keep(place, &request, meaning);
         }
         Ok(reply)
     }
@@ -99,7 +101,7 @@ impl Resolver {
         Ok(reply)
     }
 
-    /// Decodes a request, once there is room for what it takes.
+    /// Decodes a request, once there is room for the message.
     fn decode<T: Wire>(&self, request: &Bytes) -> Result<(T, Charge), Status> {
         let mut charge = self.gate.charge();
         charge.grow(decoding_cost(request).map_err(|error| status::of_cost(&error))?)?;
@@ -109,14 +111,14 @@ impl Resolver {
         Ok((message, charge))
     }
 
-    /// The answer to a request that is known, if all is as it was: its vocabulary's name stands for the same, and the file is
-    /// still there. Otherwise somebody has to read it.
+    /// The answer to a remembered request, if its vocabulary's name means the same as before and the file is still there.
+    /// Otherwise the request has to be decoded.
     async fn again(
         &self,
         metadata: &MetadataMap,
         meaning: &Meaning,
     ) -> Result<Option<v1::ResolveReply>, Status> {
-        caller::tenant(metadata)?;
+        tenant(metadata)?;
         let Ok(vocabulary) = self.service.vocabulary(&meaning.wanted).await else { return Ok(None) };
         if vocabulary.digest() != meaning.vocabulary {
             return Ok(None);
@@ -210,7 +212,7 @@ impl ServerStreamingService<Bytes> for ResolvingBatch {
     }
 }
 
-/// Requests as they came, replies as messages.
+/// Requests as bytes, replies as messages.
 struct AsBytes<T>(PhantomData<T>);
 
 impl<T: Wire> Codec for AsBytes<T> {
@@ -228,7 +230,7 @@ impl<T: Wire> Codec for AsBytes<T> {
     }
 }
 
-/// Takes a message as it is.
+/// Takes the bytes of a message.
 struct RawDecoder;
 
 impl Decoder for RawDecoder {

@@ -1,24 +1,24 @@
-//! Long requests, kept until they are whole.
+//! Reassembly of long requests.
 //!
-//! The decoder of the transport sets aside the announced length of a message as soon as it has read its head, and gives the memory
-//! back in pieces of that size, of which an allocator may keep many. So a long message reaches it only when it is whole:
-//! what is begun and never ended costs what has been sent of it. The bytes are copied into blocks, because the pieces that
-//! come are parts of the buffers of a connection, and a piece of one byte would keep one alive.
+//! The decoder of the transport allocates the announced length of a message as soon as it has read its head, and frees the memory
+//! in pieces of that size, of which an allocator may keep many. So a long message reaches the decoder only when it is whole: a
+//! message that is begun and never ended costs the bytes that were sent. The bytes are copied into blocks, because the pieces that
+//! arrive are parts of the buffers of a connection, and a piece of one byte would keep a buffer alive.
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// Bytes of a block. Messages up to this length are not kept.
+/// Bytes of a block. Messages of at most this length are passed on as they arrive.
 pub(crate) const BLOCK_BYTES: usize = 64 << 10;
 
-/// The bytes of one message so far, in the order in which they came.
+/// The bytes of one message that have arrived, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Assembly {
+pub(crate) struct Reassembly {
     blocks: VecDeque<BytesMut>,
 }
 
-impl Assembly {
+impl Reassembly {
     pub(crate) fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
@@ -53,12 +53,12 @@ mod tests {
     fn what_was_pushed_is_popped() {
         let all: Vec<u8> = (0..=250).cycle().take(3 * BLOCK_BYTES + 17).collect();
         for size in [1, 1000, BLOCK_BYTES, all.len()] {
-            let mut assembly = Assembly::default();
-            assert!(assembly.is_empty());
-            all.chunks(size).for_each(|piece| assembly.push(piece));
-            let blocks: Vec<Bytes> = std::iter::from_fn(|| assembly.pop()).collect();
+            let mut reassembly = Reassembly::default();
+            assert!(reassembly.is_empty());
+            all.chunks(size).for_each(|piece| reassembly.push(piece));
+            let blocks: Vec<Bytes> = std::iter::from_fn(|| reassembly.pop()).collect();
             assert_eq!(blocks.len(), 4);
-            assert!(blocks.concat() == all && assembly.is_empty());
+            assert!(blocks.concat() == all && reassembly.is_empty());
         }
     }
 }

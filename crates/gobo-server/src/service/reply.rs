@@ -1,4 +1,4 @@
-//! From the engine's words to those of the wire.
+//! Translates values of the engine into messages.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub(crate) fn bytes(digest: &[u8; 32]) -> Bytes {
     Bytes::copy_from_slice(digest)
 }
 
-/// A path as text. Paths that are not UTF-8 arrive changed, do not exist for the caller, and so cost it a fetch.
+/// A path as text. A path that is not UTF-8 arrives changed: the caller does not find it, and fetches the file.
 pub(crate) fn path_text(path: PathBuf) -> String {
     path.into_os_string().into_string().unwrap_or_else(|path| path.to_string_lossy().into_owned())
 }

@@ -10,11 +10,11 @@ use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogra
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
 
-use crate::ServeError;
-use crate::page;
-use crate::usage::{Usage, UsageNow};
+use super::page;
+use crate::admission::{Usage, UsageNow};
+use crate::error::ServeError;
 
-/// How often counters and gauges are brought up to date. Histograms are so at once.
+/// The interval at which counters and gauges are updated. Histograms are updated at once.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Upper bounds of the buckets of every histogram, in seconds: 1, 2 and 5 of each power of ten.
@@ -55,7 +55,7 @@ async fn keep_up(engine: Weak<Engine>, usage: Usage, numbers: PrometheusHandle) 
         publish_store(&engine.store_stats());
         publish_usage(&usage.now());
         drop(engine);
-        // What histograms have gathered goes to its buckets.
+        // Moves the samples of histograms to their buckets.
         numbers.run_upkeep();
         tokio::time::sleep(EVERY).await;
     }
@@ -204,13 +204,13 @@ fn describe() {
     for (name, what) in [
         ("gobo_resolves_total", "Resolves by where the answer was: a file, a remembered verdict, a compile."),
         ("gobo_compiles_total", "Compiles by how they ended; refused includes over budget."),
-        ("gobo_later_passes_total", "Compiles that went back behind cheaper ones with a larger budget."),
+        ("gobo_later_passes_total", "Compiles that went back after cheaper ones with a larger budget."),
         ("gobo_shed_total", "Compiles turned away at once, by reason."),
         ("gobo_workers_ended_total", "Worker processes that were replaced, by reason."),
         ("gobo_connections_turned_away_total", "Connections closed at once for want of room."),
         (
             "gobo_connections_closed_total",
-            "Connections closed because nothing came of them, or to make room.",
+            "Connections closed because their clients were inactive, or to make room.",
         ),
         (
             "gobo_calls_turned_away_total",
@@ -220,8 +220,8 @@ fn describe() {
         ("gobo_store_verdicts_evicted_total", "Verdicts forgotten for want of room."),
         ("gobo_store_evicted_total", "Indices evicted."),
         ("gobo_store_evicted_bytes_total", "Their bytes."),
-        ("gobo_store_rebuilds_total", "Times the catalog was made anew from the files."),
-        ("gobo_store_flushes_total", "Times the catalog was put on the disk."),
+        ("gobo_store_rebuilds_total", "Times the catalog was rebuilt from the files."),
+        ("gobo_store_flushes_total", "Times the catalog was flushed to the disk."),
         ("gobo_store_scrubbed_total", "Files verified by the scrubber."),
         ("gobo_store_scrubbed_bytes_total", "Their bytes."),
         ("gobo_store_scrub_passes_total", "Passes of the scrubber over all files."),
@@ -229,9 +229,9 @@ fn describe() {
         ("gobo_store_audited_total", "Indices compiled again, alone, and compared."),
         (
             "gobo_store_audits_differing_total",
-            "Audited indices with other bytes: each is a bug, or somebody's hand.",
+            "Audited indices with other bytes: each is a bug, or a file that was altered.",
         ),
-        ("gobo_store_audits_undecided_total", "Audits that could not tell."),
+        ("gobo_store_audits_undecided_total", "Audits without a result."),
         ("gobo_store_quarantined_total", "Files and catalogs moved to quarantine."),
         ("gobo_store_upkeep_failures_total", "Parts of upkeep that failed; each is tried again."),
     ] {

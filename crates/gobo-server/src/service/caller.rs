@@ -1,4 +1,4 @@
-//! What travels beside a request: on whose account it is, and until when it is wanted.
+//! The metadata of a request: its tenant, and its deadline.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ const TENANT: &str = "x-gobo-tenant";
 /// The metadata key of a deadline, as gRPC over HTTP/2 defines it.
 const TIMEOUT: &str = "grpc-timeout";
 
-/// Who calls.
+/// The caller of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     tenant: Tenant,
@@ -24,7 +24,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Reads what came with a request just now.
+    /// Reads the metadata of a request that arrived just now.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a tenant's name that is none.

@@ -1,13 +1,13 @@
-//! Work on a request whose time grows with its length.
+//! Work whose time grows with the length of a request, done without delaying other tasks.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
-/// Requests of up to so many bytes are decoded, hashed and copied within some 50 microseconds.
+/// Requests of at most this many bytes are decoded, hashed and copied within some 50 microseconds.
 const LONG_BYTES: usize = 64 << 10;
 
-/// Runs `work` on a request of so many `bytes`. If the request is long, other tasks of this thread move to another thread first: they would
-/// wait for milliseconds.
+/// Runs `work` on a request of this many `bytes`. If the request is long, other tasks of this thread move to another thread
+/// first: they would wait for milliseconds.
 pub(crate) fn in_place<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     let has_other_threads = || Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
     if bytes > LONG_BYTES && has_other_threads() { block_in_place(work) } else { work() }

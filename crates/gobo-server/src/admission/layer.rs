@@ -1,4 +1,4 @@
-//! What every call goes through, whatever it asks for.
+//! The layer around every service: admits each call, and watches the bodies of its request and of its answer.
 
 use std::sync::Arc;
 
@@ -6,30 +6,31 @@ use tonic::body::Body;
 use tonic::codegen::{BoxFuture, Context, Poll, http};
 use tower::{Layer, Service};
 
-use crate::body::{Held, Ongoing, ReplyBody, RequestBody};
-use crate::gate::Gate;
-use crate::traffic::Traffic;
+use super::gate::Gate;
+use super::reply_body::{Held, Ongoing, ReplyBody};
+use super::request_body::RequestBody;
+use crate::transport::Activity;
 
-/// Counts calls, and watches their bodies.
+/// Puts [`Admission`] around a service.
 #[derive(Debug, Clone)]
-pub(crate) struct Watching(pub(crate) Arc<Gate>);
+pub(crate) struct AdmissionLayer(pub(crate) Arc<Gate>);
 
-impl<S> Layer<S> for Watching {
-    type Service = Watched<S>;
+impl<S> Layer<S> for AdmissionLayer {
+    type Service = Admission<S>;
 
-    fn layer(&self, inner: S) -> Watched<S> {
-        Watched { gate: Arc::clone(&self.0), inner }
+    fn layer(&self, inner: S) -> Admission<S> {
+        Admission { gate: Arc::clone(&self.0), inner }
     }
 }
 
-/// A service whose calls are watched.
+/// A service whose calls pass the gate.
 #[derive(Debug, Clone)]
-pub(crate) struct Watched<S> {
+pub(crate) struct Admission<S> {
     gate: Arc<Gate>,
     inner: S,
 }
 
-impl<S> Service<http::Request<Body>> for Watched<S>
+impl<S> Service<http::Request<Body>> for Admission<S>
 where
     S: Service<http::Request<Body>, Response = http::Response<Body>>,
     S::Future: Send + 'static,
@@ -43,16 +44,16 @@ where
     }
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        let traffic = request.extensions().get::<Arc<Traffic>>().cloned().unwrap_or_else(Traffic::new);
-        let entered = match self.gate.enter(traffic.calls().saturating_sub(traffic.unfinished())) {
-            Ok(entered) => entered,
+        let activity = request.extensions().get::<Arc<Activity>>().cloned().unwrap_or_else(Activity::new);
+        let permit = match self.gate.enter(activity.calls().saturating_sub(activity.unfinished())) {
+            Ok(permit) => permit,
             // The body is dropped unread.
             Err(status) => return Box::pin(async move { Ok(status.into_http()) }),
         };
-        let ongoing = Ongoing::begin(entered, Arc::clone(&traffic));
+        let ongoing = Ongoing::begin(permit, Arc::clone(&activity));
         let (parts, body) = request.into_parts();
         let (charge, within) = (self.gate.charge(), self.gate.limits().body);
-        let body = Body::new(RequestBody::new(body, parts.uri.path(), charge, within, traffic));
+        let body = Body::new(RequestBody::new(body, parts.uri.path(), charge, within, activity));
         let answering = self.inner.call(http::Request::from_parts(parts, body));
         Box::pin(async move {
             let mut response = answering.await?;

@@ -1,4 +1,7 @@
-//! Where the messages of a request begin and end.
+//! Boundaries of the messages in a request, and their greatest lengths.
+//!
+//! A gRPC body is a sequence of messages: a byte that says whether the message is compressed, a length (u32, big-endian), and as
+//! many bytes ("gRPC over HTTP2", Length-Prefixed-Message). Each byte is looked at once.
 
 use gobo_proto::{MAX_MESSAGE_BYTES, MAX_PLAIN_BYTES};
 use gobo_types::ErrorKind;
@@ -12,16 +15,15 @@ const SERVICE: &str = "/gobo.v1.Gobo/";
 /// Those of them whose messages may be long.
 const LONG: [&str; 3] = ["Resolve", "ResolveBatch", "Check"];
 
-/// Reads along with the body of a request, so that what is no request is answered as a mistake of its sender. Each message is a
-/// byte that says whether it is compressed, a length (u32, big-endian), and so many bytes.
+/// Follows the body of a request, so that a malformed one is answered as a mistake of its sender.
 #[derive(Debug)]
 pub(crate) struct Framing {
     head: [u8; 5],
-    /// Bytes of `head` that have come.
+    /// Bytes of `head` that have arrived.
     filled: usize,
     /// Bytes of the message.
     length: usize,
-    /// Bytes of it that have not come.
+    /// Bytes of the message that have not arrived.
     missing: usize,
     messages: usize,
     /// Whether there has to be one message and no other.
@@ -83,8 +85,7 @@ impl Framing {
         self.filled == 0 && self.missing == 0 && (self.messages > 0 || !self.is_one)
     }
 
-    /// Whether more has to come before it is known that the message is whole or has at most `bytes`. Of a stream of messages none is
-    /// waited for.
+    /// Whether the message is longer than `bytes`, or may be, and is not whole. Streams of messages are never waited for.
     pub(crate) fn is_open_beyond(&self, bytes: usize) -> bool {
         self.is_one && !self.is_whole() && (self.messages == 0 || self.length > bytes)
     }
@@ -110,7 +111,7 @@ mod tests {
 
     const PING: &str = "/gobo.v1.Gobo/Ping";
 
-    /// What comes of a body, in pieces of every size.
+    /// The result for a body, which is the same in pieces of every size.
     fn read(path: &str, body: &[u8]) -> Result<(), Code> {
         let results = (1..=body.len().max(1)).map(|size| {
             let mut framing = Framing::of(path);
