@@ -76,7 +76,7 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    /// On this host only: over a network the numbers would be the network's, and a load that nobody there asked for.
+    /// On this host only: over a network the numbers would be the network's, and a load on a foreign host.
     fn parse(address: &str) -> anyhow::Result<Self> {
         let remote = Self::parse_any(address)?;
         if !remote.is_local {

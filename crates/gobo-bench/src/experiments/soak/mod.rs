@@ -92,7 +92,7 @@ pub(super) fn run(options: &Options, args: &SoakArgs) -> anyhow::Result<Outcome>
     report.finish(&options.global, "gobo-bench soak", out)
 }
 
-/// Who may be killed.
+/// The processes that may be killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Victims {
     All,

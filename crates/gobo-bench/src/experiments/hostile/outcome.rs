@@ -1,14 +1,13 @@
-//! The verdict on an attack: rows, figures with their targets, and a line of the summary.
+//! The outcome of an attack: rows, figures with their targets, and a line of the summary.
 //!
-//! A call of the good tenant without an answer counts as one that took until its deadline: a daemon that refuses calls must not look
-//! fast.
+//! A call of the good tenant without an answer counts as one that took until its deadline: a daemon that refuses calls must
+//! not look fast.
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gobo_cli::output;
 use gobo_measure::Target;
 
-use super::STORE_BYTES;
 use super::good_tenant::Phase;
 use super::watch::Lap;
 use crate::generator::open_loop::Lane;
@@ -23,6 +22,9 @@ const HIT_RATIO: f64 = 2.0;
 
 /// Target of the daemon's memory above its idle value.
 const DAEMON_BYTES: u64 = 256 << 20;
+
+/// Most bytes of indices that the daemon keeps: some thousand of the good tenant's.
+pub(super) const STORE_BYTES: u64 = 256 << 20;
 
 /// Target of the bytes that cached verdicts, and a catalog that is not compacted yet, take beside the indices.
 const CATALOG_BYTES: u64 = 64 << 20;
@@ -78,7 +80,7 @@ impl AttackOutcome {
         let misses = Compared::of(report.row(row("miss", beside.misses, quiet.misses)), self.deadline);
         let hits = Compared::of(report.row(row("hit", beside.hits, quiet.hits)), self.deadline);
         let mut connects = row("connect", beside.connects, quiet.connects);
-        // Where attackers hold all connections, no new one can be made.
+        // If attackers hold all connections, no new one can be made.
         connects.may_fail = true;
         report.row(connects);
 

@@ -8,7 +8,7 @@ use gobo_types::{Constraint, SchemaOptions};
 use tokio::task::JoinSet;
 use tonic::Status;
 
-use super::attacks::{Attacker, TENANTS, until_ended};
+use super::attacker::{Attacker, TENANTS, until_ended};
 use super::tally::code;
 use crate::subject::caller::{Answer, Caller};
 
