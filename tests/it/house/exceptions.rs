@@ -17,8 +17,6 @@ const NO_FLOORS: &str = "a folder that has no floors yet";
 /// Folders of more than a dozen files.
 pub(super) const FULL_FOLDERS: &[(&str, &str)] = &[
     ("crates/gobo-artifact/src", NO_FLOORS),
-    ("crates/gobo-cli/src", NO_FLOORS),
-    ("crates/gobo-cli/src/commands", NO_FLOORS),
     ("crates/gobo-engine/src", NO_FLOORS),
     ("crates/gobo-store/src", NO_FLOORS),
     ("crates/gobo-tokenizer/src", NO_FLOORS),
@@ -33,8 +31,6 @@ pub(super) const CIRCLES: &[(&str, &str)] = &[
     ("gobo-artifact: calls index transitions writer", SHARED_TYPE),
     ("gobo-artifact: error header", SHARED_TYPE),
     ("gobo-artifact: slice trie vocabulary", SHARED_TYPE),
-    ("gobo-cli: args operand", SHARED_TYPE),
-    ("gobo-cli: constraint schema", SHARED_TYPE),
     ("gobo-client: builder client fetch", SHARED_TYPE),
     ("gobo-engine: compile worker", SHARED_TYPE),
     ("gobo-engine: config engine resolve store_stats upkeep", SHARED_TYPE),

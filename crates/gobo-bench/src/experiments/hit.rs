@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use gobo_cli::inputs::Loaded;
 use gobo_cli::options::Global;
 use gobo_cli::output::{self, Outcome};
-use gobo_cli::vocabulary::Loaded;
 use gobo_client::Client;
 use gobo_engine::Engine;
 use gobo_proto::v1;

@@ -25,9 +25,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::ValueEnum;
+use gobo_cli::inputs::Loaded;
 use gobo_cli::options::Global;
 use gobo_cli::output::{self, Outcome};
-use gobo_cli::vocabulary::Loaded;
 use gobo_measure::Target;
 use gobo_store::Store;
 use rustix::process::Signal;

@@ -2,9 +2,9 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
+use gobo_cli::inputs::Loaded;
 use gobo_cli::options::Global;
 use gobo_cli::output;
-use gobo_cli::vocabulary::Loaded;
 use gobo_store::Store;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
