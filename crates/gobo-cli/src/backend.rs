@@ -1,4 +1,4 @@
-//! Who answers: the daemon where there is one, else an engine in this process.
+//! The backend of a command: the daemon where there is one, else an engine in this process.
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::os::unix::net::UnixStream;
@@ -19,14 +19,14 @@ use crate::args::{Global, StoreWriters};
 const SOURCE_HOST: i32 = gobo_proto::v1::Source::Host as i32;
 
 /// Most prewarm requests handed to the engine ahead of the answers, and most bytes of their texts: half of what one tenant may
-/// have before the workers. A place is given back a moment behind its answer.
+/// have waiting. A place is given back a moment after its answer.
 const WINDOW: usize = 256;
 const WINDOW_BYTES: usize = 32 << 20;
 
 /// Most constraints of one batch call.
 const BATCH: usize = 256;
 
-/// How often a batch is resumed that makes no progress, and after how long at first.
+/// How often a batch without progress is resumed, and the first delay.
 const RESUMES: u32 = 8;
 const RESUME_AFTER: Duration = Duration::from_millis(200);
 
@@ -38,7 +38,7 @@ pub(crate) enum Backend {
     Here(Box<Engine>),
 }
 
-/// Where one resolve found its index.
+/// The answer to one resolve.
 pub(crate) struct Found {
     pub(crate) key: String,
     pub(crate) path: String,
@@ -58,7 +58,7 @@ pub(crate) fn runtime() -> anyhow::Result<Runtime> {
         .context("cannot start threads")
 }
 
-/// What the options of every command say of an engine.
+/// The configuration of an engine by the options of every command.
 pub(crate) fn config(global: &Global) -> anyhow::Result<EngineConfig> {
     let config = EngineConfig::new(global.store_dir()?);
     let writers = match global.store_writers {
@@ -84,7 +84,7 @@ impl Backend {
         let store = global.store_dir()?;
         let address = match &global.server {
             Some(address) => Some(address.clone()),
-            // A socket that nobody listens on is a dead daemon's.
+            // A socket without a listener is left over from a dead daemon.
             None => Some(store.join("daemon.sock"))
                 .filter(|socket| UnixStream::connect(socket).is_ok())
                 .map(|socket| format!("unix:{}", socket.display())),
@@ -302,7 +302,7 @@ pub(crate) fn import(
     Ok(name)
 }
 
-/// What a model's folder calls its tokenizer, in the order in which an import looks for them.
+/// The files of a tokenizer in a model's folder, in the order of an import.
 const TOKENIZER_FILES: [&str; 4] = ["tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model"];
 
 /// The folder of a file that is always called so, otherwise the path's own last part without its ending.

@@ -1,4 +1,4 @@
-//! Where a command puts a file that it was told to write.
+//! The destination of a file that a command writes.
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::os::fd::AsFd as _;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-/// Decided by what is at the path, before any work is done.
+/// Decided by the file at the path, before any work is done.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
-    /// A regular file, or nothing yet: the new file takes its place in one step, and who has the old one mapped keeps it.
+    /// A regular file, or nothing yet: the new file takes its place in one step; processes that have mapped the old one keep it.
     File(PathBuf),
     /// `-`, or another path of standard output.
     Stdout,
@@ -48,7 +48,7 @@ impl Destination {
             return Ok(Self::Stdout);
         }
         if metadata.is_file() {
-            // What the link leads to lies in a folder of its own, where the new file has to be made.
+            // The new file has to be made in the folder of the target of the link.
             let target = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
             return Ok(Self::File(target));
         }

@@ -1,21 +1,17 @@
-//! The gobo command line: one file per command, and here only the way in and out.
+//! The command line of gobo: from the arguments to the exit status.
 #![forbid(unsafe_code)]
 
 #[expect(clippy::doc_markdown, reason = "these comments are help texts, which people read in a terminal")]
 mod args;
 mod backend;
-mod case;
+mod cases;
 mod commands;
 mod destination;
-mod operand;
-mod replay;
-mod target;
-mod units;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use gobo_cli::{constraint, output, schema, vocabulary};
+use gobo_cli::{inputs, output};
 
 use crate::args::Cli;
 

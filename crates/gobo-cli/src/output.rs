@@ -1,4 +1,4 @@
-//! What goes to stdout and stderr, and nothing else does.
+//! Output: data to stdout, notes and errors to stderr.
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -55,7 +55,7 @@ pub fn line(text: impl Display) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes a note for a person to stderr. A closed stderr is nobody's loss.
+/// Writes a note for a person to stderr. A closed stderr is no error.
 pub fn note(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

@@ -1,3 +1,5 @@
+//! A daemon from its sockets to its end: bind, answer, drain, close.
+
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,31 +16,28 @@ use tonic::transport::Server as Transport;
 use tonic_health::server::HealthReporter;
 use tower::layer::util::{Identity, Stack};
 
-use crate::accept::Incoming;
-use crate::calls::Watching;
-use crate::front::Front;
-use crate::gate::Gate;
+use crate::admission::{AdmissionLayer, Gate, Usage};
+use crate::error::ServeError;
 use crate::limits::ServeLimits;
-use crate::listen::{self, ServeError, SocketFile};
 use crate::metrics;
-use crate::service::Service;
-use crate::usage::Usage;
+use crate::service::{Front, Service};
+use crate::transport::{Incoming, SocketFile, listen_on_tcp, listen_on_unix};
 
-/// Where to listen and how to stop.
+/// The addresses and limits of a daemon.
 #[derive(Debug, Clone)]
 pub struct ServeConfig {
     /// The Unix socket. `None`: none.
     pub unix: Option<PathBuf>,
-    /// The TCP address; port 0 takes a free one. `None`, the default: none. There is no authentication: whoever
-    /// reaches the port may compile.
+    /// The TCP address; port 0 takes a free one. `None`, the default: none. There is no authentication: every
+    /// client that reaches the port may compile.
     pub tcp: Option<SocketAddr>,
-    /// Where a page of metrics is served over HTTP, in the text format of Prometheus. `None`, the default: nowhere. It tells
-    /// counts and times, and nothing of any constraint. At most one server of a process has one.
+    /// The address of a page of metrics over HTTP, in the text format of Prometheus. `None`, the default: no page. It has
+    /// counts and times, and no text of any constraint. At most one server of a process has one.
     pub metrics: Option<SocketAddr>,
-    /// What callers may take together.
+    /// Limits of all callers together.
     pub limits: ServeLimits,
-    /// How long calls under way may take after shutdown has begun. Default 10 seconds. What is not done then is cut
-    /// off, and its compiles are cancelled.
+    /// How long calls under way may take after shutdown has begun. Default 10 seconds. Later calls are cut off, and their
+    /// compiles are cancelled.
     pub drain: Duration,
 }
 
@@ -74,11 +73,11 @@ impl Server {
     /// [`ServeError::Tcp`] for what the system refuses; [`ServeError::Metrics`].
     pub async fn bind(engine: Arc<Engine>, config: &ServeConfig) -> Result<Self, ServeError> {
         let unix = match &config.unix {
-            Some(path) => Some(listen::unix(path).await?),
+            Some(path) => Some(listen_on_unix(path).await?),
             None => None,
         };
         let tcp = match config.tcp {
-            Some(address) => Some(listen::tcp(address).await?),
+            Some(address) => Some(listen_on_tcp(address).await?),
             None => None,
         };
         if unix.is_none() && tcp.is_none() {
@@ -119,7 +118,7 @@ impl Server {
 
         let (stop, stopping) = watch::channel(false);
         let mut listeners = JoinSet::new();
-        // The file goes when serving has ended, not before: until then a second daemon must find a living socket.
+        // The file is removed after serving has ended: until then a second daemon must find a living socket.
         let mut socket_file = None;
         if let Some((listener, file)) = self.unix {
             let serving = transport(&gate).add_routes(routes.clone());
@@ -157,22 +156,22 @@ pub async fn serve(
     Server::bind(engine, config).await?.run(shutdown).await
 }
 
-/// Most bytes of the metadata of one call. A tenant's name, a deadline and what a proxy adds are a few hundred.
+/// Most bytes of the metadata of one call. A tenant's name, a deadline and the additions of a proxy are a few hundred.
 const MAX_METADATA_BYTES: u32 = 8 << 10;
 
-/// What every listener is served with.
-fn transport(gate: &Arc<Gate>) -> Transport<Stack<Watching, Identity>> {
+/// The transport of every listener.
+fn transport(gate: &Arc<Gate>) -> Transport<Stack<AdmissionLayer, Identity>> {
     Transport::builder()
         .max_concurrent_streams(gate.limits().streams)
         .http2_max_header_list_size(MAX_METADATA_BYTES)
-        .layer(Watching(Arc::clone(gate)))
-        // A client that vanished without a word is noticed, and its compiles with it.
+        .layer(AdmissionLayer(Arc::clone(gate)))
+        // Finds clients that vanished; their compiles are cancelled.
         .http2_keepalive_interval(Some(Duration::from_secs(20)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
 }
 
 async fn stopped(mut stopping: watch::Receiver<bool>) {
-    // An error says that the sender is gone: stop all the more.
+    // An error means that the sender is gone, which is a reason to stop too.
     let _ = stopping.wait_for(|stop| *stop).await;
 }
 

@@ -21,11 +21,11 @@ use gobo_types::{Clipped, CompileError, ErrorKind, error_chain};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
-/// What `RetryInfo` advises where nothing better is known. A worker takes its next job within milliseconds; a queue takes
+/// The delay that `RetryInfo` advises where none is known. A worker takes its next job within milliseconds; a queue takes
 /// longer to drain.
 const RETRY_AFTER: Duration = Duration::from_millis(200);
 
-/// The least that it advises: whoever comes sooner finds the same queue.
+/// The least delay that it advises: a caller that comes sooner finds the same queue.
 const LEAST_RETRY: Duration = Duration::from_millis(20);
 
 fn code(kind: ErrorKind) -> Code {
@@ -37,7 +37,7 @@ fn code(kind: ErrorKind) -> Code {
         ErrorKind::Busy => Code::ResourceExhausted,
         ErrorKind::Deadline => Code::DeadlineExceeded,
         ErrorKind::Cancelled => Code::Cancelled,
-        // A kind that this match does not know yet is a bug here.
+        // A kind without a code is a bug here.
         _ => Code::Internal,
     }
 }
@@ -46,7 +46,7 @@ pub(crate) fn of_kind(kind: ErrorKind, message: impl Into<String>) -> Status {
     retry(kind, message, RETRY_AFTER)
 }
 
-/// The text of a status. It travels in a header, and repeats no request at length.
+/// The text of a status, cut to the length of a header: no status repeats a request at length.
 pub(crate) fn clipped(message: impl Into<String>) -> String {
     Clipped::from(message.into()).into()
 }
@@ -62,7 +62,7 @@ fn retry(kind: ErrorKind, message: impl Into<String>, after: Duration) -> Status
     }
 }
 
-/// The daemon is going away: the one answer that does not depend on what was asked.
+/// The daemon is shutting down: the one answer that does not depend on the request.
 pub(crate) fn draining() -> Status {
     Status::unavailable("the daemon is shutting down; ask again once it is back")
 }

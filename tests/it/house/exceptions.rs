@@ -12,9 +12,6 @@ const NO_FLOORS: &str = "a folder that has no floors yet";
 /// Folders of more than a dozen files.
 pub(super) const FULL_FOLDERS: &[(&str, &str)] = &[
     ("crates/gobo-artifact/src", NO_FLOORS),
-    ("crates/gobo-cli/src", NO_FLOORS),
-    ("crates/gobo-cli/src/commands", NO_FLOORS),
-    ("crates/gobo-server/src", NO_FLOORS),
     ("crates/gobo-store/src", NO_FLOORS),
     ("crates/gobo-tokenizer/src", NO_FLOORS),
     ("crates/gobo-types/src", NO_FLOORS),
@@ -28,11 +25,6 @@ pub(super) const CIRCLES: &[(&str, &str)] = &[
     ("gobo-artifact: calls index transitions writer", SHARED_TYPE),
     ("gobo-artifact: error header", SHARED_TYPE),
     ("gobo-artifact: slice trie vocabulary", SHARED_TYPE),
-    ("gobo-cli: args operand", SHARED_TYPE),
-    ("gobo-cli: constraint schema", SHARED_TYPE),
-    ("gobo-bench::experiments::hostile: attacks calls connections frames", SHARED_TYPE),
-    ("gobo-bench::experiments::hostile: mod verdict", SHARED_TYPE),
-    ("gobo-bench::experiments::load: burst distinct eviction flood hits hostile_share mod", SHARED_TYPE),
     ("gobo-client: builder client fetch", SHARED_TYPE),
     ("gobo-proto: convert schema", SHARED_TYPE),
     ("gobo-store: access artifact network publish quarantine scan stamp store", SHARED_TYPE),

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use gobo_cli::inputs::Loaded;
 use gobo_cli::options::Global;
 use gobo_cli::output::{self, Outcome};
-use gobo_cli::vocabulary::Loaded;
 use gobo_client::Client;
 use gobo_engine::Engine;
 use gobo_proto::v1;
@@ -76,7 +76,7 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    /// On this host only: over a network the numbers would be the network's, and a load that nobody there asked for.
+    /// On this host only: over a network the numbers would be the network's, and a load on a foreign host.
     fn parse(address: &str) -> anyhow::Result<Self> {
         let remote = Self::parse_any(address)?;
         if !remote.is_local {

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use gobo_artifact::{Fill, Matcher};
+use gobo_cli::inputs::Loaded;
 use gobo_cli::options::Global;
 use gobo_cli::output::{self, Outcome, progress};
-use gobo_cli::vocabulary::Loaded;
 use gobo_client::Client;
 use gobo_engine::{Engine, EngineConfig, Priority, Request, VocabularyRef};
 use gobo_measure::Target;

@@ -1,9 +1,9 @@
 //! A closed-loop load generator: a fixed number of callers, each of which calls again as soon as it is answered (Schroeder et al.,
 //! NSDI 2006, section 2; think time zero).
 //!
-//! Measures the throughput, in calls a second, that so many calls under way reach; failed calls do not count for it. The times of
-//! its calls are those of a saturated server: by Little's law they grow with the number of callers, and they suffer from
-//! coordinated omission. Latency at a given load is for [`super::open_loop`].
+//! Measures the throughput, in calls a second, that a number of calls under way reach; failed calls do not count for it. The
+//! times of its calls are those of a saturated server: by Little's law they grow with the number of callers, and they suffer
+//! from coordinated omission. Latency at a given load is for [`super::open_loop`].
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::Context;
 use tokio::runtime::{Builder, Runtime};
 
-/// Where a measurement ends: at whichever comes first.
+/// The end of a measurement: the bound that is reached first.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     /// Most calls.

@@ -104,7 +104,7 @@ where
             let answer = call.await;
             let nanos = nanos(due);
             lock(&lane).count(name, answer, nanos);
-            // The slot goes last: whoever holds all slots is the only owner of the lanes.
+            // The slot is released last: the holder of all slots is the only owner of the lanes.
             drop(lane);
             drop(slot);
         });

@@ -4,7 +4,7 @@
 //! connection, the same file opened). It is a closed loop of one caller without think time. The two alternate, and which of them
 //! goes first changes from round to round (a counterbalanced, paired design), so that drift of the machine and warm caches hit
 //! both alike and their difference is the call's own. Of Bulej et al., "Duet Benchmarking" (ICPE 2020), it takes the pairing, and
-//! runs the pair by turns in place of at once.
+//! runs the pair alternately instead of at once.
 use std::time::Instant;
 
 use anyhow::Context;

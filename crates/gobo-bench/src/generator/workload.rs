@@ -39,7 +39,7 @@ impl Workload {
         Self { nonce }
     }
 
-    /// The text of the nth schema of a sort: an object of three to eight members of the shared types, one of which has a name
+    /// The text of the nth schema of a sort: an object of three to eight properties of the shared types, one of which has a name
     /// of its own.
     pub(crate) fn text(self, sort: &str, nth: u64) -> String {
         let mut random = self.random(sort, nth);
@@ -47,7 +47,7 @@ impl Workload {
         self.object(sort, nth, members, &mut random)
     }
 
-    /// A schema of at least so many bytes.
+    /// A schema of at least this many bytes.
     pub(crate) fn text_of(self, bytes: usize) -> String {
         let mut members = 8;
         loop {

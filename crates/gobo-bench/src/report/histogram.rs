@@ -1,5 +1,5 @@
-//! HDR histograms of nanoseconds (Gil Tene, `HdrHistogram`): a time is kept with three significant digits in constant memory, so that
-//! the 99.9th percentile is as exact as the median and no sample is thrown away.
+//! HDR histograms of nanoseconds (Gil Tene, `HdrHistogram`): a time is kept with three significant digits in constant memory,
+//! so that the 99.9th percentile is as exact as the median and no sample is thrown away.
 //!
 //! A time over a minute counts as a minute. The histogram corrects nothing afterwards: where calls could be late, the generator
 //! times them from the moment at which they were due ([`crate::generator::open_loop`]).

@@ -42,7 +42,7 @@ impl Figure {
     }
 }
 
-/// Where a report is written beside stdout. Files are created before the measurement, so that errors are known early.
+/// The files that a report is written to besides stdout. Files are created before the measurement, so that errors are known early.
 pub(crate) struct Out {
     csv: Option<File>,
     svg: Option<File>,
@@ -133,7 +133,7 @@ impl Report {
         COLUMNS.iter().chain(more).copied().collect()
     }
 
-    /// The fields of all rows, times with so many decimals.
+    /// The fields of all rows, times with this many decimals.
     fn cells(&self, decimals: usize) -> Vec<Vec<String>> {
         let columns = self.columns().len();
         let cells = |row: &Row| row.cells(decimals).into_iter().take(columns).collect();

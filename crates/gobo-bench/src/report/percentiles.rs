@@ -81,14 +81,14 @@ impl<'a> Curve<'a> {
         std::iter::once(own).chain(floor).filter(|curve| !curve.times.is_empty())
     }
 
-    /// The number of nines that so many calls can resolve: the last point stands for one call.
+    /// The number of nines that this many calls can resolve: the last point stands for one call.
     fn nines(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "its logarithm is drawn")]
         let calls = self.times.len() as f64;
         calls.log10().clamp(0.3, f64::from(MAX_NINES))
     }
 
-    /// The time at so many nines, in nanoseconds.
+    /// The time at this many nines, in nanoseconds.
     fn nanos(&self, nines: f64) -> f64 {
         micros(self.times.value_at_quantile(1.0 - 10_f64.powf(-nines))) * 1e3
     }

@@ -61,7 +61,7 @@ impl Row {
         [times(0.5), times(0.99), times(0.999), Some(micros(self.times.max())), floor(0.5), floor(0.99)]
     }
 
-    /// The fields of all columns as text, times with so many decimals.
+    /// The fields of all columns as text, times with this many decimals.
     pub(super) fn cells(&self, decimals: usize) -> Vec<String> {
         let counts = [self.name.clone(), self.n.to_string(), self.failed.to_string()];
         let times = self.times_us().map(|us| number(us, decimals));

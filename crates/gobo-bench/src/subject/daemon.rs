@@ -57,7 +57,7 @@ impl Launcher {
         self.start_by(Command::new(&self.program), store, more)
     }
 
-    /// As [`Launcher::start`], with at most so many open descriptors, which it cannot raise.
+    /// As [`Launcher::start`], with at most this many open descriptors, which it cannot raise.
     pub(crate) fn start_within(
         &self,
         descriptors: u32,
@@ -95,7 +95,7 @@ pub(crate) struct DaemonProcess {
 
 impl DaemonProcess {
     fn start(mut command: Command) -> anyhow::Result<Self> {
-        // What it logs for an operator would be formatted and read while it is measured.
+        // Formatting and reading its log would take time while it is measured.
         command.env("GOBO_LOG", "warn").env_remove("GOBO_SERVER").env_remove("GOBO_STORE");
         let mut process =
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;

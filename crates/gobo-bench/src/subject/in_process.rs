@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use gobo_artifact::{Fill, Matcher};
+use gobo_cli::inputs::Loaded;
 use gobo_cli::options::Global;
-use gobo_cli::vocabulary::Loaded;
 use gobo_engine::{Engine, EngineConfig, OpenVocabulary, Origin, Request, VocabularyRef};
 use gobo_store::{NamedVocabulary, Store};
 use gobo_types::{CompileError, Constraint, index_key};

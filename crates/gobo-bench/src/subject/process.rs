@@ -1,4 +1,4 @@
-//! What Linux says of a process in `/proc` (proc(5)): memory, processor time, descriptors, children.
+//! A process as Linux shows it in `/proc` (proc(5)): memory, processor time, descriptors, children.
 //!
 //! Memory is in bytes, time in the clock ticks of the system (10 ms). A page that several processes map counts in full for each
 //! as *resident*, in parts for each as *proportional* (`Pss`), and for none as *private*.
@@ -110,7 +110,8 @@ fn parent(pid: u32) -> Option<u32> {
     fields.next()?.parse().ok()
 }
 
-/// What `/proc/PID/stat` says from the state on. The field before that is the name in brackets, and may hold anything.
+/// The fields of `/proc/PID/stat` from the state on. The field before them is the name in parentheses, which may hold any
+/// character.
 fn stat(pid: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     Some(stat.rsplit_once(')')?.1.to_owned())

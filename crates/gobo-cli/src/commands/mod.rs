@@ -1,24 +1,14 @@
-//! One file per command.
-mod catalog;
-mod check;
-mod check_remote;
-mod compile;
-mod demo;
-mod diff;
-mod explain;
-mod gc;
-mod get;
-mod inspect;
-mod mask;
-mod pin;
-mod prewarm;
-mod sample;
-mod serve;
-mod status;
-mod tokenizer;
-mod tokenizer_verify;
-mod verify;
+//! The commands, one file each, by the subject of a command: a `constraint`, the `store`, a `daemon`, a `tokenizer`.
 
+mod constraint;
+mod daemon;
+mod report;
+mod store;
+mod tokenizer;
+
+use self::constraint::{check, check_remote, compile, diff, explain, mask, sample};
+use self::daemon::{demo, get, prewarm, serve};
+use self::store::{catalog, gc, inspect, pin, status, verify};
 use crate::args::{Cli, Command};
 use crate::output::Outcome;
 

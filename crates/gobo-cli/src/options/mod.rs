@@ -1,77 +1,9 @@
-//! Options that the command lines share.
-use std::path::PathBuf;
-
-use clap::{Args, ValueEnum};
-use gobo_types::CompileLimits;
+//! Options that the command lines share, as they are declared. Their comments are help texts.
 
 mod constraint;
+mod global;
 mod schema;
 
 pub use constraint::{Builtin, ConstraintArgs, Match, SourceArgs, Start};
+pub use global::{Global, StoreWriters};
 pub use schema::{SchemaArgs, SchemaDefaults};
-
-/// Who may write to a store.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum StoreWriters {
-    /// The user of the daemon, or of a command that works by itself
-    #[default]
-    Owner,
-    /// The group of its folders too
-    Group,
-    /// Anybody
-    Anyone,
-}
-
-/// Options of every command.
-#[derive(Debug, Clone, Default, Args)]
-pub struct Global {
-    /// The store: where vocabularies and indices are kept [default: $XDG_CACHE_HOME/gobo or ~/.cache/gobo]
-    #[arg(long, global = true, env = "GOBO_STORE", value_name = "DIR", help_heading = "Everywhere")]
-    pub store: Option<PathBuf>,
-    /// Who beside root may write to the store: a store that others may write to is not used by who owns it
-    #[arg(
-        long,
-        global = true,
-        env = "GOBO_STORE_WRITERS",
-        value_name = "WHO",
-        value_enum,
-        default_value_t,
-        help_heading = "Everywhere"
-    )]
-    pub store_writers: StoreWriters,
-    /// A daemon to ask: unix:PATH or http://HOST:PORT [default: the store's daemon.sock, if one listens there]
-    #[arg(long, global = true, env = "GOBO_SERVER", value_name = "ADDR", help_heading = "Everywhere")]
-    pub server: Option<String>,
-    /// Threads [default: 1 for one compile, all cores for check, prewarm and serve]
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Everywhere")]
-    pub threads: Option<u16>,
-    /// Most states of any automaton [default: 262144]
-    #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
-    pub max_states: Option<u64>,
-    /// Most steps of one compile, 100 to 250 million a second [default: 2000000000]
-    #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
-    pub max_steps: Option<u64>,
-    /// Most bytes of tables of one compile [default: 268435456]
-    #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
-    pub max_bytes: Option<u64>,
-    /// Print one JSON object (or one per line) instead of text
-    #[arg(long, global = true, help_heading = "Everywhere")]
-    pub json: bool,
-}
-
-impl Global {
-    /// The budget of a compile: what was given, and the default of the rest.
-    pub fn limits(&self) -> CompileLimits {
-        let default = CompileLimits::default();
-        CompileLimits {
-            max_states: self.max_states.unwrap_or(default.max_states),
-            max_steps: self.max_steps.unwrap_or(default.max_steps),
-            max_bytes: self.max_bytes.unwrap_or(default.max_bytes),
-        }
-    }
-
-    /// The threads that were given, else `default`.
-    pub fn threads_or(&self, default: usize) -> usize {
-        self.threads.map_or(default, usize::from)
-    }
-}

@@ -5,7 +5,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gobo_types::{Draft, FormatMode, PropertyOrder, SchemaOptionError, SchemaOptions, Spelling, Whitespace};
 
-/// The words of an option, read as what they stand for.
+/// A parser for the words of an option.
 fn words<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err = SchemaOptionError> + Clone + Send + Sync + 'static,
@@ -19,7 +19,7 @@ pub struct SchemaArgs {
     /// The draft of schemas that do not name theirs in $schema [default: draft2020-12]
     #[arg(long, value_name = "DRAFT", value_parser = words::<Draft>(Draft::NAMES), help_heading = "JSON Schema")]
     pub draft: Option<Draft>,
-    /// The order of the declared members of an object: as the schema first names them, or any, which is refused for
+    /// The order of the declared properties of an object: as the schema first names them, or any, which is refused for
     /// objects with many names [default: declared]
     #[arg(long, value_name = "ORDER", value_parser = words::<PropertyOrder>(PropertyOrder::NAMES), help_heading = "JSON Schema")]
     pub order: Option<PropertyOrder>,
@@ -29,27 +29,27 @@ pub struct SchemaArgs {
     /// What format means: a constraint, for every format that the standard names, or a remark [default: assert]
     #[arg(long, value_name = "MODE", value_parser = words::<FormatMode>(FormatMode::NAMES), help_heading = "JSON Schema")]
     pub format: Option<FormatMode>,
-    /// Take objects without additionalProperties to have the declared members alone; the standard says otherwise
+    /// Take objects without additionalProperties to have the declared properties alone; the standard says otherwise
     #[arg(long, help_heading = "JSON Schema")]
     pub closed: bool,
-    /// Most brackets around a value; each level has states of its own [default: no limit]
+    /// Greatest nesting depth of a value; each level has states of its own [default: no limit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(SchemaOptions::MAX_DEPTH)), help_heading = "JSON Schema")]
     pub max_depth: Option<u32>,
     /// Documents that references may lead to: lines {"uri": …, "document": …}. Nothing is fetched
     #[arg(long, value_name = "FILE", help_heading = "JSON Schema")]
     pub documents: Option<PathBuf>,
-    /// Let through what cannot be enforced, and report it, where the schema would be refused otherwise
+    /// Ignore keywords that cannot be enforced, and report them, where the schema would be refused otherwise
     #[arg(long, help_heading = "JSON Schema")]
     pub allow_widening: bool,
 }
 
-/// The options of schemas that lie in files, beside other constraints.
+/// The options of schemas in files that hold other constraints too.
 #[derive(Debug, Clone, Args)]
 pub struct SchemaDefaults {
     /// Options of schemas.
     #[command(flatten)]
     pub schema: SchemaArgs,
-    /// Blanks in the texts of schemas: compact, single, flexible:N or indent:N, as --whitespace of gobo compile [default:
+    /// Whitespace in the texts of schemas: compact, single, flexible:N or indent:N, as --whitespace of gobo compile [default:
     /// single]
     #[arg(long, value_name = "POLICY", help_heading = "JSON Schema")]
     pub whitespace: Option<Whitespace>,

@@ -5,9 +5,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::attacks::{Attacker, DESCRIPTORS, until_ended};
+use super::attacker::{Attacker, DESCRIPTORS, until_ended};
 
-/// What HTTP/2 begins with, and an empty SETTINGS frame (RFC 9113, section 3.4): after that the server waits for requests.
+/// The connection preface of HTTP/2, and an empty SETTINGS frame (RFC 9113, section 3.4): after that the server waits for requests.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
 /// Times that a closed connection is made again.

@@ -1,5 +1,5 @@
-//! Attacks by HTTP/2 frames that no client of gobo sends (RFC 9113; gRPC over HTTP/2): messages of many empty fields, bodies that never
-//! end, requests without a body.
+//! Attacks by HTTP/2 frames that no client of gobo sends (RFC 9113; gRPC over HTTP/2): messages of many empty fields, bodies
+//! that never end, requests without a body.
 use std::future::poll_fn;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use http::Request;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::attacks::{Attacker, TENANTS, until_ended};
+use super::attacker::{Attacker, TENANTS, until_ended};
 
 /// Callers that send messages of many empty fields at once.
 const CALLERS: u32 = 2;
@@ -33,7 +33,7 @@ const DOCUMENTS: u32 = 4_000_000 / 2;
 const BODIES: u32 = 120;
 const BODIES_PER_CONNECTION: u32 = 8;
 
-/// Requests without a body: 500 connections with 200 each, as far as the daemon allows so many.
+/// Requests without a body: 500 connections with 200 each, as far as the daemon allows them.
 const HEADERS: u32 = 100_000;
 const HEADERS_PER_CONNECTION: u32 = 200;
 
@@ -155,7 +155,7 @@ where
     let mut connection = connect(attacker, &mut tasks).await?;
     let mut held = JoinSet::new();
     for _ in 0..requests {
-        // Where the daemon allows no more at a time, this waits until one has ended.
+        // If the daemon allows no more at a time, this waits until one has ended.
         let (response, stream) = begin(&mut connection, RESOLVE).await?;
         attacker.tally.add("sent");
         let fill = fill.clone();
@@ -177,7 +177,7 @@ async fn connect(attacker: &Attacker, tasks: &mut JoinSet<()>) -> anyhow::Result
     socket.set_nodelay(true)?;
     let (requests, connection) = h2::client::handshake(socket).await?;
     tasks.spawn(async move {
-        // Whoever waits on it is told too.
+        // Its callers receive the same error.
         let _ = connection.await;
     });
     Ok(requests)

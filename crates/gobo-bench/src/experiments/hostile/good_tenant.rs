@@ -15,10 +15,10 @@ use crate::subject::caller::Caller;
 /// Schemas that the hits ask for.
 const KNOWN: u64 = 16;
 
-/// One miss in so many arrivals; the others are hits.
+/// One arrival in this many is a miss; the others are hits.
 pub(super) const ARRIVALS_PER_MISS: u64 = 6;
 
-/// One hit in so many comes over a new connection.
+/// One hit in this many comes over a new connection.
 const HITS_PER_CONNECTION: u64 = 50;
 
 /// A tenant with a connection for its misses and one for its hits.

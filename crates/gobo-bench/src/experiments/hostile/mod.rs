@@ -5,16 +5,17 @@
 //! time and disk of the daemon and its workers are sampled all the while ([`watch`]). An attack is bounded in what it sends, and
 //! ends early where the daemon or its store grows beyond a bound, to spare this host.
 //!
-//! `schemas`, `calls`, `frames` and `connections` hold the attacks, by the layer that they attack: the lowering, the queue, HTTP/2
-//! and the listener.
+//! `schemas`, `requests`, `frames` and `connections` hold the attacks, by the layer that they attack: the lowering, the queue,
+//! HTTP/2 and the listener.
+mod attacker;
 mod attacks;
-mod calls;
 mod connections;
 mod frames;
 mod good_tenant;
+mod outcome;
+mod requests;
 mod schemas;
 mod tally;
-mod verdict;
 mod watch;
 
 use std::collections::BTreeSet;
@@ -24,19 +25,19 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::ValueEnum;
+use gobo_cli::inputs::Loaded;
 use gobo_cli::options::Global;
 use gobo_cli::output::{self, Outcome};
-use gobo_cli::vocabulary::Loaded;
 use gobo_measure::Target;
 use gobo_store::Store;
 use rustix::process::Signal;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use self::attacks::Attacker;
+use self::attacker::Attacker;
 use self::good_tenant::{ARRIVALS_PER_MISS, Good};
+use self::outcome::{AttackOutcome, STORE_BYTES};
 use self::tally::Tally;
-use self::verdict::AttackOutcome;
 use self::watch::{Most, Watch};
 use crate::args::{Arrivals, Attack, HostileArgs, Options};
 use crate::generator::Bounds;
@@ -48,9 +49,6 @@ use crate::subject::caller::Caller;
 use crate::subject::daemon::{DaemonProcess, Launcher, kill};
 use crate::subject::in_process::{NAME, publish};
 use crate::subject::process::{children, resident, runs};
-
-/// Most bytes of indices that the daemon keeps: some thousand of the good tenant's.
-const STORE_BYTES: u64 = 256 << 20;
 
 /// Most memory of one worker, in MiB: it spares this host.
 const WORKER_MIB: u64 = 1024;
@@ -64,7 +62,7 @@ const IN_FLIGHT: usize = 400;
 /// Most time until the daemon's memory is near its idle value after an attack.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// How near, in bytes.
+/// The greatest difference that counts as near, in bytes.
 const NEAR: u64 = 32 << 20;
 
 pub(super) fn run(options: &Options, args: &HostileArgs) -> anyhow::Result<Outcome> {
@@ -176,7 +174,7 @@ impl Trials<'_> {
             tally: Arc::new(Tally::default()),
         };
         let answers = Arc::clone(&attacker.tally);
-        let attackers = attacks::runtime()?;
+        let attackers = attacker::runtime()?;
         let mut above = alarmed.clone();
         attackers.spawn(async move {
             tokio::select! {

@@ -1,12 +1,12 @@
-//! Schemas that are short and take long: algorithmic complexity attacks (Crosby and Wallach, USENIX Security 2003) on a lowering whose
-//! work for some keyword nobody counts.
+//! Schemas that are short and take long: algorithmic complexity attacks (Crosby and Wallach, USENIX Security 2003) on a
+//! lowering that does not count its work for some keyword.
 //!
 //! Each has a number of its own in a place that matters, so that no index and no cached verdict of another answers it.
 use std::fmt::Display;
 
 use crate::args::Attack;
 
-/// How many of its parts a schema of an attack has; `None` where the attack is no schema of many parts.
+/// The number of parts of the schema of an attack; `None` if the attack is no schema of many parts.
 pub(super) fn parts(attack: Attack) -> Option<u32> {
     Some(match attack {
         Attack::Patterns => 5_000,
@@ -19,7 +19,7 @@ pub(super) fn parts(attack: Attack) -> Option<u32> {
     })
 }
 
-/// The schema of an attack with so many parts.
+/// The schema of an attack with this many parts.
 pub(super) fn text(attack: Attack, parts: u32, number: u64) -> String {
     let list = |part: &dyn Fn(u32) -> String| join((0..parts).map(part));
     match attack {
@@ -54,7 +54,7 @@ pub(super) fn text(attack: Attack, parts: u32, number: u64) -> String {
             number % 1000,
             list(&|at| format!(r#"{{"maxLength":{}}}"#, u64::from(at) + 1000 + number))
         ),
-        // Each doubles the sets of members that may stand together.
+        // Each doubles the sets of properties that may occur together.
         _ => format!(
             r#"{{"type":"object","dependentRequired":{{{}}}}}"#,
             list(&|at| format!(r#""d{number}x{at}":["e{number}x{at}"]"#))

@@ -1,7 +1,7 @@
 //! Sampling of a daemon and its workers while calls run: memory and disk in bytes, processor time in cores.
 //!
-//! A thread takes a sample every 50 ms and keeps the peaks since the last lap; shared pages and files, which take longer, are in every
-//! twentieth sample. A peak between two samples is not seen.
+//! A thread takes a sample every 50 ms and keeps the peaks since the last lap; shared pages and files, which take longer, are
+//! in every twentieth sample. A peak between two samples is not seen.
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::subject::process::{Memory, ProcessorTime, children, resident};
 /// The time between two samples.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// One sample in so many counts shared pages and files too.
+/// One sample in this many counts shared pages and files too.
 const THOROUGH: u32 = 20;
 
 /// Peaks since the last lap, in bytes.

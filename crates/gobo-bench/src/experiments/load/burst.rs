@@ -10,7 +10,7 @@ use gobo_measure::Target;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
-use super::Load;
+use super::harness::Load;
 use crate::report::Row;
 use crate::report::histogram::{histogram, micros, nanos};
 

@@ -1,5 +1,5 @@
 //! Cold throughput: distinct schemas that share types, each a miss, in a closed loop.
-use super::Load;
+use super::harness::Load;
 use crate::generator::Bounds;
 use crate::generator::closed_loop::closed_loop;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use gobo_measure::Target;
 
-use super::Load;
+use super::harness::Load;
 use crate::generator::open_loop::open_loop;
 
 /// Size of the store: a few dozen of the schemas that are asked for.

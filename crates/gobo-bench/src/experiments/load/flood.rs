@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use gobo_measure::Target;
 
-use super::Load;
+use super::harness::Load;
 use crate::generator::Bounds;
 use crate::generator::closed_loop::closed_loop;
 use crate::generator::open_loop::{Lane, open_loop};

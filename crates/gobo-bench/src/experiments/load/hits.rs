@@ -12,7 +12,7 @@ use gobo_measure::Target;
 use gobo_types::{Constraint, SchemaOptions};
 use tokio::runtime::Builder;
 
-use super::{Load, Subject};
+use super::harness::{Load, Subject};
 use crate::experiments::hit::UNIX;
 use crate::generator::Bounds;
 use crate::generator::closed_loop::{Flow, closed_loop};
@@ -24,7 +24,7 @@ use crate::subject::in_process::{LocalIndex, NAME};
 /// Bytes of the schema whose key is derived.
 const SCHEMA_BYTES: usize = 4096;
 
-/// How often hits and empty calls take turns in a measurement of throughput.
+/// Alternations of hits and empty calls in a measurement of throughput.
 const TURNS: u32 = 6;
 
 /// Arrivals a second.
@@ -117,7 +117,7 @@ impl Calls {
     }
 }
 
-/// One call at a time over one connection, hits and empty calls by turns.
+/// One call at a time over one connection, hits and empty calls alternately.
 fn one_at_a_time(load: &mut Load<'_>, subject: &Subject, calls: &Calls) -> anyhow::Result<()> {
     // One thread: threads that wake each other on this side would be measured too.
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
@@ -165,7 +165,7 @@ fn at_a_rate(load: &mut Load<'_>, subject: &Subject, calls: &Calls) -> anyhow::R
     Ok(())
 }
 
-/// Closed loops over several connections, those of hits and those of empty calls by turns.
+/// Closed loops over several connections, alternately of hits and of empty calls.
 fn as_many_as_can_be(load: &mut Load<'_>, subject: &Subject, calls: &Calls) -> anyhow::Result<()> {
     let name = calls.name("unix_throughput", "tcp_throughput");
     let callers = {

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use gobo_measure::Target;
 use tonic::Code;
 
-use super::Load;
+use super::harness::Load;
 use crate::generator::open_loop::open_loop;
 use crate::generator::workload::Workload;
 use crate::subject::caller::Caller;
@@ -18,7 +18,7 @@ use crate::subject::process::Memory;
 /// Arrivals a second; each is a compile.
 const RATE: f64 = 20.0;
 
-/// One in so many is hostile.
+/// One arrival in this many is hostile.
 const SHARE: u64 = 10;
 
 pub(super) fn run(load: &mut Load<'_>) -> anyhow::Result<()> {

@@ -25,7 +25,7 @@ pub(super) struct Clients {
     stop: Arc<AtomicBool>,
 }
 
-/// What one caller has done.
+/// The calls of one caller.
 struct Done {
     n: u64,
     cut_off: u64,

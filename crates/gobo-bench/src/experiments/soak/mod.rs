@@ -14,8 +14,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use gobo_cli::inputs::Loaded;
 use gobo_cli::output::{self, Outcome};
-use gobo_cli::vocabulary::Loaded;
 use gobo_measure::Target;
 use gobo_store::Store;
 use hdrhistogram::Histogram;
@@ -92,7 +92,7 @@ pub(super) fn run(options: &Options, args: &SoakArgs) -> anyhow::Result<Outcome>
     report.finish(&options.global, "gobo-bench soak", out)
 }
 
-/// Who may be killed.
+/// The processes that may be killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Victims {
     All,

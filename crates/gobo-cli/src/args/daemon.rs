@@ -1,0 +1,91 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use gobo_cli::options::SchemaDefaults;
+
+use super::units::{Bound, bound, duration, size};
+
+#[derive(Debug, Args)]
+pub(crate) struct PrewarmArgs {
+    /// Built-in names, imported names, or paths
+    #[arg(long, value_name = "T", required = true)]
+    pub(crate) tokenizer: Vec<String>,
+    /// Folders and files: .jsonl lines as `gobo check` reads, .regex, .choice, .gbnf and .schema.json files
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) defaults: SchemaDefaults,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Compiles run in worker processes: whatever a constraint does, the daemon outlives it. --threads sets their\n\
+    number, besides the one that is kept for new interactive compiles [default: the cores].\n\
+    --max-states, --max-steps and --max-bytes are the budget of a compile whose request names none."
+)]
+pub(crate) struct ServeArgs {
+    /// Listen on TCP too, for workers on other hosts (no encryption, no authentication)
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
+    /// Serve a page of metrics for Prometheus over HTTP
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) metrics: Option<std::net::SocketAddr>,
+    /// Compile on threads of the daemon itself: for trusted callers; no limits but those of a pass
+    #[arg(long, conflicts_with_all = ["worker_memory_mib", "worker_cpu_s", "worker_wall_s"])]
+    pub(crate) inline: bool,
+    /// Most address space of one worker process, mapped files included
+    #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(256..=1 << 20), help_heading = "Workers")]
+    pub(crate) worker_memory_mib: u64,
+    /// Most processor time of one compile
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86400), help_heading = "Workers")]
+    pub(crate) worker_cpu_s: u64,
+    /// Most time of one compile by the clock
+    #[arg(long, value_name = "S", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86400), help_heading = "Workers")]
+    pub(crate) worker_wall_s: u64,
+    /// Most processor time of one pass of a compile, beside that of its steps
+    #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=86_400_000), help_heading = "Workers")]
+    pub(crate) pass_cpu_ms: u64,
+    /// Most processor time of one pass of a compile for each step of its budget
+    #[arg(long, value_name = "NS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "Workers")]
+    pub(crate) pass_cpu_ns: u64,
+    /// Most compiles that wait for a worker, interactive and prewarm each; more are turned away at once
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20), help_heading = "Workers")]
+    pub(crate) queue: u32,
+    /// Most compiles of one tenant that wait or run
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tenants")]
+    pub(crate) tenant_jobs: u32,
+    /// Most text of the constraints of these compiles
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1 << 20), help_heading = "Tenants")]
+    pub(crate) tenant_mib: u64,
+    /// Most compiles of one tenant a second [default: any number]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tenants")]
+    pub(crate) tenant_rate: Option<u32>,
+    /// Most connections of the Unix socket, and of TCP as well
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20), help_heading = "Callers")]
+    pub(crate) max_connections: u32,
+    /// Most calls at a time; more are turned away at once
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1 << 20), help_heading = "Callers")]
+    pub(crate) max_calls: u32,
+    /// Most memory of requests under way and of long answers; more are turned away at once
+    #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = clap::value_parser!(u64).range(96..=1 << 20), help_heading = "Callers")]
+    pub(crate) max_request_mib: u64,
+    /// Most bytes of indices: above, the least recently used are removed until 90 % are left; none: never
+    #[arg(long, value_name = "SIZE", default_value = "32GiB", value_parser = bound)]
+    pub(crate) max_store_bytes: Bound,
+    /// Indices published or used within this time are never removed
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
+    pub(crate) grace: Duration,
+    /// How fast files are read to verify them, once a day, in bytes a second; none: not at all
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = bound)]
+    pub(crate) scrub_rate: Bound,
+    /// One index in N is audited a day while the daemon is idle: compiled again, alone, and compared; 0: none
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) audit_share: u64,
+    /// Most bytes in quarantine; the oldest files go first
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
+    pub(crate) max_quarantine_bytes: u64,
+    /// Longest time in quarantine
+    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = duration)]
+    pub(crate) max_quarantine_age: Duration,
+}

@@ -1,0 +1,84 @@
+//! The command line of `gobo`: its commands with their arguments, as clap reads them. Their comments are help texts.
+
+mod constraint;
+mod daemon;
+mod operand;
+mod store;
+mod tokenizer;
+mod units;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use self::constraint::{
+    CheckArgs, CompileArgs, DiffArgs, ExplainArgs, MaskArgs, PairArgs, SampleArgs, TargetArgs,
+};
+pub(crate) use self::daemon::{PrewarmArgs, ServeArgs};
+pub(crate) use self::operand::Operand;
+pub(crate) use self::store::{CatalogCommand, FileArgs, GcArgs, PinArgs, StatusArgs, UnpinArgs, VerifyArgs};
+pub(crate) use self::tokenizer::TokenizerCommand;
+pub(crate) use gobo_cli::options::{Global, StoreWriters};
+
+/// Precompiled token masks for constrained decoding.
+///
+/// A constraint (a regular expression, a choice list, a grammar, a JSON Schema) and a tokenizer become an index: a file that
+/// an inference worker maps and asks, at each step, which token ids may come next.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gobo",
+    version,
+    max_term_width = 100,
+    after_help = "Try `gobo demo`: a daemon, a library of constraints and a worker in one run, nothing to set up.\n\
+                  Exit status: 0 success, 1 the answer is no, 2 usage or refused input."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Import tokenizers as vocabularies, list and show them
+    #[command(subcommand)]
+    Tokenizer(TokenizerCommand),
+    /// Compile one constraint in this process: no store, no cache
+    Compile(CompileArgs),
+    /// Show the contents of an artifact: header, sections, report
+    Inspect(FileArgs),
+    /// Read whole artifacts and check every digest and number in them. With --recompile: compile indices again, alone, and
+    /// compare
+    Verify(VerifyArgs),
+    /// The mask after a prefix
+    Mask(MaskArgs),
+    /// Where the automaton stands after a prefix, what may come next, and why a token is refused
+    Explain(ExplainArgs),
+    /// Replay cases: texts that must be accepted or rejected. With --server: the daemon's verdicts on the constraints alone
+    Check(CheckArgs),
+    /// Whether two constraints or indices allow the same texts, and if not, the shortest that tells them apart
+    Diff(DiffArgs),
+    /// Write random texts under the masks
+    Sample(SampleArgs),
+    /// Compile a library of constraints into the store, ahead of demand
+    Prewarm(PrewarmArgs),
+    /// Run the daemon that owns the store
+    Serve(ServeArgs),
+    /// Resolve one constraint through the daemon, or in this process if none runs
+    Get(PairArgs),
+    /// Show the contents of the store, and the counts of the daemon
+    Status(StatusArgs),
+    /// Make room: remove the indices that were not used for the longest time, and old files in quarantine
+    Gc(GcArgs),
+    /// Keep indices from eviction
+    Pin(PinArgs),
+    /// Let indices be evicted again
+    Unpin(UnpinArgs),
+    /// Maintain the catalog
+    #[command(subcommand)]
+    Catalog(CatalogCommand),
+    /// See the whole system work on a temporary store
+    Demo,
+    /// Compile for the daemon that started this process
+    #[command(hide = true)]
+    Worker,
+}

@@ -1,0 +1,275 @@
+//! A case, compiled and its texts walked.
+use std::sync::Arc;
+use std::time::Instant;
+
+use gobo_artifact::{Index, Matcher, Vocabulary};
+use gobo_schema::{PolicyForm, plain_text};
+use gobo_tokenizer::Encoder;
+use gobo_types::{Budget, CompileError, CompileLimits, Constraint, ErrorKind, Source};
+use gobo_worker::compile_constraint;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::case::{Case, Expected};
+use crate::inputs::Loaded;
+
+/// The outcome of a case: a line of `gobo check`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Replayed<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) verdict: &'static str,
+    pub(crate) reason: Option<String>,
+    /// The place that a refusal names.
+    #[serde(rename = "where")]
+    place: Option<String>,
+    compile_us: Option<u64>,
+    /// Instances that the schema allows, and those that it does not.
+    valid: u64,
+    invalid: u64,
+    /// Valid instances that are accepted with their properties in the order of the policy only.
+    pub(crate) order: u64,
+    /// Those that are accepted in its spelling only.
+    pub(crate) spelling: u64,
+    /// Those that are not accepted, and have numbers whose other spelling is too long to be tried: neither right nor wrong.
+    pub(crate) not_respelled: u64,
+    pub(crate) not_encodable: u64,
+    /// The warning in the report of the index.
+    pub(crate) warning: Option<String>,
+    pub(crate) wrong: Vec<Wrong<'a>>,
+}
+
+/// A text that is answered otherwise than its case says; without a text, the constraint itself.
+#[derive(Debug, Serialize)]
+pub(crate) struct Wrong<'a> {
+    pub(crate) text: Option<&'a str>,
+    pub(crate) expected: &'static str,
+}
+
+/// The settings of a replay.
+pub(crate) struct Replay<'a> {
+    pub(crate) loaded: &'a Loaded,
+    pub(crate) encoder: Option<&'a Encoder>,
+    pub(crate) limits: CompileLimits,
+    /// Threads of one compile.
+    pub(crate) threads: usize,
+}
+
+impl Replay<'_> {
+    /// Compiles the constraint of a case, and asks about each of its texts.
+    pub(crate) fn replay<'a>(&self, case: &'a Case) -> anyhow::Result<Replayed<'a>> {
+        let instances = |expected| {
+            let of = case.texts.iter().filter(|text| text.is_instance && text.expected == expected);
+            of.count() as u64
+        };
+        let mut replayed = Replayed {
+            id: &case.id,
+            verdict: "index",
+            reason: None,
+            place: None,
+            compile_us: None,
+            valid: instances(Expected::Accept),
+            invalid: instances(Expected::Reject),
+            order: 0,
+            spelling: 0,
+            not_respelled: 0,
+            not_encodable: 0,
+            warning: None,
+            wrong: Vec::new(),
+        };
+        let begin = Instant::now();
+        let budget = Budget::new(self.limits);
+        let vocabulary = &self.loaded.vocabulary;
+        let compiled = match compile_constraint(vocabulary, &case.constraint, self.threads, &budget) {
+            Ok(compiled) => compiled,
+            Err(error) => {
+                replayed.verdict = error.verdict();
+                replayed.reason = Some(error.to_string());
+                if let CompileError::Refused(refusal) = error {
+                    replayed.place = Some(refusal.place.into());
+                }
+                return Ok(replayed);
+            }
+        };
+        replayed.compile_us = Some(u64::try_from(begin.elapsed().as_micros())?);
+        let index = Arc::new(Index::from_bytes(compiled.bytes())?);
+        replayed.warning = index.report()?.ambiguity().map(|warning| warning.why.clone());
+        let mut walker = Walker {
+            matcher: Matcher::new(index, vocabulary.clone(), &self.loaded.binding)?,
+            replay: self,
+            not_encodable: 0,
+            failure: None,
+        };
+        if case.invalid {
+            replayed.wrong.push(Wrong { text: None, expected: "refused" });
+        }
+        let mut policy = Policy { constraint: &case.constraint, limits: self.limits, form: None };
+        for text in &case.texts {
+            let answer = walker.answer(&text.text)?;
+            let is_right = match text.expected {
+                Expected::Accept => answer == Answer::Complete,
+                Expected::Reject => answer != Answer::Complete,
+                Expected::Incomplete => answer == Answer::Viable,
+            };
+            if is_right {
+                continue;
+            }
+            if text.is_instance && text.expected == Expected::Accept {
+                match policy.other_text(&text.text, &mut walker) {
+                    Ok(Some(Other::Order)) => {
+                        replayed.order += 1;
+                        continue;
+                    }
+                    Ok(Some(Other::Spelling)) => {
+                        replayed.spelling += 1;
+                        continue;
+                    }
+                    Ok(Some(Other::Unknown)) => {
+                        replayed.not_respelled += 1;
+                        continue;
+                    }
+                    Ok(None) => {}
+                    Err(error) => walker.failure = Some(format!("the policy form: {error}")),
+                }
+            }
+            replayed.wrong.push(Wrong { text: Some(&text.text), expected: text.expected.name() });
+        }
+        replayed.not_encodable = walker.not_encodable;
+        if let Some(reason) = walker.failure {
+            replayed.verdict = "failed";
+            replayed.reason = Some(reason);
+        }
+        Ok(replayed)
+    }
+}
+
+/// In which other text a valid value is accepted, as far as is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Other {
+    /// With its properties in the order of the policy.
+    Order,
+    /// Respelled as well.
+    Spelling,
+    /// Maybe in one that is too long to be tried.
+    Unknown,
+}
+
+/// The texts that the policy of a schema allows for a value.
+struct Policy<'a> {
+    constraint: &'a Constraint,
+    limits: CompileLimits,
+    /// Built when the first text needs it.
+    form: Option<PolicyForm>,
+}
+
+impl Policy<'_> {
+    /// Tries the value of a text that is not accepted in policy form.
+    fn other_text(&mut self, text: &str, walker: &mut Walker<'_>) -> anyhow::Result<Option<Other>> {
+        // A value with half a character in it, or nested past reason, has no other text.
+        let Ok(value) = serde_json::from_str::<Value>(text) else { return Ok(None) };
+        let form = match (&mut self.form, &self.constraint.source) {
+            (Some(form), _) => form,
+            (form, Source::Schema { schema, options }) => {
+                form.insert(PolicyForm::new(schema, options, &Budget::new(self.limits))?)
+            }
+            _ => return Ok(None),
+        };
+        let value = form.in_order(&value);
+        for (other, text) in
+            [(Other::Order, plain_text(&value.to_string())), (Other::Spelling, form.spelled(&value))]
+        {
+            if walker.answer(&text)? == Answer::Complete {
+                return Ok(Some(other));
+            }
+        }
+        Ok((!PolicyForm::can_spell(&value)).then_some(Other::Unknown))
+    }
+}
+
+/// The state at the end of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// A token was not allowed, or went past a limit of the matcher, or no tokens spell the text.
+    Refused,
+    /// Every token was allowed, and the text is not complete.
+    Viable,
+    /// Every token was allowed, and the text is complete.
+    Complete,
+}
+
+/// Asks an index about texts.
+struct Walker<'a> {
+    matcher: Matcher,
+    replay: &'a Replay<'a>,
+    /// Texts that were walked in small tokens only.
+    not_encodable: u64,
+    failure: Option<String>,
+}
+
+impl Walker<'_> {
+    /// Walks a text as its tokenizer cuts it, and in the most tokens; both have to end alike.
+    fn answer(&mut self, text: &str) -> anyhow::Result<Answer> {
+        let loaded = self.replay.loaded;
+        // An encoder that gives up on a text says nothing about the index.
+        let own = self.replay.encoder.and_then(|encoder| {
+            encoder.encode_continuation(text, |id| loaded.ordinary_bytes(id)).ok().flatten()
+        });
+        self.not_encodable += u64::from(own.is_none());
+        let small = most_tokens(&loaded.vocabulary, text.as_bytes());
+        let mut walks = own.iter().chain(&small).map(|tokens| walk(&mut self.matcher, tokens));
+        // No token sequence is this text: it is not accepted, and nothing can be walked.
+        let Some(answer) = walks.next().transpose()? else { return Ok(Answer::Refused) };
+        for other in walks {
+            if other? != answer {
+                self.failure = Some(format!("the walks of {text:?} disagree"));
+            }
+        }
+        Ok(answer)
+    }
+}
+
+fn walk(matcher: &mut Matcher, tokens: &[u32]) -> anyhow::Result<Answer> {
+    let mut mask = vec![0_u32; matcher.mask_words()];
+    matcher.reset();
+    for &id in tokens {
+        matcher.fill(&mut mask)?;
+        let bit = mask[(id >> 5) as usize] >> (id & 31) & 1 == 1;
+        let taken = match matcher.advance(id) {
+            // The constraint has the token, the matcher has not: a text past its limits cannot be written.
+            Err(error) if error.kind() == ErrorKind::Limit => return Ok(Answer::Refused),
+            taken => taken.is_ok(),
+        };
+        anyhow::ensure!(bit == taken, "mask and advance disagree about token {id}");
+        if !taken {
+            return Ok(Answer::Refused);
+        }
+    }
+    Ok(if matcher.is_complete() { Answer::Complete } else { Answer::Viable })
+}
+
+/// The segmentation of `text` into the most ordinary tokens; `None` if no tokens spell it. O(text × longest token).
+fn most_tokens(vocabulary: &Vocabulary, text: &[u8]) -> Option<Vec<u32>> {
+    let trie = vocabulary.trie();
+    // For each offset the number of tokens before it, and the last of them.
+    let mut best: Vec<Option<(usize, u32)>> = vec![None; text.len() + 1];
+    best[0] = Some((0, 0));
+    for from in 0..text.len() {
+        let Some((count, _)) = best[from] else { continue };
+        for (length, ids) in trie.prefixes(&text[from..]) {
+            let here = &mut best[from + length];
+            if let Some(&id) = ids.first()
+                && here.is_none_or(|(tokens, _)| tokens < count + 1)
+            {
+                *here = Some((count + 1, id));
+            }
+        }
+    }
+    let mut tokens = Vec::new();
+    let mut at = text.len();
+    while at > 0 {
+        let (_, id) = best[at]?;
+        tokens.push(id);
+        at -= vocabulary.bytes(id).len();
+    }
+    tokens.reverse();
+    Some(tokens)
+}

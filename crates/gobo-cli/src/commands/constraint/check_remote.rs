@@ -1,0 +1,102 @@
+//! `gobo check --server`: the verdict of a daemon on each constraint of a case file.
+use std::sync::Arc;
+
+use gobo_client::{Client, ClientError};
+use gobo_proto::v1;
+use gobo_types::{CompileError, Digest, ErrorKind, Report};
+use serde_json::{Value, json};
+
+use super::check::Summary;
+use crate::args::{CheckArgs, Global};
+use crate::backend::Backend;
+use crate::cases::Case;
+use crate::output::{self, Outcome, progress, verdict_json};
+
+/// Calls under way at once. The daemon decides what runs.
+const CALLS: usize = 16;
+
+pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> {
+    let cases = Case::read_all(&args.file, &args.defaults.options()?)?;
+    let backend = Backend::open(global)?;
+    let name: Arc<str> = backend.name_of(&args.tokenizer.tokenizer)?.into();
+    let Backend::Daemon(runtime, client) = backend else { unreachable!("a server was given") };
+    let client = Arc::<Client>::from(client);
+    output::note("the daemon is asked about the constraints; texts are not tried, and nothing is kept");
+    let mut summary = Summary::default();
+    let bar = progress(cases.len(), "check");
+    runtime.block_on(async {
+        let mut calls = std::collections::VecDeque::new();
+        let mut waiting = cases.into_iter();
+        loop {
+            while calls.len() < CALLS {
+                let Some(case) = waiting.next() else { break };
+                let (client, name) = (Arc::clone(&client), Arc::clone(&name));
+                calls.push_back(tokio::spawn(async move {
+                    let checked = client.check(&name, &case.constraint).await;
+                    (case, checked)
+                }));
+            }
+            let Some(call) = calls.pop_front() else { return anyhow::Ok(()) };
+            let (case, checked) = call.await?;
+            bar.inc(1);
+            let (line, is_wrong) = match checked {
+                Ok(checked) => {
+                    let line = describe(&checked);
+                    summary.ambiguous += u64::from(line["warning"].is_string());
+                    (line, case.invalid)
+                }
+                Err(ClientError::Verdict(verdict)) => (verdict_json(&verdict), false),
+                Err(error @ ClientError::Daemon { .. }) if error.kind() == ErrorKind::Busy => {
+                    (verdict_json(&CompileError::unavailable(error.to_string())), false)
+                }
+                Err(error) => return Err(error.into()),
+            };
+            let verdict = line["verdict"].as_str().unwrap_or("failed");
+            summary.count_verdict(verdict);
+            summary.wrong += u64::from(is_wrong);
+            bar.suspend(|| print(global, &case, &line, is_wrong))?;
+        }
+    })?;
+    bar.finish_and_clear();
+    summary.finish(global)
+}
+
+fn describe(checked: &v1::Checked) -> Value {
+    let report = checked.report.clone().unwrap_or_default();
+    let entries = |entries: &[v1::ReportEntry]| -> Vec<Value> {
+        let of = |entry: &v1::ReportEntry| json!({"pointer": entry.pointer, "keyword": entry.keyword, "why": entry.why});
+        entries.iter().map(of).collect()
+    };
+    let warning =
+        report.narrowed.iter().find(|entry| entry.keyword == Report::AMBIGUITY).map(|entry| &entry.why);
+    let key = <[u8; 32]>::try_from(&checked.key[..]).map(|key| Digest(key).to_string());
+    json!({
+        "verdict": "index", "key": key.unwrap_or_default(), "bytes": checked.bytes, "states": checked.states,
+        "rows": checked.rows, "is_published": checked.is_published, "compile_us": checked.compile_us,
+        "warning": warning,
+        "report": {
+            "enforced": entries(&report.enforced), "narrowed": entries(&report.narrowed),
+            "unspellable": entries(&report.unspellable), "annotations": entries(&report.annotations),
+            "widened": entries(&report.widened),
+        },
+    })
+}
+
+/// Every case for a script; for a person those without an index.
+fn print(global: &Global, case: &Case, line: &Value, is_wrong: bool) -> anyhow::Result<()> {
+    if global.json {
+        let mut line = line.clone();
+        line["id"] = case.id.clone().into();
+        return output::line(line);
+    }
+    if is_wrong {
+        return output::line(format_args!("{}: an index, and should be refused", case.id));
+    }
+    if let Some(warning) = line["warning"].as_str() {
+        output::note(format_args!("warning: {}: {warning}", case.id));
+    }
+    match line["reason"].as_str() {
+        Some(reason) => output::line(format_args!("{}: {reason}", case.id)),
+        None => Ok(()),
+    }
+}

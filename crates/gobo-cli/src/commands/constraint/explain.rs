@@ -1,0 +1,275 @@
+use std::sync::Arc;
+
+use gobo_artifact::{CallRoot, DEAD, Index, IndexClass, Matcher, MatcherError};
+use serde_json::{Value, json};
+
+use super::mask::allowed;
+use super::target::Target;
+use crate::args::{ExplainArgs, Global};
+use crate::commands::report::print_report;
+use crate::output::{self, Outcome, grouped};
+
+/// Configurations that a person is shown, and frames of each.
+const CONFIGURATIONS_SHOWN: usize = 4;
+const FRAMES_SHOWN: usize = 8;
+
+/// Places that a person is shown of each list of the report.
+const PLACES_SHOWN: usize = 12;
+
+/// Bytes as a person reads them: characters where they are ASCII, numbers otherwise, runs as ranges.
+fn byte_ranges(bytes: &[u8]) -> String {
+    let name = |byte: u8| match char::from(byte) {
+        shown if shown.is_ascii_graphic() => shown.to_string(),
+        ' ' => "space".into(),
+        _ => format!("0x{byte:02x}"),
+    };
+    let runs: Vec<String> = bytes
+        .chunk_by(|a, b| a + 1 == *b && (a.is_ascii_alphanumeric() == b.is_ascii_alphanumeric()))
+        .map(|run| match run {
+            [one] => name(*one),
+            [first, second] => format!("{} {}", name(*first), name(*second)),
+            [first, .., last] => format!("{}–{}", name(*first), name(*last)),
+            [] => String::new(),
+        })
+        .collect();
+    runs.join(" ")
+}
+
+/// A text read byte by byte.
+enum Reader {
+    /// Under an index without calls, where the bytes may end inside a character or a longer token: no matcher stands there.
+    State { index: Arc<Index>, state: u32 },
+    /// Under an index with calls, where only a matcher knows the stack, and each byte is a token.
+    Stack(Box<Matcher>),
+}
+
+impl Reader {
+    /// From where the matcher stands.
+    fn at(matcher: &Matcher) -> Self {
+        match (matcher.index().class(), matcher.state()) {
+            (IndexClass::Regular, state) => {
+                Self::State { index: matcher.index().clone(), state: state.unwrap_or(DEAD) }
+            }
+            _ => Self::Stack(Box::new(matcher.clone())),
+        }
+    }
+
+    fn state(&self) -> u32 {
+        match self {
+            Self::State { state, .. } => *state,
+            Self::Stack(matcher) => matcher.state().unwrap_or(DEAD),
+        }
+    }
+
+    fn step(&mut self, byte: u8) -> Result<(), MatcherError> {
+        match self {
+            Self::State { index, state } => match index.next_state(*state, byte) {
+                DEAD => Err(MatcherError::RefusedByte { offset: 0, byte }),
+                next => {
+                    *state = next;
+                    Ok(())
+                }
+            },
+            Self::Stack(matcher) => matcher.advance_bytes(&[byte]),
+        }
+    }
+
+    /// The bytes that the constraint lets come next, those among them that go past a limit of the matcher.
+    fn live_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::State { index, state } => {
+                (0..=u8::MAX).filter(|&byte| index.next_state(*state, byte) != DEAD).collect()
+            }
+            Self::Stack(matcher) => {
+                let mut probe = matcher.clone();
+                let mut is_live = |byte: u8| match probe.advance_bytes(&[byte]) {
+                    Ok(()) => probe.rollback(1).is_ok(),
+                    Err(error) => !matches!(error, MatcherError::RefusedByte { .. }),
+                };
+                (0..=u8::MAX).filter(|&byte| is_live(byte)).collect()
+            }
+        }
+    }
+}
+
+/// Why a token may or may not come next, in one sentence.
+fn why(matcher: &Matcher, id: u32) -> String {
+    let vocabulary = matcher.vocabulary();
+    let bytes = vocabulary.bytes(id);
+    let shown = String::from_utf8_lossy(bytes);
+    if matcher.binding().is_eos(id) {
+        return if matcher.is_complete() {
+            format!("token {id} {shown:?} is allowed: it is an EOS, and the text is complete")
+        } else {
+            format!("token {id} {shown:?} is refused: it is an EOS, and the text is not complete")
+        };
+    }
+    if id >= vocabulary.len() {
+        return format!("token {id} is refused: it lies beyond the vocabulary of {} ids", vocabulary.len());
+    }
+    if vocabulary.is_special(id) {
+        return format!("token {id} {shown:?} is refused: special tokens are never reached by spelling");
+    }
+    if bytes.is_empty() {
+        return format!("token {id} is refused: the id is a hole, it names no token");
+    }
+    let mut reader = Reader::at(matcher);
+    for (offset, &byte) in bytes.iter().enumerate() {
+        match reader.step(byte) {
+            Ok(()) => {}
+            Err(MatcherError::RefusedByte { .. }) => {
+                let taken = String::from_utf8_lossy(&bytes[..offset]);
+                let instead = byte_ranges(&reader.live_bytes());
+                let instead = if instead.is_empty() { "nothing".to_owned() } else { instead };
+                return format!(
+                    "token {id} {shown:?} is refused: after its {taken:?} byte {} leads nowhere; there may come {instead}",
+                    byte_ranges(&[byte])
+                );
+            }
+            Err(limit) => return format!("token {id} {shown:?} is in the mask and cannot be taken: {limit}"),
+        }
+    }
+    if matcher.allows(id) {
+        return format!("token {id} {shown:?} is allowed");
+    }
+    format!("token {id} {shown:?} is refused: no sequence of tokens leads from there to the end")
+}
+
+/// The configurations of a text under an index with calls, for a person.
+fn print_configurations(matcher: &Matcher, calls: &CallRoot) -> anyhow::Result<()> {
+    let all = matcher.configurations();
+    let states = grouped((matcher.index().states() - 1).into());
+    for (state, stack) in all.iter().take(CONFIGURATIONS_SHOWN) {
+        let frames = match stack.len() {
+            0 => "nothing on the stack".to_owned(),
+            1 => "1 frame on the stack".to_owned(),
+            more => format!("{} frames on the stack, innermost first", grouped(more as u64)),
+        };
+        output::line(format_args!("state     {state} of {states}, {frames}"))?;
+        for &frame in stack.iter().take(FRAMES_SHOWN) {
+            output::line(format_args!("          {}", frame_name(calls, frame)))?;
+        }
+        print_more(stack.len(), FRAMES_SHOWN, "")?;
+    }
+    print_more(all.len(), CONFIGURATIONS_SHOWN, " configurations")
+}
+
+fn print_more(len: usize, shown: usize, of: &str) -> anyhow::Result<()> {
+    match len.saturating_sub(shown) {
+        0 => Ok(()),
+        more => output::line(format_args!("          … {} more{of}", grouped(more as u64))),
+    }
+}
+
+/// The name of a frame: `in list, after item`.
+fn frame_name(calls: &CallRoot, number: u32) -> String {
+    match calls.returns.get(number as usize) {
+        Some(name) => format!("in {}, after {}", name.caller, name.callee),
+        None => format!("return state number {number}"),
+    }
+}
+
+fn configurations_json(matcher: &Matcher, calls: &CallRoot) -> Value {
+    let frame = |&number: &u32| {
+        let name = calls.returns.get(number as usize);
+        json!({"caller": name.map(|name| &name.caller), "callee": name.map(|name| &name.callee)})
+    };
+    let all = matcher.configurations();
+    let all = all.iter().map(|(state, stack)| {
+        json!({"state": state, "depth": stack.len(), "stack": stack.iter().map(frame).collect::<Vec<_>>()})
+    });
+    all.collect()
+}
+
+pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome> {
+    let target = match Target::open(&args.target, global)? {
+        Ok(target) => target,
+        Err(verdict) => return output::verdict(&verdict, global.json),
+    };
+    let mut matcher = target.matcher()?;
+    let index = &target.index;
+    let calls = index.call_root()?;
+    // As far as the text is alive; the rest is what has to be explained.
+    let text = args.text.as_bytes();
+    let mut reader = Reader::at(&matcher);
+    let (mut taken, mut limit) = (0, None);
+    for &byte in text {
+        match reader.step(byte) {
+            Ok(()) => taken += 1,
+            Err(MatcherError::RefusedByte { .. }) => break,
+            Err(past) => {
+                limit = Some(past.to_string());
+                break;
+            }
+        }
+    }
+    let (state, live) = (reader.state(), reader.live_bytes());
+    let stands = matcher.advance_bytes(&text[..taken]).is_ok();
+    let ids = if stands { allowed(&matcher)? } else { Vec::new() };
+    let mut forced = Vec::new();
+    if stands {
+        matcher.forced(&mut forced);
+    }
+    let explained = args.token.filter(|_| stands).map(|id| why(&matcher, id));
+    let complete = stands && matcher.is_complete();
+    if global.json {
+        let configurations = calls.as_ref().map(|calls| configurations_json(&matcher, calls));
+        output::line(json!({
+            "taken": taken, "limit": limit, "class": index.class().name(),
+            "state": state, "states": index.states() - 1, "complete": complete,
+            "configurations": configurations, "stack_depth": matcher.stack_depth(),
+            "bytes": byte_ranges(&live), "forced": String::from_utf8_lossy(&forced), "allowed": ids.len(),
+            "token": explained, "report": index.report()?,
+        }))?;
+    } else {
+        if taken < text.len() {
+            let (fine, rest) =
+                (String::from_utf8_lossy(&text[..taken]), String::from_utf8_lossy(&text[taken..]));
+            let why_not = limit.unwrap_or_else(|| format!("{rest:?} cannot follow"));
+            output::line(format_args!("the text is alive up to {fine:?} (byte {taken}); {why_not}"))?;
+        }
+        output::line(format_args!("class     {}", index.class().name()))?;
+        match &calls {
+            Some(calls) => print_configurations(&matcher, calls)?,
+            None => {
+                output::line(format_args!("state     {state} of {}", grouped((index.states() - 1).into())))?;
+            }
+        }
+        output::line(format_args!(
+            "complete  {}",
+            if complete { "yes: the text may end here" } else { "no" }
+        ))?;
+        if !stands {
+            output::line(
+                "tokens    none may end here: this is the middle of a character or of a longer token",
+            )?;
+        }
+        output::line(format_args!(
+            "bytes     {}",
+            if live.is_empty() { "none".into() } else { byte_ranges(&live) }
+        ))?;
+        if !forced.is_empty() {
+            output::line(format_args!("forced    {:?}", String::from_utf8_lossy(&forced)))?;
+        }
+        if stands {
+            output::line(format_args!("tokens    {} allowed", grouped(ids.len() as u64)))?;
+            let mut longest: Vec<u32> =
+                ids.iter().copied().filter(|&id| !matcher.binding().is_eos(id)).collect();
+            longest.sort_by_key(|&id| std::cmp::Reverse(matcher.vocabulary().bytes(id).len()));
+            for &id in longest.iter().take(8) {
+                output::line(format_args!(
+                    "{id:>9} {:?}",
+                    String::from_utf8_lossy(matcher.vocabulary().bytes(id))
+                ))?;
+            }
+            if longest.len() > 8 {
+                output::line(format_args!("          … the longest of them; `gobo mask` lists all"))?;
+            }
+        }
+        if let Some(explained) = &explained {
+            output::line(format_args!("\n{explained}"))?;
+        }
+        print_report(&index.report()?, PLACES_SHOWN)?;
+    }
+    Ok(if taken == text.len() && stands { Outcome::Yes } else { Outcome::No })
+}

@@ -1,0 +1,71 @@
+use gobo_artifact::{Fill, Matcher};
+use serde_json::json;
+
+use super::target::Target;
+use crate::args::{Global, MaskArgs};
+use crate::output::{self, Outcome, grouped};
+
+const IDS_SHOWN: usize = 100;
+
+/// The ids whose bits are set.
+pub(crate) fn ids_of(mask: &[u32]) -> Vec<u32> {
+    let mut ids = Vec::new();
+    for (at, &word) in (0_u32..).zip(mask) {
+        let mut word = word;
+        while word != 0 {
+            ids.push(at * 32 + word.trailing_zeros());
+            word &= word - 1;
+        }
+    }
+    ids
+}
+
+/// The ids allowed next; none where the text has ended.
+pub(crate) fn allowed(matcher: &Matcher) -> anyhow::Result<Vec<u32>> {
+    let mut mask = vec![0; matcher.mask_words()];
+    Ok(match matcher.fill(&mut mask)? {
+        Fill::Masked => ids_of(&mask),
+        Fill::Ended => Vec::new(),
+    })
+}
+
+pub(crate) fn run(global: &Global, args: &MaskArgs) -> anyhow::Result<Outcome> {
+    let target = match Target::open(&args.target, global)? {
+        Ok(target) => target,
+        Err(verdict) => return output::verdict(&verdict, global.json),
+    };
+    let mut matcher = target.matcher()?;
+    if let Err(refused) = matcher.advance_bytes(args.text.as_bytes()) {
+        if global.json {
+            output::line(json!({"complete": false, "allowed": 0, "ids": [], "reason": refused.to_string()}))?;
+        } else {
+            output::note(format_args!("the text is not allowed: {refused}"));
+            output::note("hint: `gobo explain` shows what may come instead");
+        }
+        return Ok(Outcome::No);
+    }
+    let ids = allowed(&matcher)?;
+    let shown = &ids[..if args.ids { ids.len() } else { ids.len().min(IDS_SHOWN) }];
+    if global.json {
+        output::line(json!({"complete": matcher.is_complete(), "allowed": ids.len(), "ids": shown}))?;
+        return Ok(Outcome::Yes);
+    }
+    output::line(format_args!("complete  {}", if matcher.is_complete() { "yes" } else { "no" }))?;
+    output::line(format_args!(
+        "allowed   {} of {} ids",
+        grouped(ids.len() as u64),
+        grouped(target.loaded.vocabulary.len().into())
+    ))?;
+    for &id in shown {
+        let eos = if target.loaded.binding.is_eos(id) { "  EOS" } else { "" };
+        let bytes = String::from_utf8_lossy(target.loaded.vocabulary.bytes(id));
+        output::line(format_args!("{id:>9}  {bytes:?}{eos}"))?;
+    }
+    if shown.len() < ids.len() {
+        output::note(format_args!(
+            "hint: --ids shows the other {}",
+            grouped((ids.len() - shown.len()) as u64)
+        ));
+    }
+    Ok(Outcome::Yes)
+}

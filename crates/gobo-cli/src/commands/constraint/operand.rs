@@ -1,0 +1,132 @@
+//! Operands of a comparison, opened: the automaton of a constraint or of an index.
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use gobo_artifact::{Index, IndexClass};
+use gobo_automata::{ByteAutomaton, Dfa, Lowered, StateId};
+use gobo_types::{
+    Budget, CompileError, Constraint, DEFAULT_START, Digest, IndexKey, MatchMode, RefusalKind, SchemaOptions,
+    TextStart,
+};
+use gobo_worker::lower;
+
+use crate::args::{Global, Operand};
+use crate::inputs::{self, schema_file};
+
+/// The meaning of an operand.
+pub(crate) enum Opened {
+    /// The automaton of a constraint, before it meets any vocabulary.
+    Constraint { kind: &'static str, dfa: Box<Dfa> },
+    /// A verified index.
+    Index(Box<Index>),
+}
+
+impl Operand {
+    /// Lowers the constraint, or opens and verifies the index. The inner error is the verdict on the constraint.
+    pub(crate) fn open(
+        &self,
+        text_start: TextStart,
+        options: &SchemaOptions,
+        global: &Global,
+    ) -> anyhow::Result<Result<Opened, CompileError>> {
+        if let Some(constraint) = self.constraint(options)? {
+            let kind = constraint.kind();
+            let budget = Budget::new(global.limits());
+            let lowered = lower(&constraint.clone().starting(text_start), &budget);
+            return Ok(lowered.and_then(|Lowered { dfa, .. }| match dfa.expand_calls(&budget)? {
+                Some(dfa) => Ok(Opened::Constraint { kind, dfa: dfa.into() }),
+                None => Err(uncomparable(kind, "a rule of it calls itself")),
+            }));
+        }
+        let index = match self.as_str().parse::<Digest>() {
+            Ok(key) => {
+                let key = IndexKey(key);
+                let store = global.existing_store()?;
+                let path = store.map(|store| store.index_path(&key)).filter(|path| path.exists());
+                let path = path.with_context(|| format!("no index {key} in the store"))?;
+                Index::open_key(&path, &key)?
+            }
+            Err(_) => Index::open(&self.file()?)?,
+        };
+        // Damaged tables would give a wrong answer.
+        index.verify()?;
+        if index.class() != IndexClass::Regular {
+            let why = "it is an index with calls; give the constraint itself";
+            return Ok(Err(uncomparable(index.constraint_kind(), why)));
+        }
+        Ok(Ok(Opened::Index(Box::new(index))))
+    }
+
+    /// The constraint after `regex:`, `search:`, `choice:`, `grammar:`, `schema:` or `json:`.
+    fn constraint(&self, options: &SchemaOptions) -> anyhow::Result<Option<Constraint>> {
+        Ok(match self.as_str().split_once(':') {
+            Some(("regex", pattern)) => Some(inputs::regex(pattern, MatchMode::Full)),
+            Some(("search", pattern)) => Some(inputs::regex(pattern, MatchMode::Search)),
+            Some(("choice", file)) => Some(inputs::choice_file(Path::new(file))?),
+            Some(("grammar", file)) => Some(inputs::grammar_file(Path::new(file), DEFAULT_START)?),
+            Some(("schema", file)) => Some(schema_file(Path::new(file), options.clone())?),
+            Some(("json", whitespace)) => Some(Constraint::json(whitespace.parse()?)),
+            _ => None,
+        })
+    }
+
+    fn file(&self) -> anyhow::Result<PathBuf> {
+        let path = PathBuf::from(self.as_str());
+        if !path.exists() {
+            bail!(
+                "{:?} is no constraint, no index key and no file\n\
+                 hint: a constraint is regex:PATTERN, search:PATTERN, choice:FILE, grammar:FILE or schema:FILE",
+                self.as_str()
+            );
+        }
+        Ok(path)
+    }
+}
+
+/// Whether two sets of nested texts are equal cannot be decided in general.
+fn uncomparable(kind: &str, why: &str) -> CompileError {
+    CompileError::refuse(
+        RefusalKind::Unsupported,
+        format!("the whole {kind}"),
+        format!("{why}; only regular constraints can be compared"),
+    )
+}
+
+impl Opened {
+    pub(crate) fn index(&self) -> Option<&Index> {
+        match self {
+            Self::Constraint { .. } => None,
+            Self::Index(index) => Some(index),
+        }
+    }
+}
+
+impl ByteAutomaton for Opened {
+    fn start(&self) -> StateId {
+        match self {
+            Self::Constraint { dfa, .. } => dfa.start,
+            Self::Index(index) => index.start(),
+        }
+    }
+
+    fn next(&self, state: StateId, byte: u8) -> StateId {
+        match self {
+            Self::Constraint { dfa, .. } => dfa.next(state, byte),
+            Self::Index(index) => index.next_state(state, byte),
+        }
+    }
+
+    fn is_accepting(&self, state: StateId) -> bool {
+        match self {
+            Self::Constraint { dfa, .. } => dfa.is_accepting(state),
+            Self::Index(index) => index.is_complete(state),
+        }
+    }
+
+    fn class(&self, byte: u8) -> u8 {
+        match self {
+            Self::Constraint { dfa, .. } => dfa.class(byte),
+            Self::Index(index) => index.byte_class(byte),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The target of `mask`, `explain` and `sample`: an index and its vocabulary, compiled now or read from a file.
+use std::sync::Arc;
+
+use anyhow::Context;
+use gobo_artifact::{Index, Matcher};
+use gobo_types::{Budget, CompileError};
+use gobo_worker::compile_constraint;
+
+use crate::args::{Global, TargetArgs};
+use crate::inputs::Loaded;
+
+pub(crate) struct Target {
+    pub(crate) loaded: Loaded,
+    pub(crate) index: Arc<Index>,
+}
+
+impl Target {
+    /// Opens or compiles it. The inner error is the compile's verdict.
+    pub(crate) fn open(args: &TargetArgs, global: &Global) -> anyhow::Result<Result<Self, CompileError>> {
+        if let Some(file) = &args.index {
+            args.constraint.check_options()?;
+            let index = Index::open(file)?;
+            let loaded = match &args.tokenizer {
+                Some(tokenizer) => Loaded::open(tokenizer, global)?,
+                None => Loaded::of_index(&index, file, global)?,
+            };
+            return Ok(Ok(Self { loaded, index: Arc::new(index) }));
+        }
+        let constraint = args.constraint.read()?;
+        let tokenizer = args.tokenizer.as_deref().context("--tokenizer is missing")?;
+        let loaded = Loaded::open(tokenizer, global)?;
+        let budget = Budget::new(global.limits());
+        match compile_constraint(&loaded.vocabulary, &constraint, global.threads_or(1), &budget) {
+            Ok(compiled) => Ok(Ok(Self { index: Arc::new(Index::from_bytes(compiled.bytes())?), loaded })),
+            Err(verdict) => Ok(Err(verdict)),
+        }
+    }
+
+    /// A matcher at the empty text.
+    pub(crate) fn matcher(&self) -> anyhow::Result<Matcher> {
+        Ok(Matcher::new(self.index.clone(), self.loaded.vocabulary.clone(), &self.loaded.binding)?)
+    }
+}

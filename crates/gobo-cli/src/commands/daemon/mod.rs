@@ -1,0 +1,6 @@
+//! Commands that run a daemon or ask one: serve, get, prewarm, demo.
+
+pub(crate) mod demo;
+pub(crate) mod get;
+pub(crate) mod prewarm;
+pub(crate) mod serve;

@@ -1,0 +1,115 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use gobo_engine::{Engine, EngineConfig, PassTime, Quarantine, TenantLimits, UpkeepConfig, WorkerConfig};
+use gobo_server::{ServeConfig, ServeLimits, Server};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::{Global, ServeArgs};
+use crate::backend;
+use crate::output::{self, Outcome};
+
+fn config(global: &Global, args: &ServeArgs) -> anyhow::Result<EngineConfig> {
+    let processes = if args.inline {
+        None
+    } else {
+        // The very file that runs, even if another one has its name by now.
+        let program = std::env::current_exe().context("cannot find this program for its workers")?;
+        Some(WorkerConfig {
+            address_space_bytes: args.worker_memory_mib << 20,
+            processor_time: Duration::from_secs(args.worker_cpu_s),
+            wall_clock: Duration::from_secs(args.worker_wall_s),
+            ..WorkerConfig::new(program, ["worker"])
+        })
+    };
+    Ok(EngineConfig {
+        processes,
+        pass_time: PassTime {
+            floor: Duration::from_millis(args.pass_cpu_ms),
+            per_step: Duration::from_nanos(args.pass_cpu_ns),
+        },
+        queue_length: args.queue as usize,
+        tenant: TenantLimits {
+            jobs: args.tenant_jobs as usize,
+            bytes: args.tenant_mib << 20,
+            per_second: args.tenant_rate,
+        },
+        upkeep: UpkeepConfig {
+            background: true,
+            max_bytes: args.max_store_bytes.0,
+            grace: args.grace,
+            scrub_rate: args.scrub_rate.0,
+            audit_share: Some(args.audit_share).filter(|share| *share > 0),
+            quarantine: Quarantine { max_bytes: args.max_quarantine_bytes, max_age: args.max_quarantine_age },
+            ..UpkeepConfig::default()
+        },
+        ..backend::config(global)?.serving()
+    })
+}
+
+/// Descriptors that are kept for files, workers and the catalog.
+const KEPT_DESCRIPTORS: u64 = 256;
+
+/// Fewest connections of a socket, however few descriptors there are.
+const MIN_CONNECTIONS: u64 = 8;
+
+fn limits(args: &ServeArgs) -> ServeLimits {
+    let wanted = u64::from(args.max_connections);
+    // Each of two sockets may have as many.
+    let possible = (raise_descriptors().saturating_sub(KEPT_DESCRIPTORS) / 2).max(MIN_CONNECTIONS);
+    if possible < wanted {
+        output::note(format_args!(
+            "at most {possible} connections of each socket: the system allows few open files"
+        ));
+    }
+    ServeLimits {
+        connections: usize::try_from(wanted.min(possible)).unwrap_or(usize::MAX),
+        calls: args.max_calls as usize,
+        request_bytes: args.max_request_mib << 20,
+        ..ServeLimits::default()
+    }
+}
+
+/// Raises the number of files that this process may have open to what the system lets it have, and returns it.
+fn raise_descriptors() -> u64 {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
+    (if raised { maximum } else { current }).unwrap_or(u64::MAX)
+}
+
+pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> {
+    let limits = limits(args);
+    let engine = Arc::new(Engine::open(config(global, args)?)?);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut config = ServeConfig::of(&engine);
+        config.tcp = args.listen;
+        config.metrics = args.metrics;
+        config.limits = limits;
+        // Before the sockets: a process that sees them may signal.
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let server = Server::bind(engine, &config).await?;
+        if let Some(socket) = server.unix_path() {
+            output::note(format_args!("listening on unix:{}", socket.display()));
+        }
+        if let Some(address) = server.tcp_address() {
+            output::note(format_args!("listening on http://{address} (no encryption, no authentication)"));
+        }
+        if let Some(address) = args.metrics {
+            output::note(format_args!("metrics on http://{address}/metrics"));
+        }
+        server
+            .run(async {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+                output::note("stopping: calls under way may end");
+            })
+            .await?;
+        Ok(Outcome::Yes)
+    })
+}

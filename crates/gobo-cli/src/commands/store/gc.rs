@@ -1,0 +1,156 @@
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use gobo_engine::{Candidate, CollectEvent, CollectRequest, Spared};
+use gobo_proto::v1;
+use gobo_proto::v1::collect_garbage_reply::Part;
+use gobo_server::garbage_summary;
+use gobo_types::IndexKey;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use crate::args::{GcArgs, Global};
+use crate::backend::Backend;
+use crate::output::{self, Outcome, grouped, human_bytes};
+
+/// The fate of an index, as it is printed.
+struct Line {
+    what: &'static str,
+    key: String,
+    bytes: u64,
+    last_used_unix_ms: u64,
+}
+
+/// Prints as it goes.
+struct Printer<'a> {
+    bar: &'a ProgressBar,
+    is_json: bool,
+    is_dry: bool,
+    broken: anyhow::Result<()>,
+}
+
+impl Printer<'_> {
+    fn found(&self, indices: u64) {
+        self.bar.set_length(indices);
+    }
+
+    fn print(&mut self, line: &Line) {
+        self.bar.inc(1);
+        if self.broken.is_err() {
+            return;
+        }
+        let Line { what, key, bytes, last_used_unix_ms } = line;
+        let printed = self.bar.suspend(|| {
+            if self.is_json {
+                return output::line(
+                    json!({"what": what, "index_key": key, "bytes": bytes, "last_used_unix_ms": last_used_unix_ms}),
+                );
+            }
+            let verb = match (*what, self.is_dry) {
+                ("removed", false) => "removed",
+                ("removed", true) => "would remove",
+                ("pinned", _) => "spared, pinned",
+                _ => "spared, in grace",
+            };
+            output::line(format_args!(
+                "{verb} {key}  {}, used {} ago",
+                human_bytes(*bytes),
+                age(*last_used_unix_ms)
+            ))
+        });
+        self.broken = printed;
+    }
+}
+
+/// In the largest unit that is not too coarse.
+fn age(unix_ms: u64) -> String {
+    let since = UNIX_EPOCH + Duration::from_millis(unix_ms.min(1 << 52));
+    let seconds = SystemTime::now().duration_since(since).unwrap_or_default().as_secs();
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+pub(crate) fn run(global: &Global, args: &GcArgs) -> anyhow::Result<Outcome> {
+    let bar = ProgressBar::new(0).with_message("indices");
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let mut printer = Printer { bar: &bar, is_json: global.json, is_dry: args.dry_run, broken: Ok(()) };
+    let sum = match Backend::open(global)? {
+        Backend::Daemon(runtime, client) => {
+            let each = |part| match part {
+                Part::Found(found) => printer.found(found.indices),
+                Part::Removed(index) => printer.print(&of_reply("removed", &index)),
+                Part::Pinned(index) => printer.print(&of_reply("pinned", &index)),
+                Part::InGrace(index) => printer.print(&of_reply("in_grace", &index)),
+                Part::Done(_) => {}
+            };
+            runtime.block_on(client.collect_garbage(args.max_store_bytes, args.dry_run, each))?
+        }
+        Backend::Here(engine) => {
+            let request = CollectRequest { max_bytes: args.max_store_bytes, dry_run: args.dry_run };
+            let garbage = engine.collect(&request, &mut |event| match event {
+                CollectEvent::Scanned { indices, .. } => printer.found(indices),
+                CollectEvent::Removed(candidate) => printer.print(&of_candidate("removed", &candidate)),
+                CollectEvent::Spared(candidate, Spared::Pinned) => {
+                    printer.print(&of_candidate("pinned", &candidate));
+                }
+                CollectEvent::Spared(candidate, Spared::InGrace) => {
+                    printer.print(&of_candidate("in_grace", &candidate));
+                }
+                CollectEvent::Chosen(_) | CollectEvent::Forgotten(_) => {}
+            })?;
+            garbage_summary(&garbage)
+        }
+    };
+    printer.broken?;
+    bar.finish_and_clear();
+    if global.json {
+        output::line(as_json(&sum, args.dry_run))?;
+        return Ok(Outcome::Yes);
+    }
+    let removed = if args.dry_run { "would be removed" } else { "removed" };
+    output::line(format_args!(
+        "{} of {} indices {removed}, {} of {}; spared {} pinned and {} in grace; {} of quarantine {removed}, {}",
+        grouped(sum.removed),
+        grouped(sum.indices),
+        human_bytes(sum.removed_bytes),
+        human_bytes(sum.bytes),
+        grouped(sum.pinned),
+        grouped(sum.in_grace),
+        grouped(sum.quarantine_removed),
+        human_bytes(sum.quarantine_removed_bytes)
+    ))?;
+    Ok(Outcome::Yes)
+}
+
+fn of_reply(what: &'static str, index: &v1::GarbageIndex) -> Line {
+    let key = <[u8; 32]>::try_from(&index.key[..]).map(|bytes| IndexKey::from(bytes).to_string());
+    Line {
+        what,
+        key: key.unwrap_or_default(),
+        bytes: index.bytes,
+        last_used_unix_ms: index.last_used_unix_ms,
+    }
+}
+
+fn of_candidate(what: &'static str, candidate: &Candidate) -> Line {
+    let since = candidate.last_used.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Line {
+        what,
+        key: candidate.key.to_string(),
+        bytes: candidate.bytes,
+        last_used_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn as_json(sum: &v1::GarbageSummary, is_dry: bool) -> Value {
+    json!({
+        "what": "sum", "dry_run": is_dry, "indices": sum.indices, "bytes": sum.bytes, "removed": sum.removed,
+        "removed_bytes": sum.removed_bytes, "pinned": sum.pinned, "pinned_bytes": sum.pinned_bytes,
+        "in_grace": sum.in_grace, "in_grace_bytes": sum.in_grace_bytes,
+        "quarantine_removed": sum.quarantine_removed, "quarantine_removed_bytes": sum.quarantine_removed_bytes,
+    })
+}

@@ -1,0 +1,110 @@
+use std::thread;
+use std::time::Duration;
+
+use anyhow::bail;
+use gobo_client::Client;
+use gobo_proto::v1::StatusReply;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::args::{Global, StatusArgs};
+use crate::backend::Backend;
+use crate::output::{self, Outcome, grouped, human_bytes, human_us};
+
+pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<Outcome> {
+    let backend = Backend::open(global)?;
+    if let Some(seconds) = args.watch {
+        let Backend::Daemon(runtime, client) = backend else {
+            bail!("there is no daemon to watch\nhint: `gobo serve` starts one");
+        };
+        return watch(global, &runtime, &client, seconds);
+    }
+    let status = match backend {
+        Backend::Daemon(runtime, client) => {
+            let status = runtime.block_on(client.status())?;
+            of_daemon(&status, client.address())
+        }
+        Backend::Here(engine) => {
+            let (indices, bytes) = engine.usage()?;
+            json!({
+                "store": engine.store().root(), "vocabularies": engine.store().list_names()?.len(),
+                "indices": indices, "bytes": bytes, "hits": 0, "misses": 0, "in_flight": 0, "queued": 0,
+                "daemon": null,
+            })
+        }
+    };
+    if global.json {
+        output::line(&status)?;
+        return Ok(Outcome::Yes);
+    }
+    for (key, value) in status.as_object().into_iter().flatten() {
+        let shown = match (key.as_str(), value.as_u64(), value.as_str()) {
+            (key, Some(bytes), _) if key.ends_with("bytes") => human_bytes(bytes),
+            (_, Some(number), _) => grouped(number),
+            (_, _, Some(text)) => text.to_owned(),
+            ("daemon", ..) => "none runs here".to_owned(),
+            _ => "none".to_owned(),
+        };
+        output::line(format_args!("{key:<24} {shown}"))?;
+    }
+    Ok(Outcome::Yes)
+}
+
+fn of_daemon(status: &StatusReply, address: &str) -> Value {
+    json!({
+        "store": status.store, "vocabularies": status.vocabularies, "indices": status.indices,
+        "bytes": status.bytes, "hits": status.hits, "negative_hits": status.negative_hits,
+        "misses": status.misses, "in_flight": status.in_flight, "queued": status.queued,
+        "oldest_wait_us": status.oldest_wait_us, "compiled": status.compiled, "refused": status.refused,
+        "unavailable": status.unavailable, "failed": status.failed, "shed": status.shed,
+        "killed": status.killed, "out_of_proportion": status.out_of_proportion, "max_bytes": status.max_bytes, "evicted": status.evicted,
+        "evicted_bytes": status.evicted_bytes, "pinned": status.pinned,
+        "removed_but_mapped_bytes": status.removed_but_mapped_bytes, "rebuilds": status.rebuilds,
+        "quarantined": status.quarantined, "audited": status.audited, "audits_differing": status.audits_differing,
+        "audits_undecided": status.audits_undecided,
+        "verdicts": status.verdicts, "verdict_bytes": status.verdict_bytes,
+        "verdicts_evicted": status.verdicts_evicted, "connections": status.connections,
+        "connections_turned_away": status.connections_turned_away,
+        "connections_closed": status.connections_closed, "calls": status.calls,
+        "calls_turned_away": status.calls_turned_away, "request_bytes": status.request_bytes, "daemon": address, "version": status.version, "workers": status.workers,
+        "uptime_s": status.uptime_us / 1_000_000,
+    })
+}
+
+/// Lines under one heading.
+const PAGE: u64 = 20;
+
+/// Prints a line at each interval: rates since the previous line, and current counts.
+fn watch(global: &Global, runtime: &Runtime, client: &Client, seconds: u64) -> anyhow::Result<Outcome> {
+    let mut before = runtime.block_on(client.status())?;
+    for line in 0.. {
+        thread::sleep(Duration::from_secs(seconds));
+        let now = runtime.block_on(client.status())?;
+        if global.json {
+            output::line(of_daemon(&now, client.address()))?;
+            continue;
+        }
+        if line % PAGE == 0 {
+            output::line(
+                "  hits/s verdicts/s misses/s compiled/s shed/s killed  running  queued   oldest  indices      bytes",
+            )?;
+        }
+        let rate = |of: fn(&StatusReply) -> u64| of(&now).saturating_sub(of(&before)).div_ceil(seconds);
+        output::line(format_args!(
+            "{:>8} {:>10} {:>8} {:>10} {:>6} {:>6} {:>8} {:>7} {:>8} {:>8} {:>10}",
+            rate(|of| of.hits),
+            rate(|of| of.negative_hits),
+            rate(|of| of.misses),
+            rate(|of| of.compiled),
+            rate(|of| of.shed),
+            now.killed,
+            now.in_flight,
+            now.queued,
+            human_us(now.oldest_wait_us),
+            grouped(now.indices),
+            human_bytes(now.bytes),
+        ))?;
+        before = now;
+    }
+    Ok(Outcome::Yes)
+}

@@ -1,0 +1,95 @@
+//! Constraints from the options and from files: patterns, choice lists, grammars.
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use gobo_types::{Constraint, DEFAULT_START, MatchMode};
+
+use super::schema::schema_file;
+use super::text::read_text;
+use crate::options::{Builtin, ConstraintArgs, SourceArgs};
+
+impl ConstraintArgs {
+    /// The constraint that was given.
+    ///
+    /// # Errors
+    /// If none was given, an option does not go with it, or a file cannot be read.
+    pub fn read(&self) -> anyhow::Result<Constraint> {
+        self.check_options()?;
+        let constraint = self.constraint()?.context(
+            "a constraint is missing\nhint: give one of --regex R, --choice FILE, --grammar FILE, --schema FILE, --builtin json",
+        )?;
+        Ok(constraint.starting(self.text_start.into()))
+    }
+
+    /// Whether one was given.
+    pub fn is_given(&self) -> bool {
+        let SourceArgs { regex, choice, grammar, schema, builtin } = &self.source;
+        regex.is_some() || choice.is_some() || grammar.is_some() || schema.is_some() || builtin.is_some()
+    }
+
+    /// Refuses options of schemas where there is none: they would be ignored in silence.
+    ///
+    /// # Errors
+    /// If an option of schemas was given without a schema.
+    pub fn check_options(&self) -> anyhow::Result<()> {
+        match self.schema.first_given() {
+            Some(name) if self.source.schema.is_none() => {
+                bail!("{name} is an option of schemas, and there is none\nhint: --schema FILE gives one")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn constraint(&self) -> anyhow::Result<Option<Constraint>> {
+        let SourceArgs { regex: pattern, choice, grammar, schema, builtin } = &self.source;
+        Ok(if let Some(pattern) = pattern {
+            Some(regex(pattern, self.mode.into()))
+        } else if let Some(file) = choice {
+            Some(choice_file(file)?)
+        } else if let Some(file) = grammar {
+            Some(grammar_file(file, self.start.as_deref().unwrap_or(DEFAULT_START))?)
+        } else if let Some(file) = schema {
+            Some(schema_file(file, self.schema.options(self.whitespace)?)?)
+        } else {
+            builtin.map(|Builtin::Json| Constraint::json(self.whitespace.unwrap_or_default()))
+        })
+    }
+}
+
+/// The constraint of a pattern.
+pub fn regex(pattern: &str, mode: MatchMode) -> Constraint {
+    match mode {
+        MatchMode::Full => Constraint::regex(pattern),
+        MatchMode::Search => Constraint::search(pattern),
+    }
+}
+
+/// The items of a choice file, one per line. An empty line is refused: it would silently allow the empty text.
+///
+/// # Errors
+/// If the file cannot be read, is no UTF-8, or has an empty line or no line.
+pub fn choice_file(file: &Path) -> anyhow::Result<Constraint> {
+    let text = read_text(file)?;
+    let items: Vec<&str> = text.lines().collect();
+    if let Some(at) = items.iter().position(|item| item.is_empty()) {
+        bail!("{}:{}: an empty line is not an item", file.display(), at + 1);
+    }
+    if items.is_empty() {
+        bail!("{} has no items", file.display());
+    }
+    Ok(Constraint::choice(items))
+}
+
+/// The grammar of a file, whose name says how it is written.
+///
+/// # Errors
+/// If the file is not called `.gbnf`, cannot be read, or is no UTF-8.
+pub fn grammar_file(file: &Path, start: &str) -> anyhow::Result<Constraint> {
+    if file.extension().is_none_or(|kind| kind != "gbnf") {
+        bail!(
+            "{}: only llama.cpp's GBNF is read so far, from .gbnf files\nhint: rename it if that is what it is",
+            file.display()
+        );
+    }
+    Ok(Constraint::gbnf(read_text(file)?, start))
+}

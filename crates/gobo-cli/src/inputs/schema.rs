@@ -1,0 +1,93 @@
+//! JSON Schemas, their options, and the documents beside them.
+use std::path::Path;
+
+use anyhow::Context;
+use gobo_types::{Constraint, SchemaDocument, SchemaOptions, Whitespace};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::text::read_text;
+use crate::options::{SchemaArgs, SchemaDefaults};
+
+impl SchemaArgs {
+    /// The options that were given, and the defaults of the others.
+    ///
+    /// # Errors
+    /// If the file of documents cannot be read.
+    pub fn options(&self, whitespace: Option<Whitespace>) -> anyhow::Result<SchemaOptions> {
+        let Self { draft, order, spelling, format, closed, max_depth, documents, allow_widening } = self;
+        Ok(SchemaOptions {
+            draft: *draft,
+            order: order.unwrap_or_default(),
+            whitespace: whitespace.unwrap_or_default(),
+            spelling: spelling.unwrap_or_default(),
+            format: format.unwrap_or_default(),
+            closed: *closed,
+            max_depth: *max_depth,
+            documents: documents.as_deref().map(read_documents).transpose()?.unwrap_or_default(),
+            allow_widening: *allow_widening,
+        })
+    }
+
+    /// The first option that was given.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let Self { draft, order, spelling, format, closed, max_depth, documents, allow_widening } = self;
+        [
+            ("--draft", draft.is_some()),
+            ("--order", order.is_some()),
+            ("--spelling", spelling.is_some()),
+            ("--format", format.is_some()),
+            ("--closed", *closed),
+            ("--max-depth", max_depth.is_some()),
+            ("--documents", documents.is_some()),
+            ("--allow-widening", *allow_widening),
+        ]
+        .into_iter()
+        .find_map(|(name, is_given)| is_given.then_some(name))
+    }
+}
+
+impl SchemaDefaults {
+    /// The options of schemas that say nothing else themselves.
+    ///
+    /// # Errors
+    /// If the file of documents cannot be read.
+    pub fn options(&self) -> anyhow::Result<SchemaOptions> {
+        self.schema.options(self.whitespace)
+    }
+}
+
+/// The schema of a file. The lowering decides whether it is valid.
+///
+/// # Errors
+/// If the file cannot be read, or is no UTF-8.
+pub fn schema_file(file: &Path, options: SchemaOptions) -> anyhow::Result<Constraint> {
+    Ok(Constraint::schema(&read_text(file)?, options))
+}
+
+/// One line of a file of documents.
+#[derive(Deserialize)]
+struct Line {
+    uri: String,
+    document: Box<RawValue>,
+}
+
+/// The documents of a file, empty lines skipped.
+///
+/// # Errors
+/// If the file cannot be read, or a line is no document.
+pub fn read_documents(file: &Path) -> anyhow::Result<Vec<SchemaDocument>> {
+    let text = read_text(file)?;
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(number, line)| {
+            let Line { uri, document } = serde_json::from_str(line).with_context(|| {
+                format!(
+                    "{}:{number} is no document\nhint: a line is {{\"uri\": …, \"document\": …}}",
+                    file.display()
+                )
+            })?;
+            Ok(SchemaDocument { uri, document: document.get().to_owned() })
+        })
+        .collect()
+}

@@ -1,0 +1,72 @@
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use gobo_types::ErrorKind;
+
+/// Why a daemon cannot serve.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// There is nowhere to listen.
+    #[error("neither a Unix socket nor a TCP address to listen on was given")]
+    Nowhere,
+    /// A living daemon answers there.
+    #[error("another daemon listens on {}", path.display())]
+    Taken {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// The path is taken by something that is no socket, and is left alone.
+    #[error("{} exists and is no socket", path.display())]
+    NoSocket {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The Unix socket cannot be made.
+    #[error("cannot listen on {}", path.display())]
+    Unix {
+        /// The socket.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The TCP address cannot be listened on.
+    #[error("cannot listen on {address}")]
+    Tcp {
+        /// The address.
+        address: SocketAddr,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The page of metrics cannot be served.
+    #[error("cannot serve metrics on {address}")]
+    Metrics {
+        /// The address.
+        address: SocketAddr,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The transport failed.
+    #[error("the transport failed")]
+    Transport(#[from] tonic::transport::Error),
+    /// The built-in descriptor set cannot be served: a bug of gobo.
+    #[error("reflection cannot be served; this is a bug of gobo")]
+    Reflection(#[from] tonic_reflection::server::Error),
+}
+
+impl ServeError {
+    /// The kind of error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Nowhere | Self::NoSocket { .. } | Self::Metrics { .. } => ErrorKind::Invalid,
+            Self::Taken { .. } => ErrorKind::Busy,
+            Self::Unix { source, .. } | Self::Tcp { source, .. } => match source.kind() {
+                io::ErrorKind::AddrInUse => ErrorKind::Busy,
+                io::ErrorKind::NotFound => ErrorKind::NotFound,
+                _ => ErrorKind::Invalid,
+            },
+            Self::Transport(_) | Self::Reflection(_) => ErrorKind::Internal,
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The metrics of a daemon: its counts and times as Prometheus reads them.
+
+mod export;
+mod page;
+
+pub(crate) use export::serve;

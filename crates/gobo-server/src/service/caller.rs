@@ -1,0 +1,122 @@
+//! The metadata of a request: its tenant, and its deadline.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gobo_engine::{OpenVocabulary, Request, Tenant};
+use gobo_types::Constraint;
+use tonic::Status;
+use tonic::metadata::MetadataMap;
+
+use crate::status;
+
+/// The metadata key of a tenant's name.
+const TENANT: &str = "x-gobo-tenant";
+
+/// The metadata key of a deadline, as gRPC over HTTP/2 defines it.
+const TIMEOUT: &str = "grpc-timeout";
+
+/// The caller of a request.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    tenant: Tenant,
+    deadline: Option<Instant>,
+}
+
+impl Caller {
+    /// Reads the metadata of a request that arrived just now.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a tenant's name that is none.
+    pub(crate) fn of(metadata: &MetadataMap) -> Result<Self, Status> {
+        let tenant = tenant(metadata)?;
+        let timeout = metadata.get(TIMEOUT).and_then(|timeout| parse_timeout(timeout.to_str().ok()?));
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        Ok(Self { tenant: tenant.into(), deadline })
+    }
+
+    /// A request of this caller, interactive and under the default limits.
+    pub(crate) fn request(&self, vocabulary: Arc<OpenVocabulary>, constraint: Constraint) -> Request {
+        let Self { tenant, deadline } = self.clone();
+        Request { tenant, deadline, ..Request::new(vocabulary, constraint) }
+    }
+}
+
+/// The tenant's name that came with a request; empty without one.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` for a tenant's name that is none.
+pub(crate) fn tenant(metadata: &MetadataMap) -> Result<&str, Status> {
+    match metadata.get(TENANT).map(|name| name.to_str().unwrap_or("\u{fffd}")) {
+        None => Ok(""),
+        Some(name) if is_tenant(name) => Ok(name),
+        Some(_) => {
+            let kind = gobo_types::ErrorKind::Invalid;
+            let why = format!("{TENANT} is no tenant's name: 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-'");
+            Err(status::of_kind(kind, why))
+        }
+    }
+}
+
+fn is_tenant(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=64).contains(&name.len()) && name.bytes().all(is_allowed)
+}
+
+/// At most eight digits and a unit. The transport enforces it too, and reads it the same way.
+fn parse_timeout(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let count: u64 = digits.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_secs(count * 3600),
+        "M" => Duration::from_secs(count * 60),
+        "S" => Duration::from_secs(count),
+        "m" => Duration::from_millis(count),
+        "u" => Duration::from_micros(count),
+        "n" => Duration::from_nanos(count),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_are_read_as_the_standard_writes_them() {
+        for (text, expected) in [
+            ("1H", Some(Duration::from_secs(3600))),
+            ("2M", Some(Duration::from_secs(120))),
+            ("3S", Some(Duration::from_secs(3))),
+            ("50m", Some(Duration::from_millis(50))),
+            ("50u", Some(Duration::from_micros(50))),
+            ("99999999n", Some(Duration::from_nanos(99_999_999))),
+            ("", None),
+            ("S", None),
+            ("1", None),
+            ("+1S", None),
+            ("123456789S", None),
+            ("1d", None),
+            ("1\u{b5}", None),
+        ] {
+            assert_eq!(parse_timeout(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn tenants_have_short_plain_names() {
+        let of = |name: &str| {
+            let mut metadata = MetadataMap::new();
+            metadata.insert(TENANT, name.parse().unwrap());
+            Caller::of(&metadata).map(|caller| caller.tenant)
+        };
+        assert_eq!(&*Caller::of(&MetadataMap::new()).unwrap().tenant, "");
+        assert_eq!(&*of("team-a.prod_1").unwrap(), "team-a.prod_1");
+        for bad in ["", "a b", "a/b", &"a".repeat(65)] {
+            assert_eq!(of(bad).unwrap_err().code(), tonic::Code::InvalidArgument, "{bad:?}");
+        }
+    }
+}

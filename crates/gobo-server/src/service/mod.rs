@@ -1,0 +1,15 @@
+//! The service: calls of `gobo.v1.Gobo` as requests to the engine, and its answers as replies.
+
+mod batch;
+mod caller;
+mod fetch;
+mod front;
+mod garbage;
+mod in_place;
+mod methods;
+mod remembered_requests;
+mod reply;
+
+pub(crate) use front::Front;
+pub use garbage::garbage_summary;
+pub(crate) use methods::Service;

@@ -1,0 +1,68 @@
+//! Translates values of the engine into messages.
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use gobo_engine::{Engine, OpenVocabulary, Origin, Resolved, VocabularyRef};
+use gobo_proto::{digest, v1};
+use gobo_types::Binding;
+use tonic::Status;
+
+use crate::status;
+
+pub(crate) fn bytes(digest: &[u8; 32]) -> Bytes {
+    Bytes::copy_from_slice(digest)
+}
+
+/// A path as text. A path that is not UTF-8 arrives changed: the caller does not find it, and fetches the file.
+pub(crate) fn path_text(path: PathBuf) -> String {
+    path.into_os_string().into_string().unwrap_or_else(|path| path.to_string_lossy().into_owned())
+}
+
+pub(crate) fn vocabulary_ref(wanted: Option<v1::VocabularyRef>) -> Result<VocabularyRef, Status> {
+    match wanted.and_then(|wanted| wanted.by) {
+        None => Err(status::missing("vocabulary")),
+        Some(v1::vocabulary_ref::By::Name(name)) => Ok(VocabularyRef::Name(name)),
+        Some(v1::vocabulary_ref::By::Digest(bytes)) => digest("vocabulary.digest", &bytes)
+            .map(VocabularyRef::Digest)
+            .map_err(|error| status::of_convert(&error)),
+    }
+}
+
+pub(crate) fn location(found: Resolved, binding: Option<&Binding>, store: &str) -> v1::IndexLocation {
+    let source = match found.origin {
+        Origin::Host => v1::Source::Host,
+        Origin::Compile => v1::Source::Compile,
+    };
+    v1::IndexLocation {
+        key: bytes(found.key.as_bytes()),
+        artifact_digest: bytes(found.artifact_digest.as_bytes()),
+        bytes: found.bytes,
+        path: path_text(found.path),
+        store: store.to_owned(),
+        source: source.into(),
+        vocabulary_digest: bytes(found.vocabulary.as_bytes()),
+        binding: binding.map(Into::into),
+        states: found.states,
+        rows: found.rows,
+        compile_us: found.compile_us,
+    }
+}
+
+pub(crate) fn vocabulary_info(engine: &Engine, open: &OpenVocabulary, store: &str) -> v1::VocabularyInfo {
+    let (name, named) = open.named.clone().unzip();
+    let vocabulary = &open.vocabulary;
+    let digest = vocabulary.digest();
+    v1::VocabularyInfo {
+        name: name.unwrap_or_default(),
+        digest: bytes(digest.as_bytes()),
+        binding: open.binding().map(Into::into),
+        tokenizer_kind: named.map(|named| named.kind).unwrap_or_default(),
+        tokens: vocabulary.root().tokens,
+        special: vocabulary.root().special,
+        length: vocabulary.len(),
+        bytes: vocabulary.file_bytes().len() as u64,
+        path: path_text(engine.store().vocabulary_path(&digest)),
+        store: store.to_owned(),
+    }
+}

@@ -1,0 +1,16 @@
+//! Transport: the sockets that a daemon listens on, and the connections on them.
+
+mod accept;
+mod activity;
+mod backoff;
+mod connection;
+mod listen;
+mod one_write;
+
+pub(crate) use accept::Incoming;
+pub(crate) use activity::Activity;
+#[cfg(test)]
+pub(crate) use activity::Inactivity;
+pub(crate) use backoff::{Backoff, is_of_connection};
+pub(crate) use connection::Connections;
+pub(crate) use listen::{SocketFile, listen_on_tcp, listen_on_unix};
