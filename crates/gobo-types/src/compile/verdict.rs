@@ -1,59 +1,24 @@
+//! Verdicts: every way in which a compile ends without an index.
+
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Clipped, Limit};
-
-/// What kind of error happened, across all crates: callers act on this, people read the message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// The input is malformed.
-    Invalid,
-    /// The input is well-formed, and gobo does not do that.
-    Unsupported,
-    /// A documented limit was passed.
-    Limit,
-    /// What was named does not exist.
-    NotFound,
-    /// The file or peer speaks another version.
-    Version,
-    /// Stored bytes are not what was written.
-    Corrupt,
-    /// Someone else holds it, or there is no room now; try again.
-    Busy,
-    /// Time ran out; try again.
-    Deadline,
-    /// The caller went away.
-    Cancelled,
-    /// A bug of gobo.
-    Internal,
-}
-
-/// An error and its sources on one line: for logs, and for replies that carry text.
-pub fn error_chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        text.push_str(": ");
-        text.push_str(&source.to_string());
-        next = source.source();
-    }
-    text
-}
+use super::Limit;
+use crate::{Clipped, ErrorKind};
 
 /// Why a constraint is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalKind {
-    /// Not a text of its language.
+    /// Not well-formed in its language.
     Malformed,
-    /// A construct that gobo does not enforce, and therefore does not take.
+    /// A construct that gobo does not enforce, and therefore refuses.
     Unsupported,
     /// No text satisfies it.
     Unsatisfiable,
-    /// The vocabulary cannot write what it asks for.
+    /// The vocabulary can write none of its texts.
     Unspellable,
 }
 
@@ -68,11 +33,11 @@ impl fmt::Display for RefusalKind {
     }
 }
 
-/// A deterministic no: the same constraint and vocabulary are refused on every host.
+/// A deterministic refusal: the same constraint and vocabulary are refused on every host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{kind}: {reason}{}", in_parentheses(place))]
 pub struct Refusal {
-    /// Which sort of no.
+    /// The kind of refusal.
     pub kind: RefusalKind,
     /// Where in the constraint, for a person and for a script (`offset 3`, `item "naïve"`, `/properties/a`). Empty is the JSON
     /// pointer of a whole schema.
@@ -92,7 +57,7 @@ fn in_parentheses(place: &Clipped) -> String {
 pub struct OverBudget {
     /// The limit that was reached.
     pub limit: Limit,
-    /// What it was set to.
+    /// Its value.
     pub given: u64,
     /// The phase of the compile that reached it.
     #[serde(rename = "where")]
@@ -113,9 +78,9 @@ pub enum CompileError {
     /// Transient: shed, killed, cancelled. Never cached; try again.
     #[error("unavailable: {why}")]
     Unavailable {
-        /// What came in between, for a person.
+        /// The reason, for a person.
         why: Clipped,
-        /// After how long another try may succeed, where that is known.
+        /// The time after which another try may succeed, where that is known.
         retry_after: Option<Duration>,
     },
     /// A bug of gobo: reported, never cached.

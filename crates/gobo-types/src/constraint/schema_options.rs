@@ -1,9 +1,11 @@
+//! The options of a JSON Schema.
+
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Whitespace;
+use super::Whitespace;
 
 /// A version of the JSON Schema standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,14 +27,14 @@ pub enum Draft {
     Draft202012,
 }
 
-/// In which order the declared members of an object stand. Others follow them, in any order.
+/// The order of the declared properties of an object. Others follow them, in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PropertyOrder {
     /// As their names first appear in the schema, those that are only `required` last.
     #[default]
     Declared,
-    /// Any order; refused for objects with many names, because their states double with each.
+    /// Any order; refused for objects with many properties, because each doubles the number of states.
     Any,
 }
 
@@ -58,31 +60,31 @@ pub enum FormatMode {
     Annotate,
 }
 
-/// Everything beside its text that changes what a schema allows.
+/// Everything that changes the language of a schema, its text apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SchemaOptions {
     /// The draft of schemas that do not name theirs in `$schema`; without it, 2020-12.
     pub draft: Option<Draft>,
-    /// The order of members.
+    /// The order of properties.
     pub order: PropertyOrder,
-    /// The blanks between tokens.
+    /// The whitespace between tokens.
     pub whitespace: Whitespace,
     /// How characters are written.
     pub spelling: Spelling,
     /// Whether `format` constrains.
     pub format: FormatMode,
-    /// Whether an object without `additionalProperties` has the declared members alone. The standard says otherwise.
+    /// Whether an object without `additionalProperties` has the declared properties alone. The standard says otherwise.
     pub closed: bool,
-    /// Most brackets around a value, if there is a limit.
+    /// Greatest nesting depth, if there is a limit.
     pub max_depth: Option<u32>,
-    /// Documents that references may lead to.
+    /// The documents to which references may lead.
     pub documents: Vec<SchemaDocument>,
-    /// Whether what cannot be enforced is let through and reported, where it would be refused otherwise.
+    /// Whether a keyword that cannot be enforced is ignored and reported, and not refused.
     pub allow_widening: bool,
 }
 
-/// A document that references may lead to.
+/// A document to which references may lead.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SchemaDocument {
     /// Its address.
@@ -92,7 +94,7 @@ pub struct SchemaDocument {
 }
 
 impl SchemaOptions {
-    /// Most brackets that `max_depth` may allow: each level has states of its own.
+    /// Greatest nesting depth that `max_depth` may allow: each level has states of its own.
     pub const MAX_DEPTH: u32 = 64;
 }
 
@@ -149,71 +151,9 @@ words!(PropertyOrder, Declared = "declared", Any = "any");
 words!(Spelling, Canonical = "canonical", Any = "any");
 words!(FormatMode, Assert = "assert", Annotate = "annotate");
 
-/// A JSON text without the blanks between its tokens; everything else stays as it is written. What is no JSON stays no
-/// JSON.
-pub fn compact_json(text: &str) -> String {
-    let is_blank = |byte: &u8| b" \t\n\r".contains(byte);
-    let is_word = |char: char| char.is_alphanumeric() || "+-.".contains(char);
-    let bytes = text.as_bytes();
-    let mut out = String::with_capacity(text.len());
-    // Whole runs are copied, because this is done to every schema that is asked for. Blanks, quotes and backslashes are bytes of
-    // no other character.
-    let (mut kept, mut at) = (0, 0);
-    while let Some(byte) = bytes.get(at) {
-        if *byte == b'"' {
-            at = end_of_string(bytes, at + 1);
-        } else if is_blank(byte) {
-            out.push_str(&text[kept..at]);
-            at += bytes[at..].iter().take_while(|byte| is_blank(byte)).count();
-            kept = at;
-            // Two words that a blank keeps apart are no JSON, and must not become any.
-            if out.chars().next_back().is_some_and(is_word) && text[at..].chars().next().is_some_and(is_word)
-            {
-                out.push(' ');
-            }
-        } else {
-            at += 1;
-        }
-    }
-    out.push_str(&text[kept..]);
-    out
-}
-
-/// Behind the quote that ends a string, or at the end of a text without one.
-fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(found) =
-        bytes.get(at..).and_then(|rest| rest.iter().position(|byte| b"\"\\".contains(byte)))
-    {
-        at += found + 1;
-        if bytes[at - 1] == b'"' {
-            return at;
-        }
-        // The byte behind a backslash ends nothing.
-        at += 1;
-    }
-    bytes.len()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn blanks_between_tokens_are_dropped_and_nothing_else() {
-        for (text, expected) in [
-            (" { \"a b\" :\t[1 , 2.0e1,\r\n\"\\\" \\\\\" , true ] } ", r#"{"a b":[1,2.0e1,"\" \\",true]}"#),
-            ("1 2", "1 2"),
-            ("tr ue", "tr ue"),
-            ("- 1", "- 1"),
-            (" \"a\\", "\"a\\"),
-            (" \"a\\\"", "\"a\\\""),
-            (" \"\\é \" é é", "\"\\é \"é é"),
-            ("\\\" \" \" ", "\\\" \"\" "),
-        ] {
-            assert_eq!(compact_json(text), expected);
-            assert_eq!(compact_json(expected), expected);
-        }
-    }
 
     #[test]
     fn words_read_back() {

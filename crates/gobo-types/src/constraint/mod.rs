@@ -1,186 +1,39 @@
-use std::fmt;
-use std::str::FromStr;
+//! Constraints: a rule ([`source`]) and every option that can change its language, and the digest over all of it.
+//!
+//! [`whitespace`] and [`schema_options`] have the options of JSON texts, [`compact_json`] makes the text of a schema canonical,
+//! and [`restore`] stores a constraint as text and options and reads it back.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+mod compact_json;
+mod restore;
+mod schema_options;
+mod source;
+mod whitespace;
 
-use crate::schema::{SchemaDocument, SchemaOptions, compact_json};
+use serde::{Deserialize, Serialize};
+
 use crate::{ConstraintDigest, KeyHasher};
 
-/// Where in a text a regular expression has to match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MatchMode {
-    /// The whole text matches.
-    #[default]
-    Full,
-    /// A match anywhere in the text suffices, as for JSON Schema's `pattern`.
-    Search,
-}
+pub use compact_json::compact_json;
+pub use restore::RestoreError;
+pub use schema_options::{
+    Draft, FormatMode, PropertyOrder, SchemaDocument, SchemaOptionError, SchemaOptions, Spelling,
+};
+pub use source::{DEFAULT_START, Dialect, MatchMode, Source};
+pub use whitespace::{Whitespace, WhitespaceError};
 
-/// What the text of a constraint is, seen from the decoded text.
+/// How the text of a constraint relates to the decoded text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TextStart {
     /// The concatenated token bytes, exactly: text after a prompt.
     #[default]
     Exact,
-    /// What is left of the concatenated token bytes when one leading space is dropped, if there is one: text at the
-    /// start, for decoders of SentencePiece kind.
+    /// The concatenated token bytes without one leading space, if they have one: text at the start, for decoders of
+    /// SentencePiece kind.
     StripOneSpace,
 }
 
-/// The rule itself, in the form its author wrote it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", tag = "kind")]
-pub enum Source {
-    /// A regular expression in the syntax of `regex-syntax`, Unicode on.
-    Regex {
-        /// The pattern.
-        pattern: String,
-        /// Where it has to match.
-        #[serde(default, rename = "match")]
-        mode: MatchMode,
-    },
-    /// A list of texts, of which exactly one is written. Sorted and free of repetitions: order means nothing here.
-    Choice {
-        /// The texts.
-        items: Vec<String>,
-    },
-    /// A grammar: the texts of one of its rules.
-    Grammar {
-        /// The language that it is written in.
-        #[serde(default)]
-        dialect: Dialect,
-        /// Its text.
-        grammar: String,
-        /// The rule of whole texts.
-        #[serde(default = "default_start")]
-        start: String,
-    },
-    /// Any JSON value, nested as deep as one likes.
-    Json {
-        /// The blanks between its tokens.
-        #[serde(default)]
-        whitespace: Whitespace,
-    },
-    /// A JSON Schema: the JSON texts of its valid values, in the order and spelling that the options say.
-    Schema {
-        /// Its text, without blanks between tokens.
-        schema: String,
-        /// How it is read, and which texts of a value are allowed.
-        #[serde(default)]
-        options: Box<SchemaOptions>,
-    },
-}
-
-/// The start rule of grammars that name none.
-pub const DEFAULT_START: &str = "root";
-
-fn default_start() -> String {
-    DEFAULT_START.to_owned()
-}
-
-/// How a grammar is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Dialect {
-    /// llama.cpp's GBNF: scannerless, over characters.
-    #[default]
-    Gbnf,
-}
-
-impl Dialect {
-    /// The word of the command line, of the proto and of the digest.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Gbnf => "gbnf",
-        }
-    }
-}
-
-/// Which blanks a JSON text has between its tokens. Other blanks are other spellings of the same values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Whitespace {
-    /// None.
-    Compact,
-    /// At most one space after each comma and each colon.
-    #[default]
-    Single,
-    /// Up to so many spaces, tabs and line ends wherever JSON allows blanks.
-    Flexible {
-        /// Most blanks in one place.
-        max: u32,
-    },
-    /// Each item and member on a line of its own, indented by its depth, and one space behind each colon; nothing inside empty
-    /// brackets. As deep as [`Whitespace::MAX_INDENTED_DEPTH`]: no stack can count the same blanks on each line.
-    Indent {
-        /// Spaces for each level.
-        by: u32,
-    },
-}
-
-impl Whitespace {
-    /// What `flexible` stands for without a number.
-    pub const DEFAULT_FLEXIBLE: u32 = 8;
-    /// Most blanks in one place that `flexible` may allow: each costs states and rows.
-    pub const MAX_FLEXIBLE: u32 = 64;
-    /// Most spaces of indentation for each level.
-    pub const MAX_INDENT: u32 = 8;
-    /// Most brackets around an indented value: each level has states of its own.
-    pub const MAX_INDENTED_DEPTH: u32 = 16;
-}
-
-impl fmt::Display for Whitespace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Compact => f.write_str("compact"),
-            Self::Single => f.write_str("single"),
-            Self::Flexible { max } => write!(f, "flexible:{max}"),
-            Self::Indent { by } => write!(f, "indent:{by}"),
-        }
-    }
-}
-
-/// A whitespace policy that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no whitespace policy: compact, single, flexible:N with N from 1 to {max}, flexible for flexible:8, or indent:N with N from 1 to {indent}", max = Whitespace::MAX_FLEXIBLE, indent = Whitespace::MAX_INDENT)]
-pub struct WhitespaceError(String);
-
-impl FromStr for Whitespace {
-    type Err = WhitespaceError;
-
-    fn from_str(text: &str) -> Result<Self, WhitespaceError> {
-        let fault = || WhitespaceError(text.to_owned());
-        match text.split_once(':') {
-            None if text == "compact" => Ok(Self::Compact),
-            None if text == "single" => Ok(Self::Single),
-            None if text == "flexible" => Ok(Self::Flexible { max: Self::DEFAULT_FLEXIBLE }),
-            Some(("flexible", max)) => match max.parse() {
-                Ok(max @ 1..=Self::MAX_FLEXIBLE) => Ok(Self::Flexible { max }),
-                _ => Err(fault()),
-            },
-            Some(("indent", by)) => match by.parse() {
-                Ok(by @ 1..=Self::MAX_INDENT) => Ok(Self::Indent { by }),
-                _ => Err(fault()),
-            },
-            _ => Err(fault()),
-        }
-    }
-}
-
-impl Serialize for Whitespace {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Whitespace {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
-/// A constraint as asked: a rule, and every option that can change its language.
+/// A constraint: a rule, and every option that can change its language.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Constraint {
     /// The rule.
@@ -220,8 +73,8 @@ impl Constraint {
         Self::of(Source::Json { whitespace })
     }
 
-    /// The values that a JSON Schema allows. Blanks between the tokens of its text do not enter the digest; the order of keys
-    /// does, because it is the order of members.
+    /// The values that a JSON Schema allows. Whitespace between the tokens of its text does not enter the digest; the order of
+    /// keys does, because it is the order of properties.
     pub fn schema(schema: &str, options: SchemaOptions) -> Self {
         let documents = options.documents.into_iter();
         let documents = documents
@@ -235,7 +88,7 @@ impl Constraint {
         Self { source, text_start: TextStart::default() }
     }
 
-    /// The same rule over texts that begin as `text_start` says.
+    /// The same rule, over texts with another beginning.
     #[must_use]
     pub fn starting(self, text_start: TextStart) -> Self {
         Self { text_start, ..self }
@@ -264,7 +117,7 @@ impl Constraint {
         }
     }
 
-    /// Bytes of all texts that it carries, documents beside a schema included: what holding it costs.
+    /// Bytes of all its texts, documents beside a schema included: the memory that it takes.
     pub fn text_bytes(&self) -> usize {
         match &self.source {
             Source::Regex { pattern, .. } => pattern.len(),
@@ -388,32 +241,5 @@ mod tests {
         }
         assert_eq!(schema(" { } ", |_| ()), schema("{}", |_| ()));
         assert_eq!(Constraint::choice(["b", "a", "b"]).digest(), Constraint::choice(["a", "b"]).digest());
-    }
-
-    #[test]
-    fn whitespace_policies_read_back_as_written() {
-        for policy in [
-            Whitespace::Compact,
-            Whitespace::Single,
-            Whitespace::Flexible { max: 8 },
-            Whitespace::Indent { by: 2 },
-        ] {
-            assert_eq!(policy.to_string().parse(), Ok(policy));
-        }
-        assert_eq!("flexible".parse(), Ok(Whitespace::Flexible { max: Whitespace::DEFAULT_FLEXIBLE }));
-        for bad in [
-            "",
-            "Compact",
-            "flexible:",
-            "flexible:0",
-            "flexible:65",
-            "flexible:-1",
-            "single:2",
-            "indent",
-            "indent:0",
-            "indent:9",
-        ] {
-            assert!(bad.parse::<Whitespace>().is_err(), "{bad}");
-        }
     }
 }

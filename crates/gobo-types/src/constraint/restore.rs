@@ -1,9 +1,9 @@
-//! A constraint taken apart into its text and its options, as an index file keeps it, and put together again.
+//! Splits a constraint into its text and its options, as an index file stores it, and restores it.
 
 use serde::{Deserialize, Serialize};
 
-use crate::schema::compact_json;
-use crate::{Constraint, ConstraintDigest, SchemaDocument, SchemaOptions, Source};
+use super::{Constraint, SchemaDocument, SchemaOptions, Source, compact_json};
+use crate::ConstraintDigest;
 
 /// Everything of a constraint that is not its text.
 #[derive(Debug, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Why a constraint cannot be put together from what a file keeps of it.
+/// Why a constraint cannot be restored from its text and options.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {

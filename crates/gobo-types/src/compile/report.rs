@@ -1,6 +1,8 @@
+//! Reports: which parts of a constraint an index enforces.
+
 use serde::{Deserialize, Serialize};
 
-/// One sentence of a report: at this place of the constraint, this construct, for this reason.
+/// One entry of a report: a location in the constraint, a construct, and a reason.
 #[derive(
     Debug, Clone, PartialEq, Eq, Serialize, Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize,
 )]
@@ -9,11 +11,11 @@ pub struct ReportEntry {
     pub pointer: String,
     /// The keyword or construct.
     pub keyword: String,
-    /// Why it stands in its list, for a person.
+    /// Why it is in its list, for a person.
     pub why: String,
 }
 
-/// What an index enforces of its constraint and what it does not. Nothing is left out of a report in silence.
+/// The parts of a constraint that an index enforces, and those that it does not. A report is complete.
 #[derive(
     Debug,
     Clone,
@@ -35,7 +37,7 @@ pub struct Report {
     pub unspellable: Vec<ReportEntry>,
     /// Annotations by their standard: they constrain nothing.
     pub annotations: Vec<ReportEntry>,
-    /// Let through although the constraint forbids them; only ever at the caller's wish.
+    /// Texts let through although the constraint forbids them; only at the caller's request.
     pub widened: Vec<ReportEntry>,
 }
 

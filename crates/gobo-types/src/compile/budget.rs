@@ -1,84 +1,18 @@
+//! The running account of a compile against its limits.
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use serde::{Deserialize, Serialize};
-
-use crate::{CompileError, OverBudget};
-
-/// One of the counted limits of a compile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Limit {
-    /// [`CompileLimits::max_states`].
-    MaxStates,
-    /// [`CompileLimits::max_steps`].
-    MaxSteps,
-    /// [`CompileLimits::max_bytes`].
-    MaxBytes,
-}
-
-impl Limit {
-    /// The limit's name in options, replies and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MaxStates => "max_states",
-            Self::MaxSteps => "max_steps",
-            Self::MaxBytes => "max_bytes",
-        }
-    }
-
-    /// What is counted.
-    pub fn unit(self) -> &'static str {
-        match self {
-            Self::MaxStates => "states",
-            Self::MaxSteps => "steps",
-            Self::MaxBytes => "bytes",
-        }
-    }
-}
-
-/// What one compile may use. All three are counted, never timed, so that a verdict is the same on every host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct CompileLimits {
-    /// Most states of any automaton that is built. Default 262,144 (2^18). A regular expression that doubles its
-    /// states with each character ends here within about a second.
-    pub max_states: u64,
-    /// Most steps of the inner loops: states visited in closures, transitions built or compared, trie nodes
-    /// walked. Default 2,000,000,000, 8 to 20 seconds of one core.
-    pub max_steps: u64,
-    /// Most bytes held by the tables of one compile, the file itself included; what one step of lowering drops at its end is
-    /// given back. Default 256 MiB.
-    pub max_bytes: u64,
-}
-
-impl Default for CompileLimits {
-    fn default() -> Self {
-        Self { max_states: 1 << 18, max_steps: 2_000_000_000, max_bytes: 256 << 20 }
-    }
-}
-
-impl CompileLimits {
-    /// The lesser of both, limit by limit: what a caller asks for, within what may be given.
-    #[must_use]
-    pub fn within(self, most: &Self) -> Self {
-        // Taken apart, so that a new limit cannot be forgotten here.
-        let Self { max_states, max_steps, max_bytes } = *most;
-        Self {
-            max_states: self.max_states.min(max_states),
-            max_steps: self.max_steps.min(max_steps),
-            max_bytes: self.max_bytes.min(max_bytes),
-        }
-    }
-}
+use super::{CompileError, CompileLimits, Limit, OverBudget};
 
 /// Says whether a compile has used more processor time than it may, asked on the thread that compiles.
 pub type IsOutOfTime = dyn Fn() -> bool + Send + Sync;
 
-/// How many charges of steps there are between two looks at the clock.
+/// Number of charges of steps between two readings of the clock.
 const CHARGES_PER_LOOK: u64 = 64;
 
-/// A clock that ends what the counted limits do not.
+/// A clock that ends a compile which the counted limits do not end.
 struct Clock {
     is_out_of_time: Box<IsOutOfTime>,
     charges: AtomicU64,
@@ -115,7 +49,7 @@ impl Clock {
     }
 }
 
-/// Where a [`Budget`] stood.
+/// A state of a [`Budget`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     steps: u64,
@@ -128,15 +62,15 @@ impl Budget {
         Self { limits, ..Self::default() }
     }
 
-    /// An account that also stops with [`CompileError::Unavailable`] soon after `cancelled` is set. It is looked at
-    /// whenever steps are charged: at least every few thousand steps.
+    /// An account that also stops with [`CompileError::Unavailable`] soon after `cancelled` is set. The flag is read whenever
+    /// steps are charged: at least every few thousand steps.
     pub fn cancellable(limits: CompileLimits, cancelled: Arc<AtomicBool>) -> Self {
         Self { limits, cancelled, ..Self::default() }
     }
 
-    /// The same account, which also stops with [`CompileError::Unavailable`] once `is_out_of_time` says so: a net behind the
-    /// counted limits, for a host of compiles that has no process to end. It is asked at every sixty-fourth charge of steps, so
-    /// what charges nothing is not stopped by it.
+    /// The same account, which also stops with [`CompileError::Unavailable`] once `is_out_of_time` says so: a second safeguard
+    /// after the counted limits, for a host that compiles on threads and has no process to end. The clock is read at every
+    /// sixty-fourth charge of steps, so it does not stop a loop that charges nothing.
     #[must_use]
     pub fn timed(self, is_out_of_time: Box<IsOutOfTime>) -> Self {
         let clock = Clock { is_out_of_time, charges: AtomicU64::new(0), has_ended: AtomicBool::new(false) };
@@ -190,9 +124,8 @@ impl Budget {
         Ok(())
     }
 
-    /// Does a step of work of which nothing is left but its result: bytes that it charged beyond those that `held` says the
-    /// result has are given back. To be called where no other thread charges, so that a verdict does not depend on who came
-    /// first.
+    /// Does a step of work that leaves only its result: the bytes that it charged beyond `held(result)` are given back. To be
+    /// called while no other thread charges, so that a verdict does not depend on the order of threads.
     ///
     /// # Errors
     /// Those of `work`, with nothing given back.
@@ -208,12 +141,12 @@ impl Budget {
         Ok(result)
     }
 
-    /// Where the account stands, to come back to by [`Self::rewind`].
+    /// The present state of the account, for [`Self::rewind`].
     pub fn mark(&self) -> Mark {
         Mark { steps: self.steps(), bytes: self.bytes() }
     }
 
-    /// Forgets what was charged since the mark, because the work is done anew. To be called where no other thread charges.
+    /// Takes back all charges since the mark, because the work is done again. To be called while no other thread charges.
     pub fn rewind(&self, mark: Mark) {
         self.steps.store(mark.steps, Ordering::Relaxed);
         self.bytes.store(mark.bytes, Ordering::Relaxed);
@@ -246,14 +179,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_limit_is_the_lesser_of_both() {
-        let most = CompileLimits { max_states: 1, max_steps: 20, max_bytes: 300 };
-        let asked = CompileLimits { max_states: u64::MAX, max_steps: 2, max_bytes: 300 };
-        assert_eq!(asked.within(&most), CompileLimits { max_states: 1, max_steps: 2, max_bytes: 300 });
-        assert_eq!(CompileLimits { max_states: 0, max_steps: 0, max_bytes: 0 }.within(&most).max_bytes, 0);
-    }
-
-    #[test]
     fn each_limit_is_reached_at_its_number_and_named() {
         let budget = Budget::new(CompileLimits { max_states: 2, max_steps: 10, max_bytes: 10 });
         assert_eq!(budget.check_states("rows", 2), Ok(()));
@@ -269,18 +194,18 @@ mod tests {
     }
 
     #[test]
-    fn what_a_step_drops_is_given_back() {
+    fn bytes_that_a_step_drops_are_given_back() {
         let budget = Budget::new(CompileLimits { max_bytes: 10, ..CompileLimits::default() });
         for (charged, held, bytes) in [(8, 3, 3), (7, 1, 4), (2, 9, 6), (4, 4, 10)] {
             let step = || budget.charge_bytes("rows", charged);
             assert_eq!((budget.holding(step, |()| held), budget.bytes()), (Ok(()), bytes));
         }
-        // What a step needs for a moment counts too.
+        // Bytes that a step needs for a moment count too.
         assert!(budget.holding(|| budget.charge_bytes("rows", 1), |()| 0).is_err());
     }
 
     #[test]
-    fn what_is_done_anew_is_charged_once() {
+    fn work_that_is_done_again_is_charged_once() {
         let budget = Budget::new(CompileLimits { max_steps: 16, max_bytes: 16, ..CompileLimits::default() });
         budget.charge_steps("rows", 3).unwrap();
         budget.charge_bytes("rows", 14).unwrap();
@@ -296,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_ends_what_the_counts_do_not() {
+    fn a_clock_ends_a_compile_within_its_counts() {
         let asked = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&asked);
         let clock = Box::new(move || count.fetch_add(1, Ordering::Relaxed) == 2);
