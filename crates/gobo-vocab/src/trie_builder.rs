@@ -1,9 +1,20 @@
+//! Builds the tries of a vocabulary: one of all ordinary tokens, then one for each slice.
+//!
+//! The tokens of a trie come sorted, with their common prefixes, so the nodes come in preorder: each token keeps the path that
+//! it shares with the one before, and adds a node for each further byte. A first pass counts the children of each node; then
+//! the block of a node's children follows those of all nodes before it in preorder, and the second pass writes each node to
+//! its final position. Invariant: the children of a node are one block, ascending by byte, and the last one is marked. Nodes
+//! with many edges below them get the set of the bytes on these edges.
+//!
+//! Cost: O(bytes). Source: Fredkin, *Trie Memory*, 1960; the flat layout by blocks follows `docs/FORMAT.md`.
+
 use foldhash::HashMap;
 use gobo_artifact::TrieNode;
 use gobo_types::beside;
 
-use crate::build::{ByteSet, Sorted, count};
+use crate::byte_set::{ByteSet, only, unite};
 use crate::table::VocabError;
+use crate::trie_order::{Sorted, count};
 
 /// Subtrees with fewer edges are walked faster than their byte set is compared.
 const MIN_EDGES_FOR_SET: usize = 8;
@@ -27,24 +38,24 @@ pub(crate) struct Added {
     pub(crate) bytes: ByteSet,
 }
 
-/// A node on the way to the token at hand.
-struct Open {
+/// A node on the path to the current token.
+struct OpenNode {
     /// Its number in preorder.
     number: usize,
-    /// Where it lies in the file.
-    place: usize,
-    /// Where its next child lies.
+    /// Its position in the file.
+    position: usize,
+    /// The position of its next child.
     next: usize,
-    /// How many of its children are still to come.
+    /// Number of children still to come.
     left: u16,
-    /// The byte on the edge that leads to it.
+    /// The byte on the edge to it.
     byte: u8,
-    /// The bytes that were seen below it.
+    /// The bytes on the edges below it so far.
     below: ByteSet,
 }
 
 impl Tries {
-    /// The trie of all ordinary tokens, and behind it those of the slices, which are of the same tokens. O(bytes).
+    /// The trie of all ordinary tokens, and after it those of the slices, which have the same tokens. O(bytes).
     ///
     /// # Errors
     /// [`VocabError::TrieTooLarge`] if they have too many nodes together.
@@ -67,17 +78,17 @@ impl Tries {
     }
 }
 
-/// Some tries, one behind the other, as they are built.
+/// Consecutive tries under construction.
 struct Growing<'n> {
     /// Room for the nodes of all of them.
     nodes: &'n mut [TrieNode],
-    /// What number the first node there has.
+    /// The number of the first of these nodes.
     base: usize,
-    /// What number the next trie begins with.
+    /// The number of the next trie's first node.
     end: usize,
-    /// Of the trie at hand, in preorder: how many children each node has. Kept for its memory.
+    /// For each node of the current trie, in preorder, the number of its children. Kept for its allocation.
     children: Vec<u16>,
-    /// The nodes that get a byte set, by their places, ascending.
+    /// The nodes that get a byte set, ascending by position.
     large: Vec<(usize, ByteSet)>,
 }
 
@@ -95,10 +106,17 @@ impl<'n> Growing<'n> {
         self.count_children(sorted, length);
         let left = self.children[0];
         let mut path = Path {
-            nodes: vec![Open { number: 0, place: 0, next: root, left, byte: 0, below: ByteSet::default() }],
+            nodes: vec![OpenNode {
+                number: 0,
+                position: 0,
+                next: root,
+                left,
+                byte: 0,
+                below: ByteSet::default(),
+            }],
             large: Vec::new(),
         };
-        // The block of a node lies behind those of all nodes before it in preorder, in which sorted tokens come to them.
+        // The block of a node follows those of all nodes before it in preorder, the order in which sorted tokens reach them.
         let mut end = root + usize::from(left);
         let mut number = 0;
         for ((at, bytes), &shared) in (count(sorted.from)..).zip(sorted.bytes).zip(sorted.shared) {
@@ -107,12 +125,12 @@ impl<'n> Growing<'n> {
             for &byte in &bytes[shared..] {
                 number += 1;
                 let left = self.children[number];
-                let place = path.child();
-                self.nodes[place.at - self.base] =
-                    TrieNode::new(byte, place.is_last, (left > 0).then_some(end), at);
-                path.nodes.push(Open {
+                let child = path.next_child();
+                self.nodes[child.position - self.base] =
+                    TrieNode::new(byte, child.is_last, (left > 0).then_some(end), at);
+                path.nodes.push(OpenNode {
                     number,
-                    place: place.at,
+                    position: child.position,
                     next: end,
                     left,
                     byte,
@@ -124,18 +142,18 @@ impl<'n> Growing<'n> {
         path.close(0, number);
         let before = self.large.len();
         self.large.append(&mut path.large);
-        self.large[before..].sort_unstable_by_key(|(place, _)| *place);
+        self.large[before..].sort_unstable_by_key(|(position, _)| *position);
         Added { root, bytes: path.nodes[0].below }
     }
 
-    /// Counts the children of every node of a trie of `length` nodes and a root: only then is known where blocks lie.
+    /// Counts the children of every node of a trie of `length` nodes and a root: the positions of blocks depend on them.
     fn count_children(&mut self, sorted: Sorted<'_>, length: usize) {
-        // A node that a token adds leads to the next that it adds; the exceptions are put right.
+        // A node that a token adds leads to the next one that it adds; the exceptions are corrected.
         let children = &mut self.children;
         children.clear();
         children.resize(1 + length, 1);
         children[0] = 0;
-        // The numbers of the nodes on the way to the token at hand, each less its depth: those that a token adds are alike.
+        // The numbers of the nodes on the path to the current token, each less its depth: equal for the nodes of one token.
         let mut path = vec![0];
         let mut last = 0;
         for (bytes, &shared) in sorted.bytes.iter().zip(sorted.shared) {
@@ -158,10 +176,10 @@ fn number_sets(length: usize, large: impl Iterator<Item = (usize, ByteSet)>) -> 
     let all_bytes = [u32::MAX; 8];
     let (mut set_ids, mut sets) = (vec![0; length], vec![all_bytes]);
     let mut known_sets: HashMap<ByteSet, u16> = HashMap::default();
-    for (place, set) in large {
-        set_ids[place] = match known_sets.get(&set) {
+    for (position, set) in large {
+        set_ids[position] = match known_sets.get(&set) {
             Some(&id) => id,
-            // With no number left a node keeps set 0, which holds all bytes and so never allows a short cut.
+            // With no number left a node keeps set 0, which holds all bytes and so never allows a shortcut.
             None => u16::try_from(sets.len()).map_or(0, |id| {
                 sets.push(set);
                 known_sets.insert(set, id);
@@ -172,38 +190,38 @@ fn number_sets(length: usize, large: impl Iterator<Item = (usize, ByteSet)>) -> 
     (set_ids, sets)
 }
 
-/// The way from the root to the token at hand.
+/// The path from the root to the current token.
 struct Path {
-    nodes: Vec<Open>,
-    /// The nodes left behind that get a byte set, by their places.
+    nodes: Vec<OpenNode>,
+    /// The closed nodes that get a byte set, with their positions.
     large: Vec<(usize, ByteSet)>,
 }
 
-/// Where a child lies.
-struct Place {
-    at: usize,
+/// The position of a child, and whether it is the last of its block.
+struct Child {
+    position: usize,
     is_last: bool,
 }
 
 impl Path {
     /// The next child of the deepest node.
-    fn child(&mut self) -> Place {
+    fn next_child(&mut self) -> Child {
         let parent = self.nodes.last_mut().expect("the root is never left");
-        let at = parent.next;
+        let position = parent.next;
         parent.next += 1;
         parent.left -= 1;
-        Place { at, is_last: parent.left == 0 }
+        Child { position, is_last: parent.left == 0 }
     }
 
-    /// Leaves what lies deeper than `depth`: nothing more comes below. `last` is the number of the last node so far.
+    /// Closes all nodes deeper than `depth`: no token below them follows. `last` is the number of the last node so far.
     fn close(&mut self, depth: usize, last: usize) {
         let mut below = ByteSet::default();
         while self.nodes.len() > depth + 1 {
             let Some(node) = self.nodes.pop() else { return };
             unite(&mut below, &node.below);
-            // In preorder, all that came behind a node is below it.
+            // In preorder, all nodes since this one are below it.
             if last - node.number > MIN_EDGES_FOR_SET {
-                self.large.push((node.place, below));
+                self.large.push((node.position, below));
             }
             unite(&mut below, &only(node.byte));
         }
@@ -211,13 +229,4 @@ impl Path {
             unite(&mut node.below, &below);
         }
     }
-}
-
-fn unite(set: &mut ByteSet, other: &ByteSet) {
-    set.iter_mut().zip(other).for_each(|(word, other)| *word |= other);
-}
-
-/// The set of one byte: all its words are made at once, as a set that has just been written to is slow to read whole.
-fn only(byte: u8) -> ByteSet {
-    std::array::from_fn(|word| if word == usize::from(byte >> 5) { 1 << (byte & 31) } else { 0 })
 }

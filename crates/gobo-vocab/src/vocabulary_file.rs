@@ -1,48 +1,19 @@
+//! Builds the vocabulary file of a table: tries of all ordinary tokens and of each slice, shared rows, and facts about the
+//! table. Cost: O(bytes × log ids).
+
 use std::ops::Range;
 
 use gobo_artifact::{
     AlignedBytes, SliceParts, VocabularyParts, VocabularyRoot, begins_inside, count_chars, write_vocabulary,
 };
-use gobo_types::{TokenId, VocabularyDigest, beside};
+use gobo_types::{VocabularyDigest, beside};
 
+use crate::byte_set::{ByteSet, insert};
 use crate::shared_rows::shared_rows;
 use crate::slices::SliceKind;
 use crate::table::{TokenTable, VocabError};
-use crate::trie::{Added, Tries};
-
-pub(crate) type ByteSet = [u32; 8];
-
-pub(crate) fn insert(set: &mut ByteSet, byte: u8) {
-    set[usize::from(byte >> 5)] |= 1 << (byte & 31);
-}
-
-pub(crate) fn contains(set: &ByteSet, byte: u8) -> bool {
-    set[usize::from(byte >> 5)] >> (byte & 31) & 1 == 1
-}
-
-pub(crate) fn count(n: usize) -> u32 {
-    u32::try_from(n).expect("the table's limits keep every count below 2^32")
-}
-
-/// Some tokens by bytes, then by id.
-#[derive(Clone, Copy)]
-pub(crate) struct Sorted<'a> {
-    /// The bytes of each.
-    pub(crate) bytes: &'a [&'a [u8]],
-    /// With how many bytes each begins as the one before does.
-    pub(crate) shared: &'a [u16],
-    /// Where their ids begin in the trie order.
-    pub(crate) from: usize,
-}
-
-impl Sorted<'_> {
-    /// How many nodes their trie has, of which the root, which is not stored, is none. O(tokens).
-    pub(crate) fn count_nodes(&self) -> usize {
-        // Each token adds a node for each byte that it does not share with the one before.
-        let new = |(bytes, shared): (&&[u8], &u16)| bytes.len() - usize::from(*shared);
-        self.bytes.iter().zip(self.shared).map(new).sum()
-    }
-}
+use crate::trie_builder::{Added, Tries};
+use crate::trie_order::{Sorted, TrieOrder, count, sorted_ids};
 
 impl TokenTable {
     /// The bytes of the vocabulary file. They depend on the table alone. O(bytes × log ids).
@@ -60,9 +31,9 @@ impl TokenTable {
             return Err(VocabError::Empty);
         }
         let ordinary = order.len();
-        // Side by side in memory, as they are visited from here on.
+        // Concatenated in the order in which they are visited from now on.
         let arena = order.iter().map(|&id| tokens[id as usize]).collect::<Vec<_>>().concat();
-        let mut order = Order::new(order, &tokens, &arena);
+        let mut order = TrieOrder::new(order, &tokens, &arena);
         let parts = SliceKind::ALL.into_iter().zip(order.split(&about.kinds));
         let parts: Vec<_> = parts.filter(|(_, part)| !part.is_empty()).collect();
         let sorted: Vec<Sorted<'_>> = parts.iter().map(|(_, part)| order.sorted(part.clone())).collect();
@@ -93,7 +64,7 @@ impl TokenTable {
         }))
     }
 
-    /// What there is to say of the table without bringing its tokens in order. O(bytes).
+    /// The facts about the table that do not depend on the order of its tokens. O(bytes).
     fn about(&self) -> About {
         let tokens = self.tokens();
         let mut root = VocabularyRoot {
@@ -137,110 +108,15 @@ impl TokenTable {
     }
 }
 
-/// What there is to say of a table without its tries.
+/// Facts about a table that do not depend on its tries.
 struct About {
     digest: VocabularyDigest,
-    /// Its tries are still to be counted in.
+    /// The numbers about its tries are not set yet.
     root: VocabularyRoot,
     /// The special ids, as a row.
     special: Vec<u32>,
-    /// `[ids]`: the slice of each, which means nothing where there is no ordinary token.
+    /// `[ids]`: the slice of each; meaningless for an id without an ordinary token.
     kinds: Vec<SliceKind>,
-}
-
-/// The ids with bytes that `keep` keeps, by bytes, then by id.
-fn sorted_ids(tokens: &[&[u8]], keep: impl Fn(TokenId) -> bool) -> Vec<TokenId> {
-    // The first bytes, then the id, in one number: most tokens are told apart by them, and numbers are sorted fast.
-    const FIRST: usize = 12;
-    let key = |id: TokenId, bytes: &[u8]| {
-        let mut key = [0; 16];
-        let length = bytes.len().min(FIRST);
-        key[..length].copy_from_slice(&bytes[..length]);
-        key[FIRST..].copy_from_slice(&id.to_be_bytes());
-        u128::from_be_bytes(key)
-    };
-    let with_bytes = (0..).zip(tokens).filter(|(id, bytes)| !bytes.is_empty() && keep(*id));
-    let mut keys: Vec<u128> = Vec::with_capacity(tokens.len());
-    keys.extend(with_bytes.map(|(id, bytes)| key(id, bytes)));
-    keys.sort_unstable();
-    let mut ids = Vec::with_capacity(keys.len());
-    for alike in keys.chunk_by(|one, next| one >> 32 == next >> 32) {
-        let from = ids.len();
-        ids.extend(alike.iter().map(|key| u32::try_from(key & u128::from(u32::MAX)).unwrap_or_default()));
-        if alike.len() > 1 {
-            ids[from..].sort_unstable_by_key(|&id| (tokens[id as usize], id));
-        }
-    }
-    ids
-}
-
-/// The trie order, with what it takes to build tries of it.
-struct Order<'a> {
-    ids: Vec<TokenId>,
-    /// `[ids]`: the bytes of each.
-    bytes: Vec<&'a [u8]>,
-    /// `[ids]`: with how many bytes each begins as the one before does, where that is in the same trie.
-    shared: Vec<u16>,
-}
-
-impl<'a> Order<'a> {
-    /// Of sorted `ids`, whose bytes lie one behind the other in `arena`, with room for all of them again.
-    fn new(mut ids: Vec<TokenId>, tokens: &[&[u8]], mut arena: &'a [u8]) -> Self {
-        let mut bytes: Vec<&[u8]> = Vec::with_capacity(2 * ids.len());
-        let mut shared = Vec::with_capacity(2 * ids.len());
-        let mut before: &[u8] = &[];
-        for &id in &ids {
-            let (token, behind) = arena.split_at(tokens[id as usize].len());
-            bytes.push(token);
-            shared.push(same(token, before));
-            (before, arena) = (token, behind);
-        }
-        ids.reserve_exact(ids.len());
-        Self { ids, bytes, shared }
-    }
-
-    fn sorted(&self, part: Range<usize>) -> Sorted<'_> {
-        Sorted { from: part.start, bytes: &self.bytes[part.clone()], shared: &self.shared[part] }
-    }
-
-    /// Puts the tokens again behind all of them, slice by slice, `kinds` being those of all ids. What is left of a sorted
-    /// order is sorted. Returns where each slice lies.
-    fn split(&mut self, kinds: &[SliceKind]) -> [Range<usize>; SliceKind::COUNT] {
-        let all = self.ids.len();
-        let kinds: Vec<SliceKind> = self.ids.iter().map(|&id| kinds[id as usize]).collect();
-        let mut parts: [Range<usize>; SliceKind::COUNT] = std::array::from_fn(|_| 0..0);
-        kinds.iter().for_each(|&kind| parts[kind as usize].end += 1);
-        let mut begin = all;
-        for part in &mut parts {
-            let length = part.end;
-            *part = begin..begin;
-            begin += length;
-        }
-        self.ids.resize(begin, 0);
-        self.bytes.resize(begin, &[]);
-        self.shared.resize(begin, 0);
-        let mut last = None;
-        for (from, kind) in kinds.into_iter().enumerate() {
-            let part = &mut parts[kind as usize];
-            let to = part.end;
-            self.ids[to] = self.ids[from];
-            self.bytes[to] = self.bytes[from];
-            self.shared[to] = match last {
-                Some(last) if last == kind => self.shared[from],
-                _ if to == part.start => 0,
-                _ => same(self.bytes[from], self.bytes[to - 1]),
-            };
-            part.end += 1;
-            last = Some(kind);
-        }
-        parts
-    }
-}
-
-/// With how many bytes two tokens begin alike.
-fn same(one: &[u8], other: &[u8]) -> u16 {
-    let same = one.iter().zip(other).take_while(|(one, other)| one == other).count();
-    u16::try_from(same).expect("the table's limits keep tokens below 2^16 bytes")
 }
 
 #[cfg(test)]
@@ -343,29 +219,5 @@ mod tests {
         let height = 1 + nodes[block..block + len].iter().map(below).max().unwrap();
         assert_eq!(vocabulary.trie_heights()[block], height);
         height
-    }
-
-    #[test]
-    fn the_digest_sees_bytes_flags_and_places_only() {
-        let table = |tokens: &[(u32, &str, bool)]| {
-            let mut table = TokenTable::new();
-            tokens.iter().for_each(|&(id, text, special)| table.insert(id, text.into(), special).unwrap());
-            table.digest()
-        };
-        let first = table(&[(0, "a", false), (1, "b", false)]);
-        assert_eq!(first, table(&[(1, "b", false), (0, "a", false)]));
-        assert_ne!(first, table(&[(0, "a", false), (1, "b", true)]));
-        assert_ne!(first, table(&[(0, "ab", false), (1, "", false)]));
-        assert_ne!(first, table(&[(0, "a", false), (2, "b", false)]));
-    }
-
-    #[test]
-    fn ids_beyond_the_limit_and_second_meanings_are_refused() {
-        let mut table = TokenTable::new();
-        table.insert(3, b"x".to_vec(), false).unwrap();
-        table.insert(3, b"x".to_vec(), false).unwrap();
-        assert!(matches!(table.insert(3, b"y".to_vec(), false), Err(VocabError::DuplicateId { id: 3, .. })));
-        assert!(matches!(table.insert(u32::MAX, b"y".to_vec(), false), Err(VocabError::TooManyIds { .. })));
-        assert!(matches!(table.insert(4, vec![0; 5000], false), Err(VocabError::TokenTooLong { .. })));
     }
 }
