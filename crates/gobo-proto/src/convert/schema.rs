@@ -1,13 +1,15 @@
-//! A schema and its options, there and back.
+//! A schema with its options, and its message.
+
 use gobo_types::{
     Constraint, Draft, FormatMode, PropertyOrder, SchemaDocument, SchemaOptions, Spelling, Whitespace,
 };
 
-use crate::convert::{ConvertError, whitespace};
+use super::error::ConvertError;
+use super::fields::whitespace;
 use crate::v1;
 
 /// The message of a schema. Every option is named, so that a peer with other defaults reads the same.
-pub(crate) fn message(schema: &str, options: &SchemaOptions) -> v1::Schema {
+pub(super) fn message(schema: &str, options: &SchemaOptions) -> v1::Schema {
     let SchemaOptions {
         draft,
         order,
@@ -60,9 +62,9 @@ pub(crate) fn message(schema: &str, options: &SchemaOptions) -> v1::Schema {
 /// The constraint of a message.
 ///
 /// # Errors
-/// [`ConvertError::Unknown`] for an option of a newer peer; [`ConvertError::Malformed`] for a whitespace policy that is
-/// none, and for a depth that no schema may have.
-pub(crate) fn constraint(message: v1::Schema) -> Result<Constraint, ConvertError> {
+/// [`ConvertError::Unknown`] for an option of a newer peer; [`ConvertError::Malformed`] for an unreadable whitespace policy,
+/// and for a depth beyond the limit.
+pub(super) fn constraint(message: v1::Schema) -> Result<Constraint, ConvertError> {
     let unknown =
         |field| move |error: prost::UnknownEnumValue| ConvertError::Unknown { field, found: error.0 };
     let draft = match v1::Draft::try_from(message.draft).map_err(unknown("constraint.schema.draft"))? {
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_is_what_is_read() {
+    fn a_schema_is_read_as_it_was_sent() {
         let drafts = [Draft::Draft4, Draft::Draft6, Draft::Draft7, Draft::Draft201909, Draft::Draft202012];
         let documents = vec![SchemaDocument { uri: "a".into(), document: "{}".into() }];
         let mut all = vec![
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_open_is_the_default() {
+    fn a_missing_option_is_the_default() {
         let message = v1::Schema { schema: " { } ".into(), ..Default::default() };
         assert_eq!(constraint(message), Ok(Constraint::schema("{}", SchemaOptions::default())));
     }
