@@ -1,3 +1,5 @@
+//! `.tiktoken` rank files: lines of base64 and rank.
+
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -6,11 +8,11 @@ use base64::prelude::BASE64_STANDARD;
 use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 
-use crate::binding::NamedTokens;
-use crate::id_map::{ID_LIMIT, Vocab, index};
-use crate::source::{MAX_FILE_BYTES, read_text};
-use crate::spelling::Spelling;
-use crate::{ImportError, RankProblem, twin};
+use crate::bytes::Spelling;
+use crate::checked::{ID_LIMIT, Vocab, index};
+use crate::file::{MAX_FILE_BYTES, read_text};
+use crate::named_tokens::NamedTokens;
+use crate::{ImportError, RankProblem, surrogate};
 
 /// Whether the first line has the form of a rank file's.
 pub(crate) fn looks_like_ranks(text: &str) -> bool {
@@ -45,10 +47,10 @@ pub(crate) fn read(
     Ok(NamedTokens::new(table, "tiktoken", Spelling::ByteLevel, special))
 }
 
-/// What `tokenizers` encodes with in the place of ranks that do not say how texts are split.
-pub(crate) fn twin(mut tokens: Vec<(Vec<u8>, TokenId)>) -> serde_json::Value {
+/// The surrogate of a rank file, which does not say how texts are split.
+pub(crate) fn surrogate(mut tokens: Vec<(Vec<u8>, TokenId)>) -> serde_json::Value {
     tokens.sort_unstable_by_key(|(_, rank)| *rank);
-    twin::of_ranks(tokens.iter().map(|(bytes, rank)| (bytes.as_slice(), *rank)), None)
+    surrogate::of_ranks(tokens.iter().map(|(bytes, rank)| (bytes.as_slice(), *rank)), None)
 }
 
 /// Reads a list of special tokens: a JSON object from names to ids.

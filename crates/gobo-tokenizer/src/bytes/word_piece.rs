@@ -1,15 +1,15 @@
-//! Pieces of words: a word's first piece as it is, the others behind a prefix, `##`.
+//! `WordPiece` tokens: a word's first piece as it is, the others after a prefix, `##`.
 
 /// How the decoder of a `WordPiece` tokenizer puts pieces together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WordPieces {
-    /// What pieces inside a word begin with; no part of the text.
+    /// The prefix of pieces inside a word; no part of the text.
     pub(crate) prefix: String,
     /// Whether spaces before punctuation and English contractions are taken out again.
     pub(crate) cleanup: bool,
 }
 
-/// What `cleanup` replaces, in this order, in every piece by itself. From `tokenizers`, `decoders/wordpiece.rs`.
+/// The replacements of `cleanup`, in this order, in every piece by itself. From `tokenizers`, `decoders/wordpiece.rs`.
 const CLEANUP: [(&str, &str); 11] = [
     (" .", "."),
     (" ?", "?"),
@@ -33,7 +33,7 @@ impl WordPieces {
             Some(rest) => text.push_str(rest),
             None => text.extend([" ", piece]),
         }
-        // All that is replaced is a space before one of these, and most pieces have no such space.
+        // Only a space before one of these is replaced, and most pieces have no such space.
         let may_change = |pair: &[u8]| pair[0] == b' ' && b".?!,'nd".contains(&pair[1]);
         if self.cleanup && text.as_bytes().windows(2).any(may_change) {
             for (from, to) in CLEANUP {

@@ -1,47 +1,34 @@
 //! The tokenizer in the metadata of a GGUF file. Only the head of the file is read, never its tensors.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{BufReader, Read};
 use std::path::Path;
 
 use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 
-use crate::binding::{ByRole, NamedTokens};
-use crate::id_map::{ID_LIMIT, Index};
-use crate::merges::{self, Merge};
-use crate::piece::{self, PieceKind};
-use crate::source::MAX_FILE_BYTES;
-use crate::spelling::Spelling;
-use crate::twin::{self, PieceModel};
-use crate::{BinaryProblem, ImportError, byte_level};
+use super::gguf_reader::{BOOL, FLOAT32, GgufReader, INT32, STRING, UINT32, UINT64};
+use crate::bytes::piece::{self, PieceKind};
+use crate::bytes::{Spelling, byte_level};
+use crate::checked::{Index, Merge, merges};
+use crate::named_tokens::NamedTokens;
+use crate::role::ByRole;
+use crate::surrogate::{self, PieceModel};
+use crate::{BinaryProblem, ImportError};
 
-/// What GGUF files begin with.
+/// The first bytes of GGUF files.
 pub(crate) const MAGIC: &[u8] = b"GGUF";
 
 /// Longest key, as the format's own description has it.
 const MAX_KEY_BYTES: u64 = (1 << 16) - 1;
 /// Longest text that is kept: names and tokens. In the byte alphabet, most bytes of a token take two.
 const MAX_TEXT_BYTES: u64 = 1 << 14;
-/// Deepest arrays of arrays. The format allows any; no writer has two.
-const MAX_NESTING: u32 = 4;
-
-const UINT32: u32 = 4;
-const INT32: u32 = 5;
-const FLOAT32: u32 = 6;
-const BOOL: u32 = 7;
-const STRING: u32 = 8;
-const ARRAY: u32 = 9;
-const UINT64: u32 = 10;
-
 /// Reads the tokenizer of a GGUF file of version 2 or 3.
 ///
 /// # Errors
 /// [`ImportError::Binary`] for a file that is cut or no such file; [`ImportError::Field`] for metadata that is
 /// missing or of another type; [`ImportError::UnsupportedKind`] for other versions and tokenizers;
 /// [`ImportError::OutsideAlphabet`]; [`ImportError::Merge`]; [`ImportError::Token`]; [`ImportError::TooLarge`] for metadata beyond
-/// [`MAX_FILE_BYTES`].
+/// [`MAX_FILE_BYTES`](crate::MAX_FILE_BYTES).
 pub(crate) fn read(path: &Path) -> Result<NamedTokens, ImportError> {
     let metadata = Metadata::read(path)?;
     if metadata.is_byte_level(path)? {
@@ -53,12 +40,12 @@ pub(crate) fn read(path: &Path) -> Result<NamedTokens, ImportError> {
     }
 }
 
-/// What `tokenizers` encodes with in the place of this tokenizer. Files name the regex by which texts are split
-/// (`tokenizer.ggml.pre`) and do not have it: split is as for GPT-2.
+/// The surrogate of this tokenizer. Files name the regex by which texts are split (`tokenizer.ggml.pre`) without containing
+/// it: texts are split as for GPT-2.
 ///
 /// # Errors
 /// As for [`read`].
-pub(crate) fn twin(path: &Path) -> Result<serde_json::Value, ImportError> {
+pub(crate) fn surrogate(path: &Path) -> Result<serde_json::Value, ImportError> {
     let mut metadata = Metadata::read(path)?;
     let byte_level = metadata.is_byte_level(path)?;
     let merges = if byte_level { metadata.merges(path)? } else { Vec::new() };
@@ -70,18 +57,18 @@ pub(crate) fn twin(path: &Path) -> Result<serde_json::Value, ImportError> {
             .zip(0..)
             .filter(|((_, kind, _), _)| matches!(kind, PieceKind::Normal | PieceKind::UserDefined));
         let texts: Vec<(String, TokenId)> = written.map(|((_, _, text), id)| (text, id)).collect();
-        return Ok(twin::of_byte_level(&texts, &merges, None));
+        return Ok(surrogate::of_byte_level(&texts, &merges, None));
     }
-    // Without scores, tokens are made in their order.
+    // Without scores, tokens are merged in their order.
     let scores = scores.into_iter().chain(std::iter::repeat(f32::MIN));
     let pieces =
-        tokens.into_iter().zip(scores).map(|((_, kind, text), score)| twin::Piece { text, kind, score });
+        tokens.into_iter().zip(scores).map(|((_, kind, text), score)| surrogate::Piece { text, kind, score });
     Ok(PieceModel { pieces: pieces.collect(), unigram: false, space_first, one_space: false }.into_json())
 }
 
 impl Metadata {
     fn read(path: &Path) -> Result<Self, ImportError> {
-        let mut file = Head::open(path)?;
+        let mut file = GgufReader::open(path)?;
         let unsupported = |kind: String| ImportError::UnsupportedKind { path: path.into(), kind };
         file.take::<4>()?;
         let version = file.u32()?;
@@ -136,7 +123,7 @@ fn missing(path: &Path, field: &str) -> ImportError {
     ImportError::Field { path, field, found, expected: "the metadata of a tokenizer" }
 }
 
-/// What of the metadata is about the tokenizer.
+/// The metadata of the tokenizer.
 #[derive(Default)]
 struct Metadata {
     model: Option<String>,
@@ -153,7 +140,7 @@ struct Metadata {
 
 impl Metadata {
     /// Reads a key and its value, and keeps or skips it.
-    fn read_one(&mut self, file: &mut Head<'_>) -> Result<(), ImportError> {
+    fn read_one(&mut self, file: &mut GgufReader<'_>) -> Result<(), ImportError> {
         let key = file.text(MAX_KEY_BYTES)?;
         let at = file.at;
         let kind = file.u32()?;
@@ -298,137 +285,5 @@ impl Metadata {
         }
         let logits_width = Some(width);
         Ok(NamedTokens { stated, logits_width, ..NamedTokens::new(table, kind, spelling, names) })
-    }
-}
-
-/// The head of a file, read forwards. Nothing is allocated for a length before the file is known to be that long.
-struct Head<'a> {
-    path: &'a Path,
-    file: BufReader<File>,
-    at: u64,
-    length: u64,
-}
-
-impl<'a> Head<'a> {
-    fn open(path: &'a Path) -> Result<Self, ImportError> {
-        let failed = |source| ImportError::Read { path: path.into(), source };
-        let file = File::open(path).map_err(failed)?;
-        let length = file.metadata().map_err(failed)?.len();
-        Ok(Self { path, file: BufReader::new(file), at: 0, length })
-    }
-
-    fn fault(&self, offset: u64, source: BinaryProblem) -> ImportError {
-        ImportError::Binary { path: self.path.into(), offset, source }
-    }
-
-    /// Whether the next `needed_bytes` are there, and not beyond what a head may have.
-    fn need(&self, needed_bytes: u64) -> Result<(), ImportError> {
-        let left_bytes = self.length.saturating_sub(self.at);
-        if needed_bytes > left_bytes {
-            return Err(self.fault(self.at, BinaryProblem::Truncated { needed_bytes, left_bytes }));
-        }
-        if self.at + needed_bytes > MAX_FILE_BYTES {
-            return Err(ImportError::TooLarge { path: self.path.into(), limit_bytes: MAX_FILE_BYTES });
-        }
-        Ok(())
-    }
-
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], ImportError> {
-        self.need(N as u64)?;
-        let mut bytes = [0; N];
-        self.fill(&mut bytes)?;
-        Ok(bytes)
-    }
-
-    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), ImportError> {
-        let failed = |source| ImportError::Read { path: self.path.into(), source };
-        self.file.read_exact(bytes).map_err(failed)?;
-        self.at += bytes.len() as u64;
-        Ok(())
-    }
-
-    fn u32(&mut self) -> Result<u32, ImportError> {
-        self.take().map(u32::from_le_bytes)
-    }
-
-    fn u64(&mut self) -> Result<u64, ImportError> {
-        self.take().map(u64::from_le_bytes)
-    }
-
-    fn text(&mut self, limit: u64) -> Result<String, ImportError> {
-        let at = self.at;
-        let bytes = self.raw_text(limit)?;
-        String::from_utf8(bytes).map_err(|error| self.fault(at, BinaryProblem::Text(error.utf8_error())))
-    }
-
-    fn raw_text(&mut self, limit: u64) -> Result<Vec<u8>, ImportError> {
-        let at = self.at;
-        let length = self.u64()?;
-        self.need(length)?;
-        if length > limit {
-            return Err(self.fault(at, BinaryProblem::TooMany { given: length, limit }));
-        }
-        let mut bytes = vec![0; usize::try_from(length).expect("texts are limited")];
-        self.fill(&mut bytes)?;
-        Ok(bytes)
-    }
-
-    /// The length of an array of one value for each id, `None` if the value is not an array of such elements.
-    fn array(&mut self, kind: u32, elements: &[u32]) -> Result<Option<u64>, ImportError> {
-        if kind != ARRAY || !elements.contains(&self.u32()?) {
-            return Ok(None);
-        }
-        let at = self.at;
-        let count = self.u64()?;
-        if count > ID_LIMIT {
-            return Err(self.fault(at, BinaryProblem::TooMany { given: count, limit: ID_LIMIT }));
-        }
-        Ok(Some(count))
-    }
-
-    /// Steps over a value of the type given at the offset `at`.
-    fn skip_value(&mut self, kind: u32, at: u64, nesting: u32) -> Result<(), ImportError> {
-        if let Some(size) = scalar_bytes(kind) {
-            return self.skip(size);
-        }
-        match kind {
-            STRING => {
-                let length = self.u64()?;
-                self.skip(length)
-            }
-            ARRAY if nesting < MAX_NESTING => {
-                let at = self.at;
-                let kind = self.u32()?;
-                let count = self.u64()?;
-                if let Some(size) = scalar_bytes(kind) {
-                    return self.skip(count.saturating_mul(size));
-                }
-                for _ in 0..count {
-                    self.skip_value(kind, at, nesting + 1)?;
-                }
-                Ok(())
-            }
-            _ => Err(self.fault(at, BinaryProblem::ValueType { kind: u64::from(kind) })),
-        }
-    }
-
-    fn skip(&mut self, length: u64) -> Result<(), ImportError> {
-        self.need(length)?;
-        let step = i64::try_from(length).expect("heads are limited");
-        let failed = |source| ImportError::Read { path: self.path.into(), source };
-        self.file.seek_relative(step).map_err(failed)?;
-        self.at += length;
-        Ok(())
-    }
-}
-
-/// The size of numbers and truth values.
-fn scalar_bytes(kind: u32) -> Option<u64> {
-    match kind {
-        0 | 1 | 7 => Some(1),
-        2 | 3 => Some(2),
-        4..=6 => Some(4),
-        10..=12 => Some(8),
-        _ => None,
     }
 }

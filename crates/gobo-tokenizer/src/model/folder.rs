@@ -1,5 +1,4 @@
-//! What the files beside a tokenizer say of the model: which tokens have a role in its texts, which were added, and how
-//! many logits it puts out.
+//! The files beside a tokenizer: which tokens have a role in the model's texts, which were added, and how many logits it has.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -9,8 +8,8 @@ use gobo_types::TokenId;
 use serde_json::Value;
 
 use crate::ImportError;
-use crate::binding::{ByRole, TokenChoice, TokenRole};
-use crate::source::read_text;
+use crate::file::read_text;
+use crate::role::{ByRole, TokenChoice, TokenRole};
 
 /// Largest file beside a tokenizer that is read, 16 MiB. It is kept as a tree, which takes many times as much memory.
 const MAX_SIDE_FILE_BYTES: u64 = 16 << 20;
@@ -22,7 +21,7 @@ pub(crate) struct AddedToken {
     pub(crate) special: bool,
 }
 
-/// What a model folder says, its files in order of precedence.
+/// The facts of a model folder, from its files in order of precedence.
 #[derive(Debug, Default)]
 pub(crate) struct ModelFolder {
     /// For each role, the first file that gives it to tokens, and to which.
@@ -34,10 +33,10 @@ pub(crate) struct ModelFolder {
 }
 
 impl ModelFolder {
-    /// Reads those files that are there.
+    /// Reads the existing files.
     ///
     /// # Errors
-    /// [`ImportError::Field`] for a value of a wrong type, and the variants for what is not JSON.
+    /// [`ImportError::Field`] for a value of a wrong type, and the variants for files that are not JSON.
     pub(crate) fn read(folder: &Path) -> Result<Self, ImportError> {
         let mut found = Self::default();
         for name in
@@ -114,7 +113,7 @@ impl SideFile {
         width.map(Some).ok_or_else(|| self.wrong(&path, value, "a number of logits"))
     }
 
-    /// An id or a list of ids; an empty list says nothing, nor does the -1 of older files.
+    /// An id or a list of ids; an empty list counts as none, and so does the -1 of older files.
     fn ids(&self, object: &str, name: &str) -> Result<Option<Vec<TokenChoice>>, ImportError> {
         let Some((path, value)) = self.field(object, name)? else { return Ok(None) };
         let id = |value: &Value| {
@@ -178,14 +177,14 @@ impl SideFile {
     }
 }
 
-/// What the configuration says itself, else that of its language model: models of several media nest it.
+/// The value of the configuration itself, else that of its language model: models of several media nest it.
 fn first_of<T>(
     read: impl Fn(&'static str) -> Result<Option<T>, ImportError>,
 ) -> Result<Option<T>, ImportError> {
     Ok(read("")?.or(read("text_config")?))
 }
 
-/// A value as JSON, cut to what a person reads in one line.
+/// A value as JSON, cut to one line.
 fn shortened(value: &Value) -> String {
     let mut text = value.to_string();
     if let Some((end, _)) = text.char_indices().nth(60) {

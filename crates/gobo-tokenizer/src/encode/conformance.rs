@@ -1,10 +1,12 @@
+//! Compares a vocabulary with the tokenizer's own decoder, id by id, and sends texts through its encoder and back.
+
 use std::collections::BTreeMap;
 
 use gobo_types::TokenId;
 
-use crate::encoder::{EncodeError, Encoder};
+use super::{EncodeError, Encoder};
 
-/// Texts that a tokenizer without loss encodes and decodes to themselves: code, JSON, many scripts, emoji, white space.
+/// Texts that a lossless tokenizer encodes and decodes to themselves: code, JSON, many scripts, emoji, whitespace.
 pub const CORPUS: [(&str, &str); 24] = [
     ("word", "hello"),
     ("word behind a space", " hello"),
@@ -32,14 +34,14 @@ pub const CORPUS: [(&str, &str); 24] = [
     ("dates and addresses", "2024-02-29T23:59:60Z 192.168.0.1 a.b+c@example.org"),
 ];
 
-/// An id whose bytes are not what the source's own decoder writes.
+/// An id whose bytes differ from the output of the source's own decoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     /// The id.
     pub id: TokenId,
     /// The bytes of the vocabulary, lossily as text.
     pub ours: String,
-    /// What the decoder writes for the id behind other text.
+    /// The output of the decoder for the id after other text.
     pub theirs: String,
 }
 
@@ -54,15 +56,15 @@ pub enum RoundTrip {
     Lost,
 }
 
-/// What [`Encoder::conformance`] found.
+/// The result of [`Encoder::conformance`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Conformance {
     /// Ordinary ids whose bytes were compared with the source's decoder.
     pub compared: u32,
-    /// Those of them whose bytes no tokens of single bytes make whole characters, as 0xff: decoders write U+FFFD for
-    /// them, and only that is compared.
+    /// Those among them whose bytes cannot be completed to whole characters by single-byte tokens, such as 0xff: decoders write
+    /// U+FFFD for them, and only that is compared.
     pub as_replacement: u32,
-    /// Ordinary ids that only the configuration beside the tokenizer file has: there is no decoder to compare with.
+    /// Ordinary ids that occur only in the configuration beside the tokenizer file: no decoder knows them.
     pub beside: u32,
     /// Ids that differ.
     pub mismatches: Vec<Mismatch>,
@@ -71,7 +73,7 @@ pub struct Conformance {
 }
 
 impl Conformance {
-    /// Whether nothing differs that the source does not lose itself.
+    /// Whether all differences are losses of the source itself.
     pub fn passes(&self) -> bool {
         self.compared > 0
             && self.mismatches.is_empty()
@@ -83,12 +85,12 @@ impl Encoder {
     /// Compares a vocabulary of `len` ids with the source's own decoder, id by id, and sends [`CORPUS`] through the
     /// source's encoder. `bytes_of` is as for [`Encoder::encode_continuation`]. O(ids).
     ///
-    /// Each id is decoded behind an ordinary letter, and what the decoder writes for the letter alone is taken off: text
-    /// after a prompt, which the start of a text is not. An id with a part of a character stands between tokens of single
-    /// bytes that make the character whole, so that it is compared byte for byte too.
+    /// Each id is decoded after an ordinary letter, and the output for the letter alone is removed: this is text after a prompt,
+    /// not the start of a text. An id with a part of a character is put between single-byte tokens that complete the
+    /// character, so that it is compared byte for byte too.
     ///
     /// # Errors
-    /// [`EncodeError`] if the library behind fails.
+    /// [`EncodeError`] if the library fails.
     pub fn conformance<'v>(
         &self,
         len: u32,
@@ -134,8 +136,8 @@ impl Encoder {
     }
 }
 
-/// A token to stand before others: an `a`, or else a letter, with or without a space. The last such, because
-/// byte-fallback tokenizers spell letters twice, first as bytes, and bytes side by side are decoded as one character.
+/// A token to put before others: an `a`, or else a letter, with or without a space. The last one, because byte-fallback
+/// tokenizers spell letters twice, first as bytes, and adjacent bytes are decoded as one character.
 fn anchor<'v>(len: u32, bytes_of: impl Fn(TokenId) -> Option<&'v [u8]>) -> Option<TokenId> {
     let letter = |id| match bytes_of(id)? {
         [letter] | [b' ', letter] if letter.is_ascii_alphabetic() => Some(*letter),
@@ -145,21 +147,21 @@ fn anchor<'v>(len: u32, bytes_of: impl Fn(TokenId) -> Option<&'v [u8]>) -> Optio
     last(|letter| letter == b'a').or_else(|| last(|_| true))
 }
 
-/// `id`, among tokens of single bytes where its bytes are no whole characters, and the text that all of them make.
-/// `None` if there is no such text.
+/// `id`, between single-byte tokens that complete its bytes to whole characters, and the text of all of them. `None` if there is
+/// no such text.
 fn whole_characters(
     id: TokenId,
     bytes: &[u8],
     singles: &[Option<TokenId>; 256],
 ) -> Option<(Vec<TokenId>, String)> {
-    // Lead bytes behind which one, two or three continuation bytes may be any; and enough of them behind any lead byte.
+    // Lead bytes after which one, two or three continuation bytes are free; and enough of them after any lead byte.
     const BEFORE: [&[u8]; 4] = [b"", b"\xc3", b"\xe1", b"\xf1"];
-    const BEHIND: [&[u8]; 6] = [b"", b"\x80", b"\x80\x80", b"\x80\x80\x80", b"\xa0\x80", b"\x90\x80\x80"];
+    const AFTER: [&[u8]; 6] = [b"", b"\x80", b"\x80\x80", b"\x80\x80\x80", b"\xa0\x80", b"\x90\x80\x80"];
     let spelled =
         |bytes: &[u8]| bytes.iter().map(|&byte| singles[usize::from(byte)]).collect::<Option<Vec<_>>>();
-    BEFORE.iter().flat_map(|before| BEHIND.map(|behind| (*before, behind))).find_map(|(before, behind)| {
-        let text = String::from_utf8([before, bytes, behind].concat()).ok()?;
-        Some(([spelled(before)?, vec![id], spelled(behind)?].concat(), text))
+    BEFORE.iter().flat_map(|before| AFTER.map(|after| (*before, after))).find_map(|(before, after)| {
+        let text = String::from_utf8([before, bytes, after].concat()).ok()?;
+        Some(([spelled(before)?, vec![id], spelled(after)?].concat(), text))
     })
 }
 

@@ -1,4 +1,4 @@
-//! `tekken.json` of Mistral: ranks with their bytes, and special tokens in front of them.
+//! `tekken.json` of Mistral: ranks with their bytes, and special tokens with the first ids.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -9,11 +9,10 @@ use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 use serde::Deserialize;
 
-use crate::binding::NamedTokens;
-use crate::capped::Capped;
-use crate::id_map::ID_LIMIT;
-use crate::spelling::Spelling;
-use crate::{ImportError, twin};
+use crate::bytes::Spelling;
+use crate::checked::{Capped, ID_LIMIT};
+use crate::named_tokens::NamedTokens;
+use crate::{ImportError, surrogate};
 
 #[derive(Deserialize)]
 struct TekkenJson<'a> {
@@ -80,15 +79,15 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
     Ok(read_with_pattern(path, text)?.0)
 }
 
-/// What `tokenizers` encodes with in the place of these ranks.
+/// The surrogate of this file.
 ///
 /// # Errors
 /// As for [`read`].
-pub(crate) fn twin(path: &Path, text: &str) -> Result<serde_json::Value, ImportError> {
+pub(crate) fn surrogate(path: &Path, text: &str) -> Result<serde_json::Value, ImportError> {
     let (tokens, pattern) = read_with_pattern(path, text)?;
     let ranks = (0..).zip(tokens.table.tokens()).filter(|(_, token)| !token.special);
     let ranks = ranks.map(|(id, token)| (token.bytes.as_slice(), id));
-    Ok(twin::of_ranks(ranks, pattern.as_deref()))
+    Ok(surrogate::of_ranks(ranks, pattern.as_deref()))
 }
 
 fn read_with_pattern(path: &Path, text: &str) -> Result<(NamedTokens, Option<String>), ImportError> {

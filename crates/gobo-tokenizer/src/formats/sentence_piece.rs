@@ -6,19 +6,18 @@ use std::path::Path;
 use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 
-use crate::binding::{ByRole, NamedTokens};
-use crate::id_map::ID_LIMIT;
-use crate::piece::{self, PieceKind};
-use crate::twin::{self, PieceModel};
+use super::protobuf::{Fault, Fields, Value};
+use crate::bytes::piece::{self, PieceKind};
+use crate::checked::ID_LIMIT;
+use crate::named_tokens::NamedTokens;
+use crate::role::ByRole;
+use crate::surrogate::{self, PieceModel};
 use crate::{BinaryProblem, ImportError};
-
-/// Something wrong, and where.
-type Fault = (usize, BinaryProblem);
 
 /// Reads a `.model` file. The position of a piece is its id.
 ///
 /// # Errors
-/// [`ImportError::Binary`] for what is no such message; [`ImportError::UnsupportedKind`] for models of words or
+/// [`ImportError::Binary`] for bytes that are no such message; [`ImportError::UnsupportedKind`] for models of words or
 /// characters; [`ImportError::DuplicateToken`]; [`ImportError::Token`].
 pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<NamedTokens, ImportError> {
     let model = Model::read(path, bytes)?;
@@ -53,15 +52,15 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<NamedTokens, ImportError
     Ok(tokens)
 }
 
-/// What `tokenizers` encodes with in the place of this model.
+/// The surrogate of this model.
 ///
 /// # Errors
 /// As for [`read`].
-pub(crate) fn twin(path: &Path, bytes: &[u8]) -> Result<serde_json::Value, ImportError> {
+pub(crate) fn surrogate(path: &Path, bytes: &[u8]) -> Result<serde_json::Value, ImportError> {
     let model = Model::read(path, bytes)?;
     let unigram = model.is_unigram(path)?;
     let piece =
-        |piece: Piece<'_>| twin::Piece { text: piece.text.into(), kind: piece.kind, score: piece.score };
+        |piece: Piece<'_>| surrogate::Piece { text: piece.text.into(), kind: piece.kind, score: piece.score };
     let pieces = model.pieces.into_iter().map(piece).collect();
     let Normalizer { space_first, one_space } = model.normalizer;
     Ok(PieceModel { pieces, unigram, space_first, one_space }.into_json())
@@ -71,12 +70,12 @@ fn unsupported(path: &Path, kind: &str) -> ImportError {
     ImportError::UnsupportedKind { path: path.into(), kind: kind.into() }
 }
 
-/// What is read of a `ModelProto`.
+/// The fields of a `ModelProto` that are read.
 struct Model<'a> {
     pieces: Vec<Piece<'a>>,
     /// `trainer_spec.model_type`.
     kind: u64,
-    /// `eos_piece`, `bos_piece` and `pad_piece` of `trainer_spec`: the ids there are only a wish of the training.
+    /// `eos_piece`, `bos_piece` and `pad_piece` of `trainer_spec`; the ids there are only requests to the training.
     roles: ByRole<&'a str>,
     normalizer: Normalizer,
 }
@@ -88,7 +87,7 @@ struct Piece<'a> {
     score: f32,
 }
 
-/// What of a `NormalizerSpec` changes the spaces of texts.
+/// The fields of a `NormalizerSpec` that change the spaces of texts.
 struct Normalizer {
     /// `add_dummy_prefix`
     space_first: bool,
@@ -105,7 +104,7 @@ impl<'a> Model<'a> {
         })
     }
 
-    /// Whether it is of pieces with probabilities; else of BPE.
+    /// Whether it is a Unigram model; otherwise it is BPE.
     fn is_unigram(&self, path: &Path) -> Result<bool, ImportError> {
         match self.kind {
             1 => Ok(true),
@@ -120,7 +119,7 @@ impl<'a> Model<'a> {
         let normalizer = Normalizer { space_first: true, one_space: true };
         let roles = ByRole { eos: "</s>", bos: "<s>", pad: "<pad>" };
         let mut model = Self { pieces: Vec::new(), kind: 1, roles, normalizer };
-        let mut fields = Fields { bytes, end: bytes.len(), at: 0 };
+        let mut fields = Fields::of(bytes);
         while let Some((offset, number, value)) = fields.next()? {
             match (number, value) {
                 (1, Value::Message(piece)) => {
@@ -180,86 +179,4 @@ fn parse_piece(offset: usize, mut fields: Fields<'_>) -> Result<Piece<'_>, Fault
         return Err((offset, BinaryProblem::Nameless));
     }
     Ok(Piece { offset, text, kind, score })
-}
-
-/// The fields of a protobuf message, read in place: nothing is allocated whatever the bytes are.
-#[derive(Clone, Copy)]
-struct Fields<'a> {
-    /// The whole file, so that offsets are those of the file.
-    bytes: &'a [u8],
-    at: usize,
-    end: usize,
-}
-
-enum Value<'a> {
-    Varint(u64),
-    /// Also strings.
-    Message(Fields<'a>),
-    Fixed32(u32),
-    Fixed64,
-}
-
-impl<'a> Fields<'a> {
-    /// Offset, number and value of the next field.
-    fn next(&mut self) -> Result<Option<(usize, u64, Value<'a>)>, Fault> {
-        if self.at == self.end {
-            return Ok(None);
-        }
-        let offset = self.at;
-        let key = self.varint()?;
-        let value = match key & 7 {
-            0 => Value::Varint(self.varint()?),
-            1 => self.advance(8).map(|_| Value::Fixed64)?,
-            2 => {
-                let length = self.varint()?;
-                Value::Message(self.advance(length)?)
-            }
-            5 => {
-                let bits = self.advance(4)?.bytes().try_into().expect("four bytes");
-                Value::Fixed32(u32::from_le_bytes(bits))
-            }
-            wire_type => return Err((offset, BinaryProblem::ValueType { kind: wire_type })),
-        };
-        Ok(Some((offset, key >> 3, value)))
-    }
-
-    fn varint(&mut self) -> Result<u64, Fault> {
-        let offset = self.at;
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.advance(1)?;
-            let byte = u64::from(self.bytes[byte.at]);
-            // The tenth byte has one bit left.
-            if shift == 63 && byte > 1 {
-                break;
-            }
-            value |= (byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Ok(value);
-            }
-        }
-        Err((offset, BinaryProblem::Varint))
-    }
-
-    /// Steps over `length` bytes and returns them.
-    fn advance(&mut self, length: u64) -> Result<Self, Fault> {
-        let left = self.end - self.at;
-        match usize::try_from(length) {
-            Ok(step) if step <= left => {
-                let stepped = Self { end: self.at + step, ..*self };
-                self.at += step;
-                Ok(stepped)
-            }
-            _ => Err((self.at, BinaryProblem::Truncated { needed_bytes: length, left_bytes: left as u64 })),
-        }
-    }
-
-    fn text(self, offset: usize) -> Result<&'a str, Fault> {
-        std::str::from_utf8(self.bytes()).map_err(|source| (offset, BinaryProblem::Text(source)))
-    }
-
-    /// All of them, unread.
-    fn bytes(self) -> &'a [u8] {
-        &self.bytes[self.at..self.end]
-    }
 }

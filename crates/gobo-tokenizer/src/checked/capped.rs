@@ -1,14 +1,16 @@
+//! Arrays of files, of bounded length.
+
 use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
+use super::id_map::ID_LIMIT;
 use crate::ImportError;
-use crate::id_map::ID_LIMIT;
 
-/// An array with as many elements as a vocabulary may have ids; those beyond are counted, not kept, so that memory is
-/// bounded whatever a file holds.
+/// An array with at most as many elements as a vocabulary may have ids. Further ones are counted and dropped, so that memory
+/// is bounded for any file.
 #[derive(Debug)]
 pub(crate) struct Capped<T> {
     kept: Vec<T>,

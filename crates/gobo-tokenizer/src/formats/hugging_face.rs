@@ -1,3 +1,5 @@
+//! `tokenizer.json` of Hugging Face: byte-level BPE, byte-fallback BPE, Unigram and `WordPiece`.
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,14 +9,11 @@ use gobo_types::{TokenId, beside};
 use gobo_vocab::TokenTable;
 use serde::Deserialize;
 
-use crate::binding::NamedTokens;
-use crate::capped::Capped;
-use crate::id_map::{ID_LIMIT, Vocab, index};
-use crate::merges::{self, Merge};
-use crate::pipeline::Component;
-use crate::spelling::Spelling;
-use crate::word_piece::WordPieces;
-use crate::{ImportError, byte_fallback, byte_level};
+use super::pipeline::Component;
+use crate::ImportError;
+use crate::bytes::{Spelling, WordPieces, byte_fallback, byte_level};
+use crate::checked::{Capped, ID_LIMIT, Merge, Vocab, index, merges};
+use crate::named_tokens::NamedTokens;
 
 /// A `tokenizer.json`. Fields that do not touch token bytes (`post_processor`, `truncation` …) are skipped unread.
 #[derive(Debug, Deserialize)]
@@ -104,7 +103,7 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
         let tokens = Tokens { path, texts: &texts, added, special, unknown, unknown_id, spelling: &spelling };
         Ok((tokens.into_table()?, names))
     };
-    // To check the merges takes about as long as all the rest. What is wrong with them is told first.
+    // The check of the merges takes about as long as all the rest. Its errors are reported first.
     let (named, checked) = beside(items, named, check_merges);
     checked?;
     let (table, names) = named?;
@@ -114,7 +113,7 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
 impl TokenizerJson<'_> {
     /// The name of the kind and its spelling, else the name of a kind that is not supported.
     fn bpe_spelling(&self, texts: &[Option<Cow<'_, str>>]) -> Result<(&'static str, Spelling), &'static str> {
-        // Such vocabularies have two forms of most texts, which differ in where a word begins or ends.
+        // Such vocabularies have two forms of most texts: inside a word, and at its border.
         for (affix, kind) in [
             (&self.model.continuing_subword_prefix, "BPE with continuing-subword prefix"),
             (&self.model.end_of_word_suffix, "BPE with end-of-word suffix"),
@@ -167,8 +166,8 @@ impl TokenizerJson<'_> {
 }
 
 impl Model<'_> {
-    /// The kind of model; inferred for files of old versions, which do not say it, in the order in which
-    /// `tokenizers` tries them.
+    /// The kind of model. Files of old versions do not name it: it is inferred in the order in which `tokenizers` tries
+    /// the kinds.
     fn kind(&self) -> &str {
         match (&self.kind, &self.vocab, &self.merges) {
             (Some(kind), _, _) => kind,
@@ -201,7 +200,7 @@ fn by_id(path: &Path, added: Vec<AddedToken>) -> Result<BTreeMap<TokenId, AddedT
     Ok(tokens)
 }
 
-/// Everything that says what an id stands for.
+/// All data that determine the bytes of an id.
 struct Tokens<'a> {
     path: &'a Path,
     /// The model's own, by id.
@@ -209,7 +208,7 @@ struct Tokens<'a> {
     added: BTreeMap<TokenId, AddedToken>,
     /// The ids of the model whose texts are those of special tokens.
     special: HashSet<TokenId>,
-    /// The text of the token for what could not be encoded.
+    /// The text of the unknown token.
     unknown: Option<String>,
     /// Its id in the model.
     unknown_id: Option<TokenId>,
@@ -242,7 +241,7 @@ impl Tokens<'_> {
     }
 
     fn added_token(&self, token: &AddedToken) -> (Vec<u8>, bool) {
-        // What stands in for text that could not be encoded has no text of its own.
+        // The unknown token has no text of its own.
         if self.unknown.as_ref() == Some(&token.content) && *self.spelling != Spelling::ByteLevel {
             return (Vec::new(), false);
         }

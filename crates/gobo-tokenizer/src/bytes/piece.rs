@@ -1,15 +1,16 @@
-//! The types of SentencePiece's pieces, which GGUF files took over.
+//! Pieces of SentencePiece, and of GGUF files, which use the same types: normal, unknown, control, user-defined, unused, byte.
 
-use crate::spelling::Spelling;
-use crate::{BinaryProblem, byte_fallback};
+use super::Spelling;
+use super::byte_fallback;
+use crate::BinaryProblem;
 
-/// The mark that SentencePiece puts for a space.
+/// The mark of SentencePiece for a space.
 pub(crate) const SPACE_MARK: char = '\u{2581}';
 
 /// How added tokens beside such pieces are written.
 pub(crate) const SPELLING: Spelling = Spelling::Marked { space_mark: SPACE_MARK, byte_tokens: true };
 
-/// What a piece is for.
+/// The type of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PieceKind {
     Normal,

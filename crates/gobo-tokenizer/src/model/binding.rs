@@ -1,72 +1,19 @@
-use std::fmt;
+//! Settles how a model uses its vocabulary: the ids with a role, and the number of logits.
+//!
+//! The first source wins: options, the model's folder, the tokenizer file, well-known names.
+
 use std::path::Path;
 
 use gobo_types::{Binding, TokenId};
-use gobo_vocab::TokenTable;
 
-use crate::model_folder::ModelFolder;
-use crate::spelling::Spelling;
-use crate::{ImportError, ImportOptions, Imported};
+use super::ModelFolder;
+use crate::ImportError;
+use crate::imported::{ImportOptions, Imported};
+use crate::named_tokens::NamedTokens;
+use crate::role::{ByRole, TokenChoice, TokenRole};
 
-/// A token with a role in texts, as a person names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TokenChoice {
-    /// By id.
-    Id(TokenId),
-    /// By the name of a special or added token, `</s>` for instance.
-    Text(String),
-}
-
-/// What a token of a binding does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TokenRole {
-    /// Ends a text.
-    Eos,
-    /// Begins a text.
-    Bos,
-    /// Fills up a batch.
-    Pad,
-}
-
-impl fmt::Display for TokenRole {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Eos => "end-of-text",
-            Self::Bos => "beginning-of-text",
-            Self::Pad => "padding",
-        })
-    }
-}
-
-/// Something for every role.
-#[derive(Debug, Default)]
-pub(crate) struct ByRole<T> {
-    pub(crate) eos: T,
-    pub(crate) bos: T,
-    pub(crate) pad: T,
-}
-
-impl<T> ByRole<T> {
-    pub(crate) fn get(&self, role: TokenRole) -> &T {
-        match role {
-            TokenRole::Eos => &self.eos,
-            TokenRole::Bos => &self.bos,
-            TokenRole::Pad => &self.pad,
-        }
-    }
-
-    pub(crate) fn get_mut(&mut self, role: TokenRole) -> &mut T {
-        match role {
-            TokenRole::Eos => &mut self.eos,
-            TokenRole::Bos => &mut self.bos,
-            TokenRole::Pad => &mut self.pad,
-        }
-    }
-}
-
-/// Names that special tokens have in models that are widely served. Those that end a text leave `<|endofprompt|>` out
-/// on purpose: after it the text goes on. `<|endoftext|>` begins texts in some models and pads in others; only their
-/// folders know.
+/// Names of special tokens in widely served models. `<|endofprompt|>` is deliberately not among those that end a text: the text
+/// goes on after it. `<|endoftext|>` begins texts in some models and pads in others; only their folders say so.
 const WELL_KNOWN: ByRole<&[&str]> = ByRole {
     eos: &[
         "<|endoftext|>",
@@ -112,32 +59,7 @@ const WELL_KNOWN: ByRole<&[&str]> = ByRole {
     ],
 };
 
-/// A table and the names by which its control tokens can be asked for.
-#[derive(Debug)]
-pub(crate) struct NamedTokens {
-    pub(crate) table: TokenTable,
-    pub(crate) kind: &'static str,
-    /// How tokens that are added beside the table are written.
-    pub(crate) spelling: Spelling,
-    /// Special and added tokens and the unknown one, by name.
-    pub(crate) names: Vec<(String, TokenId)>,
-    /// The ids that the tokenizer file states by itself, as few formats do.
-    pub(crate) stated: ByRole<Vec<TokenId>>,
-    /// Number of logits, where the tokenizer file tells it by its padding.
-    pub(crate) logits_width: Option<u32>,
-}
-
 impl NamedTokens {
-    /// Tokens of a file that says no more of the model.
-    pub(crate) fn new(
-        table: TokenTable,
-        kind: &'static str,
-        spelling: Spelling,
-        names: Vec<(String, TokenId)>,
-    ) -> Self {
-        Self { table, kind, spelling, names, stated: ByRole::default(), logits_width: None }
-    }
-
     /// Settles roles and width: options, then the model's folder, then the tokenizer file, then well-known names.
     pub(crate) fn bind(
         self,
@@ -171,7 +93,7 @@ impl NamedTokens {
         }
     }
 
-    /// The ids that have `role`, from the first that says any: `asked`, the folder, the file at `path`, known names.
+    /// The ids with `role`, from the first source that has any: `asked`, the folder, the file at `path`, known names.
     fn ids(
         &self,
         role: TokenRole,
@@ -198,7 +120,7 @@ impl NamedTokens {
         }
     }
 
-    /// The ids of what was asked for in the file at `path`.
+    /// The ids of `choices`, which the file at `path` names.
     fn resolve(
         &self,
         role: TokenRole,
@@ -224,7 +146,10 @@ impl NamedTokens {
 
 #[cfg(test)]
 mod tests {
+    use gobo_vocab::TokenTable;
+
     use super::*;
+    use crate::bytes::Spelling;
 
     fn bind(eos: Vec<TokenChoice>, logits_width: Option<u32>) -> Result<Imported, ImportError> {
         bind_with(&ImportOptions { eos, logits_width, ..ImportOptions::default() })

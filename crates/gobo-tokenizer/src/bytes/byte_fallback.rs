@@ -1,7 +1,7 @@
-//! Tokens in the way of SentencePiece: text with a mark for the space, and `<0xNN>` for single bytes.
+//! Tokens of SentencePiece kind: text with a mark for the space, and `<0xNN>` for single bytes.
 
-/// The bytes that a token adds to a text after a prompt. (At the very start of a text, decoders of this kind strip
-/// one space; that is the matter of whoever starts there.) `byte_tokens`: whether `<0xNN>` is a byte or text.
+/// The bytes that a token adds to a text after a prompt. (At the very start of a text, decoders of this kind strip one space,
+/// which is a matter of the constraint.) `byte_tokens`: whether `<0xNN>` is a byte or text.
 pub(crate) fn decode(token: &str, space_mark: char, byte_tokens: bool) -> Vec<u8> {
     match single_byte(token) {
         Some(byte) if byte_tokens => vec![byte],

@@ -1,6 +1,8 @@
+//! The steps around the model of a `tokenizer.json`: normalizer, pre-tokenizer, decoder.
+
 use serde::Deserialize;
 
-/// A normalizer, pre-tokenizer or decoder of a `tokenizer.json`: only what decides how token texts become bytes.
+/// A normalizer, pre-tokenizer or decoder of a `tokenizer.json`: only the fields that decide how token texts become bytes.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Component {

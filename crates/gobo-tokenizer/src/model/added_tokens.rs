@@ -1,4 +1,4 @@
-//! Tokens that only `tokenizer_config.json` adds, as beside a SentencePiece `.model`, which cannot be written anew.
+//! Tokens that only `tokenizer_config.json` adds, as beside a SentencePiece `.model`, which cannot be changed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use gobo_types::TokenId;
 use gobo_vocab::{Token, TokenTable};
 
+use super::folder::{AddedToken, ModelFolder};
 use crate::ImportError;
-use crate::binding::NamedTokens;
-use crate::id_map::ID_LIMIT;
-use crate::model_folder::{AddedToken, ModelFolder};
+use crate::checked::ID_LIMIT;
+use crate::named_tokens::NamedTokens;
 
 impl NamedTokens {
     /// Adds the tokens of the folder's configuration that the tokenizer file at `path` lacks. A token is special if
@@ -30,7 +30,7 @@ impl NamedTokens {
             let token = new.get(&id).unwrap_or(token).clone();
             table.insert(id, token.bytes, token.special).map_err(failed)?;
         }
-        // Changes nothing where the id was there already.
+        // Changes nothing for an id that existed already.
         for (&id, token) in &new {
             table.insert(id, token.bytes.clone(), token.special).map_err(failed)?;
         }
@@ -67,7 +67,7 @@ impl NamedTokens {
             let bytes = if *special { content.as_bytes().to_vec() } else { self.spelling.added(content) };
             match (names.get(&id), present) {
                 (Some(name), _) if name != content => return contradicts(format!("{name:?}")),
-                // The unknown token has no bytes, whoever names it.
+                // The unknown token has no bytes, in either file.
                 (Some(_), None) => continue,
                 (None, _) if ids.contains_key(content.as_str()) => {
                     return contradicts(format!("it under id {}", ids[content.as_str()]));

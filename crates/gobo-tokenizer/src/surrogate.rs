@@ -1,20 +1,20 @@
-//! Sources that are no `tokenizer.json`, as the `tokenizer.json` that would be their twin: the `tokenizers` library then
-//! encodes and decodes for them. It is made from the file's own texts (or the bytes of its ranks), not from the vocabulary
-//! that is to be compared with it. Control tokens are left out: no text reaches them.
+//! Surrogates: a `tokenizer.json` for a source of another format, so that the `tokenizers` library encodes and decodes for it.
+//! It is made from the file's own texts (or the bytes of its ranks), not from the vocabulary that is compared with it. Control
+//! tokens are left out: no text reaches them.
 //!
-//! What a source does not say, or says in a way that the library does not know, may cut texts into other tokens than the
-//! model's own tokenizer; it cannot change what the tokens' bytes are.
+//! Where a source is silent, or the library does not know its settings, the surrogate may cut texts into other tokens than the
+//! model's own tokenizer; the bytes of the tokens are the same.
 
 use std::collections::HashMap;
 
 use gobo_types::TokenId;
 use serde_json::{Value, json};
 
-use crate::byte_level;
-use crate::piece::PieceKind;
+use crate::bytes::byte_level;
+use crate::bytes::piece::PieceKind;
 
-/// Ids with their texts in the byte alphabet; `merges` in their order; the regex by which texts are split first, that of
-/// GPT-2 if none is known. A text that is a token as a whole needs no merges.
+/// The surrogate of a byte-level model: ids with their texts in the byte alphabet; `merges` in their order; the regex by which
+/// texts are split first, that of GPT-2 if none is known. A text that is a token as a whole needs no merges.
 pub(crate) fn of_byte_level(
     texts: &[(String, TokenId)],
     merges: &[(String, String)],
@@ -37,14 +37,14 @@ pub(crate) fn of_byte_level(
     })
 }
 
-/// Tokens in the order of their ranks, which is that of their ids.
+/// The surrogate of ranks: tokens in the order of their ranks, which is that of their ids.
 pub(crate) fn of_ranks<'b>(ranks: impl Iterator<Item = (&'b [u8], TokenId)>, pattern: Option<&str>) -> Value {
     let texts: Vec<(String, TokenId)> = ranks.map(|(bytes, id)| (byte_level::encode(bytes), id)).collect();
     let merges = merges_of(&texts.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>());
     of_byte_level(&texts, &merges, pattern)
 }
 
-/// A piece of a SentencePiece model or of what GGUF made of it.
+/// A piece of a SentencePiece model, from its own file or from GGUF.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece {
     pub(crate) text: String,
@@ -96,7 +96,7 @@ impl PieceModel {
         let vocab: Vec<Value> = (0..)
             .zip(&self.pieces)
             .map(|(id, Piece { text, kind, score })| match kind {
-                // A place that has to be kept, under a name that no text has: U+FDD0 is no character.
+                // Keeps the position, under a name that no text has: U+FDD0 is no character.
                 PieceKind::Control | PieceKind::Unused => json!([format!("\u{fdd0}{id}"), score]),
                 _ => json!([text, score]),
             })
@@ -117,7 +117,7 @@ impl PieceModel {
             }
             vocab.insert(text.clone(), json!(id));
         }
-        // Of two pieces that could be made, the one with the higher score is.
+        // Of two possible pieces, the one with the higher score is made.
         merged.sort_by(|(_, a, id_of_a), (_, b, id_of_b)| b.total_cmp(a).then(id_of_a.cmp(id_of_b)));
         let texts: Vec<&str> = merged.into_iter().map(|(text, _, _)| text).collect();
         json!({
@@ -127,7 +127,7 @@ impl PieceModel {
     }
 }
 
-/// The merges that make `texts`, of which the first are made first: every way to put one together out of two others.
+/// The merges that make `texts`, the first ones first: every way to join one from two others.
 pub(crate) fn merges_of(texts: &[&str]) -> Vec<(String, String)> {
     let order: HashMap<&str, usize> = texts.iter().enumerate().map(|(order, text)| (*text, order)).collect();
     let mut merges = Vec::new();
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn merges_come_in_the_order_of_what_they_make() {
+    fn merges_come_in_the_order_of_their_products() {
         let found = merges_of(&["a", "b", "ab", "ba", "aba", "é"]);
         let expected = [("a", "b"), ("b", "a"), ("a", "ba"), ("ab", "a")];
         assert_eq!(found, expected.map(|(left, right)| (left.to_owned(), right.to_owned())));

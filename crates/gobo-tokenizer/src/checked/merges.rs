@@ -1,5 +1,7 @@
-//! The merges of a BPE model. They are no part of any token's bytes, but no tokenizer works with merges that cannot be:
-//! a file that has such is damaged, and perhaps its vocabulary too.
+//! The merges of a BPE model. They are no part of any token's bytes, but no tokenizer works with impossible merges: a file
+//! that has some is damaged, and perhaps its vocabulary too.
+//!
+//! [`check`] looks up the parts and the product of each merge, and finds repeated ones by sorting. Cost: O(merges · log merges).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,40 +10,15 @@ use std::path::Path;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-use crate::ImportError;
-use crate::id_map::{Index, Text};
+use super::id_map::{Index, Text};
+use crate::{ImportError, MergeProblem};
 
-/// One merge, as a file has it.
+/// One merge, as it is written in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Merge<'a> {
     Pair(Cow<'a, str>, Cow<'a, str>),
-    /// Not two texts; or a comment, which older files begin with.
+    /// Not two texts; or a comment, with which older files begin.
     Other(Cow<'a, str>),
-}
-
-/// What is wrong with a merge.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MergeProblem {
-    /// Neither a pair nor a text with one space in it.
-    #[error("expected two tokens")]
-    Form,
-    /// A merge that makes a token out of itself and nothing: a cycle. There is no other, as the product is both parts
-    /// put together, and so longer than either.
-    #[error("a part is empty, so the merge would go on for ever")]
-    EmptyPart,
-    /// A part or the product is no token.
-    #[error("{token:?} is not in the vocabulary")]
-    UnknownToken {
-        /// The text.
-        token: String,
-    },
-    /// The same merge for the second time: which of its ranks counts would not be known.
-    #[error("it already stands at position {first}")]
-    Repeated {
-        /// Position of the first, from 0.
-        first: usize,
-    },
 }
 
 impl<'a> Merge<'a> {
@@ -69,8 +46,7 @@ impl<'a> Merge<'a> {
     }
 }
 
-/// What is before the first space and what is behind it. Texts are so short that a search of the library begins too
-/// slowly.
+/// The texts before and after the first space. They are so short that the library's search would start too slowly.
 fn at_space(text: &str) -> Option<(&str, &str)> {
     let space = text.bytes().position(|byte| byte == b' ')?;
     Some((&text[..space], &text[space + 1..]))
@@ -152,7 +128,7 @@ pub(crate) fn check<'t>(
             ids.get(token).ok_or_else(unknown)
         };
         pairs.push(u64::from(id(left)?) << 32 | u64::from(id(right)?));
-        // By length first, which tells most apart.
+        // By length first: most texts differ in it.
         let is_product = |id: usize| {
             text(id).is_some_and(|text| {
                 text.len() == left.len() + right.len()
@@ -174,7 +150,7 @@ pub(crate) fn check<'t>(
     if pairs.windows(2).all(|pair| pair[0] != pair[1]) {
         return Ok(());
     }
-    // Which one is looked for only now: it takes longer, and hardly ever happens.
+    // Only now is the repeated one searched for: it takes longer, and is rare.
     let mut seen = HashMap::new();
     for (position, merge) in merges.iter().enumerate().filter(|(_, merge)| !merge.is_comment()) {
         if let Some(first) = seen.insert(merge, position) {

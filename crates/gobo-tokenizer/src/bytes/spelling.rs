@@ -1,5 +1,7 @@
-use crate::byte_fallback;
-use crate::word_piece::WordPieces;
+//! How the texts of a vocabulary stand for bytes, one variant for each kind of tokenizer.
+
+use super::byte_fallback;
+use super::word_piece::WordPieces;
 
 /// How the texts of a vocabulary stand for bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]

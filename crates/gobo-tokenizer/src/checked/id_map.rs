@@ -1,3 +1,5 @@
+//! The `vocab` field of a model, read in one pass and checked: one text for each id, one id for each text.
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
@@ -22,15 +24,15 @@ pub(crate) enum Vocab<'a> {
     List(IdMap<'a>),
 }
 
-/// A JSON object from token text to id, turned around while it is read, in one pass and without copying keys that
-/// have no escapes.
+/// A JSON object from token text to id, inverted while it is read, in one pass and without copying keys that have no
+/// escapes.
 #[derive(Debug, Default)]
 pub(crate) struct IdMap<'a> {
     by_id: Vec<Option<Cow<'a, str>>>,
     fault: Option<Fault>,
 }
 
-/// The first thing wrong with the map. Kept until the whole file has been read: serde's own errors are text only.
+/// The first fault of the map. Kept until the whole file has been read: serde's own errors are text only.
 #[derive(Debug)]
 enum Fault {
     DuplicateId { id: TokenId, first: String, second: String },
@@ -38,11 +40,11 @@ enum Fault {
 }
 
 impl<'a> IdMap<'a> {
-    /// The texts by id: `[highest id + 1]`. That they are different is checked by [`index`].
+    /// The texts by id: `[highest id + 1]`. [`index`] checks that they are distinct.
     ///
     /// # Errors
-    /// [`ImportError::DuplicateId`], [`ImportError::IdTooLarge`]; [`ImportError::DuplicateToken`] for a text that is twice
-    /// given the same id.
+    /// [`ImportError::DuplicateId`], [`ImportError::IdTooLarge`]; [`ImportError::DuplicateToken`] for a text that gets the same
+    /// id twice.
     pub(crate) fn into_texts(self, path: &Path) -> Result<Vec<Option<Cow<'a, str>>>, ImportError> {
         let path = path.to_owned();
         match self.fault {
@@ -81,9 +83,9 @@ impl<'a> IdMap<'a> {
     }
 }
 
-/// Ids by text. A file has some hundred thousand texts, and most are looked up several times: the hash is a fast one,
-/// with a seed of its own for each map, so that no file can be made to collide, and short texts, which most are, lie in
-/// the table itself and not somewhere in the file.
+/// Ids by text. A file has some hundred thousand texts, and most are looked up several times: the hash is a fast one, with a
+/// seed of its own for each map, so that no file can be made to collide. Short texts, which most are, lie in the table
+/// itself and not in the file.
 #[derive(Debug, Default)]
 pub(crate) struct Index<'t> {
     short: HashMap<(u64, u64), TokenId, RandomState>,
@@ -124,8 +126,8 @@ impl<'t> FromIterator<(&'t str, TokenId)> for Index<'t> {
     }
 }
 
-/// Up to 15 bytes and their number as two numbers, `None` for more. Read from both ends, so that there is no loop; what
-/// is read twice is the same.
+/// Up to 15 bytes and their number as two numbers, `None` for more. Read from both ends, so that there is no loop; bytes that
+/// are read twice agree.
 fn packed(text: &[u8]) -> Option<(u64, u64)> {
     let length = text.len();
     let bytes = if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {

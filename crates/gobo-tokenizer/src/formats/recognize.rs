@@ -1,31 +1,32 @@
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+//! Finds the tokenizer file of a folder, and recognises the format of a file by its content.
+
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::{ImportError, gguf, ranks};
+use super::{gguf, ranks};
+use crate::ImportError;
+use crate::file::{MAX_FILE_BYTES, begins_with, is_lfs_pointer, read_capped};
 
-/// Largest tokenizer file that is read, 512 MiB. The largest in use have about 35 MB.
-pub const MAX_FILE_BYTES: u64 = 512 << 20;
-
-/// A tokenizer file's content, by how it is written.
+/// A tokenizer file's content, by format.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// `tokenizer.json` of Hugging Face `tokenizers`.
     HuggingFace(String),
-    /// Lines of base64 and rank, as tiktoken has them.
+    /// Lines of base64 and rank, in the format of tiktoken.
     Ranks(String),
     /// `tekken.json` of Mistral.
     Tekken(String),
     /// `.model` of SentencePiece.
     SentencePiece(Vec<u8>),
-    /// GGUF, of which nothing is read yet: it has the weights too.
+    /// GGUF. Nothing is read yet: the file has the weights too.
     Gguf,
 }
 
 /// A tokenizer file, read and recognised.
 #[derive(Debug)]
 pub(crate) struct SourceFile {
-    /// The file itself, also where a folder was asked for.
+    /// The file itself, also if a folder is imported.
     pub(crate) path: PathBuf,
     pub(crate) content: Content,
 }
@@ -64,7 +65,7 @@ impl SourceFile {
     }
 }
 
-/// Whether JSON is Mistral's, by its name or by what its configuration, which comes first, has and no other.
+/// Whether JSON is Mistral's: by its name, or by a field that only its configuration has, which comes first.
 fn is_tekken(path: &Path, text: &str) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let head = &text.as_bytes()[..text.len().min(1 << 12)];
@@ -72,21 +73,7 @@ fn is_tekken(path: &Path, text: &str) -> bool {
     name.starts_with("tekken") || head.windows(field.len()).any(|window| window == field)
 }
 
-/// A text file beside the tokenizer.
-pub(crate) fn read_text(path: &Path, limit_bytes: u64) -> Result<String, ImportError> {
-    let bytes = read_capped(path, limit_bytes)?;
-    if is_lfs_pointer(&bytes) {
-        return Err(ImportError::LfsPointer { path: path.into() });
-    }
-    String::from_utf8(bytes).map_err(|error| ImportError::not_text(path, error.utf8_error()))
-}
-
-/// Whether this is what Git leaves in the place of a large file.
-fn is_lfs_pointer(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"version https://git-lfs.github.com/spec/")
-}
-
-/// The names under which a folder has its tokenizer, the one that says most first.
+/// The names of tokenizer files in a folder, the most informative first.
 const FILE_NAMES: [&str; 4] = ["tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model"];
 
 fn locate(path: &Path) -> Result<PathBuf, ImportError> {
@@ -103,34 +90,6 @@ fn locate(path: &Path) -> Result<PathBuf, ImportError> {
         }
     }
     Err(ImportError::NoTokenizer { path: path.into() })
-}
-
-fn begins_with(path: &Path, magic: &[u8]) -> Result<bool, ImportError> {
-    let failed = |source| ImportError::Read { path: path.into(), source };
-    let file = File::open(path).map_err(failed)?;
-    // What is read from a pipe or a device would be gone.
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Ok(false);
-    }
-    let mut head = Vec::new();
-    file.take(magic.len() as u64).read_to_end(&mut head).map_err(failed)?;
-    Ok(head == magic)
-}
-
-fn read_capped(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, ImportError> {
-    let failed = |source| ImportError::Read { path: path.into(), source };
-    let file = File::open(path).map_err(failed)?;
-    let announced = file.metadata().map_err(failed)?.len();
-    if announced > limit_bytes {
-        return Err(ImportError::TooLarge { path: path.into(), limit_bytes });
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(announced).unwrap_or_default());
-    // Devices and pipes announce no length.
-    file.take(limit_bytes + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > limit_bytes {
-        return Err(ImportError::TooLarge { path: path.into(), limit_bytes });
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -168,16 +127,12 @@ mod tests {
     }
 
     #[test]
-    fn missing_and_oversized_files() {
+    fn missing_files() {
         let folder = std::env::temp_dir().join(format!("gobo-tokenizer-source-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         assert!(matches!(SourceFile::open(&folder), Err(ImportError::NoTokenizer { .. })));
         let missing = SourceFile::open(&folder.join("none")).unwrap_err();
         assert_eq!(missing.kind(), Kind::NotFound);
-        let file = folder.join("four");
-        fs::write(&file, "1234").unwrap();
-        assert_eq!(read_capped(&file, 4).unwrap(), b"1234");
-        assert_eq!(read_capped(&file, 3).unwrap_err().kind(), Kind::Limit);
         fs::remove_dir_all(&folder).unwrap();
     }
 }
