@@ -3,7 +3,7 @@
 //! Invariant: a writer returns after the success of a flush that began after its own change. At most one flush runs at a
 //! time, so with `n` writers at once the disk is flushed about twice, not `n` times.
 //!
-//! Source: DeWitt et al., *Implementation Techniques for Main Memory Database Systems*, SIGMOD 1984, section 5.
+//! Source: *Implementation Techniques for Main Memory Database Systems*, SIGMOD 1984, section 5.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
