@@ -1,4 +1,4 @@
-//! Messages as bytes and back, for the generated client and server.
+//! The codec of messages, for the generated client and server.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,8 +9,8 @@ use tonic_prost::{ProstDecoder, ProstEncoder};
 
 use crate::v1;
 
-/// A message of the service, and whose fault it is where one cannot be read: `INVALID_ARGUMENT` for a request, which a caller
-/// has written, and `INTERNAL` for a reply.
+/// A message of the service, and the status of an unreadable one: `INVALID_ARGUMENT` for a request, which is the caller's fault,
+/// and `INTERNAL` for a reply.
 pub trait Wire: prost::Message + Default + 'static {
     /// The code of a status about bytes that are no such message.
     const UNREADABLE: Code;

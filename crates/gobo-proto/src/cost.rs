@@ -1,4 +1,6 @@
-//! What a request costs to decode, before it is decoded.
+//! The memory that a request takes once it is decoded, computed before it is decoded.
+//!
+//! One pass over the wire format counts the repeated fields that cost memory. Cost: O(fields), without an allocation.
 
 use prost::encoding::{WireType, decode_key, decode_varint};
 
@@ -22,9 +24,9 @@ pub enum CostError {
     /// Too many items of a kind.
     #[error("the request has more than {limit} {what}; send them in several requests")]
     TooMany {
-        /// Of what.
+        /// The kind, in the plural.
         what: &'static str,
-        /// How many there may be.
+        /// The limit.
         limit: usize,
     },
     /// It would take too much memory.
@@ -37,13 +39,13 @@ pub enum CostError {
     },
 }
 
-/// A message or field as far as its repetitions cost something.
+/// A message or field, reduced to the parts that cost memory.
 struct Shape {
-    /// What one takes beside the bytes of its texts, here and in the words of `gobo-types`.
+    /// Memory of one, without the bytes of its texts: as a message and as a type of `gobo-types`.
     bytes: u64,
-    /// Which of the counts it is in, and how many there may be.
+    /// The number of its counter, its name in the plural, and its limit.
     counted: Option<(usize, &'static str, usize)>,
-    /// Its fields that cost something, by their numbers in the proto file.
+    /// Its fields that cost memory, by their numbers in the proto file.
     fields: &'static [(u32, &'static Shape)],
 }
 
@@ -76,7 +78,7 @@ struct Cost {
 }
 
 impl Cost {
-    /// Counts what stands in `message`. Shapes end, so the recursion does; where nothing below costs anything it does not look.
+    /// Counts the fields of `message`. The recursion is as deep as the shapes; fields that cost nothing are skipped.
     fn add(&mut self, shape: &Shape, mut message: &[u8]) -> Result<(), CostError> {
         while !message.is_empty() {
             let (number, wire_type) = decode_key(&mut message).map_err(|_| CostError::Unreadable)?;

@@ -1,4 +1,4 @@
-//! Types and services of `proto/gobo/v1/gobo.proto`, and what they mean in the words of `gobo-types`.
+//! Types and services of `proto/gobo/v1/gobo.proto`, and their conversions to the types of `gobo-types`.
 //!
 //! The generated code is [`v1`]. Both ends of the wire use the conversions here, so that neither can read a message
 //! in another way than the other writes it.
@@ -7,7 +7,6 @@
 mod codec;
 mod convert;
 mod cost;
-mod schema;
 
 pub use codec::{MessageCodec, MessageDecoder, Wire};
 pub use convert::{ConvertError, digest, limits_or};
@@ -32,8 +31,8 @@ pub const DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gobo
 /// Most bytes of file in one message of a fetch: 1 MiB.
 pub const CHUNK_BYTES: usize = 1 << 20;
 
-/// Most bytes of a request with constraints that a daemon reads, and of one reply that a client decodes: 16 MiB. A batch of
-/// constraints is the only request that comes near, and a description of a very large one the only reply.
+/// Most bytes of a request with constraints that a daemon reads, and of one reply that a client decodes: 16 MiB. Only a batch
+/// of constraints comes near, and the description of a very large one.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
 /// Most bytes of any other request: 1 MiB, the keys of 30,000 pins.

@@ -1,3 +1,5 @@
+//! The errors of a store.
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +16,7 @@ pub enum StoreError {
     Io {
         /// What was tried, as a verb.
         action: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -24,7 +26,7 @@ pub enum StoreError {
     NoRoom {
         /// What was tried, as a verb.
         action: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -32,12 +34,12 @@ pub enum StoreError {
     /// Something that is no regular file is where the store needs one of its own.
     #[error("{path} is {found}, not a regular file; hint: move it away", path = path.display())]
     NotRegular {
-        /// Where it lies.
+        /// Its path.
         path: PathBuf,
         /// What it is.
         found: &'static str,
     },
-    /// Others than the store's owner may put files into it.
+    /// Other users than the store's owner may put files into it.
     #[error(
         "others may write to the store: {path} has mode {mode:04o} and belongs to user {owner}; hint: `{mend}` ends that, \
          and `gobo catalog rebuild` verifies what is there; `--store-writers group` or `anyone` allows it",
@@ -53,18 +55,18 @@ pub enum StoreError {
         /// The command that mends it.
         mend: String,
     },
-    /// Bytes offered for publishing, or a file in the store, are no whole artifact.
+    /// The bytes to publish, or a file in the store, are no whole artifact.
     #[error("no sound artifact for {path}", path = path.display())]
     Artifact {
-        /// Where the file lies or would have been published.
+        /// The path of the file, published or not.
         path: PathBuf,
         /// What is wrong with it.
         source: Box<ArtifactError>,
     },
-    /// Bytes offered for publishing are a sound artifact of another name.
+    /// The bytes to publish are a sound artifact of another name.
     #[error("wrong artifact for {path}: expected {expected}, found {found}", path = path.display())]
     WrongKey {
-        /// Where the file would have been published.
+        /// The path at which the file would have been published.
         path: PathBuf,
         /// The name asked for.
         expected: Digest,
@@ -86,7 +88,7 @@ pub enum StoreError {
         name: String,
         /// Its file.
         path: PathBuf,
-        /// Where reading failed.
+        /// The position of the error.
         source: serde_json::Error,
     },
     /// Another owner has the catalog open.
@@ -97,10 +99,10 @@ pub enum StoreError {
     Locked {
         /// The catalog's folder.
         path: PathBuf,
-        /// Where its owner listens.
+        /// The socket of its owner.
         socket: PathBuf,
     },
-    /// The store lies on a file system of the network: its locks, its `fsync` and the safety of maps depend on other hosts.
+    /// The store lies on a network file system: its locks, its `fsync` and the safety of maps depend on other hosts.
     #[error(
         "the store {path} is on {kind}, a network file system, which cannot be owned from here; \
          hint: put the store on a disk of this host, or let workers read it there and run the daemon on the host of the disk",
@@ -129,7 +131,7 @@ pub enum StoreError {
         path: PathBuf,
         /// The key of the record.
         record: String,
-        /// Where reading failed.
+        /// The position of the error.
         source: serde_json::Error,
     },
     /// A value could not be written as JSON: a bug of gobo.
@@ -146,7 +148,7 @@ pub enum StoreError {
     Migration {
         /// Its file name in `migrations/`.
         file: &'static str,
-        /// Where reading failed; none if its number is not its place.
+        /// The position of the error; none if its number is not its position.
         source: Option<Box<toml::de::Error>>,
     },
 }
@@ -179,8 +181,8 @@ impl StoreError {
         }
     }
 
-    /// Whether the error is that of the one file or folder that it names, and not of this process or its machine: others
-    /// may do better.
+    /// Whether the error concerns only the file or folder that it names, and not this process or its machine: then other files
+    /// may be usable.
     pub(crate) fn is_of_its_path(&self) -> bool {
         let source = match self {
             Self::Io { source, .. } => source,
@@ -264,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_system_lacks_now_is_no_bug() {
+    fn a_lack_of_resources_is_no_bug() {
         for (errno, kind) in [
             (rustix::io::Errno::MFILE, ErrorKind::Busy),
             (rustix::io::Errno::NFILE, ErrorKind::Busy),

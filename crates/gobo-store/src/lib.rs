@@ -1,10 +1,13 @@
 //! Publishes, opens and catalogues artifact files.
 //!
-//! A store is a directory. Files appear in it whole and durable or not at all ([`Store`]), are never written again,
-//! and leave by unlink, which live maps survive. What fails its checks is moved to `quarantine/` and counts as a
-//! miss. The files are the truth: with the feature `catalog` (on by default) one process keeps a [`Catalog`] of
-//! them, which is rebuilt from the files whenever it is lost or not understood. Inference workers open files
-//! without it, without a lock and without a daemon.
+//! A store is a directory. Files appear in it whole and durable or not at all ([`Store`]), are never written again, and leave
+//! by unlink, which live maps survive. A file that fails a check is moved to `quarantine/` and counts as a miss. The files
+//! are the truth: with the feature `catalog` (on by default) one process keeps a [`Catalog`] of them, which is rebuilt from
+//! the files if it is lost or not understood. Inference workers open files without it, without a lock and without a daemon.
+//!
+//! The floors, each of which uses only those before it: `database` (an ordered map on the disk), `directory` (paths, folders,
+//! the handle to a store), `files` (how files are published, opened, checked and set aside), `catalog` (records about the
+//! files), `maintenance` (sweep, scrub, eviction).
 //!
 //! ```
 //! use gobo_store::Store;
@@ -19,65 +22,23 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod access;
-mod artifact;
 #[cfg(feature = "catalog")]
 mod catalog;
-#[cfg(feature = "catalog")]
-mod catalog_folder;
 mod clock;
 #[cfg(feature = "catalog")]
-mod collect;
-#[cfg(feature = "catalog")]
 mod database;
+mod directory;
 mod error;
-#[cfg(feature = "catalog")]
-mod group_commit;
-mod layout;
-mod mapped;
-#[cfg(feature = "catalog")]
-mod memory_database;
-#[cfg(feature = "catalog")]
-mod migration;
-mod names;
-mod network;
-#[cfg(feature = "catalog")]
-mod owner_lock;
-mod pins;
-mod publish;
-mod quarantine;
-#[cfg(feature = "catalog")]
-mod record;
-mod scan;
-mod scrub;
-#[cfg(feature = "catalog")]
-mod sled_database;
-mod stamp;
-mod store;
-mod sweep;
-#[cfg(feature = "catalog")]
-mod verdicts;
+mod files;
+mod maintenance;
 
-pub use access::Writers;
 #[cfg(feature = "catalog")]
-pub use catalog::{Catalog, Opened, Rebuilt};
+pub use catalog::{CachedVerdict, Catalog, IndexRecord, Opened, Rebuilt, VerdictBounds, VerdictUsage};
 #[cfg(feature = "catalog")]
-pub use collect::{Candidate, CollectEvent, CollectPolicy, Collected, NoUses, Spared, Uses};
-#[cfg(feature = "catalog")]
-pub use database::{Database, DatabaseError, Entry, OpenDatabase};
+pub use database::{Database, DatabaseCall, DatabaseError, Entry, MemoryDatabase, OpenDatabase, Sled};
+pub use directory::{FileSystem, PublishStep, Published, Store, Usage, Writers};
 pub use error::StoreError;
+pub use files::{NamedVocabulary, PendingIndex, Quarantine, Trimmed, write_file};
+pub use maintenance::Checked;
 #[cfg(feature = "catalog")]
-pub use memory_database::{DatabaseCall, MemoryDatabase};
-pub use names::NamedVocabulary;
-pub use network::FileSystem;
-pub use publish::{PublishStep, write_file};
-pub use quarantine::{Quarantine, Trimmed};
-#[cfg(feature = "catalog")]
-pub use record::{CachedVerdict, IndexRecord};
-pub use scan::{Published, Usage};
-pub use scrub::Checked;
-#[cfg(feature = "catalog")]
-pub use sled_database::Sled;
-pub use store::{PendingIndex, Store};
-#[cfg(feature = "catalog")]
-pub use verdicts::{VerdictBounds, VerdictUsage};
+pub use maintenance::{Candidate, CollectEvent, CollectPolicy, Collected, NoUses, Spared, Uses};

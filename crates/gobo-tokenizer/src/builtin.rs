@@ -1,3 +1,5 @@
+//! Built-in vocabularies: the encodings whose ranks are part of the program.
+
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -5,12 +7,12 @@ use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 use tiktoken_rs::CoreBPE;
 
-use crate::binding::NamedTokens;
-use crate::model_folder::ModelFolder;
-use crate::spelling::Spelling;
+use crate::bytes::Spelling;
+use crate::model::ModelFolder;
+use crate::named_tokens::NamedTokens;
 use crate::{ImportOptions, Imported};
 
-/// The names of the vocabularies that need no file: their ranks are part of the program.
+/// The names of the built-in vocabularies.
 pub const BUILTIN: [&str; 3] = ["o200k_base", "cl100k_base", "r50k_base"];
 
 /// The built-in vocabulary called `name`, `None` if there is none. `<|endoftext|>` ends a text.

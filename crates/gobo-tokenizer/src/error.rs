@@ -1,10 +1,12 @@
-use std::num::ParseIntError;
+//! Why a tokenizer file cannot be imported.
+
 use std::path::{Path, PathBuf};
 
 use gobo_types::{ErrorKind, TokenId};
 use gobo_vocab::VocabError;
 
-use crate::{MergeProblem, TokenRole};
+use crate::problem::{BinaryProblem, MergeProblem, RankProblem};
+use crate::role::TokenRole;
 
 /// Why a tokenizer file cannot be imported.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +15,7 @@ pub enum ImportError {
     /// The file or folder cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// What was asked for.
+        /// The file or folder.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
@@ -82,12 +84,12 @@ pub enum ImportError {
     WrongShape {
         /// The file.
         path: PathBuf,
-        /// Byte offset behind the wrong value.
+        /// Byte offset after the wrong value.
         offset: usize,
         /// Expected and found, with line and column.
         source: serde_json::Error,
     },
-    /// A tokenizer of a kind that gobo does not read.
+    /// A tokenizer of an unsupported kind.
     #[error(
         "{} is a tokenizer of the kind {kind}, which is not supported; supported are byte-level BPE, \
          byte-fallback BPE, Unigram and WordPiece (tokenizer.json), tekken.json, SentencePiece BPE and Unigram \
@@ -107,9 +109,9 @@ pub enum ImportError {
         path: PathBuf,
         /// The field, with the names of those around it: `text_config.vocab_size`.
         field: String,
-        /// What was found.
+        /// The value found.
         found: String,
-        /// What can stand there.
+        /// The possible values.
         expected: &'static str,
     },
     /// One text twice among the keys of the vocabulary.
@@ -160,14 +162,14 @@ pub enum ImportError {
         /// The first character outside.
         character: char,
     },
-    /// A merge of a BPE model that cannot be. Merges are no part of the vocabulary, but no tokenizer loads such a file.
+    /// An impossible merge of a BPE model. Merges are no part of the vocabulary, but no tokenizer loads such a file.
     #[error("{}: merge {position}, {merge}, is impossible", path.display())]
     Merge {
         /// The file.
         path: PathBuf,
         /// Its position among the merges, from 0.
         position: usize,
-        /// What is to be merged.
+        /// The merge, as text.
         merge: String,
         /// What is wrong with it.
         source: MergeProblem,
@@ -192,7 +194,7 @@ pub enum ImportError {
         /// Which token, and why.
         source: VocabError,
     },
-    /// A binary file that is not what its beginning promises.
+    /// A binary file that contradicts its beginning.
     #[error("{} is damaged at offset {offset}", path.display())]
     Binary {
         /// The file.
@@ -212,26 +214,26 @@ pub enum ImportError {
         /// What is wrong with it.
         source: RankProblem,
     },
-    /// A list of special tokens given for a file that says itself which tokens are special.
+    /// A list of special tokens given for a file that names its special tokens itself.
     #[error("{} names its special tokens itself; a list of them goes with .tiktoken ranks only", path.display())]
     OwnSpecialTokens {
         /// The tokenizer file.
         path: PathBuf,
     },
-    /// A token with a role asked for by a name that no special or added token has.
+    /// A name for a token with a role that no special or added token has.
     #[error(
         "{} names {name:?} as {role} token, and no special or added token of the tokenizer is called so",
         path.display()
     )]
     UnknownName {
-        /// The file that names it, or the tokenizer if it was asked for by option.
+        /// The file that names it, or the tokenizer if an option names it.
         path: PathBuf,
-        /// What it should do.
+        /// The role.
         role: TokenRole,
         /// The name.
         name: String,
     },
-    /// An added token of `tokenizer_config.json` that the tokenizer file has otherwise.
+    /// An added token of `tokenizer_config.json` that contradicts the tokenizer file.
     #[error(
         "{}: the added token {token:?} has id {id}, where {} has {found}; hint: the tokenizer file imported by its \
          own path leaves the configuration out",
@@ -246,7 +248,7 @@ pub enum ImportError {
         id: TokenId,
         /// The token's text there.
         token: String,
-        /// What the tokenizer file has under that id, or under which id it has the text.
+        /// The token of the tokenizer file with that id, or the id under which it has the text.
         found: String,
     },
     /// A model's configuration with fewer logits than its tokenizer has ids: some added tokens have no logit.
@@ -268,7 +270,7 @@ pub enum ImportError {
     BeyondWidth {
         /// The file.
         path: PathBuf,
-        /// What the token does.
+        /// The role of the token.
         role: TokenRole,
         /// The id.
         id: TokenId,
@@ -280,104 +282,10 @@ pub enum ImportError {
     WidthTooSmall {
         /// The file.
         path: PathBuf,
-        /// The width asked for.
+        /// The requested width.
         logits_width: u32,
         /// The highest id + 1.
         vocabulary_length: u32,
-    },
-}
-
-/// What is wrong with a line of a rank file.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RankProblem {
-    /// Not two fields with one space between them.
-    #[error("expected base64, one space and a number")]
-    Fields,
-    /// The first field is not base64.
-    #[error("the token is not base64")]
-    Base64(#[source] base64::DecodeError),
-    /// The second field is not a number below 2^32.
-    #[error("the rank is not a number")]
-    Number(#[source] ParseIntError),
-    /// A token without bytes.
-    #[error("the token is empty")]
-    Empty,
-    /// A rank that no vocabulary can have.
-    #[error("rank {rank} is too large; ranks end below {limit}")]
-    TooLarge {
-        /// The rank.
-        rank: u32,
-        /// Number of ids that a vocabulary can have.
-        limit: u64,
-    },
-    /// A rank for the second time.
-    #[error("rank {rank} is already given in line {first_line}")]
-    DuplicateRank {
-        /// The rank.
-        rank: u32,
-        /// The line where it stands first.
-        first_line: usize,
-    },
-    /// The same bytes for the second time: their rank would not be known.
-    #[error("the token {token:?} already stands in line {first_line}")]
-    DuplicateToken {
-        /// The bytes, lossily as text.
-        token: String,
-        /// The line where it stands first.
-        first_line: usize,
-    },
-}
-
-/// What is wrong at some offset of a binary file.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BinaryProblem {
-    /// A value that does not fit into what is left of the file, or of the message around it.
-    #[error("a value of {needed_bytes} bytes, where {left_bytes} are left")]
-    Truncated {
-        /// Its length.
-        needed_bytes: u64,
-        /// What is left.
-        left_bytes: u64,
-    },
-    /// A number of more than 64 bits.
-    #[error("the number has more than 64 bits")]
-    Varint,
-    /// A type of value that the format does not have.
-    #[error("the format has no values of type {kind}")]
-    ValueType {
-        /// The type.
-        kind: u64,
-    },
-    /// A string that is not UTF-8.
-    #[error("the string is not UTF-8")]
-    Text(#[source] std::str::Utf8Error),
-    /// A type of token that the format does not have.
-    #[error("the format has no tokens of type {kind}")]
-    PieceKind {
-        /// The type.
-        kind: u64,
-    },
-    /// A token of type byte with another name than `<0xNN>`.
-    #[error("the token {token:?} is of type byte, but not named <0xNN>")]
-    ByteName {
-        /// Its name.
-        token: String,
-    },
-    /// A score that is infinite or not a number.
-    #[error("the score is not a finite number")]
-    Score,
-    /// A token without text.
-    #[error("the token has no text")]
-    Nameless,
-    /// More tokens, or a longer name, than any vocabulary has.
-    #[error("a length of {given}, where the limit is {limit}")]
-    TooMany {
-        /// How many.
-        given: u64,
-        /// The limit.
-        limit: u64,
     },
 }
 

@@ -6,7 +6,11 @@
 //! alone); `.tiktoken` rank files, with a list of special tokens where there is one; and the [`BUILTIN`] vocabularies.
 //! Every other kind is refused by name.
 //!
-//! # What a token's bytes are
+//! The floors, each of which uses only those before it: `bytes` (from the text of a token to its bytes), `checked` (fields that
+//! formats share), `formats` (one file for each format), `model` (the files beside a tokenizer, and the binding), `encode`
+//! (the tokenizer's own encoder and decoder).
+//!
+//! # The bytes of a token
 //!
 //! The bytes that the tokenizer's own decoder adds to a text *after a prompt*, so that the bytes of tokens put
 //! together are the text that a reader sees. A token that stands for text that could not be encoded (`<unk>`,
@@ -62,90 +66,34 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod added;
-mod binding;
 mod builtin;
-mod byte_fallback;
-mod byte_level;
-mod capped;
-mod conformance;
-mod encoder;
+mod bytes;
+mod checked;
+mod encode;
 mod error;
-mod gguf;
-mod hugging_face;
-mod id_map;
-mod merges;
-mod model_folder;
-mod piece;
-mod pipeline;
-mod ranks;
-mod sentence_piece;
-mod source;
-mod spelling;
-mod tekken;
-mod twin;
-mod word_piece;
+mod file;
+mod formats;
+mod imported;
+mod model;
+mod named_tokens;
+mod problem;
+mod role;
+mod surrogate;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use gobo_types::{Binding, TokenId};
-use gobo_vocab::{TokenTable, VocabError};
+use gobo_vocab::VocabError;
 
-pub use binding::{TokenChoice, TokenRole};
 pub use builtin::{BUILTIN, builtin};
-pub use conformance::{CORPUS, Conformance, Mismatch, RoundTrip};
-pub use encoder::{EncodeError, Encoder, ordinary_bytes};
-pub use error::{BinaryProblem, ImportError, RankProblem};
-pub use merges::MergeProblem;
-pub use source::MAX_FILE_BYTES;
+pub use encode::{CORPUS, Conformance, EncodeError, Encoder, Mismatch, RoundTrip, ordinary_bytes};
+pub use error::ImportError;
+pub use file::MAX_FILE_BYTES;
+pub use imported::{ImportOptions, Imported};
+pub use problem::{BinaryProblem, MergeProblem, RankProblem};
+pub use role::{TokenChoice, TokenRole};
 
-use model_folder::ModelFolder;
-use source::{Content, SourceFile};
-
-/// What the caller knows better than the file. The default takes everything from the file.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ImportOptions {
-    /// The ids that end a text. Empty: those that the model folder names, else those that the tokenizer file states,
-    /// else those among its special and added tokens whose names are well known (`<|endoftext|>`, `</s>`, `<eos>`,
-    /// `<|eot_id|>`, `<|im_end|>` …), possibly none.
-    pub eos: Vec<TokenChoice>,
-    /// The token that begins a text. `None`: found in the same order.
-    pub bos: Option<TokenChoice>,
-    /// The token that fills up a batch. `None`: found in the same order.
-    pub pad: Option<TokenChoice>,
-    /// Number of logits the model puts out; models pad. `None`: what the model folder says, else the vocabulary
-    /// length.
-    pub logits_width: Option<u32>,
-    /// Special tokens for a rank file, which has none itself: a JSON object from names to ids.
-    pub special: Option<PathBuf>,
-}
-
-/// A tokenizer as a vocabulary and the default way to use it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Imported {
-    /// Every id's bytes and special flag.
-    pub table: TokenTable,
-    /// What it was made from: `byte-level BPE`, `byte-fallback BPE`, `Unigram`, `WordPiece`,
-    /// `tekken`, `SentencePiece BPE`, `SentencePiece Unigram`, `GGUF gpt2`, `GGUF llama` or
-    /// `tiktoken`.
-    pub kind: &'static str,
-    /// The ids that end a text, ascending, each once.
-    pub eos: Vec<TokenId>,
-    /// The id that begins a text.
-    pub bos: Option<TokenId>,
-    /// The id that fills up a batch.
-    pub pad: Option<TokenId>,
-    /// Number of logits: at least the vocabulary length, which is the highest id + 1.
-    pub logits_width: u32,
-}
-
-impl Imported {
-    /// The default binding of the vocabulary's name.
-    pub fn binding(&self) -> Binding {
-        let Self { eos, bos, pad, logits_width, .. } = self;
-        Binding { bos: *bos, pad: *pad, ..Binding::new(eos.clone(), *logits_width) }
-    }
-}
+use formats::{Content, SourceFile, gguf, hugging_face, ranks, sentence_piece, tekken};
+use model::ModelFolder;
 
 /// Imports the tokenizer at `path`: a file of one of the formats above, recognised by its content where its name does
 /// not tell, or a folder with a `tokenizer.json`, else a `tekken.json`, else a `tokenizer.model` or `spiece.model`.

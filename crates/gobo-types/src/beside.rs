@@ -1,3 +1,5 @@
+//! Two pieces of work at the same time.
+
 use std::panic::resume_unwind;
 use std::thread::{self, Builder};
 

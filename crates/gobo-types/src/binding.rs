@@ -1,3 +1,5 @@
+//! Bindings: how one model uses a vocabulary.
+
 use serde::{Deserialize, Serialize};
 
 use crate::TokenId;

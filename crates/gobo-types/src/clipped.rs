@@ -1,3 +1,5 @@
+//! Texts of bounded length.
+
 use std::fmt;
 use std::ops::Deref;
 

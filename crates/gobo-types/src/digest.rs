@@ -1,3 +1,5 @@
+//! Digests, each kind a type of its own.
+
 use std::fmt;
 use std::str::FromStr;
 

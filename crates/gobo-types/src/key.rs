@@ -1,3 +1,5 @@
+//! The derivation of keys, and the epochs in them.
+
 use crate::{ConstraintDigest, Digest, IndexKey, VocabularyDigest};
 
 /// The version of the file layout. Version 0 changes freely until 0.1.0 is tagged.

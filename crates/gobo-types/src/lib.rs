@@ -5,34 +5,30 @@
 
 mod beside;
 mod binding;
-mod budget;
 mod clipped;
+mod compile;
 mod constraint;
 mod digest;
-mod error;
+mod error_kind;
 mod key;
 mod recent;
-mod report;
-mod restore;
-mod schema;
 
 pub use beside::beside;
 pub use binding::Binding;
-pub use budget::{Budget, CompileLimits, IsOutOfTime, Limit};
 pub use clipped::Clipped;
+pub use compile::{
+    Budget, CompileError, CompileLimits, IsOutOfTime, Limit, OverBudget, Refusal, RefusalKind, Report,
+    ReportEntry,
+};
 pub use constraint::{
-    Constraint, DEFAULT_START, Dialect, MatchMode, Source, TextStart, Whitespace, WhitespaceError,
+    Constraint, DEFAULT_START, Dialect, Draft, FormatMode, MatchMode, PropertyOrder, RestoreError,
+    SchemaDocument, SchemaOptionError, SchemaOptions, Source, Spelling, TextStart, Whitespace,
+    WhitespaceError, compact_json,
 };
 pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};
-pub use error::{CompileError, ErrorKind, OverBudget, Refusal, RefusalKind, error_chain, panic_message};
+pub use error_kind::{ErrorKind, error_chain, panic_message};
 pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};
 pub use recent::{Place, Recent};
-pub use report::{Report, ReportEntry};
-pub use restore::RestoreError;
-pub use schema::{
-    Draft, FormatMode, PropertyOrder, SchemaDocument, SchemaOptionError, SchemaOptions, Spelling,
-    compact_json,
-};
 
 /// The id of a token: its position in the model's logits.
 pub type TokenId = u32;

@@ -1,3 +1,5 @@
+//! A bounded memo table for inputs from strangers.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};

@@ -1,10 +1,12 @@
 //! The canonical id → bytes table of a tokenizer, and the vocabulary file built from it once.
 #![forbid(unsafe_code)]
 
-mod build;
+mod byte_set;
 mod shared_rows;
 mod slices;
 mod table;
-mod trie;
+mod trie_builder;
+mod trie_order;
+mod vocabulary_file;
 
 pub use table::{MAX_TOKEN_BYTES, MAX_VOCABULARY_LEN, Token, TokenTable, VocabError};

@@ -1,9 +1,11 @@
-//! The rows that a vocabulary file holds for all indices of the vocabulary. A part of `SLICE_SET_EPOCH`: whoever changes what
-//! is here bumps it.
+//! The rows that a vocabulary file holds for all indices of the vocabulary. `SLICE_SET_EPOCH` rises with every change here.
 //!
-//! JSON is what most constraints write, and the rows inside its strings, in its numbers and before its values are the
-//! same in most indices, or differ by few tokens. They are dense, and most of a file otherwise. What a shared row holds
-//! is a matter of size alone: an index says how its own row differs.
+//! Most constraints write JSON, and the rows inside its strings, in its numbers and before its values are the same in most
+//! indices, or differ by few tokens. They are dense, and would be most of an index file. The choice of shared rows affects
+//! sizes alone: an index stores how its own row differs.
+//!
+//! A row is the set of tokens that lead from a state of a small DFA to a useful state, found by a walk of the trie beside the
+//! DFA. Cost: O(trie nodes) for each row.
 
 use std::sync::LazyLock;
 
@@ -14,7 +16,7 @@ use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::util::primitives::StateID;
 use regex_automata::{Anchored, MatchKind, util::start};
 
-/// A string behind its quote, with every escape that JSON knows, of surrogates only pairs.
+/// A string after its opening quote, with every escape that JSON knows; surrogates in pairs only.
 const STRING: &str = r#"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u(?:[0-9A-CEFa-cef][0-9A-Fa-f]{3}|[Dd](?:[0-7][0-9A-Fa-f]{2}|[89ABab][0-9A-Fa-f]{2}\\u[Dd][C-Fc-f][0-9A-Fa-f]{2}))))*""#;
 
 /// The same with each character in its shortest spelling.
@@ -22,7 +24,7 @@ const SHORTEST: &str = r#"(?:[^"\\\x00-\x1f]|\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0
 
 const NUMBER: &str = "-?(?:0|[1-9][0-9]*)(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?";
 
-/// Languages, each with texts behind which a row is kept: the tokens with which the text can go on.
+/// Languages, each with the texts after which a row is kept: the tokens with which the text can go on.
 static LANGUAGES: LazyLock<[(Language, &[&str]); 4]> = LazyLock::new(|| {
     let value = format!(r#" ?(?:"{STRING}|{NUMBER}|true|false|null|[\[{{])"#);
     [
@@ -49,7 +51,7 @@ impl Language {
             dense::Config::new().match_kind(MatchKind::All).start_kind(StartKind::Anchored).accelerate(false);
         let dfa = dense::Builder::new().configure(config).build(pattern);
         let dfa = dfa.expect("a pattern that every version knows");
-        // A match is reported one byte late: a state may stand for one, and have nothing behind it.
+        // A match is reported one byte late: a state may be accepting, and have no other way on.
         let leads_on = |state: StateID| {
             let byte = (0..=u8::MAX).map(|byte| dfa.next_state(state, byte));
             byte.chain([dfa.next_eoi_state(state)]).any(|next| !dfa.is_dead_state(next))
@@ -77,12 +79,12 @@ impl Language {
         self.next[usize::from(state)][usize::from(byte)]
     }
 
-    fn behind(&self, text: &str) -> u8 {
+    fn after(&self, text: &str) -> u8 {
         text.bytes().fold(START, |state, byte| self.step(state, byte))
     }
 }
 
-/// A row that is kept has more words that are not zero than one in so many: rows of fewer are small wherever they lie.
+/// A row is kept if more than one in so many of its words is not zero: sparser rows are small in any case.
 const WORDS_PER_SET_WORD: usize = 16;
 
 /// `[shared rows, row words]`, over the trie `nodes` of the ids `order`: distinct rows, as far as they are large.
@@ -91,7 +93,7 @@ pub(crate) fn shared_rows(nodes: &[TrieNode], order: &[TokenId], row_words: usiz
     for (language, texts) in LANGUAGES.iter() {
         for text in *texts {
             let mut row = vec![0; row_words];
-            add(nodes, order, 0, order.len(), language, language.behind(text), &mut row);
+            add(nodes, order, 0, order.len(), language, language.after(text), &mut row);
             let set = row.iter().filter(|&&word| word != 0).count();
             if set * WORDS_PER_SET_WORD > row_words && !rows.contains(&row) {
                 rows.push(row);
@@ -101,7 +103,8 @@ pub(crate) fn shared_rows(nodes: &[TrieNode], order: &[TokenId], row_words: usiz
     rows.concat()
 }
 
-/// Sets the bits of the tokens below a block, whose ids end at `end`, that lead on from `state`. As deep as a token has bytes.
+/// Sets the bits of the tokens below a block, whose ids end at `end`, that lead from `state` to a useful state. Recursion depth:
+/// at most the length of a token.
 fn add(
     nodes: &[TrieNode],
     order: &[TokenId],
@@ -185,7 +188,7 @@ mod tests {
         }
         let vocabulary = Vocabulary::from_bytes(&table.build().unwrap()).unwrap();
         let shared: Vec<&[u32]> = (0..).map_while(|number| vocabulary.shared_row(number)).collect();
-        // How a match may go on behind a token that stops short of it: `completions` are tried one after the other.
+        // Possible ends of a match after a token that stops short of it, tried one after the other.
         let completions: &[&[u8]] = &[
             b"",
             b"\"",

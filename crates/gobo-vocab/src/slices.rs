@@ -1,10 +1,10 @@
-//! Which slice a token belongs to. A part of `SLICE_SET_EPOCH`: whoever changes what is here bumps it.
+//! Slices: sets of tokens that are alike, by the kinds of their characters. `SLICE_SET_EPOCH` rises with every change here.
 
 use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, ClassUnicode, HirKind};
 
-use crate::build::{ByteSet, contains, insert};
+use crate::byte_set::{ByteSet, contains, insert};
 
 /// The slices, in the order of the file. A token belongs to the first that fits; each doc comment leaves out the ones
 /// before. *Letters* are those of Unicode (`L`), which marks (`M`) are not.
@@ -12,11 +12,11 @@ use crate::build::{ByteSet, contains, insert};
 pub(crate) enum SliceKind {
     /// Not UTF-8 by itself: it begins or ends inside a character. The others are whole characters.
     Split,
-    /// With a tab, a line break or another ASCII control character that is white space.
+    /// With a tab, a line break or another ASCII control character that is whitespace.
     Lines,
     /// With an ASCII control character, which no text in a JSON string holds.
     Control,
-    /// With `"` or `\`, or with white space beyond ASCII.
+    /// With `"` or `\`, or with whitespace beyond ASCII.
     Quoted,
     /// `a` to `z` only.
     Lower,
@@ -42,7 +42,7 @@ pub(crate) enum SliceKind {
     Foreign,
     /// Letters and marks only.
     Marked,
-    /// One space, then what is behind it in the name. The scripts that write words apart have a slice of their own.
+    /// One space, then the slice of the rest of the name. Scripts that separate words have such a slice.
     SpacedLatin,
     SpacedCyrillic,
     SpacedGreek,
@@ -66,39 +66,68 @@ pub(crate) enum SliceKind {
     Blank,
 }
 
-/// Sets of kinds of characters.
-type Chars = u32;
+/// A set of kinds of characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct CharKinds(u32);
 
-const LOWER: Chars = 1 << 0;
-const UPPER: Chars = 1 << 1;
-const DIGIT: Chars = 1 << 2;
-const SPACE: Chars = 1 << 3;
-const CONTROL: Chars = 1 << 4;
-/// `"`, `\` and white space beyond ASCII.
-const QUOTED: Chars = 1 << 5;
-const MARK: Chars = 1 << 6;
-/// What belongs to no other kind.
-const REST: Chars = 1 << 7;
+impl CharKinds {
+    const NONE: Self = Self(0);
+
+    const fn single(number: u32) -> Self {
+        Self(1 << number)
+    }
+
+    const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    const fn complement(self) -> Self {
+        Self(!self.0)
+    }
+
+    const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    const fn is_subset_of(self, other: Self) -> bool {
+        self.0 & !other.0 == 0
+    }
+}
+
+const LOWER: CharKinds = CharKinds::single(0);
+const UPPER: CharKinds = CharKinds::single(1);
+const DIGIT: CharKinds = CharKinds::single(2);
+const SPACE: CharKinds = CharKinds::single(3);
+const CONTROL: CharKinds = CharKinds::single(4);
+/// `"`, `\` and whitespace beyond ASCII.
+const QUOTED: CharKinds = CharKinds::single(5);
+const MARK: CharKinds = CharKinds::single(6);
+/// Characters of no other kind.
+const REST: CharKinds = CharKinds::single(7);
 /// A part of a character beyond ASCII, whose kind is not known yet.
-const PART: Chars = 1 << 8;
+const PART: CharKinds = CharKinds::single(8);
 /// Letters beyond ASCII.
-const LATIN: Chars = 1 << 9;
-const CYRILLIC: Chars = 1 << 10;
-const GREEK: Chars = 1 << 11;
-const HAN: Chars = 1 << 12;
-const HANGUL: Chars = 1 << 13;
-const KANA: Chars = 1 << 14;
-const ARABIC: Chars = 1 << 15;
-const HEBREW: Chars = 1 << 16;
-const DEVANAGARI: Chars = 1 << 17;
-const THAI: Chars = 1 << 18;
-const LETTER: Chars = 1 << 19;
-const UNDERSCORE: Chars = 1 << 20;
-/// The control characters that are white space.
-const LINE: Chars = 1 << 21;
+const LATIN: CharKinds = CharKinds::single(9);
+const CYRILLIC: CharKinds = CharKinds::single(10);
+const GREEK: CharKinds = CharKinds::single(11);
+const HAN: CharKinds = CharKinds::single(12);
+const HANGUL: CharKinds = CharKinds::single(13);
+const KANA: CharKinds = CharKinds::single(14);
+const ARABIC: CharKinds = CharKinds::single(15);
+const HEBREW: CharKinds = CharKinds::single(16);
+const DEVANAGARI: CharKinds = CharKinds::single(17);
+const THAI: CharKinds = CharKinds::single(18);
+const LETTER: CharKinds = CharKinds::single(19);
+const UNDERSCORE: CharKinds = CharKinds::single(20);
+/// The control characters that are whitespace.
+const LINE: CharKinds = CharKinds::single(21);
 
 /// The kinds beyond ASCII. A character belongs to the first whose class has it.
-const CLASSES: [(Chars, &str); 13] = [
+const CLASSES: [(CharKinds, &str); 13] = [
     (LATIN, r"[\p{L}&&\p{Latin}]"),
     (CYRILLIC, r"[\p{L}&&\p{Cyrillic}]"),
     (GREEK, r"[\p{L}&&\p{Greek}]"),
@@ -114,19 +143,28 @@ const CLASSES: [(Chars, &str); 13] = [
     (QUOTED, r"\s"),
 ];
 
-const ASCII_LETTERS: Chars = LOWER | UPPER;
-const LETTERS: Chars = ASCII_LETTERS
-    | (LATIN | CYRILLIC | GREEK | HAN | HANGUL | KANA | ARABIC | HEBREW | DEVANAGARI | THAI)
-    | LETTER;
+const ASCII_LETTERS: CharKinds = LOWER.union(UPPER);
+const LETTERS: CharKinds = ASCII_LETTERS
+    .union(LATIN)
+    .union(CYRILLIC)
+    .union(GREEK)
+    .union(HAN)
+    .union(HANGUL)
+    .union(KANA)
+    .union(ARABIC)
+    .union(HEBREW)
+    .union(DEVANAGARI)
+    .union(THAI)
+    .union(LETTER);
 
-/// What words may be made of, and the slices of those that are: without a space before them, and with one. A word belongs
-/// to the first that fits.
-const WORDS: [(Chars, Option<SliceKind>, Option<SliceKind>); 17] = {
+/// Sets of kinds, with the slices of the words made of them: without a space before the word, and with one. A word belongs to
+/// the first that fits.
+const WORDS: [(CharKinds, Option<SliceKind>, Option<SliceKind>); 17] = {
     use SliceKind as Kind;
     [
         (LOWER, Some(Kind::Lower), Some(Kind::SpacedLower)),
         (ASCII_LETTERS, Some(Kind::Letters), Some(Kind::SpacedLetters)),
-        (ASCII_LETTERS | LATIN, Some(Kind::Latin), Some(Kind::SpacedLatin)),
+        (ASCII_LETTERS.union(LATIN), Some(Kind::Latin), Some(Kind::SpacedLatin)),
         (CYRILLIC, Some(Kind::Cyrillic), Some(Kind::SpacedCyrillic)),
         (GREEK, Some(Kind::Greek), Some(Kind::SpacedGreek)),
         (HAN, Some(Kind::Han), None),
@@ -137,10 +175,10 @@ const WORDS: [(Chars, Option<SliceKind>, Option<SliceKind>); 17] = {
         (DEVANAGARI, Some(Kind::Devanagari), Some(Kind::SpacedDevanagari)),
         (THAI, Some(Kind::Thai), None),
         (LETTERS, Some(Kind::Foreign), Some(Kind::SpacedForeign)),
-        (LETTERS | MARK, Some(Kind::Marked), Some(Kind::SpacedMarked)),
+        (LETTERS.union(MARK), Some(Kind::Marked), Some(Kind::SpacedMarked)),
         (DIGIT, Some(Kind::Digits), None),
-        (ASCII_LETTERS | DIGIT | UNDERSCORE, Some(Kind::Identifier), Some(Kind::SpacedIdentifier)),
-        (!SPACE, Some(Kind::Other), Some(Kind::SpacedOther)),
+        (ASCII_LETTERS.union(DIGIT).union(UNDERSCORE), Some(Kind::Identifier), Some(Kind::SpacedIdentifier)),
+        (SPACE.complement(), Some(Kind::Other), Some(Kind::SpacedOther)),
     ]
 };
 
@@ -185,38 +223,38 @@ impl SliceKind {
         Self::Blank,
     ];
 
-    /// The slice of a token, in one pass over its bytes; what is beyond ASCII is decoded.
+    /// The slice of a token, in one pass over its bytes; characters beyond ASCII are decoded.
     pub(crate) fn of(token: &[u8]) -> Self {
         let spaced = token.strip_prefix(b" ");
         let word = spaced.unwrap_or(token);
-        let mut chars = word.iter().fold(0, |chars, &byte| chars | ASCII[usize::from(byte)]);
-        if chars & PART != 0 {
+        let ascii = word.iter().map(|&byte| ASCII[usize::from(byte)]);
+        let mut kinds = ascii.fold(CharKinds::NONE, CharKinds::union);
+        if kinds.intersects(PART) {
             let Ok(text) = std::str::from_utf8(word) else { return Self::Split };
-            chars &= !PART;
-            chars |=
-                text.chars().filter(|char| !char.is_ascii()).fold(0, |chars, char| chars | BEYOND.of(char));
+            let beyond = text.chars().filter(|char| !char.is_ascii()).map(|char| BEYOND.of(char));
+            kinds = beyond.fold(kinds.without(PART), CharKinds::union);
         }
-        if chars & LINE != 0 {
+        if kinds.intersects(LINE) {
             return Self::Lines;
         }
-        if chars & CONTROL != 0 {
+        if kinds.intersects(CONTROL) {
             return Self::Control;
         }
-        if chars & QUOTED != 0 {
+        if kinds.intersects(QUOTED) {
             return Self::Quoted;
         }
-        let words = WORDS.iter().filter(|(may, ..)| !word.is_empty() && chars & !may == 0);
+        let words = WORDS.iter().filter(|(may, ..)| !word.is_empty() && kinds.is_subset_of(*may));
         let mut slices =
-            words.filter_map(|&(_, alone, behind)| if spaced.is_some() { behind } else { alone });
+            words.filter_map(|&(_, alone, after_space)| if spaced.is_some() { after_space } else { alone });
         slices.next().unwrap_or(Self::Blank)
     }
 
-    /// The character with which all its tokens begin, and behind which each has more.
+    /// The character with which all its tokens begin, and after which each has more.
     pub(crate) fn lead(self) -> Option<u32> {
-        WORDS.iter().any(|(.., behind)| *behind == Some(self)).then_some(u32::from(' '))
+        WORDS.iter().any(|(.., after_space)| *after_space == Some(self)).then_some(u32::from(' '))
     }
 
-    /// Of the bytes that occur in its tokens those of which every token has one.
+    /// Bytes, among those that occur in its tokens, of which every token has at least one.
     pub(crate) fn needs(self, occurring: &ByteSet) -> ByteSet {
         let mut needs = ByteSet::default();
         for byte in (0..=u8::MAX).filter(|&byte| contains(occurring, byte)) {
@@ -224,7 +262,7 @@ impl SliceKind {
                 _ if self.lead().is_some() => byte == b' ',
                 Self::Lines => (b'\t'..=b'\r').contains(&byte),
                 Self::Control => byte.is_ascii_control(),
-                // A foreign space is told by the byte that it begins with.
+                // A space beyond ASCII is recognised by its first byte.
                 Self::Quoted => matches!(byte, b'"' | b'\\') || FOREIGN_SPACE_BEGINS[usize::from(byte)],
                 Self::Lower | Self::Digits => true,
                 Self::Letters => byte.is_ascii_uppercase(),
@@ -243,7 +281,7 @@ impl SliceKind {
 }
 
 /// `[bytes]`: the kind of each as a character of ASCII.
-static ASCII: [Chars; 256] = {
+static ASCII: [CharKinds; 256] = {
     let mut kinds = [PART; 256];
     let mut byte = 0_u8;
     while byte.is_ascii() {
@@ -265,19 +303,19 @@ static ASCII: [Chars; 256] = {
 
 /// The kind of every character.
 struct Kinds {
-    /// Where the characters of a kind end, ascending up to the last character.
+    /// The last character of each range of one kind, ascending up to the last of all characters.
     ends: Vec<char>,
-    kinds: Vec<Chars>,
+    kinds: Vec<CharKinds>,
 }
 
 impl Kinds {
-    fn of(&self, char: char) -> Chars {
+    fn of(&self, char: char) -> CharKinds {
         self.kinds[self.ends.partition_point(|&end| end < char)]
     }
 }
 
 static BEYOND: LazyLock<Kinds> = LazyLock::new(|| {
-    let mut ranges: Vec<(char, char, Chars)> = Vec::new();
+    let mut ranges: Vec<(char, char, CharKinds)> = Vec::new();
     let mut rest = class(r"\p{Any}");
     for (kind, pattern) in CLASSES {
         let mut found = class(pattern);
@@ -299,7 +337,7 @@ static BEYOND: LazyLock<Kinds> = LazyLock::new(|| {
     Kinds { ends, kinds }
 });
 
-/// `[bytes]`: whether white space beyond ASCII begins with it.
+/// `[bytes]`: whether whitespace beyond ASCII begins with it.
 static FOREIGN_SPACE_BEGINS: LazyLock<[bool; 256]> = LazyLock::new(|| {
     let mut begins = [false; 256];
     let spaces = class(r"\s");
@@ -384,9 +422,9 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_a_kind_is_its_place() {
-        for (place, kind) in SliceKind::ALL.into_iter().enumerate() {
-            assert_eq!(kind as usize, place);
+    fn the_number_of_a_kind_is_its_position() {
+        for (position, kind) in SliceKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, position);
         }
         assert_eq!(SliceKind::COUNT, gobo_artifact::MAX_SLICES);
     }
@@ -430,8 +468,8 @@ mod tests {
             let number = PATTERNS.iter().position(|pattern| pattern.is_match(&token)).unwrap();
             let kind = SliceKind::of(token.as_bytes());
             prop_assert_eq!(kind, SliceKind::ALL[1 + number], "{:?}", token);
-            let behind = token.strip_prefix(' ').filter(|behind| !behind.is_empty());
-            prop_assert!(kind.lead().is_none() || behind.is_some());
+            let rest = token.strip_prefix(' ').filter(|rest| !rest.is_empty());
+            prop_assert!(kind.lead().is_none() || rest.is_some());
             // Each token has one of the bytes that its slice needs.
             let mut occurring = ByteSet::default();
             token.bytes().for_each(|byte| insert(&mut occurring, byte));
@@ -441,14 +479,14 @@ mod tests {
 
     #[test]
     fn each_character_has_one_kind() {
-        let mut classes: HashMap<Chars, ClassUnicode> = HashMap::new();
+        let mut classes: HashMap<CharKinds, ClassUnicode> = HashMap::new();
         for (kind, pattern) in CLASSES {
             classes.insert(kind, class(pattern));
         }
         assert_eq!(BEYOND.ends.last(), Some(&char::MAX));
         assert!(BEYOND.ends.is_sorted_by(|one, next| one < next));
         let first = |char: char| {
-            let of = |kind: &Chars| {
+            let of = |kind: &CharKinds| {
                 classes[kind].ranges().iter().any(|range| (range.start()..=range.end()).contains(&char))
             };
             CLASSES.iter().map(|(kind, _)| *kind).find(|kind| of(kind)).unwrap_or(REST)

@@ -1,3 +1,5 @@
+//! The table of a vocabulary: each id's bytes and special flag.
+
 use gobo_artifact::vocabulary_digest;
 use gobo_types::{ErrorKind, TokenId, VocabularyDigest};
 
@@ -7,7 +9,7 @@ pub const MAX_VOCABULARY_LEN: usize = 1 << 22;
 /// Longest token in bytes. The longest in use have 128, a run of spaces.
 pub const MAX_TOKEN_BYTES: usize = 1 << 12;
 
-/// What one id stands for.
+/// The token of one id.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Token {
     /// The exact bytes that the token adds to the text; empty for a hole. May end inside a UTF-8 character.
@@ -16,13 +18,13 @@ pub struct Token {
     pub special: bool,
 }
 
-/// Every id's bytes and special flag: all that a vocabulary is. Ids that nothing was inserted for are holes.
+/// Every id's bytes and special flag: a whole vocabulary. Ids without an insertion are holes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TokenTable {
     tokens: Vec<Token>,
 }
 
-/// Why a table cannot be.
+/// Why a table is impossible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VocabError {
@@ -131,5 +133,34 @@ impl TokenTable {
     /// The digest over every id's flag and bytes: tables are equal exactly if their digests are. O(bytes).
     pub fn digest(&self) -> VocabularyDigest {
         vocabulary_digest(self.tokens.iter().map(|token| (token.bytes.as_slice(), token.special)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_sees_bytes_flags_and_ids_only() {
+        let table = |tokens: &[(u32, &str, bool)]| {
+            let mut table = TokenTable::new();
+            tokens.iter().for_each(|&(id, text, special)| table.insert(id, text.into(), special).unwrap());
+            table.digest()
+        };
+        let first = table(&[(0, "a", false), (1, "b", false)]);
+        assert_eq!(first, table(&[(1, "b", false), (0, "a", false)]));
+        assert_ne!(first, table(&[(0, "a", false), (1, "b", true)]));
+        assert_ne!(first, table(&[(0, "ab", false), (1, "", false)]));
+        assert_ne!(first, table(&[(0, "a", false), (2, "b", false)]));
+    }
+
+    #[test]
+    fn ids_beyond_the_limit_and_second_meanings_are_refused() {
+        let mut table = TokenTable::new();
+        table.insert(3, b"x".to_vec(), false).unwrap();
+        table.insert(3, b"x".to_vec(), false).unwrap();
+        assert!(matches!(table.insert(3, b"y".to_vec(), false), Err(VocabError::DuplicateId { id: 3, .. })));
+        assert!(matches!(table.insert(u32::MAX, b"y".to_vec(), false), Err(VocabError::TooManyIds { .. })));
+        assert!(matches!(table.insert(4, vec![0; 5000], false), Err(VocabError::TokenTooLong { .. })));
     }
 }

@@ -4,18 +4,12 @@
 const UNDIVIDED: &str = "one algorithm or type that has not been divided yet";
 
 /// Files of more than 500 lines.
-pub(super) const LONG_FILES: &[(&str, &str)] =
-    &[("crates/gobo-artifact/src/index.rs", UNDIVIDED), ("crates/gobo-store/src/catalog.rs", UNDIVIDED)];
+pub(super) const LONG_FILES: &[(&str, &str)] = &[("crates/gobo-artifact/src/index.rs", UNDIVIDED)];
 
 const NO_FLOORS: &str = "a folder that has no floors yet";
 
 /// Folders of more than a dozen files.
-pub(super) const FULL_FOLDERS: &[(&str, &str)] = &[
-    ("crates/gobo-artifact/src", NO_FLOORS),
-    ("crates/gobo-store/src", NO_FLOORS),
-    ("crates/gobo-tokenizer/src", NO_FLOORS),
-    ("crates/gobo-types/src", NO_FLOORS),
-];
+pub(super) const FULL_FOLDERS: &[(&str, &str)] = &[("crates/gobo-artifact/src", NO_FLOORS)];
 
 /// A type that both sides need stands in one of them; a file of its own for it cuts the circle.
 const SHARED_TYPE: &str = "a type that both sides need stands in one of them";
@@ -26,17 +20,6 @@ pub(super) const CIRCLES: &[(&str, &str)] = &[
     ("gobo-artifact: error header", SHARED_TYPE),
     ("gobo-artifact: slice trie vocabulary", SHARED_TYPE),
     ("gobo-client: builder client fetch", SHARED_TYPE),
-    ("gobo-proto: convert schema", SHARED_TYPE),
-    ("gobo-store: access artifact network publish quarantine scan stamp store", SHARED_TYPE),
-    ("gobo-store: catalog verdicts", SHARED_TYPE),
-    ("gobo-store: database memory_database", SHARED_TYPE),
-    (
-        "gobo-tokenizer: binding capped error gguf hugging_face id_map merges mod model_folder piece ranks sentence_piece source tekken twin",
-        SHARED_TYPE,
-    ),
-    ("gobo-types: budget error", SHARED_TYPE),
-    ("gobo-types: constraint schema", SHARED_TYPE),
-    ("gobo-vocab: build slices trie", SHARED_TYPE),
 ];
 
 const LOCAL: &str = "a number of one crate that has no type of its own yet";
@@ -55,5 +38,4 @@ pub(super) const BARE_INTEGERS: &[(&str, &str)] = &[
     ("crates/gobo-compiler/src/rows/configuration_sets.rs StacksId", LOCAL),
     ("crates/gobo-schema/src/ecma/nfa.rs SetId", LOCAL),
     ("crates/gobo-types/src/lib.rs TokenId", "inference engines index their logits by it"),
-    ("crates/gobo-vocab/src/slices.rs Chars", "a count of characters, no identifier"),
 ];

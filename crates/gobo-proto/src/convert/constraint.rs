@@ -1,0 +1,112 @@
+//! A constraint and its message.
+
+use gobo_types::{Constraint, DEFAULT_START, Dialect, MatchMode, Source, TextStart};
+
+use super::error::ConvertError;
+use super::fields::whitespace;
+use super::schema;
+use crate::v1;
+
+impl From<&Constraint> for v1::Constraint {
+    fn from(constraint: &Constraint) -> Self {
+        let source = match &constraint.source {
+            Source::Regex { pattern, mode } => {
+                let mode = match mode {
+                    MatchMode::Full => v1::MatchMode::Full,
+                    MatchMode::Search => v1::MatchMode::Search,
+                };
+                v1::constraint::Source::Regex(v1::Regex { pattern: pattern.clone(), r#match: mode.into() })
+            }
+            Source::Choice { items } => v1::constraint::Source::Choice(v1::Choice { items: items.clone() }),
+            Source::Grammar { dialect, grammar, start } => {
+                let dialect = match dialect {
+                    Dialect::Gbnf => v1::GrammarDialect::Gbnf,
+                };
+                v1::constraint::Source::Grammar(v1::Grammar {
+                    dialect: dialect.into(),
+                    grammar: grammar.clone(),
+                    start: start.clone(),
+                })
+            }
+            Source::Json { whitespace } => {
+                v1::constraint::Source::Json(v1::Json { whitespace: whitespace.to_string() })
+            }
+            Source::Schema { schema, options } => {
+                v1::constraint::Source::Schema(schema::message(schema, options))
+            }
+        };
+        let text_start = match constraint.text_start {
+            TextStart::Exact => v1::TextStart::Exact,
+            TextStart::StripOneSpace => v1::TextStart::StripOneSpace,
+        };
+        Self { source: Some(source), text_start: text_start.into() }
+    }
+}
+
+impl TryFrom<v1::Constraint> for Constraint {
+    type Error = ConvertError;
+
+    fn try_from(constraint: v1::Constraint) -> Result<Self, ConvertError> {
+        let unknown = |field, error: prost::UnknownEnumValue| ConvertError::Unknown { field, found: error.0 };
+        let text_start = v1::TextStart::try_from(constraint.text_start)
+            .map_err(|error| unknown("constraint.text_start", error))?;
+        let rule = match constraint.source {
+            None => return Err(ConvertError::Missing { field: "constraint.source" }),
+            Some(v1::constraint::Source::Choice(choice)) => Self::choice(choice.items),
+            Some(v1::constraint::Source::Grammar(grammar)) => {
+                let dialect = v1::GrammarDialect::try_from(grammar.dialect)
+                    .map_err(|error| unknown("constraint.grammar.dialect", error))?;
+                let start = if grammar.start.is_empty() { DEFAULT_START.to_owned() } else { grammar.start };
+                match dialect {
+                    v1::GrammarDialect::Gbnf => Self::gbnf(grammar.grammar, start),
+                }
+            }
+            Some(v1::constraint::Source::Json(json)) => {
+                Self::json(whitespace("constraint.json.whitespace", &json.whitespace)?)
+            }
+            Some(v1::constraint::Source::Schema(schema)) => schema::constraint(schema)?,
+            Some(v1::constraint::Source::Regex(regex)) => {
+                let mode = v1::MatchMode::try_from(regex.r#match)
+                    .map_err(|error| unknown("constraint.regex.match", error))?;
+                match mode {
+                    v1::MatchMode::Full => Self::regex(regex.pattern),
+                    v1::MatchMode::Search => Self::search(regex.pattern),
+                }
+            }
+        };
+        let text_start = match text_start {
+            v1::TextStart::Exact => TextStart::Exact,
+            v1::TextStart::StripOneSpace => TextStart::StripOneSpace,
+        };
+        Ok(Self { text_start, ..rule })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constraint_is_read_as_it_was_sent() {
+        for constraint in [
+            Constraint::regex("a|ab"),
+            Constraint::search("x\0y"),
+            Constraint::choice(["b", "a"]),
+            Constraint::choice(Vec::<String>::new()),
+        ] {
+            let sent = v1::Constraint::from(&constraint);
+            assert_eq!(Constraint::try_from(sent), Ok(constraint));
+        }
+    }
+
+    #[test]
+    fn nothing_is_guessed() {
+        assert_eq!(
+            Constraint::try_from(v1::Constraint::default()),
+            Err(ConvertError::Missing { field: "constraint.source" })
+        );
+        let mut newer = v1::Constraint::from(&Constraint::regex("a"));
+        newer.text_start = 9;
+        assert!(matches!(Constraint::try_from(newer), Err(ConvertError::Unknown { found: 9, .. })));
+    }
+}

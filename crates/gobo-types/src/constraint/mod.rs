@@ -1,0 +1,245 @@
+//! Constraints: a rule ([`source`]) and every option that can change its language, and the digest over all of it.
+//!
+//! [`whitespace`] and [`schema_options`] have the options of JSON texts, [`compact_json`] makes the text of a schema canonical,
+//! and [`restore`] stores a constraint as text and options and reads it back.
+
+mod compact_json;
+mod restore;
+mod schema_options;
+mod source;
+mod whitespace;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ConstraintDigest, KeyHasher};
+
+pub use compact_json::compact_json;
+pub use restore::RestoreError;
+pub use schema_options::{
+    Draft, FormatMode, PropertyOrder, SchemaDocument, SchemaOptionError, SchemaOptions, Spelling,
+};
+pub use source::{DEFAULT_START, Dialect, MatchMode, Source};
+pub use whitespace::{Whitespace, WhitespaceError};
+
+/// How the text of a constraint relates to the decoded text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextStart {
+    /// The concatenated token bytes, exactly: text after a prompt.
+    #[default]
+    Exact,
+    /// The concatenated token bytes without one leading space, if they have one: text at the start, for decoders of
+    /// SentencePiece kind.
+    StripOneSpace,
+}
+
+/// A constraint: a rule, and every option that can change its language.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Constraint {
+    /// The rule.
+    #[serde(flatten)]
+    pub source: Source,
+    /// How the text begins.
+    #[serde(default)]
+    pub text_start: TextStart,
+}
+
+impl Constraint {
+    /// A regular expression that the whole text must match.
+    pub fn regex(pattern: impl Into<String>) -> Self {
+        Self::of(Source::Regex { pattern: pattern.into(), mode: MatchMode::Full })
+    }
+
+    /// A regular expression that must match somewhere in the text.
+    pub fn search(pattern: impl Into<String>) -> Self {
+        Self::of(Source::Regex { pattern: pattern.into(), mode: MatchMode::Search })
+    }
+
+    /// One of `items`. Their order and repetitions do not matter and do not enter the digest.
+    pub fn choice(items: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let mut items: Vec<String> = items.into_iter().map(Into::into).collect();
+        items.sort_unstable();
+        items.dedup();
+        Self::of(Source::Choice { items })
+    }
+
+    /// The texts of the rule `start` of a GBNF grammar.
+    pub fn gbnf(grammar: impl Into<String>, start: impl Into<String>) -> Self {
+        Self::of(Source::Grammar { dialect: Dialect::Gbnf, grammar: grammar.into(), start: start.into() })
+    }
+
+    /// Any JSON value.
+    pub fn json(whitespace: Whitespace) -> Self {
+        Self::of(Source::Json { whitespace })
+    }
+
+    /// The values that a JSON Schema allows. Whitespace between the tokens of its text does not enter the digest; the order of
+    /// keys does, because it is the order of properties.
+    pub fn schema(schema: &str, options: SchemaOptions) -> Self {
+        let documents = options.documents.into_iter();
+        let documents = documents
+            .map(|of| SchemaDocument { uri: of.uri, document: compact_json(&of.document) })
+            .collect();
+        let options = Box::new(SchemaOptions { documents, ..options });
+        Self::of(Source::Schema { schema: compact_json(schema), options })
+    }
+
+    fn of(source: Source) -> Self {
+        Self { source, text_start: TextStart::default() }
+    }
+
+    /// The same rule, over texts with another beginning.
+    #[must_use]
+    pub fn starting(self, text_start: TextStart) -> Self {
+        Self { text_start, ..self }
+    }
+
+    /// `regex`, `choice`, `grammar`, `json` or `schema`: the word of the command line and of the proto.
+    pub fn kind(&self) -> &'static str {
+        match self.source {
+            Source::Regex { .. } => "regex",
+            Source::Choice { .. } => "choice",
+            Source::Grammar { .. } => "grammar",
+            Source::Json { .. } => "json",
+            Source::Schema { .. } => "schema",
+        }
+    }
+
+    /// The canonical text of the rule: the pattern, the items one per line, the grammar, the whitespace policy, the
+    /// schema.
+    pub fn text(&self) -> String {
+        match &self.source {
+            Source::Regex { pattern, .. } => pattern.clone(),
+            Source::Choice { items } => items.join("\n"),
+            Source::Grammar { grammar, .. } => grammar.clone(),
+            Source::Json { whitespace } => whitespace.to_string(),
+            Source::Schema { schema, .. } => schema.clone(),
+        }
+    }
+
+    /// Bytes of all its texts, documents beside a schema included: the memory that it takes.
+    pub fn text_bytes(&self) -> usize {
+        match &self.source {
+            Source::Regex { pattern, .. } => pattern.len(),
+            Source::Choice { items } => items.iter().map(String::len).sum(),
+            Source::Grammar { grammar, start, .. } => grammar.len() + start.len(),
+            Source::Json { .. } => 0,
+            Source::Schema { schema, options } => {
+                let documents = options.documents.iter();
+                schema.len()
+                    + documents.map(|document| document.uri.len() + document.document.len()).sum::<usize>()
+            }
+        }
+    }
+
+    /// The digest over the rule and every option that can change its language. O(length of the text).
+    pub fn digest(&self) -> ConstraintDigest {
+        let mut hasher = KeyHasher::new("gobo constraint v1").field("kind", self.kind().as_bytes());
+        hasher = match &self.source {
+            Source::Regex { pattern, mode } => hasher.field("pattern", pattern.as_bytes()).field(
+                "match",
+                match mode {
+                    MatchMode::Full => b"full",
+                    MatchMode::Search => b"search",
+                },
+            ),
+            Source::Choice { items } => {
+                items.iter().fold(hasher, |hasher, item| hasher.field("item", item.as_bytes()))
+            }
+            Source::Grammar { dialect, grammar, start } => hasher
+                .field("dialect", dialect.name().as_bytes())
+                .field("grammar", grammar.as_bytes())
+                .field("start", start.as_bytes()),
+            Source::Json { whitespace } => hasher.field("whitespace", whitespace.to_string().as_bytes()),
+            Source::Schema { schema, options } => {
+                let SchemaOptions {
+                    draft,
+                    order,
+                    whitespace,
+                    spelling,
+                    format,
+                    closed,
+                    max_depth,
+                    documents,
+                    allow_widening,
+                } = &**options;
+                let hasher = hasher
+                    .field("schema", schema.as_bytes())
+                    .field("draft", draft.map_or("", |draft| draft.name()).as_bytes())
+                    .field("order", order.name().as_bytes())
+                    .field("whitespace", whitespace.to_string().as_bytes())
+                    .field("spelling", spelling.name().as_bytes())
+                    .field("format", format.name().as_bytes())
+                    .field("closed", &[u8::from(*closed)])
+                    .field("max_depth", &max_depth.map_or(0, |depth| depth + 1).to_le_bytes())
+                    .field("allow_widening", &[u8::from(*allow_widening)]);
+                documents.iter().fold(hasher, |hasher, SchemaDocument { uri, document }| {
+                    hasher.field("uri", uri.as_bytes()).field("document", document.as_bytes())
+                })
+            }
+        };
+        let text_start = match self.text_start {
+            TextStart::Exact => "exact",
+            TextStart::StripOneSpace => "strip_one_space",
+        };
+        ConstraintDigest(hasher.field("text_start", text_start.as_bytes()).finish())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Draft, FormatMode, PropertyOrder, Spelling};
+
+    fn schema(text: &str, set: impl Fn(&mut SchemaOptions)) -> ConstraintDigest {
+        let mut options = SchemaOptions::default();
+        set(&mut options);
+        Constraint::schema(text, options).digest()
+    }
+
+    fn document(uri: &str, document: &str) -> SchemaDocument {
+        SchemaDocument { uri: uri.to_owned(), document: document.to_owned() }
+    }
+
+    #[test]
+    fn the_digest_sees_all_that_changes_the_language_and_nothing_else() {
+        let digests = [
+            Constraint::regex("a").digest(),
+            Constraint::search("a").digest(),
+            Constraint::choice(["a"]).digest(),
+            Constraint::choice(["a", "b"]).digest(),
+            Constraint::choice(["a\nb"]).digest(),
+            Constraint::regex("a").starting(TextStart::StripOneSpace).digest(),
+            Constraint::gbnf("a ::= b\nb ::= \"\"", "a").digest(),
+            Constraint::gbnf("a ::= b\nb ::= \"\"", "b").digest(),
+            Constraint::gbnf("a ::= b\nb ::=  \"\"", "b").digest(),
+            Constraint::json(Whitespace::Compact).digest(),
+            Constraint::json(Whitespace::Single).digest(),
+            Constraint::json(Whitespace::Flexible { max: 7 }).digest(),
+            Constraint::json(Whitespace::Flexible { max: 8 }).digest(),
+            Constraint::json(Whitespace::Indent { by: 8 }).digest(),
+            schema("{}", |_| ()),
+            schema("true", |_| ()),
+            schema(r#"{"a":1,"b":1}"#, |_| ()),
+            schema(r#"{"b":1,"a":1}"#, |_| ()),
+            schema("{}", |options| options.draft = Some(Draft::Draft7)),
+            schema("{}", |options| options.draft = Some(Draft::Draft202012)),
+            schema("{}", |options| options.order = PropertyOrder::Any),
+            schema("{}", |options| options.whitespace = Whitespace::Compact),
+            schema("{}", |options| options.spelling = Spelling::Any),
+            schema("{}", |options| options.format = FormatMode::Annotate),
+            schema("{}", |options| options.closed = true),
+            schema("{}", |options| options.max_depth = Some(0)),
+            schema("{}", |options| options.max_depth = Some(1)),
+            schema("{}", |options| options.allow_widening = true),
+            schema("{}", |options| options.documents = vec![document("a", "{}")]),
+            schema("{}", |options| options.documents = vec![document("a", "true")]),
+            schema("{}", |options| options.documents = vec![document("b", "{}")]),
+        ];
+        for (i, a) in digests.iter().enumerate() {
+            assert!(digests[..i].iter().all(|b| a != b), "{i}");
+        }
+        assert_eq!(schema(" { } ", |_| ()), schema("{}", |_| ()));
+        assert_eq!(Constraint::choice(["b", "a", "b"]).digest(), Constraint::choice(["a", "b"]).digest());
+    }
+}

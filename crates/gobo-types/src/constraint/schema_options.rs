@@ -1,0 +1,168 @@
+//! The options of a JSON Schema.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Whitespace;
+
+/// A version of the JSON Schema standard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Draft {
+    /// Draft 4, 2013.
+    #[serde(rename = "draft4")]
+    Draft4,
+    /// Draft 6, 2017.
+    #[serde(rename = "draft6")]
+    Draft6,
+    /// Draft 7, 2018.
+    #[serde(rename = "draft7")]
+    Draft7,
+    /// Draft 2019-09.
+    #[serde(rename = "draft2019-09")]
+    Draft201909,
+    /// Draft 2020-12.
+    #[serde(rename = "draft2020-12")]
+    Draft202012,
+}
+
+/// The order of the declared properties of an object. Others follow them, in any order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PropertyOrder {
+    /// As their names first appear in the schema, those that are only `required` last.
+    #[default]
+    Declared,
+    /// Any order; refused for objects with many properties, because each doubles the number of states.
+    Any,
+}
+
+/// How the characters of strings and names under a constraint are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Spelling {
+    /// Each in its shortest form: raw, else a short escape, else `\u00xx` in lower case.
+    #[default]
+    Canonical,
+    /// Any escape that JSON has.
+    Any,
+}
+
+/// What `format` means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FormatMode {
+    /// A constraint, for every format that the standard names.
+    #[default]
+    Assert,
+    /// A remark.
+    Annotate,
+}
+
+/// Everything that changes the language of a schema, its text apart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SchemaOptions {
+    /// The draft of schemas that do not name theirs in `$schema`; without it, 2020-12.
+    pub draft: Option<Draft>,
+    /// The order of properties.
+    pub order: PropertyOrder,
+    /// The whitespace between tokens.
+    pub whitespace: Whitespace,
+    /// How characters are written.
+    pub spelling: Spelling,
+    /// Whether `format` constrains.
+    pub format: FormatMode,
+    /// Whether an object without `additionalProperties` has the declared properties alone. The standard says otherwise.
+    pub closed: bool,
+    /// Greatest nesting depth, if there is a limit.
+    pub max_depth: Option<u32>,
+    /// The documents to which references may lead.
+    pub documents: Vec<SchemaDocument>,
+    /// Whether a keyword that cannot be enforced is ignored and reported, and not refused.
+    pub allow_widening: bool,
+}
+
+/// A document to which references may lead.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SchemaDocument {
+    /// Its address.
+    pub uri: String,
+    /// Its JSON text.
+    pub document: String,
+}
+
+impl SchemaOptions {
+    /// Greatest nesting depth that `max_depth` may allow: each level has states of its own.
+    pub const MAX_DEPTH: u32 = 64;
+}
+
+/// A word of a schema option that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{found:?} is none of {}", .known.join(", "))]
+pub struct SchemaOptionError {
+    found: String,
+    known: &'static [&'static str],
+}
+
+macro_rules! words {
+    ($type:ty, $($variant:ident = $word:literal),+) => {
+        impl $type {
+            /// All words.
+            pub const NAMES: &'static [&'static str] = &[$($word),+];
+
+            /// The word of the command line, of the proto and of the digest.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = SchemaOptionError;
+
+            fn from_str(text: &str) -> Result<Self, SchemaOptionError> {
+                match text {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err(SchemaOptionError { found: text.to_owned(), known: Self::NAMES }),
+                }
+            }
+        }
+    };
+}
+
+words!(
+    Draft,
+    Draft4 = "draft4",
+    Draft6 = "draft6",
+    Draft7 = "draft7",
+    Draft201909 = "draft2019-09",
+    Draft202012 = "draft2020-12"
+);
+words!(PropertyOrder, Declared = "declared", Any = "any");
+words!(Spelling, Canonical = "canonical", Any = "any");
+words!(FormatMode, Assert = "assert", Annotate = "annotate");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_read_back() {
+        for draft in ["draft4", "draft6", "draft7", "draft2019-09", "draft2020-12"] {
+            assert_eq!(draft.parse::<Draft>().unwrap().to_string(), draft);
+            assert_eq!(serde_json::to_value(draft.parse::<Draft>().unwrap()).unwrap(), draft);
+        }
+        assert_eq!("any".parse(), Ok(PropertyOrder::Any));
+        let error = "other".parse::<Spelling>().unwrap_err();
+        assert_eq!(error.to_string(), "\"other\" is none of canonical, any");
+    }
+}

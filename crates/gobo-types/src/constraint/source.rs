@@ -1,0 +1,85 @@
+//! The rule of a constraint: a regular expression, a choice list, a grammar, JSON, or a JSON Schema.
+
+use serde::{Deserialize, Serialize};
+
+use super::{SchemaOptions, Whitespace};
+
+/// How much of a text a regular expression has to match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MatchMode {
+    /// The whole text matches.
+    #[default]
+    Full,
+    /// A match anywhere in the text suffices, as for JSON Schema's `pattern`.
+    Search,
+}
+
+/// The rule of a constraint, in the form in which its author wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "kind")]
+pub enum Source {
+    /// A regular expression in the syntax of `regex-syntax`, Unicode on.
+    Regex {
+        /// The pattern.
+        pattern: String,
+        /// How much of a text it has to match.
+        #[serde(default, rename = "match")]
+        mode: MatchMode,
+    },
+    /// A list of texts, of which exactly one is written. Sorted and free of repetitions: order means nothing here.
+    Choice {
+        /// The texts.
+        items: Vec<String>,
+    },
+    /// A grammar: the texts of one of its rules.
+    Grammar {
+        /// Its language.
+        #[serde(default)]
+        dialect: Dialect,
+        /// Its text.
+        grammar: String,
+        /// The start rule.
+        #[serde(default = "default_start")]
+        start: String,
+    },
+    /// Any JSON value, of any nesting depth.
+    Json {
+        /// The whitespace between its tokens.
+        #[serde(default)]
+        whitespace: Whitespace,
+    },
+    /// A JSON Schema: the JSON texts of its valid values, in the order and spelling of the options.
+    Schema {
+        /// Its text, without whitespace between tokens.
+        schema: String,
+        /// How it is read, and which texts of a value are allowed.
+        #[serde(default)]
+        options: Box<SchemaOptions>,
+    },
+}
+
+/// The start rule of grammars that name none.
+pub const DEFAULT_START: &str = "root";
+
+fn default_start() -> String {
+    DEFAULT_START.to_owned()
+}
+
+/// How a grammar is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// llama.cpp's GBNF: scannerless, over characters.
+    #[default]
+    Gbnf,
+}
+
+impl Dialect {
+    /// The word of the command line, of the proto and of the digest.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gbnf => "gbnf",
+        }
+    }
+}
