@@ -23,7 +23,7 @@ pub struct Global {
     /// The store: where vocabularies and indices are kept [default: $XDG_CACHE_HOME/gobo or ~/.cache/gobo]
     #[arg(long, global = true, env = "GOBO_STORE", value_name = "DIR", help_heading = "Everywhere")]
     pub store: Option<PathBuf>,
-    /// Who beside root may write to the store: a store that others may write to is not used by who owns it
+    /// Who besides root may write to the store: its owner refuses a store that others may write to
     #[arg(
         long,
         global = true,
