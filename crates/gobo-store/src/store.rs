@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gobo_artifact::{Index, OpenError, Vocabulary};
+use gobo_artifact::file::OpenError;
+use gobo_artifact::{Index, Vocabulary};
 use gobo_types::{ArtifactDigest, Digest, IndexKey, VocabularyDigest};
 
 use crate::access::{create_folder, create_folders, create_root, sync_folder};
@@ -276,7 +277,7 @@ impl Store {
         look(self, &self.index_path(key), key.0, Depth::Open).map(Looked::sound)
     }
 
-    /// As [`Store::open_index`], of the file with this header ([`gobo_artifact::Artifact::header_digest`]): one with another
+    /// As [`Store::open_index`], of the file with this header ([`gobo_artifact::layout::Artifact::header_digest`]): one with another
     /// header is foreign, whatever its length. With `whole` all of it is read, O(bytes): then every byte is the one on record.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 use std::ops::Range;
 
-use gobo_artifact::{
-    AlignedBytes, SliceParts, VocabularyParts, VocabularyRoot, begins_inside, count_chars, write_vocabulary,
-};
+use gobo_artifact::file::AlignedBytes;
+use gobo_artifact::layout::{VocabularyRoot, begins_inside, count_chars};
+use gobo_artifact::write::{SliceParts, VocabularyParts, write_vocabulary};
 use gobo_types::{TokenId, VocabularyDigest, beside};
 
 use crate::shared_rows::shared_rows;
@@ -245,7 +245,8 @@ fn same(one: &[u8], other: &[u8]) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use gobo_artifact::{TrieNode, Vocabulary};
+    use gobo_artifact::layout::TrieNode;
+    use gobo_artifact::Vocabulary;
     use proptest::prelude::*;
 
     use super::*;

@@ -388,7 +388,7 @@ mod tests {
         for (place, kind) in SliceKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, place);
         }
-        assert_eq!(SliceKind::COUNT, gobo_artifact::MAX_SLICES);
+        assert_eq!(SliceKind::COUNT, gobo_artifact::layout::MAX_SLICES);
     }
 
     /// The list of `docs/FORMAT.md` as patterns, in order.

@@ -1,5 +1,5 @@
 use foldhash::HashMap;
-use gobo_artifact::TrieNode;
+use gobo_artifact::layout::TrieNode;
 use gobo_types::beside;
 
 use crate::build::{ByteSet, Sorted, count};

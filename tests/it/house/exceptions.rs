@@ -5,7 +5,6 @@ const UNDIVIDED: &str = "one algorithm or type that has not been divided yet";
 
 /// Files of more than 500 lines.
 pub(super) const LONG_FILES: &[(&str, &str)] = &[
-    ("crates/gobo-artifact/src/index.rs", UNDIVIDED),
     ("crates/gobo-engine/src/engine.rs", UNDIVIDED),
     ("crates/gobo-engine/src/resolve.rs", UNDIVIDED),
     ("crates/gobo-engine/src/upkeep.rs", UNDIVIDED),
@@ -16,7 +15,6 @@ const NO_FLOORS: &str = "a folder that has no floors yet";
 
 /// Folders of more than a dozen files.
 pub(super) const FULL_FOLDERS: &[(&str, &str)] = &[
-    ("crates/gobo-artifact/src", NO_FLOORS),
     ("crates/gobo-cli/src", NO_FLOORS),
     ("crates/gobo-cli/src/commands", NO_FLOORS),
     ("crates/gobo-engine/src", NO_FLOORS),
@@ -31,9 +29,6 @@ const SHARED_TYPE: &str = "a type that both sides need stands in one of them";
 
 /// Circles: the module of a folder, and the names in the circle.
 pub(super) const CIRCLES: &[(&str, &str)] = &[
-    ("gobo-artifact: calls index transitions writer", SHARED_TYPE),
-    ("gobo-artifact: error header", SHARED_TYPE),
-    ("gobo-artifact: slice trie vocabulary", SHARED_TYPE),
     ("gobo-cli: args operand", SHARED_TYPE),
     ("gobo-cli: constraint schema", SHARED_TYPE),
     ("gobo-bench::experiments::hostile: attacks calls connections frames", SHARED_TYPE),

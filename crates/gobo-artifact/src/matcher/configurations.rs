@@ -1,16 +1,44 @@
+//! The configurations of a text under an index with calls: a state and a stack each, several where the text so far can be read in
+//! several ways.
+//!
+//! A step simulates the push-down automaton on all configurations at once, byte by byte, as Thompson's simulation does for the
+//! states of an NFA (Bouajjani, Esparza & Maler, *Reachability Analysis of Pushdown Automata*, 1997, for configurations). Stacks
+//! are a graph-structured stack (`stack.rs`). Invariant: no configuration is kept that another one covers, and there are at most
+//! [`MAX_CONFIGURATIONS`]. While there is one configuration that only its own transitions lead on from, a byte costs one load; else
+//! O(configurations × push transitions), and the depth of the stack where rules end.
+
 use std::collections::VecDeque;
 
-use crate::calls::{CallTables, END, NO_RESIDUAL};
-use crate::error::MatcherError;
-use crate::index::{DEAD, Index};
-use crate::row::Row;
-use crate::stack::{BOTTOM, Frames};
-use crate::vocabulary::Vocabulary;
+use crate::layout::index::calls::{CallTables, END, NO_SUFFIXES};
+use crate::layout::{DEAD, Row};
+use crate::matcher::error::MatcherError;
+use crate::matcher::stack::{BOTTOM, Frames};
+use crate::read::index::Index;
+use crate::read::vocabulary::Vocabulary;
 
 /// Most frames of a stack unless told otherwise.
+///
+/// ```
+/// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+/// # use gobo_artifact::Matcher;
+/// # let (index, vocabulary, binding) = small::brackets();
+/// # let mut matcher = Matcher::new(index, vocabulary, &binding)?;
+/// // A text of brackets may be nested as deep as the stack may get, and one bracket more.
+/// let depth = gobo_artifact::DEFAULT_MAX_STACK_DEPTH as usize;
+/// assert!(matcher.advance_bytes(&vec![b'['; depth + 1]).is_ok());
+/// assert!(matcher.advance_bytes(b"[").is_err());
+/// # Ok::<(), gobo_artifact::MatcherError>(())
+/// ```
 pub const DEFAULT_MAX_STACK_DEPTH: u32 = 65_536;
 
 /// Most configurations that a text may have at once.
+///
+/// ```
+/// use gobo_artifact::{MAX_CONFIGURATIONS, MatcherError};
+///
+/// let error = MatcherError::Configurations { limit: MAX_CONFIGURATIONS };
+/// assert_eq!(error.to_string(), "the text can be read in more than 64 ways");
+/// ```
 pub const MAX_CONFIGURATIONS: usize = 64;
 
 /// Rows and stacks of a mask that are remembered, so that they are not written and walked twice.
@@ -34,7 +62,7 @@ pub(crate) struct Configurations {
     last: Vec<Configuration>,
     /// The return states that were popped to in one step.
     returned: Vec<u32>,
-    /// The configurations before the last steps, one step behind the other.
+    /// The configurations before the last steps, one step after the other.
     kept: VecDeque<Configuration>,
     /// How many configurations there were before each of these steps.
     lengths: VecDeque<u8>,
@@ -71,7 +99,7 @@ impl Tables<'_> {
     /// Whether a rule has to end in the state: nothing can be read there.
     #[inline]
     fn is_end(&self, state: u32) -> bool {
-        self.calls.residual(state) == END && self.accepts(state)
+        self.calls.suffix_set(state) == END && self.accepts(state)
     }
 }
 
@@ -275,13 +303,13 @@ impl Configurations {
         if next != DEAD {
             self.add(tables, Configuration { state: next, frame: at.frame })?;
         }
-        for opening in tables.calls.openings(at.state) {
-            let next = tables.index.next_by_class(opening.entry, class);
+        for push in tables.calls.push_transitions(at.state) {
+            let next = tables.index.next_by_class(push.entry, class);
             if next == DEAD {
                 continue;
             }
             let mut frame = at.frame;
-            for &top in tables.calls.pushes(opening) {
+            for &top in tables.calls.pushed(push) {
                 if self.frames.depth(frame) >= self.max_depth {
                     return Err(Stuck::TooDeep);
                 }
@@ -350,25 +378,25 @@ impl Configurations {
             if is_new(number) && !found(index.row(vocabulary, number).ok_or_else(|| corrupt(at.state))?) {
                 return Ok(());
             }
-            let (mut residual, mut frame) = (calls.residual(at.state), at.frame);
-            while residual != NO_RESIDUAL && frame != BOTTOM {
-                if seen[..count].contains(&(residual, frame)) {
+            let (mut suffix_set, mut frame) = (calls.suffix_set(at.state), at.frame);
+            while suffix_set != NO_SUFFIXES && frame != BOTTOM {
+                if seen[..count].contains(&(suffix_set, frame)) {
                     break;
                 }
                 if count < REMEMBERED {
-                    seen[count] = (residual, frame);
+                    seen[count] = (suffix_set, frame);
                     count += 1;
                 }
-                let Some(pair) = calls.pair(residual, self.frames.top(frame)) else { break };
+                let Some(pair) = calls.pair(suffix_set, self.frames.top(frame)) else { break };
                 if is_new(pair.row)
                     && !found(index.row(vocabulary, pair.row).ok_or_else(|| corrupt(at.state))?)
                 {
                     return Ok(());
                 }
-                // The same residuals at the same return state are the same row again.
-                let is_again = pair.residual == residual;
+                // The same suffix set at the same return state is the same row again.
+                let is_again = pair.suffix_set == suffix_set;
                 frame = if is_again { self.frames.below_run(frame) } else { self.frames.below(frame) };
-                residual = pair.residual;
+                suffix_set = pair.suffix_set;
             }
         }
         Ok(())

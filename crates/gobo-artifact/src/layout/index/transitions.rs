@@ -1,16 +1,16 @@
-use zerocopy::IntoBytes;
+//! The transition table of an index, in one of three storages.
+//!
+//! `U16` and `U32` are dense tables, `[states, byte classes]`: one load for each byte of a text. `Shared` stores how far the next
+//! state is from the present one, so that states with the same distances share a row of the table, and it costs two loads for each byte. Other tables whose
+//! entries states share: Aho, Lam, Sethi & Ullman, *Compilers*, 2nd edition, section 3.9.8. A walk never leaves the tables, whatever a file says: where a number leads out of them, it ends in the dead state.
 
-use crate::error::ArtifactError;
-use crate::file::{Artifact, Span};
-use crate::index::DEAD;
-use crate::section as kinds;
+use crate::layout::artifact::{Artifact, Span};
+use crate::layout::error::ArtifactError;
+use crate::layout::index::states::DEAD;
+use crate::layout::section as kinds;
 
 /// The delta of a transition to the dead state.
 pub const NO_STEP: i32 = i32::MIN;
-
-/// Up to this size dense transitions of 16 bits are kept, even if rows that states share are fewer bytes: they fit into a
-/// core's cache, and are one load fewer for each byte of text.
-const SMALL_TABLE_BYTES: usize = 1 << 16;
 
 /// Where the transitions of an index lie.
 #[derive(Debug, Clone)]
@@ -135,33 +135,4 @@ impl Transitions {
             }
         }
     }
-}
-
-/// The storage of the transitions of an automaton, and the bytes of the sections [`kinds::TRANSITIONS`] and
-/// [`kinds::TRANSITION_ROWS`].
-pub(crate) fn encode(row_of: &[u32], deltas: &[i32], classes: usize) -> (u32, Vec<u8>, Vec<u8>) {
-    let cells = row_of.len() * classes;
-    let shared_bytes = 4 * (row_of.len() + deltas.len());
-    let is_narrow = row_of.len() <= 1 << 16;
-    if is_narrow && 2 * cells <= SMALL_TABLE_BYTES.max(shared_bytes) {
-        let narrow = |state: u32| u16::try_from(state).expect("there are at most 2^16 states");
-        let table: Vec<u16> = targets(row_of, deltas, classes).map(narrow).collect();
-        return (kinds::DENSE_U16, table.as_bytes().to_vec(), Vec::new());
-    }
-    if shared_bytes < 4 * cells {
-        return (kinds::SHARED, deltas.as_bytes().to_vec(), row_of.as_bytes().to_vec());
-    }
-    let table: Vec<u32> = targets(row_of, deltas, classes).collect();
-    (kinds::DENSE_U32, table.as_bytes().to_vec(), Vec::new())
-}
-
-/// The next state for each state and class.
-fn targets(row_of: &[u32], deltas: &[i32], classes: usize) -> impl Iterator<Item = u32> {
-    (0_u32..).zip(row_of).flat_map(move |(state, &row)| {
-        let row = &deltas[row as usize * classes..][..classes];
-        row.iter().map(move |&delta| match delta {
-            NO_STEP => DEAD,
-            delta => state.checked_add_signed(delta).expect("transitions lead to states"),
-        })
-    })
 }

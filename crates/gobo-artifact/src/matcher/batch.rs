@@ -1,10 +1,12 @@
+//! The masks of many texts in one matrix, on several threads.
+
 use std::borrow::Borrow;
 
-use crate::error::{BatchError, MatcherError};
+use crate::matcher::error::{BatchError, MatcherError};
 use crate::matcher::{Fill, Matcher};
 
 /// Fills the masks of many texts in one matrix: row `n`, the words from `n * row_stride_words` on, is the mask of
-/// `matchers[n]`, and `fills[n]` is what [`Matcher::fill`] says of it. Words of a row behind its mask are zero, and so are
+/// `matchers[n]`, and `fills[n]` is what [`Matcher::fill`] says of it. Words of a row after its mask are zero, and so are
 /// all words of a row that failed: rows do not depend on each other.
 ///
 /// With `threads` of 1 or less the caller fills all rows and nothing is allocated. With more, others are started and ended
@@ -14,6 +16,22 @@ use crate::matcher::{Fill, Matcher};
 /// # Errors
 /// [`BatchError::Matrix`] and [`BatchError::Fills`] for a matrix or a list of another size; nothing is written then. What
 /// is wrong with a row is said in its place in `fills`; [`MatcherError::BufferLength`] if its mask is longer than a row.
+///
+/// ```
+/// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+/// use gobo_artifact::{Fill, fill_batch};
+///
+/// # let (mut one, mut two) = (small::matcher(), small::matcher());
+/// one.advance(0)?;
+/// let matchers = [one, two];
+/// let stride = matchers[0].mask_words();
+/// let mut matrix = vec![0; matchers.len() * stride];
+/// let mut fills = vec![Ok(Fill::Ended); matchers.len()];
+/// fill_batch(&matchers, &mut matrix, stride, 1, &mut fills)?;
+/// assert_eq!(matrix, [0b0010, 0b1101]);
+/// assert_eq!(fills, [Ok(Fill::Masked), Ok(Fill::Masked)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn fill_batch<M: Borrow<Matcher> + Sync>(
     matchers: &[M],
     matrix: &mut [u32],

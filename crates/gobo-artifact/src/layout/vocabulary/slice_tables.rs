@@ -1,126 +1,17 @@
-use gobo_types::TokenId;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+//! The lengths and characters of the tokens of a slice: computed by the writer, and again when a file is verified.
 
-use crate::trie::Trie;
+use gobo_types::TokenId;
 
 /// For up to this many characters a slice of many tokens has a bitmap of its own.
 pub const SLICE_LENGTHS: usize = 16;
 
-/// Most slices of a file: as many as there are kinds.
-pub const MAX_SLICES: usize = 35;
-
-/// Some ordinary tokens that are alike, with a trie of their own: tokens that a compiler can take or leave together.
-///
-/// The slices of a vocabulary are disjoint, none is empty, and together they are all ordinary tokens.
-#[derive(Debug, Clone, Copy)]
-pub struct Slice<'a> {
-    /// The trie over the tokens of the slice alone.
-    pub trie: Trie<'a>,
-    /// Characters of its longest token; 0 for a slice of tokens that are not text by themselves.
-    pub max_chars: u32,
-    /// A character with which each of its tokens begins, and behind which each has more. It counts in all lengths.
-    pub lead: Option<u32>,
-    /// A byte set: every token of the slice holds at least one of these bytes. Where none of them leads on, no token of
-    /// the slice does.
-    pub needs: &'a [u32; 8],
-    /// Exactly the characters that occur in its tokens, behind the lead if there is one, as ascending ranges
-    /// `[first, last]` that do not touch; empty for a slice of tokens that are not text.
-    pub chars: &'a [[u32; 2]],
-    /// `[1 + lengths, row words]`.
-    rows: &'a [u32],
-    /// (characters, id) of the tokens too long for a bitmap, ascending.
-    long: &'a [[u32; 2]],
-    /// For how many lengths there is a bitmap.
-    lengths: usize,
-    row_words: usize,
-}
-
-impl<'a> Slice<'a> {
-    /// All its tokens, as a row: `[row words]`.
-    pub fn all(&self) -> &'a [u32] {
-        self.rows.get(..self.row_words).unwrap_or_default()
-    }
-
-    /// Its tokens of at most `chars` characters: a row, `[row words]`, and further ids as pairs (characters, id), which
-    /// are not in the row. Both are empty for 0 characters, and the row alone where a slice has too few tokens for bitmaps
-    /// by length. O(log tokens).
-    ///
-    /// Only for slices of text: the tokens of others have no length, and all of them are of at most any.
-    pub fn at_most(&self, chars: u32) -> (&'a [u32], &'a [[u32; 2]]) {
-        if chars >= self.max_chars {
-            return (self.all(), &[]);
-        }
-        let row = (chars as usize).min(self.lengths) * self.row_words;
-        let row = if row == 0 { 0..0 } else { row..row + self.row_words };
-        let long = self.long.partition_point(|pair| pair[0] <= chars);
-        (self.rows.get(row).unwrap_or_default(), &self.long[..long])
-    }
-
-    /// Whether its tables are these.
-    pub(crate) fn holds(&self, tables: &SliceTables) -> bool {
-        let SliceTables { max_chars, chars, rows, long } = tables;
-        self.max_chars == *max_chars && self.chars == chars && self.rows == rows && self.long == long
-    }
-}
-
-/// Where the tables of a slice lie: 72 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub(crate) struct SliceEntry {
-    /// Number of the first node of its trie.
-    pub(crate) root: u32,
-    /// Its ids in the trie order: from, to.
-    pub(crate) order: [u32; 2],
-    /// Characters of its longest token.
-    pub(crate) max_chars: u32,
-    /// Its ranges of characters: from, to.
-    pub(crate) chars: [u32; 2],
-    /// Number of its first bitmap.
-    pub(crate) rows: u32,
-    /// Its long tokens: from, to.
-    pub(crate) long: [u32; 2],
-    /// The character with which each of its tokens begins; 0 for none, since U+0000 is nobody's lead.
-    pub(crate) lead: u32,
-    /// Each of its tokens has one of these bytes.
-    pub(crate) needs: [u32; 8],
-}
-
-impl SliceEntry {
-    /// The slice, in tables that hold those of all; `trie` is any trie of the file.
-    pub(crate) fn slice<'a>(
-        &'a self,
-        trie: Trie<'a>,
-        chars: &'a [[u32; 2]],
-        rows: &'a [u32],
-        long: &'a [[u32; 2]],
-        row_words: usize,
-    ) -> Slice<'a> {
-        let begin = (self.rows as usize).saturating_mul(row_words);
-        let tokens = self.order[1].saturating_sub(self.order[0]) as usize;
-        let lengths = bitmap_lengths(self.max_chars, tokens, row_words);
-        let end = begin.saturating_add((1 + lengths) * row_words);
-        let between = |[from, to]: [u32; 2]| from as usize..to as usize;
-        Slice {
-            trie: Trie { root: self.root as usize, from: self.order[0], to: self.order[1], ..trie },
-            max_chars: self.max_chars,
-            lead: (self.lead != 0).then_some(self.lead),
-            needs: &self.needs,
-            chars: chars.get(between(self.chars)).unwrap_or_default(),
-            rows: rows.get(begin..end).unwrap_or_default(),
-            long: long.get(between(self.long)).unwrap_or_default(),
-            lengths,
-            row_words,
-        }
-    }
-}
-
 /// For how many lengths a slice has a bitmap. Few tokens are set one by one in less time than a row takes, and a
 /// vocabulary has many slices of few tokens.
-fn bitmap_lengths(max_chars: u32, tokens: usize, row_words: usize) -> usize {
+pub(crate) fn bitmap_lengths(max_chars: u32, tokens: usize, row_words: usize) -> usize {
     if tokens > row_words { (max_chars as usize).min(SLICE_LENGTHS) } else { 0 }
 }
 
-/// What a file says of the lengths and characters of a slice: all that follows from its tokens.
+/// The lengths and characters of the tokens of a slice, as a file stores them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct SliceTables {
     pub(crate) max_chars: u32,
@@ -153,7 +44,7 @@ impl SliceTables {
         let mut occurs = CharSet::default();
         let mut counts = Vec::with_capacity(tokens.len());
         for (id, bytes) in tokens {
-            let count = count_behind(bytes, lead.as_bytes(), &mut occurs);
+            let count = count_after(bytes, lead.as_bytes(), &mut occurs);
             let count = count.map_err(|what| format!("token {id} {what}"))? + u32::from(!lead.is_empty());
             counts.push([count, id]);
         }
@@ -176,23 +67,23 @@ impl SliceTables {
     }
 }
 
-/// Adds the characters of a token behind `lead` to `occurs`. Returns how many they are, or what is wrong with the token.
-fn count_behind(token: &[u8], lead: &[u8], occurs: &mut CharSet) -> Result<u32, &'static str> {
+/// Adds the characters of a token after `lead` to `occurs`. Returns how many they are, or what is wrong with the token.
+fn count_after(token: &[u8], lead: &[u8], occurs: &mut CharSet) -> Result<u32, &'static str> {
     // Byte by byte: there is at most one character, and to call for a comparison costs more than most tokens do.
     if token.len() < lead.len() || token.iter().zip(lead).any(|(one, other)| one != other) {
         return Err("does not begin with the lead");
     }
-    let behind = &token[lead.len()..];
-    if behind.is_empty() {
-        return Err("has nothing behind the lead");
+    let after = &token[lead.len()..];
+    if after.is_empty() {
+        return Err("has nothing after the lead");
     }
     // Most tokens are ASCII, and to know it costs less than to decode them.
-    if behind.is_ascii() {
-        behind.iter().for_each(|&byte| occurs.ascii |= 1 << byte);
-        return Ok(u32::try_from(behind.len()).expect("offsets are u32"));
+    if after.is_ascii() {
+        after.iter().for_each(|&byte| occurs.ascii |= 1 << byte);
+        return Ok(u32::try_from(after.len()).expect("offsets are u32"));
     }
     let mut count = 0;
-    for char in std::str::from_utf8(behind).map_err(|_| "is not text")?.chars() {
+    for char in std::str::from_utf8(after).map_err(|_| "is not text")?.chars() {
         occurs.insert(char.into());
         count += 1;
     }
@@ -240,6 +131,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::layout::vocabulary::slice::SliceEntry;
+    use crate::layout::vocabulary::trie::Trie;
 
     proptest! {
         /// The tables say of each length and each character what counting says, with a lead and without, for few tokens
@@ -319,10 +212,10 @@ mod tests {
         };
         assert_eq!(first(&[0, 1], ' '), Ok(vec![[0x61, 0x61], [0xe9, 0xe9]]));
         assert_eq!(first(&[5], 'é'), Ok(vec![[0x62, 0x62]]));
-        assert_eq!(first(&[0, 2], ' '), Err("token 2 has nothing behind the lead".into()));
+        assert_eq!(first(&[0, 2], ' '), Err("token 2 has nothing after the lead".into()));
         assert_eq!(first(&[0, 3], ' '), Err("token 3 does not begin with the lead".into()));
         assert_eq!(first(&[0, 4], ' '), Err("token 4 is not text".into()));
-        assert_eq!(first(&[5, 6], 'é'), Err("token 6 has nothing behind the lead".into()));
+        assert_eq!(first(&[5, 6], 'é'), Err("token 6 has nothing after the lead".into()));
         // It shares its first byte with the lead.
         assert_eq!(first(&[5], 'è'), Err("token 5 does not begin with the lead".into()));
     }

@@ -6,8 +6,8 @@ use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::AlignedBytes;
-use crate::regular::{Links, OpenError, OpenRegular, check_regular};
+use crate::file::aligned::AlignedBytes;
+use crate::file::regular::{Links, OpenError, OpenRegular, check_regular};
 
 /// What the file system says of an opened file. Whoever writes to the file, renames it or changes its mode changes this;
 /// so does whoever puts another in its place.

@@ -1,3 +1,9 @@
+//! A file whose header was checked, and typed views of its sections.
+//!
+//! Invariant: the range of every section lies within the file, and begins at a multiple of
+//! [`SECTION_ALIGN`](crate::file::SECTION_ALIGN). A [`Span`] is made once at open, after its length was checked; a look at its
+//! elements is O(1) and cannot fail.
+
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
@@ -5,11 +11,11 @@ use std::path::Path;
 use gobo_types::{ArtifactDigest, Digest};
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
-use crate::error::{ArtifactError, Fault};
-use crate::header::{ArtifactKind, Header, Section};
-use crate::map::{Backing, FileState};
-use crate::regular::OpenError;
-use crate::section as kinds;
+use crate::file::{Backing, FileState, OpenError};
+use crate::layout::error::{ArtifactError, Fault};
+use crate::layout::header::{Header, Section, header_bytes};
+use crate::layout::kind::ArtifactKind;
+use crate::layout::section as kinds;
 
 /// Longest root in bytes, some ten times what is written: it is the one section that `open` reads.
 const MAX_ROOT_BYTES: u64 = 1 << 12;
@@ -22,7 +28,7 @@ pub struct Artifact {
     origin: String,
 }
 
-/// What was found at `path` in the place of a file, as an error: for `map_err`.
+/// The error for something at `path` that is no file: for `map_err`.
 fn refused(path: &Path) -> impl FnOnce(OpenError) -> ArtifactError {
     move |error| ArtifactError::of_open(path, error)
 }
@@ -173,7 +179,7 @@ impl Artifact {
 
     /// Checks every section against its digest, and the padding between them. O(file).
     pub(crate) fn verify_digests(&self) -> Result<(), ArtifactError> {
-        let mut end = crate::header::header_bytes(self.header.sections.len());
+        let mut end = header_bytes(self.header.sections.len());
         for section in &self.header.sections {
             let range = self.range(section.kind);
             if self.backing[end..range.start].iter().any(|&byte| byte != 0) {

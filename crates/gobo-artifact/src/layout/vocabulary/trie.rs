@@ -1,7 +1,13 @@
+//! Prefix trees over the bytes of tokens (Fredkin, *Trie Memory*, 1960), laid out for a walk that runs forward in memory.
+//!
+//! Siblings lie side by side, as a block; blocks lie in preorder of their parents. The ids at or below a node are one range of the
+//! trie order, because that order is sorted by bytes: a node needs to store the beginning of its range only. A whole subtree is
+//! taken or left in O(1).
+
 use gobo_types::TokenId;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::vocabulary::{Vocabulary, set_insert};
+use crate::layout::vocabulary::token_bytes::set_insert;
 
 /// One node of a trie: 8 bytes.
 ///
@@ -56,13 +62,13 @@ impl TrieNode {
 /// `[nodes]`: [`Vocabulary::trie_heights`].
 pub(crate) fn heights(nodes: &[TrieNode]) -> Box<[u8]> {
     let mut heights = vec![0_u8; nodes.len()].into_boxed_slice();
-    // Children lie behind their parents, and siblings side by side.
-    let mut behind = 0;
+    // Children lie after their parents, and siblings side by side.
+    let mut after = 0;
     for (number, node) in nodes.iter().enumerate().rev() {
         let below = node.children().map_or(0, |child| heights[child]);
         let own = below.saturating_add(1);
-        behind = if node.is_last() { own } else { own.max(behind) };
-        heights[number] = behind;
+        after = if node.is_last() { own } else { own.max(after) };
+        heights[number] = after;
     }
     heights
 }
@@ -74,7 +80,7 @@ pub(crate) fn heights(nodes: &[TrieNode]) -> Box<[u8]> {
 pub struct Trie<'a> {
     /// `[nodes of all tries]`.
     pub nodes: &'a [TrieNode],
-    /// The ids of each trie, one trie behind the other: by bytes, then by id.
+    /// The ids of each trie, one trie after the other: by bytes, then by id.
     pub order: &'a [TokenId],
     /// `[nodes of all tries]`: number of the byte set over all edges below a node; 0 where none is kept.
     pub set_ids: &'a [u16],
@@ -117,8 +123,8 @@ impl<'a> Trie<'a> {
     }
 
     /// Checks the trie, whose order is known to be sorted: that it is what its writer makes of the order, node for node.
-    /// Returns the number of the node behind its last one. O(nodes and bytes), without recursion.
-    pub(crate) fn verify(&self, vocabulary: &Vocabulary) -> Result<usize, String> {
+    /// Returns the number of the node after its last one. O(nodes and bytes), without recursion.
+    pub(crate) fn verify<'b>(&self, bytes_of: impl Fn(TokenId) -> &'b [u8]) -> Result<usize, String> {
         let mut path: Vec<u8> = Vec::new();
         let mut next = self.block_end(self.root, self.from, self.to)?;
         let mut open = vec![Block { at: self.root, end: next, to: self.to, below: [0; 8] }];
@@ -147,7 +153,7 @@ impl<'a> Trie<'a> {
             let Some(ids) = ids.filter(|_| own_end <= end) else {
                 return Err(format!("trie node {number} has no range of ids"));
             };
-            if ids.iter().any(|&id| vocabulary.bytes(id) != path) {
+            if ids.iter().any(|&id| bytes_of(id) != path) {
                 return Err(format!("trie node {number} names tokens with other bytes"));
             }
             match node.children() {
@@ -202,7 +208,7 @@ impl<'a> Trie<'a> {
 struct Block {
     /// The node at hand.
     at: usize,
-    /// The node behind the last.
+    /// The node after the last.
     end: usize,
     /// The end of the ids of the whole block.
     to: u32,

@@ -1,3 +1,5 @@
+//! The root of an index file, and the class that it says.
+
 /// The root of an index file: counts, so that a reader need not derive them, and the digests of the inputs.
 #[derive(Debug, Clone, PartialEq, Eq, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
 pub struct IndexRoot {
@@ -29,27 +31,41 @@ pub struct IndexRoot {
     pub shared_rows_digest: [u8; 32],
 }
 
-/// The root of a vocabulary file.
-#[derive(Debug, Clone, PartialEq, Eq, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
-pub struct VocabularyRoot {
-    /// Highest id + 1.
-    pub len: u32,
-    /// Ids that name a token: neither holes nor ids without bytes.
-    pub tokens: u32,
-    /// Ordinary tokens: ids with bytes that are not special.
-    pub ordinary: u32,
-    /// Special ids.
-    pub special: u32,
-    /// Length of the longest ordinary token in bytes.
-    pub longest_token_bytes: u32,
-    /// Most characters of an ordinary token, a partial one at either end counting as one.
-    pub longest_token_chars: u32,
-    /// The same over the tokens that begin inside a character; 0 if there are none.
-    pub longest_inner_chars: u32,
-    /// Number of nodes of all tries, roots not counted.
-    pub trie_nodes: u32,
-    /// Bytes that occur in some ordinary token: bit `b & 31` of word `b >> 5`.
-    pub spellable: [u32; 8],
-    /// Bytes that are an ordinary token by themselves, likewise.
-    pub single: [u32; 8],
+/// What an index needs at run time.
+///
+/// ```
+/// use gobo_artifact::IndexClass;
+///
+/// assert_eq!(IndexClass::Deterministic.name(), "deterministic");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexClass {
+    /// A state says all: no stack.
+    Regular,
+    /// A state and a stack say all.
+    Deterministic,
+    /// A text may stand at several states with several stacks at once.
+    Ambiguous,
+}
+
+impl IndexClass {
+    /// The word in listings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Regular => "regular",
+            Self::Deterministic => "deterministic",
+            Self::Ambiguous => "ambiguous",
+        }
+    }
+
+    /// The number in the root.
+    pub(crate) fn number(self) -> u32 {
+        self as u32
+    }
+
+    pub(crate) fn of_number(number: u32) -> Option<Self> {
+        [Self::Regular, Self::Deterministic, Self::Ambiguous]
+            .into_iter()
+            .find(|class| class.number() == number)
+    }
 }

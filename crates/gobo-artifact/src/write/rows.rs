@@ -1,140 +1,17 @@
+//! Lays out the distinct rows of an index: equal rows once, near rows as patches over a base.
+//!
+//! Each row is stored in the cheapest way whose fill costs at most about 1.25 copies of a dense row: as patches over zeros if it
+//! has few words, else as patches over the nearest of the shared rows and of the dense rows added last, else dense. The choice
+//! depends on the rows and their order alone. O(row words) for a row, and a few words more for each base that is tried.
+
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher};
 
-use foldhash::fast::FixedState;
-use gobo_types::{Digest, TokenId};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use gobo_types::TokenId;
+use zerocopy::IntoBytes;
 
-/// One row as it is stored: the allowed ids of all states that share it, without EOS and padding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Row<'a> {
-    /// All words: `[row words]`.
-    Dense(&'a [u32]),
-    /// A dense row, or one of zeros, some of whose words are others.
-    Patched {
-        /// The words of the base: `[row words]`; `None` for zeros.
-        base: Option<&'a [u32]>,
-        /// The words that differ: pairs (word, bits), ascending by word.
-        patches: &'a [[u32; 2]],
-    },
-}
-
-pub(crate) const DENSE: u32 = 0;
-pub(crate) const PATCHED: u32 = 2;
-
-/// The base of rows that have none.
-pub(crate) const NO_BASE: u32 = u32::MAX;
-
-/// An entry of the row table: 16 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub(crate) struct RowEntry {
-    /// [`DENSE`] or [`PATCHED`].
-    pub(crate) kind: u32,
-    /// Where it begins: a dense row's number, or the position of its first patch.
-    pub(crate) offset: u32,
-    /// Number of patches.
-    pub(crate) len: u32,
-    /// Number of the dense row that a patched one differs from, or [`NO_BASE`].
-    pub(crate) base: u32,
-}
-
-impl Row<'_> {
-    /// Whether no id is allowed. O(1): only no patches over zeros are stored for it.
-    pub fn is_empty(&self) -> bool {
-        matches!(self, Row::Patched { base: None, patches: [] })
-    }
-
-    /// Whether `id` is allowed. O(1), O(log n) for patches.
-    #[inline]
-    pub fn contains(&self, id: TokenId) -> bool {
-        let at = (id >> 5) as usize;
-        let word = match self {
-            Row::Dense(words) => words.get(at).copied(),
-            Row::Patched { base, patches } => {
-                match patches.binary_search_by_key(&(id >> 5), |patch| patch[0]) {
-                    Ok(found) => Some(patches[found][1]),
-                    Err(_) => base.and_then(|words| words.get(at).copied()),
-                }
-            }
-        };
-        word.is_some_and(|word| word >> (id & 31) & 1 == 1)
-    }
-
-    /// Writes the row's words to `out`: `[row words]`. At most about 1.25 copies of a dense row. `false` if the row does
-    /// not fit, which a verified file never does.
-    #[inline]
-    pub fn write(&self, out: &mut [u32]) -> bool {
-        let (base, patches): (_, &[[u32; 2]]) = match self {
-            Row::Dense(words) => (Some(*words), &[]),
-            Row::Patched { base, patches } => (*base, patches),
-        };
-        match base {
-            None => out.fill(0),
-            Some(words) if words.len() == out.len() => out.copy_from_slice(words),
-            Some(_) => return false,
-        }
-        patches.iter().all(|&[at, bits]| match out.get_mut(at as usize) {
-            Some(word) => {
-                *word = bits;
-                true
-            }
-            None => false,
-        })
-    }
-
-    /// Sets the row's bits in `out`, too: `[row words]`. `false` if the row does not fit, which a verified file never does.
-    #[inline]
-    pub fn unite(&self, out: &mut [u32]) -> bool {
-        let or =
-            |out: &mut [u32], words: &[u32]| out.iter_mut().zip(words).for_each(|(out, word)| *out |= word);
-        match *self {
-            Row::Dense(words) => {
-                or(out, words);
-                words.len() == out.len()
-            }
-            Row::Patched { base: None, patches } => {
-                patches.iter().all(|&[at, bits]| match out.get_mut(at as usize) {
-                    Some(word) => {
-                        *word |= bits;
-                        true
-                    }
-                    None => false,
-                })
-            }
-            Row::Patched { base: Some(base), patches } => {
-                // A patch stands in the place of its word, so what lies between two patches is the base's.
-                let mut from = 0;
-                for &[at, bits] in patches {
-                    let at = at as usize;
-                    let Some((out, base)) = out.get_mut(from..=at).zip(base.get(from..at)) else {
-                        return false;
-                    };
-                    or(out, base);
-                    out[at - from] |= bits;
-                    from = at + 1;
-                }
-                let Some((out, base)) = out.get_mut(from..).zip(base.get(from..)) else { return false };
-                or(out, base);
-                true
-            }
-        }
-    }
-
-    /// The allowed ids, ascending.
-    pub fn ids(&self, row_words: usize) -> Vec<TokenId> {
-        let mut words = vec![0; row_words];
-        self.write(&mut words);
-        let mut ids = Vec::new();
-        for (at, mut word) in (0..).zip(words) {
-            while word != 0 {
-                ids.push(at << 5 | word.trailing_zeros());
-                word &= word - 1;
-            }
-        }
-        ids
-    }
-}
+use crate::layout::index::row::{DENSE, NO_BASE, PATCHED, RowEntry};
+use crate::layout::vocabulary::shared_rows::{RowSum, SharedRows, hash_of_bytes, hash_of_words, set_words};
+use crate::write::file::count;
 
 /// Most patches over zeros, as a share of the words of a row: see [`RowEncoder`].
 const WORDS_PER_ZERO_PATCH: usize = 16;
@@ -157,57 +34,6 @@ const WORDS_PER_STEP: usize = 64;
 
 /// Words compared at once when patches are looked for, of which there are few.
 const WORDS_TOLD_APART: usize = 16;
-
-/// Most shared rows of a vocabulary file. Each is as large as a dense row, and looked at for every dense row that is written.
-pub(crate) const MAX_SHARED_ROWS: usize = 64;
-
-/// What tells soon that a row is not another, or far from it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RowSum {
-    hash: u64,
-    /// Words that are not zero.
-    set: usize,
-}
-
-impl RowSum {
-    fn of(words: &[u32]) -> Self {
-        Self { hash: hash_of_words(words), set: set_words(words) }
-    }
-
-    /// Of rows one behind the other.
-    pub(crate) fn of_all(words: &[u32], row_words: usize) -> Box<[Self]> {
-        words.chunks_exact(row_words).map(Self::of).collect()
-    }
-}
-
-/// The shared rows of a vocabulary file: bases that need no place in an index.
-#[derive(Debug, Clone, Copy)]
-pub struct SharedRows<'a> {
-    pub(crate) row_words: usize,
-    /// `[shared rows, row words]`.
-    pub(crate) words: &'a [u32],
-    /// `[shared rows]`.
-    pub(crate) sums: &'a [RowSum],
-    /// blake3 of the words.
-    pub(crate) digest: Digest,
-}
-
-impl<'a> SharedRows<'a> {
-    /// No shared rows, of so many words each.
-    pub fn none(row_words: usize) -> Self {
-        Self { row_words, words: &[], sums: &[], digest: Digest::of(&[]) }
-    }
-
-    /// Number of shared rows.
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks whether there are none")]
-    pub fn len(&self) -> usize {
-        self.sums.len()
-    }
-
-    fn row(&self, number: usize) -> &'a [u32] {
-        &self.words[number * self.row_words..][..self.row_words]
-    }
-}
 
 /// Lays out distinct rows, choosing for each the cheapest kind whose fill costs at most about 1.25 copies of a dense row.
 ///
@@ -444,11 +270,6 @@ fn differs_by_zeros_alone(base: &[u32], words: &[u32]) -> bool {
     base.iter().zip(words).all(|(base, word)| base == word || *word == 0)
 }
 
-/// Words that are not zero.
-fn set_words(words: &[u32]) -> usize {
-    words.iter().filter(|&&word| word != 0).count()
-}
-
 /// The words that differ from the base's.
 fn patches_over(base: &[u32], words: &[u32]) -> Vec<[u32; 2]> {
     let mut patches = Vec::new();
@@ -473,25 +294,9 @@ fn differing_words(one: &[u32], other: &[u32], most: usize) -> Option<usize> {
     Some(differing)
 }
 
-/// A hash of the words of a row, for rows of many words. Rows of one hash are compared.
-fn hash_of_words(words: &[u32]) -> u64 {
-    hash_of_bytes(words.as_bytes())
-}
-
 /// The same of a row that is zero but for these, for rows of few: no row is given to both.
 fn hash_of_patches(patches: &[[u32; 2]]) -> u64 {
     hash_of_bytes(patches.as_bytes())
-}
-
-/// The same in every process, so that a search takes the same steps.
-fn hash_of_bytes(bytes: &[u8]) -> u64 {
-    let mut hasher = FixedState::default().build_hasher();
-    hasher.write(bytes);
-    hasher.finish()
-}
-
-fn count(n: usize) -> u32 {
-    u32::try_from(n).expect("the bytes of a file are budgeted below 4 GiB")
 }
 
 #[cfg(test)]
@@ -499,6 +304,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::layout::Row;
 
     proptest! {
         /// Whatever kinds are chosen, every row reads back as the ids that were pushed.

@@ -1,9 +1,14 @@
-use std::fmt;
+//! The header of a file: magic, version, lengths, checksum, key, and the table of sections.
+//!
+//! Given sections have one header only. A reader checks the whole header at open, in O(sections), and every section lies within
+//! the file afterwards; what is in the sections is checked at use, or by `verify`.
 
 use gobo_types::FORMAT_EPOCH;
 
-use crate::error::Fault;
-use crate::section as kinds;
+use crate::file::SECTION_ALIGN;
+use crate::layout::error::Fault;
+use crate::layout::kind::ArtifactKind;
+use crate::layout::section as kinds;
 
 /// The first eight bytes of every artifact. A byte beyond ASCII, a line end and an end-of-file sign, so that a
 /// transfer in text mode breaks it visibly.
@@ -14,46 +19,17 @@ pub const HEADER_PREFIX_BYTES: usize = 128;
 pub const SECTION_ENTRY_BYTES: usize = 64;
 /// Most sections of a file.
 pub const MAX_SECTIONS: usize = 32;
-/// Sections begin at multiples of this many bytes: one cache line.
-pub const SECTION_ALIGN: usize = 64;
-
-const CHECKSUM_AT: usize = 96;
-
-/// What a file holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ArtifactKind {
-    /// The id → bytes table of a tokenizer, its trie and its flags.
-    Vocabulary,
-    /// The masks of one constraint over one vocabulary.
-    Index,
-}
-
-impl ArtifactKind {
-    fn code(self) -> u32 {
-        match self {
-            Self::Vocabulary => 1,
-            Self::Index => 2,
-        }
-    }
-}
-
-impl fmt::Display for ArtifactKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Vocabulary => "a vocabulary",
-            Self::Index => "an index",
-        })
-    }
-}
+/// Where the checksum stands in the header.
+pub(crate) const CHECKSUM_AT: usize = 96;
 
 /// One entry of the section table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Section {
-    /// What it holds: a number of [`crate::section`](mod@crate::section).
+    /// What it holds: a number of [`section`](mod@crate::layout::section).
     pub kind: u32,
     /// How it is stored.
     pub storage: u32,
-    /// Where it begins, in bytes from the start of the file; a multiple of [`SECTION_ALIGN`].
+    /// Where it begins, in bytes from the start of the file; a multiple of [`SECTION_ALIGN`](crate::file::SECTION_ALIGN).
     pub offset: u64,
     /// Its exact length in bytes.
     pub length: u64,
@@ -88,32 +64,6 @@ pub(crate) fn header_bytes(sections: usize) -> usize {
 }
 
 impl Header {
-    /// The header's bytes, checksum included.
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let length = header_bytes(self.sections.len());
-        let mut out = Vec::with_capacity(length);
-        out.extend_from_slice(&MAGIC);
-        out.extend_from_slice(&FORMAT_EPOCH.to_le_bytes());
-        out.extend_from_slice(&self.kind.code().to_le_bytes());
-        let count = u32::try_from(self.sections.len()).expect("a file has at most MAX_SECTIONS sections");
-        out.extend_from_slice(&count.to_le_bytes());
-        out.extend_from_slice(&u32::try_from(length).expect("MAX_SECTIONS bounds the header").to_le_bytes());
-        out.extend_from_slice(&self.total_bytes.to_le_bytes());
-        out.extend_from_slice(&self.key);
-        out.resize(HEADER_PREFIX_BYTES, 0);
-        for section in &self.sections {
-            out.extend_from_slice(&section.kind.to_le_bytes());
-            out.extend_from_slice(&section.storage.to_le_bytes());
-            out.extend_from_slice(&section.offset.to_le_bytes());
-            out.extend_from_slice(&section.length.to_le_bytes());
-            out.extend_from_slice(&[0; 8]);
-            out.extend_from_slice(&section.digest);
-        }
-        let checksum = blake3::hash(&out);
-        out[CHECKSUM_AT..CHECKSUM_AT + 32].copy_from_slice(checksum.as_bytes());
-        out
-    }
-
     /// Reads and checks the header of a whole file, in this order: magic, version, lengths, checksum, kind, reserved
     /// fields, sections. O(number of sections).
     pub(crate) fn decode(file: &[u8], expected: ArtifactKind) -> Result<Self, Fault> {
@@ -146,10 +96,9 @@ impl Header {
         if hasher.finalize().as_bytes() != &header[CHECKSUM_AT..CHECKSUM_AT + 32] {
             return Err(Fault::HeaderChecksum);
         }
-        let kind = match u32_at(prefix, 12) {
-            1 => ArtifactKind::Vocabulary,
-            2 => ArtifactKind::Index,
-            other => return Err(Fault::Kind { found: format!("kind {other}"), expected }),
+        let code = u32_at(prefix, 12);
+        let Some(kind) = ArtifactKind::of_code(code) else {
+            return Err(Fault::Kind { found: format!("kind {code}"), expected });
         };
         if kind != expected {
             return Err(Fault::Kind { found: kind.to_string(), expected });
@@ -185,7 +134,7 @@ impl Header {
         })
     }
 
-    /// The table holds exactly the sections of its kind, in order, one behind the other to the end of the file: there
+    /// The table holds exactly the sections of its kind, in order, one after the other to the end of the file: there
     /// is one way only to write given sections.
     fn check_sections(&self) -> Result<(), Fault> {
         let has = |kind: u32| self.sections.iter().any(|section| section.kind == kind);

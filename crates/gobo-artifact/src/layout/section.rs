@@ -49,19 +49,19 @@ pub const TRANSITION_ROWS: u32 = 39;
 
 /// rkyv archive: the depths of an index with calls, and the names of its return states.
 pub const CALLS: u32 = 40;
-/// u32 `[states + 1]`: where the openings of each state begin.
-pub const OPENING_STARTS: u32 = 41;
-/// u32 triples: entry state; where the pushed return states begin in `PUSHES`, and where they end.
-pub const OPENINGS: u32 = 42;
-/// u32: numbers of return states, outermost first within an opening.
-pub const PUSHES: u32 = 43;
+/// u32 `[states + 1]`: where the push transitions of each state begin.
+pub const PUSH_TRANSITION_STARTS: u32 = 41;
+/// u32 triples: entry state; where the pushed return states begin in [`PUSHED`], and where they end.
+pub const PUSH_TRANSITIONS: u32 = 42;
+/// u32: numbers of return states, outermost first within a push transition.
+pub const PUSHED: u32 = 43;
 /// u32 pairs `[returns]`: the return states, each with its class.
 pub const RETURNS: u32 = 44;
-/// u32 `[states]`: the residual set of each state; 0 is the empty one.
-pub const RESIDUALS: u32 = 45;
-/// u32 `[residual sets + 1]`: where the pairs of each set begin.
+/// u32 `[states]`: the pending-suffix set of each state; 0 is the empty one.
+pub const SUFFIX_SETS: u32 = 45;
+/// u32 `[suffix sets + 1]`: where the pairs of each set begin.
 pub const PAIR_STARTS: u32 = 46;
-/// u32 triples (class of return states, row, residual set), ascending by class within a set.
+/// u32 triples (return class, row, suffix set that is left), ascending by class within a set.
 pub const PAIRS: u32 = 47;
 
 /// Storage of a section whose layout needs no choice.
@@ -100,11 +100,11 @@ pub fn name(kind: u32) -> Option<&'static str> {
         DENSE_ROWS => "dense rows",
         ROW_PATCHES => "row patches",
         CALLS => "calls",
-        OPENING_STARTS => "opening starts",
-        OPENINGS => "openings",
-        PUSHES => "pushes",
+        PUSH_TRANSITION_STARTS => "push transition starts",
+        PUSH_TRANSITIONS => "push transitions",
+        PUSHED => "pushed return states",
         RETURNS => "returns",
-        RESIDUALS => "residuals",
+        SUFFIX_SETS => "suffix sets",
         PAIR_STARTS => "pair starts",
         PAIRS => "pairs",
         _ => return None,
@@ -141,6 +141,6 @@ pub const OF_INDEX: &[u32] = &[
     DENSE_ROWS,
     ROW_PATCHES,
 ];
-/// The sections that an index with calls has behind these, in file order.
+/// The sections that an index with calls has after these, in file order.
 pub const OF_CALLS: &[u32] =
-    &[CALLS, OPENING_STARTS, OPENINGS, PUSHES, RETURNS, RESIDUALS, PAIR_STARTS, PAIRS];
+    &[CALLS, PUSH_TRANSITION_STARTS, PUSH_TRANSITIONS, PUSHED, RETURNS, SUFFIX_SETS, PAIR_STARTS, PAIRS];
