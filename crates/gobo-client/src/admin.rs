@@ -1,11 +1,15 @@
 //! What operators ask a daemon.
 
 use gobo_proto::v1;
-use gobo_proto::v1::collect_garbage_reply::Part;
 use gobo_types::IndexKey;
 
-use crate::client::{by_name, missing};
-use crate::{Client, ClientError};
+use crate::answer::{
+    CatalogRebuild, DaemonStatus, GarbageEvent, GarbagePart, GarbageSummary, IndexDescription, IndexEntry,
+    PinnedIndex, VocabularyInfo,
+};
+use crate::client::Client;
+use crate::daemon::by_name;
+use crate::error::ClientError;
 
 /// The daemon's largest page.
 const PAGE: u32 = 1000;
@@ -16,59 +20,64 @@ impl Client {
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
     pub async fn ping(&self) -> Result<(), ClientError> {
-        let reply = self.daemon().ping(v1::PingRequest {}).await;
-        reply.map(drop).map_err(|status| self.failed(status))
+        let reply = self.daemon.stub().ping(v1::PingRequest {}).await;
+        reply.map(drop).map_err(|status| self.daemon.failed(status))
     }
 
     /// The state of the daemon and its counters.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
-    pub async fn status(&self) -> Result<v1::StatusReply, ClientError> {
-        let reply = self.daemon().status(v1::StatusRequest {}).await;
-        reply.map(tonic::Response::into_inner).map_err(|status| self.failed(status))
+    pub async fn status(&self) -> Result<DaemonStatus, ClientError> {
+        let reply = self.daemon.stub().status(v1::StatusRequest {}).await;
+        let reply = reply.map_err(|status| self.daemon.failed(status))?;
+        Ok(DaemonStatus::read(reply.into_inner()))
     }
 
     /// What the daemon knows of one vocabulary. A built-in one is imported at its first use.
     ///
     /// # Errors
     /// [`ClientError::Daemon`], of kind `NotFound` for an unknown name, and [`ClientError::Unreachable`].
-    pub async fn vocabulary(&self, name: &str) -> Result<v1::VocabularyInfo, ClientError> {
+    pub async fn vocabulary(&self, name: &str) -> Result<VocabularyInfo, ClientError> {
         let request = v1::GetVocabularyRequest { vocabulary: Some(by_name(name)) };
-        let reply = self.daemon().get_vocabulary(request).await.map_err(|status| self.failed(status))?;
-        reply.into_inner().vocabulary.ok_or_else(|| missing("vocabulary"))
+        let reply = self.daemon.stub().get_vocabulary(request).await.map_err(|status| self.daemon.failed(status))?;
+        let info = reply.into_inner().vocabulary.ok_or_else(|| ClientError::missing("vocabulary"))?;
+        VocabularyInfo::read(info)
     }
 
     /// Every name in the daemon's store, ascending.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
-    pub async fn vocabularies(&self) -> Result<Vec<v1::VocabularyInfo>, ClientError> {
-        let reply = self.daemon().list_vocabularies(v1::ListVocabulariesRequest {}).await;
-        reply.map(|reply| reply.into_inner().vocabularies).map_err(|status| self.failed(status))
+    pub async fn vocabularies(&self) -> Result<Vec<VocabularyInfo>, ClientError> {
+        let reply = self.daemon.stub().list_vocabularies(v1::ListVocabulariesRequest {}).await;
+        let reply = reply.map_err(|status| self.daemon.failed(status))?;
+        reply.into_inner().vocabularies.into_iter().map(VocabularyInfo::read).collect()
     }
 
     /// What one index in the daemon's store is and enforces.
     ///
     /// # Errors
     /// [`ClientError::Daemon`], of kind `NotFound` for an unknown key, and [`ClientError::Unreachable`].
-    pub async fn describe(&self, key: &IndexKey) -> Result<v1::DescribeReply, ClientError> {
+    pub async fn describe(&self, key: &IndexKey) -> Result<IndexDescription, ClientError> {
         let request = v1::DescribeRequest { key: key.as_bytes().to_vec().into() };
-        let reply = self.daemon().describe(request).await;
-        reply.map(tonic::Response::into_inner).map_err(|status| self.failed(status))
+        let reply = self.daemon.stub().describe(request).await;
+        IndexDescription::read(reply.map_err(|status| self.daemon.failed(status))?.into_inner())
     }
 
     /// All indices in the daemon's catalog, ascending by key; one call per thousand.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
-    pub async fn indices(&self) -> Result<Vec<v1::IndexEntry>, ClientError> {
+    pub async fn indices(&self) -> Result<Vec<IndexEntry>, ClientError> {
         let mut indices = Vec::new();
         let mut request = v1::ListIndicesRequest { page_size: PAGE, ..Default::default() };
         loop {
-            let reply = self.daemon().list_indices(request).await.map_err(|status| self.failed(status))?;
+            let reply = self.daemon.stub().list_indices(request).await.map_err(|status| self.daemon.failed(status))?;
             let page = reply.into_inner();
-            indices.extend(page.indices);
+            for entry in page.indices {
+                indices.push(IndexEntry::read(entry)?);
+            }
             if page.next_page_token.is_empty() {
                 return Ok(indices);
             }
@@ -76,13 +85,14 @@ impl Client {
         }
     }
 
-    /// Has the daemon build its catalog anew from the files.
+    /// Has the daemon build its catalog again from the files.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
-    pub async fn rebuild_catalog(&self) -> Result<v1::RebuildCatalogReply, ClientError> {
-        let reply = self.daemon().rebuild_catalog(v1::RebuildCatalogRequest {}).await;
-        reply.map(tonic::Response::into_inner).map_err(|status| self.failed(status))
+    pub async fn rebuild_catalog(&self) -> Result<CatalogRebuild, ClientError> {
+        let reply = self.daemon.stub().rebuild_catalog(v1::RebuildCatalogRequest {}).await;
+        let reply = reply.map_err(|status| self.daemon.failed(status))?;
+        Ok(CatalogRebuild::read(reply.into_inner()))
     }
 
     /// Has the daemon evict indices and trim its quarantine, down to `max_bytes` of indices or as it does by itself; tells
@@ -94,18 +104,18 @@ impl Client {
         &self,
         max_bytes: Option<u64>,
         dry_run: bool,
-        mut each: impl FnMut(Part),
-    ) -> Result<v1::GarbageSummary, ClientError> {
+        mut each: impl FnMut(GarbageEvent),
+    ) -> Result<GarbageSummary, ClientError> {
         let request = v1::CollectGarbageRequest { max_bytes, dry_run };
-        let reply = self.daemon().collect_garbage(request).await.map_err(|status| self.failed(status))?;
+        let reply = self.daemon.stub().collect_garbage(request).await.map_err(|status| self.daemon.failed(status))?;
         let mut parts = reply.into_inner();
-        while let Some(reply) = parts.message().await.map_err(|status| self.failed(status))? {
-            match reply.part.ok_or_else(|| missing("part"))? {
-                Part::Done(summary) => return Ok(summary),
-                part => each(part),
+        while let Some(reply) = parts.message().await.map_err(|status| self.daemon.failed(status))? {
+            match GarbagePart::read(reply)? {
+                GarbagePart::Done(summary) => return Ok(summary),
+                GarbagePart::Event(event) => each(event),
             }
         }
-        Err(missing("done"))
+        Err(ClientError::missing("done"))
     }
 
     /// Keeps indices from eviction; returns how many of them were not pinned before.
@@ -114,8 +124,8 @@ impl Client {
     /// [`ClientError::Daemon`], of kind `NotFound` for the first one that is not in the store, and
     /// [`ClientError::Unreachable`].
     pub async fn pin(&self, keys: &[IndexKey]) -> Result<u64, ClientError> {
-        let reply = self.daemon().pin(v1::PinRequest { keys: bytes_of(keys) }).await;
-        reply.map(|reply| reply.into_inner().pinned).map_err(|status| self.failed(status))
+        let reply = self.daemon.stub().pin(v1::PinRequest { keys: bytes_of(keys) }).await;
+        reply.map(|reply| reply.into_inner().pinned).map_err(|status| self.daemon.failed(status))
     }
 
     /// Lets indices be evicted again; returns how many of them were pinned.
@@ -123,17 +133,18 @@ impl Client {
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
     pub async fn unpin(&self, keys: &[IndexKey]) -> Result<u64, ClientError> {
-        let reply = self.daemon().unpin(v1::UnpinRequest { keys: bytes_of(keys) }).await;
-        reply.map(|reply| reply.into_inner().unpinned).map_err(|status| self.failed(status))
+        let reply = self.daemon.stub().unpin(v1::UnpinRequest { keys: bytes_of(keys) }).await;
+        reply.map(|reply| reply.into_inner().unpinned).map_err(|status| self.daemon.failed(status))
     }
 
     /// Every pin, ascending by key.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
-    pub async fn pins(&self) -> Result<Vec<v1::PinnedIndex>, ClientError> {
-        let reply = self.daemon().list_pins(v1::ListPinsRequest {}).await;
-        reply.map(|reply| reply.into_inner().pins).map_err(|status| self.failed(status))
+    pub async fn pins(&self) -> Result<Vec<PinnedIndex>, ClientError> {
+        let reply = self.daemon.stub().list_pins(v1::ListPinsRequest {}).await;
+        let reply = reply.map_err(|status| self.daemon.failed(status))?;
+        reply.into_inner().pins.iter().map(PinnedIndex::read).collect()
     }
 }
 

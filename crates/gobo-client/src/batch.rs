@@ -1,9 +1,13 @@
+//! Many constraints in one call, answered as they are done.
+
 use gobo_proto::v1;
 use gobo_types::{CompileError, Constraint};
 use tonic::Streaming;
 
-use crate::client::{by_name, missing};
-use crate::{Client, ClientError};
+use crate::answer::IndexLocation;
+use crate::client::Client;
+use crate::daemon::by_name;
+use crate::error::ClientError;
 
 /// How one constraint of a batch ended.
 #[derive(Debug, Clone)]
@@ -11,7 +15,7 @@ pub struct BatchItem {
     /// Its position in what was asked, from 0.
     pub position: usize,
     /// Where the index is on the daemon's host, or why there is none; unavailable and failed included.
-    pub outcome: Result<v1::IndexLocation, CompileError>,
+    pub outcome: Result<IndexLocation, CompileError>,
     /// How many are done, this one included.
     pub done: u32,
     /// How many there are.
@@ -37,10 +41,14 @@ impl Batch {
         let message = self.stream.message().await;
         let message = message.map_err(|status| ClientError::of_status(status, &self.address))?;
         let Some(reply) = message else { return Ok(None) };
-        let outcome = match reply.outcome.ok_or_else(|| missing("outcome"))? {
-            Outcome::Index(location) => Ok(location),
-            Outcome::Refused(refusal) => Err(CompileError::Refused(refusal.try_into()?)),
-            Outcome::OverBudget(over) => Err(CompileError::OverBudget(over.try_into()?)),
+        let outcome = match reply.outcome.ok_or_else(|| ClientError::missing("outcome"))? {
+            Outcome::Index(location) => Ok(IndexLocation::read(location)?),
+            Outcome::Refused(refusal) => {
+                Err(CompileError::Refused(refusal.try_into().map_err(ClientError::unreadable)?))
+            }
+            Outcome::OverBudget(over) => {
+                Err(CompileError::OverBudget(over.try_into().map_err(ClientError::unreadable)?))
+            }
             Outcome::Unavailable(why) => Err(CompileError::unavailable(why)),
             Outcome::Failed(why) => Err(CompileError::Failed(why.into())),
         };
@@ -55,7 +63,7 @@ impl Batch {
 
 impl Client {
     /// Has the daemon find or compile many indices over one vocabulary. Nothing is mapped or streamed here: a resolve
-    /// of each does that. With `prewarm` they stand behind every interactive call.
+    /// of each does that. With `prewarm` they come after every interactive call.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] for a batch that is no request (an unknown vocabulary, more than 16 MiB) and
@@ -69,11 +77,11 @@ impl Client {
         let request = v1::ResolveBatchRequest {
             vocabulary: Some(by_name(vocabulary)),
             constraints: constraints.iter().map(Into::into).collect(),
-            limits: self.limits(),
+            limits: self.daemon.limits(),
             prewarm,
         };
-        let reply = self.daemon().resolve_batch(self.request(request)).await;
-        let reply = reply.map_err(|status| self.failed(status))?;
+        let reply = self.daemon.stub().resolve_batch(self.daemon.request(request)).await;
+        let reply = reply.map_err(|status| self.daemon.failed(status))?;
         Ok(Batch { stream: reply.into_inner(), address: self.address().to_owned() })
     }
 }

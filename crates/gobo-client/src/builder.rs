@@ -1,16 +1,14 @@
+//! What a client is made of.
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use gobo_store::Store;
 use gobo_types::CompileLimits;
-use tonic::metadata::AsciiMetadataValue;
-use tonic::transport::Endpoint;
 
-use crate::client::Asking;
-use crate::{Client, ClientError};
-
-/// How long connecting may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+use crate::client::Client;
+use crate::daemon::Connection;
+use crate::error::ClientError;
 
 /// Most indices that stay mapped while nobody uses them, by default.
 const OPEN_INDICES: usize = 4096;
@@ -78,8 +76,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Opens the store. The daemon is called when it is needed first, so that a client works without one as long as
-    /// the store has what it asks for.
+    /// Opens the store. The daemon is called when it is needed first: as long as the store has every index that is asked for, a
+    /// client works without one.
     ///
     /// # Errors
     /// [`ClientError::NoStore`] if none was given; [`ClientError::Address`] if the daemon's address is none, and
@@ -87,28 +85,16 @@ impl ClientBuilder {
     pub fn connect(self) -> Result<Client, ClientError> {
         let store = Store::open(self.store.ok_or(ClientError::NoStore)?)?;
         let address = self.server.unwrap_or_else(|| format!("unix:{}", store.socket_path().display()));
-        let refuse = || ClientError::Address { address: address.clone() };
-        let is_known = ["unix:", "http://"]
-            .iter()
-            .any(|scheme| address.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
-        if !is_known {
-            return Err(refuse());
-        }
-        let endpoint = Endpoint::from_shared(address.clone())
-            .map_err(|_| refuse())?
-            .connect_timeout(CONNECT_TIMEOUT)
-            .tcp_nodelay(true);
-        let tenant = self.tenant.map(|name| tenant(&name).ok_or(ClientError::Tenant { name })).transpose()?;
-        let asking = Asking { limits: self.limits, tenant, timeout: self.timeout };
+        let connection = Connection::new(address, self.limits, self.tenant, self.timeout)?;
         let open_indices = self.open_indices.unwrap_or(OPEN_INDICES);
         let max_file_bytes = self.max_file_bytes.unwrap_or(MAX_FILE_BYTES);
-        Ok(Client::new(store, address, endpoint, asking, open_indices, max_file_bytes))
+        Ok(Client::new(store, connection, open_indices, max_file_bytes))
     }
 }
 
-/// A tenant's name as it travels.
-fn tenant(name: &str) -> Option<AsciiMetadataValue> {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    let is_name = (1..=64).contains(&name.len()) && name.bytes().all(is_allowed);
-    is_name.then(|| name.parse().ok()).flatten()
+impl Client {
+    /// Where clients come from.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
 }

@@ -1,9 +1,14 @@
+//! Why a client has no index to give, and whether to ask again.
+
+use std::error::Error;
 use std::io;
+use std::time::Duration;
 
 use gobo_proto::ConvertError;
 use gobo_store::StoreError;
 use gobo_types::{CompileError, ErrorKind, IndexKey};
 use tonic::{Code, Status};
+use tonic_types::StatusExt as _;
 
 /// Why a client has no index to give.
 #[derive(Debug, thiserror::Error)]
@@ -36,17 +41,21 @@ pub enum ClientError {
         /// Where.
         address: String,
         /// What the transport said.
-        source: Box<Status>,
+        source: Box<dyn Error + Send + Sync>,
     },
     /// The daemon answered with an error.
-    #[error("the daemon answered: {}", status.message())]
+    #[error("the daemon answered: {message}")]
     Daemon {
-        /// The whole answer.
-        status: Box<Status>,
+        /// The kind of error.
+        kind: ErrorKind,
+        /// What the daemon says, for a person.
+        message: String,
+        /// After which time another attempt may succeed, where the daemon advises one.
+        retry_after: Option<Duration>,
     },
     /// The daemon answered with something that means nothing.
     #[error("the daemon's answer cannot be read")]
-    Reply(#[from] ConvertError),
+    Reply(#[source] Box<dyn Error + Send + Sync>),
     /// The daemon has another idea of the key: its epochs are not this client's.
     #[error(
         "the daemon answered with index {found}, this client asked for {expected}; update the older of the two"
@@ -92,20 +101,38 @@ impl ClientError {
             Self::Store(source) => source.kind(),
             Self::NoStore | Self::Address { .. } | Self::Tenant { .. } => ErrorKind::Invalid,
             Self::Unreachable { .. } | Self::Thread(_) => ErrorKind::Busy,
-            Self::Daemon { status } => kind_of(status.code()),
+            Self::Daemon { kind, .. } => *kind,
             Self::Reply(_) | Self::OtherKey { .. } => ErrorKind::Version,
             Self::TooLarge { .. } => ErrorKind::Limit,
             Self::Stream { .. } | Self::Vanished { .. } => ErrorKind::Corrupt,
         }
     }
 
-    pub(crate) fn of_status(status: Status, address: &str) -> Self {
-        let source = Box::new(status);
-        // A daemon that answers says so in its trailers; a transport that fails has a source.
-        if source.code() == Code::Unavailable && std::error::Error::source(&*source).is_some() {
-            return Self::Unreachable { address: address.to_owned(), source };
+    /// After which time another attempt may succeed: what a busy daemon advises. `None` where it advises nothing, where
+    /// there is none, and where no other attempt helps ([`Self::kind`] says which).
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Daemon { retry_after, .. }
+            | Self::Verdict(CompileError::Unavailable { retry_after, .. }) => *retry_after,
+            _ => None,
         }
-        Self::Daemon { status: source }
+    }
+
+    pub(crate) fn of_status(status: Status, address: &str) -> Self {
+        // A daemon that answers says so in its trailers; a transport that fails has a source.
+        if status.code() == Code::Unavailable && status.source().is_some() {
+            return Self::Unreachable { address: address.to_owned(), source: Box::new(status) };
+        }
+        let retry_after = status.get_details_retry_info().and_then(|info| info.retry_delay);
+        Self::Daemon { kind: kind_of(status.code()), message: status.message().to_owned(), retry_after }
+    }
+
+    pub(crate) fn unreadable(error: ConvertError) -> Self {
+        Self::Reply(Box::new(error))
+    }
+
+    pub(crate) fn missing(field: &'static str) -> Self {
+        Self::unreadable(ConvertError::Missing { field })
     }
 }
 
@@ -121,5 +148,26 @@ fn kind_of(code: Code) -> ErrorKind {
         Code::DeadlineExceeded => ErrorKind::Deadline,
         Code::Cancelled => ErrorKind::Cancelled,
         _ => ErrorKind::Internal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic_types::ErrorDetails;
+
+    use super::*;
+
+    #[test]
+    fn a_busy_daemon_says_when_to_come_back() {
+        let advised = Duration::from_millis(1500);
+        let details = ErrorDetails::with_retry_info(Some(advised));
+        let busy = Status::with_error_details(Code::ResourceExhausted, "full", details);
+        let error = ClientError::of_status(busy, "unix:x");
+        assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Busy, Some(advised)));
+        assert_eq!(error.to_string(), "the daemon answered: full");
+        let draining = ClientError::of_status(Status::unavailable("shutting down"), "unix:x");
+        assert_eq!((draining.kind(), draining.retry_after()), (ErrorKind::Busy, None));
+        let shed = CompileError::Unavailable { why: "full".into(), retry_after: Some(advised) };
+        assert_eq!(ClientError::Verdict(shed).retry_after(), Some(advised));
     }
 }

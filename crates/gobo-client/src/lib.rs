@@ -1,8 +1,7 @@
 //! Finds an index on this host, else asks the daemon, and hands out matchers.
 //!
 //! ```no_run
-//! use gobo_client::Client;
-//! use gobo_types::Constraint;
+//! use gobo_client::{Client, Constraint};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let client = Client::builder().store("/var/lib/gobo").connect()?;
@@ -19,19 +18,32 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+mod answer;
 mod batch;
 mod builder;
 mod client;
+mod daemon;
 mod error;
-mod fetch;
-mod maps;
-mod names;
-mod one_frame;
-mod texts;
-mod thread;
+mod find;
+mod local;
+mod resolve;
+mod resolved;
 
+pub use answer::{
+    CatalogRebuild, Checked, DaemonStatus, GarbageEvent, GarbageIndex, GarbageSummary, IndexDescription,
+    IndexEntry, IndexLocation, PinnedIndex, Source, VocabularyInfo,
+};
 pub use batch::{Batch, BatchItem};
 pub use builder::ClientBuilder;
-pub use client::{Client, Resolved, Source};
+pub use client::Client;
+pub use daemon::OneFrame;
 pub use error::ClientError;
-pub use one_frame::OneFrame;
+pub use gobo_artifact::{
+    BatchError, Fill, Index, IndexClass, Matcher, MatcherError, Vocabulary, fill_batch,
+};
+pub use gobo_store::{Store, StoreError};
+pub use gobo_types::{
+    ArtifactDigest, Binding, CompileError, CompileLimits, Constraint, ConstraintDigest, ErrorKind, IndexKey,
+    OverBudget, Refusal, Report, ReportEntry, SchemaDocument, SchemaOptions, TokenId, VocabularyDigest,
+};
+pub use resolved::Resolved;

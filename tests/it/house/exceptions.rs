@@ -34,7 +34,6 @@ pub(super) const CIRCLES: &[(&str, &str)] = &[
     ("gobo-bench::experiments::hostile: attacks calls connections frames", SHARED_TYPE),
     ("gobo-bench::experiments::hostile: mod verdict", SHARED_TYPE),
     ("gobo-bench::experiments::load: burst distinct eviction flood hits hostile_share mod", SHARED_TYPE),
-    ("gobo-client: builder client fetch", SHARED_TYPE),
     ("gobo-engine: compile worker", SHARED_TYPE),
     ("gobo-engine: config engine resolve store_stats upkeep", SHARED_TYPE),
     ("gobo-proto: convert schema", SHARED_TYPE),

@@ -1,8 +1,10 @@
+//! A thread for what waits for a disk.
+
 use std::thread;
 
 use tokio::sync::oneshot;
 
-use crate::ClientError;
+use crate::error::ClientError;
 
 /// Runs what waits for a disk on a thread of its own: publishing is rare, and an executor's thread must not sync files.
 pub(crate) async fn on_thread<T: Send + 'static>(

@@ -1,10 +1,11 @@
+//! The bytes of a file, as they come from a daemon: a head, then chunks.
+
 use gobo_proto::v1::fetch_reply::Part;
 use gobo_proto::{digest, v1};
 use gobo_types::{ArtifactDigest, Digest};
 use tonic::Streaming;
 
-use crate::ClientError;
-use crate::client::missing;
+use crate::error::ClientError;
 
 /// Reserved before the first byte has come: a head may claim any length.
 const MAX_RESERVE_BYTES: u64 = 64 << 20;
@@ -34,7 +35,7 @@ pub(crate) async fn fetch(
     let reserve = usize::try_from(announced.min(MAX_RESERVE_BYTES)).unwrap_or_default();
     let mut bytes = Vec::with_capacity(reserve);
     while let Some(message) = stream.message().await.map_err(failed)? {
-        let Some(Part::Chunk(chunk)) = message.part else { return Err(missing("chunk")) };
+        let Some(Part::Chunk(chunk)) = message.part else { return Err(ClientError::missing("chunk")) };
         let length = (bytes.len() + chunk.len()) as u64;
         if length > announced {
             return Err(refuse(format!("{length} bytes or more after announcing {announced}")));
@@ -44,7 +45,8 @@ pub(crate) async fn fetch(
     if bytes.len() as u64 != announced {
         return Err(refuse(format!("{} bytes after announcing {announced}", bytes.len())));
     }
-    let expected: ArtifactDigest = digest("head.artifact_digest", &head.artifact_digest)?;
+    let expected: ArtifactDigest = 
+        digest("head.artifact_digest", &head.artifact_digest).map_err(ClientError::unreadable)?;
     let found = Digest::of(&bytes);
     if found != expected.0 {
         return Err(refuse(format!("a file with digest {found} after announcing {expected}")));

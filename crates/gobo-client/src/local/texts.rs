@@ -1,3 +1,5 @@
+//! The digests of schemas by their texts.
+
 use gobo_types::{ConstraintDigest, Recent, SchemaOptions};
 
 /// Most texts that are remembered.
@@ -7,7 +9,7 @@ const MAX_TEXTS: usize = 512;
 const MAX_TEXT_BYTES: usize = 64 << 10;
 
 /// The digests of schemas by the text that they were given as. An engine gets the same few texts with every request, and
-/// comparing one is much cheaper than dropping its blanks and hashing what is left.
+/// comparing one is much cheaper than dropping its whitespace and hashing the rest.
 #[derive(Debug)]
 pub(crate) struct Texts(Recent<(Box<str>, SchemaOptions), ConstraintDigest>);
 

@@ -1,3 +1,5 @@
+//! What names stand for, remembered for some seconds.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,9 +1,11 @@
+//! Open files by key, the least recently used of which go first.
+
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Open maps by key, at most so many; the one that was not asked for the longest goes first. What is still in use
-/// elsewhere stays mapped until that ends too.
+/// Open maps by key, at most so many; the least recently used goes first. A map that is in use elsewhere
+/// stays until that use ends, too.
 #[derive(Debug)]
 pub(crate) struct Maps<K, V> {
     capacity: usize,
