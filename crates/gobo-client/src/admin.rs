@@ -19,6 +19,16 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
+    ///
+    /// ```
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// client.ping().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn ping(&self) -> Result<(), ClientError> {
         let reply = self.daemon.stub().ping(v1::PingRequest {}).await;
         reply.map(drop).map_err(|status| self.daemon.failed(status))
@@ -28,6 +38,20 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// let status = client.status().await?;
+    /// assert_eq!((status.indices, status.compiled, status.failed), (1, 1, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn status(&self) -> Result<DaemonStatus, ClientError> {
         let reply = self.daemon.stub().status(v1::StatusRequest {}).await;
         let reply = reply.map_err(|status| self.daemon.failed(status))?;
@@ -38,9 +62,24 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Daemon`], of kind `NotFound` for an unknown name, and [`ClientError::Unreachable`].
+    ///
+    /// ```
+    /// use gobo_client::ErrorKind;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let info = client.vocabulary("tiny").await?;
+    /// assert_eq!((info.name.as_str(), info.special), ("tiny", 1));
+    /// assert_eq!(client.vocabulary("another").await.unwrap_err().kind(), ErrorKind::NotFound);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn vocabulary(&self, name: &str) -> Result<VocabularyInfo, ClientError> {
         let request = v1::GetVocabularyRequest { vocabulary: Some(by_name(name)) };
-        let reply = self.daemon.stub().get_vocabulary(request).await.map_err(|status| self.daemon.failed(status))?;
+        let reply =
+            self.daemon.stub().get_vocabulary(request).await.map_err(|status| self.daemon.failed(status))?;
         let info = reply.into_inner().vocabulary.ok_or_else(|| ClientError::missing("vocabulary"))?;
         VocabularyInfo::read(info)
     }
@@ -49,6 +88,17 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
+    ///
+    /// ```
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let names: Vec<String> = client.vocabularies().await?.into_iter().map(|info| info.name).collect();
+    /// assert_eq!(names, ["tiny"]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn vocabularies(&self) -> Result<Vec<VocabularyInfo>, ClientError> {
         let reply = self.daemon.stub().list_vocabularies(v1::ListVocabulariesRequest {}).await;
         let reply = reply.map_err(|status| self.daemon.failed(status))?;
@@ -59,6 +109,21 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Daemon`], of kind `NotFound` for an unknown key, and [`ClientError::Unreachable`].
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// let description = client.describe(&resolved.key).await?;
+    /// assert_eq!(description.constraint_text, "a+b");
+    /// assert_eq!(description.location.path.file_name(), resolved.path.file_name());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn describe(&self, key: &IndexKey) -> Result<IndexDescription, ClientError> {
         let request = v1::DescribeRequest { key: key.as_bytes().to_vec().into() };
         let reply = self.daemon.stub().describe(request).await;
@@ -69,11 +134,31 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// let indices = client.indices().await?;
+    /// assert_eq!((indices.len(), indices[0].key), (1, resolved.key));
+    /// assert!(indices[0].created.elapsed()?.as_secs() < 60);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn indices(&self) -> Result<Vec<IndexEntry>, ClientError> {
         let mut indices = Vec::new();
         let mut request = v1::ListIndicesRequest { page_size: PAGE, ..Default::default() };
         loop {
-            let reply = self.daemon.stub().list_indices(request).await.map_err(|status| self.daemon.failed(status))?;
+            let reply = self
+                .daemon
+                .stub()
+                .list_indices(request)
+                .await
+                .map_err(|status| self.daemon.failed(status))?;
             let page = reply.into_inner();
             for entry in page.indices {
                 indices.push(IndexEntry::read(entry)?);
@@ -89,6 +174,17 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
+    ///
+    /// ```
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let rebuild = client.rebuild_catalog().await?;
+    /// assert_eq!((rebuild.vocabularies, rebuild.quarantined), (1, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn rebuild_catalog(&self) -> Result<CatalogRebuild, ClientError> {
         let reply = self.daemon.stub().rebuild_catalog(v1::RebuildCatalogRequest {}).await;
         let reply = reply.map_err(|status| self.daemon.failed(status))?;
@@ -100,6 +196,29 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`]; [`ClientError::Reply`] if the stream ends without a sum.
+    ///
+    /// ```
+    /// use gobo_client::{Constraint, GarbageEvent};
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// client.pin(&[resolved.key]).await?;
+    /// // What would be removed if nothing were to stay.
+    /// let mut spared = Vec::new();
+    /// let sum = client
+    ///     .collect_garbage(Some(0), true, |event| match event {
+    ///         GarbageEvent::Pinned(index) | GarbageEvent::InGrace(index) => spared.push(index.key),
+    ///         _ => {}
+    ///     })
+    ///     .await?;
+    /// assert_eq!((sum.indices, sum.removed), (1, 0));
+    /// assert_eq!(spared, [resolved.key]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn collect_garbage(
         &self,
         max_bytes: Option<u64>,
@@ -107,7 +226,8 @@ impl Client {
         mut each: impl FnMut(GarbageEvent),
     ) -> Result<GarbageSummary, ClientError> {
         let request = v1::CollectGarbageRequest { max_bytes, dry_run };
-        let reply = self.daemon.stub().collect_garbage(request).await.map_err(|status| self.daemon.failed(status))?;
+        let reply =
+            self.daemon.stub().collect_garbage(request).await.map_err(|status| self.daemon.failed(status))?;
         let mut parts = reply.into_inner();
         while let Some(reply) = parts.message().await.map_err(|status| self.daemon.failed(status))? {
             match GarbagePart::read(reply)? {
@@ -123,6 +243,20 @@ impl Client {
     /// # Errors
     /// [`ClientError::Daemon`], of kind `NotFound` for the first one that is not in the store, and
     /// [`ClientError::Unreachable`].
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// assert_eq!(client.pin(&[resolved.key]).await?, 1);
+    /// assert_eq!(client.pin(&[resolved.key]).await?, 0, "it was pinned already");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn pin(&self, keys: &[IndexKey]) -> Result<u64, ClientError> {
         let reply = self.daemon.stub().pin(v1::PinRequest { keys: bytes_of(keys) }).await;
         reply.map(|reply| reply.into_inner().pinned).map_err(|status| self.daemon.failed(status))
@@ -132,6 +266,20 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// client.pin(&[resolved.key]).await?;
+    /// assert_eq!(client.unpin(&[resolved.key]).await?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn unpin(&self, keys: &[IndexKey]) -> Result<u64, ClientError> {
         let reply = self.daemon.stub().unpin(v1::UnpinRequest { keys: bytes_of(keys) }).await;
         reply.map(|reply| reply.into_inner().unpinned).map_err(|status| self.daemon.failed(status))
@@ -141,6 +289,21 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// client.pin(&[resolved.key]).await?;
+    /// let pins = client.pins().await?;
+    /// assert_eq!((pins[0].key, pins[0].bytes), (resolved.key, Some(resolved.index.file_bytes().len() as u64)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn pins(&self) -> Result<Vec<PinnedIndex>, ClientError> {
         let reply = self.daemon.stub().list_pins(v1::ListPinsRequest {}).await;
         let reply = reply.map_err(|status| self.daemon.failed(status))?;

@@ -10,6 +10,21 @@ use crate::daemon::by_name;
 use crate::error::ClientError;
 
 /// How one constraint of a batch ended.
+///
+/// ```
+/// use gobo_client::{CompileError, Constraint};
+///
+/// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let (client, _folder) = doc::client().await;
+/// let mut batch = client.resolve_batch("tiny", &[Constraint::regex("(")], false).await?;
+/// let item = batch.next().await?.expect("one answer for each constraint");
+/// assert_eq!((item.position, item.done, item.total), (0, 1, 1));
+/// assert!(matches!(item.outcome, Err(CompileError::Refused(_))));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct BatchItem {
     /// Its position in what was asked, from 0.
@@ -23,6 +38,24 @@ pub struct BatchItem {
 }
 
 /// The answers to a batch, in the order in which they are done. Dropping it stops what is not begun.
+///
+/// ```
+/// use gobo_client::Constraint;
+///
+/// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let (client, _folder) = doc::client().await;
+/// let library = [Constraint::regex("a+"), Constraint::regex("b+")];
+/// let mut batch = client.resolve_batch("tiny", &library, true).await?;
+/// let mut ready = 0;
+/// while let Some(item) = batch.next().await? {
+///     ready += usize::from(item.outcome.is_ok());
+/// }
+/// assert_eq!(ready, library.len());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Batch {
     stream: Streaming<v1::ResolveBatchReply>,
@@ -68,6 +101,21 @@ impl Client {
     /// # Errors
     /// [`ClientError::Daemon`] for a batch that is no request (an unknown vocabulary, more than 16 MiB) and
     /// [`ClientError::Unreachable`] if there is no daemon.
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let library = [Constraint::choice(["yes", "no"])];
+    /// let mut batch = client.resolve_batch("tiny", &library, true).await?;
+    /// let location = batch.next().await?.expect("one answer for each constraint").outcome?;
+    /// assert!(location.bytes > 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn resolve_batch(
         &self,
         vocabulary: &str,

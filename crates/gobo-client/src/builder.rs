@@ -17,6 +17,24 @@ const OPEN_INDICES: usize = 4096;
 const MAX_FILE_BYTES: u64 = 512 << 20;
 
 /// What a [`Client`] is made of. A store is needed; the rest has defaults.
+///
+/// ```
+/// use std::time::Duration;
+/// use gobo_client::{Client, CompileLimits};
+///
+/// let folder = tempfile::tempdir()?;
+/// let client = Client::builder()
+///     .store(folder.path())
+///     .server("unix:/run/gobo/daemon.sock")
+///     .tenant("alice")
+///     .timeout(Duration::from_secs(5))
+///     .limits(CompileLimits { max_steps: 200_000_000, ..CompileLimits::default() })
+///     .open_indices(512)
+///     .max_file_bytes(64 << 20)
+///     .connect()?;
+/// assert_eq!(client.address(), "unix:/run/gobo/daemon.sock");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 #[must_use = "a builder does nothing until `connect`"]
 pub struct ClientBuilder {
@@ -82,6 +100,18 @@ impl ClientBuilder {
     /// # Errors
     /// [`ClientError::NoStore`] if none was given; [`ClientError::Address`] if the daemon's address is none, and
     /// [`ClientError::Tenant`] if the tenant's name is; [`ClientError::Store`] if the store cannot be used.
+    ///
+    /// ```
+    /// use gobo_client::{Client, ClientError, Constraint};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let client = Client::builder().store(folder.path()).connect()?;
+    /// // No daemon is needed to look at this host.
+    /// assert!(client.find("gpt2", &Constraint::regex("a"))?.is_none());
+    /// let error = Client::builder().store(folder.path()).server("ftp://x").connect().unwrap_err();
+    /// assert!(matches!(error, ClientError::Address { .. }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn connect(self) -> Result<Client, ClientError> {
         let store = Store::open(self.store.ok_or(ClientError::NoStore)?)?;
         let address = self.server.unwrap_or_else(|| format!("unix:{}", store.socket_path().display()));
@@ -94,6 +124,12 @@ impl ClientBuilder {
 
 impl Client {
     /// Where clients come from.
+    ///
+    /// ```
+    /// use gobo_client::{Client, ClientError};
+    ///
+    /// assert!(matches!(Client::builder().connect(), Err(ClientError::NoStore)));
+    /// ```
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }

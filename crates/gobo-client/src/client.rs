@@ -22,6 +22,22 @@ const OPEN_VOCABULARIES: usize = 256;
 /// Its calls to the daemon belong to the tokio runtime that made the first of them. What resolves and first masks take is
 /// told to the recorder of the crate `metrics` that the program has installed, if any: `gobo_client_resolve_seconds` by source
 /// (`map`, `host`, `compile`, `stream`) and `gobo_client_first_mask_seconds`.
+///
+/// ```
+/// use gobo_client::{Client, Constraint, Source};
+///
+/// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let (client, _folder) = doc::client().await;
+/// let constraint = Constraint::regex("(yes|no)+");
+/// let compiled = client.resolve("tiny", &constraint).await?;
+/// assert_eq!(compiled.source, Source::Compile);
+/// // Without a call from now on, in this process and in every other one on this host.
+/// assert_eq!(client.resolve("tiny", &constraint).await?.source, Source::Map);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Client {
     pub(crate) store: Store,
@@ -47,28 +63,78 @@ impl Client {
     }
 
     /// The store on this host. O(1).
+    ///
+    /// ```
+    /// use gobo_client::Client;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let client = Client::builder().store(folder.path()).connect()?;
+    /// assert_eq!(client.store().root(), folder.path());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn store(&self) -> &Store {
         &self.store
     }
 
     /// The daemon's address: `unix:PATH` or `http://HOST:PORT`. O(1).
+    ///
+    /// ```
+    /// use gobo_client::Client;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let client = Client::builder().store(folder.path()).server("http://gobo.example:50051").connect()?;
+    /// assert_eq!(client.address(), "http://gobo.example:50051");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn address(&self) -> &str {
         self.daemon.address()
     }
 
-    /// A matcher at the start of the constraint, for the default binding.
+    /// A matcher at the empty text, for the default binding of the vocabulary's name. Costs the memory of 256 steps back: O(1).
     ///
     /// # Errors
     /// [`MatcherError`] if the binding does not fit the vocabulary.
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// let mut matcher = client.matcher(&resolved)?;
+    /// matcher.advance_bytes(b"aa")?;
+    /// assert!(!matcher.is_complete());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn matcher(&self, resolved: &Resolved) -> Result<Matcher, MatcherError> {
         Matcher::new(Arc::clone(&resolved.index), Arc::clone(&resolved.vocabulary), &resolved.binding)
     }
 
-    /// A matcher at the start of the constraint, and its first mask in `row` ([`Matcher::mask_words`] words): what every
-    /// request begins with.
+    /// A matcher at the empty text, and its first mask in `row` ([`Matcher::mask_words`] words of 32 bits): what every request
+    /// begins with.
     ///
     /// # Errors
     /// [`MatcherError`] if the binding does not fit the vocabulary, `row` has another length, or the index is damaged.
+    ///
+    /// ```
+    /// use gobo_client::{Constraint, Fill};
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// // A row of the batch that goes to the device: one bit for each logit.
+    /// let mut row = vec![0; resolved.binding.mask_words()];
+    /// let (matcher, fill) = client.first_mask(&resolved, &mut row)?;
+    /// assert_eq!(fill, Fill::Masked);
+    /// assert_eq!(matcher.mask_words(), row.len());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn first_mask(&self, resolved: &Resolved, row: &mut [u32]) -> Result<(Matcher, Fill), MatcherError> {
         let begun = Instant::now();
         let matcher = self.matcher(resolved)?;

@@ -11,6 +11,22 @@ use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
 /// Why a client has no index to give.
+///
+/// ```
+/// use gobo_client::{Client, ClientError, Constraint, ErrorKind};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let store = folder.path();
+/// // No daemon runs on this store.
+/// let client = Client::builder().store(store).connect()?;
+/// let error = client.resolve("tiny", &Constraint::regex("a")).await.unwrap_err();
+/// assert!(matches!(error, ClientError::Unreachable { .. }));
+/// assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Busy, None));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
@@ -110,6 +126,23 @@ impl ClientError {
 
     /// After which time another attempt may succeed: what a busy daemon advises. `None` where it advises nothing, where
     /// there is none, and where no other attempt helps ([`Self::kind`] says which).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use gobo_client::{ClientError, CompileError, ErrorKind};
+    ///
+    /// fn wait_before_next_attempt(error: &ClientError) -> Option<Duration> {
+    ///     match error.kind() {
+    ///         ErrorKind::Busy | ErrorKind::Deadline => Some(error.retry_after().unwrap_or(Duration::from_millis(200))),
+    ///         _ => None,
+    ///     }
+    /// }
+    ///
+    /// let after = Duration::from_secs(2);
+    /// let busy = ClientError::Verdict(CompileError::Unavailable { why: "full".into(), retry_after: Some(after) });
+    /// assert_eq!(wait_before_next_attempt(&busy), Some(after));
+    /// assert_eq!(wait_before_next_attempt(&ClientError::NoStore), None);
+    /// ```
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Daemon { retry_after, .. }

@@ -21,6 +21,21 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Store`] if a file is there and cannot be read.
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let constraint = Constraint::regex("a+b");
+    /// assert!(client.find("tiny", &constraint)?.is_none());
+    /// client.resolve("tiny", &constraint).await?;
+    /// assert!(client.find("tiny", &constraint)?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn find(&self, vocabulary: &str, constraint: &Constraint) -> Result<Option<Resolved>, ClientError> {
         let begun = Instant::now();
         let Some(named) = self.named(vocabulary)? else { return Ok(None) };
@@ -34,6 +49,20 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Store`] if the file is there and cannot be read.
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// let index = client.find_key(&resolved.key)?.expect("it was resolved just now");
+    /// assert_eq!(index.key(), resolved.key);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn find_key(&self, key: &IndexKey) -> Result<Option<Arc<Index>>, ClientError> {
         self.open_index(key)
     }
@@ -43,17 +72,43 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Store`] if the name or the vocabulary is there and cannot be read.
+    ///
+    /// ```
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let (vocabulary, binding) = client.find_vocabulary("tiny")?.expect("the daemon imported it");
+    /// assert!(binding.logits_width >= vocabulary.len());
+    /// assert!(client.find_vocabulary("another")?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn find_vocabulary(&self, name: &str) -> Result<Option<Bound>, ClientError> {
         Ok(self.named(name)?.map(|named| (named.vocabulary, named.binding)))
     }
 
     /// The key of a schema's index over a vocabulary of this host; `None` if the name is not here. The same as from
     /// [`Constraint::schema`], for whoever gets the same texts again and again: a text that was given before, byte for byte and
-    /// with the same options, is not read again. Up to 512 texts
-    /// of at most 64 KiB are remembered, and none that have documents beside them.
+    /// with the same options, is not parsed and hashed again. Up to 512 texts of at most 64 KiB are remembered, and none that
+    /// have documents beside them.
     ///
     /// # Errors
     /// [`ClientError::Store`] if the name or the vocabulary is there and cannot be read.
+    ///
+    /// ```
+    /// use gobo_client::{Constraint, SchemaOptions};
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let (schema, options) = (r#"{"type": "boolean"}"#, SchemaOptions::default());
+    /// let resolved = client.resolve("tiny", &Constraint::schema(schema, options.clone())).await?;
+    /// assert_eq!(client.key_of_schema("tiny", schema, &options)?, Some(resolved.key));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn key_of_schema(
         &self,
         vocabulary: &str,
@@ -102,7 +157,10 @@ impl Client {
         Ok(self.store.open_index(key)?.map(|index| self.indices.keep(*key, index)))
     }
 
-    pub(crate) fn open_vocabulary(&self, digest: &VocabularyDigest) -> Result<Option<Arc<Vocabulary>>, ClientError> {
+    pub(crate) fn open_vocabulary(
+        &self,
+        digest: &VocabularyDigest,
+    ) -> Result<Option<Arc<Vocabulary>>, ClientError> {
         if let Some(open) = self.vocabularies.get(digest) {
             return Ok(Some(open));
         }

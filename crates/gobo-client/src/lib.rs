@@ -1,11 +1,15 @@
 //! Finds an index on this host, else asks the daemon, and hands out matchers.
 //!
-//! ```no_run
+//! ```
 //! use gobo_client::{Client, Constraint};
 //!
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let client = Client::builder().store("/var/lib/gobo").connect()?;
-//! let resolved = client.resolve("o200k_base", &Constraint::regex("[0-9]{4}-[0-9]{2}")).await?;
+//! # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let (_client, folder) = doc::client().await;
+//! # let store = folder.path();
+//! let client = Client::builder().store(store).connect()?;
+//! let resolved = client.resolve("tiny", &Constraint::regex("[0-9]{4}-[0-9]{2}")).await?;
 //! let matcher = client.matcher(&resolved)?;
 //! let mut mask = vec![0; matcher.mask_words()];
 //! matcher.fill(&mut mask)?;
@@ -38,9 +42,7 @@ pub use builder::ClientBuilder;
 pub use client::Client;
 pub use daemon::OneFrame;
 pub use error::ClientError;
-pub use gobo_artifact::{
-    BatchError, Fill, Index, IndexClass, Matcher, MatcherError, Vocabulary, fill_batch,
-};
+pub use gobo_artifact::{BatchError, Fill, Index, IndexClass, Matcher, MatcherError, Vocabulary, fill_batch};
 pub use gobo_store::{Store, StoreError};
 pub use gobo_types::{
     ArtifactDigest, Binding, CompileError, CompileLimits, Constraint, ConstraintDigest, ErrorKind, IndexKey,

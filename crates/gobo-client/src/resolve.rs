@@ -19,18 +19,36 @@ use crate::local::{Named, on_thread};
 use crate::resolved::Resolved;
 
 impl Client {
-    /// Finds an index here, or has the daemon find or compile it.
+    /// Finds an index here, or has the daemon find or compile it. Microseconds for one that is mapped, a round trip for one that the
+    /// daemon has, a compile otherwise.
     ///
     /// # Errors
     /// [`ClientError::Verdict`] where there is no such index; [`ClientError::Daemon`] for what the daemon cannot do
     /// (its `kind` says whether to try again) and [`ClientError::Unreachable`] if there is none;
     /// [`ClientError::Store`] if this host's store fails; the others for a daemon that does not keep to the protocol.
+    ///
+    /// ```
+    /// use gobo_client::{ClientError, CompileError, Constraint};
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("[0-9]{4}-[0-9]{2}")).await?;
+    /// println!("{} at {} in {} us", resolved.key, resolved.path.display(), resolved.resolve_us);
+    ///
+    /// // What is wrong with a constraint is for its author.
+    /// let error = client.resolve("tiny", &Constraint::regex(r"(a)\1")).await.unwrap_err();
+    /// assert!(matches!(error, ClientError::Verdict(CompileError::Refused(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn resolve(&self, vocabulary: &str, constraint: &Constraint) -> Result<Resolved, ClientError> {
         let begun = Instant::now();
         let found = match self.find(vocabulary, constraint)? {
             Some(found) => found,
             None => match self.ask(vocabulary, constraint, begun, Round::First).await {
-                // The file is damaged or has just gone. The daemon notices when it is asked again, and compiles anew.
+                // The file is damaged or has just gone. The daemon notices when it is asked again, and compiles again.
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => {
                     self.ask(vocabulary, constraint, begun, Round::Last).await?
                 }
@@ -46,6 +64,20 @@ impl Client {
     ///
     /// # Errors
     /// As for [`Client::resolve`], but for those of this host's store.
+    ///
+    /// ```
+    /// use gobo_client::{Constraint, Source};
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let location = client.locate("tiny", &Constraint::regex("a+b")).await?;
+    /// assert_eq!(location.source, Source::Compile);
+    /// assert_eq!(std::fs::metadata(&location.path)?.len(), location.bytes);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn locate(
         &self,
         vocabulary: &str,
@@ -72,6 +104,21 @@ impl Client {
     ///
     /// # Errors
     /// As for [`Client::resolve`].
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let constraint = Constraint::regex("a+b");
+    /// let checked = client.check("tiny", &constraint).await?;
+    /// assert!(!checked.is_published && checked.report.widened.is_empty());
+    /// assert!(client.find("tiny", &constraint)?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn check(&self, vocabulary: &str, constraint: &Constraint) -> Result<Checked, ClientError> {
         use v1::check_reply::Outcome;
 
@@ -126,8 +173,10 @@ impl Client {
 
     async fn fetch_index(&self, key: &IndexKey) -> Result<Arc<Index>, ClientError> {
         let request = v1::FetchIndexRequest { key: key.as_bytes().to_vec().into() };
-        let reply = self.daemon.stub().fetch_index(request).await.map_err(|status| self.daemon.failed(status))?;
-        let Fetched { bytes, .. } = fetch(reply.into_inner(), self.max_file_bytes, self.daemon.address()).await?;
+        let reply =
+            self.daemon.stub().fetch_index(request).await.map_err(|status| self.daemon.failed(status))?;
+        let Fetched { bytes, .. } =
+            fetch(reply.into_inner(), self.max_file_bytes, self.daemon.address()).await?;
         let (store, wanted) = (self.store.clone(), *key);
         on_thread(move || store.publish_verified_index(&wanted, &bytes)).await??;
         self.open_index(key)?.ok_or(ClientError::Vanished { key: *key })
@@ -146,9 +195,15 @@ impl Client {
         }
         let binding = location.binding.clone().ok_or_else(|| ClientError::missing("index.binding"))?;
         let request = v1::FetchVocabularyRequest { vocabulary: Some(by_name(name)) };
-        let reply = self.daemon.stub().fetch_vocabulary(request).await.map_err(|status| self.daemon.failed(status))?;
-        let Fetched { head, bytes } = fetch(reply.into_inner(), self.max_file_bytes, self.daemon.address()).await?;
-        let found: VocabularyDigest = 
+        let reply = self
+            .daemon
+            .stub()
+            .fetch_vocabulary(request)
+            .await
+            .map_err(|status| self.daemon.failed(status))?;
+        let Fetched { head, bytes } =
+            fetch(reply.into_inner(), self.max_file_bytes, self.daemon.address()).await?;
+        let found: VocabularyDigest =
             digest("head.vocabulary_digest", &head.vocabulary_digest).map_err(ClientError::unreadable)?;
         if found != *wanted {
             // The name was given another meaning between the two calls.

@@ -9,6 +9,8 @@ use gobo_types::IndexKey;
 use crate::error::ClientError;
 
 /// One event of a collection of garbage, as it happens.
+///
+/// [`Client::collect_garbage`](crate::Client::collect_garbage) has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GarbageEvent {
@@ -28,6 +30,8 @@ pub enum GarbageEvent {
 }
 
 /// An index before eviction.
+///
+/// [`Client::collect_garbage`](crate::Client::collect_garbage) has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GarbageIndex {
     /// The index key.
@@ -39,6 +43,8 @@ pub struct GarbageIndex {
 }
 
 /// The sum of a collection of garbage.
+///
+/// [`Client::collect_garbage`](crate::Client::collect_garbage) has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GarbageSummary {
     /// Indices before.
@@ -121,6 +127,8 @@ impl GarbageSummary {
 }
 
 /// A pin.
+///
+/// [`Client::pins`](crate::Client::pins) lists them, and has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PinnedIndex {
     /// The index key.
@@ -137,6 +145,8 @@ impl PinnedIndex {
 }
 
 /// What a daemon found when it built its catalog again from the files.
+///
+/// The answer of [`Client::rebuild_catalog`](crate::Client::rebuild_catalog), which has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CatalogRebuild {
     /// Sound indices, all of them in the catalog now.

@@ -9,6 +9,12 @@ use gobo_types::{ArtifactDigest, Binding, ConstraintDigest, IndexKey, Report, Vo
 use crate::error::ClientError;
 
 /// How a resolve came by an index, from the nearest to the farthest.
+///
+/// ```
+/// use gobo_client::Source;
+///
+/// assert_eq!(Source::Stream.name(), "stream");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// Found on this host without any call.
@@ -34,6 +40,8 @@ impl Source {
 }
 
 /// Where an index is on the daemon's host, and how the daemon came by it.
+///
+/// The answer of [`Client::locate`](crate::Client::locate), which has an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexLocation {
     /// The index key.
@@ -85,6 +93,8 @@ impl IndexLocation {
 }
 
 /// What the index of a constraint is or would be: the answer of [`Client::check`](crate::Client::check).
+///
+/// [`Client::check`](crate::Client::check) has an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     /// The index key.
@@ -118,6 +128,8 @@ impl Checked {
 }
 
 /// What one index in a daemon's store is, what it was compiled from, and what it enforces.
+///
+/// The answer of [`Client::describe`](crate::Client::describe), which has an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexDescription {
     /// Where it is; the source is [`Source::Host`], and there is no binding.
@@ -149,6 +161,8 @@ impl IndexDescription {
 }
 
 /// One line of a daemon's catalog.
+///
+/// [`Client::indices`](crate::Client::indices) lists them, and has an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexEntry {
     /// The index key.

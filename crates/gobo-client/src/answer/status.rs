@@ -6,6 +6,8 @@ use std::time::Duration;
 use gobo_proto::v1;
 
 /// The state of a daemon, and its counters since it started.
+///
+/// The answer of [`Client::status`](crate::Client::status), which has an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DaemonStatus {

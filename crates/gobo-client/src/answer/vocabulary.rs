@@ -8,6 +8,8 @@ use gobo_types::{Binding, VocabularyDigest};
 use crate::error::ClientError;
 
 /// A vocabulary under a name of a daemon's store.
+///
+/// The answer of [`Client::vocabulary`](crate::Client::vocabulary), which has an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VocabularyInfo {
     /// Its name.

@@ -45,7 +45,7 @@ pub(crate) async fn fetch(
     if bytes.len() as u64 != announced {
         return Err(refuse(format!("{} bytes after announcing {announced}", bytes.len())));
     }
-    let expected: ArtifactDigest = 
+    let expected: ArtifactDigest =
         digest("head.artifact_digest", &head.artifact_digest).map_err(ClientError::unreadable)?;
     let found = Digest::of(&bytes);
     if found != expected.0 {

@@ -16,6 +16,21 @@ use tower::Service;
 /// A unary request says that it has ended only after its one message. HTTP/2 then sends that end as a frame of its own:
 /// where the message is longer than what is copied (256 bytes), after a write of its own, and the daemon, which waits
 /// for the end, is woken twice. A body that is seen to end goes with its message in one frame and one write.
+///
+/// A [`Client`](crate::Client) uses it by itself. It is public for load generators, which send requests of their own.
+///
+/// ```
+/// use gobo_client::OneFrame;
+/// use tonic::transport::Endpoint;
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // A service like the channel, for any generated client.
+/// let channel = OneFrame::new(Endpoint::from_static("http://127.0.0.1:50051").connect_lazy());
+/// # drop(channel);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct OneFrame(Channel);
 
