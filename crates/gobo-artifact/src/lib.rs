@@ -1,8 +1,8 @@
 //! The file format of vocabularies and indices, their mapped reader, and the [`Matcher`].
 //!
-//! This crate is all that an inference worker links: it holds no compiler and knows no store. What an inference engine uses
-//! stands at the root. [`layout`] is what compilers and tools read of a file, `write` (with the feature of that name) is what
-//! writes files, and [`file`](mod@file) opens them.
+//! An inference worker links this crate alone: it holds no compiler and knows no store. The types of an inference engine stand
+//! at the root. [`layout`] has the parts of a file, for compilers and tools; `write` (a feature of that name) writes files, and
+//! [`file`](mod@file) opens them.
 //!
 //! PushTransition a file is O(1) and safe on any bytes; [`Index::verify`] and [`Vocabulary::verify`] read everything. The byte layout
 //! is written down in `docs/FORMAT.md`.

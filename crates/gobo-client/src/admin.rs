@@ -1,4 +1,4 @@
-//! What operators ask a daemon.
+//! Calls of operators.
 
 use gobo_proto::v1;
 use gobo_types::IndexKey;
@@ -15,7 +15,7 @@ use crate::error::ClientError;
 const PAGE: u32 = 1000;
 
 impl Client {
-    /// Whether the daemon answers: an empty call. What it takes is the floor of every other call on this connection.
+    /// Whether the daemon answers: an empty call. Its time is the floor of every other call on this connection.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
@@ -58,7 +58,7 @@ impl Client {
         Ok(DaemonStatus::read(reply.into_inner()))
     }
 
-    /// What the daemon knows of one vocabulary. A built-in one is imported at its first use.
+    /// The facts about one vocabulary. A built-in one is imported at its first use.
     ///
     /// # Errors
     /// [`ClientError::Daemon`], of kind `NotFound` for an unknown name, and [`ClientError::Unreachable`].
@@ -105,7 +105,7 @@ impl Client {
         reply.into_inner().vocabularies.into_iter().map(VocabularyInfo::read).collect()
     }
 
-    /// What one index in the daemon's store is and enforces.
+    /// The facts about one index in the daemon's store.
     ///
     /// # Errors
     /// [`ClientError::Daemon`], of kind `NotFound` for an unknown key, and [`ClientError::Unreachable`].
@@ -192,7 +192,7 @@ impl Client {
     }
 
     /// Has the daemon evict indices and trim its quarantine, down to `max_bytes` of indices or as it does by itself; tells
-    /// `each` of what there was and of each index as it comes, and returns the sum. With `dry_run` nothing is removed.
+    /// `each` of every event as it comes, and returns the sum. With `dry_run` nothing is removed.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`]; [`ClientError::Reply`] if the stream ends without a sum.

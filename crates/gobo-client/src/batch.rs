@@ -27,7 +27,7 @@ use crate::error::ClientError;
 /// ```
 #[derive(Debug, Clone)]
 pub struct BatchItem {
-    /// Its position in what was asked, from 0.
+    /// The position of the constraint in the batch, from 0.
     pub position: usize,
     /// Where the index is on the daemon's host, or why there is none; unavailable and failed included.
     pub outcome: Result<IndexLocation, CompileError>,

@@ -1,4 +1,4 @@
-//! What a client is made of.
+//! The options of a client.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const OPEN_INDICES: usize = 4096;
 /// Longest file that is streamed from a daemon, by default.
 const MAX_FILE_BYTES: u64 = 512 << 20;
 
-/// What a [`Client`] is made of. A store is needed; the rest has defaults.
+/// The options of a [`Client`]. A store is needed; the rest has defaults.
 ///
 /// ```
 /// use std::time::Duration;
@@ -60,7 +60,7 @@ impl ClientBuilder {
         self
     }
 
-    /// What each compile that this client asks for may use, within the daemon's own limits: of each the lesser counts.
+    /// The limits of each compile that this client asks for, within the daemon's own limits: of each the lesser counts.
     /// Default: as much as those.
     pub fn limits(mut self, limits: CompileLimits) -> Self {
         self.limits = Some(limits);
@@ -74,8 +74,8 @@ impl ClientBuilder {
         self
     }
 
-    /// How long this client waits for the daemon with each call. The daemon knows, and turns away at once what it could
-    /// not begin in time. Default: as long as it takes.
+    /// How long this client waits for the daemon with each call. The daemon knows, and turns away at once a call that it
+    /// could not begin in time. Default: as long as it takes.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self

@@ -1,4 +1,4 @@
-//! The client: a store, a connection, and what was found before.
+//! The client: a store, a connection, and open files.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::resolved::Resolved;
 const OPEN_VOCABULARIES: usize = 256;
 
 /// Finds indices: on this host without a call, else through the daemon, else as a stream of bytes that are verified
-/// and published here. Any number of tasks and threads may share one behind an [`Arc`]; what was mapped once is handed
+/// and published here. Any number of tasks and threads may share one behind an [`Arc`]; a file that was mapped once is handed
 /// out again without I/O.
 ///
 /// Its calls to the daemon belong to the tokio runtime that made the first of them. What resolves and first masks take is

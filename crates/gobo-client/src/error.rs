@@ -42,21 +42,21 @@ pub enum ClientError {
     /// An address that is none.
     #[error("{address:?} is no address of a daemon: expected unix:PATH or http://HOST:PORT")]
     Address {
-        /// What was given.
+        /// The text that was given.
         address: String,
     },
     /// A tenant's name that is none.
     #[error("{name:?} is no tenant's name: 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-'")]
     Tenant {
-        /// What was given.
+        /// The text that was given.
         name: String,
     },
-    /// Nobody answers.
+    /// No daemon answers.
     #[error("no daemon answers at {address}; start one with `gobo serve`")]
     Unreachable {
         /// Where.
         address: String,
-        /// What the transport said.
+        /// The error of the transport.
         source: Box<dyn Error + Send + Sync>,
     },
     /// The daemon answered with an error.
@@ -64,7 +64,7 @@ pub enum ClientError {
     Daemon {
         /// The kind of error.
         kind: ErrorKind,
-        /// What the daemon says, for a person.
+        /// The message of the daemon, for a person.
         message: String,
         /// After which time another attempt may succeed, where the daemon advises one.
         retry_after: Option<Duration>,
@@ -77,15 +77,15 @@ pub enum ClientError {
         "the daemon answered with index {found}, this client asked for {expected}; update the older of the two"
     )]
     OtherKey {
-        /// What this client derives.
+        /// The key that this client derives.
         expected: IndexKey,
-        /// What the daemon derived.
+        /// The key that the daemon derived.
         found: IndexKey,
     },
-    /// What was streamed is not what was announced.
+    /// A stream is not the file that was announced.
     #[error("the daemon streamed {what}")]
     Stream {
-        /// What it did.
+        /// The fault, for a person.
         what: String,
     },
     /// A file is longer than this client takes.
@@ -95,10 +95,10 @@ pub enum ClientError {
     TooLarge {
         /// Its length as the daemon says.
         announced: u64,
-        /// What the client takes.
+        /// The limit of the client.
         limit: u64,
     },
-    /// What was just published or located is gone.
+    /// An index that was just published or located is gone.
     #[error("index {key} was found and could not be opened again")]
     Vanished {
         /// The index.
@@ -124,7 +124,7 @@ impl ClientError {
         }
     }
 
-    /// After which time another attempt may succeed: what a busy daemon advises. `None` where it advises nothing, where
+    /// After which time another attempt may succeed, as a busy daemon advises. `None` where it advises nothing, where
     /// there is none, and where no other attempt helps ([`Self::kind`] says which).
     ///
     /// ```

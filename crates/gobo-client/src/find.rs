@@ -1,4 +1,4 @@
-//! What is on this host: found without any call.
+//! Finds indices and vocabularies of this host, without any call.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -89,7 +89,7 @@ impl Client {
     }
 
     /// The key of a schema's index over a vocabulary of this host; `None` if the name is not here. The same as from
-    /// [`Constraint::schema`], for whoever gets the same texts again and again: a text that was given before, byte for byte and
+    /// [`Constraint::schema`], for callers that get the same texts again and again: a text that was given before, byte for byte and
     /// with the same options, is not parsed and hashed again. Up to 512 texts of at most 64 KiB are remembered, and none that
     /// have documents beside them.
     ///

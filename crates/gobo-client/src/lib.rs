@@ -17,8 +17,8 @@
 //! # }
 //! ```
 //!
-//! A file of this host's store is opened without any call, so what was compiled once serves on when the daemon is
-//! down. What comes from another host is verified to its last byte before it is published here.
+//! A file of this host's store is opened without any call, so an index that was compiled once serves on while the daemon
+//! is down. A file from another host is verified to its last byte before it is published here.
 #![forbid(unsafe_code)]
 
 mod admin;

@@ -99,7 +99,7 @@ impl Client {
         }
     }
 
-    /// What a constraint enforces and what its index would be, without one being kept: for a gateway that decides whether to
+    /// The report of a constraint and the size of its index, without one being kept: for a gateway that decides whether to
     /// let a constraint in. Costs the daemon a compile unless it knows the verdict.
     ///
     /// # Errors

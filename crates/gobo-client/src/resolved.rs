@@ -32,12 +32,12 @@ pub struct Resolved {
     pub vocabulary: Arc<Vocabulary>,
     /// The default binding of the vocabulary's name.
     pub binding: Arc<Binding>,
-    /// How it was come by.
+    /// Where it was found.
     pub source: Source,
     /// The index key.
     pub key: IndexKey,
     /// The file on this host.
     pub path: PathBuf,
-    /// What this resolve took, in microseconds.
+    /// The time of this resolve, in microseconds.
     pub resolve_us: u64,
 }

@@ -9,8 +9,8 @@ use std::path::Path;
 use crate::file::aligned::AlignedBytes;
 use crate::file::regular::{Links, OpenError, OpenRegular, check_regular};
 
-/// What the file system says of an opened file. Whoever writes to the file, renames it or changes its mode changes this;
-/// so does whoever puts another in its place.
+/// The state of an opened file in the file system. Writing to the file, renaming it and changing its mode change this state; another
+/// file in its place has another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileState {
     /// The device that holds it.

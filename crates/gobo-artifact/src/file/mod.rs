@@ -1,6 +1,6 @@
-//! Files as the system has them: opened without waiting, mapped read-only, and what the file system tells of them.
+//! Files as the system has them: opened without waiting, mapped read-only, each with its state in the file system.
 //!
-//! Nothing here knows what a file of gobo holds; that is [`layout`](crate::layout). The one unsafe block of the shipped code
+//! Nothing here knows the contents of a file; that is [`layout`](crate::layout). The one unsafe block of the shipped code
 //! stands in `map.rs`.
 
 mod aligned;

@@ -1,4 +1,4 @@
-//! How a file is opened by a path at which anything may lie.
+//! Opens a regular file at a path where something else may be: a pipe, a device, a link.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, Read as _};
@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-/// What becomes of a symbolic link at the end of a path.
+/// How a symbolic link at the end of a path is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Links {
     /// It is followed: for paths that a person has named.
@@ -17,7 +17,7 @@ pub enum Links {
     Refuse,
 }
 
-/// Why what lies at a path was not opened.
+/// Why a path was not opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -27,10 +27,10 @@ pub enum OpenError {
     /// Something lies there that is no regular file.
     #[error("it is {found}, not a regular file")]
     NotRegular {
-        /// What it is: `a named pipe`, `a folder`.
+        /// The kind of file: `a named pipe`, `a folder`.
         found: &'static str,
     },
-    /// It has more bytes than whoever reads it has room for.
+    /// It has more bytes than the reader allows.
     #[error("it has more than {limit_bytes} bytes")]
     TooLong {
         /// Most bytes.
@@ -38,9 +38,8 @@ pub enum OpenError {
     },
 }
 
-/// How to open a regular file for reading, and nothing else: a named pipe at the path makes nobody wait for its writer, and a
-/// device is not touched. Whatever lies there was looked at before it was opened, and is looked at again afterwards, as
-/// another thing may have taken its place.
+/// Opens regular files for reading, and nothing else: a named pipe at the path makes no caller wait, and a device is not
+/// opened. The kind of file is checked before it is opened, and again afterwards, as another file may have taken its place.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenRegular {
     links: Links,
@@ -118,12 +117,12 @@ fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
     File::options().read(true).custom_flags(flags).open(path)
 }
 
-/// Refuses what is no regular file.
+/// Refuses every kind of file but a regular one.
 pub(crate) fn check_regular(found: FileType) -> Result<(), OpenError> {
     if found.is_file() { Ok(()) } else { Err(OpenError::NotRegular { found: kind_name(found) }) }
 }
 
-/// What a person calls this kind of file, with its article.
+/// The name of this kind of file, with its article.
 pub fn kind_name(found: FileType) -> &'static str {
     if found.is_file() {
         "a regular file"

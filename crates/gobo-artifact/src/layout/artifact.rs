@@ -17,10 +17,10 @@ use crate::layout::header::{Header, Section, header_bytes};
 use crate::layout::kind::ArtifactKind;
 use crate::layout::section as kinds;
 
-/// Longest root in bytes, some ten times what is written: it is the one section that `open` reads.
+/// Longest root in bytes, some ten times the longest that is written: it is the one section that `open` reads.
 const MAX_ROOT_BYTES: u64 = 1 << 12;
 
-/// The bytes of a file whose header has been checked: what vocabularies and indices are views of.
+/// The bytes of a file whose header has been checked. Vocabularies and indices are views of one.
 #[derive(Debug)]
 pub struct Artifact {
     backing: Backing,

@@ -26,21 +26,21 @@ pub enum ArtifactError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The bytes are not what this version of gobo writes.
+    /// The bytes are not those of a sound file of this version.
     #[error("{origin} is not usable")]
     Format {
         /// The file, or `bytes in memory`.
         origin: String,
-        /// What is wrong with it.
+        /// The fault.
         #[source]
         fault: Fault,
     },
 }
 
-/// What is wrong with the bytes of an artifact.
+/// A fault in the bytes of an artifact.
 ///
 /// ```
 /// use gobo_artifact::{ArtifactError, Fault, Index};
@@ -54,7 +54,7 @@ pub enum Fault {
     /// A named pipe, a folder, a device: nothing that could hold an artifact.
     #[error("it is {found}, not a regular file")]
     NotRegular {
-        /// What it is.
+        /// The kind of file.
         found: &'static str,
     },
     /// Not an artifact at all.
@@ -98,7 +98,7 @@ pub enum Fault {
     Section {
         /// The section's name or number.
         section: String,
-        /// What is wrong.
+        /// The fault, for a person.
         what: String,
     },
     /// A section does not match its digest.

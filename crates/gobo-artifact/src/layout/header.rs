@@ -1,7 +1,7 @@
 //! The header of a file: magic, version, lengths, checksum, key, and the table of sections.
 //!
 //! Given sections have one header only. A reader checks the whole header at open, in O(sections), and every section lies within
-//! the file afterwards; what is in the sections is checked at use, or by `verify`.
+//! the file afterwards; the contents of the sections are checked at use, or by `verify`.
 
 use gobo_types::FORMAT_EPOCH;
 
@@ -25,7 +25,7 @@ pub(crate) const CHECKSUM_AT: usize = 96;
 /// One entry of the section table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Section {
-    /// What it holds: a number of [`section`](mod@crate::layout::section).
+    /// Its kind: a number of [`section`](mod@crate::layout::section).
     pub kind: u32,
     /// How it is stored.
     pub storage: u32,

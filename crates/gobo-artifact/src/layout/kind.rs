@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a file holds.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ArtifactKind {
     /// The id → bytes table of a tokenizer, its trie and its flags.

@@ -1,4 +1,4 @@
-//! The layout of the files: what compilers and tools read. `docs/FORMAT.md` is the same in words.
+//! The layout of the files, for compilers and tools. `docs/FORMAT.md` is the same in words.
 //!
 //! A file is a header with a table of sections ([`Artifact`], [`Section`]), and sections of one kind each
 //! ([`section`](mod@section)). The sections of a vocabulary are the tries and slices of its tokens, those of an index its

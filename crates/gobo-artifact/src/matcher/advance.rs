@@ -221,7 +221,7 @@ fn advance_all(
         return Ok(ENDED);
     }
     let bytes = vocabulary.bytes(id);
-    // Every byte that an index with calls reads is a token by itself, so that what can be read can be ended by tokens.
+    // Every byte that an index with calls reads is a token by itself, so every text that can be read is one of tokens.
     if bytes.is_empty() || vocabulary.is_special(id) {
         return Err(MatcherError::Refused { id });
     }

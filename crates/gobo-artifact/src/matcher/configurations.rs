@@ -44,20 +44,19 @@ pub const MAX_CONFIGURATIONS: usize = 64;
 /// Rows and stacks of a mask that are remembered, so that they are not written and walked twice.
 const REMEMBERED: usize = 16;
 
-/// A state, and the stack of what was called before it.
+/// A state and a stack of return states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Configuration {
     pub(crate) state: u32,
     pub(crate) frame: u32,
 }
 
-/// Where a text stands under an index with calls: one configuration, or several where the text so far can be read in several
-/// ways.
+/// The configurations of a text under an index with calls: one, or several where the text so far can be read in several ways.
 #[derive(Debug, Clone)]
 pub(crate) struct Configurations {
     frames: Frames,
     now: Vec<Configuration>,
-    /// What a step makes, before it is known whether the whole token can be taken.
+    /// The configurations after a step, before it is known whether the whole token can be taken.
     next: Vec<Configuration>,
     last: Vec<Configuration>,
     /// The return states that were popped to in one step.
@@ -179,7 +178,7 @@ impl Configurations {
         if result.is_ok() {
             self.next.iter().for_each(|at| self.frames.hold(at.frame));
             std::mem::swap(&mut self.now, &mut self.next);
-            // What was now is in `next`, and handed on to what is kept.
+            // The configurations before the step are in `next`, and are kept.
             self.keep();
         }
         self.next.clear();
@@ -296,7 +295,7 @@ impl Configurations {
         Ok(())
     }
 
-    /// What one configuration reads without popping.
+    /// Steps of one configuration that pop nothing.
     #[inline]
     fn read(&mut self, tables: Tables<'_>, at: Configuration, class: u8) -> Result<(), Stuck> {
         let next = tables.index.next_by_class(at.state, class);

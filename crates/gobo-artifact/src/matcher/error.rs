@@ -134,8 +134,8 @@ pub enum BatchError {
         /// Words from one row to the next.
         row_stride_words: usize,
     },
-    /// There is not one place for each matcher to say what was filled.
-    #[error("there is room for what {given} fills say, of {expected} matchers")]
+    /// There is not one result for each matcher.
+    #[error("there is room for the results of {given} fills, of {expected} matchers")]
     Fills {
         /// Places given.
         given: usize,

@@ -7,7 +7,7 @@ use crate::layout::Row;
 use crate::matcher::error::MatcherError;
 use crate::matcher::{ENDED, Matcher};
 
-/// What a fill found.
+/// Whether a mask may be sampled from.
 ///
 /// ```
 /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
@@ -125,7 +125,7 @@ impl Matcher {
             return Ok(if empty { Fill::Ended } else { Fill::Masked });
         }
         // Of an index without calls that was verified, a row without tokens is that of a complete state. Through a stack
-        // nobody can tell beforehand.
+        // this cannot be told beforehand.
         if is_empty {
             return Err(self.corrupt());
         }

@@ -45,7 +45,7 @@ pub const DEFAULT_MAX_ROLLBACK: usize = 256;
 /// Stands for the state after an EOS, in [`Matcher::state`] and in the history.
 const ENDED: u32 = u32::MAX;
 
-/// One text being decoded under an index: where it stands, and the masks of what may come next.
+/// One text being decoded under an index: its configurations, and the masks of its next tokens.
 ///
 /// A few words for each text; the index and its vocabulary are shared by all texts and threads. Under an index with
 /// calls a matcher also holds the stack, shared with those it can go back to. No method allocates once the stack has been
@@ -234,9 +234,11 @@ impl Matcher {
         match &self.configurations {
             _ if self.state == ENDED => Vec::new(),
             None => vec![(self.state, Vec::new())],
-            Some(all) => {
-                all.now().iter().map(|at| (at.state, all.frames().tops(at.frame).collect())).collect()
-            }
+            Some(all) => all
+                .now()
+                .iter()
+                .map(|at| (at.state, all.frames().return_states(at.frame).collect()))
+                .collect(),
         }
     }
 

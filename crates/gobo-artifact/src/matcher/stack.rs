@@ -1,4 +1,8 @@
-//! Stacks of return states that share what lies below: a graph-structured stack (Tomita 1987), with each stack kept once.
+//! A graph-structured stack of return states (Tomita, *An Efficient Augmented-Context-Free Parsing Algorithm*, 1987).
+//!
+//! A stack is its top frame; stacks that agree below some frame share it. Invariant: equal stacks are one frame, so that comparing two
+//! is O(1), and a frame is freed when neither a configuration nor a frame above holds it. Push is O(frames pushed on the same
+//! one), everything else O(1) but for `covers` and reading a stack, which are O(depth).
 
 /// The frame below every other: nothing was called.
 pub(crate) const BOTTOM: u32 = 0;
@@ -6,7 +10,7 @@ pub(crate) const BOTTOM: u32 = 0;
 /// No frame.
 const NONE: u32 = u32::MAX;
 
-/// One call that has not returned.
+/// One return state of a stack.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     /// The number of the return state.
@@ -27,13 +31,13 @@ struct Frame {
     completes: bool,
 }
 
-/// Frames that share what lies below them. A stack is its top frame, and equal stacks have one.
+/// The frames of all stacks.
 #[derive(Debug, Clone)]
 pub(crate) struct Frames {
     all: Vec<Frame>,
     /// A frame that is free, linked by `below`.
     free: u32,
-    /// Frames that nobody may hold, made since the last [`Self::settle`].
+    /// Frames that may have no holder, made since the last [`Self::settle`].
     fresh: Vec<u32>,
 }
 
@@ -87,7 +91,7 @@ impl Frames {
     }
 
     /// The numbers of the return states, innermost first.
-    pub(crate) fn tops(&self, frame: u32) -> impl Iterator<Item = u32> {
+    pub(crate) fn return_states(&self, frame: u32) -> impl Iterator<Item = u32> {
         let below =
             |&frame: &u32| (frame != BOTTOM).then(|| self.below(frame)).filter(|&below| below != BOTTOM);
         std::iter::successors((frame != BOTTOM).then_some(frame), below).map(|frame| self.top(frame))
@@ -103,7 +107,7 @@ impl Frames {
         self.all.len() - 1 - free
     }
 
-    /// The stack with one more return state on it, `accepts` if that state does. Nobody holds it yet: it lives until
+    /// The stack with one more return state on it, `accepts` if that state does. It has no holder yet: it lives until
     /// [`Self::settle`]. O(stacks that were pushed on the same one).
     pub(crate) fn push(&mut self, below: u32, top: u32, accepts: bool) -> u32 {
         let mut known = self.at(below).above;
@@ -146,7 +150,7 @@ impl Frames {
         self.all[frame as usize].holders += 1;
     }
 
-    /// One holder less: what nobody holds any more is forgotten, and so on below.
+    /// One holder less. A frame without holders is freed, and so on below.
     #[inline]
     pub(crate) fn release(&mut self, frame: u32) {
         let holders = &mut self.all[frame as usize].holders;
@@ -156,7 +160,7 @@ impl Frames {
         }
     }
 
-    /// Forgets the frames made since the last time that nobody holds.
+    /// Frees the frames made since the last time that have no holder.
     #[inline]
     pub(crate) fn settle(&mut self) {
         while let Some(frame) = self.fresh.pop() {
@@ -225,7 +229,7 @@ mod tests {
     use super::*;
 
     fn stack(frames: &Frames, frame: u32) -> Vec<u32> {
-        frames.tops(frame).collect()
+        frames.return_states(frame).collect()
     }
 
     proptest! {

@@ -217,7 +217,8 @@ impl Index {
         std::str::from_utf8(self.artifact.section_bytes(kinds::CONSTRAINT)).unwrap_or_default()
     }
 
-    /// The constraint, put together from what the file keeps of it and the documents that a schema was compiled beside. O(its length).
+    /// The constraint, restored from its text and options in the file, and from the documents that a schema was compiled with. O(its
+    /// length).
     ///
     /// # Errors
     /// [`RestoreError`] if the file was written by an older gobo, or the documents are not the same.

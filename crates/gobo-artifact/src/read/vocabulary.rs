@@ -49,10 +49,10 @@ pub struct Vocabulary {
     pub(super) slice_long: Span,
     pub(super) shared_rows: Span,
     pub(super) shared_rows_digest: Digest,
-    /// What a [`RowEncoder`](crate::write::RowEncoder) asks of each shared row. Computed at the first use, by compilers.
+    /// The hash and the count of each shared row, for a [`RowEncoder`](crate::write::RowEncoder). Computed at the first use, by compilers.
     #[cfg(feature = "write")]
     pub(super) shared_row_sums: OnceLock<Box<[RowSum]>>,
-    /// Made when it is first asked for, which only compilers do.
+    /// Computed at the first use, by compilers.
     pub(super) trie_heights: OnceLock<Box<[u8]>>,
 }
 

@@ -15,7 +15,7 @@ use crate::layout::kind::ArtifactKind;
 pub struct ArtifactWriter<'a> {
     kind: ArtifactKind,
     key: [u8; 32],
-    /// What the file says of each, in no place yet, and its bytes.
+    /// The entry of each in the section table, still without its offset, and its bytes.
     sections: Vec<(Section, Cow<'a, [u8]>)>,
 }
 

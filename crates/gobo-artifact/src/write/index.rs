@@ -15,7 +15,7 @@ use crate::write::file::{ArtifactWriter, archive, count};
 use crate::write::rows::RowEncoder;
 use crate::write::transitions;
 
-/// What an index file is made of.
+/// The parts of an index file.
 #[derive(Debug)]
 pub struct IndexParts<'a> {
     /// The key of the inputs.
@@ -32,7 +32,7 @@ pub struct IndexParts<'a> {
     pub constraint_text: &'a str,
     /// Its options: [`gobo_types::Constraint::options_json`].
     pub constraint_options: &'a str,
-    /// What is enforced.
+    /// The enforcement report.
     pub report: &'a Report,
     /// The state of the empty text.
     pub start: u32,

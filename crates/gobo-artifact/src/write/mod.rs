@@ -1,5 +1,5 @@
-//! What writes files: for compilers, and for tools that make files of their own. Behind the feature `write`, which an
-//! inference worker does without.
+//! Writes files: for compilers, and for tools that make files of their own. It needs the feature `write`, which an inference
+//! worker does without.
 //!
 //! ```
 //! use gobo_artifact::Index;

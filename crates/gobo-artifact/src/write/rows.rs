@@ -241,7 +241,7 @@ impl<'a> RowEncoder<'a> {
     /// The number of the dense row, among the shared ones and the last [`BASES_TRIED`] of the file, that differs in the
     /// fewest words, if in few enough; of equals the first. `set` words are not zero.
     ///
-    /// A row that has nothing but zeros where it differs from a shared one is none of it, for then nobody who lacks
+    /// A row that has nothing but zeros where it differs from a shared one is not stored over it, for then no reader that lacks
     /// the shared row can tell that the row allows something.
     fn nearest_base(&self, words: &[u32], set: usize) -> Option<usize> {
         let mut nearest = None;
@@ -369,7 +369,7 @@ mod tests {
                 }
                 if let Row::Patched { base, patches } = read {
                     prop_assert!(base.is_some() || patches.iter().all(|patch| patch[1] != 0));
-                    // Whoever has no shared rows at hand sees by the patches that the row is not empty.
+                    // A reader without the shared rows sees by the patches that the row is not empty.
                     let of_shared = (entry.base as usize) < shared.len();
                     prop_assert!(!of_shared || patches.iter().any(|patch| patch[1] != 0));
                 }

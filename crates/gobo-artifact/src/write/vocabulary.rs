@@ -14,7 +14,7 @@ use crate::layout::vocabulary::slice_tables::SliceTables;
 use crate::layout::vocabulary::trie::TrieNode;
 use crate::write::file::{ArtifactWriter, archive, count};
 
-/// What a vocabulary file is made of.
+/// The parts of a vocabulary file.
 #[derive(Debug)]
 pub struct VocabularyParts<'a> {
     /// Digest of the canonical table.
@@ -41,7 +41,7 @@ pub struct VocabularyParts<'a> {
     pub shared_rows: Vec<u32>,
 }
 
-/// What a vocabulary file has to be told of a slice; lengths and characters follow from its tokens.
+/// The parts of a slice; lengths and characters follow from its tokens.
 #[derive(Debug)]
 pub struct SliceParts {
     /// Number of the first node of its trie.

@@ -1,4 +1,4 @@
-//! What a daemon says of the upkeep of its store: evictions, pins, and the catalog built again.
+//! The upkeep of a daemon's store: evictions, pins, and the catalog built again.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,7 +14,7 @@ use crate::error::ClientError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GarbageEvent {
-    /// The first event: what there was before anything was removed.
+    /// The first event: the indices before anything was removed.
     Found {
         /// Number of indices.
         indices: u64,
@@ -144,7 +144,7 @@ impl PinnedIndex {
     }
 }
 
-/// What a daemon found when it built its catalog again from the files.
+/// The sums of a catalog that was built again from the files.
 ///
 /// The answer of [`Client::rebuild_catalog`](crate::Client::rebuild_catalog), which has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +157,7 @@ pub struct CatalogRebuild {
     pub quarantined: u64,
     /// Size of the sound files in bytes.
     pub bytes: u64,
-    /// What it took.
+    /// The time that it took.
     pub elapsed: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What a daemon says of one index.
+//! Facts about one index.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -64,7 +64,7 @@ pub struct IndexLocation {
     pub states: u32,
     /// Number of distinct rows.
     pub rows: u32,
-    /// What its compile took, if this daemon made it since it started; else zero.
+    /// The time of its compile, if this daemon made it since it started; else zero.
     pub compile: Duration,
 }
 
@@ -92,7 +92,7 @@ impl IndexLocation {
     }
 }
 
-/// What the index of a constraint is or would be: the answer of [`Client::check`](crate::Client::check).
+/// The index that a constraint has or would have: the answer of [`Client::check`](crate::Client::check).
 ///
 /// [`Client::check`](crate::Client::check) has an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub struct Checked {
     pub report: Report,
     /// Whether it is in the store.
     pub is_published: bool,
-    /// What the compile took; zero without one.
+    /// The time of the compile; zero without one.
     pub compile: Duration,
 }
 
@@ -127,7 +127,7 @@ impl Checked {
     }
 }
 
-/// What one index in a daemon's store is, what it was compiled from, and what it enforces.
+/// One index in a daemon's store: its location, its constraint, and its report.
 ///
 /// The answer of [`Client::describe`](crate::Client::describe), which has an example.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What a daemon answers, in types of this crate.
+//! The answers of a daemon, in types of this crate.
 //!
 //! Keys and digests are the types of `gobo-types`, durations and times those of the standard library. Sizes are bytes. An
 //! answer that cannot be read is an error of kind `Version`.

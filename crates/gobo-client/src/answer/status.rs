@@ -59,7 +59,7 @@ pub struct DaemonStatus {
     pub pinned: u64,
     /// Bytes of removed indices that processes of the daemon's host still have mapped.
     pub removed_but_mapped_bytes: u64,
-    /// How often since the start the catalog was made anew from the files.
+    /// How often since the start the catalog was built again from the files.
     pub rebuilds: u64,
     /// Files and catalogs moved to quarantine since the start.
     pub quarantined: u64,
@@ -67,7 +67,7 @@ pub struct DaemonStatus {
     pub audited: u64,
     /// Those of them whose bytes were others, which went to quarantine.
     pub audits_differing: u64,
-    /// Those of which nobody could tell.
+    /// Those that ended without a verdict.
     pub audits_undecided: u64,
     /// Passes since the start that were ended because they used more processor time than their steps allow: bugs of gobo.
     pub out_of_proportion: u64,

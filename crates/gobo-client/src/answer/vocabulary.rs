@@ -1,4 +1,4 @@
-//! What a daemon says of one vocabulary.
+//! Facts about one vocabulary.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub struct VocabularyInfo {
     pub digest: VocabularyDigest,
     /// The default binding of the name.
     pub binding: Option<Binding>,
-    /// What kind of tokenizer it came from.
+    /// The kind of tokenizer that it came from.
     pub tokenizer_kind: String,
     /// Number of ids that stand for bytes or are special.
     pub tokens: u32,

@@ -1,4 +1,4 @@
-//! The one connection of a client, and what travels beside each of its requests.
+//! The one connection of a client, and the metadata of its requests.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const TENANT: &str = "x-gobo-tenant";
 /// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A daemon's address, the connection to it once there is one, and what a client says with every constraint.
+/// A daemon's address, the connection to it once there is one, and the options of every request.
 #[derive(Debug)]
 pub(crate) struct Connection {
     address: String,
@@ -69,7 +69,7 @@ impl Connection {
         self.limits.map(Into::into)
     }
 
-    /// A message with what travels beside it: the tenant, and how long this client waits.
+    /// A message with its metadata: the tenant, and how long this client waits.
     pub(crate) fn request<T>(&self, message: T) -> Request<T> {
         let mut request = Request::new(message);
         if let Some(tenant) = &self.tenant {

@@ -74,7 +74,7 @@ mod tests {
         Part::Chunk(Bytes::from_static(bytes))
     }
 
-    /// What comes of a daemon that sends these parts.
+    /// The result for a daemon that sends these parts.
     async fn fetched(parts: Vec<Part>, limit: u64) -> Result<Vec<u8>, ClientError> {
         let mut body = BytesMut::new();
         for part in parts {
@@ -115,7 +115,7 @@ mod tests {
             let error = fetched(parts, 100).await.unwrap_err();
             assert!(matches!(error, ClientError::Stream { .. } | ClientError::Reply(_)), "{error}");
         }
-        // What comes beyond its end is not kept: the stream is left where it passes it.
+        // Bytes beyond the announced end are not kept: the stream is left there.
         let error =
             fetched(vec![head(4, b"abcd"), chunk(b"abc"), chunk(b"defghi"), chunk(b"jkl")], 100).await;
         assert!(error.unwrap_err().to_string().contains("9 bytes or more after announcing 4"));

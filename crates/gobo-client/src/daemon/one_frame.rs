@@ -14,7 +14,7 @@ use tower::Service;
 /// A channel that looks one step ahead into the body of each request.
 ///
 /// A unary request says that it has ended only after its one message. HTTP/2 then sends that end as a frame of its own:
-/// where the message is longer than what is copied (256 bytes), after a write of its own, and the daemon, which waits
+/// where the message is longer than a copy may be (256 bytes), after a write of its own, and the daemon, which waits
 /// for the end, is woken twice. A body that is seen to end goes with its message in one frame and one write.
 ///
 /// A [`Client`](crate::Client) uses it by itself. It is public for load generators, which send requests of their own.
@@ -64,7 +64,7 @@ struct Ahead {
 
 impl Ahead {
     fn new(mut rest: Body) -> Self {
-        // Whatever is not there yet is polled again by whoever waits for it.
+        // A frame that is not there yet is polled again by its reader.
         let mut context = Context::from_waker(Waker::noop());
         let mut known = VecDeque::new();
         let mut has_ended = false;

@@ -33,7 +33,7 @@ impl<K: Eq + Hash + Copy, V> Maps<K, V> {
         Some(Arc::clone(value))
     }
 
-    /// Keeps `value`, or hands out what another thread was faster to keep. O(capacity) where it is full.
+    /// Keeps `value`, or hands out the one that another thread kept before. O(capacity) where it is full.
     pub(crate) fn keep(&self, key: K, value: V) -> Arc<V> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.entries.len() >= self.capacity && !state.entries.contains_key(&key) {

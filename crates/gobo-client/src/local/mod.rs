@@ -1,4 +1,4 @@
-//! What a client remembers in this process, so that a resolve of a mapped index does no I/O.
+//! The memory of a client in this process, so that a resolve of a mapped index does no I/O.
 
 mod maps;
 mod names;

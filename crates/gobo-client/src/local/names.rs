@@ -1,4 +1,4 @@
-//! What names stand for, remembered for some seconds.
+//! The vocabularies of names, remembered for some seconds.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ const NAME_TTL: Duration = Duration::from_secs(5);
 /// Most names that are remembered.
 const MAX_NAMES: usize = 256;
 
-/// What a name stands for, mapped.
+/// The vocabulary of a name, mapped, and its binding.
 #[derive(Debug, Clone)]
 pub(crate) struct Named {
     pub(crate) digest: VocabularyDigest,

@@ -62,7 +62,7 @@ pub struct ReturnName {
     pub callee: String,
 }
 
-/// What an index with calls says of its stacks.
+/// The depths of the stack, and the names of the return states.
 #[derive(Debug, Clone, PartialEq, Eq, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
 pub struct CallRoot {
     /// Most frames that one token takes from the stack it finds; `None` if there is no bound.

@@ -31,7 +31,7 @@ pub struct IndexRoot {
     pub shared_rows_digest: [u8; 32],
 }
 
-/// What an index needs at run time.
+/// The class of an index: what a matcher keeps beside a state.
 ///
 /// ```
 /// use gobo_artifact::IndexClass;
@@ -40,11 +40,11 @@ pub struct IndexRoot {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexClass {
-    /// A state says all: no stack.
+    /// Nothing: no rule is called.
     Regular,
-    /// A state and a stack say all.
+    /// One stack.
     Deterministic,
-    /// A text may stand at several states with several stacks at once.
+    /// Several configurations, each a state and a stack.
     Ambiguous,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct SliceTables {
 
 impl SliceTables {
     /// The tables of `tokens`, ids with their bytes. `is_text` says whether they have characters, and `lead` with which
-    /// each begins; an error says what is not so. O(bytes and rows).
+    /// each begins; an error names a token for which that is wrong. O(bytes and rows).
     pub(crate) fn new<'t>(
         tokens: impl ExactSizeIterator<Item = (TokenId, &'t [u8])> + Clone,
         is_text: bool,
@@ -67,7 +67,7 @@ impl SliceTables {
     }
 }
 
-/// Adds the characters of a token after `lead` to `occurs`. Returns how many they are, or what is wrong with the token.
+/// Adds the characters of a token after `lead` to `occurs`. Returns their number, or the fault of the token.
 fn count_after(token: &[u8], lead: &[u8], occurs: &mut CharSet) -> Result<u32, &'static str> {
     // Byte by byte: there is at most one character, and to call for a comparison costs more than most tokens do.
     if token.len() < lead.len() || token.iter().zip(lead).any(|(one, other)| one != other) {

@@ -1,4 +1,4 @@
-//! What follows from the bytes of tokens: numbers of characters, sets of bytes, the digest of the whole table.
+//! Facts that follow from the bytes of tokens: numbers of characters, sets of bytes, the digest of the whole table.
 
 use gobo_types::{KeyHasher, VocabularyDigest};
 

@@ -23,7 +23,7 @@ pub struct TrieNode {
 }
 
 impl TrieNode {
-    /// Most nodes of a file: 23 bits number them, and 0 stands for none, which is nobody's child.
+    /// Most nodes of a file: 23 bits number them, and 0 stands for none: node 0 is no child.
     pub const MAX_NODES: usize = (1 << 23) - 1;
 
     /// A node over the edge `byte`, whose children begin at node `children`.
@@ -122,7 +122,7 @@ impl<'a> Trie<'a> {
         Prefixes { trie: *self, block: Some(self.root), to: self.to, depth: 0, text }
     }
 
-    /// Checks the trie, whose order is known to be sorted: that it is what its writer makes of the order, node for node.
+    /// Checks the trie, whose order is known to be sorted: that it is the trie of the order, node for node.
     /// Returns the number of the node after its last one. O(nodes and bytes), without recursion.
     pub(crate) fn verify<'b>(&self, bytes_of: impl Fn(TokenId) -> &'b [u8]) -> Result<usize, String> {
         let mut path: Vec<u8> = Vec::new();
