@@ -245,8 +245,8 @@ fn same(one: &[u8], other: &[u8]) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use gobo_artifact::layout::TrieNode;
     use gobo_artifact::Vocabulary;
+    use gobo_artifact::layout::TrieNode;
     use proptest::prelude::*;
 
     use super::*;

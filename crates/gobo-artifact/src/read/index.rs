@@ -229,7 +229,8 @@ impl Index {
     /// use gobo_types::Constraint;
     ///
     /// assert_eq!((index.constraint_kind(), index.constraint_text()), ("regex", "(ab)*"));
-    /// assert_eq!(index.constraint(&[]), Ok(Constraint::regex("(ab)*")));
+    /// assert_eq!(index.constraint(&[])?, Constraint::regex("(ab)*"));
+    /// # Ok::<(), gobo_types::RestoreError>(())
     /// ```
     pub fn constraint(&self, documents: &[SchemaDocument]) -> Result<Constraint, RestoreError> {
         if !self.artifact.has_section(kinds::CONSTRAINT_OPTIONS) {

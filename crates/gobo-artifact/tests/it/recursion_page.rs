@@ -309,8 +309,9 @@ fn advance_block(reader: &Reader, text: &str, token: &str) -> String {
     for byte in token.bytes() {
         let from = at.first().unwrap().clone();
         at = reader.step(&at, byte);
-        let own =
-            reader.transition(from.0, byte).map_or_else(|| "a push transition".into(), |to| format!("state {to}"));
+        let own = reader
+            .transition(from.0, byte)
+            .map_or_else(|| "a push transition".into(), |to| format!("state {to}"));
         let (state, stack) = at.first().unwrap();
         let popped = (from.1.len()).saturating_sub(stack.len());
         let ends =
