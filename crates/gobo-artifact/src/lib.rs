@@ -4,7 +4,7 @@
 //! at the root. [`layout`] has the parts of a file, for compilers and tools; `write` (a feature of that name) writes files, and
 //! [`file`](mod@file) opens them.
 //!
-//! PushTransition a file is O(1) and safe on any bytes; [`Index::verify`] and [`Vocabulary::verify`] read everything. The byte layout
+//! Opening a file is O(1) and safe on any bytes; [`Index::verify`] and [`Vocabulary::verify`] read everything. The byte layout
 //! is written down in `docs/FORMAT.md`.
 //!
 //! The loop of an inference engine, for one text:

@@ -21,7 +21,7 @@ fn request(constraint: v1::Constraint) -> v1::ResolveRequest {
 }
 
 async fn ask(client: &Client, request: v1::ResolveRequest) -> v1::IndexLocation {
-    match raw(&client).resolve(request).await.unwrap().into_inner().outcome {
+    match raw(client).resolve(request).await.unwrap().into_inner().outcome {
         Some(Outcome::Index(location)) => location,
         other => panic!("{other:?}"),
     }
