@@ -1,53 +1,53 @@
-//! The file format of vocabularies and indices: writer, mapped reader, [`Matcher`].
+//! The file format of vocabularies and indices, their mapped reader, and the [`Matcher`].
 //!
-//! This crate is all that an inference worker links: it holds no compiler and knows no store. Opening a file is O(1)
-//! and safe on any bytes; [`Index::verify`] and [`Vocabulary::verify`] read everything. The byte layout is written
-//! down in `docs/FORMAT.md`.
+//! An inference worker links this crate alone: it holds no compiler and knows no store. The types of an inference engine stand
+//! at the root. [`layout`] has the parts of a file, for compilers and tools; `write` (a feature of that name) writes files, and
+//! [`file`](mod@file) opens them.
+//!
+//! Opening a file is O(1) and safe on any bytes; [`Index::verify`] and [`Vocabulary::verify`] read everything. The byte layout
+//! is written down in `docs/FORMAT.md`.
+//!
+//! The loop of an inference engine, for one text:
+//!
+//! ```
+//! # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+//! use gobo_artifact::{Fill, Matcher};
+//!
+//! # let (index, vocabulary, binding) = small::open(&["yes", "no", "ye", "s"], &gobo_types::Constraint::choice(["yes", "no"]));
+//! # let sample = |mask: &[u32]| mask[0].trailing_zeros();
+//! // Opened with `Index::open` and `Vocabulary::open`, shared by all texts. The binding is the model's: its EOS ids, its logits.
+//! let mut matcher = Matcher::new(index, vocabulary, &binding)?;
+//! let mut mask = vec![0; matcher.mask_words()];
+//! let mut text = Vec::new();
+//! while matcher.fill(&mut mask)? == Fill::Masked {
+//!     // A token whose bit is set: bit `id & 31` of word `id >> 5`.
+//!     let id = sample(&mask);
+//!     if !matcher.binding().is_eos(id) {
+//!         text.extend_from_slice(matcher.vocabulary().bytes(id));
+//!     }
+//!     matcher.advance(id)?;
+//! }
+//! assert_eq!(text, b"yes");
+//! # Ok::<(), gobo_artifact::MatcherError>(())
+//! ```
 #![cfg_attr(not(test), deny(unsafe_code))]
 
 #[cfg(target_endian = "big")]
 compile_error!("artifacts are mapped as they lie on disk, which is little-endian");
 
-mod batch;
-mod calls;
-mod configurations;
-mod error;
-mod file;
-mod header;
-mod index;
-mod map;
+pub mod file;
+pub mod layout;
 mod matcher;
-mod regular;
-mod root;
-mod row;
-/// The kinds of sections and their storage, as written in the section table.
-pub mod section;
-mod slice;
-mod stack;
-mod transitions;
-mod trie;
-mod vocabulary;
-mod writer;
+mod read;
+#[cfg(feature = "write")]
+pub mod write;
 
-pub use batch::fill_batch;
-pub use calls::{CallParts, CallRoot, ReturnName, ReturnPart};
-pub use configurations::{DEFAULT_MAX_STACK_DEPTH, MAX_CONFIGURATIONS};
-pub use error::{ArtifactError, BatchError, Fault, MatcherError};
-pub use file::Artifact;
-pub use header::{
-    ArtifactKind, HEADER_PREFIX_BYTES, MAGIC, MAX_SECTIONS, SECTION_ALIGN, SECTION_ENTRY_BYTES, Section,
+pub use gobo_types::{Binding, TokenId};
+pub use layout::error::{ArtifactError, Fault};
+pub use layout::index::root::IndexClass;
+pub use matcher::{
+    BatchError, DEFAULT_MAX_ROLLBACK, DEFAULT_MAX_STACK_DEPTH, Fill, MAX_CONFIGURATIONS, Matcher,
+    MatcherError, fill_batch,
 };
-pub use index::{DEAD, Index, IndexClass};
-pub use map::FileState;
-pub use matcher::{DEFAULT_MAX_ROLLBACK, Fill, Matcher};
-pub use regular::{Links, OpenError, OpenRegular, kind_name};
-pub use root::{IndexRoot, VocabularyRoot};
-pub use row::{Row, RowEncoder, SharedRows};
-pub use slice::{MAX_SLICES, SLICE_LENGTHS, Slice};
-pub use transitions::NO_STEP;
-pub use trie::{Prefixes, Trie, TrieNode};
-pub use vocabulary::{Vocabulary, begins_inside, count_chars, vocabulary_digest};
-pub use writer::{ArtifactWriter, IndexParts, SliceParts, VocabularyParts, write_index, write_vocabulary};
-
-/// Bytes aligned as sections are, so that what was just written can be read in place.
-pub type AlignedBytes = rkyv::util::AlignedVec<{ header::SECTION_ALIGN }>;
+pub use read::index::Index;
+pub use read::vocabulary::Vocabulary;

@@ -15,9 +15,6 @@ use tokio::runtime::Runtime;
 
 use crate::args::{Global, StoreWriters};
 
-/// The proto's number for a file that was there.
-const SOURCE_HOST: i32 = gobo_proto::v1::Source::Host as i32;
-
 /// Most prewarm requests handed to the engine ahead of the answers, and most bytes of their texts: half of what one tenant may
 /// have waiting. A place is given back a moment after its answer.
 const WINDOW: usize = 256;
@@ -212,7 +209,7 @@ async fn prewarm_batch(
         let end = async {
             let mut batch = client.resolve_batch(name, &asked, true).await?;
             while let Some(item) = batch.next().await? {
-                let warmed = item.outcome.map(|location| location.source == SOURCE_HOST);
+                let warmed = item.outcome.map(|location| location.source == gobo_client::Source::Host);
                 if is_last || !matches!(warmed, Err(CompileError::Unavailable { .. })) {
                     answered[item.position] = true;
                     done(left[item.position], warmed);

@@ -56,7 +56,7 @@ impl Destination {
         if is_stream(found) {
             return Ok(Self::Stream(path.to_owned()));
         }
-        bail!("cannot write {}: it is {}", path.display(), gobo_artifact::kind_name(found))
+        bail!("cannot write {}: it is {}", path.display(), gobo_artifact::file::kind_name(found))
     }
 
     /// Writes all of it. A file is on the disk afterwards.

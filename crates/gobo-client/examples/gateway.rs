@@ -13,9 +13,9 @@
 use std::error::Error;
 use std::time::Duration;
 
-use gobo_client::{Client, ClientError, Resolved};
-use gobo_types::{CompileError, CompileLimits, Constraint, ErrorKind, SchemaOptions};
-use tonic_types::StatusExt as _;
+use gobo_client::{
+    Client, ClientError, CompileError, CompileLimits, Constraint, ErrorKind, Resolved, SchemaOptions,
+};
 
 /// Attempts at one resolve.
 const ATTEMPTS: u32 = 3;
@@ -118,7 +118,7 @@ async fn admit(client: &Client, vocabulary: &str, constraint: &Constraint) -> An
         }
         match error.kind() {
             ErrorKind::Busy | ErrorKind::Deadline => {
-                wait = retry_after(&error);
+                wait = error.retry_after().unwrap_or(RETRY_AFTER);
                 if attempt < ATTEMPTS {
                     tokio::time::sleep(wait).await;
                 }
@@ -128,13 +128,4 @@ async fn admit(client: &Client, vocabulary: &str, constraint: &Constraint) -> An
         }
     }
     Answer::Later(wait)
-}
-
-/// When another attempt may succeed: the `RetryInfo` of the daemon's status.
-fn retry_after(error: &ClientError) -> Duration {
-    let advised = match error {
-        ClientError::Daemon { status } => status.get_details_retry_info().and_then(|info| info.retry_delay),
-        _ => None,
-    };
-    advised.unwrap_or(RETRY_AFTER)
 }

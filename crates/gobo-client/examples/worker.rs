@@ -11,9 +11,7 @@
 
 use std::error::Error;
 
-use gobo_artifact::{Fill, Matcher, fill_batch};
-use gobo_client::{Client, Resolved};
-use gobo_types::{Constraint, TokenId};
+use gobo_client::{Client, Constraint, Fill, Matcher, Resolved, TokenId, fill_batch};
 
 /// Texts that are decoded together.
 const BATCH: u64 = 8;

@@ -1,74 +1,168 @@
-//! What operators ask a daemon.
+//! Calls of operators.
 
 use gobo_proto::v1;
-use gobo_proto::v1::collect_garbage_reply::Part;
 use gobo_types::IndexKey;
 
-use crate::client::{by_name, missing};
-use crate::{Client, ClientError};
+use crate::answer::{
+    CatalogRebuild, DaemonStatus, GarbageEvent, GarbagePart, GarbageSummary, IndexDescription, IndexEntry,
+    PinnedIndex, VocabularyInfo,
+};
+use crate::client::Client;
+use crate::daemon::by_name;
+use crate::error::ClientError;
 
 /// The daemon's largest page.
 const PAGE: u32 = 1000;
 
 impl Client {
-    /// Whether the daemon answers: an empty call. What it takes is the floor of every other call on this connection.
+    /// Whether the daemon answers: an empty call. Its time is the floor of every other call on this connection.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
+    ///
+    /// ```
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// client.ping().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn ping(&self) -> Result<(), ClientError> {
-        let reply = self.daemon().ping(v1::PingRequest {}).await;
-        reply.map(drop).map_err(|status| self.failed(status))
+        let reply = self.daemon.stub().ping(v1::PingRequest {}).await;
+        reply.map(drop).map_err(|status| self.daemon.failed(status))
     }
 
     /// The state of the daemon and its counters.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
-    pub async fn status(&self) -> Result<v1::StatusReply, ClientError> {
-        let reply = self.daemon().status(v1::StatusRequest {}).await;
-        reply.map(tonic::Response::into_inner).map_err(|status| self.failed(status))
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// let status = client.status().await?;
+    /// assert_eq!((status.indices, status.compiled, status.failed), (1, 1, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn status(&self) -> Result<DaemonStatus, ClientError> {
+        let reply = self.daemon.stub().status(v1::StatusRequest {}).await;
+        let reply = reply.map_err(|status| self.daemon.failed(status))?;
+        Ok(DaemonStatus::read(reply.into_inner()))
     }
 
-    /// What the daemon knows of one vocabulary. A built-in one is imported at its first use.
+    /// The facts about one vocabulary. A built-in one is imported at its first use.
     ///
     /// # Errors
     /// [`ClientError::Daemon`], of kind `NotFound` for an unknown name, and [`ClientError::Unreachable`].
-    pub async fn vocabulary(&self, name: &str) -> Result<v1::VocabularyInfo, ClientError> {
+    ///
+    /// ```
+    /// use gobo_client::ErrorKind;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let info = client.vocabulary("tiny").await?;
+    /// assert_eq!((info.name.as_str(), info.special), ("tiny", 1));
+    /// assert_eq!(client.vocabulary("another").await.unwrap_err().kind(), ErrorKind::NotFound);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn vocabulary(&self, name: &str) -> Result<VocabularyInfo, ClientError> {
         let request = v1::GetVocabularyRequest { vocabulary: Some(by_name(name)) };
-        let reply = self.daemon().get_vocabulary(request).await.map_err(|status| self.failed(status))?;
-        reply.into_inner().vocabulary.ok_or_else(|| missing("vocabulary"))
+        let reply =
+            self.daemon.stub().get_vocabulary(request).await.map_err(|status| self.daemon.failed(status))?;
+        let info = reply.into_inner().vocabulary.ok_or_else(|| ClientError::missing("vocabulary"))?;
+        VocabularyInfo::read(info)
     }
 
     /// Every name in the daemon's store, ascending.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
-    pub async fn vocabularies(&self) -> Result<Vec<v1::VocabularyInfo>, ClientError> {
-        let reply = self.daemon().list_vocabularies(v1::ListVocabulariesRequest {}).await;
-        reply.map(|reply| reply.into_inner().vocabularies).map_err(|status| self.failed(status))
+    ///
+    /// ```
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let names: Vec<String> = client.vocabularies().await?.into_iter().map(|info| info.name).collect();
+    /// assert_eq!(names, ["tiny"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn vocabularies(&self) -> Result<Vec<VocabularyInfo>, ClientError> {
+        let reply = self.daemon.stub().list_vocabularies(v1::ListVocabulariesRequest {}).await;
+        let reply = reply.map_err(|status| self.daemon.failed(status))?;
+        reply.into_inner().vocabularies.into_iter().map(VocabularyInfo::read).collect()
     }
 
-    /// What one index in the daemon's store is and enforces.
+    /// The facts about one index in the daemon's store.
     ///
     /// # Errors
     /// [`ClientError::Daemon`], of kind `NotFound` for an unknown key, and [`ClientError::Unreachable`].
-    pub async fn describe(&self, key: &IndexKey) -> Result<v1::DescribeReply, ClientError> {
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// let description = client.describe(&resolved.key).await?;
+    /// assert_eq!(description.constraint_text, "a+b");
+    /// assert_eq!(description.location.path.file_name(), resolved.path.file_name());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn describe(&self, key: &IndexKey) -> Result<IndexDescription, ClientError> {
         let request = v1::DescribeRequest { key: key.as_bytes().to_vec().into() };
-        let reply = self.daemon().describe(request).await;
-        reply.map(tonic::Response::into_inner).map_err(|status| self.failed(status))
+        let reply = self.daemon.stub().describe(request).await;
+        IndexDescription::read(reply.map_err(|status| self.daemon.failed(status))?.into_inner())
     }
 
     /// All indices in the daemon's catalog, ascending by key; one call per thousand.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
-    pub async fn indices(&self) -> Result<Vec<v1::IndexEntry>, ClientError> {
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// let indices = client.indices().await?;
+    /// assert_eq!((indices.len(), indices[0].key), (1, resolved.key));
+    /// assert!(indices[0].created.elapsed()?.as_secs() < 60);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn indices(&self) -> Result<Vec<IndexEntry>, ClientError> {
         let mut indices = Vec::new();
         let mut request = v1::ListIndicesRequest { page_size: PAGE, ..Default::default() };
         loop {
-            let reply = self.daemon().list_indices(request).await.map_err(|status| self.failed(status))?;
+            let reply = self
+                .daemon
+                .stub()
+                .list_indices(request)
+                .await
+                .map_err(|status| self.daemon.failed(status))?;
             let page = reply.into_inner();
-            indices.extend(page.indices);
+            for entry in page.indices {
+                indices.push(IndexEntry::read(entry)?);
+            }
             if page.next_page_token.is_empty() {
                 return Ok(indices);
             }
@@ -76,36 +170,72 @@ impl Client {
         }
     }
 
-    /// Has the daemon build its catalog anew from the files.
+    /// Has the daemon build its catalog again from the files.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
-    pub async fn rebuild_catalog(&self) -> Result<v1::RebuildCatalogReply, ClientError> {
-        let reply = self.daemon().rebuild_catalog(v1::RebuildCatalogRequest {}).await;
-        reply.map(tonic::Response::into_inner).map_err(|status| self.failed(status))
+    ///
+    /// ```
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let rebuild = client.rebuild_catalog().await?;
+    /// assert_eq!((rebuild.vocabularies, rebuild.quarantined), (1, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn rebuild_catalog(&self) -> Result<CatalogRebuild, ClientError> {
+        let reply = self.daemon.stub().rebuild_catalog(v1::RebuildCatalogRequest {}).await;
+        let reply = reply.map_err(|status| self.daemon.failed(status))?;
+        Ok(CatalogRebuild::read(reply.into_inner()))
     }
 
     /// Has the daemon evict indices and trim its quarantine, down to `max_bytes` of indices or as it does by itself; tells
-    /// `each` of what there was and of each index as it comes, and returns the sum. With `dry_run` nothing is removed.
+    /// `each` of every event as it comes, and returns the sum. With `dry_run` nothing is removed.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`]; [`ClientError::Reply`] if the stream ends without a sum.
+    ///
+    /// ```
+    /// use gobo_client::{Constraint, GarbageEvent};
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// client.pin(&[resolved.key]).await?;
+    /// // What would be removed if nothing were to stay.
+    /// let mut spared = Vec::new();
+    /// let sum = client
+    ///     .collect_garbage(Some(0), true, |event| match event {
+    ///         GarbageEvent::Pinned(index) | GarbageEvent::InGrace(index) => spared.push(index.key),
+    ///         _ => {}
+    ///     })
+    ///     .await?;
+    /// assert_eq!((sum.indices, sum.removed), (1, 0));
+    /// assert_eq!(spared, [resolved.key]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn collect_garbage(
         &self,
         max_bytes: Option<u64>,
         dry_run: bool,
-        mut each: impl FnMut(Part),
-    ) -> Result<v1::GarbageSummary, ClientError> {
+        mut each: impl FnMut(GarbageEvent),
+    ) -> Result<GarbageSummary, ClientError> {
         let request = v1::CollectGarbageRequest { max_bytes, dry_run };
-        let reply = self.daemon().collect_garbage(request).await.map_err(|status| self.failed(status))?;
+        let reply =
+            self.daemon.stub().collect_garbage(request).await.map_err(|status| self.daemon.failed(status))?;
         let mut parts = reply.into_inner();
-        while let Some(reply) = parts.message().await.map_err(|status| self.failed(status))? {
-            match reply.part.ok_or_else(|| missing("part"))? {
-                Part::Done(summary) => return Ok(summary),
-                part => each(part),
+        while let Some(reply) = parts.message().await.map_err(|status| self.daemon.failed(status))? {
+            match GarbagePart::read(reply)? {
+                GarbagePart::Done(summary) => return Ok(summary),
+                GarbagePart::Event(event) => each(event),
             }
         }
-        Err(missing("done"))
+        Err(ClientError::missing("done"))
     }
 
     /// Keeps indices from eviction; returns how many of them were not pinned before.
@@ -113,27 +243,71 @@ impl Client {
     /// # Errors
     /// [`ClientError::Daemon`], of kind `NotFound` for the first one that is not in the store, and
     /// [`ClientError::Unreachable`].
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// assert_eq!(client.pin(&[resolved.key]).await?, 1);
+    /// assert_eq!(client.pin(&[resolved.key]).await?, 0, "it was pinned already");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn pin(&self, keys: &[IndexKey]) -> Result<u64, ClientError> {
-        let reply = self.daemon().pin(v1::PinRequest { keys: bytes_of(keys) }).await;
-        reply.map(|reply| reply.into_inner().pinned).map_err(|status| self.failed(status))
+        let reply = self.daemon.stub().pin(v1::PinRequest { keys: bytes_of(keys) }).await;
+        reply.map(|reply| reply.into_inner().pinned).map_err(|status| self.daemon.failed(status))
     }
 
     /// Lets indices be evicted again; returns how many of them were pinned.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// client.pin(&[resolved.key]).await?;
+    /// assert_eq!(client.unpin(&[resolved.key]).await?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn unpin(&self, keys: &[IndexKey]) -> Result<u64, ClientError> {
-        let reply = self.daemon().unpin(v1::UnpinRequest { keys: bytes_of(keys) }).await;
-        reply.map(|reply| reply.into_inner().unpinned).map_err(|status| self.failed(status))
+        let reply = self.daemon.stub().unpin(v1::UnpinRequest { keys: bytes_of(keys) }).await;
+        reply.map(|reply| reply.into_inner().unpinned).map_err(|status| self.daemon.failed(status))
     }
 
     /// Every pin, ascending by key.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] and [`ClientError::Unreachable`].
-    pub async fn pins(&self) -> Result<Vec<v1::PinnedIndex>, ClientError> {
-        let reply = self.daemon().list_pins(v1::ListPinsRequest {}).await;
-        reply.map(|reply| reply.into_inner().pins).map_err(|status| self.failed(status))
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// client.pin(&[resolved.key]).await?;
+    /// let pins = client.pins().await?;
+    /// assert_eq!((pins[0].key, pins[0].bytes), (resolved.key, Some(resolved.index.file_bytes().len() as u64)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn pins(&self) -> Result<Vec<PinnedIndex>, ClientError> {
+        let reply = self.daemon.stub().list_pins(v1::ListPinsRequest {}).await;
+        let reply = reply.map_err(|status| self.daemon.failed(status))?;
+        reply.into_inner().pins.iter().map(PinnedIndex::read).collect()
     }
 }
 

@@ -1,17 +1,36 @@
+//! Many constraints in one call, answered as they are done.
+
 use gobo_proto::v1;
 use gobo_types::{CompileError, Constraint};
 use tonic::Streaming;
 
-use crate::client::{by_name, missing};
-use crate::{Client, ClientError};
+use crate::answer::IndexLocation;
+use crate::client::Client;
+use crate::daemon::by_name;
+use crate::error::ClientError;
 
 /// How one constraint of a batch ended.
+///
+/// ```
+/// use gobo_client::{CompileError, Constraint};
+///
+/// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let (client, _folder) = doc::client().await;
+/// let mut batch = client.resolve_batch("tiny", &[Constraint::regex("(")], false).await?;
+/// let item = batch.next().await?.expect("one answer for each constraint");
+/// assert_eq!((item.position, item.done, item.total), (0, 1, 1));
+/// assert!(matches!(item.outcome, Err(CompileError::Refused(_))));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct BatchItem {
-    /// Its position in what was asked, from 0.
+    /// The position of the constraint in the batch, from 0.
     pub position: usize,
     /// Where the index is on the daemon's host, or why there is none; unavailable and failed included.
-    pub outcome: Result<v1::IndexLocation, CompileError>,
+    pub outcome: Result<IndexLocation, CompileError>,
     /// How many are done, this one included.
     pub done: u32,
     /// How many there are.
@@ -19,6 +38,24 @@ pub struct BatchItem {
 }
 
 /// The answers to a batch, in the order in which they are done. Dropping it stops what is not begun.
+///
+/// ```
+/// use gobo_client::Constraint;
+///
+/// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let (client, _folder) = doc::client().await;
+/// let library = [Constraint::regex("a+"), Constraint::regex("b+")];
+/// let mut batch = client.resolve_batch("tiny", &library, true).await?;
+/// let mut ready = 0;
+/// while let Some(item) = batch.next().await? {
+///     ready += usize::from(item.outcome.is_ok());
+/// }
+/// assert_eq!(ready, library.len());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Batch {
     stream: Streaming<v1::ResolveBatchReply>,
@@ -37,10 +74,14 @@ impl Batch {
         let message = self.stream.message().await;
         let message = message.map_err(|status| ClientError::of_status(status, &self.address))?;
         let Some(reply) = message else { return Ok(None) };
-        let outcome = match reply.outcome.ok_or_else(|| missing("outcome"))? {
-            Outcome::Index(location) => Ok(location),
-            Outcome::Refused(refusal) => Err(CompileError::Refused(refusal.try_into()?)),
-            Outcome::OverBudget(over) => Err(CompileError::OverBudget(over.try_into()?)),
+        let outcome = match reply.outcome.ok_or_else(|| ClientError::missing("outcome"))? {
+            Outcome::Index(location) => Ok(IndexLocation::read(location)?),
+            Outcome::Refused(refusal) => {
+                Err(CompileError::Refused(refusal.try_into().map_err(ClientError::unreadable)?))
+            }
+            Outcome::OverBudget(over) => {
+                Err(CompileError::OverBudget(over.try_into().map_err(ClientError::unreadable)?))
+            }
             Outcome::Unavailable(why) => Err(CompileError::unavailable(why)),
             Outcome::Failed(why) => Err(CompileError::Failed(why.into())),
         };
@@ -55,11 +96,26 @@ impl Batch {
 
 impl Client {
     /// Has the daemon find or compile many indices over one vocabulary. Nothing is mapped or streamed here: a resolve
-    /// of each does that. With `prewarm` they stand behind every interactive call.
+    /// of each does that. With `prewarm` they come after every interactive call.
     ///
     /// # Errors
     /// [`ClientError::Daemon`] for a batch that is no request (an unknown vocabulary, more than 16 MiB) and
     /// [`ClientError::Unreachable`] if there is no daemon.
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let library = [Constraint::choice(["yes", "no"])];
+    /// let mut batch = client.resolve_batch("tiny", &library, true).await?;
+    /// let location = batch.next().await?.expect("one answer for each constraint").outcome?;
+    /// assert!(location.bytes > 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn resolve_batch(
         &self,
         vocabulary: &str,
@@ -69,11 +125,11 @@ impl Client {
         let request = v1::ResolveBatchRequest {
             vocabulary: Some(by_name(vocabulary)),
             constraints: constraints.iter().map(Into::into).collect(),
-            limits: self.limits(),
+            limits: self.daemon.limits(),
             prewarm,
         };
-        let reply = self.daemon().resolve_batch(self.request(request)).await;
-        let reply = reply.map_err(|status| self.failed(status))?;
+        let reply = self.daemon.stub().resolve_batch(self.daemon.request(request)).await;
+        let reply = reply.map_err(|status| self.daemon.failed(status))?;
         Ok(Batch { stream: reply.into_inner(), address: self.address().to_owned() })
     }
 }

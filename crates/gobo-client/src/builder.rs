@@ -1,16 +1,14 @@
+//! The options of a client.
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use gobo_store::Store;
 use gobo_types::CompileLimits;
-use tonic::metadata::AsciiMetadataValue;
-use tonic::transport::Endpoint;
 
-use crate::client::Asking;
-use crate::{Client, ClientError};
-
-/// How long connecting may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+use crate::client::Client;
+use crate::daemon::Connection;
+use crate::error::ClientError;
 
 /// Most indices that stay mapped while nobody uses them, by default.
 const OPEN_INDICES: usize = 4096;
@@ -18,7 +16,25 @@ const OPEN_INDICES: usize = 4096;
 /// Longest file that is streamed from a daemon, by default.
 const MAX_FILE_BYTES: u64 = 512 << 20;
 
-/// What a [`Client`] is made of. A store is needed; the rest has defaults.
+/// The options of a [`Client`]. A store is needed; the rest has defaults.
+///
+/// ```
+/// use std::time::Duration;
+/// use gobo_client::{Client, CompileLimits};
+///
+/// let folder = tempfile::tempdir()?;
+/// let client = Client::builder()
+///     .store(folder.path())
+///     .server("unix:/run/gobo/daemon.sock")
+///     .tenant("alice")
+///     .timeout(Duration::from_secs(5))
+///     .limits(CompileLimits { max_steps: 200_000_000, ..CompileLimits::default() })
+///     .open_indices(512)
+///     .max_file_bytes(64 << 20)
+///     .connect()?;
+/// assert_eq!(client.address(), "unix:/run/gobo/daemon.sock");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 #[must_use = "a builder does nothing until `connect`"]
 pub struct ClientBuilder {
@@ -44,7 +60,7 @@ impl ClientBuilder {
         self
     }
 
-    /// What each compile that this client asks for may use, within the daemon's own limits: of each the lesser counts.
+    /// The limits of each compile that this client asks for, within the daemon's own limits: of each the lesser counts.
     /// Default: as much as those.
     pub fn limits(mut self, limits: CompileLimits) -> Self {
         self.limits = Some(limits);
@@ -58,8 +74,8 @@ impl ClientBuilder {
         self
     }
 
-    /// How long this client waits for the daemon with each call. The daemon knows, and turns away at once what it could
-    /// not begin in time. Default: as long as it takes.
+    /// How long this client waits for the daemon with each call. The daemon knows, and turns away at once a call that it
+    /// could not begin in time. Default: as long as it takes.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
@@ -78,37 +94,43 @@ impl ClientBuilder {
         self
     }
 
-    /// Opens the store. The daemon is called when it is needed first, so that a client works without one as long as
-    /// the store has what it asks for.
+    /// Opens the store. The daemon is called when it is needed first: as long as the store has every index that is asked for, a
+    /// client works without one.
     ///
     /// # Errors
     /// [`ClientError::NoStore`] if none was given; [`ClientError::Address`] if the daemon's address is none, and
     /// [`ClientError::Tenant`] if the tenant's name is; [`ClientError::Store`] if the store cannot be used.
+    ///
+    /// ```
+    /// use gobo_client::{Client, ClientError, Constraint};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let client = Client::builder().store(folder.path()).connect()?;
+    /// // No daemon is needed to look at this host.
+    /// assert!(client.find("gpt2", &Constraint::regex("a"))?.is_none());
+    /// let error = Client::builder().store(folder.path()).server("ftp://x").connect().unwrap_err();
+    /// assert!(matches!(error, ClientError::Address { .. }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn connect(self) -> Result<Client, ClientError> {
         let store = Store::open(self.store.ok_or(ClientError::NoStore)?)?;
         let address = self.server.unwrap_or_else(|| format!("unix:{}", store.socket_path().display()));
-        let refuse = || ClientError::Address { address: address.clone() };
-        let is_known = ["unix:", "http://"]
-            .iter()
-            .any(|scheme| address.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
-        if !is_known {
-            return Err(refuse());
-        }
-        let endpoint = Endpoint::from_shared(address.clone())
-            .map_err(|_| refuse())?
-            .connect_timeout(CONNECT_TIMEOUT)
-            .tcp_nodelay(true);
-        let tenant = self.tenant.map(|name| tenant(&name).ok_or(ClientError::Tenant { name })).transpose()?;
-        let asking = Asking { limits: self.limits, tenant, timeout: self.timeout };
+        let connection = Connection::new(address, self.limits, self.tenant, self.timeout)?;
         let open_indices = self.open_indices.unwrap_or(OPEN_INDICES);
         let max_file_bytes = self.max_file_bytes.unwrap_or(MAX_FILE_BYTES);
-        Ok(Client::new(store, address, endpoint, asking, open_indices, max_file_bytes))
+        Ok(Client::new(store, connection, open_indices, max_file_bytes))
     }
 }
 
-/// A tenant's name as it travels.
-fn tenant(name: &str) -> Option<AsciiMetadataValue> {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    let is_name = (1..=64).contains(&name.len()) && name.bytes().all(is_allowed);
-    is_name.then(|| name.parse().ok()).flatten()
+impl Client {
+    /// Where clients come from.
+    ///
+    /// ```
+    /// use gobo_client::{Client, ClientError};
+    ///
+    /// assert!(matches!(Client::builder().connect(), Err(ClientError::NoStore)));
+    /// ```
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
 }

@@ -1,11 +1,32 @@
+//! Why a client has no index to give, and whether to ask again.
+
+use std::error::Error;
 use std::io;
+use std::time::Duration;
 
 use gobo_proto::ConvertError;
 use gobo_store::StoreError;
 use gobo_types::{CompileError, ErrorKind, IndexKey};
 use tonic::{Code, Status};
+use tonic_types::StatusExt as _;
 
 /// Why a client has no index to give.
+///
+/// ```
+/// use gobo_client::{Client, ClientError, Constraint, ErrorKind};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let store = folder.path();
+/// // No daemon runs on this store.
+/// let client = Client::builder().store(store).connect()?;
+/// let error = client.resolve("tiny", &Constraint::regex("a")).await.unwrap_err();
+/// assert!(matches!(error, ClientError::Unreachable { .. }));
+/// assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Busy, None));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
@@ -21,46 +42,50 @@ pub enum ClientError {
     /// An address that is none.
     #[error("{address:?} is no address of a daemon: expected unix:PATH or http://HOST:PORT")]
     Address {
-        /// What was given.
+        /// The text that was given.
         address: String,
     },
     /// A tenant's name that is none.
     #[error("{name:?} is no tenant's name: 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-'")]
     Tenant {
-        /// What was given.
+        /// The text that was given.
         name: String,
     },
-    /// Nobody answers.
+    /// No daemon answers.
     #[error("no daemon answers at {address}; start one with `gobo serve`")]
     Unreachable {
         /// Where.
         address: String,
-        /// What the transport said.
-        source: Box<Status>,
+        /// The error of the transport.
+        source: Box<dyn Error + Send + Sync>,
     },
     /// The daemon answered with an error.
-    #[error("the daemon answered: {}", status.message())]
+    #[error("the daemon answered: {message}")]
     Daemon {
-        /// The whole answer.
-        status: Box<Status>,
+        /// The kind of error.
+        kind: ErrorKind,
+        /// The message of the daemon, for a person.
+        message: String,
+        /// After which time another attempt may succeed, where the daemon advises one.
+        retry_after: Option<Duration>,
     },
     /// The daemon answered with something that means nothing.
     #[error("the daemon's answer cannot be read")]
-    Reply(#[from] ConvertError),
+    Reply(#[source] Box<dyn Error + Send + Sync>),
     /// The daemon has another idea of the key: its epochs are not this client's.
     #[error(
         "the daemon answered with index {found}, this client asked for {expected}; update the older of the two"
     )]
     OtherKey {
-        /// What this client derives.
+        /// The key that this client derives.
         expected: IndexKey,
-        /// What the daemon derived.
+        /// The key that the daemon derived.
         found: IndexKey,
     },
-    /// What was streamed is not what was announced.
+    /// A stream is not the file that was announced.
     #[error("the daemon streamed {what}")]
     Stream {
-        /// What it did.
+        /// The fault, for a person.
         what: String,
     },
     /// A file is longer than this client takes.
@@ -70,10 +95,10 @@ pub enum ClientError {
     TooLarge {
         /// Its length as the daemon says.
         announced: u64,
-        /// What the client takes.
+        /// The limit of the client.
         limit: u64,
     },
-    /// What was just published or located is gone.
+    /// An index that was just published or located is gone.
     #[error("index {key} was found and could not be opened again")]
     Vanished {
         /// The index.
@@ -92,20 +117,55 @@ impl ClientError {
             Self::Store(source) => source.kind(),
             Self::NoStore | Self::Address { .. } | Self::Tenant { .. } => ErrorKind::Invalid,
             Self::Unreachable { .. } | Self::Thread(_) => ErrorKind::Busy,
-            Self::Daemon { status } => kind_of(status.code()),
+            Self::Daemon { kind, .. } => *kind,
             Self::Reply(_) | Self::OtherKey { .. } => ErrorKind::Version,
             Self::TooLarge { .. } => ErrorKind::Limit,
             Self::Stream { .. } | Self::Vanished { .. } => ErrorKind::Corrupt,
         }
     }
 
-    pub(crate) fn of_status(status: Status, address: &str) -> Self {
-        let source = Box::new(status);
-        // A daemon that answers says so in its trailers; a transport that fails has a source.
-        if source.code() == Code::Unavailable && std::error::Error::source(&*source).is_some() {
-            return Self::Unreachable { address: address.to_owned(), source };
+    /// After which time another attempt may succeed, as a busy daemon advises. `None` where it advises nothing, where
+    /// there is none, and where no other attempt helps ([`Self::kind`] says which).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use gobo_client::{ClientError, CompileError, ErrorKind};
+    ///
+    /// fn wait_before_next_attempt(error: &ClientError) -> Option<Duration> {
+    ///     match error.kind() {
+    ///         ErrorKind::Busy | ErrorKind::Deadline => Some(error.retry_after().unwrap_or(Duration::from_millis(200))),
+    ///         _ => None,
+    ///     }
+    /// }
+    ///
+    /// let after = Duration::from_secs(2);
+    /// let busy = ClientError::Verdict(CompileError::Unavailable { why: "full".into(), retry_after: Some(after) });
+    /// assert_eq!(wait_before_next_attempt(&busy), Some(after));
+    /// assert_eq!(wait_before_next_attempt(&ClientError::NoStore), None);
+    /// ```
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Daemon { retry_after, .. }
+            | Self::Verdict(CompileError::Unavailable { retry_after, .. }) => *retry_after,
+            _ => None,
         }
-        Self::Daemon { status: source }
+    }
+
+    pub(crate) fn of_status(status: Status, address: &str) -> Self {
+        // A daemon that answers says so in its trailers; a transport that fails has a source.
+        if status.code() == Code::Unavailable && status.source().is_some() {
+            return Self::Unreachable { address: address.to_owned(), source: Box::new(status) };
+        }
+        let retry_after = status.get_details_retry_info().and_then(|info| info.retry_delay);
+        Self::Daemon { kind: kind_of(status.code()), message: status.message().to_owned(), retry_after }
+    }
+
+    pub(crate) fn unreadable(error: ConvertError) -> Self {
+        Self::Reply(Box::new(error))
+    }
+
+    pub(crate) fn missing(field: &'static str) -> Self {
+        Self::unreadable(ConvertError::Missing { field })
     }
 }
 
@@ -121,5 +181,26 @@ fn kind_of(code: Code) -> ErrorKind {
         Code::DeadlineExceeded => ErrorKind::Deadline,
         Code::Cancelled => ErrorKind::Cancelled,
         _ => ErrorKind::Internal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic_types::ErrorDetails;
+
+    use super::*;
+
+    #[test]
+    fn a_busy_daemon_says_when_to_come_back() {
+        let advised = Duration::from_millis(1500);
+        let details = ErrorDetails::with_retry_info(Some(advised));
+        let busy = Status::with_error_details(Code::ResourceExhausted, "full", details);
+        let error = ClientError::of_status(busy, "unix:x");
+        assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Busy, Some(advised)));
+        assert_eq!(error.to_string(), "the daemon answered: full");
+        let draining = ClientError::of_status(Status::unavailable("shutting down"), "unix:x");
+        assert_eq!((draining.kind(), draining.retry_after()), (ErrorKind::Busy, None));
+        let shed = CompileError::Unavailable { why: "full".into(), retry_after: Some(advised) };
+        assert_eq!(ClientError::Verdict(shed).retry_after(), Some(advised));
     }
 }

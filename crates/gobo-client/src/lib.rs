@@ -1,12 +1,15 @@
 //! Finds an index on this host, else asks the daemon, and hands out matchers.
 //!
-//! ```no_run
-//! use gobo_client::Client;
-//! use gobo_types::Constraint;
+//! ```
+//! use gobo_client::{Client, Constraint};
 //!
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let client = Client::builder().store("/var/lib/gobo").connect()?;
-//! let resolved = client.resolve("o200k_base", &Constraint::regex("[0-9]{4}-[0-9]{2}")).await?;
+//! # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let (_client, folder) = doc::client().await;
+//! # let store = folder.path();
+//! let client = Client::builder().store(store).connect()?;
+//! let resolved = client.resolve("tiny", &Constraint::regex("[0-9]{4}-[0-9]{2}")).await?;
 //! let matcher = client.matcher(&resolved)?;
 //! let mut mask = vec![0; matcher.mask_words()];
 //! matcher.fill(&mut mask)?;
@@ -14,24 +17,35 @@
 //! # }
 //! ```
 //!
-//! A file of this host's store is opened without any call, so what was compiled once serves on when the daemon is
-//! down. What comes from another host is verified to its last byte before it is published here.
+//! A file of this host's store is opened without any call, so an index that was compiled once serves on while the daemon
+//! is down. A file from another host is verified to its last byte before it is published here.
 #![forbid(unsafe_code)]
 
 mod admin;
+mod answer;
 mod batch;
 mod builder;
 mod client;
+mod daemon;
 mod error;
-mod fetch;
-mod maps;
-mod names;
-mod one_frame;
-mod texts;
-mod thread;
+mod find;
+mod local;
+mod resolve;
+mod resolved;
 
+pub use answer::{
+    CatalogRebuild, Checked, DaemonStatus, GarbageEvent, GarbageIndex, GarbageSummary, IndexDescription,
+    IndexEntry, IndexLocation, PinnedIndex, Source, VocabularyInfo,
+};
 pub use batch::{Batch, BatchItem};
 pub use builder::ClientBuilder;
-pub use client::{Client, Resolved, Source};
+pub use client::Client;
+pub use daemon::OneFrame;
 pub use error::ClientError;
-pub use one_frame::OneFrame;
+pub use gobo_artifact::{BatchError, Fill, Index, IndexClass, Matcher, MatcherError, Vocabulary, fill_batch};
+pub use gobo_store::{Store, StoreError};
+pub use gobo_types::{
+    ArtifactDigest, Binding, CompileError, CompileLimits, Constraint, ConstraintDigest, ErrorKind, IndexKey,
+    OverBudget, Refusal, Report, ReportEntry, SchemaDocument, SchemaOptions, TokenId, VocabularyDigest,
+};
+pub use resolved::Resolved;

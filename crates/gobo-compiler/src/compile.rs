@@ -2,9 +2,9 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::{
-    AlignedBytes, CallParts, IndexParts, MAX_CONFIGURATIONS, ReturnPart, RowEncoder, Vocabulary, write_index,
-};
+use gobo_artifact::file::AlignedBytes;
+use gobo_artifact::write::{CallParts, IndexParts, ReturnPart, RowEncoder, write_index};
+use gobo_artifact::{MAX_CONFIGURATIONS, Vocabulary};
 use gobo_automata::{Calls, Dfa, KEquivalence, Lowered, Return, RowClasses, StateId};
 use gobo_types::{
     ArtifactDigest, Budget, CompileError, Constraint, IndexKey, Report, ReportEntry, TokenId, index_key,
@@ -315,9 +315,9 @@ fn call_parts(
     };
     CallParts {
         is_deterministic: calls.is_deterministic,
-        openings: states().map(openings_of).collect(),
+        push_transitions: states().map(openings_of).collect(),
         returns: calls.returns.iter().zip(&classes.of).map(return_of).collect(),
-        residuals: states().map(|state| (!calls.is_end(dfa, state)).then(|| residual_of(state))).collect(),
+        suffix_sets: states().map(|state| (!calls.is_end(dfa, state)).then(|| residual_of(state))).collect(),
         pairs: pairs.iter().map(pairs_of).collect(),
     }
 }

@@ -15,7 +15,7 @@
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::Trie;
+use gobo_artifact::layout::Trie;
 use gobo_automata::{ByteSet, Calls, KEquivalence, StateId};
 use gobo_types::{Budget, CompileError};
 

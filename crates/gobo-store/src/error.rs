@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gobo_artifact::{ArtifactError, OpenError};
+use gobo_artifact::ArtifactError;
+use gobo_artifact::file::OpenError;
 use gobo_types::{Digest, ErrorKind};
 use rustix::io::Errno;
 

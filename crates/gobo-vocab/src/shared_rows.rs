@@ -10,7 +10,7 @@
 use std::sync::LazyLock;
 
 use foldhash::HashMap;
-use gobo_artifact::TrieNode;
+use gobo_artifact::layout::TrieNode;
 use gobo_types::TokenId;
 use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::util::primitives::StateID;
@@ -144,7 +144,7 @@ mod tests {
     fn the_format_lists_these_patterns_and_texts() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/FORMAT.md");
         let document = std::fs::read_to_string(path).unwrap();
-        let table = document.split("| pattern | behind |").nth(1).unwrap();
+        let table = document.split("| pattern | after |").nth(1).unwrap();
         let lines = table.lines().skip(2).take_while(|line| line.starts_with('|'));
         let quoted =
             |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };

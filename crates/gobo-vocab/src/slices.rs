@@ -426,7 +426,7 @@ mod tests {
         for (position, kind) in SliceKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, position);
         }
-        assert_eq!(SliceKind::COUNT, gobo_artifact::MAX_SLICES);
+        assert_eq!(SliceKind::COUNT, gobo_artifact::layout::MAX_SLICES);
     }
 
     /// The list of `docs/FORMAT.md` as patterns, in order.

@@ -1,6 +1,6 @@
 //! The table of a vocabulary: each id's bytes and special flag.
 
-use gobo_artifact::vocabulary_digest;
+use gobo_artifact::layout::vocabulary_digest;
 use gobo_types::{ErrorKind, TokenId, VocabularyDigest};
 
 /// Most ids of a vocabulary. The largest in use have about 2^18; a file that claims more than 2^22 is broken or hostile.

@@ -9,7 +9,7 @@
 //! Cost: O(bytes). Source: Fredkin, *Trie Memory*, 1960; the flat layout by blocks follows `docs/FORMAT.md`.
 
 use foldhash::HashMap;
-use gobo_artifact::TrieNode;
+use gobo_artifact::layout::TrieNode;
 use gobo_types::beside;
 
 use crate::byte_set::{ByteSet, only, unite};

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use gobo_artifact::{
-    AlignedBytes, SliceParts, VocabularyParts, VocabularyRoot, begins_inside, count_chars, write_vocabulary,
-};
+use gobo_artifact::file::AlignedBytes;
+use gobo_artifact::layout::{VocabularyRoot, begins_inside, count_chars};
+use gobo_artifact::write::{SliceParts, VocabularyParts, write_vocabulary};
 use gobo_types::{VocabularyDigest, beside};
 
 use crate::byte_set::{ByteSet, insert};
@@ -121,7 +121,8 @@ struct About {
 
 #[cfg(test)]
 mod tests {
-    use gobo_artifact::{TrieNode, Vocabulary};
+    use gobo_artifact::Vocabulary;
+    use gobo_artifact::layout::TrieNode;
     use proptest::prelude::*;
 
     use super::*;

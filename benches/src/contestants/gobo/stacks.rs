@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use gobo_artifact::{Index, IndexClass, Matcher, section};
+use gobo_artifact::layout::section;
+use gobo_artifact::{Index, IndexClass, Matcher};
 
 use super::Gobo;
 use crate::ask::{Answer, Sequence};
@@ -14,9 +15,9 @@ use crate::contestants::Contestant;
 struct Tables {
     /// `[returns]`: state and class.
     returns: Vec<[u32; 2]>,
-    residuals: Vec<u32>,
+    suffix_sets: Vec<u32>,
     pair_starts: Vec<u32>,
-    /// Class of return states, row, residual set; ascending by class within a set.
+    /// Return class, row, suffix set that is left; ascending by class within a set.
     pairs: Vec<[u32; 3]>,
 }
 
@@ -30,7 +31,7 @@ impl Tables {
         };
         Ok(Self {
             returns: words(section::RETURNS)?.as_chunks().0.to_vec(),
-            residuals: words(section::RESIDUALS)?,
+            suffix_sets: words(section::SUFFIX_SETS)?,
             pair_starts: words(section::PAIR_STARTS)?,
             pairs: words(section::PAIRS)?.as_chunks().0.to_vec(),
         })
@@ -39,26 +40,26 @@ impl Tables {
     /// The rows of one configuration: its state's own, and one for each return that a token may end in. Where the same
     /// set meets the same return again, or what `seen` holds from another configuration, the row is not united again.
     fn rows(&self, state: u32, stack: &[u32], seen: &mut Vec<(u32, Vec<u32>)>) -> usize {
-        let mut residual = self.residuals[state as usize];
+        let mut suffix_set = self.suffix_sets[state as usize];
         let (mut rows, mut before) = (1, None);
         for (depth, &top) in stack.iter().enumerate() {
-            if before == Some((residual, top)) {
+            if before == Some((suffix_set, top)) {
                 continue;
             }
-            let &[from, to, ..] = self.pair_starts.get(residual as usize..).unwrap_or_default() else {
+            let &[from, to, ..] = self.pair_starts.get(suffix_set as usize..).unwrap_or_default() else {
                 break;
             };
             let pairs = &self.pairs[from as usize..to as usize];
             let class = self.returns[top as usize][1];
             let Ok(at) = pairs.binary_search_by_key(&class, |pair| pair[0]) else { break };
-            let place = (residual, stack[depth..].to_vec());
+            let place = (suffix_set, stack[depth..].to_vec());
             if seen.contains(&place) {
                 break;
             }
             seen.push(place);
             rows += 1;
-            before = Some((residual, top));
-            residual = pairs[at][2];
+            before = Some((suffix_set, top));
+            suffix_set = pairs[at][2];
         }
         rows
     }

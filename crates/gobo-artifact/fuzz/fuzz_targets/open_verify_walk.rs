@@ -7,7 +7,9 @@ mod walk;
 
 use std::sync::Arc;
 
-use gobo_artifact::{ArtifactKind, ArtifactWriter, Index, Vocabulary, section};
+use gobo_artifact::layout::{ArtifactKind, section};
+use gobo_artifact::write::ArtifactWriter;
+use gobo_artifact::{Index, Vocabulary};
 use libfuzzer_sys::fuzz_target;
 
 /// A file of `kind` whose sections are cut out of `data`, each behind its length.

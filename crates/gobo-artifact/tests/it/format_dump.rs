@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use gobo_artifact::{HEADER_PREFIX_BYTES, Index, SECTION_ENTRY_BYTES, Vocabulary, section};
+use gobo_artifact::layout::{HEADER_PREFIX_BYTES, SECTION_ENTRY_BYTES, section};
+use gobo_artifact::{Index, Vocabulary};
 use gobo_types::Constraint;
 
 use crate::example;
@@ -59,7 +60,7 @@ impl<'a> Dump<'a> {
         writeln!(self.out, "\n      -- {title} --").unwrap();
     }
 
-    fn header(&mut self, kind: &str, sections: &[gobo_artifact::Section]) {
+    fn header(&mut self, kind: &str, sections: &[gobo_artifact::layout::Section]) {
         self.out.push_str("      -- header --\n");
         self.field(8, "magic: \\x89 \"gobo\" \\r \\n \\x1a");
         self.named(4, "format version");
@@ -82,7 +83,7 @@ impl<'a> Dump<'a> {
         }
     }
 
-    fn section(&mut self, section: &gobo_artifact::Section, body: impl FnOnce(&mut Self)) {
+    fn section(&mut self, section: &gobo_artifact::layout::Section, body: impl FnOnce(&mut Self)) {
         let begin = usize::try_from(section.offset).unwrap();
         if begin > self.at {
             self.field(begin - self.at, "padding, zero");

@@ -5,7 +5,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
-use gobo_artifact::{Fill, Index, Matcher, Row, Vocabulary, fill_batch};
+use gobo_artifact::layout::Row;
+use gobo_artifact::{Fill, Index, Matcher, Vocabulary, fill_batch};
 use gobo_types::{Binding, Constraint, TokenId};
 
 use crate::example;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use gobo_artifact::{Index, IndexClass, Matcher, Vocabulary, section};
+use gobo_artifact::layout::section;
+use gobo_artifact::{Index, IndexClass, Matcher, Vocabulary};
 use gobo_types::{Binding, Constraint};
 
 use crate::example;
@@ -13,7 +14,7 @@ use crate::example;
 const LISTS: &str = include_str!("../../../../docs/examples/lists.gbnf");
 const PALINDROMES: &str = include_str!("../../../../docs/examples/palindromes.gbnf");
 const TOKENS: &[&str] = &["[", "]", ",", "x", "[[", "]]", "],", "]],", "x]", ",[", "[]", "]],["];
-/// A complete list, cut behind each of its tokens, and the same end at less and less depth.
+/// A complete list, cut after each of its tokens, and the same end at less and less depth.
 const TEXTS: &[&str] = &["", "[[[", "[[[x", "[[x", "[x", "[[[x]],", "[[[x]],x]"];
 
 /// The sections of an index with calls.
@@ -26,12 +27,12 @@ struct Reader {
     byte_classes: Vec<u8>,
     classes: usize,
     transitions: Vec<u16>,
-    opening_starts: Vec<u32>,
-    openings: Vec<u32>,
-    pushes: Vec<u32>,
+    push_transition_starts: Vec<u32>,
+    push_transitions: Vec<u32>,
+    pushed: Vec<u32>,
     /// `[returns]`: state and class.
     returns: Vec<(u32, u32)>,
-    residuals: Vec<u32>,
+    suffix_sets: Vec<u32>,
     pair_starts: Vec<u32>,
     pairs: Vec<u32>,
 }
@@ -59,11 +60,11 @@ impl Reader {
             byte_classes: bytes_of(section::BYTE_CLASSES).to_vec(),
             classes: index.root().classes as usize,
             transitions: transitions.map(|next| u16::from_le_bytes(next.try_into().unwrap())).collect(),
-            opening_starts: numbers(section::OPENING_STARTS),
-            openings: numbers(section::OPENINGS),
-            pushes: numbers(section::PUSHES),
+            push_transition_starts: numbers(section::PUSH_TRANSITION_STARTS),
+            push_transitions: numbers(section::PUSH_TRANSITIONS),
+            pushed: numbers(section::PUSHED),
             returns: numbers(section::RETURNS).chunks_exact(2).map(|of| (of[0], of[1])).collect(),
-            residuals: numbers(section::RESIDUALS),
+            suffix_sets: numbers(section::SUFFIX_SETS),
             pair_starts: numbers(section::PAIR_STARTS),
             pairs: numbers(section::PAIRS),
             index,
@@ -81,17 +82,17 @@ impl Reader {
         (next != 0).then_some(u32::from(next))
     }
 
-    /// The openings of a state: the entry, and what is pushed.
-    fn openings(&self, state: u32) -> Vec<(u32, &[u32])> {
-        let of = |at: usize| self.opening_starts[state as usize + at] as usize;
-        let opening = |three: &[u32]| (three[0], three[1] as usize..three[2] as usize);
-        let all = self.openings[3 * of(0)..3 * of(1)].chunks_exact(3).map(opening);
-        all.map(|(entry, pushed)| (entry, &self.pushes[pushed])).collect()
+    /// The push transitions of a state: the entry, and the pushed return states.
+    fn push_transitions(&self, state: u32) -> Vec<(u32, &[u32])> {
+        let of = |at: usize| self.push_transition_starts[state as usize + at] as usize;
+        let push = |three: &[u32]| (three[0], three[1] as usize..three[2] as usize);
+        let all = self.push_transitions[3 * of(0)..3 * of(1)].chunks_exact(3).map(push);
+        all.map(|(entry, pushed)| (entry, &self.pushed[pushed])).collect()
     }
 
-    /// The pairs of a residual set: class of return states, row, residual set.
-    fn pairs(&self, residual: u32) -> Vec<&[u32]> {
-        let of = |at: usize| self.pair_starts[residual as usize + at] as usize;
+    /// The pairs of a suffix set: return class, row, suffix set that is left.
+    fn pairs(&self, suffix_set: u32) -> Vec<&[u32]> {
+        let of = |at: usize| self.pair_starts[suffix_set as usize + at] as usize;
         self.pairs[3 * of(0)..3 * of(1)].chunks_exact(3).collect()
     }
 
@@ -104,7 +105,7 @@ impl Reader {
         let mut open: Vec<Configuration> = from.iter().cloned().collect();
         while let Some((state, stack)) = open.pop() {
             next.extend(self.transition(state, byte).map(|to| self.arrived(to, stack.clone())));
-            for (entry, pushed) in self.openings(state) {
+            for (entry, pushed) in self.push_transitions(state) {
                 let more = [&stack, pushed].concat();
                 next.extend(self.transition(entry, byte).map(|to| self.arrived(to, more)));
             }
@@ -118,7 +119,7 @@ impl Reader {
     /// A rule that has to end has ended.
     fn arrived(&self, state: u32, stack: Vec<u32>) -> Configuration {
         match self.popped(&stack) {
-            Some((to, below)) if self.residuals[state as usize] == END => self.arrived(to, below),
+            Some((to, below)) if self.suffix_sets[state as usize] == END => self.arrived(to, below),
             _ => (state, stack),
         }
     }
@@ -128,16 +129,16 @@ impl Reader {
         text.bytes().fold(start, |at, byte| self.step(&at, byte))
     }
 
-    /// The rows of a configuration: residual set and class for those behind its own.
+    /// The rows of a configuration: suffix set and return class for those after its own.
     fn rows(&self, (state, stack): &Configuration) -> Vec<(Option<(u32, u32)>, u32)> {
         let mut rows = vec![(None, self.states[*state as usize].0)];
-        let mut residual = self.residuals[*state as usize];
+        let mut suffix_set = self.suffix_sets[*state as usize];
         for &top in stack.iter().rev() {
-            let pairs = if residual == END { Vec::new() } else { self.pairs(residual) };
+            let pairs = if suffix_set == END { Vec::new() } else { self.pairs(suffix_set) };
             let class = self.returns[top as usize].1;
             let Some(pair) = pairs.into_iter().find(|pair| pair[0] == class) else { break };
-            rows.push((Some((residual, class)), pair[1]));
-            residual = pair[2];
+            rows.push((Some((suffix_set, class)), pair[1]));
+            suffix_set = pair[2];
         }
         rows
     }
@@ -191,7 +192,7 @@ fn tokens_of(ids: impl IntoIterator<Item = u32>) -> String {
     words(ids.into_iter().map(|id| TOKENS[id as usize]))
 }
 
-fn residual(number: u32) -> String {
+fn suffix_set_name(number: u32) -> String {
     if number == END { "ends".into() } else { format!("N{number}") }
 }
 
@@ -215,14 +216,14 @@ fn row_of<const N: usize>(cells: [&str; N]) -> Vec<String> {
 }
 
 fn states_block(reader: &Reader) -> String {
-    let mut rows = vec![row_of(["state", "may end", "transitions", "openings", "row(q)", "N(q)"])];
+    let mut rows = vec![row_of(["state", "may end", "transitions", "push transitions", "row(q)", "N(q)"])];
     for state in 1..reader.index.states() {
         let step = |&byte: &u8| {
             reader
                 .transition(state, byte)
                 .map(|to| format!("{} to {to}", words([char::from(byte).to_string()])))
         };
-        let openings = reader.openings(state).into_iter().map(|(entry, pushed)| {
+        let push_transitions = reader.push_transitions(state).into_iter().map(|(entry, pushed)| {
             let pushed: Vec<String> = pushed.iter().map(|top| format!(", push r{top}")).collect();
             format!("{entry}{}", pushed.concat())
         });
@@ -231,9 +232,9 @@ fn states_block(reader: &Reader) -> String {
             state.to_string(),
             if ends { "yes" } else { "no" }.into(),
             b"[],x".iter().filter_map(step).collect::<Vec<_>>().join(", "),
-            openings.collect::<Vec<_>>().join("; "),
+            push_transitions.collect::<Vec<_>>().join("; "),
             tokens_of(reader.ids(row)),
-            residual(reader.residuals[state as usize]),
+            suffix_set_name(reader.suffix_sets[state as usize]),
         ]);
     }
     table(&rows)
@@ -249,17 +250,17 @@ fn returns_block(reader: &Reader) -> String {
     out
 }
 
-fn residuals_block(reader: &Reader) -> String {
+fn suffix_sets_block(reader: &Reader) -> String {
     let mut out = String::new();
     let sets: BTreeSet<u32> =
-        reader.residuals.iter().copied().filter(|&set| set != 0 && set != END).collect();
+        reader.suffix_sets.iter().copied().filter(|&set| set != 0 && set != END).collect();
     for set in sets {
-        let states = (1..reader.index.states()).filter(|&state| reader.residuals[state as usize] == set);
+        let states = (1..reader.index.states()).filter(|&state| reader.suffix_sets[state as usize] == set);
         let states: Vec<u32> = states.collect();
         let rests = reader.rests(states[0], TOKENS);
         assert!(states.iter().all(|&state| reader.rests(state, TOKENS) == rests), "one set, one meaning");
         for (read, left) in rests {
-            writeln!(out, "{}: behind {}, {}", residual(set), words([read]), words(left)).unwrap();
+            writeln!(out, "{}: after {}, {}", suffix_set_name(set), words([read]), words(left)).unwrap();
         }
     }
     out
@@ -270,9 +271,9 @@ fn pairs_block(reader: &Reader) -> String {
     for set in 0..u32::try_from(reader.pair_starts.len()).unwrap() - 1 {
         for pair in reader.pairs(set) {
             rows.push(vec![
-                format!("{}, c{}", residual(set), pair[0]),
+                format!("{}, c{}", suffix_set_name(set), pair[0]),
                 tokens_of(reader.ids(pair[1])),
-                residual(pair[2]),
+                suffix_set_name(pair[2]),
             ]);
         }
     }
@@ -288,11 +289,11 @@ fn masks_block(reader: &Reader) -> String {
         let stack: Vec<String> = configuration.1.iter().rev().map(|top| format!("r{top}")).collect();
         let stack = if stack.is_empty() { "nothing".into() } else { stack.join(" ") };
         let text = if text.is_empty() { "no text".into() } else { words([text]) };
-        writeln!(out, "behind {text}: state {}, on the stack {stack}", configuration.0).unwrap();
+        writeln!(out, "after {text}: state {}, on the stack {stack}", configuration.0).unwrap();
         for (key, row) in reader.rows(configuration) {
             let name = match key {
                 None => format!("row({})", configuration.0),
-                Some((set, class)) => format!("row({}, c{class})", residual(set)),
+                Some((set, class)) => format!("row({}, c{class})", suffix_set_name(set)),
             };
             writeln!(out, "    {name:<12} {}", tokens_of(reader.ids(row))).unwrap();
         }
@@ -308,8 +309,9 @@ fn advance_block(reader: &Reader, text: &str, token: &str) -> String {
     for byte in token.bytes() {
         let from = at.first().unwrap().clone();
         at = reader.step(&at, byte);
-        let own =
-            reader.transition(from.0, byte).map_or_else(|| "an opening".into(), |to| format!("state {to}"));
+        let own = reader
+            .transition(from.0, byte)
+            .map_or_else(|| "a push transition".into(), |to| format!("state {to}"));
         let (state, stack) = at.first().unwrap();
         let popped = (from.1.len()).saturating_sub(stack.len());
         let ends =
@@ -351,7 +353,7 @@ fn the_worked_example_in_the_documentation_is_what_is_computed() {
         format!("{}\n", vocabulary.join("  ")),
         states_block(&reader),
         returns_block(&reader),
-        residuals_block(&reader),
+        suffix_sets_block(&reader),
         pairs_block(&reader),
         masks_block(&reader),
         advance_block(&reader, "[[[x", "]],"),

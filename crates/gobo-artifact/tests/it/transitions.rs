@@ -1,6 +1,8 @@
 //! Transitions in each of their storages say the same.
 
-use gobo_artifact::{Index, IndexParts, NO_STEP, RowEncoder, SharedRows, section, write_index};
+use gobo_artifact::Index;
+use gobo_artifact::layout::{NO_STEP, SharedRows, section};
+use gobo_artifact::write::{IndexParts, RowEncoder, write_index};
 use gobo_types::{Constraint, Report, VocabularyDigest, index_key};
 
 /// The index of an automaton over the ids 0 and 1, all of whose states but the dead one are complete. Byte `n` is of

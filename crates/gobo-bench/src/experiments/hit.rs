@@ -12,9 +12,8 @@ use anyhow::{Context, bail, ensure};
 use gobo_cli::inputs::Loaded;
 use gobo_cli::options::Global;
 use gobo_cli::output::{self, Outcome};
-use gobo_client::Client;
+use gobo_client::{Client, Source};
 use gobo_engine::Engine;
-use gobo_proto::v1;
 use gobo_server::{ServeConfig, ServeError, Server};
 use gobo_types::Constraint;
 use tokio::runtime::{Builder, Runtime};
@@ -124,23 +123,14 @@ impl LocalIndex {
             || Ok(runtime.block_on(client.ping())?),
             || {
                 let source = runtime.block_on(self.call(&client, vocabulary))?;
-                ensure!(source == v1::Source::Host, "it was compiled again");
+                ensure!(source == Source::Host, "it was compiled again");
                 Ok(())
             },
         )
     }
 
-    async fn call(&self, client: &Client, vocabulary: &str) -> anyhow::Result<v1::Source> {
-        let by = v1::vocabulary_ref::By::Name(vocabulary.to_owned());
-        let request = v1::ResolveRequest {
-            vocabulary: Some(v1::VocabularyRef { by: Some(by) }),
-            constraint: Some((&self.constraint).into()),
-            limits: None,
-        };
-        match client.daemon().resolve(request).await?.into_inner().outcome {
-            Some(v1::resolve_reply::Outcome::Index(location)) => Ok(location.source()),
-            other => bail!("no index but {other:?}"),
-        }
+    async fn call(&self, client: &Client, vocabulary: &str) -> anyhow::Result<Source> {
+        Ok(client.locate(vocabulary, &self.constraint).await?.source)
     }
 }
 

@@ -14,7 +14,7 @@
 //!
 //! O(trie nodes that none of these spares), over all rows.
 
-use gobo_artifact::{Trie, TrieNode};
+use gobo_artifact::layout::{Trie, TrieNode};
 use gobo_automata::{KEquivalence, StateId};
 use gobo_types::{Budget, CompileError};
 

@@ -1,6 +1,7 @@
 //! What a row is computed from, as a key.
 
-use gobo_artifact::{MAX_SLICES, Vocabulary};
+use gobo_artifact::Vocabulary;
+use gobo_artifact::layout::MAX_SLICES;
 use gobo_automata::ByteSet;
 use gobo_types::VocabularyDigest;
 

@@ -1,6 +1,6 @@
 //! A trie of the vocabulary with its root block laid out by byte.
 
-use gobo_artifact::Trie;
+use gobo_artifact::layout::Trie;
 
 /// A trie whose root block is found by byte: it is the largest, and the states of most constraints read few bytes.
 pub(crate) struct Rooted<'a> {

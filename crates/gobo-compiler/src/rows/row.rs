@@ -1,7 +1,7 @@
 //! A row while it is computed: its tokens, and the pending suffixes beside them, the rests of tokens that end the rule before their own
 //! end.
 
-use gobo_artifact::Trie;
+use gobo_artifact::layout::Trie;
 
 use super::key::SliceSet;
 

@@ -15,7 +15,8 @@
 //! rows) has no method here.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::{Slice, Trie, Vocabulary};
+use gobo_artifact::Vocabulary;
+use gobo_artifact::layout::{Slice, Trie};
 use gobo_automata::{ByteSet, Calls, Closure, Dfa, NO_STEP, PushTransition, StateDigests, StateId};
 use gobo_types::{Budget, CompileError};
 

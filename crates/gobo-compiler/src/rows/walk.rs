@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::{Trie, TrieNode};
+use gobo_artifact::layout::{Trie, TrieNode};
 use gobo_automata::{ByteSet, Dfa, NO_STEP, StateId};
 use gobo_types::{Budget, CompileError};
 

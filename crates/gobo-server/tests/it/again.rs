@@ -11,6 +11,7 @@ use gobo_types::{Constraint, IndexKey, VocabularyDigest, index_key};
 use tonic::Request;
 
 use crate::daemon::{Daemon, client};
+use crate::raw::raw;
 use crate::tiny::tiny;
 
 fn request(constraint: v1::Constraint) -> v1::ResolveRequest {
@@ -20,7 +21,7 @@ fn request(constraint: v1::Constraint) -> v1::ResolveRequest {
 }
 
 async fn ask(client: &Client, request: v1::ResolveRequest) -> v1::IndexLocation {
-    match client.daemon().resolve(request).await.unwrap().into_inner().outcome {
+    match raw(client).resolve(request).await.unwrap().into_inner().outcome {
         Some(Outcome::Index(location)) => location,
         other => panic!("{other:?}"),
     }
@@ -171,7 +172,7 @@ async fn a_known_request_is_counted_and_its_caller_looked_at_as_any_other() {
 
     let mut nameless = Request::new(request.clone());
     nameless.metadata_mut().insert("x-gobo-tenant", "no tenant".parse().unwrap());
-    let refused = client.daemon().resolve(nameless).await.unwrap_err();
+    let refused = raw(&client).resolve(nameless).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::InvalidArgument);
     let by_digest = v1::vocabulary_ref::By::Digest(ask(&client, request.clone()).await.vocabulary_digest);
     let vocabulary = Some(v1::VocabularyRef { by: Some(by_digest) });

@@ -7,6 +7,7 @@ use gobo_client::{ClientError, Source};
 use gobo_types::{CompileError, Constraint, ErrorKind};
 
 use crate::daemon::{Daemon, client, until};
+use crate::raw::raw;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_disappears_takes_its_compile_with_it() {
@@ -73,7 +74,7 @@ async fn requests_that_mean_nothing_are_invalid() {
     let folder = tempfile::tempdir().unwrap();
     let daemon = Daemon::start(folder.path()).await;
     let here = client(folder.path());
-    let mut raw = here.daemon();
+    let mut stub = raw(&here);
     let no_rule = gobo_proto::v1::ResolveRequest {
         vocabulary: Some(gobo_proto::v1::VocabularyRef {
             by: Some(gobo_proto::v1::vocabulary_ref::By::Name("tiny".into())),
@@ -81,13 +82,13 @@ async fn requests_that_mean_nothing_are_invalid() {
         constraint: Some(gobo_proto::v1::Constraint::default()),
         limits: None,
     };
-    let status = raw.resolve(no_rule).await.unwrap_err();
+    let status = stub.resolve(no_rule).await.unwrap_err();
     assert_eq!(status.code(), tonic::Code::InvalidArgument);
     assert!(status.message().contains("constraint.source"), "{status}");
-    let status = raw.resolve(gobo_proto::v1::ResolveRequest::default()).await.unwrap_err();
+    let status = stub.resolve(gobo_proto::v1::ResolveRequest::default()).await.unwrap_err();
     assert_eq!(status.code(), tonic::Code::InvalidArgument);
     let short = gobo_proto::v1::DescribeRequest { key: vec![0; 31].into() };
-    assert_eq!(raw.describe(short).await.unwrap_err().code(), tonic::Code::InvalidArgument);
+    assert_eq!(stub.describe(short).await.unwrap_err().code(), tonic::Code::InvalidArgument);
     let bad_name = here.resolve("../tiny", &Constraint::regex("a")).await.unwrap_err();
     assert_eq!(bad_name.kind(), ErrorKind::Invalid, "{bad_name}");
     daemon.stop().await;

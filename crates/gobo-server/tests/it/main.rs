@@ -8,6 +8,7 @@ mod faults;
 mod limits;
 mod operate;
 mod outcomes;
+mod raw;
 mod sockets;
 #[path = "../../../gobo-engine/tests/it/tiny.rs"]
 mod tiny;

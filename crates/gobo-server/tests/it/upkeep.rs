@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use gobo_client::Source;
+use gobo_client::{GarbageEvent, Source};
 use gobo_engine::UpkeepConfig;
-use gobo_proto::v1::collect_garbage_reply::Part;
 use gobo_types::{Constraint, ErrorKind, IndexKey};
 
 use crate::daemon::{Daemon, client};
@@ -26,23 +25,23 @@ async fn pins_and_eviction_go_through_the_daemon() {
     assert_eq!(unknown.kind(), ErrorKind::NotFound, "{unknown}");
     let pins = here.pins().await.unwrap();
     assert_eq!(pins.len(), 1);
-    assert_eq!(pins[0].key, kept.key.as_bytes().as_slice());
+    assert_eq!(pins[0].key, kept.key);
     assert_eq!(pins[0].bytes, Some(kept.index.file_bytes().len() as u64));
 
     for is_dry in [true, false] {
         let (mut removed, mut pinned, mut found) = (Vec::new(), Vec::new(), 0);
         let sum = here
             .collect_garbage(Some(0), is_dry, |part| match part {
-                Part::Found(all) => found = all.indices,
-                Part::Removed(index) => removed.push(index.key),
-                Part::Pinned(index) => pinned.push(index.key),
+                GarbageEvent::Found { indices, .. } => found = indices,
+                GarbageEvent::Removed(index) => removed.push(index.key),
+                GarbageEvent::Pinned(index) => pinned.push(index.key),
                 part => panic!("{part:?}"),
             })
             .await
             .unwrap();
         assert_eq!((found, sum.indices, sum.removed, sum.pinned), (2, 2, 1, 1));
-        assert_eq!(removed, [gone.key.as_bytes().as_slice()]);
-        assert_eq!(pinned, [kept.key.as_bytes().as_slice()]);
+        assert_eq!(removed, [gone.key]);
+        assert_eq!(pinned, [kept.key]);
         assert_eq!(gone.path.exists(), is_dry);
     }
     // A reader goes on with what it has mapped; whoever asks anew gets it compiled anew, the same.

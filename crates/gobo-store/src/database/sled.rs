@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gobo_artifact::{Links, OpenRegular, kind_name};
+use gobo_artifact::file::{Links, OpenRegular, kind_name};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 

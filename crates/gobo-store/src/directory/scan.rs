@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use gobo_artifact::kind_name;
+use gobo_artifact::file::kind_name;
 use gobo_types::{IndexKey, VocabularyDigest, error_chain};
 
 use super::Store;

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use gobo_artifact::{Links, OpenError, OpenRegular};
+use gobo_artifact::file::{Links, OpenError, OpenRegular};
 use gobo_types::{ArtifactDigest, Digest};
 use rustix::fs::{FlockOperation, flock};
 use tempfile::NamedTempFile;

@@ -6,7 +6,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use gobo_artifact::{Artifact, ArtifactError, Index, Links, OpenRegular, Vocabulary};
+use gobo_artifact::file::{Links, OpenRegular};
+use gobo_artifact::layout::Artifact;
+use gobo_artifact::{ArtifactError, Index, Vocabulary};
 use gobo_types::{Digest, ErrorKind, IndexKey, VocabularyDigest, error_chain};
 
 use super::quarantine::Reason;

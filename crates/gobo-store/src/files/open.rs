@@ -17,7 +17,7 @@ impl Store {
         look(self, &self.index_path(key), key.0, Depth::Open).map(Looked::sound)
     }
 
-    /// As [`Store::open_index`], of the file with this header ([`gobo_artifact::Artifact::header_digest`]): a file with another
+    /// As [`Store::open_index`], of the file with this header ([`gobo_artifact::layout::Artifact::header_digest`]): a file with another
     /// header is foreign, whatever its length. With `whole` all of it is read, O(bytes): then every byte is the recorded one.
     ///
     /// # Errors

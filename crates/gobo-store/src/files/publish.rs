@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use gobo_artifact::{Index, OpenError, Vocabulary};
+use gobo_artifact::file::OpenError;
+use gobo_artifact::{Index, Vocabulary};
 use gobo_types::{ArtifactDigest, Digest, IndexKey, VocabularyDigest};
 
 use super::atomic_write::{OnConflict, Outcome, PendingFile, digest_file, publish};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use gobo_artifact::{FileState, Links, OpenRegular};
+use gobo_artifact::file::{FileState, Links, OpenRegular};
 use gobo_types::{Digest, FORMAT_EPOCH, SLICE_SET_EPOCH};
 
 use super::atomic_write::write_unsynced;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use gobo_artifact::{Links, OpenError, OpenRegular, kind_name};
+use gobo_artifact::file::{Links, OpenError, OpenRegular, kind_name};
 use gobo_types::{Binding, Digest, VocabularyDigest};
 use serde::{Deserialize, Serialize};
 

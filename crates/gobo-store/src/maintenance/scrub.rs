@@ -4,7 +4,8 @@ use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use gobo_artifact::{Index, Links, OpenRegular, Vocabulary};
+use gobo_artifact::file::{Links, OpenRegular};
+use gobo_artifact::{Index, Vocabulary};
 use gobo_types::{Digest, IndexKey, VocabularyDigest};
 
 use crate::files::check::{Depth, Expected, Looked, look};
@@ -46,7 +47,7 @@ impl Store {
         look::<Index>(self, &self.index_path(key), key.0, Depth::Verify).map(Checked::from)
     }
 
-    /// As [`Store::check_index`], of the file with this header ([`gobo_artifact::Artifact::header_digest`]): a sound file with
+    /// As [`Store::check_index`], of the file with this header ([`gobo_artifact::layout::Artifact::header_digest`]): a sound file with
     /// another header is foreign.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use gobo_artifact::{Links, OpenRegular};
+use gobo_artifact::file::{Links, OpenRegular};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};

@@ -5,9 +5,9 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use gobo_artifact::{
-    IndexParts, NO_STEP, RowEncoder, SharedRows, SliceParts, TrieNode, VocabularyParts, VocabularyRoot,
-    vocabulary_digest, write_index, write_vocabulary,
+use gobo_artifact::layout::{NO_STEP, SharedRows, TrieNode, VocabularyRoot, vocabulary_digest};
+use gobo_artifact::write::{
+    IndexParts, RowEncoder, SliceParts, VocabularyParts, write_index, write_vocabulary,
 };
 use gobo_store::Store;
 use gobo_types::{Constraint, IndexKey, Report, ReportEntry, VocabularyDigest, index_key};

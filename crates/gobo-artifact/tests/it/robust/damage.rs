@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use gobo_artifact::{Fault, HEADER_PREFIX_BYTES, Index, Vocabulary};
+use gobo_artifact::layout::HEADER_PREFIX_BYTES;
+use gobo_artifact::{Fault, Index, Vocabulary};
 
 use super::{AMBIGUOUS, NESTED, Pair, SMALL, WIDE, fault, walk};
 

@@ -1,6 +1,7 @@
 //! One file for each clause of the header check, with its checksum right, and the fault that names the clause.
 
-use gobo_artifact::{ArtifactKind, Fault, Index, Vocabulary, section};
+use gobo_artifact::layout::{ArtifactKind, section};
+use gobo_artifact::{Fault, Index, Vocabulary};
 
 use super::parts::{Parts, entry, put_u32, put_u64, sign_header, sign_header_of};
 use super::{SMALL, fault};
@@ -151,7 +152,7 @@ fn unknown_storage_is_refused() {
 }
 
 #[test]
-fn sections_lie_one_behind_the_other_to_the_end_of_the_file() {
+fn sections_lie_one_after_the_other_to_the_end_of_the_file() {
     let file = &SMALL.index;
     let misplaced = |name| section_fault(name, "it does not begin where the one before ends");
     let offset = |position: usize| {
@@ -172,7 +173,7 @@ fn sections_lie_one_behind_the_other_to_the_end_of_the_file() {
     assert_eq!(long(4, 256 + 64), misplaced("transitions"));
     assert_eq!(long(10, 8), Fault::Length { found: length, expected: offset(10) + 8 });
     assert_eq!(long(10, u64::MAX - offset(10)), Fault::Length { found: length, expected: u64::MAX });
-    // Bytes behind the last section.
+    // Bytes after the last section.
     let mut longer = file.clone();
     longer.push(0);
     put_u64(&mut longer, 24, length + 1);

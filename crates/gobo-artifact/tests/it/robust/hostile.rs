@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use gobo_artifact::{Fault, Index, Matcher, MatcherError, Row, Vocabulary, section, vocabulary_digest};
+use gobo_artifact::layout::{Row, section, vocabulary_digest};
+use gobo_artifact::{Fault, Index, Matcher, MatcherError, Vocabulary};
 use gobo_compiler::{CompileOptions, compile};
 use gobo_types::{Binding, Budget, CompileLimits, Constraint};
 use gobo_worker::lower;
@@ -200,7 +201,7 @@ fn slices_that_contradict_themselves_are_found() {
     assert_eq!(parts.fault(), rest("trie order"));
 }
 
-/// Lies about leads. Slice 0 holds token 2, which is no text; 1 the token `a`; 2 the tokens ` b` and ` bc`, behind a space.
+/// Lies about leads. Slice 0 holds token 2, which is no text; 1 the token `a`; 2 the tokens ` b` and ` bc`, after a space.
 #[test]
 fn leads_that_are_none_are_found() {
     let tokens: &[(&[u8], bool)] =
@@ -228,7 +229,7 @@ fn leads_that_are_none_are_found() {
         assert_eq!(lead(2, value), in_slice(2, "token 1 does not begin with the lead"), "{value:#x}");
     }
     // A token that is nothing but the lead would make a slice of no characters.
-    assert_eq!(lead(1, 0x61), in_slice(1, "token 0 has nothing behind the lead"));
+    assert_eq!(lead(1, 0x61), in_slice(1, "token 0 has nothing after the lead"));
     assert_eq!(lead(1, 0x62), in_slice(1, "token 0 does not begin with the lead"));
     // Without its lead, a slice has one more character.
     let others = in_slice(2, "its lengths or characters are not those of its tokens");
@@ -319,15 +320,15 @@ fn calls_that_contradict_themselves_are_found() {
         let fault = good().with_word(section::ROOT, 19, class).fault();
         assert!(fault.is_some(), "class {class} with calls");
     }
-    let openings = meaning("openings do not lie one behind the other");
-    assert_eq!(word(section::OPENING_STARTS, 0, 1), openings);
-    assert_eq!(word(section::OPENING_STARTS, 1, u32::MAX), openings);
-    let opening = meaning("an opening leads to no state, or pushes what is not there");
+    let order = meaning("push transitions do not lie one after the other");
+    assert_eq!(word(section::PUSH_TRANSITION_STARTS, 0, 1), order);
+    assert_eq!(word(section::PUSH_TRANSITION_STARTS, 1, u32::MAX), order);
+    let push = meaning("a push transition leads to no state, or pushes what is not there");
     for value in [0, u32::MAX] {
-        assert_eq!(word(section::OPENINGS, 0, value), opening);
+        assert_eq!(word(section::PUSH_TRANSITIONS, 0, value), push);
     }
-    assert_eq!(word(section::OPENINGS, 1, 1), opening);
-    assert_eq!(word(section::PUSHES, 0, u32::MAX), meaning("what is pushed is no return state"));
+    assert_eq!(word(section::PUSH_TRANSITIONS, 1, 1), push);
+    assert_eq!(word(section::PUSHED, 0, u32::MAX), meaning("what is pushed is no return state"));
     for value in [0, u32::MAX] {
         assert_eq!(word(section::RETURNS, 0, value), meaning("a return state is no state"));
     }
@@ -335,12 +336,12 @@ fn calls_that_contradict_themselves_are_found() {
     for value in [1, u32::MAX] {
         assert_eq!(word(section::RETURNS, 1, value), class);
     }
-    let residual = meaning("a state has a residual set that is not there");
-    assert_eq!(word(section::RESIDUALS, 1, u32::MAX - 1), residual);
-    assert_eq!(word(section::RESIDUALS, 0, 1), meaning("the empty residual set does something"));
+    let no_set = meaning("a state has a suffix set that is not there");
+    assert_eq!(word(section::SUFFIX_SETS, 1, u32::MAX - 1), no_set);
+    assert_eq!(word(section::SUFFIX_SETS, 0, 1), meaning("the empty suffix set goes on"));
     let mut parts = good();
     let last = parts.section(section::PAIR_STARTS).len() / 4 - 1;
-    assert_eq!(word(section::PAIR_STARTS, last, 0), meaning("pairs do not lie one behind the other"));
+    assert_eq!(word(section::PAIR_STARTS, last, 0), meaning("pairs do not lie one after the other"));
     let pair = meaning("a pair names what is not there, or is out of order");
     for at in 0..3 {
         assert_eq!(word(section::PAIRS, at, u32::MAX), pair);
@@ -394,7 +395,7 @@ fn shared_transitions_that_contradict_themselves_are_found() {
     assert_eq!(with(0, 1), undead);
     assert_eq!(with(2, 0), undead);
     assert_eq!(fault(&[1, 1, 2], &good), undead);
-    // To the dead state, below it, behind the last, and out of all numbers.
+    // To the dead state, below it, after the last, and out of all numbers.
     for delta in [-1, -2, 2, i32::MAX, i32::MIN + 1] {
         assert_eq!(with(3, delta), meaning("state 1 leads to no state"), "{delta}");
     }
@@ -456,7 +457,7 @@ fn shared_rows_that_are_none_are_found() {
     let rewritten = |shared: u32, entry: [u32; 4], patches: &[[u32; 2]]| {
         let mut parts = with_own_rows();
         put_u32(parts.section(section::ROOT), SHARED_ROWS, shared);
-        // The own dense row is numbered behind the shared ones.
+        // The own dense row is numbered after the shared ones.
         put_u32(parts.section(section::ROW_TABLE), 4, shared);
         for (at, value) in (4..).zip(entry) {
             put_u32(parts.section(section::ROW_TABLE), 4 * at, value);
@@ -685,8 +686,8 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_behind_the_magic_panic_nowhere(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        let file = [gobo_artifact::MAGIC.as_slice(), &bytes].concat();
+    fn any_bytes_after_the_magic_panic_nowhere(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let file = [gobo_artifact::layout::MAGIC.as_slice(), &bytes].concat();
         prop_assert!(Index::from_bytes(&file).is_err());
         prop_assert!(Vocabulary::from_bytes(&file).is_err());
         prop_assert!(Index::from_bytes(&bytes).is_err());

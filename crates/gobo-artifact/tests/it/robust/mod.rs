@@ -59,7 +59,7 @@ const BRACKETS: &[(&[u8], bool)] = &[
     (b"x],[", false),
 ];
 
-/// Calls, a stack and residuals, with one configuration at a time.
+/// Calls, a stack and pending suffixes, with one configuration at a time.
 static NESTED: LazyLock<Pair> = LazyLock::new(|| {
     let grammar = "root ::= \"[\" (item (\",\" item)*)? \"]\"\nitem ::= root | \"x\"";
     Pair::new(BRACKETS, &Constraint::gbnf(grammar, "root"))

@@ -1,6 +1,8 @@
 //! Files taken apart and signed again, so that what is wrong with them is not only a checksum.
 
-use gobo_artifact::{ArtifactKind, ArtifactWriter, Index, MAGIC, Vocabulary, vocabulary_digest};
+use gobo_artifact::layout::{ArtifactKind, MAGIC, vocabulary_digest};
+use gobo_artifact::write::ArtifactWriter;
+use gobo_artifact::{Index, Vocabulary};
 use gobo_types::Digest;
 
 const CHECKSUM_AT: usize = 96;

@@ -1,9 +1,8 @@
 //! `gobo check --server`: the verdict of a daemon on each constraint of a case file.
 use std::sync::Arc;
 
-use gobo_client::{Client, ClientError};
-use gobo_proto::v1;
-use gobo_types::{CompileError, Digest, ErrorKind, Report};
+use gobo_client::{Checked, Client, ClientError};
+use gobo_types::{CompileError, ErrorKind, Report, ReportEntry};
 use serde_json::{Value, json};
 
 use super::check::Summary;
@@ -61,18 +60,18 @@ pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> 
     summary.finish(global)
 }
 
-fn describe(checked: &v1::Checked) -> Value {
-    let report = checked.report.clone().unwrap_or_default();
-    let entries = |entries: &[v1::ReportEntry]| -> Vec<Value> {
-        let of = |entry: &v1::ReportEntry| json!({"pointer": entry.pointer, "keyword": entry.keyword, "why": entry.why});
+fn describe(checked: &Checked) -> Value {
+    let report = &checked.report;
+    let entries = |entries: &[ReportEntry]| -> Vec<Value> {
+        let of = |entry: &ReportEntry| json!({"pointer": entry.pointer, "keyword": entry.keyword, "why": entry.why});
         entries.iter().map(of).collect()
     };
     let warning =
         report.narrowed.iter().find(|entry| entry.keyword == Report::AMBIGUITY).map(|entry| &entry.why);
-    let key = <[u8; 32]>::try_from(&checked.key[..]).map(|key| Digest(key).to_string());
+    let compile_us = u64::try_from(checked.compile.as_micros()).unwrap_or(u64::MAX);
     json!({
-        "verdict": "index", "key": key.unwrap_or_default(), "bytes": checked.bytes, "states": checked.states,
-        "rows": checked.rows, "is_published": checked.is_published, "compile_us": checked.compile_us,
+        "verdict": "index", "key": checked.key.to_string(), "bytes": checked.bytes, "states": checked.states,
+        "rows": checked.rows, "is_published": checked.is_published, "compile_us": compile_us,
         "warning": warning,
         "report": {
             "enforced": entries(&report.enforced), "narrowed": entries(&report.narrowed),

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use gobo_artifact::{CallRoot, DEAD, Index, IndexClass, Matcher, MatcherError};
+use gobo_artifact::layout::{CallRoot, DEAD};
+use gobo_artifact::{Index, IndexClass, Matcher, MatcherError};
 use serde_json::{Value, json};
 
 use super::mask::allowed;

@@ -62,7 +62,8 @@ pub(crate) fn run(global: &Global) -> anyhow::Result<Outcome> {
         while let Some(item) = batch.next().await? {
             let id = constraints[item.position].0.clone();
             let location = item.outcome.with_context(|| id.clone())?;
-            let (states, bytes, compile_us) = (location.states, location.bytes, location.compile_us);
+            let compile_us = u64::try_from(location.compile.as_micros())?;
+            let (states, bytes) = (location.states, location.bytes);
             rows.push(Row { id, states, rows: location.rows, bytes, compile_us, map_us: 0, stream_us: 0 });
             bar.inc(1);
         }

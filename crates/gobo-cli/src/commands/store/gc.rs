@@ -1,10 +1,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use gobo_engine::{Candidate, CollectEvent, CollectRequest, Spared};
-use gobo_proto::v1;
-use gobo_proto::v1::collect_garbage_reply::Part;
-use gobo_server::garbage_summary;
-use gobo_types::IndexKey;
+use gobo_client::{GarbageEvent, GarbageIndex, GarbageSummary};
+use gobo_engine::{Candidate, CollectEvent, CollectRequest, Garbage, Spared};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -80,12 +77,12 @@ pub(crate) fn run(global: &Global, args: &GcArgs) -> anyhow::Result<Outcome> {
     let mut printer = Printer { bar: &bar, is_json: global.json, is_dry: args.dry_run, broken: Ok(()) };
     let sum = match Backend::open(global)? {
         Backend::Daemon(runtime, client) => {
-            let each = |part| match part {
-                Part::Found(found) => printer.found(found.indices),
-                Part::Removed(index) => printer.print(&of_reply("removed", &index)),
-                Part::Pinned(index) => printer.print(&of_reply("pinned", &index)),
-                Part::InGrace(index) => printer.print(&of_reply("in_grace", &index)),
-                Part::Done(_) => {}
+            let each = |event| match event {
+                GarbageEvent::Found { indices, .. } => printer.found(indices),
+                GarbageEvent::Removed(index) => printer.print(&of_reply("removed", &index)),
+                GarbageEvent::Pinned(index) => printer.print(&of_reply("pinned", &index)),
+                GarbageEvent::InGrace(index) => printer.print(&of_reply("in_grace", &index)),
+                _ => {}
             };
             runtime.block_on(client.collect_garbage(args.max_store_bytes, args.dry_run, each))?
         }
@@ -102,7 +99,7 @@ pub(crate) fn run(global: &Global, args: &GcArgs) -> anyhow::Result<Outcome> {
                 }
                 CollectEvent::Chosen(_) | CollectEvent::Forgotten(_) => {}
             })?;
-            garbage_summary(&garbage)
+            summary(&garbage)
         }
     };
     printer.broken?;
@@ -126,27 +123,42 @@ pub(crate) fn run(global: &Global, args: &GcArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Yes)
 }
 
-fn of_reply(what: &'static str, index: &v1::GarbageIndex) -> Line {
-    let key = <[u8; 32]>::try_from(&index.key[..]).map(|bytes| IndexKey::from(bytes).to_string());
-    Line {
-        what,
-        key: key.unwrap_or_default(),
-        bytes: index.bytes,
-        last_used_unix_ms: index.last_used_unix_ms,
-    }
+fn of_reply(what: &'static str, index: &GarbageIndex) -> Line {
+    Line { what, key: index.key.to_string(), bytes: index.bytes, last_used_unix_ms: unix_ms(index.last_used) }
 }
 
 fn of_candidate(what: &'static str, candidate: &Candidate) -> Line {
-    let since = candidate.last_used.duration_since(UNIX_EPOCH).unwrap_or_default();
     Line {
         what,
         key: candidate.key.to_string(),
         bytes: candidate.bytes,
-        last_used_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+        last_used_unix_ms: unix_ms(candidate.last_used),
     }
 }
 
-fn as_json(sum: &v1::GarbageSummary, is_dry: bool) -> Value {
+fn unix_ms(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The sum of an engine in this process, as a daemon's is read.
+fn summary(garbage: &Garbage) -> GarbageSummary {
+    let Garbage { indices, quarantine } = garbage;
+    GarbageSummary {
+        indices: indices.indices,
+        bytes: indices.bytes,
+        removed: indices.removed,
+        removed_bytes: indices.removed_bytes,
+        pinned: indices.pinned,
+        pinned_bytes: indices.pinned_bytes,
+        in_grace: indices.in_grace,
+        in_grace_bytes: indices.in_grace_bytes,
+        quarantine_removed: quarantine.removed,
+        quarantine_removed_bytes: quarantine.removed_bytes,
+    }
+}
+
+fn as_json(sum: &GarbageSummary, is_dry: bool) -> Value {
     json!({
         "what": "sum", "dry_run": is_dry, "indices": sum.indices, "bytes": sum.bytes, "removed": sum.removed,
         "removed_bytes": sum.removed_bytes, "pinned": sum.pinned, "pinned_bytes": sum.pinned_bytes,

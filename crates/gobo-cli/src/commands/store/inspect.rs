@@ -1,6 +1,7 @@
 use std::path::Path;
 
-use gobo_artifact::{Artifact, ArtifactError, Fault, Index, Vocabulary};
+use gobo_artifact::layout::Artifact;
+use gobo_artifact::{ArtifactError, Fault, Index, Vocabulary};
 use gobo_types::{COMPILER_EPOCH, Digest, FORMAT_EPOCH, Report};
 use serde_json::{Value, json};
 

@@ -1,4 +1,3 @@
-use anyhow::Context;
 use gobo_types::IndexKey;
 use serde_json::json;
 
@@ -45,12 +44,7 @@ fn list(global: &Global) -> anyhow::Result<Outcome> {
     let pins: Vec<(IndexKey, Option<u64>)> = match Backend::open(global)? {
         Backend::Daemon(runtime, client) => {
             let pins = runtime.block_on(client.pins())?;
-            let read = |pin: gobo_proto::v1::PinnedIndex| {
-                let bytes =
-                    <[u8; 32]>::try_from(&pin.key[..]).ok().context("the daemon answered with no key")?;
-                anyhow::Ok((IndexKey::from(bytes), pin.bytes))
-            };
-            pins.into_iter().map(read).collect::<Result<_, _>>()?
+            pins.into_iter().map(|pin| (pin.key, pin.bytes)).collect()
         }
         Backend::Here(engine) => engine.pins()?,
     };

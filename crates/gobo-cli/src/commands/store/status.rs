@@ -2,8 +2,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::bail;
-use gobo_client::Client;
-use gobo_proto::v1::StatusReply;
+use gobo_client::{Client, DaemonStatus};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -50,12 +49,12 @@ pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<Outcome>
     Ok(Outcome::Yes)
 }
 
-fn of_daemon(status: &StatusReply, address: &str) -> Value {
+fn of_daemon(status: &DaemonStatus, address: &str) -> Value {
     json!({
         "store": status.store, "vocabularies": status.vocabularies, "indices": status.indices,
         "bytes": status.bytes, "hits": status.hits, "negative_hits": status.negative_hits,
         "misses": status.misses, "in_flight": status.in_flight, "queued": status.queued,
-        "oldest_wait_us": status.oldest_wait_us, "compiled": status.compiled, "refused": status.refused,
+        "oldest_wait_us": micros(status.oldest_wait), "compiled": status.compiled, "refused": status.refused,
         "unavailable": status.unavailable, "failed": status.failed, "shed": status.shed,
         "killed": status.killed, "out_of_proportion": status.out_of_proportion, "max_bytes": status.max_bytes, "evicted": status.evicted,
         "evicted_bytes": status.evicted_bytes, "pinned": status.pinned,
@@ -67,8 +66,12 @@ fn of_daemon(status: &StatusReply, address: &str) -> Value {
         "connections_turned_away": status.connections_turned_away,
         "connections_closed": status.connections_closed, "calls": status.calls,
         "calls_turned_away": status.calls_turned_away, "request_bytes": status.request_bytes, "daemon": address, "version": status.version, "workers": status.workers,
-        "uptime_s": status.uptime_us / 1_000_000,
+        "uptime_s": status.uptime.as_secs(),
     })
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Lines under one heading.
@@ -89,7 +92,7 @@ fn watch(global: &Global, runtime: &Runtime, client: &Client, seconds: u64) -> a
                 "  hits/s verdicts/s misses/s compiled/s shed/s killed  running  queued   oldest  indices      bytes",
             )?;
         }
-        let rate = |of: fn(&StatusReply) -> u64| of(&now).saturating_sub(of(&before)).div_ceil(seconds);
+        let rate = |of: fn(&DaemonStatus) -> u64| of(&now).saturating_sub(of(&before)).div_ceil(seconds);
         output::line(format_args!(
             "{:>8} {:>10} {:>8} {:>10} {:>6} {:>6} {:>8} {:>7} {:>8} {:>8} {:>10}",
             rate(|of| of.hits),
@@ -100,7 +103,7 @@ fn watch(global: &Global, runtime: &Runtime, client: &Client, seconds: u64) -> a
             now.killed,
             now.in_flight,
             now.queued,
-            human_us(now.oldest_wait_us),
+            human_us(micros(now.oldest_wait)),
             grouped(now.indices),
             human_bytes(now.bytes),
         ))?;

@@ -1,0 +1,146 @@
+//! Section numbers. Numbers are never used again for something else.
+
+/// rkyv archive of the root: counts and digests.
+pub const ROOT: u32 = 1;
+/// rkyv archive of the enforcement report.
+pub const REPORT: u32 = 2;
+/// The canonical text of the constraint, UTF-8.
+pub const CONSTRAINT: u32 = 3;
+/// Everything of the constraint that is not in its text, JSON.
+pub const CONSTRAINT_OPTIONS: u32 = 4;
+/// u32 `[vocabulary length + 1]`: where each id's bytes begin in `TOKEN_BYTES`.
+pub const TOKEN_OFFSETS: u32 = 16;
+/// The bytes of all ids, in id order.
+pub const TOKEN_BYTES: u32 = 17;
+/// u32 `[row words]`: the special ids, as a row.
+pub const SPECIAL: u32 = 18;
+/// u32 pairs `[trie nodes]`, of the trie of all and of each slice: byte, end of block and first child; first id. Block by block, in preorder of the parents.
+pub const TRIE: u32 = 19;
+/// u32 `[2, ordinary tokens]`: ids by bytes, then by number; of all, then slice by slice.
+pub const TRIE_ORDER: u32 = 20;
+/// u16 `[trie nodes]`: which byte set covers all edges below a node; 0 where none is kept.
+pub const TRIE_SET_IDS: u32 = 21;
+/// u32 `[sets, 8]`: bit `b & 31` of word `b >> 5` is byte `b`.
+pub const TRIE_SETS: u32 = 22;
+/// 72 bytes `[slices]`: where the tables of each slice lie.
+pub const SLICES: u32 = 23;
+/// u32 pairs: ranges of characters, first and last.
+pub const SLICE_CHARS: u32 = 24;
+/// u32 `[bitmaps, row words]`: of each slice all tokens, then those of at most 1, 2, … characters.
+pub const SLICE_ROWS: u32 = 25;
+/// u32 pairs (characters, id) of tokens too long for a bitmap.
+pub const SLICE_LONG: u32 = 26;
+/// u32 `[shared rows, row words]`: rows that the indices of a vocabulary share.
+pub const SHARED_ROWS: u32 = 27;
+/// u8 `[256]`: the class of each byte.
+pub const BYTE_CLASSES: u32 = 32;
+/// `[states, classes]`: the next state; or i32 `[rows, classes]`: how far it is from the state at hand.
+pub const TRANSITIONS: u32 = 33;
+/// u32 `[states]`: row id and completeness.
+pub const STATES: u32 = 34;
+/// u32 quadruples `[rows]`: kind, offset, length, base.
+pub const ROW_TABLE: u32 = 35;
+/// u32 `[dense rows, row words]`.
+pub const DENSE_ROWS: u32 = 36;
+/// u32 pairs (word, bits), ascending by word within a row.
+pub const ROW_PATCHES: u32 = 38;
+/// u32 `[states]`: which row of shared transitions a state has; empty for the other storages.
+pub const TRANSITION_ROWS: u32 = 39;
+
+/// rkyv archive: the depths of an index with calls, and the names of its return states.
+pub const CALLS: u32 = 40;
+/// u32 `[states + 1]`: where the push transitions of each state begin.
+pub const PUSH_TRANSITION_STARTS: u32 = 41;
+/// u32 triples: entry state; where the pushed return states begin in [`PUSHED`], and where they end.
+pub const PUSH_TRANSITIONS: u32 = 42;
+/// u32: numbers of return states, outermost first within a push transition.
+pub const PUSHED: u32 = 43;
+/// u32 pairs `[returns]`: the return states, each with its class.
+pub const RETURNS: u32 = 44;
+/// u32 `[states]`: the pending-suffix set of each state; 0 is the empty one.
+pub const SUFFIX_SETS: u32 = 45;
+/// u32 `[suffix sets + 1]`: where the pairs of each set begin.
+pub const PAIR_STARTS: u32 = 46;
+/// u32 triples (return class, row, suffix set that is left), ascending by class within a set.
+pub const PAIRS: u32 = 47;
+
+/// Storage of a section whose layout needs no choice.
+pub const PLAIN: u32 = 0;
+/// Transitions as u16.
+pub const DENSE_U16: u32 = 1;
+/// Transitions as u32.
+pub const DENSE_U32: u32 = 2;
+/// Transitions as rows that states share: i32, relative to the state.
+pub const SHARED: u32 = 3;
+
+/// The name of a section in messages and listings.
+pub fn name(kind: u32) -> Option<&'static str> {
+    Some(match kind {
+        ROOT => "root",
+        REPORT => "report",
+        CONSTRAINT => "constraint",
+        CONSTRAINT_OPTIONS => "constraint options",
+        TOKEN_OFFSETS => "token offsets",
+        TOKEN_BYTES => "token bytes",
+        SPECIAL => "special",
+        TRIE => "trie",
+        TRIE_ORDER => "trie order",
+        TRIE_SET_IDS => "trie set ids",
+        TRIE_SETS => "trie sets",
+        SLICES => "slices",
+        SLICE_CHARS => "slice characters",
+        SLICE_ROWS => "slice rows",
+        SLICE_LONG => "slice long tokens",
+        SHARED_ROWS => "shared rows",
+        BYTE_CLASSES => "byte classes",
+        TRANSITIONS => "transitions",
+        TRANSITION_ROWS => "transition rows",
+        STATES => "states",
+        ROW_TABLE => "row table",
+        DENSE_ROWS => "dense rows",
+        ROW_PATCHES => "row patches",
+        CALLS => "calls",
+        PUSH_TRANSITION_STARTS => "push transition starts",
+        PUSH_TRANSITIONS => "push transitions",
+        PUSHED => "pushed return states",
+        RETURNS => "returns",
+        SUFFIX_SETS => "suffix sets",
+        PAIR_STARTS => "pair starts",
+        PAIRS => "pairs",
+        _ => return None,
+    })
+}
+
+/// The sections of a vocabulary, in file order.
+pub const OF_VOCABULARY: &[u32] = &[
+    ROOT,
+    TOKEN_OFFSETS,
+    TOKEN_BYTES,
+    SPECIAL,
+    TRIE,
+    TRIE_ORDER,
+    TRIE_SET_IDS,
+    TRIE_SETS,
+    SLICES,
+    SLICE_CHARS,
+    SLICE_ROWS,
+    SLICE_LONG,
+    SHARED_ROWS,
+];
+/// The sections of an index, in file order.
+pub const OF_INDEX: &[u32] = &[
+    ROOT,
+    REPORT,
+    CONSTRAINT,
+    CONSTRAINT_OPTIONS,
+    BYTE_CLASSES,
+    TRANSITIONS,
+    TRANSITION_ROWS,
+    STATES,
+    ROW_TABLE,
+    DENSE_ROWS,
+    ROW_PATCHES,
+];
+/// The sections that an index with calls has after these, in file order.
+pub const OF_CALLS: &[u32] =
+    &[CALLS, PUSH_TRANSITION_STARTS, PUSH_TRANSITIONS, PUSHED, RETURNS, SUFFIX_SETS, PAIR_STARTS, PAIRS];

@@ -1,0 +1,241 @@
+//! Steps of a matcher: one token or some bytes forward, tokens back, and tokens tried without moving.
+//!
+//! A step tests the token's bit in the present row, and walks its bytes through the transition table; no token transitions are
+//! stored. The states before the last steps are a ring buffer, so that a step moves no memory.
+
+use gobo_types::{Binding, TokenId};
+
+use crate::layout::DEAD;
+use crate::matcher::configurations::{Configurations, MAX_CONFIGURATIONS, Stuck};
+use crate::matcher::error::MatcherError;
+use crate::matcher::{ENDED, Matcher};
+use crate::read::index::Index;
+use crate::read::vocabulary::Vocabulary;
+
+impl Matcher {
+    /// The state after `id`, by the row's bit first.
+    #[inline]
+    pub(super) fn step(&self, state: u32, id: TokenId) -> Result<u32, MatcherError> {
+        if state == ENDED {
+            return Err(MatcherError::Ended);
+        }
+        if self.binding.is_eos(id) {
+            return if self.index.is_complete(state) { Ok(ENDED) } else { Err(MatcherError::Refused { id }) };
+        }
+        let row = self.row(state).ok_or(MatcherError::Corrupt { state })?;
+        if !row.contains(id) {
+            return Err(MatcherError::Refused { id });
+        }
+        match self.index.walk(state, self.vocabulary.bytes(id)) {
+            DEAD => Err(MatcherError::Corrupt { state }),
+            next => Ok(next),
+        }
+    }
+
+    /// Takes a token. O(its bytes); with calls also O(configurations and frames popped) for each byte.
+    ///
+    /// # Errors
+    /// [`MatcherError::Refused`] if its bit is not set here, [`MatcherError::Ended`] after an EOS,
+    /// [`MatcherError::Corrupt`]; with calls also [`MatcherError::StackDepth`] and [`MatcherError::Configurations`] past the
+    /// limits. The state is unchanged then.
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// use gobo_artifact::MatcherError;
+    ///
+    /// # let mut matcher = small::matcher();
+    /// // Ids 0 `a`, 1 `b`; texts of (ab)*.
+    /// matcher.advance(0)?;
+    /// assert_eq!(matcher.advance(0), Err(MatcherError::Refused { id: 0 }));
+    /// matcher.advance(1)?;
+    /// # Ok::<(), MatcherError>(())
+    /// ```
+    #[inline]
+    pub fn advance(&mut self, id: TokenId) -> Result<(), MatcherError> {
+        let next = match &mut self.configurations {
+            None => self.step(self.state, id)?,
+            Some(all) => {
+                advance_all(all, self.state == ENDED, &self.index, &self.vocabulary, &self.binding, id)?
+            }
+        };
+        self.remember();
+        self.state = next;
+        Ok(())
+    }
+
+    #[inline]
+    fn remember(&mut self) {
+        if let Some(slot) = self.history.get_mut(self.head) {
+            *slot = self.state;
+            self.head = if self.head + 1 == self.history.len() { 0 } else { self.head + 1 };
+            self.remembered = (self.remembered + 1).min(self.history.len());
+        }
+    }
+
+    /// Takes text that did not come as tokens, a prefix in a command line for instance: all of it or nothing. It counts
+    /// as one token for [`Self::rollback`]. Text that ends where no token can, inside a character for instance, is refused: then
+    /// [`MatcherError::RefusedByte`] names its last byte. O(bytes).
+    ///
+    /// # Errors
+    /// [`MatcherError::RefusedByte`] with the first byte that leads nowhere; [`MatcherError::Ended`].
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// use gobo_artifact::MatcherError;
+    ///
+    /// # let mut matcher = small::matcher();
+    /// // Texts of (ab)*.
+    /// matcher.advance_bytes(b"aba")?;
+    /// let error = MatcherError::RefusedByte { offset: 1, byte: b'x' };
+    /// assert_eq!(matcher.advance_bytes(b"bx"), Err(error));
+    /// matcher.rollback(1)?;
+    /// assert_eq!(matcher.state(), Some(matcher.index().start()));
+    /// # Ok::<(), MatcherError>(())
+    /// ```
+    pub fn advance_bytes(&mut self, bytes: &[u8]) -> Result<(), MatcherError> {
+        if self.state == ENDED {
+            return Err(MatcherError::Ended);
+        }
+        if let Some(all) = &mut self.configurations {
+            all.advance(&self.index, bytes).map_err(|stuck| match stuck {
+                Stuck::Refused(offset) => MatcherError::RefusedByte { offset, byte: bytes[offset] },
+                stuck => limit(stuck, all),
+            })?;
+            self.remember();
+            return Ok(());
+        }
+        let mut state = self.state;
+        for (offset, &byte) in bytes.iter().enumerate() {
+            state = self.index.next_state(state, byte);
+            let last_without_row = offset + 1 == bytes.len() && self.index.row_number(state).is_none();
+            if state == DEAD || last_without_row {
+                return Err(MatcherError::RefusedByte { offset, byte });
+            }
+        }
+        self.remember();
+        self.state = state;
+        Ok(())
+    }
+
+    /// How many of `tokens` could be taken one after the other from here. The matcher does not move. The cost is that of as many
+    /// steps; with calls also of a copy of the stack.
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// # let matcher = small::matcher();
+    /// // Ids 0 `a`, 1 `b`, 2 `ab`; texts of (ab)*.
+    /// assert_eq!(matcher.validate(&[2, 0, 1, 1]), 3);
+    /// ```
+    pub fn validate(&self, tokens: &[TokenId]) -> usize {
+        if let Some(all) = &self.configurations {
+            let (mut all, mut is_ended) = (all.probe(), self.state == ENDED);
+            let mut takes = |id: TokenId| {
+                let next = advance_all(&mut all, is_ended, &self.index, &self.vocabulary, &self.binding, id);
+                is_ended |= next == Ok(ENDED);
+                next.is_ok()
+            };
+            return tokens.iter().take_while(|&&id| takes(id)).count();
+        }
+        let mut state = self.state;
+        tokens
+            .iter()
+            .take_while(|&&id| match self.step(state, id) {
+                Ok(next) => {
+                    state = next;
+                    true
+                }
+                Err(_) => false,
+            })
+            .count()
+    }
+
+    /// Takes back the last `n` tokens, an EOS among them. O(1); with calls O(n).
+    ///
+    /// # Errors
+    /// [`MatcherError::Rollback`] if fewer are remembered; nothing is taken back then.
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// # let mut matcher = small::matcher();
+    /// let before = matcher.state();
+    /// matcher.advance(2)?;
+    /// matcher.advance(0)?;
+    /// matcher.rollback(2)?;
+    /// assert_eq!(matcher.state(), before);
+    /// # Ok::<(), gobo_artifact::MatcherError>(())
+    /// ```
+    pub fn rollback(&mut self, n: usize) -> Result<(), MatcherError> {
+        if n > self.remembered {
+            return Err(MatcherError::Rollback { given: n, available: self.remembered });
+        }
+        if n > 0 {
+            self.head = (self.head + self.history.len() - n) % self.history.len();
+            self.remembered -= n;
+            self.state = self.history[self.head];
+            if let Some(all) = &mut self.configurations {
+                all.rollback(n);
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes back to the empty text, and forgets the tokens before. O(1); with calls O(configurations kept).
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// # let mut matcher = small::matcher();
+    /// matcher.advance(0)?;
+    /// matcher.reset();
+    /// assert_eq!(matcher.state(), Some(matcher.index().start()));
+    /// assert!(matcher.rollback(1).is_err());
+    /// # Ok::<(), gobo_artifact::MatcherError>(())
+    /// ```
+    pub fn reset(&mut self) {
+        self.state = self.index.start();
+        self.head = 0;
+        self.remembered = 0;
+        if let Some(all) = &mut self.configurations {
+            all.reset(self.index.start());
+        }
+    }
+}
+
+/// Takes a token in an index with calls: [`ENDED`] after an EOS, any other number after text.
+#[inline]
+fn advance_all(
+    all: &mut Configurations,
+    is_ended: bool,
+    index: &Index,
+    vocabulary: &Vocabulary,
+    binding: &Binding,
+    id: TokenId,
+) -> Result<u32, MatcherError> {
+    if is_ended {
+        return Err(MatcherError::Ended);
+    }
+    if binding.is_eos(id) {
+        if !all.is_complete(index) {
+            return Err(MatcherError::Refused { id });
+        }
+        all.stay();
+        return Ok(ENDED);
+    }
+    let bytes = vocabulary.bytes(id);
+    // Every byte that an index with calls reads is a token by itself, so every text that can be read is one of tokens.
+    if bytes.is_empty() || vocabulary.is_special(id) {
+        return Err(MatcherError::Refused { id });
+    }
+    all.advance(index, bytes).map_err(|stuck| match stuck {
+        Stuck::Refused(_) => MatcherError::Refused { id },
+        stuck => limit(stuck, all),
+    })?;
+    Ok(DEAD)
+}
+
+#[cold]
+fn limit(stuck: Stuck, all: &Configurations) -> MatcherError {
+    match stuck {
+        Stuck::TooDeep => MatcherError::StackDepth { limit: all.max_depth() },
+        Stuck::TooMany | Stuck::Refused(_) => MatcherError::Configurations { limit: MAX_CONFIGURATIONS },
+    }
+}

@@ -1,0 +1,403 @@
+//! The configurations of a text under an index with calls: a state and a stack each, several where the text so far can be read in
+//! several ways.
+//!
+//! A step simulates the push-down automaton on all configurations at once, byte by byte, as Thompson's simulation does for the
+//! states of an NFA (Bouajjani, Esparza & Maler, *Reachability Analysis of Pushdown Automata*, 1997, for configurations). Stacks
+//! are a graph-structured stack (`stack.rs`). Invariant: no configuration is kept that another one covers, and there are at most
+//! [`MAX_CONFIGURATIONS`]. While there is one configuration that only its own transitions lead on from, a byte costs one load; else
+//! O(configurations × push transitions), and the depth of the stack where rules end.
+
+use std::collections::VecDeque;
+
+use crate::layout::index::calls::{CallTables, END, NO_SUFFIXES};
+use crate::layout::{DEAD, Row};
+use crate::matcher::error::MatcherError;
+use crate::matcher::stack::{BOTTOM, Frames};
+use crate::read::index::Index;
+use crate::read::vocabulary::Vocabulary;
+
+/// Most frames of a stack unless told otherwise.
+///
+/// ```
+/// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+/// # use gobo_artifact::Matcher;
+/// # let (index, vocabulary, binding) = small::brackets();
+/// # let mut matcher = Matcher::new(index, vocabulary, &binding)?;
+/// // A text of brackets may be nested as deep as the stack may get, and one bracket more.
+/// let depth = gobo_artifact::DEFAULT_MAX_STACK_DEPTH as usize;
+/// assert!(matcher.advance_bytes(&vec![b'['; depth + 1]).is_ok());
+/// assert!(matcher.advance_bytes(b"[").is_err());
+/// # Ok::<(), gobo_artifact::MatcherError>(())
+/// ```
+pub const DEFAULT_MAX_STACK_DEPTH: u32 = 65_536;
+
+/// Most configurations that a text may have at once.
+///
+/// ```
+/// use gobo_artifact::{MAX_CONFIGURATIONS, MatcherError};
+///
+/// let error = MatcherError::Configurations { limit: MAX_CONFIGURATIONS };
+/// assert_eq!(error.to_string(), "the text can be read in more than 64 ways");
+/// ```
+pub const MAX_CONFIGURATIONS: usize = 64;
+
+/// Rows and stacks of a mask that are remembered, so that they are not written and walked twice.
+const REMEMBERED: usize = 16;
+
+/// A state and a stack of return states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Configuration {
+    pub(crate) state: u32,
+    pub(crate) frame: u32,
+}
+
+/// The configurations of a text under an index with calls: one, or several where the text so far can be read in several ways.
+#[derive(Debug, Clone)]
+pub(crate) struct Configurations {
+    frames: Frames,
+    now: Vec<Configuration>,
+    /// The configurations after a step, before it is known whether the whole token can be taken.
+    next: Vec<Configuration>,
+    last: Vec<Configuration>,
+    /// The return states that were popped to in one step.
+    returned: Vec<u32>,
+    /// The configurations before the last steps, one step after the other.
+    kept: VecDeque<Configuration>,
+    /// How many configurations there were before each of these steps.
+    lengths: VecDeque<u8>,
+    /// Most steps that are kept.
+    remembered: usize,
+    max_depth: u32,
+}
+
+/// Why a step cannot be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stuck {
+    /// Nothing goes on with the byte at this offset.
+    Refused(usize),
+    /// The stack would be deeper than its limit.
+    TooDeep,
+    /// There would be too many configurations.
+    TooMany,
+}
+
+/// The tables that a step reads.
+#[derive(Clone, Copy)]
+struct Tables<'a> {
+    index: &'a Index,
+    calls: CallTables<'a>,
+}
+
+impl Tables<'_> {
+    /// Whether a rule may end in the state.
+    #[inline]
+    fn accepts(&self, state: u32) -> bool {
+        self.index.is_complete(state)
+    }
+
+    /// Whether a rule has to end in the state: nothing can be read there.
+    #[inline]
+    fn is_end(&self, state: u32) -> bool {
+        self.calls.suffix_set(state) == END && self.accepts(state)
+    }
+}
+
+impl Configurations {
+    /// The empty text, with room to go back `remembered` steps.
+    pub(crate) fn new(start: u32, remembered: usize, max_depth: u32) -> Self {
+        let mut configurations = Self {
+            frames: Frames::new(),
+            now: Vec::new(),
+            next: Vec::new(),
+            last: Vec::new(),
+            returned: Vec::new(),
+            kept: VecDeque::with_capacity(remembered),
+            lengths: VecDeque::with_capacity(remembered),
+            remembered,
+            max_depth,
+        };
+        configurations.reset(start);
+        configurations
+    }
+
+    /// Back to the empty text.
+    pub(crate) fn reset(&mut self, start: u32) {
+        self.kept.clear();
+        self.lengths.clear();
+        self.frames.clear();
+        self.frames.hold(BOTTOM);
+        self.now.clear();
+        self.now.push(Configuration { state: start, frame: BOTTOM });
+    }
+
+    /// The same text, without the steps before.
+    pub(crate) fn probe(&self) -> Self {
+        let mut probe = Self {
+            frames: self.frames.clone(),
+            now: self.now.clone(),
+            next: Vec::new(),
+            last: Vec::new(),
+            returned: Vec::new(),
+            kept: VecDeque::new(),
+            lengths: VecDeque::new(),
+            remembered: 0,
+            max_depth: self.max_depth,
+        };
+        self.kept.iter().for_each(|at| probe.frames.release(at.frame));
+        probe
+    }
+
+    /// The present configurations: at least one.
+    pub(crate) fn now(&self) -> &[Configuration] {
+        &self.now
+    }
+
+    pub(crate) fn frames(&self) -> &Frames {
+        &self.frames
+    }
+
+    /// The deepest of the present stacks, in frames.
+    pub(crate) fn depth(&self) -> u32 {
+        self.now.iter().map(|at| self.frames.depth(at.frame)).max().unwrap_or(0)
+    }
+
+    pub(crate) fn max_depth(&self) -> u32 {
+        self.max_depth
+    }
+
+    /// Whether the text so far satisfies the constraint. O(configurations).
+    pub(crate) fn is_complete(&self, index: &Index) -> bool {
+        let completes = |at: &Configuration| index.is_complete(at.state) && self.frames.completes(at.frame);
+        self.now.iter().any(completes)
+    }
+
+    /// Goes on by `bytes`, all of them or none, as one step.
+    #[inline]
+    pub(crate) fn advance(&mut self, index: &Index, bytes: &[u8]) -> Result<(), Stuck> {
+        let result = self.walk(index, bytes);
+        if result.is_ok() {
+            self.next.iter().for_each(|at| self.frames.hold(at.frame));
+            std::mem::swap(&mut self.now, &mut self.next);
+            // The configurations before the step are in `next`, and are kept.
+            self.keep();
+        }
+        self.next.clear();
+        self.frames.settle();
+        result
+    }
+
+    /// A step that leads nowhere else: the end of the text.
+    pub(crate) fn stay(&mut self) {
+        self.next.clear();
+        self.next.extend_from_slice(&self.now);
+        self.next.iter().for_each(|at| self.frames.hold(at.frame));
+        self.keep();
+        self.next.clear();
+    }
+
+    /// Keeps `next`, whose frames are held, and forgets the oldest step if there are too many.
+    fn keep(&mut self) {
+        if self.remembered == 0 {
+            self.next.iter().for_each(|at| self.frames.release(at.frame));
+            return;
+        }
+        if self.lengths.len() == self.remembered {
+            let oldest = self.lengths.pop_front().unwrap_or(0);
+            self.kept.drain(..oldest as usize).for_each(|at| self.frames.release(at.frame));
+        }
+        self.lengths.push_back(u8::try_from(self.next.len()).expect("fewer than 256 configurations"));
+        self.kept.extend(self.next.iter().copied());
+    }
+
+    /// Takes back `n` steps; there are as many.
+    pub(crate) fn rollback(&mut self, n: usize) {
+        for _ in 0..n {
+            let Some(length) = self.lengths.pop_back() else { return };
+            self.now.drain(..).for_each(|at| self.frames.release(at.frame));
+            let from = self.kept.len() - usize::from(length);
+            self.now.extend(self.kept.drain(from..));
+        }
+    }
+
+    /// Whether the text could go on by `bytes`, were there no limits.
+    pub(crate) fn would_take(&mut self, index: &Index, bytes: &[u8]) -> bool {
+        let result = self.walk(index, bytes);
+        self.next.clear();
+        self.frames.settle();
+        !matches!(result, Err(Stuck::Refused(_)))
+    }
+
+    /// The configurations after `bytes`, in `next`.
+    fn walk(&mut self, index: &Index, bytes: &[u8]) -> Result<(), Stuck> {
+        let Some(calls) = index.calls() else { return Err(Stuck::Refused(0)) };
+        let tables = Tables { index, calls };
+        self.next.clear();
+        let mut offset = 0;
+        if let [one] = *self.now {
+            // One configuration that only its own transitions lead on from: most bytes.
+            let state;
+            (state, offset) = index.walk_inside(&calls, one.state, bytes);
+            let at = Configuration { state, frame: one.frame };
+            if offset == bytes.len() {
+                let at = self.arrive(tables, at);
+                self.next.push(at);
+                return Ok(());
+            }
+            self.next.push(at);
+        } else {
+            self.next.extend_from_slice(&self.now);
+        }
+        while offset < bytes.len() {
+            std::mem::swap(&mut self.next, &mut self.last);
+            self.next.clear();
+            self.step(tables, index.byte_class(bytes[offset]))?;
+            offset += 1;
+            match *self.next {
+                [] => return Err(Stuck::Refused(offset - 1)),
+                [one] if offset < bytes.len() => {
+                    let (state, read) = index.walk_inside(&calls, one.state, &bytes[offset..]);
+                    offset += read;
+                    self.next[0] = Configuration { state, frame: one.frame };
+                    if offset == bytes.len() {
+                        self.next[0] = self.arrive(tables, self.next[0]);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// One byte on from `last`, to `next`.
+    fn step(&mut self, tables: Tables<'_>, class: u8) -> Result<(), Stuck> {
+        for number in 0..self.last.len() {
+            let mut at = self.last[number];
+            self.read(tables, at, class)?;
+            self.returned.clear();
+            self.returned.push(at.state);
+            while at.frame != BOTTOM && tables.accepts(at.state) {
+                let back = |frame: u32| tables.calls.return_state(self.frames.top(frame));
+                // A long run of equal return states costs O(1).
+                if back(at.frame) == at.state {
+                    at.frame = self.frames.below_run(at.frame);
+                    if at.frame == BOTTOM {
+                        break;
+                    }
+                }
+                at = Configuration { state: back(at.frame), frame: self.frames.below(at.frame) };
+                // Back in the same state with less below, nothing can be read that could not be read before.
+                if !self.returned.contains(&at.state) {
+                    self.returned.push(at.state);
+                    self.read(tables, at, class)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps of one configuration that pop nothing.
+    #[inline]
+    fn read(&mut self, tables: Tables<'_>, at: Configuration, class: u8) -> Result<(), Stuck> {
+        let next = tables.index.next_by_class(at.state, class);
+        if next != DEAD {
+            self.add(tables, Configuration { state: next, frame: at.frame })?;
+        }
+        for push in tables.calls.push_transitions(at.state) {
+            let next = tables.index.next_by_class(push.entry, class);
+            if next == DEAD {
+                continue;
+            }
+            let mut frame = at.frame;
+            for &top in tables.calls.pushed(push) {
+                if self.frames.depth(frame) >= self.max_depth {
+                    return Err(Stuck::TooDeep);
+                }
+                frame = self.frames.push(frame, top, tables.accepts(tables.calls.return_state(top)));
+            }
+            self.add(tables, Configuration { state: next, frame })?;
+        }
+        Ok(())
+    }
+
+    /// Adds a configuration, unless another does all that it can; removes those that it covers.
+    fn add(&mut self, tables: Tables<'_>, at: Configuration) -> Result<(), Stuck> {
+        let at = self.arrive(tables, at);
+        let accepts = |top: u32| tables.accepts(tables.calls.return_state(top));
+        let frames = &self.frames;
+        let covered =
+            |known: &Configuration| known.state == at.state && frames.covers(known.frame, at.frame, accepts);
+        if self.next.iter().any(covered) {
+            return Ok(());
+        }
+        self.next.retain(|known| known.state != at.state || !frames.covers(at.frame, known.frame, accepts));
+        if self.next.len() == MAX_CONFIGURATIONS {
+            return Err(Stuck::TooMany);
+        }
+        self.next.push(at);
+        Ok(())
+    }
+
+    /// A rule that has to end has ended.
+    #[inline]
+    fn arrive(&self, tables: Tables<'_>, mut at: Configuration) -> Configuration {
+        while at.frame != BOTTOM && tables.is_end(at.state) {
+            let state = tables.calls.return_state(self.frames.top(at.frame));
+            at = Configuration { state, frame: self.frames.below(at.frame) };
+        }
+        at
+    }
+
+    /// Calls `found` with each row whose union is the mask, until it says no. Few rows come twice.
+    ///
+    /// # Errors
+    /// [`MatcherError::Corrupt`].
+    #[inline]
+    pub(crate) fn rows<'a>(
+        &self,
+        index: &'a Index,
+        vocabulary: &'a Vocabulary,
+        mut found: impl FnMut(Row<'a>) -> bool,
+    ) -> Result<(), MatcherError> {
+        let corrupt = |state: u32| MatcherError::Corrupt { state };
+        let calls = index.calls().ok_or_else(|| corrupt(self.now[0].state))?;
+        let mut seen = [(0, 0); REMEMBERED];
+        let mut count = 0;
+        let mut written = [0; REMEMBERED];
+        let mut rows = 0;
+        let mut is_new = |row: u32| {
+            let is_new = !written[..rows].contains(&row);
+            if is_new && rows < REMEMBERED {
+                written[rows] = row;
+                rows += 1;
+            }
+            is_new
+        };
+        for at in &self.now {
+            let number = index.row_number(at.state).ok_or_else(|| corrupt(at.state))?;
+            if is_new(number) && !found(index.row(vocabulary, number).ok_or_else(|| corrupt(at.state))?) {
+                return Ok(());
+            }
+            let (mut suffix_set, mut frame) = (calls.suffix_set(at.state), at.frame);
+            while suffix_set != NO_SUFFIXES && frame != BOTTOM {
+                if seen[..count].contains(&(suffix_set, frame)) {
+                    break;
+                }
+                if count < REMEMBERED {
+                    seen[count] = (suffix_set, frame);
+                    count += 1;
+                }
+                let Some(pair) = calls.pair(suffix_set, self.frames.top(frame)) else { break };
+                if is_new(pair.row)
+                    && !found(index.row(vocabulary, pair.row).ok_or_else(|| corrupt(at.state))?)
+                {
+                    return Ok(());
+                }
+                // The same suffix set at the same return state is the same row again.
+                let is_again = pair.suffix_set == suffix_set;
+                frame = if is_again { self.frames.below_run(frame) } else { self.frames.below(frame) };
+                suffix_set = pair.suffix_set;
+            }
+        }
+        Ok(())
+    }
+}

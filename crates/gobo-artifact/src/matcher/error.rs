@@ -1,0 +1,152 @@
+//! Why a matcher cannot be made or does not take a step, and why a batch cannot be filled.
+
+use gobo_types::{ErrorKind, TokenId, VocabularyDigest};
+
+/// Why a matcher cannot be made, or did not take a step. Its state is unchanged.
+///
+/// ```
+/// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+/// use gobo_artifact::MatcherError;
+///
+/// # let mut matcher = small::matcher();
+/// let before = matcher.state();
+/// let error = matcher.advance(1).unwrap_err();
+/// assert_eq!(error, MatcherError::Refused { id: 1 });
+/// assert_eq!(matcher.state(), before);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MatcherError {
+    /// The index was compiled for another vocabulary.
+    #[error("the index belongs to vocabulary {expected}, not to {found}")]
+    OtherVocabulary {
+        /// The vocabulary of the index.
+        expected: VocabularyDigest,
+        /// The one that was given.
+        found: VocabularyDigest,
+    },
+    /// The vocabulary is the index's, but its file holds other shared rows.
+    #[error(
+        "the vocabulary file was written by another version of gobo than the index: it holds other shared rows"
+    )]
+    OtherSharedRows,
+    /// The logits are narrower than the vocabulary.
+    #[error("logits of width {given} cannot hold a vocabulary of length {vocabulary_len}")]
+    NarrowLogits {
+        /// The width of the binding.
+        given: u32,
+        /// Highest id + 1.
+        vocabulary_len: u32,
+    },
+    /// An EOS id has no logit.
+    #[error("EOS id {id} lies beyond logits of width {width}")]
+    EosBeyondLogits {
+        /// The id.
+        id: TokenId,
+        /// The width of the binding.
+        width: u32,
+    },
+    /// The mask buffer has the wrong length.
+    #[error("the mask buffer has {given} words, this binding takes {expected}")]
+    BufferLength {
+        /// Words given.
+        given: usize,
+        /// Words needed.
+        expected: usize,
+    },
+    /// The token is not allowed here.
+    #[error("token {id} is not allowed here")]
+    Refused {
+        /// The token.
+        id: TokenId,
+    },
+    /// A byte of the text is not allowed here.
+    #[error("byte 0x{byte:02x} at offset {offset} is not allowed there")]
+    RefusedByte {
+        /// Offset into the given bytes.
+        offset: usize,
+        /// The byte.
+        byte: u8,
+    },
+    /// The text has ended: an EOS was taken.
+    #[error("the text has ended")]
+    Ended,
+    /// More steps to take back than are remembered.
+    #[error("cannot take back {given} tokens, {available} are remembered")]
+    Rollback {
+        /// Asked for.
+        given: usize,
+        /// Remembered.
+        available: usize,
+    },
+    /// The stack would be deeper than the matcher's limit.
+    #[error("the stack would have more than {limit} frames")]
+    StackDepth {
+        /// The limit.
+        limit: u32,
+    },
+    /// The text so far could be read in too many ways.
+    #[error("the text can be read in more than {limit} ways")]
+    Configurations {
+        /// The limit.
+        limit: usize,
+    },
+    /// The only token allowed here is one that the binding calls EOS, and the text is not complete.
+    #[error("the binding takes the only allowed token for an EOS, and the text is not complete")]
+    OnlyEos,
+    /// The file contradicts itself; [`Index::verify`](crate::Index::verify) says where.
+    #[error("the index file contradicts itself at state {state}")]
+    Corrupt {
+        /// The state whose row or transitions are broken.
+        state: u32,
+    },
+}
+
+impl MatcherError {
+    /// The kind of error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Corrupt { .. } => ErrorKind::Corrupt,
+            Self::StackDepth { .. } | Self::Configurations { .. } => ErrorKind::Limit,
+            _ => ErrorKind::Invalid,
+        }
+    }
+}
+
+/// Why a batch cannot be filled: nothing was written.
+///
+/// ```
+/// use gobo_artifact::{BatchError, Matcher, fill_batch};
+///
+/// let error = fill_batch::<Matcher>(&[], &mut [0], 1, 1, &mut []);
+/// assert_eq!(error, Err(BatchError::Matrix { given: 1, rows: 0, row_stride_words: 1 }));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// The matrix is not one row for each matcher.
+    #[error("the matrix has {given} words, which is not {rows} rows of {row_stride_words}")]
+    Matrix {
+        /// Words given.
+        given: usize,
+        /// Matchers given.
+        rows: usize,
+        /// Words from one row to the next.
+        row_stride_words: usize,
+    },
+    /// There is not one result for each matcher.
+    #[error("there is room for the results of {given} fills, of {expected} matchers")]
+    Fills {
+        /// Places given.
+        given: usize,
+        /// Matchers given.
+        expected: usize,
+    },
+}
+
+impl BatchError {
+    /// The kind of error.
+    pub fn kind(&self) -> ErrorKind {
+        ErrorKind::Invalid
+    }
+}

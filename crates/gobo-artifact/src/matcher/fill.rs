@@ -1,0 +1,168 @@
+//! The mask of the next token: the row of the present state, or, under an index with calls, the union of the rows of all
+//! configurations.
+
+use gobo_types::TokenId;
+
+use crate::layout::Row;
+use crate::matcher::error::MatcherError;
+use crate::matcher::{ENDED, Matcher};
+
+/// Whether a mask may be sampled from.
+///
+/// ```
+/// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+/// use gobo_artifact::Fill;
+///
+/// # let mut matcher = small::matcher();
+/// let mut mask = vec![0; matcher.mask_words()];
+/// assert_eq!(matcher.fill(&mut mask)?, Fill::Masked);
+/// matcher.advance(3)?; // the EOS
+/// assert_eq!(matcher.fill(&mut mask)?, Fill::Ended);
+/// assert_eq!(mask, [0]);
+/// # Ok::<(), gobo_artifact::MatcherError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fill {
+    /// At least one bit of the mask is set.
+    Masked,
+    /// The text is complete, nothing can follow, and there is no EOS to say so (or it has been taken): the mask is
+    /// all zero and not to be sampled from.
+    Ended,
+}
+
+impl Matcher {
+    /// The present row's words where they are stored densely, to be handed on without a copy: `[row words]`, without
+    /// EOS bits and padding. `None` for other rows, and for masks that are a union of rows: use [`Self::fill`].
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// # let matcher = small::matcher();
+    /// // A small row is stored as patches, so it has to be written.
+    /// let mut mask = vec![0; matcher.mask_words()];
+    /// match matcher.mask() {
+    ///     Some(row) => mask.copy_from_slice(row),
+    ///     None => drop(matcher.fill(&mut mask)?),
+    /// }
+    /// # Ok::<(), gobo_artifact::MatcherError>(())
+    /// ```
+    pub fn mask(&self) -> Option<&[u32]> {
+        let mut rows = (None, 0);
+        match &self.configurations {
+            _ if self.state == ENDED => return None,
+            None => rows = (self.row(self.state), 1),
+            Some(all) => all
+                .rows(&self.index, &self.vocabulary, |row| {
+                    rows = (Some(row), rows.1 + 1);
+                    rows.1 == 1
+                })
+                .ok()?,
+        }
+        match rows {
+            (Some(Row::Dense(words)), 1) => Some(words),
+            _ => None,
+        }
+    }
+
+    /// Writes the mask of the next token to `out`: `[mask_words]`, bit `id & 31` of word `id >> 5`. Every bit of an
+    /// EOS id is set exactly if the text is complete; all bits from the vocabulary length on are zero otherwise.
+    /// About one copy of a row; with calls, a union of a few rows.
+    ///
+    /// # Errors
+    /// [`MatcherError::BufferLength`]; [`MatcherError::OnlyEos`] where the binding's EOS is an ordinary token without
+    /// which nothing can be written; [`MatcherError::Corrupt`].
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// use gobo_artifact::MatcherError;
+    ///
+    /// # let matcher = small::matcher();
+    /// // Ids 0 `a`, 1 `b`, 2 `ab`, 3 the EOS; texts of (ab)*.
+    /// let mut mask = vec![0; matcher.mask_words()];
+    /// matcher.fill(&mut mask)?;
+    /// let allowed = |id: u32| mask[(id >> 5) as usize] >> (id & 31) & 1 == 1;
+    /// assert_eq!([0, 1, 2, 3].map(allowed), [true, false, true, true]);
+    /// let error = MatcherError::BufferLength { given: 2, expected: 1 };
+    /// assert_eq!(matcher.fill(&mut [0, 0]), Err(error));
+    /// # Ok::<(), MatcherError>(())
+    /// ```
+    pub fn fill(&self, out: &mut [u32]) -> Result<Fill, MatcherError> {
+        if out.len() != self.mask_words() {
+            return Err(MatcherError::BufferLength { given: out.len(), expected: self.mask_words() });
+        }
+        if self.state == ENDED {
+            out.fill(0);
+            return Ok(Fill::Ended);
+        }
+        let (words, tail) = out.split_at_mut(self.index.row_words());
+        let is_empty = match &self.configurations {
+            None => {
+                let row = self.row(self.state).ok_or_else(|| self.corrupt())?;
+                if !row.write(words) {
+                    return Err(self.corrupt());
+                }
+                row.is_empty()
+            }
+            Some(all) => {
+                let (mut is_first, mut fits, mut is_empty) = (true, true, true);
+                all.rows(&self.index, &self.vocabulary, |row| {
+                    // Rows without a token are many: those of states that only begin other rules, or end them.
+                    is_empty &= row.is_empty();
+                    fits = if std::mem::take(&mut is_first) { row.write(words) } else { row.unite(words) };
+                    fits
+                })?;
+                if !fits {
+                    return Err(self.corrupt());
+                }
+                is_empty
+            }
+        };
+        tail.fill(0);
+        if self.is_complete() {
+            for &id in &self.binding.eos {
+                out[(id >> 5) as usize] |= 1 << (id & 31);
+            }
+            let empty = is_empty && self.binding.eos.is_empty();
+            return Ok(if empty { Fill::Ended } else { Fill::Masked });
+        }
+        // Of an index without calls that was verified, a row without tokens is that of a complete state. Through a stack
+        // this cannot be told beforehand.
+        if is_empty {
+            return Err(self.corrupt());
+        }
+        let mut cleared = false;
+        for &id in &self.binding.eos {
+            let word = &mut out[(id >> 5) as usize];
+            cleared |= *word >> (id & 31) & 1 == 1;
+            *word &= !(1 << (id & 31));
+        }
+        // An EOS that is an ordinary token elsewhere is never text; a row that held nothing else has nothing left.
+        if cleared && out.iter().all(|&word| word == 0) {
+            return Err(MatcherError::OnlyEos);
+        }
+        Ok(Fill::Masked)
+    }
+
+    /// Whether `id` may come next: the bit that [`Self::fill`] writes. O(log patches) for each row of the mask.
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// # let matcher = small::matcher();
+    /// // Ids 0 `a`, 1 `b`; texts of (ab)*.
+    /// assert!(matcher.allows(0) && !matcher.allows(1));
+    /// ```
+    pub fn allows(&self, id: TokenId) -> bool {
+        match &self.configurations {
+            None => self.step(self.state, id).is_ok(),
+            Some(_) if self.state == ENDED => false,
+            Some(_) if self.binding.is_eos(id) => self.is_complete(),
+            Some(all) => {
+                let mut found = false;
+                let rows = all.rows(&self.index, &self.vocabulary, |row| {
+                    found = row.contains(id);
+                    !found
+                });
+                found && rows.is_ok()
+            }
+        }
+    }
+}

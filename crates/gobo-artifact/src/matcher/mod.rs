@@ -1,0 +1,300 @@
+//! One text being decoded: the mask of the next token, and steps forward and back.
+//!
+//! - `fill.rs`: the mask at the present state, and whether one token may come next.
+//! - `advance.rs`: takes tokens or bytes, takes tokens back, and tries tokens without moving.
+//! - `forced.rs`: the bytes that must come next.
+//! - `configurations.rs`: the ways to read a text under an index with calls, each a state and a stack; `stack.rs` has the
+//!   stacks.
+//! - `batch.rs`: the masks of many texts in one matrix.
+
+mod advance;
+mod batch;
+mod configurations;
+mod error;
+mod fill;
+mod forced;
+mod stack;
+
+use std::sync::Arc;
+
+use gobo_types::Binding;
+
+pub use self::batch::fill_batch;
+use self::configurations::Configurations;
+pub use self::configurations::{DEFAULT_MAX_STACK_DEPTH, MAX_CONFIGURATIONS};
+pub use self::error::{BatchError, MatcherError};
+pub use self::fill::Fill;
+use crate::layout::index::root::IndexClass;
+use crate::layout::{DEAD, Row};
+use crate::read::index::Index;
+use crate::read::vocabulary::Vocabulary;
+
+/// How many tokens a matcher can take back unless told otherwise.
+///
+/// ```
+/// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+/// use gobo_artifact::{DEFAULT_MAX_ROLLBACK, MatcherError};
+///
+/// # let mut matcher = small::matcher();
+/// // A matcher remembers its last 256 tokens, and no more than it took.
+/// let error = MatcherError::Rollback { given: DEFAULT_MAX_ROLLBACK, available: 0 };
+/// assert_eq!(matcher.rollback(DEFAULT_MAX_ROLLBACK), Err(error));
+/// ```
+pub const DEFAULT_MAX_ROLLBACK: usize = 256;
+
+/// Stands for the state after an EOS, in [`Matcher::state`] and in the history.
+const ENDED: u32 = u32::MAX;
+
+/// One text being decoded under an index: its configurations, and the masks of its next tokens.
+///
+/// A few words for each text; the index and its vocabulary are shared by all texts and threads. Under an index with
+/// calls a matcher also holds the stack, shared with those it can go back to. No method allocates once the stack has been
+/// as deep as it gets, except [`Self::new`], [`Clone::clone`] (which is the fork, O(depth)), [`Self::forced`] into its
+/// buffer, and [`Self::validate`] where there is a stack.
+///
+/// Text is the concatenation of the bytes of the tokens taken, exactly. An EOS of the binding is allowed exactly
+/// where the text is complete, and ends it.
+///
+/// ```
+/// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+/// use gobo_artifact::{Fill, Matcher};
+///
+/// # let (index, vocabulary, binding) = small::pattern();
+/// // Ids 0 `a`, 1 `b`, 2 `ab`, 3 the EOS; texts of (ab)*.
+/// let mut matcher = Matcher::new(index, vocabulary, &binding)?;
+/// let mut mask = vec![0; matcher.mask_words()];
+/// assert_eq!(matcher.fill(&mut mask)?, Fill::Masked);
+/// assert_eq!(mask, [0b1101]);
+/// matcher.advance(0)?;
+/// matcher.fill(&mut mask)?;
+/// assert_eq!(mask, [0b0010]);
+/// # Ok::<(), gobo_artifact::MatcherError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Matcher {
+    index: Arc<Index>,
+    vocabulary: Arc<Vocabulary>,
+    binding: Arc<Binding>,
+    /// Where the text stands in an index without calls; [`ENDED`] after an EOS in every index.
+    state: u32,
+    /// Where it stands in an index with calls.
+    configurations: Option<Box<Configurations>>,
+    /// The states before the last tokens: a ring, so that taking a step never moves memory.
+    history: Box<[u32]>,
+    /// Where the next state goes.
+    head: usize,
+    remembered: usize,
+}
+
+impl Matcher {
+    /// A matcher at the empty text that remembers [`DEFAULT_MAX_ROLLBACK`] tokens.
+    ///
+    /// # Errors
+    /// See [`Self::with_rollback`].
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// use gobo_artifact::{Binding, Matcher, MatcherError};
+    ///
+    /// # let (index, vocabulary, binding) = small::pattern();
+    /// let matcher = Matcher::new(index.clone(), vocabulary.clone(), &binding)?;
+    /// assert!(matcher.is_complete(), "the empty text is one of (ab)*");
+    /// let narrow = Matcher::new(index, vocabulary, &Binding::new(vec![], 2));
+    /// assert!(matches!(narrow, Err(MatcherError::NarrowLogits { given: 2, vocabulary_len: 4 })));
+    /// # Ok::<(), MatcherError>(())
+    /// ```
+    pub fn new(
+        index: Arc<Index>,
+        vocabulary: Arc<Vocabulary>,
+        binding: &Binding,
+    ) -> Result<Self, MatcherError> {
+        Self::with_rollback(index, vocabulary, binding, DEFAULT_MAX_ROLLBACK)
+    }
+
+    /// A matcher at the empty text that remembers `max_rollback` tokens: 4 bytes each.
+    ///
+    /// # Errors
+    /// See [`Self::with_limits`].
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// use gobo_artifact::Matcher;
+    ///
+    /// # let (index, vocabulary, binding) = small::pattern();
+    /// let mut matcher = Matcher::with_rollback(index, vocabulary, &binding, 1)?;
+    /// matcher.advance(0)?;
+    /// matcher.advance(1)?;
+    /// assert!(matcher.rollback(2).is_err(), "it remembers one token");
+    /// assert!(matcher.rollback(1).is_ok());
+    /// # Ok::<(), gobo_artifact::MatcherError>(())
+    /// ```
+    pub fn with_rollback(
+        index: Arc<Index>,
+        vocabulary: Arc<Vocabulary>,
+        binding: &Binding,
+        max_rollback: usize,
+    ) -> Result<Self, MatcherError> {
+        Self::with_limits(index, vocabulary, binding, max_rollback, DEFAULT_MAX_STACK_DEPTH)
+    }
+
+    /// A matcher at the empty text that remembers `max_rollback` tokens and whose stack holds at most `max_stack_depth`
+    /// frames, 32 bytes each.
+    ///
+    /// # Errors
+    /// [`MatcherError::OtherVocabulary`], [`MatcherError::OtherSharedRows`], [`MatcherError::NarrowLogits`], [`MatcherError::EosBeyondLogits`].
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// use gobo_artifact::{Matcher, MatcherError};
+    ///
+    /// # let (index, vocabulary, binding) = small::brackets();
+    /// // Ids 0 `[`, 1 `]`; brackets within brackets. At most two frames on the stack.
+    /// let mut matcher = Matcher::with_limits(index, vocabulary, &binding, 0, 2)?;
+    /// let refused = (0..9).find_map(|_| matcher.advance(0).err());
+    /// assert_eq!(refused, Some(MatcherError::StackDepth { limit: 2 }));
+    /// assert_eq!(matcher.stack_depth(), 2);
+    /// # Ok::<(), MatcherError>(())
+    /// ```
+    pub fn with_limits(
+        index: Arc<Index>,
+        vocabulary: Arc<Vocabulary>,
+        binding: &Binding,
+        max_rollback: usize,
+        max_stack_depth: u32,
+    ) -> Result<Self, MatcherError> {
+        if !index.belongs_to(&vocabulary) {
+            return Err(MatcherError::OtherVocabulary {
+                expected: index.vocabulary_digest(),
+                found: vocabulary.digest(),
+            });
+        }
+        if !index.shares_rows_of(&vocabulary) {
+            return Err(MatcherError::OtherSharedRows);
+        }
+        if binding.logits_width < vocabulary.len() {
+            return Err(MatcherError::NarrowLogits {
+                given: binding.logits_width,
+                vocabulary_len: vocabulary.len(),
+            });
+        }
+        if let Some(&id) = binding.eos.iter().find(|&&id| id >= binding.logits_width) {
+            return Err(MatcherError::EosBeyondLogits { id, width: binding.logits_width });
+        }
+        Ok(Self {
+            state: index.start(),
+            configurations: (index.class() != IndexClass::Regular)
+                .then(|| Box::new(Configurations::new(index.start(), max_rollback, max_stack_depth))),
+            index,
+            vocabulary,
+            binding: Arc::new(binding.clone()),
+            history: vec![DEAD; max_rollback].into_boxed_slice(),
+            head: 0,
+            remembered: 0,
+        })
+    }
+
+    /// The index. O(1).
+    pub fn index(&self) -> &Arc<Index> {
+        &self.index
+    }
+
+    /// The vocabulary. O(1).
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
+        &self.vocabulary
+    }
+
+    /// The binding. O(1).
+    pub fn binding(&self) -> &Binding {
+        &self.binding
+    }
+
+    /// The automaton's state, the first of several under an ambiguous index; `None` once the text has ended. O(1).
+    pub fn state(&self) -> Option<u32> {
+        let state = self.configurations.as_ref().map_or(self.state, |all| all.now()[0].state);
+        (self.state != ENDED).then_some(state)
+    }
+
+    /// Every configuration of the text so far: a state, and the numbers of the return states on its stack, innermost first (see
+    /// [`Index::call_root`]). One without a stack under a regular index; none once the text has ended. O(configurations × depth).
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// # use gobo_artifact::Matcher;
+    /// # let (index, vocabulary, binding) = small::brackets();
+    /// # let mut matcher = Matcher::new(index, vocabulary, &binding)?;
+    /// // Three brackets are open: the two outer ones wait on the stack.
+    /// matcher.advance_bytes(b"[[[")?;
+    /// let configurations = matcher.configurations();
+    /// assert_eq!(configurations.len(), 1);
+    /// assert_eq!(configurations[0].1, [0, 0]);
+    /// assert_eq!(matcher.stack_depth(), 2);
+    /// # Ok::<(), gobo_artifact::MatcherError>(())
+    /// ```
+    pub fn configurations(&self) -> Vec<(u32, Vec<u32>)> {
+        match &self.configurations {
+            _ if self.state == ENDED => Vec::new(),
+            None => vec![(self.state, Vec::new())],
+            Some(all) => all
+                .now()
+                .iter()
+                .map(|at| (at.state, all.frames().return_states(at.frame).collect()))
+                .collect(),
+        }
+    }
+
+    /// Frames of the deepest stack; 0 under a regular index. O(configurations).
+    pub fn stack_depth(&self) -> u32 {
+        self.configurations.as_ref().map_or(0, |all| all.depth())
+    }
+
+    /// Frames that are kept for this text and for those it can go back to, 32 bytes each. O(free frames).
+    pub fn kept_frames(&self) -> usize {
+        self.configurations.as_ref().map_or(0, |all| all.frames().kept())
+    }
+
+    /// Words of a mask, 32 bits each: `ceil(logits width / 32)`. O(1).
+    pub fn mask_words(&self) -> usize {
+        self.binding.mask_words()
+    }
+
+    /// Whether the text so far satisfies the constraint. O(configurations), which is 1 unless the index is ambiguous.
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// # let mut matcher = small::matcher();
+    /// // Texts of (ab)*.
+    /// assert!(matcher.is_complete());
+    /// matcher.advance_bytes(b"a")?;
+    /// assert!(!matcher.is_complete());
+    /// # Ok::<(), gobo_artifact::MatcherError>(())
+    /// ```
+    pub fn is_complete(&self) -> bool {
+        match &self.configurations {
+            _ if self.state == ENDED => true,
+            None => self.index.is_complete(self.state),
+            Some(all) => all.is_complete(&self.index),
+        }
+    }
+
+    /// Whether an EOS was taken. O(1).
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// # let mut matcher = small::matcher();
+    /// matcher.advance(3)?; // the EOS
+    /// assert!(matcher.is_ended() && matcher.state().is_none());
+    /// # Ok::<(), gobo_artifact::MatcherError>(())
+    /// ```
+    pub fn is_ended(&self) -> bool {
+        self.state == ENDED
+    }
+
+    fn corrupt(&self) -> MatcherError {
+        MatcherError::Corrupt { state: self.state }
+    }
+
+    #[inline]
+    fn row(&self, state: u32) -> Option<Row<'_>> {
+        self.index.row(&self.vocabulary, self.index.row_number(state)?)
+    }
+}

@@ -1,0 +1,103 @@
+//! Writes an index file.
+
+use gobo_types::{
+    ArtifactDigest, COMPILER_EPOCH, ConstraintDigest, Digest, IndexKey, Report, VocabularyDigest,
+};
+use zerocopy::IntoBytes;
+
+use crate::file::AlignedBytes;
+use crate::layout::index::root::{IndexClass, IndexRoot};
+use crate::layout::index::states::NO_ROW;
+use crate::layout::kind::ArtifactKind;
+use crate::layout::section as kinds;
+use crate::write::calls::CallParts;
+use crate::write::file::{ArtifactWriter, archive, count};
+use crate::write::rows::RowEncoder;
+use crate::write::transitions;
+
+/// The parts of an index file.
+#[derive(Debug)]
+pub struct IndexParts<'a> {
+    /// The key of the inputs.
+    pub key: IndexKey,
+    /// The vocabulary whose ids the rows hold.
+    pub vocabulary_digest: VocabularyDigest,
+    /// Highest id + 1.
+    pub vocabulary_len: u32,
+    /// The constraint's digest.
+    pub constraint_digest: ConstraintDigest,
+    /// `regex` or `choice`.
+    pub constraint_kind: &'a str,
+    /// Its canonical text.
+    pub constraint_text: &'a str,
+    /// Its options: [`gobo_types::Constraint::options_json`].
+    pub constraint_options: &'a str,
+    /// The enforcement report.
+    pub report: &'a Report,
+    /// The state of the empty text.
+    pub start: u32,
+    /// The class of each byte.
+    pub byte_classes: &'a [u8; 256],
+    /// Number of classes.
+    pub classes: u32,
+    /// `[states]`: the row of transitions of each state; state 0 is dead.
+    pub row_of: &'a [u32],
+    /// `[transition rows, classes]`: the next state less the present one, or [`NO_STEP`](crate::layout::NO_STEP).
+    pub deltas: &'a [i32],
+    /// `[states]`: the row of each state, `None` where no token may end; and whether the text may end there.
+    pub states: &'a [(Option<u32>, bool)],
+    /// The distinct rows.
+    pub rows: &'a RowEncoder<'a>,
+    /// How many groups of states had their row computed.
+    pub row_computations: u32,
+    /// The tables of calls, where there are any.
+    pub calls: Option<&'a CallParts>,
+}
+
+/// The bytes of an index file, and their digest.
+pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
+    let root = IndexRoot {
+        vocabulary_digest: *parts.vocabulary_digest.as_bytes(),
+        constraint_digest: *parts.constraint_digest.as_bytes(),
+        constraint_kind: parts.constraint_kind.into(),
+        compiler_epoch: COMPILER_EPOCH,
+        class: match parts.calls {
+            None => IndexClass::Regular,
+            Some(calls) if calls.is_deterministic => IndexClass::Deterministic,
+            Some(_) => IndexClass::Ambiguous,
+        }
+        .number(),
+        vocabulary_len: parts.vocabulary_len,
+        states: count(parts.states.len()),
+        start: parts.start,
+        classes: parts.classes,
+        rows: count(parts.rows.len()),
+        row_computations: parts.row_computations,
+        shared_rows: count(parts.rows.shared.len()),
+        shared_rows_digest: parts.rows.shared.digest.0,
+    };
+    debug_assert_eq!(parts.row_of.len(), parts.states.len());
+    let mut writer = ArtifactWriter::new(ArtifactKind::Index, *parts.key.as_bytes());
+    let mut plain = |kind: u32, bytes: Vec<u8>| writer.section(kind, kinds::PLAIN, bytes);
+    plain(kinds::ROOT, archive(&root));
+    plain(kinds::REPORT, archive(parts.report));
+    plain(kinds::CONSTRAINT, parts.constraint_text.as_bytes().to_vec());
+    plain(kinds::CONSTRAINT_OPTIONS, parts.constraint_options.as_bytes().to_vec());
+    plain(kinds::BYTE_CLASSES, parts.byte_classes.to_vec());
+    let (storage, table, rows) = transitions::encode(parts.row_of, parts.deltas, parts.classes as usize);
+    writer.section(kinds::TRANSITIONS, storage, table);
+    writer.section(kinds::TRANSITION_ROWS, kinds::PLAIN, rows);
+    let state_word =
+        |&(row, complete): &(Option<u32>, bool)| row.unwrap_or(NO_ROW) << 1 | u32::from(complete);
+    let mut plain = |kind: u32, bytes: Vec<u8>| writer.section(kind, kinds::PLAIN, bytes);
+    plain(kinds::STATES, parts.states.iter().map(state_word).flat_map(u32::to_le_bytes).collect());
+    plain(kinds::ROW_TABLE, parts.rows.table.as_bytes().to_vec());
+    plain(kinds::DENSE_ROWS, parts.rows.dense.as_bytes().to_vec());
+    plain(kinds::ROW_PATCHES, parts.rows.patches.as_bytes().to_vec());
+    for (kind, bytes) in parts.calls.map(CallParts::sections).unwrap_or_default() {
+        plain(kind, bytes);
+    }
+    let bytes = writer.finish();
+    let digest = ArtifactDigest(Digest::of(&bytes));
+    (bytes, digest)
+}

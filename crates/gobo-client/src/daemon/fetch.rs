@@ -1,0 +1,123 @@
+//! The bytes of a file, as they come from a daemon: a head, then chunks.
+
+use gobo_proto::v1::fetch_reply::Part;
+use gobo_proto::{digest, v1};
+use gobo_types::{ArtifactDigest, Digest};
+use tonic::Streaming;
+
+use crate::error::ClientError;
+
+/// Reserved before the first byte has come: a head may claim any length.
+const MAX_RESERVE_BYTES: u64 = 64 << 20;
+
+/// A file that came whole.
+pub(crate) struct Fetched {
+    pub(crate) head: v1::FetchHead,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Reads a stream to its end: a head, then exactly the bytes that it announced, of which there may be `limit`. Never holds more
+/// than that and one message.
+pub(crate) async fn fetch(
+    mut stream: Streaming<v1::FetchReply>,
+    limit: u64,
+    address: &str,
+) -> Result<Fetched, ClientError> {
+    let failed = |status| ClientError::of_status(status, address);
+    let refuse = |what: String| ClientError::Stream { what };
+    let Some(Part::Head(head)) = stream.message().await.map_err(failed)?.and_then(|first| first.part) else {
+        return Err(refuse("something else before the head".into()));
+    };
+    let announced = head.total_bytes;
+    if announced > limit {
+        return Err(ClientError::TooLarge { announced, limit });
+    }
+    let reserve = usize::try_from(announced.min(MAX_RESERVE_BYTES)).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(reserve);
+    while let Some(message) = stream.message().await.map_err(failed)? {
+        let Some(Part::Chunk(chunk)) = message.part else { return Err(ClientError::missing("chunk")) };
+        let length = (bytes.len() + chunk.len()) as u64;
+        if length > announced {
+            return Err(refuse(format!("{length} bytes or more after announcing {announced}")));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    if bytes.len() as u64 != announced {
+        return Err(refuse(format!("{} bytes after announcing {announced}", bytes.len())));
+    }
+    let expected: ArtifactDigest =
+        digest("head.artifact_digest", &head.artifact_digest).map_err(ClientError::unreadable)?;
+    let found = Digest::of(&bytes);
+    if found != expected.0 {
+        return Err(refuse(format!("a file with digest {found} after announcing {expected}")));
+    }
+    Ok(Fetched { head, bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::{BufMut as _, Bytes, BytesMut};
+    use gobo_proto::MessageCodec;
+    use gobo_types::ErrorKind;
+    use http_body_util::{BodyExt as _, Full};
+    use prost::Message as _;
+    use tonic::codec::Codec as _;
+
+    use super::*;
+
+    fn head(bytes: u64, file: &[u8]) -> Part {
+        let artifact_digest = Bytes::copy_from_slice(&Digest::of(file).0);
+        Part::Head(v1::FetchHead { total_bytes: bytes, artifact_digest, ..v1::FetchHead::default() })
+    }
+
+    fn chunk(bytes: &'static [u8]) -> Part {
+        Part::Chunk(Bytes::from_static(bytes))
+    }
+
+    /// The result for a daemon that sends these parts.
+    async fn fetched(parts: Vec<Part>, limit: u64) -> Result<Vec<u8>, ClientError> {
+        let mut body = BytesMut::new();
+        for part in parts {
+            let reply = v1::FetchReply { part: Some(part) };
+            body.put_u8(0);
+            body.put_u32(u32::try_from(reply.encoded_len()).unwrap());
+            body.put(reply.encode_to_vec().as_slice());
+        }
+        let decoder = MessageCodec::<v1::FetchIndexRequest, v1::FetchReply>::default().decoder();
+        let trailers = http::HeaderMap::from_iter([(
+            http::HeaderName::from_static("grpc-status"),
+            "0".parse().unwrap(),
+        )]);
+        let body = Full::new(body.freeze()).with_trailers(std::future::ready(Some(Ok(trailers))));
+        let stream = Streaming::new_response(decoder, body, http::StatusCode::OK, None, None);
+        fetch(stream, limit, "here").await.map(|fetched| fetched.bytes)
+    }
+
+    #[tokio::test]
+    async fn a_file_is_what_was_announced_and_no_more_than_it_may_be() {
+        let whole = fetched(vec![head(6, b"abcdef"), chunk(b"abc"), chunk(b"def")], 6).await;
+        assert_eq!(whole.unwrap(), b"abcdef");
+
+        let error = fetched(vec![head(7, b"abcdefg")], 6).await.unwrap_err();
+        assert!(matches!(error, ClientError::TooLarge { announced: 7, limit: 6 }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        // A head that lies: what it claims is not reserved, and not waited for.
+        let error = fetched(vec![head(u64::MAX, b"")], u64::MAX).await.unwrap_err();
+        assert!(matches!(error, ClientError::Stream { .. }), "{error}");
+
+        for parts in [
+            vec![chunk(b"abc")],
+            vec![head(6, b"abcdef"), chunk(b"abc")],
+            vec![head(2, b"ab"), chunk(b"abc")],
+            vec![head(3, b"abd"), chunk(b"abc")],
+            vec![head(3, b"abc"), head(3, b"abc")],
+        ] {
+            let error = fetched(parts, 100).await.unwrap_err();
+            assert!(matches!(error, ClientError::Stream { .. } | ClientError::Reply(_)), "{error}");
+        }
+        // Bytes beyond the announced end are not kept: the stream is left there.
+        let error =
+            fetched(vec![head(4, b"abcd"), chunk(b"abc"), chunk(b"defghi"), chunk(b"jkl")], 100).await;
+        assert!(error.unwrap_err().to_string().contains("9 bytes or more after announcing 4"));
+    }
+}

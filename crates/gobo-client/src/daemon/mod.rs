@@ -1,0 +1,9 @@
+//! The daemon's end of the wire: one connection, and the streams that come over it.
+
+mod connection;
+mod fetch;
+mod one_frame;
+
+pub(crate) use connection::{Connection, by_name};
+pub(crate) use fetch::{Fetched, fetch};
+pub use one_frame::OneFrame;
