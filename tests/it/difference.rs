@@ -4,10 +4,10 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use gobo_artifact::Index;
-use gobo_automata::{ByteAutomaton, DEAD, Dfa, Difference, MAX_PAIRS, NO_STEP, Side, StateId, difference};
+use gobo_automata::{ByteAutomaton, Dfa, Difference, MAX_PAIRS, Side, StateId, difference};
 use gobo_lower::lower;
 use gobo_oracle::{Language, Tokens, spellable};
-use gobo_types::{Budget, CompileError, CompileLimits, Constraint, RefusalKind};
+use gobo_types::{Budget, CompileError, CompileLimits, Constraint, DenseId as _, NO_STEP, RefusalKind};
 use proptest::prelude::*;
 
 use crate::cases::{Case, case, config, constraint, pattern};
@@ -21,15 +21,15 @@ struct OfIndex(Arc<Index>);
 
 impl ByteAutomaton for OfIndex {
     fn start(&self) -> StateId {
-        self.0.start()
+        StateId::from_number(self.0.start())
     }
 
     fn next(&self, state: StateId, byte: u8) -> StateId {
-        self.0.next_state(state, byte)
+        StateId::from_number(self.0.next_state(state.number(), byte))
     }
 
     fn is_accepting(&self, state: StateId) -> bool {
-        self.0.is_complete(state)
+        self.0.is_complete(state.number())
     }
 
     fn class(&self, byte: u8) -> u8 {
@@ -85,7 +85,7 @@ fn automaton(constraint: &Constraint) -> Result<Dfa, TestCaseError> {
             chars: None,
             calls: None,
             accepting: vec![false],
-            start: DEAD,
+            start: StateId::DEAD,
         }),
         Err(other) => Err(TestCaseError::fail(other.to_string())),
     }

@@ -16,8 +16,7 @@ use crate::section as kinds;
 use crate::transitions::Transitions;
 use crate::vocabulary::Vocabulary;
 
-/// The dead state: no text leads on from here.
-pub const DEAD: u32 = 0;
+pub use gobo_types::DEAD;
 
 /// Row number of states that no token may end in.
 pub(crate) const NO_ROW: u32 = u32::MAX >> 1;

@@ -55,21 +55,8 @@ pub(super) const CIRCLES: &[(&str, &str)] = &[
     ("gobo-vocab: build slices trie", SHARED_TYPE),
 ];
 
-const LOCAL: &str = "a number of one crate that has no type of its own yet";
-
 /// Type aliases of integers.
 pub(super) const BARE_INTEGERS: &[(&str, &str)] = &[
-    ("crates/gobo-automata/src/bytes/expand_calls.rs StackId", LOCAL),
-    ("crates/gobo-automata/src/chars/alphabet.rs SetId", LOCAL),
-    ("crates/gobo-automata/src/chars/nfa.rs NodeId", LOCAL),
-    ("crates/gobo-automata/src/chars/nfa.rs PositionId", LOCAL),
-    ("crates/gobo-automata/src/ids.rs RuleId", LOCAL),
-    ("crates/gobo-automata/src/ids.rs StateId", LOCAL),
-    ("crates/gobo-automata/src/symbols/dfa.rs Symbol", LOCAL),
-    ("crates/gobo-compiler/src/pairs.rs SuffixSetId", LOCAL),
-    ("crates/gobo-compiler/src/rows/configuration_sets.rs SetId", LOCAL),
-    ("crates/gobo-compiler/src/rows/configuration_sets.rs StacksId", LOCAL),
-    ("crates/gobo-schema/src/ecma/nfa.rs SetId", LOCAL),
     ("crates/gobo-types/src/lib.rs TokenId", "inference engines index their logits by it"),
     ("crates/gobo-vocab/src/slices.rs Chars", "a count of characters, no identifier"),
 ];

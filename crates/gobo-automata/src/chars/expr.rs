@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use gobo_types::checked_u32;
+
 use super::set::CharSet;
 use crate::ids::RuleId;
 
@@ -52,7 +54,7 @@ impl Machine {
     pub fn add_state(&mut self, accepting: bool) -> u32 {
         self.edges.push(Vec::new());
         self.accepting.push(accepting);
-        u32::try_from(self.edges.len() - 1).expect("the budget keeps states below 2^32")
+        checked_u32(self.edges.len() - 1)
     }
 
     /// Lets texts end at a state.

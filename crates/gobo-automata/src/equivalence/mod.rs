@@ -2,4 +2,4 @@
 
 mod refine;
 
-pub(crate) use refine::{Edges, Partition, refine, refine_watched, useful};
+pub(crate) use refine::{BlockId, Edges, Partition, refine, refine_watched, useful};

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
 use foldhash::HashMap;
+use gobo_types::checked_u32;
 
 use super::key::{RowKey, SliceSet};
 use super::row::PendingSuffixes;
@@ -105,7 +106,7 @@ fn written(cost: Cost, StateRow { tokens, pending }: &StateRow) -> Vec<u32> {
     let lists = [&tokens.short, &tokens.ranges, &pending.blocks];
     let mut words: Vec<u32> = vec![u32::from(pending.whole)];
     words.extend([cost.steps, cost.bytes, tokens.whole.0].into_iter().flat_map(halves));
-    words.extend(lists.iter().map(|list| u32::try_from(list.len()).expect("rows are small")));
+    words.extend(lists.iter().map(|list| checked_u32(list.len())));
     words.extend(lists.into_iter().flatten().flat_map(|&(one, two)| [one, two]));
     words
 }

@@ -12,8 +12,8 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use gobo_automata::{DEAD, Language, Minterms, StateId};
-use gobo_types::{Budget, CompileError};
+use gobo_automata::{CharState, Language, Minterms, Symbol};
+use gobo_types::{Budget, CompileError, DenseId as _, dense_id};
 
 use super::classes;
 use super::context::{Context, MatchStart};
@@ -35,21 +35,16 @@ enum Following {
     End,
 }
 
-/// Identifies a set of obligations: languages that the rest of the text has to belong to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct ObligationsId(u32);
+dense_id! {
+    /// A set of obligations: languages that the rest of the text has to belong to.
+    struct ObligationsId;
+}
 
 /// No obligations.
 const FREE: ObligationsId = ObligationsId(0);
 
-impl ObligationsId {
-    fn new(index: usize) -> Self {
-        Self(u32::try_from(index).expect("the budget keeps counts below 2^32"))
-    }
-}
-
 /// A state of a look-ahead's automaton: it has to accept the rest of the text.
-type Obligation = (LookLanguage, StateId);
+type Obligation = (LookLanguage, CharState);
 
 /// A state of the nondeterministic automaton, and the obligations of a path to it.
 type Item = (NfaStateId, ObligationsId);
@@ -73,7 +68,7 @@ pub(super) fn determinise(
     budget: &Budget,
 ) -> Result<Language, CompileError> {
     let mut builder = Builder::new(budget);
-    let word = builder.sets.len();
+    let word = SetId::new(builder.sets.len());
     builder.sets.push(classes::word());
     let mut first = builder.concat(parts, ACCEPT)?;
     if !start.is_anchored {
@@ -103,7 +98,7 @@ struct Obligations {
     sets: Vec<Vec<Obligation>>,
     known: HashMap<Vec<Obligation>, ObligationsId, RandomState>,
     /// The set after a minterm; `None` if it cannot be met.
-    after: HashMap<(ObligationsId, u32), Option<ObligationsId>, RandomState>,
+    after: HashMap<(ObligationsId, Symbol), Option<ObligationsId>, RandomState>,
 }
 
 impl Obligations {
@@ -121,7 +116,7 @@ impl Obligations {
     }
 
     fn get(&self, set: ObligationsId) -> &[Obligation] {
-        &self.sets[set.0 as usize]
+        &self.sets[set.index()]
     }
 
     /// Whether the obligations of `other` are among those of `one`.
@@ -171,7 +166,7 @@ struct Determiniser<'a> {
 
 impl Determiniser<'_> {
     /// Whether a state accepts, and its successors.
-    fn expand(&mut self, subset: &Subset, row: &mut Vec<(u32, Subset)>) -> Result<bool, CompileError> {
+    fn expand(&mut self, subset: &Subset, row: &mut Vec<(Symbol, Subset)>) -> Result<bool, CompileError> {
         let at_end = self.closure(subset, Following::End)?;
         let accepts = at_end.iter().any(|&item| self.may_end(item));
         let before_other = self.closure(subset, Following::Other)?;
@@ -180,7 +175,7 @@ impl Determiniser<'_> {
             None => Vec::new(),
         };
         for minterm in self.minterms.all() {
-            let is_word = self.word.is_some_and(|word| self.minterms.is_in(minterm, word));
+            let is_word = self.word.is_some_and(|word| self.minterms.is_in(minterm, word.index()));
             let (context, items) =
                 if is_word { (Context::Word, &before_word) } else { (Context::Other, &before_other) };
             if let Some(subset) = self.after(items, minterm, context)? {
@@ -204,14 +199,14 @@ impl Determiniser<'_> {
     fn after(
         &mut self,
         items: &[Item],
-        minterm: u32,
+        minterm: Symbol,
         context: Context,
     ) -> Result<Option<Subset>, CompileError> {
         self.budget.charge_steps(PHASE, items.len() as u64)?;
         let mut after = Vec::new();
         for &(node, obligations) in items {
             let next = match self.states[node.index()] {
-                State::Chars { set, next } if self.minterms.is_in(minterm, set) => next,
+                State::Chars { set, next } if self.minterms.is_in(minterm, set.index()) => next,
                 State::Accept => ACCEPT,
                 _ => continue,
             };
@@ -251,7 +246,7 @@ impl Determiniser<'_> {
     fn obligations_after(
         &mut self,
         obligations: ObligationsId,
-        minterm: u32,
+        minterm: Symbol,
     ) -> Result<Option<ObligationsId>, CompileError> {
         if obligations == FREE {
             return Ok(Some(FREE));
@@ -266,7 +261,7 @@ impl Determiniser<'_> {
         let mut can_be_met = true;
         for &(language, state) in before {
             let state = self.minterms.step(minterm, language.index(), self.looks.get(language), state);
-            can_be_met &= state != DEAD;
+            can_be_met &= state != CharState::DEAD;
             if self.looks.everything(language) != Some(state) {
                 set.push((language, state));
             }
@@ -321,7 +316,7 @@ impl Determiniser<'_> {
     ) -> Result<Option<ObligationsId>, CompileError> {
         let language = self.looks.index_of(look, context);
         let start = self.looks.get(language).start();
-        if start == DEAD {
+        if start == CharState::DEAD {
             return Ok(None);
         }
         if self.looks.everything(language) == Some(start) {

@@ -1,13 +1,15 @@
 //! The look-aheads of a pattern, each as the language of the texts that may follow where it holds.
 
-use gobo_automata::{Language, StateId};
+use gobo_automata::{CharState, Language};
+use gobo_types::{DenseId as _, dense_id};
 
 use super::context::Context;
 use super::syntax::{Look, LookId, Node};
 
-/// Index of a language of [`Looks`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct LookLanguage(usize);
+dense_id! {
+    /// The language of a look-ahead after a context: an index in [`Looks`].
+    pub(super) struct LookLanguage;
+}
 
 /// The look-aheads of a pattern as languages: the texts that may follow a position where they hold.
 #[derive(Debug, Default)]
@@ -16,7 +18,7 @@ pub(super) struct Looks {
     /// `[look-aheads][contexts]`: the index in `languages`.
     of: Vec<[LookLanguage; 3]>,
     /// `[languages]`: the state from which every text is accepted.
-    everything: Vec<Option<StateId>>,
+    everything: Vec<Option<CharState>>,
     /// `[look-aheads]`: see [`Look::needs_context`].
     needs_context: Vec<bool>,
 }
@@ -32,7 +34,7 @@ impl Looks {
     pub(super) fn push_language(&mut self, language: Language) -> LookLanguage {
         self.everything.push(language.everything());
         self.languages.push(language);
-        LookLanguage(self.languages.len() - 1)
+        LookLanguage::new(self.languages.len() - 1)
     }
 
     /// Whether a node depends on what precedes the position where it is matched.
@@ -51,7 +53,7 @@ impl Looks {
     }
 
     pub(super) fn get(&self, language: LookLanguage) -> &Language {
-        &self.languages[language.0]
+        &self.languages[language.index()]
     }
 
     /// All languages, in the order of their indices.
@@ -60,13 +62,7 @@ impl Looks {
     }
 
     /// The state of a language from which every text is accepted, if it has one.
-    pub(super) fn everything(&self, language: LookLanguage) -> Option<StateId> {
-        self.everything[language.0]
-    }
-}
-
-impl LookLanguage {
-    pub(super) fn index(self) -> usize {
-        self.0
+    pub(super) fn everything(&self, language: LookLanguage) -> Option<CharState> {
+        self.everything[language.index()]
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use gobo_automata::CharSet;
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, dense_id};
 
 use super::syntax::{LookId, Node};
 
@@ -18,25 +18,16 @@ const STATE_BYTES: u64 = 32;
 /// States built between two charges.
 const STATES_PER_CHARGE: usize = 256;
 
-/// Identifies a state of the automaton.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct NfaStateId(u32);
+dense_id! {
+    /// A state of the automaton.
+    pub(super) struct NfaStateId;
+
+    /// A set of characters.
+    pub(super) struct SetId;
+}
 
 /// The state after a match.
 pub(super) const ACCEPT: NfaStateId = NfaStateId(0);
-
-impl NfaStateId {
-    pub(super) fn new(index: usize) -> Self {
-        Self(u32::try_from(index).expect("the budget keeps counts below 2^32"))
-    }
-
-    pub(super) fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// Index of a set of characters.
-pub(super) type SetId = usize;
 
 /// A state of the automaton of a pattern. The first one is [`State::Accept`].
 #[derive(Debug)]
@@ -93,7 +84,7 @@ impl<'a> Builder<'a> {
         };
         *self.set_of.entry(set).or_insert_with_key(|set| {
             self.sets.push(set.clone());
-            self.sets.len() - 1
+            SetId::new(self.sets.len() - 1)
         })
     }
 

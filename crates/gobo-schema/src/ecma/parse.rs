@@ -1,7 +1,7 @@
 //! Parses a pattern of ECMA-262 (section 22.2.1 and Annex B.1.2) by recursive descent.
 
 use gobo_automata::{CharSet, MAX_PATTERN_BYTES, NEST_LIMIT};
-use gobo_types::{Budget, CompileError, RefusalKind};
+use gobo_types::{Budget, CompileError, DenseId as _, RefusalKind};
 
 use super::classes;
 use super::syntax::{Look, LookId, Node, Pattern};

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use gobo_types::{CompileLimits, RefusalKind};
+use gobo_types::{CompileLimits, DenseId as _, RefusalKind};
 use proptest::prelude::*;
 
 use super::syntax::{Node, Pattern};

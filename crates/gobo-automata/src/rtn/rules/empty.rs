@@ -1,10 +1,10 @@
 //! Rules without texts, and the empty text (Hopcroft & Ullman 1979, section 4.4): calls of unproductive rules are removed, and a call
 //! of a nullable rule may be left out, after which no rule has the empty text.
 
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _};
 
 use super::{PHASE, Rules};
-use crate::ids::RuleId;
+use crate::ids::{CharState, RuleId};
 use crate::symbols::{SymbolDfa, SymbolNfa};
 
 impl Rules {
@@ -84,14 +84,14 @@ impl Rules {
         nullable: bool,
         budget: &Budget,
     ) -> Result<usize, CompileError> {
-        let start = start as usize;
-        let call = (self.call(start), 2);
+        let start = start.index();
+        // A start, and the state after the call.
+        let call = (self.call(start), CharState::new(2));
         let mut dfa = SymbolDfa::empty();
         dfa.replace_start(
             if self.dfas[start].is_empty() { &[] } else { std::slice::from_ref(&call) },
             nullable,
         );
-        // The state after the call.
         dfa.push(&[], true);
         self.names.push(self.names[start].clone());
         self.dfas.push(dfa.minimal(budget)?);

@@ -1,11 +1,10 @@
 //! FIRST and FOLLOW of rules (Aho, Sethi & Ullman 1986, section 4.4), by classes of characters, and the rules whose calls would be
 //! ambiguous to one character of look-ahead.
 
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _};
 
 use super::{PHASE, Rules};
-use crate::ids::{StateId, number};
-use crate::symbols::Symbol;
+use crate::ids::{CharState, Symbol};
 
 impl Rules {
     /// `[rules]`: calls of which would leave several ways to be followed at once: where a call of one stands beside another
@@ -17,9 +16,9 @@ impl Rules {
         let mut is_ambiguous = vec![false; self.dfas.len()];
         for rule in (0..self.dfas.len()).filter(|&rule| reached[rule]) {
             let dfa = &self.dfas[rule];
-            for state in 0..number(dfa.len()) {
+            for state in CharState::range(0..dfa.len()) {
                 let row = dfa.row(state);
-                if dfa.accepting[state as usize] && !row.is_empty() {
+                if dfa.accepting[state.index()] && !row.is_empty() {
                     let mut begins = self.no_chars();
                     self.add_firsts(row, &firsts, &mut begins);
                     is_ambiguous[rule] |=
@@ -55,10 +54,10 @@ impl Rules {
     }
 
     /// Adds the characters that some edges begin with.
-    fn add_firsts(&self, row: &[(Symbol, StateId)], firsts: &[Vec<u64>], chars: &mut [u64]) {
+    fn add_firsts(&self, row: &[(Symbol, CharState)], firsts: &[Vec<u64>], chars: &mut [u64]) {
         for &(symbol, _) in row {
             match self.callee(symbol) {
-                None => chars[symbol as usize / 64] |= 1 << (symbol % 64),
+                None => chars[symbol.index() / 64] |= 1 << (symbol.index() % 64),
                 Some(callee) => chars.iter_mut().zip(&firsts[callee]).for_each(|(all, of)| *all |= of),
             }
         }
@@ -80,7 +79,7 @@ impl Rules {
                 let Some(callee) = self.callee(symbol) else { continue };
                 self.add_firsts(dfa.row(to), firsts, &mut follows[callee]);
                 budget.charge_steps(PHASE, 1 + dfa.row(to).len() as u64)?;
-                if dfa.accepting[to as usize] {
+                if dfa.accepting[to.index()] {
                     last.push((callee, caller));
                 }
             }

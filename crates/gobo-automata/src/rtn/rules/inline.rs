@@ -3,7 +3,7 @@
 use gobo_types::{Budget, CompileError};
 
 use super::{PHASE, Rules, named};
-use crate::ids::StateId;
+use crate::ids::CharState;
 use crate::symbols::{SymbolDfa, SymbolNfa};
 
 /// Most states of all rules together up to which rules are inlined. More make fewer calls, and
@@ -105,7 +105,7 @@ impl Rules {
         &self,
         nfa: &mut SymbolNfa,
         rule: usize,
-        which: impl Fn(StateId, StateId) -> bool,
+        which: impl Fn(CharState, CharState) -> bool,
     ) {
         let symbol = self.call(rule);
         let start = nfa.start;
@@ -113,8 +113,8 @@ impl Rules {
         calls.sort_by_key(|call| call.1);
         for calls in calls.chunk_by(|a, b| a.1 == b.1) {
             let copy = nfa.append(&self.dfas[rule]);
-            calls.iter().for_each(|&(from, _)| nfa.add_epsilon(from, copy + self.dfas[rule].start));
-            self.dfas[rule].ends().for_each(|end| nfa.add_epsilon(copy + end, calls[0].1));
+            calls.iter().for_each(|&(from, _)| nfa.add_epsilon(from, copy.of(self.dfas[rule].start)));
+            self.dfas[rule].ends().for_each(|end| nfa.add_epsilon(copy.of(end), calls[0].1));
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The grammar of all texts that are texts of another one once a leading space is dropped.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _};
 
 use super::Rules;
-use crate::ids::StateId;
-use crate::symbols::{Symbol, SymbolDfa};
+use crate::ids::{CharState, Symbol};
+use crate::symbols::SymbolDfa;
 
 /// Copies of rules without the texts that begin with a space.
 struct Copies {
@@ -30,7 +30,7 @@ impl Rules {
         let mut row = self.row_without_space(&dfa, &mut copies);
         row.push((space, dfa.start));
         row.sort_unstable();
-        dfa.replace_start(&row, dfa.accepting[dfa.start as usize]);
+        dfa.replace_start(&row, dfa.accepting[dfa.start.index()]);
         let stripped = self.dfas.len();
         self.names.push(self.names[top].clone());
         self.dfas.push(dfa);
@@ -51,8 +51,8 @@ impl Rules {
     }
 
     /// The edges of the start without what begins with a space: calls are those of copies, numbered as they are met.
-    fn row_without_space(&mut self, dfa: &SymbolDfa, copies: &mut Copies) -> Vec<(Symbol, StateId)> {
-        let mut row: Vec<(Symbol, StateId)> =
+    fn row_without_space(&mut self, dfa: &SymbolDfa, copies: &mut Copies) -> Vec<(Symbol, CharState)> {
+        let mut row: Vec<(Symbol, CharState)> =
             dfa.row(dfa.start).iter().filter(|edge| edge.0 != copies.space).copied().collect();
         for (symbol, _) in &mut row {
             let Some(callee) = self.callee(*symbol) else { continue };

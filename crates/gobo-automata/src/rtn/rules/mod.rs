@@ -9,15 +9,15 @@ mod left_recursion;
 mod merge;
 mod self_calls;
 
-use gobo_types::{Budget, CompileError, TextStart};
+use gobo_types::{Budget, CompileError, DenseId as _, TextStart};
 
 use super::grammar::Grammar;
 use crate::chars::Expr;
 use crate::chars::alphabet::{Alphabet, CharSets, SetId};
 use crate::chars::determinize::determinize;
 use crate::chars::nfa::Nfa;
-use crate::ids::{RuleId, number};
-use crate::symbols::{Symbol, SymbolDfa, SymbolNfa};
+use crate::ids::{RuleId, Symbol};
+use crate::symbols::{SymbolDfa, SymbolNfa};
 
 /// The phase that verdicts name.
 const PHASE: &str = "lowering the grammar";
@@ -52,7 +52,7 @@ impl Rules {
             let build = || determinize(nfa, &alphabet, budget)?.symbols.minimal(budget);
             dfas.push(named(budget.holding(build, SymbolDfa::bytes), &rule.name)?);
         }
-        let space = space.map(|set: SetId| alphabet.of_set[set as usize][0]);
+        let space = space.map(|set: SetId| alphabet.of_set[set.index()][0]);
         let names = grammar.rules.iter().map(|rule| rule.name.clone()).collect();
         Ok(Self { alphabet, space, names, dfas })
     }
@@ -62,12 +62,12 @@ impl Rules {
     }
 
     fn call(&self, rule: usize) -> Symbol {
-        number(self.alphabet.classes + rule)
+        Symbol::new(self.alphabet.classes + rule)
     }
 
     /// The rule that a symbol calls.
     fn callee(&self, symbol: Symbol) -> Option<usize> {
-        (symbol as usize).checked_sub(self.alphabet.classes)
+        symbol.index().checked_sub(self.alphabet.classes)
     }
 
     /// The rules that `rule` calls, a number for each call.
@@ -113,8 +113,8 @@ fn reached(grammar: &Grammar) -> Vec<bool> {
     let mut reached = vec![false; grammar.rules.len()];
     let mut open = vec![grammar.start];
     while let Some(rule) = open.pop() {
-        if !std::mem::replace(&mut reached[rule as usize], true) {
-            calls(&grammar.rules[rule as usize].expr, &mut open);
+        if !std::mem::replace(&mut reached[rule.index()], true) {
+            calls(&grammar.rules[rule.index()].expr, &mut open);
         }
     }
     reached

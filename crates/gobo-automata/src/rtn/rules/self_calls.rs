@@ -1,9 +1,9 @@
 //! Direct self-calls that need no stack: left recursion of one rule, and tail calls.
 
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _};
 
 use super::Rules;
-use crate::ids::StateId;
+use crate::ids::CharState;
 use crate::symbols::SymbolNfa;
 
 impl Rules {
@@ -17,7 +17,7 @@ impl Rules {
         if self.left_corners(rule).any(|corner| corner == rule) {
             let dfa = self.dfas[rule].with_fresh_start();
             let mut nfa = SymbolNfa::of(&dfa);
-            let returns: Vec<StateId> =
+            let returns: Vec<CharState> =
                 nfa.take_edges(own, |from| from == dfa.start).into_iter().map(|(_, to)| to).collect();
             for end in dfa.ends() {
                 returns.iter().for_each(|&to| nfa.add_epsilon(end, to));
@@ -28,7 +28,7 @@ impl Rules {
             let dfa = &self.dfas[rule];
             let mut tail_call = None;
             for (from, symbol, to) in dfa.edges().filter(|&(_, symbol, _)| symbol == own) {
-                if dfa.accepting[to as usize] && dfa.ends_read_all_of(to, budget)? {
+                if dfa.accepting[to.index()] && dfa.ends_read_all_of(to, budget)? {
                     tail_call = Some((from, symbol));
                     break;
                 }
