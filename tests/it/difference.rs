@@ -84,7 +84,7 @@ fn automaton(constraint: &Constraint) -> Result<Dfa, TestCaseError> {
             deltas: vec![NO_STEP],
             chars: None,
             calls: None,
-            accepting: vec![false],
+            accepting: vec![false].into(),
             start: StateId::DEAD,
         }),
         Err(other) => Err(TestCaseError::fail(other.to_string())),

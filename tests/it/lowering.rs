@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use gobo_automata::StateId;
 use gobo_lower::lower;
 use gobo_oracle::Language;
-use gobo_types::{Budget, CompileError, CompileLimits, Constraint, DenseId as _, RefusalKind};
+use gobo_types::{Budget, CompileError, CompileLimits, Constraint, RefusalKind};
 use proptest::prelude::*;
 
 use crate::cases::{config, constraint};
@@ -32,7 +32,7 @@ fn compare(constraint: &Constraint) -> Result<(), TestCaseError> {
     let mut between = HashMap::from([(language.start(), dfa.start)]);
     let mut waiting = VecDeque::from([(language.start(), dfa.start, vec![])]);
     while let Some((state, at, text)) = waiting.pop_front() {
-        prop_assert_eq!(dfa.accepting[at.index()], language.accepts(state), "after {:?}", text);
+        prop_assert_eq!(dfa.accepting[at], language.accepts(state), "after {:?}", text);
         for byte in 0..=255 {
             let next = dfa.next(at, byte);
             let Some(expected) = language.step(state, byte) else {

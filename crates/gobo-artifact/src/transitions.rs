@@ -5,8 +5,7 @@ use crate::file::{Artifact, Span};
 use crate::index::DEAD;
 use crate::section as kinds;
 
-/// The delta of a transition to the dead state.
-pub const NO_STEP: i32 = i32::MIN;
+pub use gobo_types::NO_STEP;
 
 /// Up to this size dense transitions of 16 bits are kept, even if rows that states share are fewer bytes: they fit into a
 /// core's cache, and are one load fewer for each byte of text.

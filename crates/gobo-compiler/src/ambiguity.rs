@@ -219,7 +219,7 @@ impl Search<'_> {
     }
 
     fn accepts(&self, state: StateId) -> bool {
-        self.dfa.accepting[state.index()]
+        self.dfa.accepting[state]
     }
 
     /// The state after a call.

@@ -186,7 +186,7 @@ fn compile_with(
         .map(|(state, &needs_row)| {
             let row = group_row[groups[state.index()].index()].filter(|_| needs_row);
             let row = row.map(|row| row_numbers[row_at[row]]);
-            (row, needs_row && dfa.accepting[state.index()])
+            (row, needs_row && dfa.accepting[state])
         })
         .collect();
     let calls = calls.map(|(calls, classes, computed)| {

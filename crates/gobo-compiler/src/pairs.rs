@@ -17,7 +17,7 @@ use std::rc::Rc;
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Trie;
 use gobo_automata::{Calls, KEquivalence, StateId};
-use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, dense_id};
+use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, Table, dense_id};
 
 use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
 use crate::rows::{PHASE, PendingSuffixes, RowComputer, RowTokens, RuleView, SharedRows, StateRow};
@@ -85,7 +85,7 @@ pub(crate) fn rows(
         of_state: HashMap::new(),
         tokens: Vec::new(),
         pending: Vec::new(),
-        sets: vec![Rc::default()],
+        sets: vec![Rc::default()].into(),
         known_sets: HashMap::from_iter([(Rc::default(), SuffixSetId::EMPTY)]),
         budget,
     };
@@ -133,7 +133,7 @@ struct RowTable<'a> {
     of_state: HashMap<StateId, (usize, usize)>,
     tokens: Vec<RowTokens>,
     pending: Vec<PendingSuffixes>,
-    sets: Vec<Rc<PendingSuffixes>>,
+    sets: Table<SuffixSetId, Rc<PendingSuffixes>>,
     known_sets: HashMap<Rc<PendingSuffixes>, SuffixSetId>,
     budget: &'a Budget,
 }
@@ -168,7 +168,7 @@ impl RowTable<'_> {
         state: StateId,
         follow: &ByteSet,
     ) -> Result<(usize, SuffixSetId), CompileError> {
-        let set = Rc::clone(&self.sets[suffixes.index()]);
+        let set = Rc::clone(&self.sets[suffixes]);
         let mut row = StateRow::default();
         if set.whole {
             let (tokens, left) = self.of_state(state)?;
@@ -193,9 +193,8 @@ impl RowTable<'_> {
             return Ok(known);
         }
         self.budget.charge_bytes(PHASE, 32 + set.blocks.len() as u64 * 16)?;
-        let fresh = SuffixSetId::new(self.sets.len());
         let set = Rc::new(set);
-        self.sets.push(Rc::clone(&set));
+        let fresh = self.sets.push(Rc::clone(&set));
         self.known_sets.insert(set, fresh);
         Ok(fresh)
     }

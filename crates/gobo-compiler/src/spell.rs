@@ -149,7 +149,7 @@ fn token_useful(
     }
     let mut useful = vec![false; dfa.len()];
     let mut stack: Vec<StateId> =
-        reached.iter().copied().filter(|&state| dfa.accepting[state.index()]).collect();
+        reached.iter().copied().filter(|&state| dfa.accepting[state]).collect();
     stack.iter().for_each(|&state| useful[state.index()] = true);
     while let Some(state) = stack.pop() {
         for &source in &sources[state.index()] {

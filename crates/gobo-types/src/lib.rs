@@ -17,6 +17,7 @@ mod recent;
 mod report;
 mod restore;
 mod schema;
+mod table;
 mod transition;
 
 pub use beside::beside;
@@ -38,6 +39,7 @@ pub use schema::{
     Draft, FormatMode, PropertyOrder, SchemaDocument, SchemaOptionError, SchemaOptions, Spelling,
     compact_json,
 };
+pub use table::Table;
 pub use transition::{DEAD, NO_STEP};
 
 /// The id of a token: its position in the model's logits.

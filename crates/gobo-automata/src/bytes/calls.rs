@@ -1,8 +1,8 @@
 //! Push transitions, return states and stack tops of an automaton whose rules are called: a push-down automaton as tables.
 
-use gobo_types::{ByteSet, DenseId as _, dense_id};
+use gobo_types::{ByteSet, DenseId as _, Table, dense_id};
 
-use crate::ids::{CharState, ReturnId, StateId};
+use crate::ids::{CharState, ReturnId, RuleId, StateId};
 use crate::rtn::CallTable;
 
 /// The phase that verdicts name.
@@ -31,7 +31,7 @@ pub struct Calls {
     /// The calls themselves, between states of the automaton over characters.
     pub(crate) of_chars: CallTable,
     /// `[rules]`: where the texts of each called rule begin, in the automaton over characters.
-    pub(crate) entries: Vec<CharState>,
+    pub(crate) entries: Table<RuleId, CharState>,
     /// `[calls]`: characters of the shortest text of the rule that each of them calls.
     pub(super) shortest: Vec<u32>,
     /// `[character states]`: whether a rule is called or ends there.
@@ -87,7 +87,7 @@ impl Calls {
             tops: vec![TopSetId::new(0); states],
             top_sets: vec![TopSet { returns: Vec::new(), follow: ByteSet::default() }],
             of_chars: CallTable::default(),
-            entries: Vec::new(),
+            entries: Table::new(),
             shortest: Vec::new(),
             call_boundaries: Vec::new(),
             marks: Vec::new(),

@@ -109,7 +109,7 @@ impl Dfa {
             let leads_on =
                 Symbol::enumerate(&columns).filter(|(_, (class, kept))| *kept && deltas[*class] != NO_STEP);
             row.extend(leads_on.map(|(column, &(class, _))| (column, follow(state, deltas[class]))));
-            symbols.push(&row, self.accepting[state.index()]);
+            symbols.push(&row, self.accepting[state]);
         }
         symbols.start = self.start;
         ByteTable { classes, stride, symbols }.canonical(budget)

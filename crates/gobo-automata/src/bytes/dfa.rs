@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
-use gobo_types::{ByteSet, DenseId as _, NO_STEP, checked_u32};
+use gobo_types::{ByteSet, DenseId as _, NO_STEP, Table, checked_u32};
 use hashbrown::HashTable;
 
 use super::calls::Calls;
@@ -25,8 +25,8 @@ pub struct Dfa {
     pub row_of: Vec<u32>,
     /// `[rows, stride]`: how far the next state lies after the state; [`NO_STEP`] where the dead state follows.
     pub deltas: Vec<i32>,
-    /// `[states]`: whether a text may end here.
-    pub accepting: Vec<bool>,
+    /// Whether a text may end in each state.
+    pub accepting: Table<StateId, bool>,
     /// The state of the empty text; [`StateId::DEAD`] if the language is empty.
     pub start: StateId,
     /// How the states make up characters, where that is known.
@@ -105,7 +105,7 @@ impl Dfa {
 
     /// Whether `text` is accepted.
     pub fn accepts(&self, text: &[u8]) -> bool {
-        self.accepting[text.iter().fold(self.start, |state, &byte| self.next(state, byte)).index()]
+        self.accepting[text.iter().fold(self.start, |state, &byte| self.next(state, byte))]
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use gobo_types::{DenseId as _, ErrorKind};
+use gobo_types::ErrorKind;
 
 use super::dfa::Dfa;
 use crate::ids::StateId;
@@ -38,7 +38,7 @@ impl ByteAutomaton for Dfa {
     }
 
     fn is_accepting(&self, state: StateId) -> bool {
-        self.accepting[state.index()]
+        self.accepting[state]
     }
 
     fn class(&self, byte: u8) -> u8 {
@@ -177,7 +177,7 @@ mod tests {
             deltas: vec![gobo_types::NO_STEP],
             chars: None,
             calls: None,
-            accepting: vec![false],
+            accepting: vec![false].into(),
             start: StateId::DEAD,
         }
     }

@@ -129,7 +129,7 @@ impl<'a> Finder<'a> {
         self.budget.charge_bytes(PHASE, self.digests.len() as u64 * 60)?;
         let mut met = 0;
         for call in &self.calls.of_chars.all {
-            let entry = self.calls.entries[call.rule.index()];
+            let entry = self.calls.entries[call.rule];
             if self.order[entry.index()] == UNMET {
                 self.search(entry, &mut met)?;
             }
@@ -198,7 +198,7 @@ impl<'a> Finder<'a> {
         }
         (self.by_target, self.targets) = (by_target, targets);
         for call in self.calls.of_chars.at(state) {
-            let entry = self.calls.entries[call.rule.index()];
+            let entry = self.calls.entries[call.rule];
             self.edges.push(Edge::Call { entry, to: call.to });
         }
         let edges = (first, self.edges.len());
@@ -316,7 +316,7 @@ mod tests {
         let state_digests = dfa.state_digests(&budget).unwrap();
         assert_eq!(state_digests.digests.len(), chars.blocks.len());
         assert_eq!(state_digests.digest(CharState::from_number(u32::MAX)), None);
-        *state_digests.digest(calls.entries[0]).expect("a called rule has digests")
+        *state_digests.digest(calls.entries[RuleId::of(0)]).expect("a called rule has digests")
     }
 
     fn chars(ranges: &[(char, char)]) -> Expr {

@@ -71,7 +71,7 @@ impl Expansion<'_> {
         while let Some(set) = sets.get(expanded.len()) {
             let set = self.with_popped(set);
             let is_complete = |&(state, stack): &Configuration| {
-                dfa.accepting[state.index()] && (stack == EMPTY || self.frame(stack).is_complete)
+                dfa.accepting[state] && (stack == EMPTY || self.frame(stack).is_complete)
             };
             let is_accepting = set.iter().any(is_complete);
             budget.charge_steps(PHASE, (set.len() * dfa.stride) as u64)?;
@@ -112,7 +112,7 @@ impl Expansion<'_> {
         let mut all = set.to_vec();
         let mut at = 0;
         while let Some(&(state, stack)) = all.get(at) {
-            if self.dfa.accepting[state.index()] && stack != EMPTY {
+            if self.dfa.accepting[state] && stack != EMPTY {
                 let popped = self.popped(stack);
                 if !all.contains(&popped) {
                     all.push(popped);
@@ -155,7 +155,7 @@ impl Expansion<'_> {
         let fresh = StackId::new(self.frames.len() + 1);
         *self.known_frames.entry((top, below)).or_insert_with(|| {
             let is_complete =
-                ends_below && self.dfa.accepting[self.calls.returns[top.index()].state.index()];
+                ends_below && self.dfa.accepting[self.calls.returns[top.index()].state];
             self.frames.push(Frame { top, below, is_complete });
             fresh
         })

@@ -2,7 +2,7 @@
 //! are the minimal acyclic automaton of their bytes (Daciuk et al. 2000), shared by all blocks that divide characters alike.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError, DenseId as _, NO_STEP, checked_u32, dense_id};
+use gobo_types::{Budget, CompileError, DenseId as _, NO_STEP, Table, checked_u32, dense_id};
 use regex_syntax::utf8::Utf8Sequences;
 
 use super::char_states::{Block, CharStates, TemplateId};
@@ -239,7 +239,7 @@ fn emit(
     let bytes = ByteClasses::of(classes, templates, budget)?;
     let mut table = RowTable::new(bytes.count);
     let mut row_of: Vec<u32> = vec![0; 1];
-    let mut accepting = vec![false; len];
+    let mut accepting = Table::filled(false, len);
     // States inside characters whose rows are written: by template and the distances to the exits.
     let mut known_rows: HashMap<(TemplateId, Vec<i32>), u32> = HashMap::new();
     let mut row = vec![NO_STEP; bytes.count];
@@ -268,7 +268,7 @@ fn emit(
         fill(&mut row, block.root, &template.root);
         budget.charge_steps(PHASE, bytes.count as u64)?;
         row_of.push(table.intern(&row));
-        accepting[block.root.index()] = states.dfa.is_accepting(state);
+        accepting[block.root] = states.dfa.is_accepting(state);
         if !block.has_own_inner_states() {
             continue;
         }

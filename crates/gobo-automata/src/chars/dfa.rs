@@ -41,7 +41,7 @@ impl CharDfa {
 
     /// Whether a text may end in a state.
     pub(crate) fn is_accepting(&self, state: CharState) -> bool {
-        self.symbols.accepting[state.index()]
+        self.symbols.accepting[state]
     }
 
     /// Adds a state with edges ascending by class.

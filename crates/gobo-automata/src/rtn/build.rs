@@ -1,6 +1,6 @@
 //! From a grammar to its network, in the order of the modules beside this one.
 
-use gobo_types::{Budget, CompileError, DenseId as _, TextStart};
+use gobo_types::{Budget, CompileError, TextStart};
 
 use super::grammar::Grammar;
 use super::network::Network;
@@ -26,7 +26,7 @@ impl Network {
         rules.drop_unproductive(budget)?;
         let nullable = rules.nullable(budget)?;
         rules.remove_nullable(&nullable, budget)?;
-        let top = rules.add_top(grammar.start, nullable[grammar.start.index()], budget)?;
+        let top = rules.add_top(grammar.start, nullable[grammar.start], budget)?;
         rules.break_left_recursion(budget)?;
         rules.inline(top, budget)?;
         rules.merge_equal(budget)?;

@@ -1,7 +1,7 @@
 //! A recursive transition network (Woods 1970): the states of all rules in one automaton, whose edges read a character or a text of
 //! a rule.
 
-use gobo_types::DenseId as _;
+use gobo_types::{DenseId as _, Table};
 
 use crate::chars::dfa::CharDfa;
 use crate::ids::{CharState, RuleId};
@@ -14,9 +14,9 @@ pub(crate) struct Network {
     /// The edges that read a text of a rule.
     pub(crate) calls: CallTable,
     /// `[rules]`: where the texts of each rule begin.
-    pub(crate) entries: Vec<CharState>,
+    pub(crate) entries: Table<RuleId, CharState>,
     /// `[rules]`.
-    pub(crate) names: Vec<String>,
+    pub(crate) names: Table<RuleId, String>,
     /// Whether some rule calls itself, directly or through others.
     pub(crate) is_recursive: bool,
 }

@@ -7,7 +7,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use gobo_types::{Budget, CompileError, DenseId as _, checked_u32};
+use gobo_types::{Budget, CompileError, DenseId as _, Table, checked_u32};
 
 use crate::equivalence::{Edges, Partition, refine, useful};
 use crate::ids::{CharState, State, Symbol};
@@ -22,8 +22,7 @@ pub(crate) struct SymbolDfa<S = CharState> {
     pub(super) starts: Vec<u32>,
     /// Ascending by symbol within a state.
     pub(super) edges: Vec<(Symbol, S)>,
-    /// `[states]`.
-    pub(crate) accepting: Vec<bool>,
+    pub(crate) accepting: Table<S, bool>,
     /// [`State::DEAD`] if there is no text.
     pub(crate) start: S,
 }
@@ -49,15 +48,14 @@ impl<S: State> SymbolDfa<S> {
 
     /// The automaton of no text.
     pub(crate) fn empty() -> Self {
-        Self { starts: vec![0, 0], edges: Vec::new(), accepting: vec![false], start: S::DEAD }
+        Self { starts: vec![0, 0], edges: Vec::new(), accepting: Table::filled(false, 1), start: S::DEAD }
     }
 
     /// Adds a state with edges ascending by symbol.
     pub(crate) fn push(&mut self, row: &[(Symbol, S)], accepting: bool) -> S {
         self.edges.extend_from_slice(row);
         self.starts.push(checked_u32(self.edges.len()));
-        self.accepting.push(accepting);
-        S::new(self.accepting.len() - 1)
+        self.accepting.push(accepting)
     }
 
     /// Number of states, the dead one included.
@@ -100,7 +98,7 @@ impl<S: State> SymbolDfa<S> {
         let mut seen = vec![false; self.len()];
         let mut open = vec![self.start];
         while let Some(state) = open.pop() {
-            if self.accepting[state.index()] {
+            if self.accepting[state] {
                 return true;
             }
             if !std::mem::replace(&mut seen[state.index()], true) {
@@ -115,7 +113,7 @@ impl<S: State> SymbolDfa<S> {
         let mut fresh = self.clone();
         if self.edges.iter().any(|edge| edge.1 == self.start) {
             let row = self.row(self.start).to_vec();
-            fresh.start = fresh.push(&row, self.accepting[self.start.index()]);
+            fresh.start = fresh.push(&row, self.accepting[self.start]);
         }
         fresh
     }
@@ -123,7 +121,7 @@ impl<S: State> SymbolDfa<S> {
     /// The language without the empty word.
     pub(crate) fn without_empty(&self) -> Self {
         let mut fresh = self.with_fresh_start();
-        fresh.accepting[fresh.start.index()] = false;
+        fresh.accepting[fresh.start] = false;
         fresh
     }
 
@@ -141,7 +139,7 @@ impl<S: State> SymbolDfa<S> {
                 continue;
             }
             budget.charge_steps(PHASE, 1 + self.row(left).len() as u64)?;
-            if self.accepting[left.index()] && !self.accepting[right.index()] {
+            if self.accepting[left] && !self.accepting[right] {
                 return Ok(false);
             }
             let mut row = self.row(right).iter();
@@ -190,7 +188,7 @@ impl<S: State> SymbolDfa<S> {
         for state in S::range(1..self.len()) {
             row.clear();
             row.extend(self.row(state).iter().filter(|edge| useful[edge.1.index()]));
-            trimmed.push(&row, self.accepting[state.index()]);
+            trimmed.push(&row, self.accepting[state]);
         }
         Ok(trimmed)
     }
@@ -233,7 +231,7 @@ impl<S: State> SymbolDfa<S> {
                 }
                 *next = *known;
             }
-            out.push(&row, self.accepting[state.index()]);
+            out.push(&row, self.accepting[state]);
         }
         out.start = S::new(1);
         Ok(out)

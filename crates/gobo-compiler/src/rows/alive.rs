@@ -54,7 +54,7 @@ impl<'a> AliveTexts<'a> {
     ) -> u8 {
         let of = |state: StateId| view.depth(closure, state);
         let entries = |state: StateId| view.push_transitions(state).iter().map(|push| of(push.entry));
-        let set = &sets.sets[at.index()];
+        let set = &sets.sets[at];
         let depths = set.iter().flat_map(|&(state, _)| entries(state).chain([of(state)]));
         let chars = depths.max().unwrap_or(0).min(u32::from(UNKNOWN_CHARS) - 1);
         let chars = u8::try_from(chars).expect("less than what stands for unknown");

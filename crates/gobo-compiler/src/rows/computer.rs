@@ -16,7 +16,7 @@
 
 use gobo_artifact::{Trie, TrieNode};
 use gobo_automata::{KEquivalence, StateId};
-use gobo_types::{Budget, CompileError, DenseId as _, checked_u32};
+use gobo_types::{Budget, CompileError, checked_u32};
 
 use super::alive::AliveTexts;
 use super::cache::{Cost, SharedRows};
@@ -326,7 +326,7 @@ impl<'a> RowComputer<'a> {
         tokens: &mut RowTokens,
         pending: &mut PendingSuffixes,
     ) -> Option<usize> {
-        let info = self.sets.infos[at.index()];
+        let info = self.sets.infos[at];
         let stays = || info.looped != StateId::DEAD && self.view.stays(trie, number, info.looped);
         let Some(child) = node
             .children()

@@ -6,7 +6,7 @@
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::{ReturnId, StateId};
-use gobo_types::{Budget, CompileError, DenseId as _, dense_id};
+use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::view::RuleView;
 use super::{NODES_PER_CHARGE, PHASE};
@@ -57,15 +57,15 @@ pub(crate) struct SetInfo {
 /// automaton over sets of them, built as the walk needs it.
 pub(crate) struct ConfigurationSets<'a> {
     view: &'a RuleView<'a>,
-    stacks: Vec<Stacks>,
+    stacks: Table<StacksId, Stacks>,
     known_stacks: HashMap<Stacks, StacksId>,
     known_unions: HashMap<(StacksId, StacksId), StacksId>,
     /// The states of each set with their stacks, ascending by state.
-    pub(crate) sets: Vec<Box<[(StateId, StacksId)]>>,
+    pub(crate) sets: Table<ConfigurationSetId, Box<[(StateId, StacksId)]>>,
     known: HashMap<Box<[(StateId, StacksId)]>, ConfigurationSetId>,
-    /// `[states]`: the set of that state alone with nothing pushed, which most are; [`UNKNOWN`] where it was not met.
-    known_alone: Vec<ConfigurationSetId>,
-    pub(crate) infos: Vec<SetInfo>,
+    /// The set of each state alone with nothing pushed, which most are; [`UNKNOWN`] where it was not met.
+    known_alone: Table<StateId, ConfigurationSetId>,
+    pub(crate) infos: Table<ConfigurationSetId, SetInfo>,
     /// `[sets, classes]`.
     steps: Vec<ConfigurationSetId>,
     budget: &'a Budget,
@@ -82,13 +82,13 @@ impl<'a> ConfigurationSets<'a> {
         let bottom = Stacks { empty: true, tops: Box::default() };
         let mut sets = Self {
             view,
-            stacks: vec![bottom.clone()],
+            stacks: vec![bottom.clone()].into(),
             known_stacks: HashMap::from_iter([(bottom, BOTTOM)]),
             known_unions: HashMap::new(),
-            sets: Vec::new(),
+            sets: Table::new(),
             known: HashMap::new(),
-            known_alone: vec![UNKNOWN; view.len()],
-            infos: Vec::new(),
+            known_alone: Table::filled(UNKNOWN, view.len()),
+            infos: Table::new(),
             steps: Vec::new(),
             budget,
             counted: 0,
@@ -127,7 +127,7 @@ impl<'a> ConfigurationSets<'a> {
     /// The number of a set: states with their stacks, ascending by state.
     pub(crate) fn intern(&mut self, set: &[(StateId, StacksId)]) -> ConfigurationSetId {
         let alone = match *set {
-            [(state, BOTTOM)] => Some(state.index()),
+            [(state, BOTTOM)] => Some(state),
             _ => None,
         };
         let known = match alone {
@@ -137,7 +137,6 @@ impl<'a> ConfigurationSets<'a> {
         if let Some(known) = known {
             return known;
         }
-        let fresh = ConfigurationSetId::new(self.sets.len());
         self.count(set.len() + self.view.stride());
         let mut info = SetInfo { looped: StateId::DEAD, ends: false, reads: false };
         for &(state, stacks) in set {
@@ -151,7 +150,7 @@ impl<'a> ConfigurationSets<'a> {
         }
         self.infos.push(info);
         self.steps.resize(self.steps.len() + self.view.stride(), UNKNOWN);
-        self.sets.push(set.into());
+        let fresh = self.sets.push(set.into());
         match alone {
             Some(state) => self.known_alone[state] = fresh,
             None => {
@@ -166,7 +165,7 @@ impl<'a> ConfigurationSets<'a> {
     fn ends(&mut self, set: &[(StateId, StacksId)]) -> bool {
         let mut ends = false;
         self.each_popped(set, |sets, state, stacks| {
-            ends |= sets.view.accepts(state) && sets.stacks[stacks.index()].empty;
+            ends |= sets.view.accepts(state) && sets.stacks[stacks].empty;
         });
         ends
     }
@@ -192,7 +191,7 @@ impl<'a> ConfigurationSets<'a> {
             }
             visit(self, state, stacks);
             if is_popped(self, &(state, stacks)) {
-                for &(top, below) in &self.stacks[stacks.index()].tops {
+                for &(top, below) in &self.stacks[stacks].tops {
                     let popped = (self.view.return_state(top), below);
                     if seen.insert(popped) {
                         open.push(popped);
@@ -214,7 +213,7 @@ impl<'a> ConfigurationSets<'a> {
     fn compute(&mut self, from: ConfigurationSetId, class: u8, at: usize) -> ConfigurationSetId {
         let view = self.view;
         // Most sets are one state that has nothing to do but to read.
-        if let [(state, stacks)] = *self.sets[from.index()]
+        if let [(state, stacks)] = *self.sets[from]
             && (stacks == BOTTOM || !view.accepts(state))
             && view.push_transitions(state).is_empty()
         {
@@ -226,7 +225,7 @@ impl<'a> ConfigurationSets<'a> {
             }
         }
         let mut next: Vec<(StateId, StacksId)> = Vec::new();
-        let set = self.sets[from.index()].clone();
+        let set = self.sets[from].clone();
         self.each_popped(&set, |sets, state, stacks| {
             if let Some(to) = view.step(state, class) {
                 sets.arrive(to, stacks, &mut next);
@@ -258,10 +257,8 @@ impl<'a> ConfigurationSets<'a> {
 
     fn intern_stacks(&mut self, stacks: Stacks) -> StacksId {
         self.count(1 + stacks.tops.len());
-        let fresh = StacksId::new(self.stacks.len());
         *self.known_stacks.entry(stacks).or_insert_with_key(|stacks| {
-            self.stacks.push(stacks.clone());
-            fresh
+            self.stacks.push(stacks.clone())
         })
     }
 
@@ -274,7 +271,7 @@ impl<'a> ConfigurationSets<'a> {
         if let Some(&known) = self.known_unions.get(&key) {
             return known;
         }
-        let (left, right) = (self.stacks[one.index()].clone(), self.stacks[other.index()].clone());
+        let (left, right) = (self.stacks[one].clone(), self.stacks[other].clone());
         let mut tops: Vec<(ReturnId, StacksId)> = left.tops.iter().chain(&right.tops).copied().collect();
         tops.sort_unstable();
         let mut merged: Vec<(ReturnId, StacksId)> = Vec::with_capacity(tops.len());
@@ -296,7 +293,7 @@ impl<'a> ConfigurationSets<'a> {
             return;
         }
         // A return state is no such state, because a call after which its rule can only end pushes nothing.
-        let Stacks { empty, tops } = &self.stacks[stacks.index()];
+        let Stacks { empty, tops } = &self.stacks[stacks];
         next.extend(tops.iter().map(|&(top, below)| (self.view.return_state(top), below)));
         if *empty {
             next.push((state, BOTTOM));

@@ -35,7 +35,7 @@ impl<'a> Representatives<'a> {
             self.known.resize(sets.sets.len() * self.equivalences.len(), UNKNOWN);
         }
         if self.known[at] == UNKNOWN {
-            self.known[at] = match *sets.sets[from.index()] {
+            self.known[at] = match *sets.sets[from] {
                 [(state, stacks)] => {
                     let state = self.equivalences[level].representative[state.index()];
                     sets.intern(&[(state, stacks)])

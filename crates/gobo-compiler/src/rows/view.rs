@@ -19,7 +19,7 @@ use gobo_artifact::{Slice, Trie, Vocabulary};
 use gobo_automata::{
     Calls, Closure, Dfa, PushTransition, ReturnId, StateDigests, StateId, Symbol,
 };
-use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, NO_STEP, dense_id};
+use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, NO_STEP, Table, dense_id};
 
 use super::key::{RowKey, SliceSet};
 use super::rooted::Rooted;
@@ -80,7 +80,7 @@ pub(crate) struct RuleView<'a> {
     class_bytes: Vec<ByteSet>,
     /// `[rows of transitions]`.
     shapes: Vec<Shape>,
-    loops: Vec<ByteSet>,
+    loops: Table<LoopSetId, ByteSet>,
     /// `None` where nobody asks for keys.
     futures: Option<StateDigests>,
 }
@@ -113,7 +113,7 @@ impl<'a> RuleView<'a> {
         budget: &Budget,
     ) -> Result<Self, CompileError> {
         budget.charge_steps(PHASE, dfa.deltas.len() as u64)?;
-        let mut loops = vec![ByteSet::default()];
+        let mut loops = Table::from(vec![ByteSet::default()]);
         let mut known: HashMap<ByteSet, LoopSetId> = HashMap::new();
         let mut shape_of = |row: &[i32]| {
             let is_dead = row.iter().all(|&delta| delta == NO_STEP);
@@ -121,10 +121,7 @@ impl<'a> RuleView<'a> {
                 return Shape { is_dead, loops: NO_LOOPS };
             }
             let set = dfa.bytes_of(|class| row[class] == 0);
-            let loops = *known.entry(set).or_insert_with(|| {
-                loops.push(set);
-                LoopSetId::new(loops.len() - 1)
-            });
+            let loops = *known.entry(set).or_insert_with(|| loops.push(set));
             Shape { is_dead, loops }
         };
         let shapes = dfa.deltas.chunks_exact(dfa.stride).map(&mut shape_of).collect();
@@ -262,7 +259,7 @@ impl<'a> RuleView<'a> {
     /// Whether the rule may end at the state.
     #[inline]
     pub(crate) fn accepts(&self, state: StateId) -> bool {
-        self.dfa.accepting[state.index()]
+        self.dfa.accepting[state]
     }
 
     /// Whether rules can be followed by anything at all: an automaton without calls is one rule, which nothing follows.
@@ -316,7 +313,7 @@ impl<'a> RuleView<'a> {
         }
         let set = trie.set_ids[node];
         set != 0
-            && ByteSet::from_words(trie.sets[usize::from(set)]).is_subset(&self.loops[loops.index()])
+            && ByteSet::from_words(trie.sets[usize::from(set)]).is_subset(&self.loops[loops])
     }
 
     /// The bytes that lead on from a state.

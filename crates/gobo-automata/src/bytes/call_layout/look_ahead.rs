@@ -1,6 +1,6 @@
 //! What can be read at a state by each of its ways on, told by one byte of look-ahead.
 
-use gobo_types::{ByteSet, DenseId as _};
+use gobo_types::ByteSet;
 
 use crate::bytes::calls::Calls;
 use crate::bytes::dfa::Dfa;
@@ -9,7 +9,7 @@ use crate::ids::StateId;
 impl Calls {
     /// Whether nothing can be read in a state of the automaton, so that its rule has to end there.
     pub fn is_end(&self, dfa: &Dfa, state: StateId) -> bool {
-        dfa.accepting[state.index()]
+        dfa.accepting[state]
             && self.push_transitions(state).is_empty()
             && (0..dfa.stride).all(|class| dfa.step(state, class).is_none())
     }
@@ -25,7 +25,7 @@ impl Calls {
 
     /// Whether each byte leads on in one way only from a state of the automaton.
     pub fn is_single(&self, dfa: &Dfa, state: StateId) -> bool {
-        if self.push_transitions(state).is_empty() && !dfa.accepting[state.index()] {
+        if self.push_transitions(state).is_empty() && !dfa.accepting[state] {
             return true;
         }
         let mut seen = dfa.live_bytes_of(state);
@@ -35,6 +35,6 @@ impl Calls {
             is_new
         };
         self.push_transitions(state).iter().all(|push| is_new(&dfa.live_bytes_of(push.entry)))
-            && (!dfa.accepting[state.index()] || is_new(self.follow(state)))
+            && (!dfa.accepting[state] || is_new(self.follow(state)))
     }
 }

@@ -34,7 +34,7 @@ impl Calls {
         let mut return_states: Vec<CharState> = Vec::new();
         for call in network.calls.all.iter().filter(|call| !is_tail(call)) {
             return_of.entry(call.to).or_insert_with(|| {
-                let name = |rule: RuleId| network.names[rule.index()].clone();
+                let name = |rule: RuleId| network.names[rule].clone();
                 returns.push(Return { state: root(call.to), caller: name(call.of), callee: name(call.rule) });
                 return_states.push(call.to);
                 ReturnId::new(returns.len() - 1)
@@ -101,7 +101,7 @@ impl Calls {
                 if !is_tail(call) {
                     pushed.push(return_of[&call.to]);
                 }
-                let entry = network.entries[call.rule.index()];
+                let entry = network.entries[call.rule];
                 budget.charge_steps(PHASE, 1 + pushed.len() as u64)?;
                 if known.insert((entry, pushed.clone())) {
                     budget.charge_bytes(PHASE, 24 + pushed.len() as u64 * 12)?;
@@ -123,7 +123,7 @@ fn shortest(network: &Network, chars: &CharStates, budget: &Budget) -> Result<Ve
     // `[states]`: to the end of the rule. Every state has a way there.
     let mut left: Vec<u32> =
         chars.dfa.symbols.accepting.iter().map(|&accepting| if accepting { 0 } else { u32::MAX }).collect();
-    let of_rule = |left: &[u32], rule: RuleId| left[network.entries[rule.index()].index()];
+    let of_rule = |left: &[u32], rule: RuleId| left[network.entries[rule].index()];
     loop {
         budget.charge_steps(
             PHASE,

@@ -155,7 +155,7 @@ pub(super) fn stack_tops(
             row.chunk_by(|a, b| a.1 == b.1).for_each(|edges| add(edges[0].1, &set));
             for call in calls {
                 add(call.to, &set);
-                let entry = network.entries[call.rule.index()];
+                let entry = network.entries[call.rule];
                 if is_tail(call) {
                     add(entry, &set);
                 } else {

@@ -1,6 +1,6 @@
 //! The states of all rules in one automaton, equal ones merged.
 
-use gobo_types::{Budget, CompileError, DenseId as _};
+use gobo_types::{Budget, CompileError, DenseId as _, Table};
 
 use super::{PHASE, Rules};
 use crate::chars::dfa::CharDfa;
@@ -11,13 +11,13 @@ use crate::symbols::{Offset, SymbolDfa, SymbolNfa};
 
 impl Rules {
     /// Whether some rule that `top` needs calls itself, directly or through others.
-    fn is_recursive(&self, top: usize) -> bool {
+    fn is_recursive(&self, top: RuleId) -> bool {
         let reached = self.reached(top);
-        let mut callers = vec![0_usize; self.dfas.len()];
-        let rules = || (0..self.dfas.len()).filter(|&rule| reached[rule]);
+        let mut callers = Table::filled(0_usize, self.dfas.len());
+        let rules = || self.dfas.ids().filter(|&rule| reached[rule]);
         rules().flat_map(|rule| self.callees(rule)).for_each(|callee| callers[callee] += 1);
-        // Rules without callers are taken away, one after the other: what is left calls itself.
-        let mut open: Vec<usize> = rules().filter(|&rule| callers[rule] == 0).collect();
+        // Rules without callers are taken away, one after the other: the others call themselves.
+        let mut open: Vec<RuleId> = rules().filter(|&rule| callers[rule] == 0).collect();
         let mut taken = 0;
         while let Some(rule) = open.pop() {
             taken += 1;
@@ -32,17 +32,18 @@ impl Rules {
     }
 
     /// The states of all rules that `top` needs in one automaton, equal ones merged, numbered breadth first.
-    pub(in crate::rtn) fn assemble(&self, top: usize, budget: &Budget) -> Result<Network, CompileError> {
+    pub(in crate::rtn) fn assemble(&self, top: RuleId, budget: &Budget) -> Result<Network, CompileError> {
         let mut all = SymbolNfa::of(&SymbolDfa::empty());
-        let mut offsets: Vec<Option<Offset>> = vec![None; self.dfas.len()];
+        let mut offsets: Table<RuleId, Option<Offset>> = Table::filled(None, self.dfas.len());
         let mut accepting = vec![false];
         // `[states]`: the rule that each is of; the dead state is of none.
         let mut of = vec![RuleId::of(0)];
-        for (rule, _) in self.reached(top).iter().enumerate().filter(|(_, reached)| **reached) {
+        let reached = self.reached(top);
+        for rule in self.dfas.ids().filter(|&rule| reached[rule]) {
             let dfa = &self.dfas[rule];
             offsets[rule] = Some(all.append(dfa));
             accepting.extend(&dfa.accepting);
-            of.resize(accepting.len(), RuleId::new(rule));
+            of.resize(accepting.len(), rule);
         }
         budget.check_states(PHASE, accepting.len())?;
         let initial: Vec<u32> = CharState::enumerate(&accepting)
@@ -60,12 +61,12 @@ impl Rules {
             }
             *known
         };
-        let entry = |rule: usize| {
+        let entry = |rule: RuleId| {
             offsets[rule].map_or(CharState::DEAD, |offset| offset.of(self.dfas[rule].start))
         };
         let mut chars = CharDfa::new(self.alphabet.ranges.clone(), self.alphabet.classes);
         let mut calls: Vec<Call> = Vec::new();
-        let mut entries = vec![CharState::DEAD; self.dfas.len()];
+        let mut entries = Table::filled(CharState::DEAD, self.dfas.len());
         chars.symbols.start = visit(entry(top), &mut order);
         let mut row: Vec<(Symbol, CharState)> = Vec::new();
         while let Some(&state) = order.get(chars.len()) {
@@ -77,7 +78,7 @@ impl Rules {
                         entries[callee] = visit(entry(callee), &mut order);
                         calls.push(Call {
                             state: CharState::new(chars.len()),
-                            rule: RuleId::new(callee),
+                            rule: callee,
                             to: visit(next, &mut order),
                             of: of[state.index()],
                         });

@@ -1,19 +1,19 @@
 //! The grammar of all texts that are texts of another one once a leading space is dropped.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError, DenseId as _};
+use gobo_types::{Budget, CompileError};
 
 use super::Rules;
-use crate::ids::{CharState, Symbol};
+use crate::ids::{CharState, RuleId, Symbol};
 use crate::symbols::SymbolDfa;
 
 /// Copies of rules without the texts that begin with a space.
 struct Copies {
     space: Symbol,
     /// The copy of each rule.
-    of: HashMap<usize, usize>,
+    of: HashMap<RuleId, RuleId>,
     /// The rules, in the order in which they were met.
-    order: Vec<usize>,
+    order: Vec<RuleId>,
 }
 
 impl Rules {
@@ -21,19 +21,18 @@ impl Rules {
     /// reads a space and is where `top` begins, and reads everything else as `top` does.
     pub(in crate::rtn) fn before_strip_of_one_space(
         &mut self,
-        top: usize,
+        top: RuleId,
         space: Symbol,
         budget: &Budget,
-    ) -> Result<usize, CompileError> {
+    ) -> Result<RuleId, CompileError> {
         let mut copies = Copies { space, of: HashMap::new(), order: Vec::new() };
         let mut dfa = self.dfas[top].clone();
         let mut row = self.row_without_space(&dfa, &mut copies);
         row.push((space, dfa.start));
         row.sort_unstable();
-        dfa.replace_start(&row, dfa.accepting[dfa.start.index()]);
-        let stripped = self.dfas.len();
+        dfa.replace_start(&row, dfa.accepting[dfa.start]);
         self.names.push(self.names[top].clone());
-        self.dfas.push(dfa);
+        let stripped = self.dfas.push(dfa);
         let mut at = 0;
         // Left recursion is gone, so that no rule comes back to where it began.
         while let Some(&rule) = copies.order.get(at) {
@@ -59,8 +58,7 @@ impl Rules {
             let copy = *copies.of.entry(callee).or_insert_with(|| {
                 copies.order.push(callee);
                 self.names.push(self.names[callee].clone());
-                self.dfas.push(SymbolDfa::empty());
-                self.dfas.len() - 1
+                self.dfas.push(SymbolDfa::empty())
             });
             *symbol = self.call(copy);
         }
