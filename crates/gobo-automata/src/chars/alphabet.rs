@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError, DenseId as _, dense_id};
+use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::set::Ranges;
 use crate::ids::Symbol;
@@ -17,7 +17,7 @@ dense_id! {
 /// The distinct sets of characters that a constraint names.
 #[derive(Debug, Default)]
 pub(crate) struct CharSets {
-    sets: Vec<Ranges>,
+    sets: Table<SetId, Ranges>,
     known: HashMap<Ranges, SetId>,
     singles: HashMap<char, SetId>,
 }
@@ -35,8 +35,7 @@ impl CharSets {
     /// `ranges`: without surrogates.
     pub(crate) fn of(&mut self, ranges: Ranges) -> SetId {
         *self.known.entry(ranges).or_insert_with_key(|ranges| {
-            self.sets.push(ranges.clone());
-            SetId::new(self.sets.len() - 1)
+            self.sets.push(ranges.clone())
         })
     }
 }
@@ -49,7 +48,7 @@ pub(crate) struct Alphabet {
     pub(crate) ranges: Vec<(u32, u32, Symbol)>,
     pub(crate) classes: usize,
     /// The classes of each set, ascending.
-    pub(crate) of_set: Vec<Vec<Symbol>>,
+    pub(crate) of_set: Table<SetId, Vec<Symbol>>,
 }
 
 impl Alphabet {
@@ -60,13 +59,14 @@ impl Alphabet {
     pub(crate) fn of(sets: &CharSets, budget: &Budget) -> Result<Self, CompileError> {
         const PHASE: &str = "dividing the alphabet";
         let mut events: Vec<(u32, SetId)> = Vec::new();
-        for (id, ranges) in SetId::enumerate(&sets.sets) {
+        for (id, ranges) in sets.sets.enumerate() {
             // A set is toggled where a range begins, and after its end.
             events.extend(ranges.iter().flat_map(|&(first, last)| [(first, id), (last + 1, id)]));
         }
         budget.charge_bytes(PHASE, events.len() as u64 * 16)?;
         events.sort_unstable();
-        let mut alphabet = Self { ranges: Vec::new(), classes: 0, of_set: vec![Vec::new(); sets.sets.len()] };
+        let of_set = Table::filled(Vec::new(), sets.sets.len());
+        let mut alphabet = Self { ranges: Vec::new(), classes: 0, of_set };
         let mut known: HashMap<Vec<SetId>, Symbol> = HashMap::new();
         let mut active: Vec<SetId> = Vec::new();
         for (at, &(first, set)) in events.iter().enumerate() {
@@ -95,7 +95,7 @@ impl Alphabet {
         let class = Symbol::new(self.classes);
         self.classes += 1;
         known.insert(active.to_vec(), class);
-        active.iter().for_each(|&set| self.of_set[set.index()].push(class));
+        active.iter().for_each(|&set| self.of_set[set].push(class));
         class
     }
 }

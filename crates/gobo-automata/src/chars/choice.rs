@@ -3,7 +3,7 @@
 //! finite-state automata*, Algorithm 1).
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError, DenseId as _, RefusalKind};
+use gobo_types::{Budget, CompileError, DenseId as _, RefusalKind, Table};
 
 use super::dfa::CharDfa;
 use crate::ids::{CharState, Symbol};
@@ -35,7 +35,7 @@ pub(crate) fn choice(items: &[String], budget: &Budget) -> Result<CharDfa, Compi
     sorted.sort_unstable();
     sorted.dedup();
 
-    let mut trie = Builder { frozen: vec![(false, Edges::new())], register: HashMap::new() };
+    let mut trie = Builder { frozen: vec![(false, Edges::new())].into(), register: HashMap::new() };
     // The states along the last text, accepting or not, with their finished edges.
     let mut path: Vec<(bool, Edges)> = vec![(false, Edges::new())];
     let mut last: Vec<char> = Vec::new();
@@ -56,15 +56,14 @@ pub(crate) fn choice(items: &[String], budget: &Budget) -> Result<CharDfa, Compi
 
 struct Builder {
     /// State 0 is dead.
-    frozen: Vec<(bool, Edges)>,
+    frozen: Table<CharState, (bool, Edges)>,
     register: HashMap<(bool, Edges), CharState>,
 }
 
 impl Builder {
     fn intern(&mut self, state: (bool, Edges)) -> CharState {
         *self.register.entry(state).or_insert_with_key(|state| {
-            self.frozen.push(state.clone());
-            CharState::new(self.frozen.len() - 1)
+            self.frozen.push(state.clone())
         })
     }
 
@@ -91,7 +90,7 @@ impl Builder {
             Symbol::enumerate(&chars).map(|(class, &char)| (char, class)).collect();
         let mut dfa = CharDfa::new(ranges, chars.len());
         let mut row = Vec::new();
-        for (accepting, edges) in &self.frozen[1..] {
+        for (accepting, edges) in self.frozen.iter().skip(1) {
             row.clear();
             row.extend(edges.iter().map(|(char, next)| (class_of[char], *next)));
             dfa.push(&row, *accepting);

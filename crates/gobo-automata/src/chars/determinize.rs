@@ -8,7 +8,7 @@
 //!
 //! Calls are symbols after the classes: that of rule `n` is `classes + n`.
 
-use gobo_types::{Budget, CompileError, DenseId as _, dense_id};
+use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::alphabet::Alphabet;
 use super::dfa::CharDfa;
@@ -39,7 +39,7 @@ pub(crate) fn determinize(nfa: &Nfa, alphabet: &Alphabet, budget: &Budget) -> Re
         ends: Vec::new(),
         sets: Interner::default(),
         targets: Interner::default(),
-        after: Vec::new(),
+        after: Table::new(),
         alone: vec![None; nfa.nodes.len()],
     };
     builder.sets.intern(&[]);
@@ -53,9 +53,9 @@ pub(crate) fn determinize(nfa: &Nfa, alphabet: &Alphabet, budget: &Budget) -> Re
         edges.clear();
         let (accepting, members) = builder.state(CharState::new(dfa.len()));
         for &member in members {
-            match nfa.nodes[member.index()] {
+            match nfa.nodes[member] {
                 Node::Chars { set, next, .. } => {
-                    pairs.extend(alphabet.of_set[set.index()].iter().map(|&class| (class, next)));
+                    pairs.extend(alphabet.of_set[set].iter().map(|&class| (class, next)));
                 }
                 Node::Call { rule, next, .. } => {
                     pairs.push((Symbol::new(alphabet.classes + rule.index()), next));
@@ -104,8 +104,8 @@ struct Builder<'a> {
     sets: Interner<CharState, NodeId>,
     /// Targets before their closure: most are seen again and again.
     targets: Interner<TargetsId, NodeId>,
-    /// `[targets]`: the state of their closure.
-    after: Vec<CharState>,
+    /// The state of the closure of each.
+    after: Table<TargetsId, CharState>,
     /// `[nodes]`: the state of the closure of that node alone, which is what most characters lead to; `None` until it is asked for.
     alone: Vec<Option<CharState>>,
 }
@@ -135,7 +135,7 @@ impl Builder<'_> {
             let state = self.closure(targets, false)?;
             self.after.push(state);
         }
-        Ok(self.after[known.index()])
+        Ok(self.after[known])
     }
 
     /// The state of everything reachable from `from` without reading a character.
@@ -172,7 +172,7 @@ impl Builder<'_> {
     }
 
     fn drop_covered(&self, members: &mut Vec<NodeId>) -> Result<(), CompileError> {
-        let position = |id: NodeId| match self.nfa.nodes[id.index()] {
+        let position = |id: NodeId| match self.nfa.nodes[id] {
             Node::Chars { position, .. } | Node::Call { position, .. } => position,
             _ => unreachable!("members read"),
         };
@@ -220,7 +220,7 @@ impl Builder<'_> {
                 continue;
             }
             steps += 1;
-            let node = self.nfa.nodes[id.index()];
+            let node = self.nfa.nodes[id];
             visit(id, node);
             match node {
                 Node::Union { from, to } => {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError, DenseId as _, checked_u32, dense_id};
+use gobo_types::{Budget, CompileError, DenseId as _, Table, checked_u32, dense_id};
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
 use super::alphabet::{CharSets, SetId};
@@ -77,10 +77,10 @@ struct Copy {
 /// A nondeterministic automaton over characters: Thompson's construction, counted repetitions written out.
 #[derive(Debug)]
 pub(crate) struct Nfa {
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Table<NodeId, Node>,
     pub(crate) targets: Vec<NodeId>,
     pub(crate) start: NodeId,
-    positions: Vec<Position>,
+    positions: Table<PositionId, Position>,
 }
 
 impl Nfa {
@@ -101,7 +101,7 @@ impl Nfa {
     /// Whether every text that can follow `other` can also follow `one`: both are copies of one leaf, and `one` stands in
     /// earlier copies, so that it has all the repetitions left that `other` has, and may leave out the rest.
     pub(crate) fn covers(&self, one: PositionId, other: PositionId) -> bool {
-        let (one, other) = (&self.positions[one.index()], &self.positions[other.index()]);
+        let (one, other) = (&self.positions[one], &self.positions[other]);
         one.leaf == other.leaf
             && one.copies != other.copies
             && one.copies.len() == other.copies.len()
@@ -117,7 +117,7 @@ impl Nfa {
 
     /// The leaf of a position; positions of different leaves never cover each other.
     pub(crate) fn leaf(&self, position: PositionId) -> LeafId {
-        self.positions[position.index()].leaf
+        self.positions[position].leaf
     }
 }
 
@@ -148,7 +148,12 @@ impl<'a> Builder<'a> {
     fn new(sets: &'a mut CharSets, budget: &'a Budget) -> Self {
         let nowhere = Position { leaf: LeafId(0), copies: Box::default() };
         Self {
-            nfa: Nfa { nodes: vec![Node::Accept], targets: Vec::new(), start: ACCEPT, positions: vec![nowhere] },
+            nfa: Nfa {
+                nodes: vec![Node::Accept].into(),
+                targets: Vec::new(),
+                start: ACCEPT,
+                positions: vec![nowhere].into(),
+            },
             sets,
             budget,
             set_of: HashMap::new(),
@@ -184,8 +189,7 @@ impl<'a> Builder<'a> {
 
     fn push(&mut self, node: Node) -> Result<NodeId, CompileError> {
         self.count(1)?;
-        self.nfa.nodes.push(node);
-        Ok(NodeId::new(self.nfa.nodes.len() - 1))
+        Ok(self.nfa.nodes.push(node))
     }
 
     fn union(&mut self, targets: &[NodeId]) -> Result<NodeId, CompileError> {
@@ -280,7 +284,7 @@ impl<'a> Builder<'a> {
             nodes.push(self.union(&vec![next; edges.len() + usize::from(accepting)])?);
         }
         for (edges, &node) in machine.edges.iter().zip(&nodes) {
-            let Node::Union { from, .. } = self.nfa.nodes[node.index()] else {
+            let Node::Union { from, .. } = self.nfa.nodes[node] else {
                 unreachable!("states are unions")
             };
             for (at, (expr, to)) in (from..).zip(edges) {
@@ -348,8 +352,7 @@ impl<'a> Builder<'a> {
         let fresh = LeafId::new(self.leaves.len() + 1);
         let leaf = *self.leaves.entry((self.within, at, offset)).or_insert(fresh);
         self.count(1 + self.copies.len())?;
-        self.nfa.positions.push(Position { leaf, copies: self.copies.as_slice().into() });
-        Ok(PositionId::new(self.nfa.positions.len() - 1))
+        Ok(self.nfa.positions.push(Position { leaf, copies: self.copies.as_slice().into() }))
     }
 
     /// So many copies of what `build` builds. Copies that can match nothing, wherever they stand, are as good as optional:

@@ -1,3 +1,9 @@
+//! Partition refinement: the coarsest partition of the states in which no string, or none of at most so many symbols, tells two
+//! states of a block apart by their initial blocks.
+//!
+//! Invariant: states of different blocks are told apart by a string no longer than the rounds so far. O(edges × log states)
+//! comparisons of edges. Moore 1956 for the rounds, Hopcroft 1971 for the smaller parts, Valmari 2012 for the bookkeeping.
+
 use gobo_types::{Budget, CompileError, DenseId as _, checked_u32, dense_id};
 
 use crate::ids::{State, Symbol};

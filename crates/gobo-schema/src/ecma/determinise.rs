@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use gobo_automata::{CharState, Language, Minterms, Symbol};
-use gobo_types::{Budget, CompileError, DenseId as _, dense_id};
+use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::classes;
 use super::context::{Context, MatchStart};
@@ -68,8 +68,7 @@ pub(super) fn determinise(
     budget: &Budget,
 ) -> Result<Language, CompileError> {
     let mut builder = Builder::new(budget);
-    let word = SetId::new(builder.sets.len());
-    builder.sets.push(classes::word());
+    let word = builder.sets.push(classes::word());
     let mut first = builder.concat(parts, ACCEPT)?;
     if !start.is_anchored {
         let set = builder.set(&Node::Class(classes::any()));
@@ -95,7 +94,7 @@ pub(super) fn determinise(
 /// Sets of obligations, interned: languages of [`Looks`] and states of theirs, ascending.
 #[derive(Debug, Default)]
 struct Obligations {
-    sets: Vec<Vec<Obligation>>,
+    sets: Table<ObligationsId, Vec<Obligation>>,
     known: HashMap<Vec<Obligation>, ObligationsId, RandomState>,
     /// The set after a minterm; `None` if it cannot be met.
     after: HashMap<(ObligationsId, Symbol), Option<ObligationsId>, RandomState>,
@@ -109,14 +108,13 @@ impl Obligations {
             return Ok(known);
         }
         budget.charge_bytes(PHASE, 64 + set.len() as u64 * 32)?;
-        let fresh = ObligationsId::new(self.sets.len());
-        self.sets.push(set.clone());
+        let fresh = self.sets.push(set.clone());
         self.known.insert(set, fresh);
         Ok(fresh)
     }
 
     fn get(&self, set: ObligationsId) -> &[Obligation] {
-        &self.sets[set.index()]
+        &self.sets[set]
     }
 
     /// Whether the obligations of `other` are among those of `one`.
@@ -154,7 +152,7 @@ impl Seen {
 
 /// The subset construction over items.
 struct Determiniser<'a> {
-    states: Vec<State>,
+    states: Table<NfaStateId, State>,
     looks: &'a Looks,
     minterms: &'a Minterms,
     /// The set of `\w`, if the pattern depends on it.
@@ -205,7 +203,7 @@ impl Determiniser<'_> {
         self.budget.charge_steps(PHASE, items.len() as u64)?;
         let mut after = Vec::new();
         for &(node, obligations) in items {
-            let next = match self.states[node.index()] {
+            let next = match self.states[node] {
                 State::Chars { set, next } if self.minterms.is_in(minterm, set.index()) => next,
                 State::Accept => ACCEPT,
                 _ => continue,
@@ -282,7 +280,7 @@ impl Determiniser<'_> {
             if !self.seen.insert((node, obligations)) {
                 continue;
             }
-            match &self.states[node.index()] {
+            match &self.states[node] {
                 State::Chars { .. } | State::Accept => found.push((node, obligations)),
                 State::Union(targets) => {
                     stack.extend(targets.iter().map(|&target| (target, obligations)));

@@ -1,7 +1,7 @@
 //! The look-aheads of a pattern, each as the language of the texts that may follow where it holds.
 
 use gobo_automata::{CharState, Language};
-use gobo_types::{DenseId as _, dense_id};
+use gobo_types::{Table, dense_id};
 
 use super::context::Context;
 use super::syntax::{Look, LookId, Node};
@@ -14,13 +14,13 @@ dense_id! {
 /// The look-aheads of a pattern as languages: the texts that may follow a position where they hold.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
-    languages: Vec<Language>,
-    /// `[look-aheads][contexts]`: the index in `languages`.
-    of: Vec<[LookLanguage; 3]>,
-    /// `[languages]`: the state from which every text is accepted.
-    everything: Vec<Option<CharState>>,
-    /// `[look-aheads]`: see [`Look::needs_context`].
-    needs_context: Vec<bool>,
+    languages: Table<LookLanguage, Language>,
+    /// The language of each look-ahead after each context.
+    of: Table<LookId, [LookLanguage; 3]>,
+    /// The state of each language from which every text is accepted.
+    everything: Table<LookLanguage, Option<CharState>>,
+    /// See [`Look::needs_context`].
+    needs_context: Table<LookId, bool>,
 }
 
 impl Looks {
@@ -33,13 +33,12 @@ impl Looks {
     /// Adds a language.
     pub(super) fn push_language(&mut self, language: Language) -> LookLanguage {
         self.everything.push(language.everything());
-        self.languages.push(language);
-        LookLanguage::new(self.languages.len() - 1)
+        self.languages.push(language)
     }
 
     /// Whether a node depends on what precedes the position where it is matched.
     pub(super) fn needs_context(&self, node: &Node) -> bool {
-        node.needs_context(|look| self.needs_context[look.index()])
+        node.needs_context(|look| self.needs_context[look])
     }
 
     /// The texts that may follow a position after `context` where the look-ahead holds.
@@ -49,11 +48,11 @@ impl Looks {
 
     /// The index of the language of a look-ahead after `context`.
     pub(super) fn index_of(&self, look: LookId, context: Context) -> LookLanguage {
-        self.of[look.index()][context as usize]
+        self.of[look][context as usize]
     }
 
     pub(super) fn get(&self, language: LookLanguage) -> &Language {
-        &self.languages[language.index()]
+        &self.languages[language]
     }
 
     /// All languages, in the order of their indices.
@@ -63,6 +62,6 @@ impl Looks {
 
     /// The state of a language from which every text is accepted, if it has one.
     pub(super) fn everything(&self, language: LookLanguage) -> Option<CharState> {
-        self.everything[language.index()]
+        self.everything[language]
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use gobo_automata::CharSet;
-use gobo_types::{Budget, CompileError, DenseId as _, dense_id};
+use gobo_types::{Budget, CompileError, Table, dense_id};
 
 use super::syntax::{LookId, Node};
 
@@ -50,15 +50,15 @@ pub(super) enum State {
 
 /// The automaton under construction.
 pub(super) struct Builder<'a> {
-    pub(super) states: Vec<State>,
-    pub(super) sets: Vec<CharSet>,
+    pub(super) states: Table<NfaStateId, State>,
+    pub(super) sets: Table<SetId, CharSet>,
     set_of: HashMap<CharSet, SetId, RandomState>,
     budget: &'a Budget,
 }
 
 impl<'a> Builder<'a> {
     pub(super) fn new(budget: &'a Budget) -> Self {
-        Self { states: vec![State::Accept], sets: Vec::new(), set_of: HashMap::default(), budget }
+        Self { states: vec![State::Accept].into(), sets: Table::new(), set_of: HashMap::default(), budget }
     }
 
     pub(super) fn push(&mut self, state: State) -> Result<NfaStateId, CompileError> {
@@ -66,8 +66,7 @@ impl<'a> Builder<'a> {
             self.budget.charge_steps(PHASE, STATES_PER_CHARGE as u64)?;
             self.budget.charge_bytes(PHASE, STATES_PER_CHARGE as u64 * STATE_BYTES)?;
         }
-        self.states.push(state);
-        Ok(NfaStateId::new(self.states.len() - 1))
+        Ok(self.states.push(state))
     }
 
     fn union(&mut self, targets: Vec<NfaStateId>) -> Result<NfaStateId, CompileError> {
@@ -83,8 +82,7 @@ impl<'a> Builder<'a> {
             _ => unreachable!("other nodes do not read"),
         };
         *self.set_of.entry(set).or_insert_with_key(|set| {
-            self.sets.push(set.clone());
-            SetId::new(self.sets.len() - 1)
+            self.sets.push(set.clone())
         })
     }
 
@@ -153,7 +151,7 @@ impl<'a> Builder<'a> {
     ) -> Result<NfaStateId, CompileError> {
         let union = self.union(Vec::new())?;
         let body = body(self, union)?;
-        self.states[union.index()] = State::Union(vec![body, next]);
+        self.states[union] = State::Union(vec![body, next]);
         Ok(if min == 0 { union } else { body })
     }
 }

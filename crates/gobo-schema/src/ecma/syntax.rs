@@ -1,14 +1,14 @@
 //! The syntax tree of a pattern.
 
 use gobo_automata::CharSet;
-use gobo_types::dense_id;
+use gobo_types::{Table, dense_id};
 
 /// A pattern as far as it decides which texts match: captures and the order of matches are left out.
 #[derive(Debug)]
 pub(super) struct Pattern {
     pub(super) node: Node,
     /// The look-aheads; those inside another come before it.
-    pub(super) looks: Vec<Look>,
+    pub(super) looks: Table<LookId, Look>,
 }
 
 /// A look-ahead.

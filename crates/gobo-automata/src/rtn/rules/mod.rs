@@ -52,7 +52,7 @@ impl Rules {
             let build = || determinize(nfa, &alphabet, budget)?.symbols.minimal(budget);
             dfas.push(named(budget.holding(build, SymbolDfa::bytes), &rule.name)?);
         }
-        let space = space.map(|set: SetId| alphabet.of_set[set.index()][0]);
+        let space = space.map(|set: SetId| alphabet.of_set[set][0]);
         let names = grammar.rules.iter().map(|rule| rule.name.clone()).collect();
         Ok(Self { alphabet, space, names, dfas })
     }
