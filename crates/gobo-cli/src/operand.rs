@@ -9,8 +9,8 @@ use gobo_artifact::{Index, IndexClass};
 use gobo_automata::{ByteAutomaton, Dfa, Lowered, StateId};
 use gobo_lower::lower;
 use gobo_types::{
-    DenseId as _,     Budget, CompileError, Constraint, DEFAULT_START, Digest, IndexKey, MatchMode, RefusalKind, SchemaOptions,
-    TextStart,
+    Budget, CompileError, Constraint, DEFAULT_START, DenseId as _, Digest, IndexKey, MatchMode, RefusalKind,
+    SchemaOptions, TextStart,
 };
 
 use crate::args::Global;

@@ -370,7 +370,8 @@ impl Search<'_> {
             }
             Below::At(state) => state,
         };
-        let is_again = |frame: ReturnId| self.accepts(self.back(frame)) && returned.contains(&self.back(frame));
+        let is_again =
+            |frame: ReturnId| self.accepts(self.back(frame)) && returned.contains(&self.back(frame));
         let mut sets = vec![set.extended(&[], Below::Nothing)];
         let (mut gap, mut fresh): (Vec<ReturnId>, Vec<ReturnId>) =
             self.calls.stack_tops(state).iter().partition(|frame| is_again(**frame));

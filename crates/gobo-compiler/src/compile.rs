@@ -1,3 +1,8 @@
+//! Compiles an index: spelling, row classes, rows, then the file.
+//!
+//! States of one row class share a row; the row of each class is found by a walk of the vocabulary trie ([`crate::rows`]) or, with
+//! calls, by the work list of pairs ([`crate::pairs`]). O(row classes × trie nodes) at worst. Willard & Louf 2023 (arXiv 2307.09702).
+
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -71,7 +76,7 @@ impl Compiled {
 /// any number of threads and whatever a cache holds.
 ///
 /// A row that is found in a cache is charged what it cost where it was computed. That depends a little on what was computed beside
-/// it, so wherever a compile with a cache ends over budget, or near it, it is done anew without.
+/// it, so wherever a compile with a cache ends over budget, or near it, it is repeated without.
 ///
 /// The rows are those of Willard & Louf 2023 (arXiv 2307.09702), Algorithm 4, without a step per token and state: states
 /// that no token can tell apart share one walk of the vocabulary trie.
@@ -231,7 +236,7 @@ fn compile_with(
     Ok(Compiled { key, artifact_digest, stats, bytes })
 }
 
-/// So many states share what their walks find. What is charged must not depend on the number of threads, so neither does this.
+/// States whose walks share a memo. It does not depend on the number of threads, because charges must not.
 const STATES_PER_SHARE: usize = 512;
 
 /// The rows of an automaton without calls, and for each of `states` the place of its row.
@@ -245,8 +250,8 @@ fn rows_without_calls(
     budget: &Budget,
 ) -> Result<(Vec<RowTokens>, Vec<usize>), CompileError> {
     let view = walker.view();
-    // What is left to be walked of states that take slices is much the same for all of them, and so it is for states that only
-    // longer texts tell apart: it is found once.
+    // States that take slices walk much the same rest of the trie, and so do states that only longer texts tell apart: these walks
+    // share a memo.
     let is_like_another = like_another(states, equivalences);
     let (kept, walked): (Vec<usize>, Vec<usize>) =
         (0..states.len()).partition(|&at| is_like_another[at] || view.is_worth_it(&view.fates(states[at])));
@@ -305,10 +310,8 @@ fn call_parts(
     let merged = merged_classes(classes, pairs, row_numbers);
     let pairs_of = |pairs: &Vec<Pair>| {
         let kept = pairs.iter().filter(|pair| merged[pair.class.index()].is_first);
-        kept.map(|pair| {
-            [merged[pair.class.index()].number, row_numbers[pair.row], pair.suffixes.number()]
-        })
-        .collect()
+        kept.map(|pair| [merged[pair.class.index()].number, row_numbers[pair.row], pair.suffixes.number()])
+            .collect()
     };
     let return_of = |(of, &class): (&Return, &ReturnClassId)| ReturnPart {
         state: of.state.number(),
@@ -425,7 +428,7 @@ fn lay_out<'v>(
     Ok((rows, numbers))
 }
 
-/// Up to one id for so many words of a row are sorted; the bits of more are set one by one in a whole row.
+/// A row with at most one id for this many words is stored as sorted ids; others as words.
 const FEW_IDS: usize = 32;
 
 /// Words of a row that are copied or merged in the time of one step elsewhere.

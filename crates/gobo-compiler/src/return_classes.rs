@@ -71,7 +71,11 @@ impl ReturnClasses {
     }
 
     /// The states of the return states of a class: at least one.
-    pub(crate) fn states<'a>(&'a self, calls: &'a Calls, class: ReturnClassId) -> impl Iterator<Item = StateId> + 'a {
+    pub(crate) fn states<'a>(
+        &'a self,
+        calls: &'a Calls,
+        class: ReturnClassId,
+    ) -> impl Iterator<Item = StateId> + 'a {
         self.members[class.index()].iter().map(|&top| calls.returns[top.index()].state)
     }
 }

@@ -1,14 +1,20 @@
+//! Restricts an automaton to the texts that the tokens of a vocabulary can write.
+//!
+//! Invariant: a state is token-useful if some sequence of tokens leads from it to acceptance, the least fixpoint over tokens. O(states
+//! × trie nodes) where not every live byte is a token, O(transitions) where it is.
+
 use std::borrow::Cow;
 
 use gobo_artifact::Vocabulary;
 use gobo_automata::{Dfa, StateId};
 use gobo_types::{
-    Budget, ByteSet, CompileError, DenseId as _, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart,
+    Budget, ByteSet, CompileError, Constraint, DenseId as _, RefusalKind, Report, ReportEntry, Source,
+    TextStart,
 };
 
 use crate::rows::{RuleView, Walker};
 
-/// The automaton as far as the vocabulary can write it.
+/// The automaton, restricted to the texts that the vocabulary can write.
 pub(crate) struct Spelled<'a> {
     pub(crate) dfa: Cow<'a, Dfa>,
     /// `[states]`: some sequence of tokens reaches the end from here. Written as token-useful in the documentation.
@@ -148,8 +154,7 @@ fn token_useful(
         at += 1;
     }
     let mut useful = vec![false; dfa.len()];
-    let mut stack: Vec<StateId> =
-        reached.iter().copied().filter(|&state| dfa.accepting[state]).collect();
+    let mut stack: Vec<StateId> = reached.iter().copied().filter(|&state| dfa.accepting[state]).collect();
     stack.iter().for_each(|&state| useful[state.index()] = true);
     while let Some(state) = stack.pop() {
         for &source in &sources[state.index()] {

@@ -8,7 +8,7 @@ use crate::rtn::CallTable;
 /// The phase that verdicts name.
 pub(super) const PHASE: &str = "laying out calls";
 
-/// What the states of an automaton need beside their transitions where it calls rules.
+/// The calls of an automaton, by state.
 ///
 /// A configuration is a state and a stack of return states. From it a text goes on by a transition of the state; by one of
 /// the first states of a called rule, with return states pushed ([`Calls::push_transitions`]); or, where the state accepts, by
@@ -75,7 +75,7 @@ pub(super) struct TopSet {
 }
 
 impl Calls {
-    /// Those of an automaton of so many states that calls nothing.
+    /// Those of an automaton that calls nothing.
     pub fn none(states: usize) -> Self {
         Self {
             returns: Vec::new(),

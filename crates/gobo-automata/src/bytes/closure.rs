@@ -27,7 +27,7 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// So many targets of a state are looked through for one that is there already. One may be told twice then.
+    /// Maximum targets of a state that are searched for a known one; a target may be listed twice beyond it.
     const NEAR: usize = 8;
 
     fn of_state(&self, state: CharState) -> impl Iterator<Item = (CharState, &[u64])> {

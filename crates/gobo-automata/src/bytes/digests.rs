@@ -305,8 +305,18 @@ mod tests {
         let first = RuleId::new(rules.len());
         // Nests, so that it stays a rule.
         let nested = Expr::Alternate(vec![
-            Expr::Concat(vec![Expr::text("("), Expr::Call(RuleId::of(0)), Expr::Call(first), Expr::text(")")]),
-            Expr::Concat(vec![Expr::text("["), Expr::Call(RuleId::of(0)), Expr::text(other), Expr::text("]")]),
+            Expr::Concat(vec![
+                Expr::text("("),
+                Expr::Call(RuleId::of(0)),
+                Expr::Call(first),
+                Expr::text(")"),
+            ]),
+            Expr::Concat(vec![
+                Expr::text("["),
+                Expr::Call(RuleId::of(0)),
+                Expr::text(other),
+                Expr::text("]"),
+            ]),
         ]);
         let rules = rules.iter().chain([&nested]).map(|expr| Rule { name: "r".into(), expr: expr.clone() });
         let grammar = Grammar { rules: rules.collect(), start: first };
@@ -362,8 +372,12 @@ mod tests {
     fn a_called_rule_tells_its_callers_apart() {
         // Calls itself and another one.
         let caller = |inner: &str| {
-            let body =
-                vec![Expr::text("{"), Expr::Call(RuleId::of(1)), Expr::Call(RuleId::of(0)).repeat(0, Some(1)), Expr::text("}")];
+            let body = vec![
+                Expr::text("{"),
+                Expr::Call(RuleId::of(1)),
+                Expr::Call(RuleId::of(0)).repeat(0, Some(1)),
+                Expr::text("}"),
+            ];
             let callee =
                 Expr::Concat(vec![Expr::text("\""), chars(&[('a', 'f')]).repeat(3, None), Expr::text(inner)]);
             let callee = Expr::Alternate(vec![

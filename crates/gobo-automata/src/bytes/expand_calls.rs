@@ -154,8 +154,7 @@ impl Expansion<'_> {
         let ends_below = below == EMPTY || self.frame(below).is_complete;
         let fresh = StackId::new(self.frames.len() + 1);
         *self.known_frames.entry((top, below)).or_insert_with(|| {
-            let is_complete =
-                ends_below && self.dfa.accepting[self.calls.returns[top.index()].state];
+            let is_complete = ends_below && self.dfa.accepting[self.calls.returns[top.index()].state];
             self.frames.push(Frame { top, below, is_complete });
             fresh
         })

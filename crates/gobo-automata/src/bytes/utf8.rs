@@ -365,7 +365,7 @@ fn wide_byte_classes(templates: &[Template], budget: &Budget) -> Result<[u8; 128
     Ok(class_of)
 }
 
-/// About so many states over bytes has a state that tells a few kinds of characters apart.
+/// Typical number of states over bytes for a state over characters that distinguishes a few kinds of characters.
 const STATES_OF_CHARACTER: u64 = 16;
 
 impl Language {

@@ -34,9 +34,7 @@ impl CharSets {
 
     /// `ranges`: without surrogates.
     pub(crate) fn of(&mut self, ranges: Ranges) -> SetId {
-        *self.known.entry(ranges).or_insert_with_key(|ranges| {
-            self.sets.push(ranges.clone())
-        })
+        *self.known.entry(ranges).or_insert_with_key(|ranges| self.sets.push(ranges.clone()))
     }
 }
 

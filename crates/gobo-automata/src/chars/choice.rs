@@ -62,9 +62,7 @@ struct Builder {
 
 impl Builder {
     fn intern(&mut self, state: (bool, Edges)) -> CharState {
-        *self.register.entry(state).or_insert_with_key(|state| {
-            self.frozen.push(state.clone())
-        })
+        *self.register.entry(state).or_insert_with_key(|state| self.frozen.push(state.clone()))
     }
 
     /// Finishes the states of `text` deeper than `depth`.
@@ -84,8 +82,9 @@ impl Builder {
         budget.charge_bytes(PHASE, chars.len() as u64 * 12)?;
         chars.sort_unstable();
         chars.dedup();
-        let ranges =
-            Symbol::enumerate(&chars).map(|(class, &char)| (u32::from(char), u32::from(char), class)).collect();
+        let ranges = Symbol::enumerate(&chars)
+            .map(|(class, &char)| (u32::from(char), u32::from(char), class))
+            .collect();
         let class_of: HashMap<char, Symbol> =
             Symbol::enumerate(&chars).map(|(class, &char)| (char, class)).collect();
         let mut dfa = CharDfa::new(ranges, chars.len());

@@ -77,7 +77,8 @@ impl CharDfa {
             }
         }
         // A class that held the space alone has no character left.
-        let left = |class: Symbol| old_class != Some(class) || self.ranges.iter().any(|range| range.2 == class);
+        let left =
+            |class: Symbol| old_class != Some(class) || self.ranges.iter().any(|range| range.2 == class);
         let mut split = Self::new(self.ranges.clone(), self.classes);
         let mut row = Vec::new();
         for state in CharState::range(1..self.len()) {

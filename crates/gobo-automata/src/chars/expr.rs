@@ -21,7 +21,7 @@ pub enum Expr {
     Concat(Vec<Expr>),
     /// Any one of these; of none, nothing at all.
     Alternate(Vec<Expr>),
-    /// So many times: at least `min`, at most `max`; `max` below `min` is nothing at all.
+    /// `min` to `max` times; without texts if `max` is below `min`.
     Repeat {
         /// What is repeated.
         expr: Box<Expr>,

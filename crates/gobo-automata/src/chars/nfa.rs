@@ -284,9 +284,7 @@ impl<'a> Builder<'a> {
             nodes.push(self.union(&vec![next; edges.len() + usize::from(accepting)])?);
         }
         for (edges, &node) in machine.edges.iter().zip(&nodes) {
-            let Node::Union { from, .. } = self.nfa.nodes[node] else {
-                unreachable!("states are unions")
-            };
+            let Node::Union { from, .. } = self.nfa.nodes[node] else { unreachable!("states are unions") };
             for (at, (expr, to)) in (from..).zip(edges) {
                 self.nfa.targets[at as usize] = self.build_expr(expr, nodes[*to as usize])?;
             }
@@ -355,8 +353,8 @@ impl<'a> Builder<'a> {
         Ok(self.nfa.positions.push(Position { leaf, copies: self.copies.as_slice().into() }))
     }
 
-    /// So many copies of what `build` builds. Copies that can match nothing, wherever they stand, are as good as optional:
-    /// `skippable`.
+    /// `min` to `max` copies of the node that `build` builds. Copies that match the empty text in every context are treated as
+    /// optional: `skippable`.
     fn repeat(
         &mut self,
         min: u32,

@@ -1,4 +1,4 @@
-//! Which states cannot be told apart: partition refinement, to the end or for so many rounds.
+//! Equivalence of states: partition refinement, to the end or for a bounded number of rounds.
 
 mod refine;
 

@@ -1,4 +1,4 @@
-//! Partition refinement: the coarsest partition of the states in which no string, or none of at most so many symbols, tells two
+//! Partition refinement: the coarsest partition of the states in which no string, or no string of a bounded length, tells two
 //! states of a block apart by their initial blocks.
 //!
 //! Invariant: states of different blocks are told apart by a string no longer than the rounds so far. O(edges × log states)
@@ -224,8 +224,7 @@ pub(crate) fn refine<A: Edges>(
     }
 }
 
-/// Most rounds of hashing before a refinement without limit: what is left is told apart by long strings alone, or not at
-/// all.
+/// Maximum rounds of hashing before a refinement without limit: after them, only long strings tell states apart.
 const HASHED_ROUNDS: u32 = 24;
 
 /// `[states]`: initial blocks beside hashes of what is read in the first rounds. States that end in one block share them, so
@@ -239,8 +238,7 @@ fn presorted<A: Edges>(
 ) -> Result<Option<Vec<(u32, u64)>>, CompileError> {
     let mut hashes: Vec<u64> = initial.iter().map(|&block| u64::from(block)).collect();
     // States that share their hash with others. Once it is alone, a state keeps its hash.
-    let mut open: Vec<(u64, A::State)> =
-        A::State::range(1..hashes.len()).map(|state| (0, state)).collect();
+    let mut open: Vec<(u64, A::State)> = A::State::range(1..hashes.len()).map(|state| (0, state)).collect();
     let (mut alone, mut blocks) = (0, 0);
     for round in 0..HASHED_ROUNDS {
         let mut edges = 0;
@@ -291,8 +289,8 @@ fn mixed(hash: u64, word: u64) -> u64 {
     (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
 }
 
-/// [`refine`], showing the partition after each round, with its number from 1 on: what strings of so many bytes tell apart,
-/// or more.
+/// [`refine`], which shows `watch` the partition after each round. Round `n`, from 1 on, tells apart at least the states that
+/// strings of `n` symbols tell apart.
 pub(crate) fn refine_watched<A: Edges, K: Ord + Copy>(
     automaton: &A,
     initial: &[K],
@@ -345,9 +343,9 @@ fn split_round<A: Edges>(
     changed: &mut Vec<A::State>,
 ) -> u64 {
     let signature = |state: A::State| {
-        automaton.edges(state).map(|(label, next)| {
-            u64::from(label.number()) << 32 | u64::from(partition.block(next).number())
-        })
+        automaton
+            .edges(state)
+            .map(|(label, next)| u64::from(label.number()) << 32 | u64::from(partition.block(next).number()))
     };
     let mut edges = 0;
     let mut hash = |state: A::State| signature(state).inspect(|_| edges += 1).fold(HASH_START, mixed);
@@ -408,7 +406,7 @@ fn split_block<S: State>(
         parts.push((at, to));
     }
     let Some(largest) = (0..parts.len()).max_by_key(|&part| parts[part].1 - parts[part].0) else { return };
-    // Cut from both ends, so that what is left in the middle is the largest part.
+    // Cut from both ends, so that the largest part remains in the middle.
     for &(begin, end) in &parts[..largest] {
         partition.split_off(begin, end, changed);
     }
@@ -481,8 +479,7 @@ mod tests {
     fn same_partition(dfa: &Table, ours: &Partition<StateId>, theirs: &[u32]) -> bool {
         let all = StateId::range(0..dfa.states());
         all.clone().all(|a| {
-            all.clone()
-                .all(|b| (ours.block(a) == ours.block(b)) == (theirs[a.index()] == theirs[b.index()]))
+            all.clone().all(|b| (ours.block(a) == ours.block(b)) == (theirs[a.index()] == theirs[b.index()]))
         })
     }
 

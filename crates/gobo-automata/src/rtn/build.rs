@@ -1,4 +1,4 @@
-//! From a grammar to its network, in the order of the modules beside this one.
+//! Builds the network of a grammar by the passes of [`super::rules`].
 
 use gobo_types::{Budget, CompileError, TextStart};
 

@@ -44,7 +44,7 @@ pub(crate) struct CallTable {
 }
 
 impl CallTable {
-    /// Of an automaton of so many states; `calls` are ascending by state.
+    /// Of an automaton of `states` states; `calls` are ascending by state.
     pub(super) fn new(calls: Vec<Call>, states: usize) -> Self {
         let mut starts = vec![0; states + 1];
         calls.iter().for_each(|call| starts[call.state.index() + 1] += 1);

@@ -25,7 +25,7 @@ impl<I, T> Default for Interner<I, T> {
 }
 
 impl<I: DenseId, T: Copy + Eq + Hash> Interner<I, T> {
-    /// None yet, with room for so many.
+    /// Without lists, with room for `lists`.
     pub(crate) fn with_capacity(lists: usize) -> Self {
         let mut room = Self::default();
         room.ends.reserve(lists);

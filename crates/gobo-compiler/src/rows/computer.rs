@@ -30,11 +30,11 @@ use super::row::StateRow;
 use super::view::{Fate, RuleView};
 use super::{NODES_PER_CHARGE, PHASE};
 
-/// What is found below blocks with at least so many tokens is kept: the states of an object's keys differ along one path and
+/// Minimum tokens of a block whose walk is memoised: the states of an object's keys differ along one path and
 /// read the same below all others. Smaller ones are walked again in the time that looking them up takes.
 const WORTH_KEEPING: u32 = 48;
 
-/// A state that so many bytes lead on from is compared with the one that was walked before it, byte by byte.
+/// Minimum live bytes of a state whose walk is compared, byte by byte, with the walk before it.
 const MANY_BYTES: u32 = 64;
 
 /// Maximum nesting of memoised subtrees; bounds recursion depth.
@@ -182,7 +182,7 @@ impl<'a> RowComputer<'a> {
         Ok(())
     }
 
-    /// Whether no token is alive from a state beyond so many bytes.
+    /// Whether no token is alive from a state beyond `bytes` bytes.
     pub(crate) fn is_bounded(&mut self, state: StateId, bytes: u32) -> Result<bool, CompileError> {
         let trie = self.view.all().trie;
         let mut open = std::mem::take(&mut self.open);

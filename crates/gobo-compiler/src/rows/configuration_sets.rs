@@ -31,7 +31,7 @@ pub(crate) const UNKNOWN: ConfigurationSetId = ConfigurationSetId(u32::MAX);
 /// The one stack without frames of the token's own.
 const BOTTOM: StacksId = StacksId(0);
 
-/// A set of stacks, as far as a token has pushed them itself: equal sets have one number. A set is the return states on top,
+/// A set of stacks, limited to the frames that a token has pushed itself; equal sets have one identifier. A set is the return states on top,
 /// each with the set of what may lie below it, so that sets share what lies below, and however many ways a text can be read
 /// in, a state has one set.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -104,7 +104,7 @@ impl<'a> ConfigurationSets<'a> {
         (self.counted, self.uncharged * BYTES_PER_COUNT as u64)
     }
 
-    /// Counts work on so many states or stacks, of [`BYTES_PER_COUNT`] each. `false` once the budget has run out.
+    /// Counts work on `n` states or stacks, of [`BYTES_PER_COUNT`] each. `false` once the budget has run out.
     pub(crate) fn count(&mut self, n: usize) -> bool {
         self.counted += n as u64;
         self.uncharged += n as u64;
@@ -257,9 +257,7 @@ impl<'a> ConfigurationSets<'a> {
 
     fn intern_stacks(&mut self, stacks: Stacks) -> StacksId {
         self.count(1 + stacks.tops.len());
-        *self.known_stacks.entry(stacks).or_insert_with_key(|stacks| {
-            self.stacks.push(stacks.clone())
-        })
+        *self.known_stacks.entry(stacks).or_insert_with_key(|stacks| self.stacks.push(stacks.clone()))
     }
 
     /// The stacks of either set. As deep as a token has bytes.

@@ -23,7 +23,12 @@ impl<'a> Representatives<'a> {
     }
 
     /// The set to walk a block from in place of `from`. Only sets of one configuration have another one.
-    pub(super) fn of_set(&mut self, from: ConfigurationSetId, block: usize, sets: &mut ConfigurationSets<'_>) -> ConfigurationSetId {
+    pub(super) fn of_set(
+        &mut self,
+        from: ConfigurationSetId,
+        block: usize,
+        sets: &mut ConfigurationSets<'_>,
+    ) -> ConfigurationSetId {
         if self.equivalences.is_empty() {
             return from;
         }

@@ -16,9 +16,7 @@
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::{Slice, Trie, Vocabulary};
-use gobo_automata::{
-    Calls, Closure, Dfa, PushTransition, ReturnId, StateDigests, StateId, Symbol,
-};
+use gobo_automata::{Calls, Closure, Dfa, PushTransition, ReturnId, StateDigests, StateId, Symbol};
 use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, NO_STEP, Table, dense_id};
 
 use super::key::{RowKey, SliceSet};
@@ -46,9 +44,9 @@ pub(crate) struct Part<'a> {
 pub(crate) enum Fate {
     /// No token of it leads on.
     Dropped,
-    /// Exactly the tokens of at most so many characters lead on.
+    /// Exactly the tokens of at most this many characters lead on.
     Taken(u32),
-    /// All tokens of at most so many characters lead on, and perhaps others.
+    /// All tokens of at most this many characters lead on, and perhaps others.
     Walked(u32),
 }
 
@@ -312,8 +310,7 @@ impl<'a> RuleView<'a> {
             return false;
         }
         let set = trie.set_ids[node];
-        set != 0
-            && ByteSet::from_words(trie.sets[usize::from(set)]).is_subset(&self.loops[loops])
+        set != 0 && ByteSet::from_words(trie.sets[usize::from(set)]).is_subset(&self.loops[loops])
     }
 
     /// The bytes that lead on from a state.

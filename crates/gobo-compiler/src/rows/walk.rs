@@ -20,7 +20,7 @@ const PHASE: &str = "walking the vocabulary";
 /// Most states that are walked together: enough to share the cost of a node, few enough that several threads find work.
 const STATES_PER_BATCH: usize = 64;
 
-/// From so many states on they are walked side by side; fewer one after the other, which costs each of them less.
+/// Minimum states that are walked side by side; fewer are walked one after the other, which costs each of them less.
 const SIDE_BY_SIDE: usize = 4;
 
 /// Computes rows of an automaton from its transitions alone.

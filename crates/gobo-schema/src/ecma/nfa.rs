@@ -81,9 +81,7 @@ impl<'a> Builder<'a> {
             Node::Class(class) => class.clone(),
             _ => unreachable!("other nodes do not read"),
         };
-        *self.set_of.entry(set).or_insert_with_key(|set| {
-            self.sets.push(set.clone())
-        })
+        *self.set_of.entry(set).or_insert_with_key(|set| self.sets.push(set.clone()))
     }
 
     pub(super) fn concat(&mut self, parts: &[Node], next: NfaStateId) -> Result<NfaStateId, CompileError> {

@@ -20,7 +20,7 @@ pub(super) struct Bits {
 }
 
 impl Bits {
-    /// So many empty sets of up to `returns` return states.
+    /// Empty sets of up to `returns` return states.
     ///
     /// # Errors
     /// [`CompileError::OverBudget`].

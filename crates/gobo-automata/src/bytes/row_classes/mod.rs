@@ -61,7 +61,9 @@ impl Dfa {
             .map(|(state, &useful)| if state == StateId::DEAD { 0 } else { 2 - u32::from(useful) })
             .collect();
         let partition = refine(self, &marks, Some(longest_bytes), PHASE, budget)?;
-        let of = StateId::range(0..self.len()).map(|state| RowClass::new(partition.block(state).index())).collect();
+        let of = StateId::range(0..self.len())
+            .map(|state| RowClass::new(partition.block(state).index()))
+            .collect();
         Ok(RowClasses { of, count: partition.blocks(), equivalences: Vec::new() })
     }
 }

@@ -22,8 +22,9 @@ impl Language {
         let mut letters: Vec<char> = alphabet.to_vec();
         letters.sort_unstable();
         letters.dedup();
-        let ranges =
-            Symbol::enumerate(&letters).map(|(class, &char)| (u32::from(char), u32::from(char), class)).collect();
+        let ranges = Symbol::enumerate(&letters)
+            .map(|(class, &char)| (u32::from(char), u32::from(char), class))
+            .collect();
         let dfa = CharDfa::new(ranges, letters.len());
         let expand = |state: &S, row: &mut Vec<(Symbol, S)>| {
             row.extend(

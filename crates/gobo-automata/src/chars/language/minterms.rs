@@ -33,8 +33,10 @@ impl Minterms {
     /// # Errors
     /// [`CompileError::OverBudget`].
     pub fn of(sets: &[CharSet], languages: &[Language], budget: &Budget) -> Result<Self, CompileError> {
-        let of_sets: Vec<ClassRanges> =
-            sets.iter().map(|set| set.0.iter().map(|&(first, last)| (first, last, MEMBER)).collect()).collect();
+        let of_sets: Vec<ClassRanges> = sets
+            .iter()
+            .map(|set| set.0.iter().map(|&(first, last)| (first, last, MEMBER)).collect())
+            .collect();
         let parts: Vec<&[(u32, u32, Symbol)]> = of_sets
             .iter()
             .map(Vec::as_slice)

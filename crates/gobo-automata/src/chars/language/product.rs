@@ -146,10 +146,12 @@ impl Language {
             for state in CharState::range(1..self.len()) {
                 row.clear();
                 // What led nowhere now leads to where all texts are accepted.
-                row.extend(Symbol::enumerate(&columns).map(|(class, column)| match self.step(state, column[0]) {
-                    CharState::DEAD => (class, everything),
-                    next => (class, next),
-                }));
+                row.extend(Symbol::enumerate(&columns).map(
+                    |(class, column)| match self.step(state, column[0]) {
+                        CharState::DEAD => (class, everything),
+                        next => (class, next),
+                    },
+                ));
                 dfa.push(&row, !self.may_end(state));
             }
             // Only what is reached may have a state.

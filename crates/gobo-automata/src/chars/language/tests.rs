@@ -2,9 +2,9 @@ use gobo_types::{CompileLimits, TextStart};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Dfa, RuleId};
 use crate::chars::CharSet;
 use crate::rtn::{Grammar, Rule};
+use crate::{Dfa, RuleId};
 
 fn budget() -> Budget {
     Budget::new(CompileLimits::default())

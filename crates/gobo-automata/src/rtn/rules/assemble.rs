@@ -61,9 +61,8 @@ impl Rules {
             }
             *known
         };
-        let entry = |rule: RuleId| {
-            offsets[rule].map_or(CharState::DEAD, |offset| offset.of(self.dfas[rule].start))
-        };
+        let entry =
+            |rule: RuleId| offsets[rule].map_or(CharState::DEAD, |offset| offset.of(self.dfas[rule].start));
         let mut chars = CharDfa::new(self.alphabet.ranges.clone(), self.alphabet.classes);
         let mut calls: Vec<Call> = Vec::new();
         let mut entries = Table::filled(CharState::DEAD, self.dfas.len());
