@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use gobo_artifact::Index;
-use gobo_automata::{ByteAutomaton, DEAD, Dfa, Difference, MAX_PAIRS, NO_STEP, Side, StateId, difference};
+use gobo_automata::{ByteAutomaton, Dfa, Difference, MAX_PAIRS, Side, StateId, difference};
 use gobo_oracle::{Language, Tokens, spellable};
-use gobo_types::{Budget, CompileError, CompileLimits, Constraint, RefusalKind};
+use gobo_types::{Budget, CompileError, CompileLimits, Constraint, DenseId as _, NO_STEP, RefusalKind};
 use gobo_worker::lower;
 use proptest::prelude::*;
 
@@ -21,15 +21,15 @@ struct OfIndex(Arc<Index>);
 
 impl ByteAutomaton for OfIndex {
     fn start(&self) -> StateId {
-        self.0.start()
+        StateId::from_number(self.0.start())
     }
 
     fn next(&self, state: StateId, byte: u8) -> StateId {
-        self.0.next_state(state, byte)
+        StateId::from_number(self.0.next_state(state.number(), byte))
     }
 
     fn is_accepting(&self, state: StateId) -> bool {
-        self.0.is_complete(state)
+        self.0.is_complete(state.number())
     }
 
     fn class(&self, byte: u8) -> u8 {
@@ -84,8 +84,8 @@ fn automaton(constraint: &Constraint) -> Result<Dfa, TestCaseError> {
             deltas: vec![NO_STEP],
             chars: None,
             calls: None,
-            accepting: vec![false],
-            start: DEAD,
+            accepting: vec![false].into(),
+            start: StateId::DEAD,
         }),
         Err(other) => Err(TestCaseError::fail(other.to_string())),
     }

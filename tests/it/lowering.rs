@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use gobo_automata::DEAD;
+use gobo_automata::StateId;
 use gobo_oracle::Language;
 use gobo_types::{Budget, CompileError, CompileLimits, Constraint, RefusalKind};
 use gobo_worker::lower;
@@ -32,14 +32,14 @@ fn compare(constraint: &Constraint) -> Result<(), TestCaseError> {
     let mut between = HashMap::from([(language.start(), dfa.start)]);
     let mut waiting = VecDeque::from([(language.start(), dfa.start, vec![])]);
     while let Some((state, at, text)) = waiting.pop_front() {
-        prop_assert_eq!(dfa.accepting[at as usize], language.accepts(state), "after {:?}", text);
+        prop_assert_eq!(dfa.accepting[at], language.accepts(state), "after {:?}", text);
         for byte in 0..=255 {
             let next = dfa.next(at, byte);
             let Some(expected) = language.step(state, byte) else {
-                prop_assert_eq!(next, DEAD, "{:?} after {:?}", byte, text);
+                prop_assert_eq!(next, StateId::DEAD, "{:?} after {:?}", byte, text);
                 continue;
             };
-            prop_assert_ne!(next, DEAD, "{:?} after {:?}", byte, text);
+            prop_assert_ne!(next, StateId::DEAD, "{:?} after {:?}", byte, text);
             let text = [text.as_slice(), &[byte]].concat();
             if std::str::from_utf8(&text).is_ok() {
                 let before = *between.entry(expected).or_insert(next);

@@ -1,40 +1,76 @@
-//! The numbers that everything here goes by.
+//! The identifiers of this crate.
 
-/// The number of a state.
-pub type StateId = u32;
+use gobo_types::{DenseId, dense_id};
 
-/// The state from which no text is accepted. Every automaton has it, as state 0.
-pub const DEAD: StateId = 0;
+dense_id! {
+    /// A state of an automaton over bytes.
+    pub struct StateId;
 
-/// A state of the automaton over characters that an automaton over bytes was written out from: another numbering than that of the
-/// automaton over bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct CharState(StateId);
+    /// A state of an automaton over characters, or, in a grammar, over characters and calls.
+    pub struct CharState;
 
-impl CharState {
-    /// The state with this number in the automaton over characters.
-    pub(crate) fn new(state: StateId) -> Self {
-        Self(state)
+    /// What an edge reads: a class of characters (a minterm), a call of a rule, or a class of bytes, as the automaton has it. Calls
+    /// come after classes.
+    pub struct Symbol;
+
+    /// A rule: its index in [`Grammar::rules`](crate::Grammar::rules).
+    pub struct RuleId;
+
+    /// What can lie on the stack: an index in [`Calls::returns`](crate::Calls::returns).
+    pub struct ReturnId;
+
+    /// A class of states that share a row.
+    pub struct RowClass;
+}
+
+/// A state of a total automaton.
+pub(crate) trait State: DenseId {
+    /// The state from which no text is accepted. Every automaton has it, as state 0.
+    const DEAD: Self;
+}
+
+impl StateId {
+    /// The state from which no text is accepted. Every automaton has it, as state 0.
+    pub const DEAD: Self = Self(gobo_types::DEAD);
+
+    /// The state after a relative transition that leads on.
+    #[inline]
+    #[must_use]
+    pub fn offset(self, delta: i32) -> Self {
+        Self(self.0.wrapping_add_signed(delta))
     }
 
-    /// Its number there.
-    pub(crate) fn id(self) -> StateId {
-        self.0
-    }
-
-    /// Its place in a table by character states.
-    pub(crate) fn index(self) -> usize {
-        self.0 as usize
+    /// The relative transition to another state.
+    ///
+    /// # Panics
+    /// If the two are 2^31 apart, which the budget of states prevents.
+    pub(crate) fn distance(self, to: Self) -> i32 {
+        i32::try_from(i64::from(to.0) - i64::from(self.0)).expect("the budget keeps states below 2^31")
     }
 }
 
-/// The number of a rule: its place in [`Grammar::rules`](crate::Grammar::rules).
-pub type RuleId = u32;
+impl CharState {
+    /// The state from which no text is accepted. Every automaton has it, as state 0.
+    pub const DEAD: Self = Self(0);
+}
 
-/// A count as a number.
-///
-/// # Panics
-/// If it does not fit, which the budget of states and bytes prevents.
-pub(crate) fn number(n: usize) -> u32 {
-    u32::try_from(n).expect("the budget keeps counts below 2^32")
+impl Symbol {
+    /// The first symbol.
+    pub(crate) const FIRST: Self = Self(0);
+}
+
+impl RuleId {
+    /// The rule with this number.
+    #[must_use]
+    pub const fn of(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+impl State for StateId {
+    const DEAD: Self = Self::DEAD;
+}
+
+impl State for CharState {
+    const DEAD: Self = Self::DEAD;
 }

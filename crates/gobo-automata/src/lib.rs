@@ -18,11 +18,11 @@ mod rtn;
 mod symbols;
 
 pub use bytes::{
-    ByteAutomaton, ByteSet, Calls, CharStates, Closure, Dfa, Difference, KEquivalence, MAX_PAIRS, NO_STEP,
-    PushTransition, Return, RowClasses, Side, StateDigests, Targets, TooManyPairs, difference,
+    ByteAutomaton, Calls, CharStates, Closure, Dfa, Difference, KEquivalence, MAX_PAIRS, PushTransition,
+    Return, RowClasses, Side, StateDigests, Targets, TooManyPairs, difference,
 };
 pub use chars::regex::{MAX_PATTERN_BYTES, NEST_LIMIT};
 pub use chars::{CharSet, Expr, Language, Machine, Minterms};
-pub use ids::{CharState, DEAD, RuleId, StateId};
+pub use ids::{CharState, ReturnId, RowClass, RuleId, StateId, Symbol};
 pub use lowered::Lowered;
 pub use rtn::{Grammar, Rule};

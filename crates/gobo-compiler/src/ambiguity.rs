@@ -13,8 +13,8 @@
 //! the other does not.
 
 use foldhash::HashSet;
-use gobo_automata::{Calls, Dfa, StateId};
-use gobo_types::{Budget, CompileError};
+use gobo_automata::{Calls, Dfa, ReturnId, StateId};
+use gobo_types::{Budget, CompileError, DenseId as _};
 
 const PHASE: &str = "counting configurations";
 
@@ -69,17 +69,16 @@ pub(crate) fn most_configurations(
 /// `[states]`: whether each byte leads on in one way only from it, and from every state that a text comes to from there
 /// before the stack is popped below where it is. O(states × classes), and some sweeps over what is distinct of it.
 fn calm(dfa: &Dfa, calls: &Calls, budget: &Budget) -> Result<Vec<bool>, CompileError> {
-    let states = u32::try_from(dfa.len()).expect("the budget keeps states below 2^32");
     budget.charge_steps(PHASE, (dfa.len() * dfa.stride) as u64 / 8)?;
     let (mut starts, mut all_next): (Vec<usize>, Vec<StateId>) = (vec![0], Vec::new());
-    for state in 0..states {
+    for state in StateId::range(0..dfa.len()) {
         let first = all_next.len();
         let read = |from: StateId| (0..dfa.stride).filter_map(move |class| dfa.step(from, class));
         all_next.extend(read(state));
         for push in calls.push_transitions(state) {
             budget.charge_steps(PHASE, dfa.stride as u64 / 8)?;
             all_next.extend(read(push.entry));
-            all_next.extend(calls.pushed(push).iter().map(|frame| calls.returns[*frame as usize].state));
+            all_next.extend(calls.pushed(push).iter().map(|frame| calls.returns[frame.index()].state));
         }
         let mut next = all_next.split_off(first);
         next.sort_unstable();
@@ -88,14 +87,14 @@ fn calm(dfa: &Dfa, calls: &Calls, budget: &Budget) -> Result<Vec<bool>, CompileE
         starts.push(all_next.len());
     }
     budget.charge_bytes(PHASE, (all_next.len() * 4 + starts.len() * 9) as u64)?;
-    let mut calm: Vec<bool> = (0..states).map(|state| calls.is_single(dfa, state)).collect();
+    let mut calm: Vec<bool> = StateId::range(0..dfa.len()).map(|state| calls.is_single(dfa, state)).collect();
     loop {
         budget.charge_steps(PHASE, (dfa.len() + all_next.len()) as u64 / 8)?;
         let mut changed = false;
         // States are numbered breadth first, so that backwards few sweeps are enough.
         for state in (1..dfa.len()).rev() {
             let next = &all_next[starts[state]..starts[state + 1]];
-            if calm[state] && next.iter().any(|&next| !calm[next as usize]) {
+            if calm[state] && next.iter().any(|&next| !calm[next.index()]) {
                 calm[state] = false;
                 changed = true;
             }
@@ -109,10 +108,10 @@ fn calm(dfa: &Dfa, calls: &Calls, budget: &Budget) -> Result<Vec<bool>, CompileE
 /// A part of a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Part {
-    /// The number of a return state.
-    Frame(u32),
+    /// A return state.
+    Frame(ReturnId),
     /// Any number of these return states, at each of which its rule may end.
-    Gap(Box<[u32]>),
+    Gap(Box<[ReturnId]>),
 }
 
 /// What lies below all stacks of a set.
@@ -121,7 +120,7 @@ enum Below {
     /// Nothing.
     Nothing,
     /// This return state, and what may lie below it.
-    Frame(u32),
+    Frame(ReturnId),
     /// What may lie on top of the stack in this state.
     At(StateId),
 }
@@ -200,7 +199,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// Begins wherever a single configuration may be, and follows every set of more until it is known or a single one again.
     fn run(&mut self) -> Result<(), Stop> {
-        for state in 1..u32::try_from(self.dfa.len()).expect("the budget keeps states below 2^32") {
+        for state in StateId::range(1..self.dfa.len()) {
             self.count(1)?;
             if !self.calls.is_single(self.dfa, state) {
                 let alone = Configuration { state, stack: Vec::new() };
@@ -220,12 +219,12 @@ impl Search<'_> {
     }
 
     fn accepts(&self, state: StateId) -> bool {
-        self.dfa.accepting[state as usize]
+        self.dfa.accepting[state]
     }
 
-    /// The state behind a call.
-    fn back(&self, frame: u32) -> StateId {
-        self.calls.returns[frame as usize].state
+    /// The state after a call.
+    fn back(&self, frame: ReturnId) -> StateId {
+        self.calls.returns[frame.index()].state
     }
 
     /// Opens the sets of more than one configuration that follow a set.
@@ -261,12 +260,12 @@ impl Search<'_> {
 
     /// The return state that is next popped from all stacks of a set by the same byte: it is on top of all, the state is the
     /// same, and until then each byte leads on in one way only. So there are as many configurations all the while.
-    fn shared_top(&self, set: &Set) -> Option<u32> {
+    fn shared_top(&self, set: &Set) -> Option<ReturnId> {
         let (first, others) = set.all.split_first()?;
         let Some(Part::Frame(frame)) = first.stack.last() else { return None };
         let is_alike =
             |other: &Configuration| other.state == first.state && other.stack.last() == first.stack.last();
-        (self.calm[first.state as usize] && others.iter().all(is_alike)).then_some(*frame)
+        (self.calm[first.state.index()] && others.iter().all(is_alike)).then_some(*frame)
     }
 
     /// One byte of a class on.
@@ -356,7 +355,7 @@ impl Search<'_> {
             }
         }
         self.count(1 + at.stack.len() + next.kept.len())?;
-        let accepts = |frame: u32| self.accepts(self.back(frame));
+        let accepts = |frame: ReturnId| self.accepts(self.back(frame));
         next.add(at, accepts);
         if next.made.len() > self.limit { Err(Stop::Unbounded) } else { Ok(None) }
     }
@@ -371,11 +370,12 @@ impl Search<'_> {
             }
             Below::At(state) => state,
         };
-        let is_again = |frame: u32| self.accepts(self.back(frame)) && returned.contains(&self.back(frame));
+        let is_again =
+            |frame: ReturnId| self.accepts(self.back(frame)) && returned.contains(&self.back(frame));
         let mut sets = vec![set.extended(&[], Below::Nothing)];
-        let (mut gap, mut fresh): (Vec<u32>, Vec<u32>) =
+        let (mut gap, mut fresh): (Vec<ReturnId>, Vec<ReturnId>) =
             self.calls.stack_tops(state).iter().partition(|frame| is_again(**frame));
-        let extended = |frame: u32, parts: &[Part]| set.extended(parts, Below::At(self.back(frame)));
+        let extended = |frame: ReturnId, parts: &[Part]| set.extended(parts, Below::At(self.back(frame)));
         sets.extend(fresh.iter().map(|&frame| extended(frame, &[Part::Frame(frame)])));
         if gap.is_empty() {
             return sets;
@@ -399,8 +399,8 @@ impl Search<'_> {
     }
 
     /// What may lie in the gap of `frames` on top of `stack`, as far as it leads elsewhere than to the states `returned`.
-    fn choices_of(&self, set: &Set, stack: &[Part], frames: &[u32], returned: &[StateId]) -> Vec<Set> {
-        let (again, fresh): (Vec<u32>, Vec<u32>) =
+    fn choices_of(&self, set: &Set, stack: &[Part], frames: &[ReturnId], returned: &[StateId]) -> Vec<Set> {
+        let (again, fresh): (Vec<ReturnId>, Vec<ReturnId>) =
             frames.iter().partition(|frame| returned.contains(&self.back(**frame)));
         let again = (!again.is_empty()).then(|| Part::Gap(again.into()));
         let mut sets = vec![set.replaced(stack, again.clone())];
@@ -422,7 +422,7 @@ struct Next {
 }
 
 impl Next {
-    fn add(&mut self, at: Configuration, accepts: impl Fn(u32) -> bool) {
+    fn add(&mut self, at: Configuration, accepts: impl Fn(ReturnId) -> bool) {
         if !self.made.insert(at.clone()) {
             return;
         }
@@ -437,7 +437,7 @@ impl Next {
 }
 
 /// Whether `other` is `one` without some return states at which a rule may end at once.
-fn covers(one: &[Part], other: &[Part], accepts: impl Fn(u32) -> bool) -> bool {
+fn covers(one: &[Part], other: &[Part], accepts: impl Fn(ReturnId) -> bool) -> bool {
     let shared = one.iter().zip(other).take_while(|(one, other)| one == other).count();
     let mut other = &other[shared..];
     for part in one[shared..].iter().rev() {

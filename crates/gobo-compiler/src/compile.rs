@@ -1,3 +1,8 @@
+//! Compiles an index: spelling, row classes, rows, then the file.
+//!
+//! States of one row class share a row; the row of each class is found by a walk of the vocabulary trie ([`crate::rows`]) or, with
+//! calls, by the work list of pairs ([`crate::pairs`]). O(row classes × trie nodes) at worst. Willard & Louf 2023 (arXiv 2307.09702).
+
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -5,15 +10,16 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::file::AlignedBytes;
 use gobo_artifact::write::{CallParts, IndexParts, ReturnPart, RowEncoder, write_index};
 use gobo_artifact::{MAX_CONFIGURATIONS, Vocabulary};
-use gobo_automata::{Calls, Dfa, KEquivalence, Lowered, Return, RowClasses, StateId};
+use gobo_automata::{Calls, Dfa, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId};
 use gobo_types::{
-    ArtifactDigest, Budget, CompileError, Constraint, IndexKey, Report, ReportEntry, TokenId, index_key,
+    ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, Report, ReportEntry, TokenId,
+    checked_u32, index_key,
 };
 
 use crate::RowCache;
 use crate::ambiguity::most_configurations;
 use crate::pairs::{self, Asked, Pair, SuffixSetId};
-use crate::return_classes::{ReturnClasses, Under};
+use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
 use crate::rows::{RowTokens, RuleView, SharedRows, SliceSet, Walker};
 use crate::spell::{Spelled, spell};
 
@@ -70,7 +76,7 @@ impl Compiled {
 /// any number of threads and whatever a cache holds.
 ///
 /// A row that is found in a cache is charged what it cost where it was computed. That depends a little on what was computed beside
-/// it, so wherever a compile with a cache ends over budget, or near it, it is done anew without.
+/// it, so wherever a compile with a cache ends over budget, or near it, it is repeated without.
 ///
 /// The rows are those of Willard & Louf 2023 (arXiv 2307.09702), Algorithm 4, without a step per token and state: states
 /// that no token can tell apart share one walk of the vocabulary trie.
@@ -129,7 +135,6 @@ fn compile_with(
         spell(vocabulary, constraint, &lowered.dfa, &mut report, budget)?;
     report.narrowed.extend(ambiguity(&dfa, budget)?);
     let root = vocabulary.root();
-    let count = |n: usize| u32::try_from(n).expect("budgets keep every count below 2^32");
 
     // One row for all states that no token can tell apart.
     let (chars, inner_chars) = (root.longest_token_chars, root.longest_inner_chars);
@@ -139,8 +144,8 @@ fn compile_with(
     )?;
     let mut group_row: Vec<Option<usize>> = vec![None; group_count];
     let mut representatives: Vec<StateId> = Vec::new();
-    for (state, _) in (0..).zip(&needs_row).filter(|(_, needs_row)| **needs_row) {
-        group_row[groups[state as usize] as usize].get_or_insert_with(|| {
+    for (state, _) in StateId::enumerate(&needs_row).filter(|(_, needs_row)| **needs_row) {
+        group_row[groups[state.index()].index()].get_or_insert_with(|| {
             representatives.push(state);
             representatives.len() - 1
         });
@@ -182,20 +187,19 @@ fn compile_with(
     };
     let (rows, row_numbers) = lay_out(&view, dfa.has_calls(), vocabulary, &computed, budget)?;
 
-    let states: Vec<(Option<u32>, bool)> = (0_u32..)
-        .zip(&needs_row)
+    let states: Vec<(Option<u32>, bool)> = StateId::enumerate(&needs_row)
         .map(|(state, &needs_row)| {
-            let row = group_row[groups[state as usize] as usize].filter(|_| needs_row);
+            let row = group_row[groups[state.index()].index()].filter(|_| needs_row);
             let row = row.map(|row| row_numbers[row_at[row]]);
-            (row, needs_row && dfa.accepting[state as usize])
+            (row, needs_row && dfa.accepting[state])
         })
         .collect();
     let calls = calls.map(|(calls, classes, computed)| {
-        let residual_of = |state: StateId| {
-            let row = group_row[groups[state as usize] as usize].filter(|_| needs_row[state as usize]);
-            row.map_or(0, |row| computed.pending[row])
+        let pending_of = |state: StateId| {
+            let row = group_row[groups[state.index()].index()].filter(|_| needs_row[state.index()]);
+            row.map_or(SuffixSetId::EMPTY, |row| computed.pending[row])
         };
-        call_parts(&dfa, calls, &classes, &computed.pairs, residual_of, &row_numbers)
+        call_parts(&dfa, calls, &classes, &computed.pairs, pending_of, &row_numbers)
     });
     let key = index_key(&vocabulary.digest(), &constraint.digest());
     let (text, options) = (constraint.text(), constraint.options_json());
@@ -212,33 +216,33 @@ fn compile_with(
         constraint_text: &text,
         constraint_options: &options,
         report: &report,
-        start: dfa.start,
+        start: dfa.start.number(),
         byte_classes: &dfa.classes,
-        classes: count(dfa.stride),
+        classes: checked_u32(dfa.stride),
         row_of: &dfa.row_of,
         deltas: &dfa.deltas,
         states: &states,
         rows: &rows,
-        row_computations: count(computed.len()),
+        row_computations: checked_u32(computed.len()),
         calls: calls.as_ref(),
     });
     let stats = CompileStats {
-        states: count(dfa.len() - 1),
-        rows: count(computed.len()),
-        distinct_rows: count(rows.len()),
+        states: checked_u32(dfa.len() - 1),
+        rows: checked_u32(computed.len()),
+        distinct_rows: checked_u32(rows.len()),
         steps: budget.steps(),
         bytes: budget.bytes(),
     };
     Ok(Compiled { key, artifact_digest, stats, bytes })
 }
 
-/// So many states share what their walks find. What is charged must not depend on the number of threads, so neither does this.
+/// States whose walks share a memo. It does not depend on the number of threads, because charges must not.
 const STATES_PER_SHARE: usize = 512;
 
 /// The rows of an automaton without calls, and for each of `states` the place of its row.
 fn rows_without_calls(
     walker: &Walker<'_>,
-    groups: &[u32],
+    groups: &[RowClass],
     equivalences: &[KEquivalence],
     states: &[StateId],
     useful: Option<&[bool]>,
@@ -246,8 +250,8 @@ fn rows_without_calls(
     budget: &Budget,
 ) -> Result<(Vec<RowTokens>, Vec<usize>), CompileError> {
     let view = walker.view();
-    // What is left to be walked of states that take slices is much the same for all of them, and so it is for states that only
-    // longer texts tell apart: it is found once.
+    // States that take slices walk much the same rest of the trie, and so do states that only longer texts tell apart: these walks
+    // share a memo.
     let is_like_another = like_another(states, equivalences);
     let (kept, walked): (Vec<usize>, Vec<usize>) =
         (0..states.len()).partition(|&at| is_like_another[at] || view.is_worth_it(&view.fates(states[at])));
@@ -284,8 +288,8 @@ fn like_another(states: &[StateId], equivalences: &[KEquivalence]) -> Vec<bool> 
         return vec![false; states.len()];
     };
     let mut count = vec![0_u32; first.len()];
-    states.iter().for_each(|&state| count[first[state as usize] as usize] += 1);
-    states.iter().map(|&state| count[first[state as usize] as usize] > 1).collect()
+    states.iter().for_each(|&state| count[first[state.index()].index()] += 1);
+    states.iter().map(|&state| count[first[state.index()].index()] > 1).collect()
 }
 
 /// The tables of calls as they are written.
@@ -294,22 +298,24 @@ fn call_parts(
     calls: &Calls,
     classes: &ReturnClasses,
     pairs: &[Vec<Pair>],
-    residual_of: impl Fn(StateId) -> SuffixSetId,
+    pending_of: impl Fn(StateId) -> SuffixSetId,
     row_numbers: &[u32],
 ) -> CallParts {
-    let states = || (0..).zip(&dfa.accepting).map(|(state, _)| state);
+    let states = || StateId::range(0..dfa.len());
+    let pushed = |of: &[ReturnId]| of.iter().map(|top| top.number()).collect();
     let openings_of = |state: StateId| {
         let push_transitions = calls.push_transitions(state).iter();
-        push_transitions.map(|push| (push.entry, calls.pushed(push).to_vec())).collect()
+        push_transitions.map(|push| (push.entry.number(), pushed(calls.pushed(push)))).collect()
     };
     let merged = merged_classes(classes, pairs, row_numbers);
     let pairs_of = |pairs: &Vec<Pair>| {
-        let kept = pairs.iter().filter(|pair| merged[pair.class as usize].is_first);
-        kept.map(|pair| [merged[pair.class as usize].number, row_numbers[pair.row], pair.suffixes]).collect()
+        let kept = pairs.iter().filter(|pair| merged[pair.class.index()].is_first);
+        kept.map(|pair| [merged[pair.class.index()].number, row_numbers[pair.row], pair.suffixes.number()])
+            .collect()
     };
-    let return_of = |(of, &class): (&Return, &u32)| ReturnPart {
-        state: of.state,
-        class: merged[class as usize].number,
+    let return_of = |(of, &class): (&Return, &ReturnClassId)| ReturnPart {
+        state: of.state.number(),
+        class: merged[class.index()].number,
         caller: of.caller.clone(),
         callee: of.callee.clone(),
     };
@@ -317,7 +323,9 @@ fn call_parts(
         is_deterministic: calls.is_deterministic,
         push_transitions: states().map(openings_of).collect(),
         returns: calls.returns.iter().zip(&classes.of).map(return_of).collect(),
-        suffix_sets: states().map(|state| (!calls.is_end(dfa, state)).then(|| residual_of(state))).collect(),
+        suffix_sets: states()
+            .map(|state| (!calls.is_end(dfa, state)).then(|| pending_of(state).number()))
+            .collect(),
         pairs: pairs.iter().map(pairs_of).collect(),
     }
 }
@@ -329,18 +337,18 @@ struct Merged {
     is_first: bool,
 }
 
-/// `[classes]`: classes with the same pairs are stored as one, numbered as they are met. What no residual tells apart that a
-/// rule leaves is more than what no token tells apart.
+/// `[classes]`: classes with the same pairs are stored as one, numbered as they are met. Suffix sets tell fewer return states apart
+/// than tokens do.
 fn merged_classes(classes: &ReturnClasses, pairs: &[Vec<Pair>], row_numbers: &[u32]) -> Vec<Merged> {
-    let mut of_class: Vec<Vec<(u32, u32, SuffixSetId)>> = vec![Vec::new(); classes.len()];
-    for (residual, pairs) in (0..).zip(pairs) {
+    let mut of_class: Vec<Vec<(SuffixSetId, u32, SuffixSetId)>> = vec![Vec::new(); classes.len()];
+    for (suffixes, pairs) in SuffixSetId::enumerate(pairs) {
         for pair in pairs {
-            of_class[pair.class as usize].push((residual, row_numbers[pair.row], pair.suffixes));
+            of_class[pair.class.index()].push((suffixes, row_numbers[pair.row], pair.suffixes));
         }
     }
-    let mut known: HashMap<Vec<(u32, u32, SuffixSetId)>, u32> = HashMap::new();
+    let mut known: HashMap<Vec<(SuffixSetId, u32, SuffixSetId)>, u32> = HashMap::new();
     let merged = |pairs| {
-        let fresh = u32::try_from(known.len()).expect("no more classes than states");
+        let fresh = checked_u32(known.len());
         let number = *known.entry(pairs).or_insert(fresh);
         Merged { number, is_first: number == fresh }
     };
@@ -352,14 +360,14 @@ fn asked(
     calls: &Calls,
     classes: &ReturnClasses,
     representatives: &[StateId],
-    groups: &[u32],
+    groups: &[RowClass],
     needs_row: &[bool],
 ) -> Vec<Asked> {
-    let mut of_group: HashMap<u32, Vec<StateId>> = HashMap::new();
-    for (state, &group) in (0..).zip(groups).filter(|(state, _)| needs_row[*state as usize]) {
+    let mut of_group: HashMap<RowClass, Vec<StateId>> = HashMap::new();
+    for (state, &group) in StateId::enumerate(groups).filter(|(state, _)| needs_row[state.index()]) {
         of_group.entry(group).or_default().push(state);
     }
-    let states = |state: StateId| of_group.get(&groups[state as usize]).into_iter().flatten().copied();
+    let states = |state: StateId| of_group.get(&groups[state.index()]).into_iter().flatten().copied();
     let asked = |&state: &StateId| Asked { state, under: classes.under(calls, states(state)) };
     representatives.iter().map(asked).collect()
 }
@@ -412,7 +420,7 @@ fn lay_out<'v>(
             view.add_bits(tokens, &mut words);
             rows.push(&words)
         };
-        let number = u32::try_from(number).expect("no more rows than states");
+        let number = checked_u32(number);
         budget.charge_bytes(PHASE, (rows.bytes() - before) as u64)?;
         known.insert(tokens, number);
         numbers.push(number);
@@ -420,7 +428,7 @@ fn lay_out<'v>(
     Ok((rows, numbers))
 }
 
-/// Up to one id for so many words of a row are sorted; the bits of more are set one by one in a whole row.
+/// A row with at most one id for this many words is stored as sorted ids; others as words.
 const FEW_IDS: usize = 32;
 
 /// Words of a row that are copied or merged in the time of one step elsewhere.
@@ -447,7 +455,7 @@ fn in_parallel<T: Sync, R: Send>(
             let failed = result.is_err();
             done.push((at, result));
             if failed {
-                // No item behind this one is needed.
+                // No item after this one is needed.
                 next.store(items.len(), Ordering::Relaxed);
             }
         }

@@ -5,7 +5,6 @@
 
 mod ambiguity;
 mod compile;
-mod ids;
 mod pairs;
 mod return_classes;
 mod rows;

@@ -16,15 +16,21 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::layout::Trie;
-use gobo_automata::{ByteSet, Calls, KEquivalence, StateId};
-use gobo_types::{Budget, CompileError};
+use gobo_automata::{Calls, KEquivalence, StateId};
+use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, Table, dense_id};
 
-use crate::ids::number;
-use crate::return_classes::{ReturnClasses, Under};
+use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
 use crate::rows::{PHASE, PendingSuffixes, RowComputer, RowTokens, RuleView, SharedRows, StateRow};
 
-/// The number of a set of pending suffixes; 0 for the empty one.
-pub(crate) type SuffixSetId = u32;
+dense_id! {
+    /// A set of pending suffixes.
+    pub(crate) struct SuffixSetId;
+}
+
+impl SuffixSetId {
+    /// The empty set.
+    pub(crate) const EMPTY: Self = Self(0);
+}
 
 /// What is computed of an automaton with calls.
 #[derive(Debug, Default)]
@@ -35,16 +41,16 @@ pub(crate) struct PushDownRows {
     pub(crate) of_states: Vec<usize>,
     /// For each state that was asked for, the set of suffixes pending at the end of its rule.
     pub(crate) pending: Vec<SuffixSetId>,
-    /// By suffix set, then by class of return states: the row, by its place in `rows`, and the suffixes pending at the end of the rule of
-    /// the return state too. A pair that is not there allows nothing.
+    /// By suffix set, then by class of return states: the row, by its place in `rows`, and the suffixes that are pending at the end
+    /// of the return state's rule too. A missing pair allows nothing.
     pub(crate) pairs: Vec<Vec<Pair>>,
 }
 
 /// The effect of a suffix set at the return states of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pair {
-    /// The number of the class.
-    pub(crate) class: u32,
+    /// The class.
+    pub(crate) class: ReturnClassId,
     /// The place of its row.
     pub(crate) row: usize,
     /// The suffixes pending for the return state below.
@@ -79,8 +85,8 @@ pub(crate) fn rows(
         of_state: HashMap::new(),
         tokens: Vec::new(),
         pending: Vec::new(),
-        sets: vec![Rc::default()],
-        known_sets: HashMap::from_iter([(Rc::default(), 0)]),
+        sets: vec![Rc::default()].into(),
+        known_sets: HashMap::from_iter([(Rc::default(), SuffixSetId::EMPTY)]),
         budget,
     };
     let mut pending = Vec::with_capacity(states.len());
@@ -92,24 +98,24 @@ pub(crate) fn rows(
     }
     let mut pairs: Vec<Vec<Pair>> = Vec::new();
     let mut below: Vec<Option<Under>> = (0..classes.len()).map(|_| None).collect();
-    let mut asked: foldhash::HashSet<(SuffixSetId, u32)> = foldhash::HashSet::default();
-    let mut open: Vec<(SuffixSetId, u32)> = Vec::new();
+    let mut asked: foldhash::HashSet<(SuffixSetId, ReturnClassId)> = foldhash::HashSet::default();
+    let mut open: Vec<(SuffixSetId, ReturnClassId)> = Vec::new();
     for (&suffixes, Asked { under, .. }) in pending.iter().zip(states) {
         open.extend(under.classes.iter().map(|&class| (suffixes, class)));
         while let Some((suffixes, class)) = open.pop() {
-            if suffixes == 0 || !asked.insert((suffixes, class)) {
+            if suffixes == SuffixSetId::EMPTY || !asked.insert((suffixes, class)) {
                 continue;
             }
             let Some(state) = classes.states(calls, class).next() else { continue };
-            let below = below[class as usize]
+            let below = below[class.index()]
                 .get_or_insert_with(|| classes.under(calls, classes.states(calls, class)));
             let (row, left) = table.of_pair(suffixes, state, &below.follow)?;
             open.extend(below.classes.iter().map(|&below| (left, below)));
-            if table.tokens[row].is_empty() && left == 0 {
+            if table.tokens[row].is_empty() && left == SuffixSetId::EMPTY {
                 continue;
             }
-            pairs.resize(pairs.len().max(suffixes as usize + 1), Vec::new());
-            pairs[suffixes as usize].push(Pair { class, row, suffixes: left });
+            pairs.resize(pairs.len().max(suffixes.index() + 1), Vec::new());
+            pairs[suffixes.index()].push(Pair { class, row, suffixes: left });
         }
     }
     pairs.resize(table.sets.len(), Vec::new());
@@ -127,7 +133,7 @@ struct RowTable<'a> {
     of_state: HashMap<StateId, (usize, usize)>,
     tokens: Vec<RowTokens>,
     pending: Vec<PendingSuffixes>,
-    sets: Vec<Rc<PendingSuffixes>>,
+    sets: Table<SuffixSetId, Rc<PendingSuffixes>>,
     known_sets: HashMap<Rc<PendingSuffixes>, SuffixSetId>,
     budget: &'a Budget,
 }
@@ -149,20 +155,20 @@ impl RowTable<'_> {
 
     /// The set of those suffixes that go on with a byte that may follow.
     fn going_on(&mut self, mut left: PendingSuffixes, follow: &ByteSet) -> Result<SuffixSetId, CompileError> {
-        left.whole &= *follow != ByteSet::default();
+        left.whole &= !follow.is_empty();
         left.blocks.retain(|&(block, _)| goes_on(&self.trie, block as usize, follow));
         self.intern(left)
     }
 
     /// The row of a suffix set at the return states of a class, one of which is `state`, and the suffixes that end that rule too
-    /// and goes on with a byte that may follow.
+    /// and go on with a byte that may follow.
     fn of_pair(
         &mut self,
         suffixes: SuffixSetId,
         state: StateId,
         follow: &ByteSet,
     ) -> Result<(usize, SuffixSetId), CompileError> {
-        let set = Rc::clone(&self.sets[suffixes as usize]);
+        let set = Rc::clone(&self.sets[suffixes]);
         let mut row = StateRow::default();
         if set.whole {
             let (tokens, left) = self.of_state(state)?;
@@ -187,9 +193,8 @@ impl RowTable<'_> {
             return Ok(known);
         }
         self.budget.charge_bytes(PHASE, 32 + set.blocks.len() as u64 * 16)?;
-        let fresh = number(self.sets.len());
         let set = Rc::new(set);
-        self.sets.push(Rc::clone(&set));
+        let fresh = self.sets.push(Rc::clone(&set));
         self.known_sets.insert(set, fresh);
         Ok(fresh)
     }
@@ -209,7 +214,7 @@ impl<'a> RowRepresentatives<'a> {
     fn new(equivalences: &'a [KEquivalence], states: &[Asked]) -> Self {
         let shared = |equivalence: &KEquivalence| {
             let mut firsts: Vec<StateId> =
-                states.iter().map(|asked| equivalence.representative[asked.state as usize]).collect();
+                states.iter().map(|asked| equivalence.representative[asked.state.index()]).collect();
             firsts.sort_unstable();
             firsts.chunk_by(|a, b| a == b).filter(|class| class.len() > 1).map(|class| class[0]).collect()
         };
@@ -219,7 +224,7 @@ impl<'a> RowRepresentatives<'a> {
     /// The state whose row a state shares.
     fn find(&mut self, state: StateId, computer: &mut RowComputer<'_>) -> Result<StateId, CompileError> {
         for (level, KEquivalence { chars, representative }) in self.equivalences.iter().enumerate() {
-            let first = representative[state as usize];
+            let first = representative[state.index()];
             if !self.shared[level].contains(&first) {
                 continue;
             }
@@ -241,9 +246,8 @@ impl<'a> RowRepresentatives<'a> {
 
 /// Whether some byte of a block is in the set.
 fn goes_on(trie: &Trie<'_>, block: usize, follow: &ByteSet) -> bool {
-    let has = |byte: u8| follow[usize::from(byte >> 5)] >> (byte & 31) & 1 == 1;
     for node in &trie.nodes[block..] {
-        if has(node.byte()) {
+        if follow.contains(node.byte()) {
             return true;
         }
         if node.is_last() {

@@ -1,9 +1,13 @@
 //! Classes of return states: what a pair of a suffix set and a return state is computed for.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::{ByteSet, Calls, StateId};
+use gobo_automata::{Calls, ReturnId, RowClass, StateId};
+use gobo_types::{ByteSet, DenseId as _, dense_id};
 
-use crate::ids::number;
+dense_id! {
+    /// A class of return states.
+    pub(crate) struct ReturnClassId;
+}
 
 /// Return states at which every set of pending suffixes may do the same.
 ///
@@ -21,25 +25,25 @@ use crate::ids::number;
 /// What may lie below differs within a class, so a pair is followed to all that may lie below one of its return states.
 pub(crate) struct ReturnClasses {
     /// `[returns]`: the class of each, numbered as they are met.
-    pub(crate) of: Vec<u32>,
+    pub(crate) of: Vec<ReturnClassId>,
     /// `[classes]`: the return states of each, ascending.
-    members: Vec<Vec<u32>>,
+    members: Vec<Vec<ReturnId>>,
 }
 
 impl ReturnClasses {
     /// `row_classes`: `[states]`.
-    pub(crate) fn new(calls: &Calls, row_classes: &[u32]) -> Self {
-        let mut known: HashMap<u32, u32> = HashMap::new();
-        let mut members: Vec<Vec<u32>> = Vec::new();
-        let mut class_of = |(top, state): (u32, StateId)| {
-            let class = *known.entry(row_classes[state as usize]).or_insert_with(|| {
+    pub(crate) fn new(calls: &Calls, row_classes: &[RowClass]) -> Self {
+        let mut known: HashMap<RowClass, ReturnClassId> = HashMap::new();
+        let mut members: Vec<Vec<ReturnId>> = Vec::new();
+        let mut class_of = |(top, state): (ReturnId, StateId)| {
+            let class = *known.entry(row_classes[state.index()]).or_insert_with(|| {
                 members.push(Vec::new());
-                number(members.len() - 1)
+                ReturnClassId::new(members.len() - 1)
             });
-            members[class as usize].push(top);
+            members[class.index()].push(top);
             class
         };
-        let of = (0..).zip(calls.returns.iter().map(|of| of.state)).map(&mut class_of).collect();
+        let of = ReturnId::enumerate(calls.returns.iter().map(|of| of.state)).map(&mut class_of).collect();
         Self { of, members }
     }
 
@@ -52,23 +56,27 @@ impl ReturnClasses {
     pub(crate) fn under(&self, calls: &Calls, states: impl Iterator<Item = StateId>) -> Under {
         let mut is_under = vec![false; self.members.len()];
         let mut follow = ByteSet::default();
-        let mut last: &[u32] = &[];
+        let mut last: &[ReturnId] = &[];
         for state in states {
             let tops = calls.stack_tops(state);
             // States of one rule share their set.
             if !std::ptr::eq(tops, last) {
-                tops.iter().for_each(|&top| is_under[self.of[top as usize] as usize] = true);
-                follow.iter_mut().zip(calls.follow(state)).for_each(|(all, set)| *all |= set);
+                tops.iter().for_each(|&top| is_under[self.of[top.index()].index()] = true);
+                follow.insert_all(calls.follow(state));
                 last = tops;
             }
         }
-        let classes = (0..).zip(is_under).filter(|(_, is_under)| *is_under).map(|(class, _)| class).collect();
-        Under { classes, follow }
+        let classes = ReturnClassId::enumerate(is_under).filter(|(_, is_under)| *is_under);
+        Under { classes: classes.map(|(class, _)| class).collect(), follow }
     }
 
     /// The states of the return states of a class: at least one.
-    pub(crate) fn states<'a>(&'a self, calls: &'a Calls, class: u32) -> impl Iterator<Item = StateId> + 'a {
-        self.members[class as usize].iter().map(|&top| calls.returns[top as usize].state)
+    pub(crate) fn states<'a>(
+        &'a self,
+        calls: &'a Calls,
+        class: ReturnClassId,
+    ) -> impl Iterator<Item = StateId> + 'a {
+        self.members[class.index()].iter().map(|&top| calls.returns[top.index()].state)
     }
 }
 
@@ -76,7 +84,7 @@ impl ReturnClasses {
 #[derive(Debug, Default)]
 pub(crate) struct Under {
     /// The classes of the return states, ascending.
-    pub(crate) classes: Vec<u32>,
+    pub(crate) classes: Vec<ReturnClassId>,
     /// The bytes that a text can go on with when one of them is popped.
     pub(crate) follow: ByteSet,
 }

@@ -1,12 +1,20 @@
+//! Restricts an automaton to the texts that the tokens of a vocabulary can write.
+//!
+//! Invariant: a state is token-useful if some sequence of tokens leads from it to acceptance, the least fixpoint over tokens. O(states
+//! × trie nodes) where not every live byte is a token, O(transitions) where it is.
+
 use std::borrow::Cow;
 
 use gobo_artifact::Vocabulary;
-use gobo_automata::{ByteSet, DEAD, Dfa, StateId};
-use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
+use gobo_automata::{Dfa, StateId};
+use gobo_types::{
+    Budget, ByteSet, CompileError, Constraint, DenseId as _, RefusalKind, Report, ReportEntry, Source,
+    TextStart,
+};
 
 use crate::rows::{RuleView, Walker};
 
-/// The automaton as far as the vocabulary can write it.
+/// The automaton, restricted to the texts that the vocabulary can write.
 pub(crate) struct Spelled<'a> {
     pub(crate) dfa: Cow<'a, Dfa>,
     /// `[states]`: some sequence of tokens reaches the end from here. Written as token-useful in the documentation.
@@ -15,18 +23,10 @@ pub(crate) struct Spelled<'a> {
     pub(crate) needs_row: Vec<bool>,
 }
 
-fn contains(set: &ByteSet, byte: usize) -> bool {
-    set[byte >> 5] >> (byte & 31) & 1 == 1
-}
-
-fn is_subset(set: &ByteSet, of: &ByteSet) -> bool {
-    set.iter().zip(of).all(|(set, of)| set & !of == 0)
-}
-
 /// `0x7b "{", 0x7d "}"`.
-fn name_bytes(bytes: impl Iterator<Item = usize>) -> String {
-    let name = |byte: usize| match u8::try_from(byte).map(char::from) {
-        Ok(shown) if shown.is_ascii_graphic() => format!("0x{byte:02x} {:?}", shown.to_string()),
+fn name_bytes(bytes: impl Iterator<Item = u8>) -> String {
+    let name = |byte: u8| match char::from(byte) {
+        shown if shown.is_ascii_graphic() => format!("0x{byte:02x} {:?}", shown.to_string()),
         _ => format!("0x{byte:02x}"),
     };
     let all: Vec<String> = bytes.map(name).collect();
@@ -53,11 +53,11 @@ pub(crate) fn spell<'a>(
 ) -> Result<Spelled<'a>, CompileError> {
     let root = vocabulary.root();
     let live = dfa.live_bytes();
-    let missing: Vec<usize> =
-        (0..256).filter(|&byte| contains(&live, byte) && !contains(&root.spellable, byte)).collect();
+    let (spellable, single) = (ByteSet::from_words(root.spellable), ByteSet::from_words(root.single));
+    let missing: Vec<u8> = live.bytes().filter(|&byte| !spellable.contains(byte)).collect();
     let mut dfa = Cow::Borrowed(dfa);
     if dfa.has_calls()
-        && let Some(byte) = (0..256).find(|&byte| contains(&live, byte) && !contains(&root.single, byte))
+        && let Some(byte) = live.bytes().find(|&byte| !single.contains(byte))
     {
         // What tokens can reach through a stack is not worked out; where each byte is a token, it is what bytes can reach.
         let Some(expanded) = dfa.expand_calls(budget)? else {
@@ -73,9 +73,9 @@ pub(crate) fn spell<'a>(
         dfa = Cow::Owned(expanded);
     }
     if !missing.is_empty() {
-        dfa = Cow::Owned(dfa.restrict(&root.spellable, budget)?);
+        dfa = Cow::Owned(dfa.restrict(&spellable, budget)?);
     }
-    let all_single = is_subset(&dfa.live_bytes(), &root.single);
+    let all_single = dfa.live_bytes().is_subset(&single);
     if let Source::Choice { items } = &constraint.source
         && !(missing.is_empty() && all_single)
     {
@@ -102,7 +102,7 @@ pub(crate) fn spell<'a>(
         report.unspellable.push(ReportEntry::whole("bytes", why));
     }
     if all_single {
-        let useful: Vec<bool> = (0..dfa.len()).map(|state| state != DEAD as usize).collect();
+        let useful: Vec<bool> = StateId::range(0..dfa.len()).map(|state| state != StateId::DEAD).collect();
         return Ok(Spelled { dfa, needs_row: useful.clone(), useful });
     }
 
@@ -110,7 +110,7 @@ pub(crate) fn spell<'a>(
         let view = RuleView::new(&dfa, vocabulary, budget)?;
         token_useful(&dfa, &Walker::new(&dfa, &view), budget)?
     };
-    if !useful[dfa.start as usize] {
+    if !useful[dfa.start.index()] {
         let hint = if missing.is_empty() {
             String::new()
         } else {
@@ -118,7 +118,7 @@ pub(crate) fn spell<'a>(
         };
         return refuse(format!("no sequence of tokens writes any text of it{hint}"));
     }
-    let lost = reached.iter().filter(|&&state| !useful[state as usize]).count();
+    let lost = reached.iter().filter(|&&state| !useful[state.index()]).count();
     if lost > 0 {
         let why = format!(
             "from {lost} states no sequence of tokens reaches the end: texts through them are left out"
@@ -126,7 +126,7 @@ pub(crate) fn spell<'a>(
         report.unspellable.push(ReportEntry::whole("tokens", why));
     }
     let mut needs_row = vec![false; dfa.len()];
-    reached.iter().for_each(|&state| needs_row[state as usize] = useful[state as usize]);
+    reached.iter().for_each(|&state| needs_row[state.index()] = useful[state.index()]);
     Ok(Spelled { dfa, useful, needs_row })
 }
 
@@ -139,27 +139,26 @@ fn token_useful(
 ) -> Result<(Vec<StateId>, Vec<bool>), CompileError> {
     let mut seen = vec![false; dfa.len()];
     let mut is_reached = vec![false; dfa.len()];
-    is_reached[dfa.start as usize] = true;
+    is_reached[dfa.start.index()] = true;
     let mut reached = vec![dfa.start];
     let mut sources: Vec<Vec<StateId>> = vec![Vec::new(); dfa.len()];
     let mut at = 0;
     while at < reached.len() {
         let from = reached[at];
         for target in walker.targets(from, &mut seen, budget)? {
-            sources[target as usize].push(from);
-            if !std::mem::replace(&mut is_reached[target as usize], true) {
+            sources[target.index()].push(from);
+            if !std::mem::replace(&mut is_reached[target.index()], true) {
                 reached.push(target);
             }
         }
         at += 1;
     }
     let mut useful = vec![false; dfa.len()];
-    let mut stack: Vec<StateId> =
-        reached.iter().copied().filter(|&state| dfa.accepting[state as usize]).collect();
-    stack.iter().for_each(|&state| useful[state as usize] = true);
+    let mut stack: Vec<StateId> = reached.iter().copied().filter(|&state| dfa.accepting[state]).collect();
+    stack.iter().for_each(|&state| useful[state.index()] = true);
     while let Some(state) = stack.pop() {
-        for &source in &sources[state as usize] {
-            if !std::mem::replace(&mut useful[source as usize], true) {
+        for &source in &sources[state.index()] {
+            if !std::mem::replace(&mut useful[source.index()], true) {
                 stack.push(source);
             }
         }
@@ -174,7 +173,7 @@ fn check_items(
     text_start: TextStart,
     budget: &Budget,
 ) -> Result<(), CompileError> {
-    let root = vocabulary.root();
+    let spellable = ByteSet::from_words(vocabulary.root().spellable);
     for item in items {
         let written = match text_start {
             TextStart::Exact => can_write(vocabulary, item.as_bytes(), budget)?,
@@ -186,14 +185,11 @@ fn check_items(
         };
         if !written {
             let shown: String = item.chars().take(40).collect();
-            let missing = item.bytes().map(usize::from).filter(|&byte| !contains(&root.spellable, byte));
-            let mut missing: Vec<usize> = missing.collect();
-            missing.sort_unstable();
-            missing.dedup();
+            let missing: ByteSet = item.bytes().filter(|&byte| !spellable.contains(byte)).collect();
             let reason = if missing.is_empty() {
                 "no sequence of tokens writes it".to_owned()
             } else {
-                format!("it needs {}, which no token contains", name_bytes(missing.into_iter()))
+                format!("it needs {}, which no token contains", name_bytes(missing.bytes()))
             };
             return Err(CompileError::refuse(RefusalKind::Unspellable, format!("item {shown:?}"), reason));
         }

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use gobo_automata::{CharSet, Expr, Grammar, Rule, RuleId};
-use gobo_types::{CompileError, RefusalKind};
+use gobo_types::{CompileError, DenseId as _, RefusalKind};
 
 /// Longest text of a grammar in bytes. Reading it takes some hundred times as much memory at worst, and linear time.
 const MAX_GRAMMAR_BYTES: usize = 1 << 20;
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
     fn id(&mut self, name: &'a str, at: usize) -> RuleId {
         *self.ids.entry(name).or_insert_with(|| {
             self.rules.push(Seen { name, at, body: None });
-            RuleId::try_from(self.rules.len() - 1).expect("the text has fewer than 2^32 bytes")
+            RuleId::new(self.rules.len() - 1)
         })
     }
 
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
         if !self.eat("::=") {
             return Err(self.malformed(self.at, format!("::= is missing behind the name {}", shown(name))));
         }
-        let id = self.id(name, at) as usize;
+        let id = self.id(name, at).index();
         if self.rules[id].body.is_some() {
             return Err(self.malformed(at, format!("the rule {} is defined twice", shown(name))));
         }
@@ -549,19 +549,19 @@ mod tests {
             (r#"| "b""#, Alternate(vec![text(""), text("b")])),
             (r#"("a")"#, text("a")),
             ("()", text("")),
-            (r#"("a" | r) "b""#, Concat(vec![Alternate(vec![text("a"), Call(0)]), text("b")])),
-            ("r r", Concat(vec![Call(0), Call(0)])),
+            (r#"("a" | r) "b""#, Concat(vec![Alternate(vec![text("a"), Call(RuleId::of(0))]), text("b")])),
+            ("r r", Concat(vec![Call(RuleId::of(0)), Call(RuleId::of(0))])),
             // Repetitions.
             (r#""ab"*"#, text("ab").repeat(0, None)),
             (r#""a"+ "b"?"#, Concat(vec![text("a").repeat(1, None), text("b").repeat(0, Some(1))])),
-            ("r{3}", Call(0).repeat(3, Some(3))),
-            ("r{3,}", Call(0).repeat(3, None)),
-            ("r{3,4}", Call(0).repeat(3, Some(4))),
-            ("r{,4}", Call(0).repeat(0, Some(4))),
-            ("r {\t3 , 4 } ", Call(0).repeat(3, Some(4))),
-            ("r{0}", Call(0).repeat(0, Some(0))),
-            ("r{002,100000}", Call(0).repeat(2, Some(100_000))),
-            ("r+*", Call(0).repeat(1, None).repeat(0, None)),
+            ("r{3}", Call(RuleId::of(0)).repeat(3, Some(3))),
+            ("r{3,}", Call(RuleId::of(0)).repeat(3, None)),
+            ("r{3,4}", Call(RuleId::of(0)).repeat(3, Some(4))),
+            ("r{,4}", Call(RuleId::of(0)).repeat(0, Some(4))),
+            ("r {\t3 , 4 } ", Call(RuleId::of(0)).repeat(3, Some(4))),
+            ("r{0}", Call(RuleId::of(0)).repeat(0, Some(0))),
+            ("r{002,100000}", Call(RuleId::of(0)).repeat(2, Some(100_000))),
+            ("r+*", Call(RuleId::of(0)).repeat(1, None).repeat(0, None)),
             (r#"("a" "b")?"#, Concat(vec![text("a"), text("b")]).repeat(0, Some(1))),
             (r#"""*"#, text("").repeat(0, None)),
             // Where a rule goes on over line ends, and comments.
@@ -580,9 +580,9 @@ mod tests {
     fn rules_are_numbered_as_they_are_seen_and_may_be_recursive() {
         let read = gbnf("a ::= b | a \"x\"\rb_1-C ::= \"y\"\n\nb ::= b_1-C", "b").unwrap();
         let names: Vec<&str> = read.rules.iter().map(|rule| rule.name.as_str()).collect();
-        assert_eq!((names, read.start), (vec!["a", "b", "b_1-C"], 1));
+        assert_eq!((names, read.start), (vec!["a", "b", "b_1-C"], RuleId::of(1)));
         assert_eq!(first("r ::= "), text(""), "an empty rule can only be the last");
-        assert_eq!(read.rules[1].expr, Expr::Call(2));
+        assert_eq!(read.rules[1].expr, Expr::Call(RuleId::of(2)));
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! Push transitions, return states and stack tops of an automaton whose rules are called: a push-down automaton as tables.
 
-use super::byte_set::ByteSet;
-use crate::ids::{CharState, StateId};
+use gobo_types::{ByteSet, DenseId as _, Table, dense_id};
+
+use crate::ids::{CharState, ReturnId, RuleId, StateId};
 use crate::rtn::CallTable;
 
 /// The phase that verdicts name.
 pub(super) const PHASE: &str = "laying out calls";
 
-/// What the states of an automaton need beside their transitions where it calls rules.
+/// The calls of an automaton, by state.
 ///
 /// A configuration is a state and a stack of return states. From it a text goes on by a transition of the state; by one of
 /// the first states of a called rule, with return states pushed ([`Calls::push_transitions`]); or, where the state accepts, by
@@ -23,14 +24,14 @@ pub struct Calls {
     /// `[states + 1]`: where the push transitions of each state begin.
     pub(super) starts: Vec<u32>,
     pub(super) push_transitions: Vec<PushTransition>,
-    pub(super) pushes: Vec<u32>,
-    /// `[states]`: the number of the set of return states that may lie on top of the stack.
-    pub(super) tops: Vec<u32>,
+    pub(super) pushes: Vec<ReturnId>,
+    /// `[states]`: the set of return states that may lie on top of the stack.
+    pub(super) tops: Vec<TopSetId>,
     pub(super) top_sets: Vec<TopSet>,
     /// The calls themselves, between states of the automaton over characters.
     pub(crate) of_chars: CallTable,
     /// `[rules]`: where the texts of each called rule begin, in the automaton over characters.
-    pub(crate) entries: Vec<StateId>,
+    pub(crate) entries: Table<RuleId, CharState>,
     /// `[calls]`: characters of the shortest text of the rule that each of them calls.
     pub(super) shortest: Vec<u32>,
     /// `[character states]`: whether a rule is called or ends there.
@@ -55,21 +56,26 @@ pub struct Return {
 pub struct PushTransition {
     /// The state whose transitions go on. Its own push transitions are push transitions of the caller too.
     pub entry: StateId,
-    /// Where the numbers of the pushed return states stand in [`Calls::pushed`], outermost first.
+    /// Where the pushed return states stand in [`Calls::pushed`], outermost first.
     pub pushes: (u32, u32),
+}
+
+dense_id! {
+    /// A set of return states that may lie on top of the stack.
+    pub(super) struct TopSetId;
 }
 
 /// Return states that may lie on top of the stack together with a state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TopSet {
-    /// Numbers, ascending.
-    pub(super) returns: Vec<u32>,
+    /// Ascending.
+    pub(super) returns: Vec<ReturnId>,
     /// The bytes that a text can go on with when one of them is popped.
     pub(super) follow: ByteSet,
 }
 
 impl Calls {
-    /// Those of an automaton of so many states that calls nothing.
+    /// Those of an automaton that calls nothing.
     pub fn none(states: usize) -> Self {
         Self {
             returns: Vec::new(),
@@ -78,10 +84,10 @@ impl Calls {
             starts: vec![0; states + 1],
             push_transitions: Vec::new(),
             pushes: Vec::new(),
-            tops: vec![0; states],
+            tops: vec![TopSetId::new(0); states],
             top_sets: vec![TopSet { returns: Vec::new(), follow: ByteSet::default() }],
             of_chars: CallTable::default(),
-            entries: Vec::new(),
+            entries: Table::new(),
             shortest: Vec::new(),
             call_boundaries: Vec::new(),
             marks: Vec::new(),
@@ -91,7 +97,7 @@ impl Calls {
     /// The push transitions of a state.
     #[inline]
     pub fn push_transitions(&self, state: StateId) -> &[PushTransition] {
-        &self.push_transitions[self.starts[state as usize] as usize..self.starts[state as usize + 1] as usize]
+        &self.push_transitions[self.starts[state.index()] as usize..self.starts[state.index() + 1] as usize]
     }
 
     /// Whether texts may leave the rule at hand at a state between characters, by a call or by its end: transitions alone do
@@ -100,20 +106,20 @@ impl Calls {
         self.call_boundaries[char_state.index()]
     }
 
-    /// The numbers of the return states that a push transition puts on the stack, outermost first.
+    /// The return states that a push transition puts on the stack, outermost first.
     #[inline]
-    pub fn pushed(&self, push: &PushTransition) -> &[u32] {
+    pub fn pushed(&self, push: &PushTransition) -> &[ReturnId] {
         &self.pushes[push.pushes.0 as usize..push.pushes.1 as usize]
     }
 
-    /// The numbers of the return states that may lie on top of the stack at `state`, ascending.
-    pub fn stack_tops(&self, state: StateId) -> &[u32] {
-        &self.top_sets[self.tops[state as usize] as usize].returns
+    /// The return states that may lie on top of the stack at `state`, ascending.
+    pub fn stack_tops(&self, state: StateId) -> &[ReturnId] {
+        &self.top_sets[self.tops[state.index()].index()].returns
     }
 
     /// The bytes that a text can go on with when the top of the stack is popped at `state`.
     pub fn follow(&self, state: StateId) -> &ByteSet {
-        &self.top_sets[self.tops[state as usize] as usize].follow
+        &self.top_sets[self.tops[state.index()].index()].follow
     }
 
     /// Bytes of its tables.

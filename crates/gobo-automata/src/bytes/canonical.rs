@@ -1,10 +1,9 @@
 //! Canonical automata over bytes: those whose transitions were found one by one, and not by characters.
 
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, NO_STEP};
 
-use super::byte_set::ByteSet;
-use super::dfa::{Dfa, NO_STEP, RowTable, follow};
-use crate::ids::{StateId, number};
+use super::dfa::{Dfa, RowTable, follow};
+use crate::ids::{StateId, Symbol};
 use crate::symbols::SymbolDfa;
 
 /// An automaton whose symbols are classes of bytes.
@@ -12,7 +11,7 @@ pub(super) struct ByteTable {
     pub(super) classes: Box<[u8; 256]>,
     /// Number of classes.
     pub(super) stride: usize,
-    pub(super) symbols: SymbolDfa,
+    pub(super) symbols: SymbolDfa<StateId>,
 }
 
 impl ByteTable {
@@ -27,7 +26,7 @@ impl ByteTable {
             symbols
         } else {
             symbols.quotient(&blocks, |row| {
-                row.iter_mut().for_each(|edge| edge.0 = u32::from(merged[edge.0 as usize]));
+                row.iter_mut().for_each(|edge| edge.0 = merged[edge.0.index()]);
                 row.sort_unstable();
                 row.dedup();
                 budget.charge_steps(PHASE, stride as u64)
@@ -36,11 +35,10 @@ impl ByteTable {
         let mut table = RowTable::new(stride);
         let mut row_of = vec![0];
         let mut deltas = vec![NO_STEP; stride];
-        for state in 1..number(minimal.len()) {
+        for state in StateId::range(1..minimal.len()) {
             deltas.fill(NO_STEP);
             for &(class, next) in minimal.row(state) {
-                let distance = i64::from(next) - i64::from(state);
-                deltas[class as usize] = i32::try_from(distance).expect("states are below 2^31");
+                deltas[class.index()] = state.distance(next);
             }
             row_of.push(table.intern(&deltas));
         }
@@ -60,23 +58,27 @@ impl ByteTable {
 
 /// Merges classes on which all states lead to the same states, numbering them by their first byte. `[old classes]`: the new ones,
 /// and their number.
-fn merge_classes(classes: &mut [u8; 256], stride: usize, symbols: &SymbolDfa) -> (Vec<u8>, usize) {
+fn merge_classes(
+    classes: &mut [u8; 256],
+    stride: usize,
+    symbols: &SymbolDfa<StateId>,
+) -> (Vec<Symbol>, usize) {
     let mut columns: Vec<Vec<(StateId, StateId)>> = vec![Vec::new(); stride];
-    symbols.edges().for_each(|(from, class, to)| columns[class as usize].push((from, to)));
+    symbols.edges().for_each(|(from, class, to)| columns[class.index()].push((from, to)));
     let mut kept: Vec<usize> = Vec::new();
-    let mut merged = vec![u8::MAX; stride];
+    let mut merged: Vec<Option<u8>> = vec![None; stride];
     for class in classes {
         let old = usize::from(*class);
-        if merged[old] == u8::MAX {
+        *class = *merged[old].get_or_insert_with(|| {
             let same = kept.iter().position(|&known| columns[known] == columns[old]).unwrap_or_else(|| {
                 kept.push(old);
                 kept.len() - 1
             });
-            merged[old] = u8::try_from(same).expect("at most 256 classes");
-        }
-        *class = merged[old];
+            u8::try_from(same).expect("at most 256 classes")
+        });
     }
-    (merged, kept.len())
+    let new = |class: Option<u8>| Symbol::new(class.expect("every class has a byte").into());
+    (merged.into_iter().map(new).collect(), kept.len())
 }
 
 impl Dfa {
@@ -89,25 +91,25 @@ impl Dfa {
         // Bytes of one class may now part ways: one class for each (old class, kept).
         let mut classes = Box::new([0; 256]);
         let mut columns: Vec<(usize, bool)> = Vec::new();
-        for byte in 0..256 {
-            let column = (usize::from(self.classes[byte]), keep[byte >> 5] >> (byte & 31) & 1 == 1);
-            let class = columns.iter().position(|known| *known == column).unwrap_or_else(|| {
+        for (byte, class) in (0..=u8::MAX).zip(classes.iter_mut()) {
+            let column = (usize::from(self.classes[usize::from(byte)]), keep.contains(byte));
+            let known = columns.iter().position(|known| *known == column).unwrap_or_else(|| {
                 columns.push(column);
                 columns.len() - 1
             });
-            classes[byte] = u8::try_from(class).expect("256 bytes make at most 256 columns");
+            *class = u8::try_from(known).expect("256 bytes make at most 256 columns");
         }
         let stride = columns.len();
         budget.charge_bytes("restricting to the vocabulary", (self.len() * stride * 4) as u64)?;
         let mut symbols = SymbolDfa::empty();
         let mut row = Vec::with_capacity(stride);
-        for state in 1..number(self.len()) {
+        for state in StateId::range(1..self.len()) {
             let deltas = self.row(state);
             row.clear();
             let leads_on =
-                (0..).zip(&columns).filter(|(_, (class, kept))| *kept && deltas[*class] != NO_STEP);
+                Symbol::enumerate(&columns).filter(|(_, (class, kept))| *kept && deltas[*class] != NO_STEP);
             row.extend(leads_on.map(|(column, &(class, _))| (column, follow(state, deltas[class]))));
-            symbols.push(&row, self.accepting[state as usize]);
+            symbols.push(&row, self.accepting[state]);
         }
         symbols.start = self.start;
         ByteTable { classes, stride, symbols }.canonical(budget)

@@ -1,7 +1,16 @@
 //! How the states of an automaton over bytes make up characters.
 
+use std::ops::Range;
+
+use gobo_types::{DenseId as _, dense_id};
+
 use crate::chars::dfa::CharDfa;
-use crate::ids::{CharState, StateId, number};
+use crate::ids::{CharState, StateId, Symbol};
+
+dense_id! {
+    /// A way in which the bytes of wide characters divide into states.
+    pub(crate) struct TemplateId;
+}
 
 /// The states of a byte automaton that belong to one state of its character automaton.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,9 +21,26 @@ pub(crate) struct Block {
     pub(crate) inner: StateId,
     pub(crate) inner_states: u32,
     /// Which bytes lead where: blocks of one template differ in their exits alone.
-    pub(crate) template: u32,
+    pub(crate) template: TemplateId,
     /// Where the exits stand in [`CharStates::exits`].
     pub(crate) exits: (u32, u32),
+}
+
+impl Block {
+    /// Whether there are states inside characters, and they are no earlier block's.
+    pub(crate) fn has_own_inner_states(&self) -> bool {
+        self.inner.index() == self.root.index() + 1 && self.inner_states > 0
+    }
+
+    /// The state inside characters at an index among them.
+    pub(crate) fn inner_state(&self, index: usize) -> StateId {
+        StateId::new(self.inner.index() + index)
+    }
+
+    /// The indices of the states inside characters.
+    pub(crate) fn inner_indices(&self) -> Range<usize> {
+        self.inner.index()..self.inner.index() + self.inner_states as usize
+    }
 }
 
 /// How the states of a byte automaton make up characters.
@@ -24,23 +50,23 @@ pub struct CharStates {
     /// `[character states]`, ascending by root.
     pub(crate) blocks: Vec<Block>,
     /// The character states that follow a wide character.
-    pub(crate) exits: Vec<StateId>,
+    pub(crate) exits: Vec<CharState>,
 }
 
 impl CharStates {
     /// The state between characters with this number in the byte automaton.
     pub fn at(&self, state: StateId) -> Option<CharState> {
         let at = self.blocks.binary_search_by_key(&state, |block| block.root).ok()?;
-        (at > 0).then(|| CharState::new(number(at)))
+        (at > 0).then(|| CharState::new(at))
     }
 
     /// The state between characters that follows another when `char` is read.
     pub fn after(&self, char_state: CharState, char: u32) -> Option<CharState> {
         let ranges = &self.dfa.ranges;
         let &(first, _, class) = ranges.get(ranges.partition_point(|&(_, last, _)| last < char))?;
-        let row = self.dfa.row(char_state.id());
+        let row = self.dfa.row(char_state);
         let at = row.binary_search_by_key(&class, |edge| edge.0).ok().filter(|_| first <= char)?;
-        Some(CharState::new(row[at].1))
+        Some(row[at].1)
     }
 
     /// Number of ranges of characters that lead anywhere.
@@ -50,7 +76,7 @@ impl CharStates {
 
     /// The classes of the given characters, ascending; `None` if some character has none and so leads nowhere. `chars`:
     /// ranges, ascending, both ends included. O(ranges here × log(ranges there)).
-    pub fn classes_of(&self, chars: &[[u32; 2]]) -> Option<Vec<u32>> {
+    pub fn classes_of(&self, chars: &[[u32; 2]]) -> Option<Vec<Symbol>> {
         let mut found = vec![false; self.dfa.classes];
         let mut rest = chars;
         let mut behind = 0;
@@ -69,13 +95,13 @@ impl CharStates {
             if behind < first && any(behind, first - 1) {
                 return None;
             }
-            found[class as usize] |= any(first, last);
+            found[class.index()] |= any(first, last);
             behind = last + 1;
         }
         if any(behind, u32::from(char::MAX)) {
             return None;
         }
-        Some((0..).zip(found).filter(|(_, found)| *found).map(|(class, _)| class).collect())
+        Some(Symbol::enumerate(found).filter(|(_, found)| *found).map(|(class, _)| class).collect())
     }
 
     /// Bytes of its tables.

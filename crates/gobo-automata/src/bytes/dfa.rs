@@ -3,16 +3,13 @@
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
+use gobo_types::{ByteSet, DenseId as _, NO_STEP, Table, checked_u32};
 use hashbrown::HashTable;
 
-use super::byte_set::ByteSet;
 use super::calls::Calls;
 use super::char_states::CharStates;
 use crate::equivalence::Edges;
-use crate::ids::{DEAD, StateId, number};
-
-/// The relative transition that leads to the dead state.
-pub const NO_STEP: i32 = i32::MIN;
+use crate::ids::{StateId, Symbol};
 
 /// A deterministic automaton over bytes: state 0 is dead, every other state can reach acceptance.
 ///
@@ -28,9 +25,9 @@ pub struct Dfa {
     pub row_of: Vec<u32>,
     /// `[rows, stride]`: how far the next state lies after the state; [`NO_STEP`] where the dead state follows.
     pub deltas: Vec<i32>,
-    /// `[states]`: whether a text may end here.
-    pub accepting: Vec<bool>,
-    /// The state of the empty text; [`DEAD`] if the language is empty.
+    /// Whether a text may end in each state.
+    pub accepting: Table<StateId, bool>,
+    /// The state of the empty text; [`StateId::DEAD`] if the language is empty.
     pub start: StateId,
     /// How the states make up characters, where that is known.
     pub chars: Option<CharStates>,
@@ -41,7 +38,7 @@ pub struct Dfa {
 /// `state` and `delta` as the next state.
 #[inline]
 pub(super) fn follow(state: StateId, delta: i32) -> StateId {
-    if delta == NO_STEP { DEAD } else { state.wrapping_add_signed(delta) }
+    if delta == NO_STEP { StateId::DEAD } else { state.offset(delta) }
 }
 
 impl Dfa {
@@ -64,7 +61,7 @@ impl Dfa {
 
     /// Whether no text is accepted.
     pub fn is_empty(&self) -> bool {
-        self.start == DEAD
+        self.start == StateId::DEAD
     }
 
     /// The state after `byte`.
@@ -83,7 +80,7 @@ impl Dfa {
     /// The relative transitions of one state: `[stride]`.
     #[inline]
     pub fn row(&self, state: StateId) -> &[i32] {
-        row_at(&self.deltas, self.stride, self.row_of[state as usize])
+        row_at(&self.deltas, self.stride, self.row_of[state.index()])
     }
 
     /// The bytes that lead from some state to a live one.
@@ -103,27 +100,24 @@ impl Dfa {
 
     /// The bytes whose class satisfies `keep`.
     pub fn bytes_of(&self, keep: impl Fn(usize) -> bool) -> ByteSet {
-        let mut set = ByteSet::default();
-        for byte in (0..256).filter(|&byte| keep(usize::from(self.classes[byte]))) {
-            set[byte >> 5] |= 1 << (byte & 31);
-        }
-        set
+        (0..=u8::MAX).filter(|&byte| keep(usize::from(self.classes[usize::from(byte)]))).collect()
     }
 
     /// Whether `text` is accepted.
     pub fn accepts(&self, text: &[u8]) -> bool {
-        self.accepting[text.iter().fold(self.start, |state, &byte| self.next(state, byte)) as usize]
+        self.accepting[text.iter().fold(self.start, |state, &byte| self.next(state, byte))]
     }
 }
 
 impl Edges for Dfa {
+    type State = StateId;
+
     fn states(&self) -> usize {
         self.len()
     }
 
-    fn edges(&self, state: StateId) -> impl Iterator<Item = (u32, StateId)> {
-        (0..)
-            .zip(self.row(state))
+    fn edges(&self, state: StateId) -> impl Iterator<Item = (Symbol, StateId)> {
+        Symbol::enumerate(self.row(state))
             .filter(|(_, delta)| **delta != NO_STEP)
             .map(move |(class, &delta)| (class, follow(state, delta)))
     }
@@ -156,7 +150,7 @@ impl RowTable {
     /// The number of a new row, whatever there is.
     pub(crate) fn push(&mut self, row: &[i32]) -> u32 {
         self.deltas.extend_from_slice(row);
-        number(self.rows() - 1)
+        checked_u32(self.rows() - 1)
     }
 
     /// The number of an equal interned row, or of a new one.

@@ -6,16 +6,16 @@ use std::collections::{BTreeSet, HashSet};
 use gobo_types::ErrorKind;
 
 use super::dfa::Dfa;
-use crate::ids::{DEAD, StateId};
+use crate::ids::StateId;
 
 /// Most pairs of states that a comparison visits unless it is told otherwise: 2^22, some 150 MiB.
 pub const MAX_PAIRS: u32 = 1 << 22;
 
 /// A deterministic automaton over bytes, wherever its tables lie: in memory as a [`Dfa`] or in a file.
 ///
-/// State 0 is [`DEAD`]: it accepts nothing and leads only to itself. All methods are O(1).
+/// [`StateId::DEAD`] accepts nothing and leads only to itself. All methods are O(1).
 pub trait ByteAutomaton {
-    /// The state of the empty text; [`DEAD`] if no text is accepted.
+    /// The state of the empty text; [`StateId::DEAD`] if no text is accepted.
     fn start(&self) -> StateId;
 
     /// The state after `byte`.
@@ -38,7 +38,7 @@ impl ByteAutomaton for Dfa {
     }
 
     fn is_accepting(&self, state: StateId) -> bool {
-        self.accepting[state as usize]
+        self.accepting[state]
     }
 
     fn class(&self, byte: u8) -> u8 {
@@ -112,7 +112,7 @@ pub fn difference(
         for &byte in &letters {
             let pair = (a.next(in_a, byte), b.next(in_b, byte));
             // From there on neither side accepts anything.
-            if pair == (DEAD, DEAD) || !seen.insert(pair) {
+            if pair == (StateId::DEAD, StateId::DEAD) || !seen.insert(pair) {
                 continue;
             }
             // Asked where a pair is found, not where it is gone on from: that would be a whole length later.
@@ -174,11 +174,11 @@ mod tests {
             classes: Box::new([0; 256]),
             stride: 1,
             row_of: vec![0],
-            deltas: vec![crate::NO_STEP],
+            deltas: vec![gobo_types::NO_STEP],
             chars: None,
             calls: None,
-            accepting: vec![false],
-            start: DEAD,
+            accepting: vec![false].into(),
+            start: StateId::DEAD,
         }
     }
 

@@ -1,14 +1,19 @@
 //! Digests of the futures of states: equal for states of any automata from which the same may follow up to the end of the rule.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, checked_u32, dense_id};
 
 use super::calls::Calls;
 use super::char_states::CharStates;
 use super::dfa::Dfa;
-use crate::ids::{CharState, StateId, number};
+use crate::ids::{CharState, Symbol};
 
 const PHASE: &str = "telling states apart";
+
+dense_id! {
+    /// A set of characters that leads from one state to another.
+    struct EdgeSetId;
+}
 
 /// blake3.
 type Digest = [u8; 32];
@@ -48,14 +53,14 @@ impl Dfa {
 #[derive(Debug, Clone, Copy)]
 enum Edge {
     /// After a character of a set.
-    Chars { set: u32, to: StateId },
+    Chars { set: EdgeSetId, to: CharState },
     /// A called rule, and the state after the call.
-    Call { entry: StateId, to: StateId },
+    Call { entry: CharState, to: CharState },
 }
 
 /// A state on the path of the search.
 struct Visit {
-    state: StateId,
+    state: CharState,
     /// Its edges in [`Finder::edges`], and the next state to look at: two for each edge.
     edges: (usize, usize),
     next: usize,
@@ -71,7 +76,7 @@ struct Finder<'a> {
     /// `[classes]`: the characters of each.
     ranges_of: Vec<Vec<(u32, u32)>>,
     /// By classes, ascending: the number of the set of the characters in them.
-    known_sets: HashMap<Vec<u32>, u32>,
+    known_sets: HashMap<Vec<Symbol>, EdgeSetId>,
     /// `[sets]`.
     sets: Vec<Digest>,
     edges: Vec<Edge>,
@@ -82,12 +87,12 @@ struct Finder<'a> {
     /// `[character states]`: the first that was met of those that a state on the stack leads to.
     low: Vec<u32>,
     /// States without a component yet.
-    stack: Vec<StateId>,
+    stack: Vec<CharState>,
     digests: Vec<Option<Digest>>,
     /// Kept for their room: the edges of a state by target, where those of each target stand, classes, and what is hashed.
-    by_target: Vec<(StateId, u32)>,
-    targets: Vec<(u32, usize, usize)>,
-    classes: Vec<u32>,
+    by_target: Vec<(CharState, Symbol)>,
+    targets: Vec<(Symbol, usize, usize)>,
+    classes: Vec<Symbol>,
     words: Vec<u8>,
 }
 
@@ -98,7 +103,7 @@ impl<'a> Finder<'a> {
         let states = chars.blocks.len();
         let mut ranges_of = vec![Vec::new(); chars.dfa.classes];
         for &(first, last, class) in &chars.dfa.ranges {
-            ranges_of[class as usize].push((first, last));
+            ranges_of[class.index()].push((first, last));
         }
         Self {
             chars,
@@ -124,18 +129,18 @@ impl<'a> Finder<'a> {
         self.budget.charge_bytes(PHASE, self.digests.len() as u64 * 60)?;
         let mut met = 0;
         for call in &self.calls.of_chars.all {
-            let entry = self.calls.entries[call.rule as usize];
-            if self.order[entry as usize] == UNMET {
+            let entry = self.calls.entries[call.rule];
+            if self.order[entry.index()] == UNMET {
                 self.search(entry, &mut met)?;
             }
         }
         Ok(StateDigests { digests: self.digests })
     }
 
-    fn search(&mut self, from: StateId, met: &mut u32) -> Result<(), CompileError> {
+    fn search(&mut self, from: CharState, met: &mut u32) -> Result<(), CompileError> {
         let mut path = vec![self.meet(from, met)?];
         while let Some(visit) = path.last_mut() {
-            let state = visit.state as usize;
+            let state = visit.state.index();
             let at = visit.edges.0 + visit.next / 2;
             if at < visit.edges.1 {
                 let is_second = visit.next % 2 == 1;
@@ -145,20 +150,20 @@ impl<'a> Finder<'a> {
                     Edge::Call { entry, .. } if !is_second => entry,
                     Edge::Chars { to, .. } | Edge::Call { to, .. } => to,
                 };
-                if self.order[to as usize] == UNMET {
+                if self.order[to.index()] == UNMET {
                     path.push(self.meet(to, met)?);
-                } else if self.digests[to as usize].is_none() {
-                    self.low[state] = self.low[state].min(self.order[to as usize]);
+                } else if self.digests[to.index()].is_none() {
+                    self.low[state] = self.low[state].min(self.order[to.index()]);
                 }
                 continue;
             }
             path.pop();
             if let Some(before) = path.last() {
-                let before = before.state as usize;
+                let before = before.state.index();
                 self.low[before] = self.low[before].min(self.low[state]);
             }
             if self.low[state] == self.order[state] {
-                let first = self.stack.iter().rposition(|&open| open as usize == state).unwrap_or_default();
+                let first = self.stack.iter().rposition(|&open| open.index() == state).unwrap_or_default();
                 let component = self.stack.split_off(first);
                 self.tell(&component);
             }
@@ -166,9 +171,9 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    fn meet(&mut self, state: StateId, met: &mut u32) -> Result<Visit, CompileError> {
-        self.order[state as usize] = *met;
-        self.low[state as usize] = *met;
+    fn meet(&mut self, state: CharState, met: &mut u32) -> Result<Visit, CompileError> {
+        self.order[state.index()] = *met;
+        self.low[state.index()] = *met;
         *met += 1;
         self.stack.push(state);
         let row = self.chars.dfa.row(state);
@@ -193,16 +198,16 @@ impl<'a> Finder<'a> {
         }
         (self.by_target, self.targets) = (by_target, targets);
         for call in self.calls.of_chars.at(state) {
-            let entry = self.calls.entries[call.rule as usize];
+            let entry = self.calls.entries[call.rule];
             self.edges.push(Edge::Call { entry, to: call.to });
         }
         let edges = (first, self.edges.len());
-        self.edges_of[state as usize] = edges;
+        self.edges_of[state.index()] = edges;
         Ok(Visit { state, edges, next: 0 })
     }
 
     /// The number of the set of the characters that lead to one state: edges by class, ascending.
-    fn set(&mut self, edges: &[(StateId, u32)]) -> u32 {
+    fn set(&mut self, edges: &[(CharState, Symbol)]) -> EdgeSetId {
         self.classes.clear();
         self.classes.extend(edges.iter().map(|edge| edge.1));
         if let Some(&known) = self.known_sets.get(&self.classes) {
@@ -210,7 +215,7 @@ impl<'a> Finder<'a> {
         }
         let classes = self.classes.clone();
         let mut ranges: Vec<(u32, u32)> =
-            classes.iter().flat_map(|&class| self.ranges_of[class as usize].iter().copied()).collect();
+            classes.iter().flat_map(|&class| self.ranges_of[class.index()].iter().copied()).collect();
         ranges.sort_unstable();
         ranges.dedup_by(|next, before| {
             let is_joined = before.1 + 1 == next.0;
@@ -224,26 +229,26 @@ impl<'a> Finder<'a> {
             hasher.update(&(u64::from(first) << 32 | u64::from(last)).to_le_bytes());
         }
         self.sets.push(*hasher.finalize().as_bytes());
-        let fresh = number(self.sets.len() - 1);
+        let fresh = EdgeSetId::new(self.sets.len() - 1);
         self.known_sets.insert(classes, fresh);
         fresh
     }
 
     /// Tells the states of a component, in the order in which they were met, where all else that it leads to is told.
-    fn tell(&mut self, component: &[StateId]) {
+    fn tell(&mut self, component: &[CharState]) {
         let mut words = std::mem::take(&mut self.words);
         words.clear();
         words.push(COMPONENT);
         let mut is_cycle = false;
         for &state in component {
-            let (from, to) = self.edges_of[state as usize];
+            let (from, to) = self.edges_of[state.index()];
             words.push(u8::from(self.chars.dfa.is_accepting(state)));
-            words.extend(number(to - from).to_le_bytes());
+            words.extend(checked_u32(to - from).to_le_bytes());
             for &edge in &self.edges[from..to] {
                 let after = match edge {
                     Edge::Chars { set, to } => {
                         words.push(CHARS);
-                        words.extend(self.sets[set as usize]);
+                        words.extend(self.sets[set.index()]);
                         [Some(to), None]
                     }
                     Edge::Call { entry, to } => {
@@ -252,15 +257,15 @@ impl<'a> Finder<'a> {
                     }
                 };
                 for to in after.into_iter().flatten() {
-                    if let Some(digest) = &self.digests[to as usize] {
+                    if let Some(digest) = &self.digests[to.index()] {
                         words.push(TOLD);
                         words.extend(digest);
                     } else {
                         is_cycle = true;
-                        let order = |state: &StateId| self.order[*state as usize];
+                        let order = |state: &CharState| self.order[state.index()];
                         let place = component.partition_point(|state| order(state) < order(&to));
                         words.push(HERE);
-                        words.extend(number(place).to_le_bytes());
+                        words.extend(checked_u32(place).to_le_bytes());
                     }
                 }
             }
@@ -268,7 +273,7 @@ impl<'a> Finder<'a> {
         let digest = *blake3::hash(&words).as_bytes();
         self.words = words;
         for (place, &state) in (0_u32..).zip(component) {
-            self.digests[state as usize] = Some(if is_cycle {
+            self.digests[state.index()] = Some(if is_cycle {
                 let mut hasher = blake3::Hasher::new();
                 hasher.update(&[STATE]).update(&digest).update(&place.to_le_bytes());
                 *hasher.finalize().as_bytes()
@@ -292,16 +297,26 @@ mod tests {
     use gobo_types::{CompileLimits, TextStart};
 
     use super::*;
-    use crate::{Expr, Grammar, Rule};
+    use crate::{Expr, Grammar, Rule, RuleId};
 
     /// The digest of the entry of a rule that is called twice between parentheses, in a grammar with some other rule.
     fn digest_of(rules: &[Expr], other: &str) -> Digest {
         let budget = Budget::new(CompileLimits::default());
-        let first = u32::try_from(rules.len()).unwrap();
+        let first = RuleId::new(rules.len());
         // Nests, so that it stays a rule.
         let nested = Expr::Alternate(vec![
-            Expr::Concat(vec![Expr::text("("), Expr::Call(0), Expr::Call(first), Expr::text(")")]),
-            Expr::Concat(vec![Expr::text("["), Expr::Call(0), Expr::text(other), Expr::text("]")]),
+            Expr::Concat(vec![
+                Expr::text("("),
+                Expr::Call(RuleId::of(0)),
+                Expr::Call(first),
+                Expr::text(")"),
+            ]),
+            Expr::Concat(vec![
+                Expr::text("["),
+                Expr::Call(RuleId::of(0)),
+                Expr::text(other),
+                Expr::text("]"),
+            ]),
         ]);
         let rules = rules.iter().chain([&nested]).map(|expr| Rule { name: "r".into(), expr: expr.clone() });
         let grammar = Grammar { rules: rules.collect(), start: first };
@@ -310,8 +325,8 @@ mod tests {
         let calls = dfa.calls.as_ref().expect("a rule of eight states that is called twice is called");
         let state_digests = dfa.state_digests(&budget).unwrap();
         assert_eq!(state_digests.digests.len(), chars.blocks.len());
-        assert_eq!(state_digests.digest(CharState::new(u32::MAX)), None);
-        *state_digests.digest(CharState::new(calls.entries[0])).expect("a called rule has digests")
+        assert_eq!(state_digests.digest(CharState::from_number(u32::MAX)), None);
+        *state_digests.digest(calls.entries[RuleId::of(0)]).expect("a called rule has digests")
     }
 
     fn chars(ranges: &[(char, char)]) -> Expr {
@@ -357,13 +372,17 @@ mod tests {
     fn a_called_rule_tells_its_callers_apart() {
         // Calls itself and another one.
         let caller = |inner: &str| {
-            let body =
-                vec![Expr::text("{"), Expr::Call(1), Expr::Call(0).repeat(0, Some(1)), Expr::text("}")];
+            let body = vec![
+                Expr::text("{"),
+                Expr::Call(RuleId::of(1)),
+                Expr::Call(RuleId::of(0)).repeat(0, Some(1)),
+                Expr::text("}"),
+            ];
             let callee =
                 Expr::Concat(vec![Expr::text("\""), chars(&[('a', 'f')]).repeat(3, None), Expr::text(inner)]);
             let callee = Expr::Alternate(vec![
                 callee,
-                Expr::Concat(vec![Expr::text("-"), Expr::Call(1), Expr::text("!")]),
+                Expr::Concat(vec![Expr::text("-"), Expr::Call(RuleId::of(1)), Expr::text("!")]),
             ]);
             digest_of(&[Expr::Concat(body), callee], "x")
         };

@@ -2,24 +2,27 @@
 //! depth of the calls at worst.
 
 use foldhash::HashMap;
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, dense_id};
 
 use super::calls::Calls;
 use super::canonical::ByteTable;
 use super::dfa::Dfa;
-use crate::ids::{DEAD, StateId};
+use crate::ids::{ReturnId, StateId, Symbol};
 use crate::symbols::SymbolDfa;
 
 const PHASE: &str = "writing calls out";
 
-/// The number of a stack; 0 for the empty one.
-type StackId = u32;
+dense_id! {
+    /// A stack.
+    struct StackId;
+}
 
-const EMPTY: StackId = 0;
+/// The empty stack.
+const EMPTY: StackId = StackId(0);
 
 /// A return state on top of another stack.
 struct Frame {
-    top: u32,
+    top: ReturnId,
     below: StackId,
     /// Whether a text that may end its rule here may end altogether.
     is_complete: bool,
@@ -32,9 +35,9 @@ type Configuration = (StateId, StackId);
 struct Expansion<'a> {
     dfa: &'a Dfa,
     calls: &'a Calls,
-    /// By number, the empty one left out.
+    /// Of each stack but the empty one.
     frames: Vec<Frame>,
-    known_frames: HashMap<(u32, StackId), StackId>,
+    known_frames: HashMap<(ReturnId, StackId), StackId>,
 }
 
 impl Dfa {
@@ -60,33 +63,33 @@ impl Expansion<'_> {
         let dfa = self.dfa;
         let first = vec![(dfa.start, EMPTY)];
         let mut known: HashMap<Vec<Configuration>, StateId> =
-            HashMap::from_iter([(Vec::new(), DEAD), (first.clone(), 1)]);
+            HashMap::from_iter([(Vec::new(), StateId::DEAD), (first.clone(), StateId::new(1))]);
         let mut sets = vec![Vec::new(), first];
         let mut expanded = SymbolDfa::empty();
-        expanded.start = 1;
+        expanded.start = StateId::new(1);
         let mut row = Vec::with_capacity(dfa.stride);
         while let Some(set) = sets.get(expanded.len()) {
             let set = self.with_popped(set);
             let is_complete = |&(state, stack): &Configuration| {
-                dfa.accepting[state as usize] && (stack == EMPTY || self.frame(stack).is_complete)
+                dfa.accepting[state] && (stack == EMPTY || self.frame(stack).is_complete)
             };
             let is_accepting = set.iter().any(is_complete);
             budget.charge_steps(PHASE, (set.len() * dfa.stride) as u64)?;
             row.clear();
             for class in 0..dfa.stride {
                 let next = self.after(&set, class);
-                let fresh = u32::try_from(sets.len()).expect("the budget keeps states below 2^32");
+                let fresh = StateId::new(sets.len());
                 let to = *known.entry(next).or_insert_with_key(|next| {
                     sets.push(next.clone());
                     fresh
                 });
                 if to == fresh {
                     budget.check_states(PHASE, sets.len() - 1)?;
-                    let held = sets[to as usize].len() * size_of::<Configuration>() * 2 + dfa.stride * 4;
+                    let held = sets[to.index()].len() * size_of::<Configuration>() * 2 + dfa.stride * 4;
                     budget.charge_bytes(PHASE, held as u64)?;
                 }
-                if to != DEAD {
-                    row.push((u32::try_from(class).expect("at most 256 classes"), to));
+                if to != StateId::DEAD {
+                    row.push((Symbol::new(class), to));
                 }
             }
             expanded.push(&row, is_accepting);
@@ -95,13 +98,13 @@ impl Expansion<'_> {
     }
 
     fn frame(&self, stack: StackId) -> &Frame {
-        &self.frames[stack as usize - 1]
+        &self.frames[stack.index() - 1]
     }
 
     /// What is below the top of a stack, with the state of the return state there.
     fn popped(&self, stack: StackId) -> Configuration {
         let Frame { top, below, .. } = *self.frame(stack);
-        (self.calls.returns[top as usize].state, below)
+        (self.calls.returns[top.index()].state, below)
     }
 
     /// Some configurations, with those that are reached where rules end.
@@ -109,7 +112,7 @@ impl Expansion<'_> {
         let mut all = set.to_vec();
         let mut at = 0;
         while let Some(&(state, stack)) = all.get(at) {
-            if self.dfa.accepting[state as usize] && stack != EMPTY {
+            if self.dfa.accepting[state] && stack != EMPTY {
                 let popped = self.popped(stack);
                 if !all.contains(&popped) {
                     all.push(popped);
@@ -147,12 +150,11 @@ impl Expansion<'_> {
         (state, stack)
     }
 
-    fn push(&mut self, top: u32, below: StackId) -> StackId {
+    fn push(&mut self, top: ReturnId, below: StackId) -> StackId {
         let ends_below = below == EMPTY || self.frame(below).is_complete;
-        let fresh = u32::try_from(self.frames.len() + 1).expect("no more stacks than steps");
+        let fresh = StackId::new(self.frames.len() + 1);
         *self.known_frames.entry((top, below)).or_insert_with(|| {
-            let is_complete =
-                ends_below && self.dfa.accepting[self.calls.returns[top as usize].state as usize];
+            let is_complete = ends_below && self.dfa.accepting[self.calls.returns[top.index()].state];
             self.frames.push(Frame { top, below, is_complete });
             fresh
         })
@@ -164,11 +166,11 @@ mod tests {
     use gobo_types::{CompileLimits, TextStart};
 
     use super::*;
-    use crate::{Expr, Grammar, Rule};
+    use crate::{Expr, Grammar, Rule, RuleId};
 
     fn expanded(rules: &[(&str, Expr)]) -> (Dfa, Option<Dfa>) {
         let rules = rules.iter().map(|(name, expr)| Rule { name: (*name).to_owned(), expr: expr.clone() });
-        let grammar = Grammar { rules: rules.collect(), start: 0 };
+        let grammar = Grammar { rules: rules.collect(), start: RuleId::of(0) };
         let budget = Budget::new(CompileLimits::default());
         let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();
         let expanded = dfa.expand_calls(&budget).unwrap();
@@ -180,13 +182,13 @@ mod tests {
     fn calls_are_written_out() {
         let text = |text: &str| Expr::text(text);
         let quoted = Expr::Concat(vec![text("\""), text("abcdefgh").repeat(0, None), text("\"")]);
-        let pair = Expr::Concat(vec![text("<"), Expr::Call(2), text(">")]);
+        let pair = Expr::Concat(vec![text("<"), Expr::Call(RuleId::of(2)), text(">")]);
         let root = Expr::Concat(vec![
-            Expr::Call(2),
+            Expr::Call(RuleId::of(2)),
             text(","),
-            Expr::Call(1),
+            Expr::Call(RuleId::of(1)),
             text(";").repeat(0, Some(1)),
-            Expr::Call(1),
+            Expr::Call(RuleId::of(1)),
         ]);
         let (dfa, expanded) = expanded(&[("root", root), ("pair", pair), ("quoted", quoted)]);
         assert!(dfa.has_calls());
@@ -208,7 +210,7 @@ mod tests {
     fn a_rule_that_calls_itself_is_not_written_out() {
         let nested = Expr::Concat(vec![
             Expr::text("["),
-            Expr::Alternate(vec![Expr::Call(0), Expr::text("")]),
+            Expr::Alternate(vec![Expr::Call(RuleId::of(0)), Expr::text("")]),
             Expr::text("]"),
         ]);
         let (dfa, expanded) = expanded(&[("nested", nested)]);

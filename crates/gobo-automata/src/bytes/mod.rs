@@ -1,6 +1,5 @@
 //! Automata over bytes: what constraints are compiled from.
 
-mod byte_set;
 mod call_layout;
 pub(crate) mod calls;
 mod canonical;
@@ -13,11 +12,10 @@ mod expand_calls;
 mod row_classes;
 pub(crate) mod utf8;
 
-pub use byte_set::ByteSet;
 pub use calls::{Calls, PushTransition, Return};
 pub use char_states::CharStates;
 pub use closure::{Closure, Targets};
-pub use dfa::{Dfa, NO_STEP};
+pub use dfa::Dfa;
 pub use difference::{ByteAutomaton, Difference, MAX_PAIRS, Side, TooManyPairs, difference};
 pub use digests::StateDigests;
 pub use row_classes::{KEquivalence, RowClasses};

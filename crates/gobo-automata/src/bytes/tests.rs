@@ -1,9 +1,9 @@
-use gobo_types::{Budget, CompileLimits, MatchMode, TextStart};
+use gobo_types::{Budget, CompileLimits, DenseId as _, MatchMode, TextStart};
 use proptest::prelude::*;
 
 use super::*;
 use crate::chars::dfa::CharDfa;
-use crate::{CharState, DEAD, StateId};
+use crate::{CharState, StateId, Symbol};
 
 fn dfa(pattern: &str) -> Dfa {
     Dfa::regex(pattern, MatchMode::Full, TextStart::Exact, &Budget::new(CompileLimits::default())).unwrap()
@@ -36,7 +36,7 @@ fn after(dfa: &Dfa, from: StateId, text: &str) -> StateId {
 /// Whether every text, and whether some text, of `length` characters of `set` is alive.
 fn alive(dfa: &Dfa, from: StateId, set: &[char], length: u32) -> (bool, bool) {
     if length == 0 {
-        return (from != DEAD, from != DEAD);
+        return (from != StateId::DEAD, from != StateId::DEAD);
     }
     let next = |char: &char| alive(dfa, after(dfa, from, &char.to_string()), set, length - 1);
     set.iter().map(next).fold((true, false), |all, one| (all.0 && one.0, all.1 || one.1))
@@ -47,12 +47,12 @@ fn one_character_leads_where_its_bytes_lead() {
     for pattern in PATTERNS {
         let dfa = dfa(pattern);
         let states = dfa.chars.as_ref().unwrap();
-        for (state, block) in (0..).zip(&states.blocks).skip(1) {
+        for (state, block) in CharState::enumerate(&states.blocks).skip(1) {
             for char in "abcdefxzé日本à\u{ff}\"\\ \0\u{10ffff}".chars() {
                 let over_bytes = after(&dfa, block.root, &char.to_string());
                 let root = |state: CharState| states.blocks[state.index()].root;
                 assert_eq!(
-                    states.after(CharState::new(state), u32::from(char)).map_or(DEAD, root),
+                    states.after(state, u32::from(char)).map_or(StateId::DEAD, root),
                     over_bytes,
                     "{pattern} {char}"
                 );
@@ -75,8 +75,9 @@ proptest! {
         let Some(classes) = states.classes_of(&chars(&set.iter().collect::<String>())) else {
             // Some character leads nowhere, from anywhere.
             let nowhere = |char: &char| {
-                (1..u32::try_from(states.blocks.len()).unwrap())
-                    .all(|state| after(&dfa, states.blocks[state as usize].root, &char.to_string()) == DEAD)
+                states.blocks[1..]
+                    .iter()
+                    .all(|block| after(&dfa, block.root, &char.to_string()) == StateId::DEAD)
             };
             prop_assert!(set.iter().any(nowhere));
             return Ok(());
@@ -84,18 +85,18 @@ proptest! {
         let budget = Budget::new(CompileLimits::default());
         let targets = states.targets(&budget).unwrap();
         let closure = states.closure(&targets, &classes, None, &budget).unwrap();
-        for (state, block) in (0..).zip(&states.blocks).skip(1) {
-            let depth = closure.depth(CharState::new(state));
+        for (state, block) in CharState::enumerate(&states.blocks).skip(1) {
+            let depth = closure.depth(state);
             for length in 0..=LONGEST {
                 let (every, some) = alive(&dfa, block.root, &set, length);
                 prop_assert_eq!(every, length <= depth);
-                if closure.is_exact(CharState::new(state)) {
+                if closure.is_exact(state) {
                     prop_assert_eq!(some, length <= depth);
                 }
             }
             // Where nothing is alive beyond the depth, that is known.
             if depth < LONGEST && !alive(&dfa, block.root, &set, depth + 1).1 {
-                prop_assert!(closure.is_exact(CharState::new(state)));
+                prop_assert!(closure.is_exact(state));
             }
         }
     }
@@ -107,12 +108,15 @@ proptest! {
         ranges in prop::collection::btree_set(0_u32..300, 2..40),
     ) {
         let bounds: Vec<u32> = ranges.into_iter().collect();
-        let ranges: Vec<(u32, u32, u32)> =
-            (0..).zip(bounds.windows(2)).filter(|(at, _)| at % 3 != 2).map(|(at, pair)| (pair[0], pair[1] - 1, at % 7)).collect();
+        let ranges: Vec<(u32, u32, Symbol)> = (0..)
+            .zip(bounds.windows(2))
+            .filter(|(at, _)| at % 3 != 2)
+            .map(|(at, pair)| (pair[0], pair[1] - 1, Symbol::new(at % 7)))
+            .collect();
         let states = CharStates { dfa: CharDfa::new(ranges.clone(), 7), blocks: Vec::new(), exits: Vec::new() };
         let class = |code: u32| ranges.iter().find(|range| range.0 <= code && code <= range.1).map(|range| range.2);
         let text: String = codes.iter().map(|&code| char::from_u32(code).unwrap()).collect();
-        let expected: Option<std::collections::BTreeSet<u32>> = codes.iter().map(|&code| class(code)).collect();
+        let expected: Option<std::collections::BTreeSet<Symbol>> = codes.iter().map(|&code| class(code)).collect();
         prop_assert_eq!(states.classes_of(&chars(&text)), expected.map(|classes| classes.into_iter().collect::<Vec<_>>()));
     }
 
@@ -131,17 +135,17 @@ proptest! {
         let over_bytes = Dfa { chars: None, ..dfa.clone() };
         let expected = |longest| over_bytes.row_classes(&useful, longest, longest, 0, &budget).unwrap().of;
         let (between, inside) = (expected(longest), expected(longest_inner));
-        let is_between = |state: usize| states.at(u32::try_from(state).unwrap()).is_some();
+        let is_between = |state: usize| states.at(StateId::new(state)).is_some();
         // States that short texts do not tell apart, over bytes neither.
         for KEquivalence { chars, representative: first } in &equivalences {
             prop_assert!(*chars <= longest);
             let over_bytes = expected(*chars);
             for (state, &first) in first.iter().enumerate() {
-                prop_assert_eq!(over_bytes[state], over_bytes[first as usize]);
+                prop_assert_eq!(over_bytes[state], over_bytes[first.index()]);
             }
         }
         for a in 0..dfa.len() {
-            prop_assert!((groups[a] as usize) < count);
+            prop_assert!(groups[a].index() < count);
             for b in 0..dfa.len() {
                 if groups[a] != groups[b] || a == 0 {
                     continue;

@@ -2,27 +2,35 @@
 //! are the minimal acyclic automaton of their bytes (Daciuk et al. 2000), shared by all blocks that divide characters alike.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, NO_STEP, Table, checked_u32, dense_id};
 use regex_syntax::utf8::Utf8Sequences;
 
-use super::char_states::{Block, CharStates};
-use super::dfa::{Dfa, NO_STEP, RowTable};
+use super::char_states::{Block, CharStates, TemplateId};
+use super::dfa::{Dfa, RowTable};
 use crate::chars::Language;
 use crate::chars::dfa::CharDfa;
-use crate::ids::{DEAD, StateId, number};
+use crate::ids::{CharState, StateId, Symbol};
 
 const PHASE: &str = "writing characters as UTF-8";
 
 /// The first code that takes more than one byte.
 const WIDE: u32 = 0x80;
 
+dense_id! {
+    /// A node of a template.
+    struct NodeId;
+
+    /// An exit of a state: one of those that follow its wide characters.
+    struct ExitId;
+}
+
 /// Where a range of bytes leads inside a character of two or more bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Target {
     /// To a node of the template.
-    Node(u32),
-    /// Out of the character: the number of the exit.
-    Exit(u32),
+    Node(NodeId),
+    /// Out of the character.
+    Exit(ExitId),
 }
 
 type Edge = (u8, u8, Target);
@@ -40,7 +48,7 @@ struct Template {
 #[derive(Default)]
 struct TemplateBuilder {
     nodes: Vec<Vec<Edge>>,
-    register: HashMap<Vec<Edge>, u32>,
+    register: HashMap<Vec<Edge>, NodeId>,
     /// The edges of the root and of each open node below it.
     levels: Vec<Vec<Edge>>,
     /// The bytes that lead from each level to the next.
@@ -54,7 +62,7 @@ impl TemplateBuilder {
             let (Some(edges), Some((first, last))) = (self.levels.pop(), self.open.pop()) else { return };
             let node = *self.register.entry(edges).or_insert_with_key(|edges| {
                 self.nodes.push(edges.clone());
-                number(self.nodes.len() - 1)
+                NodeId::new(self.nodes.len() - 1)
             });
             self.push((first, last, Target::Node(node)));
         }
@@ -72,7 +80,7 @@ impl TemplateBuilder {
 impl Template {
     /// `ranges`: `(first, last, exit)`, ascending. The incremental construction of Daciuk et al. 2000, over sequences of
     /// byte ranges in place of texts: two sequences begin with the same range or with disjoint ones.
-    fn of(ranges: &[(u32, u32, u32)], budget: &Budget) -> Result<Self, CompileError> {
+    fn of(ranges: &[(u32, u32, ExitId)], budget: &Budget) -> Result<Self, CompileError> {
         let mut builder = TemplateBuilder { levels: vec![Vec::new()], ..TemplateBuilder::default() };
         let as_char = |code: u32| char::from_u32(code).expect("classes hold no surrogates");
         for &(first, last, exit) in ranges {
@@ -98,7 +106,7 @@ impl Template {
 /// The characters of each class, split where they begin to take two bytes.
 struct Classes {
     /// `[128]`: the class of each ASCII character.
-    ascii: [Option<u32>; WIDE as usize],
+    ascii: [Option<Symbol>; WIDE as usize],
     /// `[classes]`.
     wide: Vec<Vec<(u32, u32)>>,
 }
@@ -111,7 +119,7 @@ impl Classes {
                 classes.ascii[first as usize..=last.min(WIDE - 1) as usize].fill(Some(class));
             }
             if last >= WIDE {
-                classes.wide[class as usize].push((first.max(WIDE), last));
+                classes.wide[class.index()].push((first.max(WIDE), last));
             }
         }
         classes
@@ -150,27 +158,33 @@ fn lay_out(
     budget: &Budget,
 ) -> Result<(CharStates, Vec<Template>, usize), CompileError> {
     let mut templates: Vec<Template> = Vec::new();
-    let mut known_templates: HashMap<Vec<(u32, u32)>, u32> = HashMap::new();
-    let mut known_forests: HashMap<(u32, Vec<StateId>), StateId> = HashMap::new();
-    let dead = Block { root: DEAD, inner: DEAD, inner_states: 0, template: 0, exits: (0, 0) };
+    let mut known_templates: HashMap<Vec<(Symbol, ExitId)>, TemplateId> = HashMap::new();
+    let mut known_forests: HashMap<(TemplateId, Vec<CharState>), StateId> = HashMap::new();
+    let dead = Block {
+        root: StateId::DEAD,
+        inner: StateId::DEAD,
+        inner_states: 0,
+        template: TemplateId::new(0),
+        exits: (0, 0),
+    };
     let mut states = CharStates { blocks: vec![dead], exits: Vec::new(), dfa: chars };
     let mut len: usize = 1;
     // The classes of wide characters, and the exit of each: what chooses the template.
-    let mut pattern: Vec<(u32, u32)> = Vec::new();
+    let mut pattern: Vec<(Symbol, ExitId)> = Vec::new();
     // `[character states]`: the last state that had it as an exit, and as which. A list of words may have an exit for each
     // character there is, so they are not searched.
-    let mut exit_of: Vec<(StateId, u32)> = vec![(DEAD, 0); states.dfa.len()];
+    let mut exit_of: Vec<(CharState, ExitId)> = vec![(CharState::DEAD, ExitId::new(0)); states.dfa.len()];
     budget.charge_bytes(PHASE, exit_of.len() as u64 * 8)?;
-    for state in 1..number(states.dfa.len()) {
+    for state in CharState::range(1..states.dfa.len()) {
         let exits_from = states.exits.len();
         pattern.clear();
         for &(class, next) in states.dfa.row(state) {
-            if classes.wide[class as usize].is_empty() {
+            if classes.wide[class.index()].is_empty() {
                 continue;
             }
-            let known = &mut exit_of[next as usize];
+            let known = &mut exit_of[next.index()];
             if known.0 != state {
-                *known = (state, number(states.exits.len() - exits_from));
+                *known = (state, ExitId::new(states.exits.len() - exits_from));
                 states.exits.push(next);
             }
             pattern.push((class, known.1));
@@ -179,24 +193,25 @@ fn lay_out(
         let template = match known_templates.get(&pattern) {
             Some(&template) => template,
             None => {
-                let mut ranges: Vec<(u32, u32, u32)> = Vec::new();
+                let mut ranges: Vec<(u32, u32, ExitId)> = Vec::new();
                 for &(class, exit) in &pattern {
-                    let of_class = &classes.wide[class as usize];
+                    let of_class = &classes.wide[class.index()];
                     ranges.extend(of_class.iter().map(|&(first, last)| (first, last, exit)));
                 }
                 ranges.sort_unstable();
                 budget.charge_bytes(PHASE, pattern.len() as u64 * 8)?;
                 templates.push(Template::of(&ranges, budget)?);
-                known_templates.insert(pattern.clone(), number(templates.len() - 1));
-                number(templates.len() - 1)
+                let fresh = TemplateId::new(templates.len() - 1);
+                known_templates.insert(pattern.clone(), fresh);
+                fresh
             }
         };
-        let root = number(len);
+        let root = StateId::new(len);
         len += 1;
-        let inner_states = templates[template as usize].nodes.len();
-        let exits = (number(exits_from), number(states.exits.len()));
-        let mut block =
-            Block { root, inner: number(len), inner_states: number(inner_states), template, exits };
+        let inner_states = templates[template.index()].nodes.len();
+        let exits = (checked_u32(exits_from), checked_u32(states.exits.len()));
+        let (inner, inner_count) = (StateId::new(len), checked_u32(inner_states));
+        let mut block = Block { root, inner, inner_states: inner_count, template, exits };
         if inner_states > 0 {
             let key = (template, states.exits[exits_from..].to_vec());
             match known_forests.get(&key) {
@@ -224,25 +239,25 @@ fn emit(
     let bytes = ByteClasses::of(classes, templates, budget)?;
     let mut table = RowTable::new(bytes.count);
     let mut row_of: Vec<u32> = vec![0; 1];
-    let mut accepting = vec![false; len];
+    let mut accepting = Table::filled(false, len);
     // States inside characters whose rows are written: by template and the distances to the exits.
-    let mut known_rows: HashMap<(u32, Vec<i32>), u32> = HashMap::new();
+    let mut known_rows: HashMap<(TemplateId, Vec<i32>), u32> = HashMap::new();
     let mut row = vec![NO_STEP; bytes.count];
-    for (state, block) in (0..).zip(&states.blocks).skip(1) {
-        let template = &templates[block.template as usize];
+    for (state, block) in CharState::enumerate(&states.blocks).skip(1) {
+        let template = &templates[block.template.index()];
         row.fill(NO_STEP);
         for &(class, next) in states.dfa.row(state) {
-            if let Some(byte_class) = bytes.of_ascii[class as usize] {
-                row[byte_class] = distance(block.root, states.blocks[next as usize].root);
+            if let Some(byte_class) = bytes.of_ascii[class.index()] {
+                row[byte_class] = block.root.distance(states.blocks[next.index()].root);
             }
         }
         let fill = |row: &mut [i32], from: StateId, edges: &[Edge]| {
             for &(first, last, target) in edges {
                 let delta = match target {
-                    Target::Node(node) => distance(from, block.inner + node),
+                    Target::Node(node) => from.distance(block.inner_state(node.index())),
                     Target::Exit(exit) => {
-                        let next = states.exits[(block.exits.0 + exit) as usize];
-                        distance(from, states.blocks[next as usize].root)
+                        let next = states.exits[block.exits.0 as usize + exit.index()];
+                        from.distance(states.blocks[next.index()].root)
                     }
                 };
                 bytes.of_byte[usize::from(first)..=usize::from(last)]
@@ -253,21 +268,21 @@ fn emit(
         fill(&mut row, block.root, &template.root);
         budget.charge_steps(PHASE, bytes.count as u64)?;
         row_of.push(table.intern(&row));
-        accepting[block.root as usize] = states.dfa.is_accepting(state);
-        if block.inner != block.root + 1 || block.inner_states == 0 {
+        accepting[block.root] = states.dfa.is_accepting(state);
+        if !block.has_own_inner_states() {
             continue;
         }
         let exits = &states.exits[block.exits.0 as usize..block.exits.1 as usize];
         let distances =
-            exits.iter().map(|&next| distance(block.inner, states.blocks[next as usize].root)).collect();
-        let fresh = number(table.rows());
+            exits.iter().map(|&next| block.inner.distance(states.blocks[next.index()].root)).collect();
+        let fresh = checked_u32(table.rows());
         let first = *known_rows.entry((block.template, distances)).or_insert(fresh);
         if first == fresh {
             budget.charge_steps(PHASE, (template.nodes.len() * bytes.count) as u64)?;
             budget.charge_bytes(PHASE, (template.nodes.len() * bytes.count * 4) as u64)?;
-            for (node, edges) in (0..).zip(&template.nodes) {
+            for (node, edges) in template.nodes.iter().enumerate() {
                 row.fill(NO_STEP);
-                fill(&mut row, block.inner + node, edges);
+                fill(&mut row, block.inner_state(node), edges);
                 table.push(&row);
             }
         }
@@ -280,11 +295,7 @@ fn emit(
         row_of,
         deltas: table.into_deltas(),
         accepting,
-        start: if states.dfa.start() == DEAD {
-            DEAD
-        } else {
-            states.blocks[states.dfa.start() as usize].root
-        },
+        start: states.blocks[states.dfa.start().index()].root,
         chars: Some(states),
         calls: None,
     })
@@ -307,7 +318,7 @@ impl ByteClasses {
         let (mut dead, mut of_wide) = (None, [None; 128]);
         for byte in 0..256_usize {
             let known = match classes.ascii.get(byte) {
-                Some(Some(class)) => &mut out.of_ascii[*class as usize],
+                Some(Some(class)) => &mut out.of_ascii[class.index()],
                 Some(None) => &mut dead,
                 None if wide[byte - 128] == wide[127] => &mut dead,
                 None => &mut of_wide[usize::from(wide[byte - 128])],
@@ -354,11 +365,7 @@ fn wide_byte_classes(templates: &[Template], budget: &Budget) -> Result<[u8; 128
     Ok(class_of)
 }
 
-fn distance(from: StateId, to: StateId) -> i32 {
-    i32::try_from(i64::from(to) - i64::from(from)).expect("the budget keeps states below 2^31")
-}
-
-/// About so many states over bytes has a state that tells a few kinds of characters apart.
+/// Typical number of states over bytes for a state over characters that distinguishes a few kinds of characters.
 const STATES_OF_CHARACTER: u64 = 16;
 
 impl Language {

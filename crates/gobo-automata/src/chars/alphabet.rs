@@ -4,17 +4,20 @@
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::set::Ranges;
+use crate::ids::Symbol;
 
-/// The number of a set of characters.
-pub(crate) type SetId = u32;
+dense_id! {
+    /// A set of characters that a constraint names.
+    pub(crate) struct SetId;
+}
 
 /// The distinct sets of characters that a constraint names.
 #[derive(Debug, Default)]
 pub(crate) struct CharSets {
-    sets: Vec<Ranges>,
+    sets: Table<SetId, Ranges>,
     known: HashMap<Ranges, SetId>,
     singles: HashMap<char, SetId>,
 }
@@ -31,10 +34,7 @@ impl CharSets {
 
     /// `ranges`: without surrogates.
     pub(crate) fn of(&mut self, ranges: Ranges) -> SetId {
-        *self.known.entry(ranges).or_insert_with_key(|ranges| {
-            self.sets.push(ranges.clone());
-            SetId::try_from(self.sets.len() - 1).expect("patterns have fewer than 2^32 bytes")
-        })
+        *self.known.entry(ranges).or_insert_with_key(|ranges| self.sets.push(ranges.clone()))
     }
 }
 
@@ -43,10 +43,10 @@ impl CharSets {
 #[derive(Debug)]
 pub(crate) struct Alphabet {
     /// The characters of each class: `(first, last, class)`, ascending. Classes are numbered by their first character.
-    pub(crate) ranges: Vec<(u32, u32, u32)>,
+    pub(crate) ranges: Vec<(u32, u32, Symbol)>,
     pub(crate) classes: usize,
     /// The classes of each set, ascending.
-    pub(crate) of_set: Vec<Vec<u32>>,
+    pub(crate) of_set: Table<SetId, Vec<Symbol>>,
 }
 
 impl Alphabet {
@@ -57,14 +57,15 @@ impl Alphabet {
     pub(crate) fn of(sets: &CharSets, budget: &Budget) -> Result<Self, CompileError> {
         const PHASE: &str = "dividing the alphabet";
         let mut events: Vec<(u32, SetId)> = Vec::new();
-        for (id, ranges) in (0..).zip(&sets.sets) {
+        for (id, ranges) in sets.sets.enumerate() {
             // A set is toggled where a range begins, and after its end.
             events.extend(ranges.iter().flat_map(|&(first, last)| [(first, id), (last + 1, id)]));
         }
         budget.charge_bytes(PHASE, events.len() as u64 * 16)?;
         events.sort_unstable();
-        let mut alphabet = Self { ranges: Vec::new(), classes: 0, of_set: vec![Vec::new(); sets.sets.len()] };
-        let mut known: HashMap<Vec<SetId>, u32> = HashMap::new();
+        let of_set = Table::filled(Vec::new(), sets.sets.len());
+        let mut alphabet = Self { ranges: Vec::new(), classes: 0, of_set };
+        let mut known: HashMap<Vec<SetId>, Symbol> = HashMap::new();
         let mut active: Vec<SetId> = Vec::new();
         for (at, &(first, set)) in events.iter().enumerate() {
             match active.binary_search(&set) {
@@ -88,11 +89,11 @@ impl Alphabet {
         Ok(alphabet)
     }
 
-    fn add_class(&mut self, known: &mut HashMap<Vec<SetId>, u32>, active: &[SetId]) -> u32 {
-        let class = u32::try_from(self.classes).expect("no more classes than ranges");
+    fn add_class(&mut self, known: &mut HashMap<Vec<SetId>, Symbol>, active: &[SetId]) -> Symbol {
+        let class = Symbol::new(self.classes);
         self.classes += 1;
         known.insert(active.to_vec(), class);
-        active.iter().for_each(|&set| self.of_set[set as usize].push(class));
+        active.iter().for_each(|&set| self.of_set[set].push(class));
         class
     }
 }

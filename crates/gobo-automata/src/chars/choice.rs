@@ -3,17 +3,17 @@
 //! finite-state automata*, Algorithm 1).
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError, RefusalKind};
+use gobo_types::{Budget, CompileError, DenseId as _, RefusalKind, Table};
 
 use super::dfa::CharDfa;
-use crate::ids::StateId;
+use crate::ids::{CharState, Symbol};
 
 const PHASE: &str = "building the choice";
 
 /// Steps of a byte, which may be a state: that is looked up, and written down.
 const STEPS_PER_BYTE: u64 = 4;
 
-type Edges = Vec<(char, StateId)>;
+type Edges = Vec<(char, CharState)>;
 
 /// The minimal automaton of a list of texts. Linear in the bytes of the list.
 ///
@@ -35,7 +35,7 @@ pub(crate) fn choice(items: &[String], budget: &Budget) -> Result<CharDfa, Compi
     sorted.sort_unstable();
     sorted.dedup();
 
-    let mut trie = Builder { frozen: vec![(false, Edges::new())], register: HashMap::new() };
+    let mut trie = Builder { frozen: vec![(false, Edges::new())].into(), register: HashMap::new() };
     // The states along the last text, accepting or not, with their finished edges.
     let mut path: Vec<(bool, Edges)> = vec![(false, Edges::new())];
     let mut last: Vec<char> = Vec::new();
@@ -56,41 +56,40 @@ pub(crate) fn choice(items: &[String], budget: &Budget) -> Result<CharDfa, Compi
 
 struct Builder {
     /// State 0 is dead.
-    frozen: Vec<(bool, Edges)>,
-    register: HashMap<(bool, Edges), StateId>,
+    frozen: Table<CharState, (bool, Edges)>,
+    register: HashMap<(bool, Edges), CharState>,
 }
 
 impl Builder {
-    fn intern(&mut self, state: (bool, Edges)) -> StateId {
-        *self.register.entry(state).or_insert_with_key(|state| {
-            self.frozen.push(state.clone());
-            StateId::try_from(self.frozen.len() - 1).expect("the budget keeps states below 2^32")
-        })
+    fn intern(&mut self, state: (bool, Edges)) -> CharState {
+        *self.register.entry(state).or_insert_with_key(|state| self.frozen.push(state.clone()))
     }
 
     /// Finishes the states of `text` deeper than `depth`.
     fn freeze(&mut self, path: &mut Vec<(bool, Edges)>, text: &[char], depth: usize) {
         while path.len() > depth + 1 {
             let Some(state) = path.pop() else { return };
-            let number = self.intern(state);
+            let frozen = self.intern(state);
             let parent = path.len() - 1;
-            path[parent].1.push((text[parent], number));
+            path[parent].1.push((text[parent], frozen));
         }
     }
 
-    fn into_dfa(self, start: StateId, budget: &Budget) -> Result<CharDfa, CompileError> {
+    fn into_dfa(self, start: CharState, budget: &Budget) -> Result<CharDfa, CompileError> {
         // A class for each character that occurs.
         let mut chars: Vec<char> =
             self.frozen.iter().flat_map(|(_, edges)| edges.iter().map(|edge| edge.0)).collect();
         budget.charge_bytes(PHASE, chars.len() as u64 * 12)?;
         chars.sort_unstable();
         chars.dedup();
-        let ranges =
-            (0..).zip(&chars).map(|(class, &char)| (u32::from(char), u32::from(char), class)).collect();
-        let class_of: HashMap<char, u32> = chars.iter().copied().zip(0..).collect();
+        let ranges = Symbol::enumerate(&chars)
+            .map(|(class, &char)| (u32::from(char), u32::from(char), class))
+            .collect();
+        let class_of: HashMap<char, Symbol> =
+            Symbol::enumerate(&chars).map(|(class, &char)| (char, class)).collect();
         let mut dfa = CharDfa::new(ranges, chars.len());
         let mut row = Vec::new();
-        for (accepting, edges) in &self.frozen[1..] {
+        for (accepting, edges) in self.frozen.iter().skip(1) {
             row.clear();
             row.extend(edges.iter().map(|(char, next)| (class_of[char], *next)));
             dfa.push(&row, *accepting);

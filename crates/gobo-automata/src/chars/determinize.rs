@@ -8,15 +8,20 @@
 //!
 //! Calls are symbols after the classes: that of rule `n` is `classes + n`.
 
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::alphabet::Alphabet;
 use super::dfa::CharDfa;
-use super::nfa::{Nfa, Node, NodeId};
-use crate::ids::{DEAD, StateId, number};
+use super::nfa::{ACCEPT, LeafId, Nfa, Node, NodeId, UNREPEATED};
+use crate::ids::{CharState, Symbol};
 use crate::symbols::Interner;
 
 const PHASE: &str = "determinising";
+
+dense_id! {
+    /// A set of nodes before its closure.
+    struct TargetsId;
+}
 
 /// The automaton of all whole texts that `nfa` matches, not yet trimmed or minimal. The ranges of the classes are left to the
 /// caller, who may need them for several automata.
@@ -34,27 +39,27 @@ pub(crate) fn determinize(nfa: &Nfa, alphabet: &Alphabet, budget: &Budget) -> Re
         ends: Vec::new(),
         sets: Interner::default(),
         targets: Interner::default(),
-        after: Vec::new(),
-        alone: vec![UNKNOWN; nfa.nodes.len()],
+        after: Table::new(),
+        alone: vec![None; nfa.nodes.len()],
     };
     builder.sets.intern(&[]);
     let start = builder.closure(&[nfa.start], true)?;
     let mut dfa = CharDfa::new(Vec::new(), alphabet.classes);
-    let first_call = number(alphabet.classes);
-    let mut pairs: Vec<(u32, NodeId)> = Vec::new();
+    let mut pairs: Vec<(Symbol, NodeId)> = Vec::new();
     let mut targets: Vec<NodeId> = Vec::new();
-    let mut edges: Vec<(u32, StateId)> = Vec::new();
-    let mut state = 1;
-    while state < number(builder.sets.len()) {
+    let mut edges: Vec<(Symbol, CharState)> = Vec::new();
+    while dfa.len() < builder.sets.len() {
         pairs.clear();
         edges.clear();
-        let (accepting, members) = builder.state(state);
+        let (accepting, members) = builder.state(CharState::new(dfa.len()));
         for &member in members {
-            match nfa.nodes[member as usize] {
+            match nfa.nodes[member] {
                 Node::Chars { set, next, .. } => {
-                    pairs.extend(alphabet.of_set[set as usize].iter().map(|&class| (class, next)));
+                    pairs.extend(alphabet.of_set[set].iter().map(|&class| (class, next)));
                 }
-                Node::Call { rule, next, .. } => pairs.push((first_call + rule, next)),
+                Node::Call { rule, next, .. } => {
+                    pairs.push((Symbol::new(alphabet.classes + rule.index()), next));
+                }
                 _ => {}
             }
         }
@@ -64,7 +69,7 @@ pub(crate) fn determinize(nfa: &Nfa, alphabet: &Alphabet, budget: &Budget) -> Re
             pairs.sort_unstable();
             pairs.dedup();
         }
-        let mut last = DEAD;
+        let mut last = CharState::DEAD;
         for of_class in pairs.chunk_by(|a, b| a.0 == b.0) {
             let same = targets.iter().eq(of_class.iter().map(|(_, node)| node));
             if edges.is_empty() || !same {
@@ -72,14 +77,13 @@ pub(crate) fn determinize(nfa: &Nfa, alphabet: &Alphabet, budget: &Budget) -> Re
                 targets.extend(of_class.iter().map(|(_, node)| node));
                 last = builder.after(&targets)?;
             }
-            if last != DEAD {
+            if last != CharState::DEAD {
                 edges.push((of_class[0].0, last));
             }
         }
         targets.clear();
         budget.charge_bytes(PHASE, edges.len() as u64 * 8)?;
         dfa.push(&edges, accepting);
-        state += 1;
     }
     dfa.symbols.start = start;
     Ok(dfa)
@@ -95,33 +99,35 @@ struct Builder<'a> {
     /// What a closure has found.
     members: Vec<NodeId>,
     ends: Vec<NodeId>,
-    /// The set of each state: whether a text may end there, then the nodes that read, ascending. That of the dead state
+    /// The set of each state: [`ACCEPT`] if a text may end there, then the nodes that read, ascending. That of the dead state
     /// is empty.
-    sets: Interner,
+    sets: Interner<CharState, NodeId>,
     /// Targets before their closure: most are seen again and again.
-    targets: Interner,
-    /// `[targets]`: the state of their closure.
-    after: Vec<StateId>,
-    /// `[nodes]`: the state of the closure of that node alone, which is what most characters lead to; [`UNKNOWN`].
-    alone: Vec<StateId>,
+    targets: Interner<TargetsId, NodeId>,
+    /// The state of the closure of each.
+    after: Table<TargetsId, CharState>,
+    /// `[nodes]`: the state of the closure of that node alone, which is what most characters lead to; `None` until it is asked for.
+    alone: Vec<Option<CharState>>,
 }
-
-const UNKNOWN: StateId = StateId::MAX;
 
 impl Builder<'_> {
     /// Whether a text may end in a state other than the dead one, and the nodes that read there.
-    fn state(&self, state: StateId) -> (bool, &[NodeId]) {
-        let set = self.sets.get(state);
-        (set[0] == 1, &set[1..])
+    fn state(&self, state: CharState) -> (bool, &[NodeId]) {
+        match self.sets.get(state) {
+            [ACCEPT, reading @ ..] => (true, reading),
+            reading => (false, reading),
+        }
     }
 
     /// The state after the character that leads to `targets`.
-    fn after(&mut self, targets: &[NodeId]) -> Result<StateId, CompileError> {
+    fn after(&mut self, targets: &[NodeId]) -> Result<CharState, CompileError> {
         if let [node] = *targets {
-            if self.alone[node as usize] == UNKNOWN {
-                self.alone[node as usize] = self.closure(targets, false)?;
+            if let Some(known) = self.alone[node.index()] {
+                return Ok(known);
             }
-            return Ok(self.alone[node as usize]);
+            let state = self.closure(targets, false)?;
+            self.alone[node.index()] = Some(state);
+            return Ok(state);
         }
         let (known, is_new) = self.targets.intern(targets);
         if is_new {
@@ -129,11 +135,11 @@ impl Builder<'_> {
             let state = self.closure(targets, false)?;
             self.after.push(state);
         }
-        Ok(self.after[known as usize])
+        Ok(self.after[known])
     }
 
     /// The state of everything reachable from `from` without reading a character.
-    fn closure(&mut self, from: &[NodeId], at_start: bool) -> Result<StateId, CompileError> {
+    fn closure(&mut self, from: &[NodeId], at_start: bool) -> Result<CharState, CompileError> {
         let mut members = std::mem::take(&mut self.members);
         let mut ends = std::mem::take(&mut self.ends);
         members.clear();
@@ -148,16 +154,17 @@ impl Builder<'_> {
         if !accepting && !ends.is_empty() {
             self.reach(&ends, at_start, true, |_, node| accepting |= matches!(node, Node::Accept))?;
         }
-        let mut state = DEAD;
+        let mut state = CharState::DEAD;
         if accepting || !members.is_empty() {
             self.drop_covered(&mut members)?;
+            let words = 1 + members.len();
+            members.extend(accepting.then_some(ACCEPT));
             members.sort_unstable();
-            members.insert(0, u32::from(accepting));
             let is_new;
             (state, is_new) = self.sets.intern(&members);
             if is_new {
                 self.budget.check_states(PHASE, self.sets.len() - 1)?;
-                self.budget.charge_bytes(PHASE, members.len() as u64 * 4 + 16)?;
+                self.budget.charge_bytes(PHASE, words as u64 * 4 + 16)?;
             }
         }
         (self.members, self.ends) = (members, ends);
@@ -165,13 +172,13 @@ impl Builder<'_> {
     }
 
     fn drop_covered(&self, members: &mut Vec<NodeId>) -> Result<(), CompileError> {
-        let position = |id: NodeId| match self.nfa.nodes[id as usize] {
+        let position = |id: NodeId| match self.nfa.nodes[id] {
             Node::Chars { position, .. } | Node::Call { position, .. } => position,
             _ => unreachable!("members read"),
         };
-        let mut counted: Vec<(u32, NodeId)> = members
+        let mut counted: Vec<(LeafId, NodeId)> = members
             .iter()
-            .filter(|&&id| position(id) != 0)
+            .filter(|&&id| position(id) != UNREPEATED)
             .map(|&id| (self.nfa.leaf(position(id)), id))
             .collect();
         if counted.len() < 2 {
@@ -182,7 +189,7 @@ impl Builder<'_> {
         for copies in counted.chunk_by(|a, b| a.0 == b.0).filter(|copies| copies.len() > 1) {
             self.budget.charge_steps(PHASE, (copies.len() * copies.len()) as u64)?;
             for &(_, other) in copies {
-                let is_covered = |&(_, one): &(u32, NodeId)| {
+                let is_covered = |&(_, one): &(LeafId, NodeId)| {
                     one != other && self.nfa.covers(position(one), position(other))
                 };
                 if copies.iter().any(is_covered) {
@@ -209,11 +216,11 @@ impl Builder<'_> {
         self.stack.extend_from_slice(from);
         let mut steps = 0;
         while let Some(id) = self.stack.pop() {
-            if std::mem::replace(&mut self.seen[id as usize], self.generation) == self.generation {
+            if std::mem::replace(&mut self.seen[id.index()], self.generation) == self.generation {
                 continue;
             }
             steps += 1;
-            let node = self.nfa.nodes[id as usize];
+            let node = self.nfa.nodes[id];
             visit(id, node);
             match node {
                 Node::Union { from, to } => {

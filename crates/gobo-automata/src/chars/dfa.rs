@@ -1,16 +1,16 @@
 //! Deterministic automata over classes of characters, and their canonical form: minimal, with the coarsest classes.
 
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _};
 
 use crate::equivalence::{Edges, Partition};
-use crate::ids::{StateId, number};
+use crate::ids::{CharState, Symbol};
 use crate::symbols::{Interner, SymbolDfa};
 
 /// A deterministic automaton over classes of characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CharDfa {
     /// The characters of each class, `(first, last, class)`, ascending and disjoint. Other characters lead nowhere.
-    pub(crate) ranges: Vec<(u32, u32, u32)>,
+    pub(crate) ranges: Vec<(u32, u32, Symbol)>,
     pub(crate) classes: usize,
     /// The automaton whose symbols are the classes.
     pub(crate) symbols: SymbolDfa,
@@ -20,7 +20,7 @@ pub(crate) struct CharDfa {
 
 impl CharDfa {
     /// The automaton that has no state but the dead one.
-    pub(crate) fn new(ranges: Vec<(u32, u32, u32)>, classes: usize) -> Self {
+    pub(crate) fn new(ranges: Vec<(u32, u32, Symbol)>, classes: usize) -> Self {
         Self { ranges, classes, symbols: SymbolDfa::empty(), is_minimal: false }
     }
 
@@ -34,23 +34,23 @@ impl CharDfa {
         self.symbols.len()
     }
 
-    /// The state in which texts begin: [`DEAD`] if there is none.
-    pub(crate) fn start(&self) -> StateId {
+    /// The state in which texts begin: [`CharState::DEAD`] if there is none.
+    pub(crate) fn start(&self) -> CharState {
         self.symbols.start
     }
 
     /// Whether a text may end in a state.
-    pub(crate) fn is_accepting(&self, state: StateId) -> bool {
-        self.symbols.accepting[state as usize]
+    pub(crate) fn is_accepting(&self, state: CharState) -> bool {
+        self.symbols.accepting[state]
     }
 
     /// Adds a state with edges ascending by class.
-    pub(crate) fn push(&mut self, edges: &[(u32, StateId)], accepting: bool) {
+    pub(crate) fn push(&mut self, edges: &[(Symbol, CharState)], accepting: bool) {
         self.symbols.push(edges, accepting);
     }
 
     /// The edges of a state that lead somewhere, ascending by class.
-    pub(crate) fn row(&self, state: StateId) -> &[(u32, StateId)] {
+    pub(crate) fn row(&self, state: CharState) -> &[(Symbol, CharState)] {
         self.symbols.row(state)
     }
 
@@ -62,7 +62,7 @@ impl CharDfa {
             return self;
         }
         // The space gets a class of its own, so that only it leads to the old start.
-        let space = u32::try_from(self.classes).expect("no more classes than ranges");
+        let space = Symbol::new(self.classes);
         self.classes += 1;
         let at = self.ranges.partition_point(|&(_, last, _)| last < SPACE);
         let mut old_class = None;
@@ -77,22 +77,23 @@ impl CharDfa {
             }
         }
         // A class that held the space alone has no character left.
-        let left = |class: u32| old_class != Some(class) || self.ranges.iter().any(|range| range.2 == class);
+        let left =
+            |class: Symbol| old_class != Some(class) || self.ranges.iter().any(|range| range.2 == class);
         let mut split = Self::new(self.ranges.clone(), self.classes);
         let mut row = Vec::new();
-        for state in 1..self.len() {
+        for state in CharState::range(1..self.len()) {
             row.clear();
-            row.extend_from_slice(self.row(number(state)));
+            row.extend_from_slice(self.row(state));
             let on_space = old_class.and_then(|class| row.iter().find(|edge| edge.0 == class).copied());
             row.retain(|edge| left(edge.0));
             row.extend(on_space.map(|(_, next)| (space, next)));
-            split.push(&row, self.is_accepting(number(state)));
+            split.push(&row, self.is_accepting(state));
         }
         row.clear();
         row.extend(self.row(self.start()).iter().filter(|edge| left(edge.0)));
         row.push((space, self.start()));
         split.push(&row, self.is_accepting(self.start()));
-        split.symbols.start = number(self.len());
+        split.symbols.start = CharState::new(self.len());
         split
     }
 
@@ -114,11 +115,11 @@ impl CharDfa {
         };
         // Classes are compared on one state of each block.
         let mut representatives = vec![None; blocks.blocks()];
-        for state in 1..number(self.len()) {
-            representatives[blocks.block(state) as usize].get_or_insert(state);
+        for state in CharState::range(1..self.len()) {
+            representatives[blocks.block(state).index()].get_or_insert(state);
         }
-        let merged =
-            self.merge_classes(representatives.iter().flatten(), |state| blocks.block(state), budget)?;
+        let block = |state| blocks.block(state).number();
+        let merged = self.merge_classes(representatives.iter().flatten(), block, budget)?;
         if self.symbols.is_empty() {
             return Ok(Self::new(merged.ranges, merged.classes));
         }
@@ -136,10 +137,10 @@ impl CharDfa {
     /// # Errors
     /// [`CompileError::OverBudget`].
     pub(crate) fn with_merged_classes(&self, budget: &Budget) -> Result<Self, CompileError> {
-        let states: Vec<StateId> = (1..number(self.len())).collect();
-        let merged = self.merge_classes(states.iter(), |state| state, budget)?;
+        let states: Vec<CharState> = CharState::range(1..self.len()).collect();
+        let merged = self.merge_classes(states.iter(), CharState::number, budget)?;
         let mut symbols = SymbolDfa::empty();
-        let mut row: Vec<(u32, StateId)> = Vec::new();
+        let mut row: Vec<(Symbol, CharState)> = Vec::new();
         for &state in &states {
             row.clear();
             row.extend_from_slice(self.row(state));
@@ -153,8 +154,8 @@ impl CharDfa {
     /// Merges classes that lead the same way from each of `states`, up to `block`; those that lead nowhere disappear.
     fn merge_classes<'a>(
         &self,
-        states: impl Iterator<Item = &'a StateId> + Clone,
-        block: impl Fn(StateId) -> u32,
+        states: impl Iterator<Item = &'a CharState> + Clone,
+        block: impl Fn(CharState) -> u32,
         budget: &Budget,
     ) -> Result<MergedClasses, CompileError> {
         const PHASE: &str = "merging classes";
@@ -164,7 +165,7 @@ impl CharDfa {
         for &state in states.clone() {
             let row = self.row(state);
             budget.charge_steps(PHASE, row.len() as u64)?;
-            row.iter().for_each(|&(class, _)| starts[class as usize + 1] += 2);
+            row.iter().for_each(|&(class, _)| starts[class.index() + 1] += 2);
         }
         for class in 0..self.classes {
             starts[class + 1] += starts[class];
@@ -173,25 +174,22 @@ impl CharDfa {
         let mut fill = starts.clone();
         for &state in states {
             for &(class, next) in self.row(state) {
-                let at = &mut fill[class as usize];
-                columns[*at..*at + 2].copy_from_slice(&[state, block(next)]);
+                let at = &mut fill[class.index()];
+                columns[*at..*at + 2].copy_from_slice(&[state.number(), block(next)]);
                 *at += 2;
             }
         }
-        let mut merged = MergedClasses { ranges: Vec::new(), classes: 0, of: vec![u32::MAX; self.classes] };
-        let mut known = Interner::default();
+        let mut merged = MergedClasses { ranges: Vec::new(), classes: 0, of: vec![None; self.classes] };
+        let mut known: Interner<Symbol, u32> = Interner::default();
         for &(first, last, class) in &self.ranges {
-            let column = &columns[starts[class as usize]..starts[class as usize + 1]];
+            let column = &columns[starts[class.index()]..starts[class.index() + 1]];
             if column.is_empty() {
                 continue;
             }
-            let of = &mut merged.of[class as usize];
-            if *of == u32::MAX {
-                *of = known.intern(column).0;
-            }
+            let of = *merged.of[class.index()].get_or_insert_with(|| known.intern(column).0);
             match merged.ranges.last_mut() {
-                Some(before) if before.2 == *of && before.1 + 1 == first => before.1 = last,
-                _ => merged.ranges.push((first, last, *of)),
+                Some(before) if before.2 == of && before.1 + 1 == first => before.1 = last,
+                _ => merged.ranges.push((first, last, of)),
             }
         }
         merged.classes = known.len();
@@ -200,16 +198,18 @@ impl CharDfa {
 }
 
 struct MergedClasses {
-    ranges: Vec<(u32, u32, u32)>,
+    ranges: Vec<(u32, u32, Symbol)>,
     classes: usize,
-    /// `[old classes]`.
-    of: Vec<u32>,
+    /// `[old classes]`: the new ones; `None` where no edge reads the class.
+    of: Vec<Option<Symbol>>,
 }
 
 impl MergedClasses {
     /// Gives the edges of a state their new classes: one edge of those that have become one.
-    fn rename(&self, row: &mut Vec<(u32, StateId)>) {
-        row.iter_mut().for_each(|edge| edge.0 = self.of[edge.0 as usize]);
+    fn rename(&self, row: &mut Vec<(Symbol, CharState)>) {
+        for (class, _) in row.iter_mut() {
+            *class = self.of[class.index()].expect("an edge reads the class");
+        }
         row.sort_unstable_by_key(|edge| edge.0);
         row.dedup_by_key(|edge| edge.0);
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use gobo_types::checked_u32;
+
 use super::set::CharSet;
 use crate::ids::RuleId;
 
@@ -19,7 +21,7 @@ pub enum Expr {
     Concat(Vec<Expr>),
     /// Any one of these; of none, nothing at all.
     Alternate(Vec<Expr>),
-    /// So many times: at least `min`, at most `max`; `max` below `min` is nothing at all.
+    /// `min` to `max` times; without texts if `max` is below `min`.
     Repeat {
         /// What is repeated.
         expr: Box<Expr>,
@@ -52,7 +54,7 @@ impl Machine {
     pub fn add_state(&mut self, accepting: bool) -> u32 {
         self.edges.push(Vec::new());
         self.accepting.push(accepting);
-        u32::try_from(self.edges.len() - 1).expect("the budget keeps states below 2^32")
+        checked_u32(self.edges.len() - 1)
     }
 
     /// Lets texts end at a state.

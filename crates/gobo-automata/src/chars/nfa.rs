@@ -7,21 +7,41 @@
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, Table, checked_u32, dense_id};
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
 use super::alphabet::{CharSets, SetId};
 use super::expr::{Expr, Machine};
 use super::set::Ranges;
-use crate::ids::{RuleId, number};
+use crate::ids::RuleId;
 
 const PHASE: &str = "building the NFA";
 
 /// Bytes that a node takes, with its share of the tables around it.
 const NODE_BYTES: u64 = 24;
 
-/// The number of a node.
-pub(crate) type NodeId = u32;
+dense_id! {
+    /// A node.
+    pub(crate) struct NodeId;
+
+    /// The position of a node that reads among the copies of counted repetitions.
+    pub(crate) struct PositionId;
+
+    /// A leaf of the pattern.
+    pub(crate) struct LeafId;
+
+    /// An occurrence of a shared expression in another one.
+    struct OccurrenceId;
+}
+
+/// The node where texts may end: the first one.
+pub(crate) const ACCEPT: NodeId = NodeId(0);
+
+/// The position outside of all counted repetitions.
+pub(crate) const UNREPEATED: PositionId = PositionId(0);
+
+/// The occurrence outside of all shared expressions.
+const UNSHARED: OccurrenceId = OccurrenceId(0);
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Node {
@@ -39,13 +59,10 @@ pub(crate) enum Node {
     Accept,
 }
 
-/// Where a node that reads stands among the copies of counted repetitions; 0 for outside of all.
-pub(crate) type PositionId = u32;
-
 /// The same leaf of the pattern, and the copy in which it stands for each counted repetition around it, outermost first.
 #[derive(Debug, Clone)]
 struct Position {
-    leaf: u32,
+    leaf: LeafId,
     copies: Box<[Copy]>,
 }
 
@@ -60,17 +77,17 @@ struct Copy {
 /// A nondeterministic automaton over characters: Thompson's construction, counted repetitions written out.
 #[derive(Debug)]
 pub(crate) struct Nfa {
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Table<NodeId, Node>,
     pub(crate) targets: Vec<NodeId>,
     pub(crate) start: NodeId,
-    positions: Vec<Position>,
+    positions: Table<PositionId, Position>,
 }
 
 impl Nfa {
     /// # Errors
     /// [`CompileError::OverBudget`]: repetitions multiply.
     pub(crate) fn of(hir: &Hir, sets: &mut CharSets, budget: &Budget) -> Result<Self, CompileError> {
-        Builder::new(sets, budget).finish(|builder| builder.build(hir, 0))
+        Builder::new(sets, budget).finish(|builder| builder.build(hir, ACCEPT))
     }
 
     /// The automaton of one rule.
@@ -78,13 +95,13 @@ impl Nfa {
     /// # Errors
     /// [`CompileError::OverBudget`]: repetitions multiply.
     pub(crate) fn of_expr(expr: &Expr, sets: &mut CharSets, budget: &Budget) -> Result<Self, CompileError> {
-        Builder::new(sets, budget).finish(|builder| builder.build_expr(expr, 0))
+        Builder::new(sets, budget).finish(|builder| builder.build_expr(expr, ACCEPT))
     }
 
     /// Whether every text that can follow `other` can also follow `one`: both are copies of one leaf, and `one` stands in
     /// earlier copies, so that it has all the repetitions left that `other` has, and may leave out the rest.
     pub(crate) fn covers(&self, one: PositionId, other: PositionId) -> bool {
-        let (one, other) = (&self.positions[one as usize], &self.positions[other as usize]);
+        let (one, other) = (&self.positions[one], &self.positions[other]);
         one.leaf == other.leaf
             && one.copies != other.copies
             && one.copies.len() == other.copies.len()
@@ -99,8 +116,8 @@ impl Nfa {
     }
 
     /// The leaf of a position; positions of different leaves never cover each other.
-    pub(crate) fn leaf(&self, position: PositionId) -> u32 {
-        self.positions[position as usize].leaf
+    pub(crate) fn leaf(&self, position: PositionId) -> LeafId {
+        self.positions[position].leaf
     }
 }
 
@@ -110,14 +127,14 @@ struct Builder<'a> {
     budget: &'a Budget,
     /// The set of each class of the pattern, by its address: a class in a counted repetition is met for every copy.
     set_of: HashMap<*const (), SetId>,
-    /// The number of each leaf, by the shared expression that it stands in, its address, and the character in it.
-    leaves: HashMap<(u32, *const (), usize), u32>,
-    /// Where each shared expression begins that the same follows.
+    /// Each leaf, by the occurrence of a shared expression that it lies in, its address, and the character in it.
+    leaves: HashMap<(OccurrenceId, *const (), usize), LeafId>,
+    /// The first node of each shared expression, by the node that follows it.
     built: HashMap<(*const (), NodeId), NodeId>,
-    /// The number of each position of a shared expression, by the one around it and its address.
-    positions: HashMap<(u32, *const ()), u32>,
-    /// The position of the shared expression that is being built; 0 outside of all.
-    within: u32,
+    /// The occurrences of shared expressions, by the occurrence around each and its address.
+    occurrences: HashMap<(OccurrenceId, *const ()), OccurrenceId>,
+    /// The occurrence that is being built.
+    within: OccurrenceId,
     /// The copies that are being built.
     copies: Vec<Copy>,
     /// Nodes and targets since the last look at the budget.
@@ -129,16 +146,21 @@ const NODES_PER_CHARGE: u64 = 256;
 
 impl<'a> Builder<'a> {
     fn new(sets: &'a mut CharSets, budget: &'a Budget) -> Self {
-        let nowhere = Position { leaf: 0, copies: Box::default() };
+        let nowhere = Position { leaf: LeafId(0), copies: Box::default() };
         Self {
-            nfa: Nfa { nodes: vec![Node::Accept], targets: Vec::new(), start: 0, positions: vec![nowhere] },
+            nfa: Nfa {
+                nodes: vec![Node::Accept].into(),
+                targets: Vec::new(),
+                start: ACCEPT,
+                positions: vec![nowhere].into(),
+            },
             sets,
             budget,
             set_of: HashMap::new(),
             leaves: HashMap::new(),
             built: HashMap::new(),
-            positions: HashMap::new(),
-            within: 0,
+            occurrences: HashMap::new(),
+            within: UNSHARED,
             copies: Vec::new(),
             uncharged: 0,
         }
@@ -167,15 +189,14 @@ impl<'a> Builder<'a> {
 
     fn push(&mut self, node: Node) -> Result<NodeId, CompileError> {
         self.count(1)?;
-        self.nfa.nodes.push(node);
-        Ok(number(self.nfa.nodes.len() - 1))
+        Ok(self.nfa.nodes.push(node))
     }
 
     fn union(&mut self, targets: &[NodeId]) -> Result<NodeId, CompileError> {
         self.count(targets.len())?;
-        let from = number(self.nfa.targets.len());
+        let from = checked_u32(self.nfa.targets.len());
         self.nfa.targets.extend_from_slice(targets);
-        self.push(Node::Union { from, to: number(self.nfa.targets.len()) })
+        self.push(Node::Union { from, to: checked_u32(self.nfa.targets.len()) })
     }
 
     /// The node from which `hir` is read, and after it what follows `next`.
@@ -245,9 +266,9 @@ impl<'a> Builder<'a> {
             self.built.insert(key, start);
             return Ok(start);
         }
-        let fresh = number(self.positions.len()) + 1;
-        let position = *self.positions.entry((self.within, address(at))).or_insert(fresh);
-        let around = std::mem::replace(&mut self.within, position);
+        let fresh = OccurrenceId::new(self.occurrences.len() + 1);
+        let occurrence = *self.occurrences.entry((self.within, address(at))).or_insert(fresh);
+        let around = std::mem::replace(&mut self.within, occurrence);
         let start = self.build_expr(expr, next);
         self.within = around;
         start
@@ -263,9 +284,7 @@ impl<'a> Builder<'a> {
             nodes.push(self.union(&vec![next; edges.len() + usize::from(accepting)])?);
         }
         for (edges, &node) in machine.edges.iter().zip(&nodes) {
-            let Node::Union { from, .. } = self.nfa.nodes[node as usize] else {
-                unreachable!("states are unions")
-            };
+            let Node::Union { from, .. } = self.nfa.nodes[node] else { unreachable!("states are unions") };
             for (at, (expr, to)) in (from..).zip(edges) {
                 self.nfa.targets[at as usize] = self.build_expr(expr, nodes[*to as usize])?;
             }
@@ -326,17 +345,16 @@ impl<'a> Builder<'a> {
     /// The position of a leaf among the copies that are being built.
     fn position(&mut self, at: *const (), offset: usize) -> Result<PositionId, CompileError> {
         if self.copies.is_empty() {
-            return Ok(0);
+            return Ok(UNREPEATED);
         }
-        let fresh = number(self.leaves.len()) + 1;
+        let fresh = LeafId::new(self.leaves.len() + 1);
         let leaf = *self.leaves.entry((self.within, at, offset)).or_insert(fresh);
         self.count(1 + self.copies.len())?;
-        self.nfa.positions.push(Position { leaf, copies: self.copies.as_slice().into() });
-        Ok(number(self.nfa.positions.len() - 1))
+        Ok(self.nfa.positions.push(Position { leaf, copies: self.copies.as_slice().into() }))
     }
 
-    /// So many copies of what `build` builds. Copies that can match nothing, wherever they stand, are as good as optional:
-    /// `skippable`.
+    /// `min` to `max` copies of the node that `build` builds. Copies that match the empty text in every context are treated as
+    /// optional: `skippable`.
     fn repeat(
         &mut self,
         min: u32,

@@ -1,5 +1,5 @@
-//! Which states cannot be told apart: partition refinement, to the end or for so many rounds.
+//! Equivalence of states: partition refinement, to the end or for a bounded number of rounds.
 
 mod refine;
 
-pub(crate) use refine::{Edges, Partition, refine, refine_watched, useful};
+pub(crate) use refine::{BlockId, Edges, Partition, refine, refine_watched, useful};

@@ -1,4 +1,4 @@
-//! From a grammar to its network, in the order of the modules beside this one.
+//! Builds the network of a grammar by the passes of [`super::rules`].
 
 use gobo_types::{Budget, CompileError, TextStart};
 
@@ -26,7 +26,7 @@ impl Network {
         rules.drop_unproductive(budget)?;
         let nullable = rules.nullable(budget)?;
         rules.remove_nullable(&nullable, budget)?;
-        let top = rules.add_top(grammar.start, nullable[grammar.start as usize], budget)?;
+        let top = rules.add_top(grammar.start, nullable[grammar.start], budget)?;
         rules.break_left_recursion(budget)?;
         rules.inline(top, budget)?;
         rules.merge_equal(budget)?;

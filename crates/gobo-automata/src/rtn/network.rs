@@ -1,8 +1,10 @@
 //! A recursive transition network (Woods 1970): the states of all rules in one automaton, whose edges read a character or a text of
 //! a rule.
 
+use gobo_types::{DenseId as _, Table};
+
 use crate::chars::dfa::CharDfa;
-use crate::ids::{RuleId, StateId};
+use crate::ids::{CharState, RuleId};
 
 /// A recursive transition network over classes of characters.
 #[derive(Debug)]
@@ -12,9 +14,9 @@ pub(crate) struct Network {
     /// The edges that read a text of a rule.
     pub(crate) calls: CallTable,
     /// `[rules]`: where the texts of each rule begin.
-    pub(crate) entries: Vec<StateId>,
+    pub(crate) entries: Table<RuleId, CharState>,
     /// `[rules]`.
-    pub(crate) names: Vec<String>,
+    pub(crate) names: Table<RuleId, String>,
     /// Whether some rule calls itself, directly or through others.
     pub(crate) is_recursive: bool,
 }
@@ -23,11 +25,11 @@ pub(crate) struct Network {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Call {
     /// Where it begins.
-    pub(crate) state: StateId,
+    pub(crate) state: CharState,
     /// The rule whose text is read.
     pub(crate) rule: RuleId,
     /// The state after it.
-    pub(crate) to: StateId,
+    pub(crate) to: CharState,
     /// The rule of the grammar that it stands in.
     pub(crate) of: RuleId,
 }
@@ -42,17 +44,17 @@ pub(crate) struct CallTable {
 }
 
 impl CallTable {
-    /// Of an automaton of so many states; `calls` are ascending by state.
+    /// Of an automaton of `states` states; `calls` are ascending by state.
     pub(super) fn new(calls: Vec<Call>, states: usize) -> Self {
         let mut starts = vec![0; states + 1];
-        calls.iter().for_each(|call| starts[call.state as usize + 1] += 1);
+        calls.iter().for_each(|call| starts[call.state.index() + 1] += 1);
         (0..states).for_each(|state| starts[state + 1] += starts[state]);
         Self { all: calls, starts }
     }
 
     /// The calls that begin in a state.
-    pub(crate) fn at(&self, state: StateId) -> &[Call] {
-        match self.starts.get(state as usize..state as usize + 2) {
+    pub(crate) fn at(&self, state: CharState) -> &[Call] {
+        match self.starts.get(state.index()..state.index() + 2) {
             Some(bounds) => &self.all[bounds[0] as usize..bounds[1] as usize],
             None => &[],
         }

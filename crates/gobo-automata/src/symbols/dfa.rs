@@ -7,42 +7,40 @@
 
 use std::hash::{Hash, Hasher};
 
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, Table, checked_u32};
 
 use crate::equivalence::{Edges, Partition, refine, useful};
-use crate::ids::{DEAD, StateId, number};
+use crate::ids::{CharState, State, Symbol};
 
 /// The phase that a verdict names.
 pub(super) const PHASE: &str = "lowering the grammar";
 
-/// What an edge reads: a class of characters, a call of a rule, or a class of bytes, as the automaton has it.
-pub(crate) type Symbol = u32;
-
 /// A deterministic automaton over symbols: state 0 is dead, and an edge that is not there leads to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SymbolDfa {
+pub(crate) struct SymbolDfa<S = CharState> {
     /// `[states + 1]`: where the edges of each state begin.
     pub(super) starts: Vec<u32>,
     /// Ascending by symbol within a state.
-    pub(super) edges: Vec<(Symbol, StateId)>,
-    /// `[states]`.
-    pub(crate) accepting: Vec<bool>,
-    /// [`DEAD`] if there is no text.
-    pub(crate) start: StateId,
+    pub(super) edges: Vec<(Symbol, S)>,
+    pub(crate) accepting: Table<S, bool>,
+    /// [`State::DEAD`] if there is no text.
+    pub(crate) start: S,
 }
 
 /// In whole words, because every rule is looked up by it.
-impl Hash for SymbolDfa {
+impl<S: State> Hash for SymbolDfa<S> {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.starts.hash(hasher);
         for bits in self.accepting.chunks(64) {
             hasher.write_u64(bits.iter().fold(0, |word, &accepting| word << 1 | u64::from(accepting)));
         }
-        self.edges.iter().for_each(|&(symbol, to)| hasher.write_u64(u64::from(symbol) << 32 | u64::from(to)));
+        for &(symbol, to) in &self.edges {
+            hasher.write_u64(u64::from(symbol.number()) << 32 | u64::from(to.number()));
+        }
     }
 }
 
-impl SymbolDfa {
+impl<S: State> SymbolDfa<S> {
     /// Bytes of its tables.
     pub(crate) fn bytes(&self) -> u64 {
         (self.edges.len() * 8 + self.accepting.len() * 5) as u64
@@ -50,15 +48,14 @@ impl SymbolDfa {
 
     /// The automaton of no text.
     pub(crate) fn empty() -> Self {
-        Self { starts: vec![0, 0], edges: Vec::new(), accepting: vec![false], start: DEAD }
+        Self { starts: vec![0, 0], edges: Vec::new(), accepting: Table::filled(false, 1), start: S::DEAD }
     }
 
-    /// Adds a state with edges ascending by symbol, and returns its number.
-    pub(crate) fn push(&mut self, row: &[(Symbol, StateId)], accepting: bool) -> StateId {
+    /// Adds a state with edges ascending by symbol.
+    pub(crate) fn push(&mut self, row: &[(Symbol, S)], accepting: bool) -> S {
         self.edges.extend_from_slice(row);
-        self.starts.push(number(self.edges.len()));
-        self.accepting.push(accepting);
-        number(self.accepting.len() - 1)
+        self.starts.push(checked_u32(self.edges.len()));
+        self.accepting.push(accepting)
     }
 
     /// Number of states, the dead one included.
@@ -67,7 +64,7 @@ impl SymbolDfa {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.start == DEAD
+        self.start == S::DEAD
     }
 
     /// States and edges.
@@ -76,13 +73,13 @@ impl SymbolDfa {
     }
 
     /// The edges of a state, ascending by symbol.
-    pub(crate) fn row(&self, state: StateId) -> &[(Symbol, StateId)] {
-        &self.edges[self.starts[state as usize] as usize..self.starts[state as usize + 1] as usize]
+    pub(crate) fn row(&self, state: S) -> &[(Symbol, S)] {
+        &self.edges[self.starts[state.index()] as usize..self.starts[state.index() + 1] as usize]
     }
 
     /// All edges: from, symbol, to.
-    pub(crate) fn edges(&self) -> impl Iterator<Item = (StateId, Symbol, StateId)> {
-        (0..number(self.len()))
+    pub(crate) fn edges(&self) -> impl Iterator<Item = (S, Symbol, S)> {
+        S::range(0..self.len())
             .flat_map(|from| self.row(from).iter().map(move |&(symbol, to)| (from, symbol, to)))
     }
 
@@ -92,8 +89,8 @@ impl SymbolDfa {
     }
 
     /// The states in which a word may end.
-    pub(crate) fn ends(&self) -> impl Iterator<Item = StateId> {
-        (0..).zip(&self.accepting).filter(|(_, accepting)| **accepting).map(|(state, _)| state)
+    pub(crate) fn ends(&self) -> impl Iterator<Item = S> {
+        S::enumerate(&self.accepting).filter(|(_, accepting)| **accepting).map(|(state, _)| state)
     }
 
     /// Whether some word of symbols that are `allowed` is accepted.
@@ -101,10 +98,10 @@ impl SymbolDfa {
         let mut seen = vec![false; self.len()];
         let mut open = vec![self.start];
         while let Some(state) = open.pop() {
-            if self.accepting[state as usize] {
+            if self.accepting[state] {
                 return true;
             }
-            if !std::mem::replace(&mut seen[state as usize], true) {
+            if !std::mem::replace(&mut seen[state.index()], true) {
                 open.extend(self.row(state).iter().filter(|edge| allowed(edge.0)).map(|edge| edge.1));
             }
         }
@@ -116,7 +113,7 @@ impl SymbolDfa {
         let mut fresh = self.clone();
         if self.edges.iter().any(|edge| edge.1 == self.start) {
             let row = self.row(self.start).to_vec();
-            fresh.start = fresh.push(&row, self.accepting[self.start as usize]);
+            fresh.start = fresh.push(&row, self.accepting[self.start]);
         }
         fresh
     }
@@ -124,25 +121,25 @@ impl SymbolDfa {
     /// The language without the empty word.
     pub(crate) fn without_empty(&self) -> Self {
         let mut fresh = self.with_fresh_start();
-        fresh.accepting[fresh.start as usize] = false;
+        fresh.accepting[fresh.start] = false;
         fresh
     }
 
     /// Adds a start with these edges: what was the start is a state like others.
-    pub(crate) fn replace_start(&mut self, row: &[(Symbol, StateId)], accepting: bool) {
+    pub(crate) fn replace_start(&mut self, row: &[(Symbol, S)], accepting: bool) {
         self.start = self.push(row, accepting);
     }
 
     /// Whether every word that may follow `state` may also follow every end. A search through pairs of states for each end.
-    pub(crate) fn ends_read_all_of(&self, state: StateId, budget: &Budget) -> Result<bool, CompileError> {
+    pub(crate) fn ends_read_all_of(&self, state: S, budget: &Budget) -> Result<bool, CompileError> {
         let mut known = foldhash::HashSet::default();
-        let mut open: Vec<(StateId, StateId)> = self.ends().map(|end| (state, end)).collect();
+        let mut open: Vec<(S, S)> = self.ends().map(|end| (state, end)).collect();
         while let Some((left, right)) = open.pop() {
             if left == right || !known.insert((left, right)) {
                 continue;
             }
             budget.charge_steps(PHASE, 1 + self.row(left).len() as u64)?;
-            if self.accepting[left as usize] && !self.accepting[right as usize] {
+            if self.accepting[left] && !self.accepting[right] {
                 return Ok(false);
             }
             let mut row = self.row(right).iter();
@@ -159,18 +156,18 @@ impl SymbolDfa {
     /// Whether states are numbered in the order in which a search breadth first reaches them.
     fn is_breadth_first(&self) -> bool {
         let mut next = 2;
-        for state in 1..number(self.len()) {
-            if state >= next {
+        for state in S::range(1..self.len()) {
+            if state.index() >= next {
                 return false;
             }
             for &(_, to) in self.row(state) {
-                if to > next {
+                if to.index() > next {
                     return false;
                 }
-                next += u32::from(to == next);
+                next += usize::from(to.index() == next);
             }
         }
-        self.start == 1
+        self.start.index() == 1
     }
 
     /// Removes every edge to a state that cannot reach acceptance (a state that is not *co-accessible*). The empty automaton if the
@@ -180,18 +177,18 @@ impl SymbolDfa {
     /// [`CompileError::OverBudget`].
     pub(crate) fn trim(self, budget: &Budget) -> Result<Self, CompileError> {
         let useful = useful(&self, &self.accepting, budget)?;
-        if !useful[self.start as usize] {
+        if !useful[self.start.index()] {
             return Ok(Self::empty());
         }
         if useful.iter().skip(1).all(|&useful| useful) {
             return Ok(self);
         }
         let mut trimmed = Self { start: self.start, ..Self::empty() };
-        let mut row: Vec<(Symbol, StateId)> = Vec::new();
-        for state in 1..number(self.len()) {
+        let mut row: Vec<(Symbol, S)> = Vec::new();
+        for state in S::range(1..self.len()) {
             row.clear();
-            row.extend(self.row(state).iter().filter(|edge| useful[edge.1 as usize]));
-            trimmed.push(&row, self.accepting[state as usize]);
+            row.extend(self.row(state).iter().filter(|edge| useful[edge.1.index()]));
+            trimmed.push(&row, self.accepting[state]);
         }
         Ok(trimmed)
     }
@@ -200,10 +197,9 @@ impl SymbolDfa {
     ///
     /// # Errors
     /// [`CompileError::OverBudget`], which names `phase`.
-    pub(crate) fn equivalent(&self, phase: &str, budget: &Budget) -> Result<Partition, CompileError> {
-        let initial: Vec<u32> = (0..)
-            .zip(&self.accepting)
-            .map(|(state, &accepting)| if state == DEAD { 0 } else { 1 + u32::from(accepting) })
+    pub(crate) fn equivalent(&self, phase: &str, budget: &Budget) -> Result<Partition<S>, CompileError> {
+        let initial: Vec<u32> = S::enumerate(&self.accepting)
+            .map(|(state, &accepting)| if state == S::DEAD { 0 } else { 1 + u32::from(accepting) })
             .collect();
         refine(self, &initial, None, phase, budget)
     }
@@ -215,29 +211,29 @@ impl SymbolDfa {
     /// Those of `prepare`.
     pub(crate) fn quotient(
         &self,
-        blocks: &Partition,
-        mut prepare: impl FnMut(&mut Vec<(Symbol, StateId)>) -> Result<(), CompileError>,
+        blocks: &Partition<S>,
+        mut prepare: impl FnMut(&mut Vec<(Symbol, S)>) -> Result<(), CompileError>,
     ) -> Result<Self, CompileError> {
-        let mut numbers = vec![DEAD; blocks.blocks()];
-        let mut order = vec![DEAD, self.start];
-        numbers[blocks.block(self.start) as usize] = 1;
+        let mut numbers = vec![S::DEAD; blocks.blocks()];
+        let mut order = vec![S::DEAD, self.start];
+        numbers[blocks.block(self.start).index()] = S::new(1);
         let mut out = Self::empty();
-        let mut row: Vec<(Symbol, StateId)> = Vec::new();
+        let mut row: Vec<(Symbol, S)> = Vec::new();
         while let Some(&state) = order.get(out.len()) {
             row.clear();
             row.extend_from_slice(self.row(state));
             prepare(&mut row)?;
             for (_, next) in &mut row {
-                let known = &mut numbers[blocks.block(*next) as usize];
-                if *known == DEAD {
-                    *known = number(order.len());
+                let known = &mut numbers[blocks.block(*next).index()];
+                if *known == S::DEAD {
+                    *known = S::new(order.len());
                     order.push(*next);
                 }
                 *next = *known;
             }
-            out.push(&row, self.accepting[state as usize]);
+            out.push(&row, self.accepting[state]);
         }
-        out.start = 1;
+        out.start = S::new(1);
         Ok(out)
     }
 
@@ -258,12 +254,14 @@ impl SymbolDfa {
     }
 }
 
-impl Edges for SymbolDfa {
+impl<S: State> Edges for SymbolDfa<S> {
+    type State = S;
+
     fn states(&self) -> usize {
         self.len()
     }
 
-    fn edges(&self, state: StateId) -> impl Iterator<Item = (u32, StateId)> {
+    fn edges(&self, state: S) -> impl Iterator<Item = (Symbol, S)> {
         self.row(state).iter().copied()
     }
 

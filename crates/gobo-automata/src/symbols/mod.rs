@@ -4,6 +4,6 @@ mod dfa;
 mod interner;
 mod nfa;
 
-pub(crate) use dfa::{Symbol, SymbolDfa};
+pub(crate) use dfa::SymbolDfa;
 pub(crate) use interner::Interner;
-pub(crate) use nfa::SymbolNfa;
+pub(crate) use nfa::{Offset, SymbolNfa};

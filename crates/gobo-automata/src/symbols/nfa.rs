@@ -4,22 +4,33 @@
 //! is made deterministic again (Rabin & Scott 1959). Exponential in the states at worst; the budget and a most number of states
 //! bound it.
 
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, checked_u32};
 
-use super::dfa::{PHASE, Symbol, SymbolDfa};
+use super::dfa::{PHASE, SymbolDfa};
 use super::interner::Interner;
 use crate::equivalence::Edges;
-use crate::ids::{DEAD, StateId, number};
+use crate::ids::{CharState, Symbol};
 
 /// An automaton over symbols with edges that read nothing. State 0 has no edges.
 #[derive(Debug, Clone)]
 pub(crate) struct SymbolNfa {
-    edges: Vec<(Symbol, StateId)>,
+    edges: Vec<(Symbol, CharState)>,
     /// `[states]`: where the edges of each state, ascending, begin and end.
     rows: Vec<(u32, u32)>,
-    epsilons: Vec<Vec<StateId>>,
+    epsilons: Vec<Vec<CharState>>,
     pub(crate) accepting: Vec<bool>,
-    pub(crate) start: StateId,
+    pub(crate) start: CharState,
+}
+
+/// Where the states of an automaton stand among those of another one that it was appended to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offset(usize);
+
+impl Offset {
+    /// The state that an appended one has become.
+    pub(crate) fn of(self, state: CharState) -> CharState {
+        CharState::new(self.0 + state.index())
+    }
 }
 
 impl SymbolNfa {
@@ -36,26 +47,26 @@ impl SymbolNfa {
         nfa
     }
 
-    /// Adds the states of another automaton, which do not accept; returns how much higher their numbers are.
-    pub(crate) fn append(&mut self, dfa: &SymbolDfa) -> StateId {
-        let offset = number(self.rows.len());
-        let first = number(self.edges.len());
-        self.edges.extend(dfa.edges.iter().map(|&(symbol, to)| (symbol, to + offset)));
+    /// Adds the states of another automaton, which do not accept.
+    pub(crate) fn append(&mut self, dfa: &SymbolDfa) -> Offset {
+        let offset = Offset(self.rows.len());
+        let first = checked_u32(self.edges.len());
+        self.edges.extend(dfa.edges.iter().map(|&(symbol, to)| (symbol, offset.of(to))));
         self.rows.extend(dfa.starts.windows(2).map(|bounds| (first + bounds[0], first + bounds[1])));
         self.epsilons.resize(self.rows.len(), Vec::new());
-        let accepts = offset == 0;
+        let accepts = offset.0 == 0;
         self.accepting.extend(dfa.accepting.iter().map(|&accepting| accepting && accepts));
         offset
     }
 
     /// The edges of a state that read a symbol.
-    pub(crate) fn row(&self, state: StateId) -> &[(Symbol, StateId)] {
-        let (from, to) = self.rows[state as usize];
+    pub(crate) fn row(&self, state: CharState) -> &[(Symbol, CharState)] {
+        let (from, to) = self.rows[state.index()];
         &self.edges[from as usize..to as usize]
     }
 
-    pub(crate) fn add_epsilon(&mut self, from: StateId, to: StateId) {
-        self.epsilons[from as usize].push(to);
+    pub(crate) fn add_epsilon(&mut self, from: CharState, to: CharState) {
+        self.epsilons[from.index()].push(to);
     }
 
     /// Keeps the edges whose symbol satisfies `keep`.
@@ -64,8 +75,8 @@ impl SymbolNfa {
     }
 
     /// Keeps the edges, each with the state that it begins in, that satisfy `keep`.
-    fn retain_edges(&mut self, mut keep: impl FnMut(StateId, (Symbol, StateId)) -> bool) {
-        for (from, row) in (0..).zip(&mut self.rows) {
+    fn retain_edges(&mut self, mut keep: impl FnMut(CharState, (Symbol, CharState)) -> bool) {
+        for (from, row) in CharState::enumerate(&mut self.rows) {
             let mut kept = row.0;
             for at in row.0..row.1 {
                 let edge = self.edges[at as usize];
@@ -87,8 +98,8 @@ impl SymbolNfa {
     pub(crate) fn take_edges(
         &mut self,
         symbol: Symbol,
-        which: impl Fn(StateId) -> bool,
-    ) -> Vec<(StateId, StateId)> {
+        which: impl Fn(CharState) -> bool,
+    ) -> Vec<(CharState, CharState)> {
         let mut taken = Vec::new();
         self.retain_edges(|from, (found, to)| {
             let is_taken = found == symbol && which(from);
@@ -110,21 +121,20 @@ impl SymbolNfa {
         most: usize,
         budget: &Budget,
     ) -> Result<Option<SymbolDfa>, CompileError> {
-        const UNKNOWN: StateId = StateId::MAX;
-        let mut sets = Interner::with_capacity(self.rows.len());
+        let mut sets: Interner<CharState, CharState> = Interner::with_capacity(self.rows.len());
         sets.intern(&[]);
         let mut reach = Reach { nfa: self, seen: vec![0; self.rows.len()], generation: 0, open: Vec::new() };
         let mut members = Vec::new();
         reach.closure([self.start], &mut members, budget)?;
         let mut dfa = SymbolDfa::empty();
         dfa.start = sets.intern(&members).0;
-        let mut pairs: Vec<(Symbol, StateId)> = Vec::new();
-        let mut row: Vec<(Symbol, StateId)> = Vec::new();
+        let mut pairs: Vec<(Symbol, CharState)> = Vec::new();
+        let mut row: Vec<(Symbol, CharState)> = Vec::new();
         // `[states]`: the set after an edge that leads to that state alone, as nearly all do.
-        let mut alone = vec![UNKNOWN; self.rows.len()];
+        let mut alone: Vec<Option<CharState>> = vec![None; self.rows.len()];
         while dfa.len() < sets.len() {
-            let set = sets.get(number(dfa.len()));
-            let accepting = set.iter().any(|&state| self.accepting[state as usize]);
+            let set = sets.get(CharState::new(dfa.len()));
+            let accepting = set.iter().any(|&state| self.accepting[state.index()]);
             pairs.clear();
             set.iter().for_each(|&state| pairs.extend_from_slice(self.row(state)));
             if set.len() > 1 {
@@ -136,9 +146,9 @@ impl SymbolNfa {
             for of_symbol in pairs.chunk_by(|a, b| a.0 == b.0) {
                 let symbol = of_symbol[0].0;
                 if let [(_, to)] = *of_symbol
-                    && !matches!(alone[to as usize], UNKNOWN | DEAD)
+                    && let Some(known) = alone[to.index()].filter(|&known| known != CharState::DEAD)
                 {
-                    row.push((symbol, alone[to as usize]));
+                    row.push((symbol, known));
                     continue;
                 }
                 reach.closure(of_symbol.iter().map(|edge| edge.1), &mut members, budget)?;
@@ -151,9 +161,9 @@ impl SymbolNfa {
                     }
                 }
                 if let [(_, to)] = *of_symbol {
-                    alone[to as usize] = next;
+                    alone[to.index()] = Some(next);
                 }
-                if next != DEAD {
+                if next != CharState::DEAD {
                     row.push((symbol, next));
                 }
             }
@@ -166,11 +176,13 @@ impl SymbolNfa {
 
 /// Of what reads a symbol; only for automata whose states have one edge for each symbol, ascending.
 impl Edges for SymbolNfa {
+    type State = CharState;
+
     fn states(&self) -> usize {
         self.rows.len()
     }
 
-    fn edges(&self, state: StateId) -> impl Iterator<Item = (u32, StateId)> {
+    fn edges(&self, state: CharState) -> impl Iterator<Item = (Symbol, CharState)> {
         self.row(state).iter().copied()
     }
 
@@ -185,15 +197,15 @@ struct Reach<'a> {
     /// `[states]`: the closure that a state was last reached in.
     seen: Vec<u32>,
     generation: u32,
-    open: Vec<StateId>,
+    open: Vec<CharState>,
 }
 
 impl Reach<'_> {
     /// Everything reachable from `from`, ascending, without states that neither read nor accept.
     fn closure(
         &mut self,
-        from: impl IntoIterator<Item = StateId>,
-        members: &mut Vec<StateId>,
+        from: impl IntoIterator<Item = CharState>,
+        members: &mut Vec<CharState>,
         budget: &Budget,
     ) -> Result<(), CompileError> {
         self.generation += 1;
@@ -201,14 +213,14 @@ impl Reach<'_> {
         self.open.extend(from);
         let mut steps = 0;
         while let Some(state) = self.open.pop() {
-            if std::mem::replace(&mut self.seen[state as usize], self.generation) == self.generation {
+            if std::mem::replace(&mut self.seen[state.index()], self.generation) == self.generation {
                 continue;
             }
             steps += 1;
-            if self.nfa.accepting[state as usize] || !self.nfa.row(state).is_empty() {
+            if self.nfa.accepting[state.index()] || !self.nfa.row(state).is_empty() {
                 members.push(state);
             }
-            self.open.extend(&self.nfa.epsilons[state as usize]);
+            self.open.extend(&self.nfa.epsilons[state.index()]);
         }
         members.sort_unstable();
         budget.charge_steps(PHASE, steps)

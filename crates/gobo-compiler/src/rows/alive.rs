@@ -1,9 +1,11 @@
 //! Up to how many characters every text over the characters of a slice is alive: a block of the slice's trie with no longer texts is
 //! taken without a look.
 
-use super::configuration_sets::{BYTES_PER_COUNT, ConfigurationSets, SetId};
-use super::view::RuleView;
 use gobo_automata::StateId;
+use gobo_types::DenseId as _;
+
+use super::configuration_sets::{BYTES_PER_COUNT, ConfigurationSetId, ConfigurationSets};
+use super::view::RuleView;
 
 /// A number of characters that was not asked for.
 const UNKNOWN_CHARS: u8 = u8::MAX;
@@ -30,12 +32,12 @@ impl<'a> AliveTexts<'a> {
     pub(super) fn is_whole(
         &mut self,
         block: usize,
-        at: SetId,
+        at: ConfigurationSetId,
         view: &RuleView<'_>,
         sets: &mut ConfigurationSets<'_>,
     ) -> bool {
         let Some(closure) = self.closure else { return false };
-        let known = self.chars[closure].get(at as usize).copied().unwrap_or(UNKNOWN_CHARS);
+        let known = self.chars[closure].get(at.index()).copied().unwrap_or(UNKNOWN_CHARS);
         let chars = if known == UNKNOWN_CHARS { self.find(closure, at, view, sets) } else { known };
         chars >= self.heights[block]
     }
@@ -46,13 +48,13 @@ impl<'a> AliveTexts<'a> {
     fn find(
         &mut self,
         closure: usize,
-        at: SetId,
+        at: ConfigurationSetId,
         view: &RuleView<'_>,
         sets: &mut ConfigurationSets<'_>,
     ) -> u8 {
         let of = |state: StateId| view.depth(closure, state);
         let entries = |state: StateId| view.push_transitions(state).iter().map(|push| of(push.entry));
-        let set = &sets.sets[at as usize];
+        let set = &sets.sets[at];
         let depths = set.iter().flat_map(|&(state, _)| entries(state).chain([of(state)]));
         let chars = depths.max().unwrap_or(0).min(u32::from(UNKNOWN_CHARS) - 1);
         let chars = u8::try_from(chars).expect("less than what stands for unknown");
@@ -61,7 +63,7 @@ impl<'a> AliveTexts<'a> {
         sets.count(asked + fresh / BYTES_PER_COUNT);
         let known = &mut self.chars[closure];
         known.resize(known.len().max(len), UNKNOWN_CHARS);
-        known[at as usize] = chars;
+        known[at.index()] = chars;
         chars
     }
 }

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
 use foldhash::HashMap;
+use gobo_types::checked_u32;
 
 use super::key::{RowKey, SliceSet};
 use super::row::PendingSuffixes;
@@ -48,12 +49,13 @@ const LEAST_STEPS: u64 = 256;
 const WORDS_PER_KEY: usize = (size_of::<RowKey>() + 2 * size_of::<usize>()) / 4 * 2;
 
 impl RowCache {
-    /// A cache of at most so many bytes.
+    /// A cache of at most `bytes` bytes.
     pub fn new(bytes: usize) -> Self {
         Self { most: bytes / 8, least_steps: LEAST_STEPS, generations: Mutex::default() }
     }
 
-    /// The same, keeping rows from so many steps on. Default 256, some microseconds: a row is looked up in a tenth of that.
+    /// The same cache, which keeps rows that cost at least `least_steps`. Default 256, some microseconds: a row is looked up in a
+    /// tenth of that.
     #[must_use]
     pub fn from_steps(self, least_steps: u64) -> Self {
         Self { least_steps, ..self }
@@ -105,7 +107,7 @@ fn written(cost: Cost, StateRow { tokens, pending }: &StateRow) -> Vec<u32> {
     let lists = [&tokens.short, &tokens.ranges, &pending.blocks];
     let mut words: Vec<u32> = vec![u32::from(pending.whole)];
     words.extend([cost.steps, cost.bytes, tokens.whole.0].into_iter().flat_map(halves));
-    words.extend(lists.iter().map(|list| u32::try_from(list.len()).expect("rows are small")));
+    words.extend(lists.iter().map(|list| checked_u32(list.len())));
     words.extend(lists.into_iter().flatten().flat_map(|&(one, two)| [one, two]));
     words
 }
@@ -133,7 +135,7 @@ fn halves(word: u64) -> [u32; 2] {
     [word >> 32, word & u64::from(u32::MAX)].map(|half| u32::try_from(half).expect("32 bits of it"))
 }
 
-/// The cache beside one compile.
+/// The cache as one compile uses it.
 pub(crate) struct SharedRows<'a> {
     cache: &'a RowCache,
     has_helped: Cell<bool>,

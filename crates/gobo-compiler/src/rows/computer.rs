@@ -16,11 +16,11 @@
 
 use gobo_artifact::layout::{Trie, TrieNode};
 use gobo_automata::{KEquivalence, StateId};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, checked_u32};
 
 use super::alive::AliveTexts;
 use super::cache::{Cost, SharedRows};
-use super::configuration_sets::{ConfigurationSets, DEAD_SET, DEAD_STATE, SetId};
+use super::configuration_sets::{ConfigurationSetId, ConfigurationSets, DEAD_SET};
 use super::memo::{Found, Mark, Memo, RootChild};
 use super::representatives::Representatives;
 use super::rooted::Rooted;
@@ -29,13 +29,12 @@ use super::row::RowTokens;
 use super::row::StateRow;
 use super::view::{Fate, RuleView};
 use super::{NODES_PER_CHARGE, PHASE};
-use crate::ids::number;
 
-/// What is found below blocks with at least so many tokens is kept: the states of an object's keys differ along one path and
+/// Minimum tokens of a block whose walk is memoised: the states of an object's keys differ along one path and
 /// read the same below all others. Smaller ones are walked again in the time that looking them up takes.
 const WORTH_KEEPING: u32 = 48;
 
-/// A state that so many bytes lead on from is compared with the one that was walked before it, byte by byte.
+/// Minimum live bytes of a state whose walk is compared, byte by byte, with the walk before it.
 const MANY_BYTES: u32 = 64;
 
 /// Maximum nesting of memoised subtrees; bounds recursion depth.
@@ -57,7 +56,7 @@ pub(crate) struct RowComputer<'a> {
     /// In how many large blocks a walk is.
     depth: usize,
     /// The work list of a walk; empty between walks.
-    open: Vec<(usize, u32, SetId)>,
+    open: Vec<(usize, u32, ConfigurationSetId)>,
     /// [`RuleView::heights`]; empty where nobody asks for them.
     heights: &'a [u8],
 }
@@ -141,7 +140,7 @@ impl<'a> RowComputer<'a> {
                 match fate {
                     Fate::Dropped => {}
                     Fate::Taken(chars) if chars >= part.slice.max_chars => tokens.whole.insert(part.number),
-                    Fate::Taken(chars) => tokens.short.push((number(part.number), chars)),
+                    Fate::Taken(chars) => tokens.short.push((checked_u32(part.number), chars)),
                     Fate::Walked(_) => {
                         self.alive.closure = part.closure;
                         self.walk_root(&part.rooted, state, &mut tokens, &mut pending)?;
@@ -183,7 +182,7 @@ impl<'a> RowComputer<'a> {
         Ok(())
     }
 
-    /// Whether no token is alive from a state beyond so many bytes.
+    /// Whether no token is alive from a state beyond `bytes` bytes.
     pub(crate) fn is_bounded(&mut self, state: StateId, bytes: u32) -> Result<bool, CompileError> {
         let trie = self.view.all().trie;
         let mut open = std::mem::take(&mut self.open);
@@ -228,21 +227,17 @@ impl<'a> RowComputer<'a> {
         let start = self.sets.start(state);
         let mut live = self.view.live(state);
         for push in self.view.push_transitions(state) {
-            live.iter_mut().zip(self.view.live(push.entry)).for_each(|(live, more)| *live |= more);
+            live.insert_all(&self.view.live(push.entry));
         }
-        if live.iter().map(|word| word.count_ones()).sum::<u32>() >= MANY_BYTES {
+        if live.len() >= MANY_BYTES {
             return self.walk_all_of_root(trie, start, tokens, pending);
         }
-        for (word, mut bits) in (0_u8..).zip(live) {
-            while bits != 0 {
-                let byte = word << 5 | u8::try_from(bits.trailing_zeros()).expect("32 bits");
-                bits &= bits - 1;
-                // This node of the root block alone, and not its siblings.
-                let Some(number) = rooted.child(byte) else { continue };
-                let end = trie.subtree_end(number, trie.to);
-                if let Some((child, next)) = self.enter(trie, number, end, start, tokens, pending) {
-                    self.walk_block(trie, child, end, next, tokens, pending)?;
-                }
+        for byte in live.bytes() {
+            // This node of the root block alone, and not its siblings.
+            let Some(number) = rooted.child(byte) else { continue };
+            let end = trie.subtree_end(number, trie.to);
+            if let Some((child, next)) = self.enter(trie, number, end, start, tokens, pending) {
+                self.walk_block(trie, child, end, next, tokens, pending)?;
             }
         }
         Ok(())
@@ -253,7 +248,7 @@ impl<'a> RowComputer<'a> {
     fn walk_all_of_root(
         &mut self,
         trie: &Trie<'_>,
-        start: SetId,
+        start: ConfigurationSetId,
         tokens: &mut RowTokens,
         pending: &mut PendingSuffixes,
     ) -> Result<(), CompileError> {
@@ -303,10 +298,10 @@ impl<'a> RowComputer<'a> {
         trie: &Trie<'_>,
         number: usize,
         end: u32,
-        from: SetId,
+        from: ConfigurationSetId,
         tokens: &mut RowTokens,
         pending: &mut PendingSuffixes,
-    ) -> Option<(usize, SetId)> {
+    ) -> Option<(usize, ConfigurationSetId)> {
         self.uncharged += 1;
         let node = trie.nodes[number];
         let next = self.sets.step(from, self.view.classes()[usize::from(node.byte())]);
@@ -327,12 +322,12 @@ impl<'a> RowComputer<'a> {
         number: usize,
         node: TrieNode,
         end: u32,
-        at: SetId,
+        at: ConfigurationSetId,
         tokens: &mut RowTokens,
         pending: &mut PendingSuffixes,
     ) -> Option<usize> {
-        let info = self.sets.infos[at as usize];
-        let stays = || info.looped != DEAD_STATE && self.view.stays(trie, number, info.looped);
+        let info = self.sets.infos[at];
+        let stays = || info.looped != StateId::DEAD && self.view.stays(trie, number, info.looped);
         let Some(child) = node
             .children()
             .filter(|_| !stays())
@@ -346,7 +341,7 @@ impl<'a> RowComputer<'a> {
             tokens.add(node.first, own_end);
         }
         if info.ends {
-            pending.blocks.push((u32::try_from(child).expect("23 bits number a node"), end));
+            pending.blocks.push((checked_u32(child), end));
         }
         info.reads.then_some(child)
     }
@@ -357,7 +352,7 @@ impl<'a> RowComputer<'a> {
         trie: &Trie<'_>,
         block: usize,
         end: u32,
-        start: SetId,
+        start: ConfigurationSetId,
         tokens: &mut RowTokens,
         pending: &mut PendingSuffixes,
     ) -> Result<(), CompileError> {
@@ -392,7 +387,7 @@ impl<'a> RowComputer<'a> {
         trie: &Trie<'_>,
         block: usize,
         end: u32,
-        start: SetId,
+        start: ConfigurationSetId,
         tokens: &mut RowTokens,
         pending: &mut PendingSuffixes,
     ) -> Result<(), CompileError> {

@@ -5,47 +5,47 @@
 //! exponentially many ways has one set as well. Each step is computed once, and a set without calls is a state.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::StateId;
-use gobo_types::{Budget, CompileError};
+use gobo_automata::{ReturnId, StateId};
+use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::view::RuleView;
 use super::{NODES_PER_CHARGE, PHASE};
-use crate::ids::number;
 
 /// What a state or a stack takes in a set of them.
 pub(crate) const BYTES_PER_COUNT: usize = 16;
 
-/// The number of a set of configurations.
-pub(crate) type SetId = u32;
+dense_id! {
+    /// A set of configurations.
+    pub(crate) struct ConfigurationSetId;
+
+    /// A set of stacks.
+    pub(crate) struct StacksId;
+}
 
 /// The set without configurations.
-pub(crate) const DEAD_SET: SetId = 0;
+pub(crate) const DEAD_SET: ConfigurationSetId = ConfigurationSetId(0);
 
-pub(crate) const UNKNOWN: SetId = u32::MAX;
+/// Stands in tables for a set that has not been looked up yet.
+pub(crate) const UNKNOWN: ConfigurationSetId = ConfigurationSetId(u32::MAX);
 
-pub(crate) const DEAD_STATE: StateId = 0;
+/// The one stack without frames of the token's own.
+const BOTTOM: StacksId = StacksId(0);
 
-/// The stacks that hold nothing which a token has pushed itself.
-const BOTTOM: StacksId = 0;
-
-/// The number of a set of stacks.
-pub(crate) type StacksId = u32;
-
-/// A set of stacks, as far as a token has pushed them itself: equal sets have one number. A set is the return states on top,
+/// A set of stacks, limited to the frames that a token has pushed itself; equal sets have one identifier. A set is the return states on top,
 /// each with the set of what may lie below it, so that sets share what lies below, and however many ways a text can be read
 /// in, a state has one set.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Stacks {
     /// Whether the empty stack is among them.
     empty: bool,
-    /// Number of the return state, ascending, and what lies below.
-    tops: Box<[(u32, StacksId)]>,
+    /// Return states, ascending, and what lies below each.
+    tops: Box<[(ReturnId, StacksId)]>,
 }
 
 /// What the walk asks of a set of configurations at each node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SetInfo {
-    /// A state in it with transitions to itself; [`DEAD_STATE`] if there is none.
+    /// A state in it with transitions to itself; [`StateId::DEAD`] if there is none.
     pub(crate) looped: StateId,
     /// Whether the rule at the bottom may end here and more be read after it.
     pub(crate) ends: bool,
@@ -57,17 +57,17 @@ pub(crate) struct SetInfo {
 /// automaton over sets of them, built as the walk needs it.
 pub(crate) struct ConfigurationSets<'a> {
     view: &'a RuleView<'a>,
-    stacks: Vec<Stacks>,
+    stacks: Table<StacksId, Stacks>,
     known_stacks: HashMap<Stacks, StacksId>,
     known_unions: HashMap<(StacksId, StacksId), StacksId>,
     /// The states of each set with their stacks, ascending by state.
-    pub(crate) sets: Vec<Box<[(StateId, StacksId)]>>,
-    known: HashMap<Box<[(StateId, StacksId)]>, SetId>,
-    /// `[states]`: the set of that state alone with nothing pushed, which most are; [`UNKNOWN`] where it was not met.
-    known_alone: Vec<SetId>,
-    pub(crate) infos: Vec<SetInfo>,
+    pub(crate) sets: Table<ConfigurationSetId, Box<[(StateId, StacksId)]>>,
+    known: HashMap<Box<[(StateId, StacksId)]>, ConfigurationSetId>,
+    /// The set of each state alone with nothing pushed, which most are; [`UNKNOWN`] where it was not met.
+    known_alone: Table<StateId, ConfigurationSetId>,
+    pub(crate) infos: Table<ConfigurationSetId, SetInfo>,
     /// `[sets, classes]`.
-    steps: Vec<SetId>,
+    steps: Vec<ConfigurationSetId>,
     budget: &'a Budget,
     /// States and stacks looked at.
     counted: u64,
@@ -82,13 +82,13 @@ impl<'a> ConfigurationSets<'a> {
         let bottom = Stacks { empty: true, tops: Box::default() };
         let mut sets = Self {
             view,
-            stacks: vec![bottom.clone()],
+            stacks: vec![bottom.clone()].into(),
             known_stacks: HashMap::from_iter([(bottom, BOTTOM)]),
             known_unions: HashMap::new(),
-            sets: Vec::new(),
+            sets: Table::new(),
             known: HashMap::new(),
-            known_alone: vec![UNKNOWN; view.len()],
-            infos: Vec::new(),
+            known_alone: Table::filled(UNKNOWN, view.len()),
+            infos: Table::new(),
             steps: Vec::new(),
             budget,
             counted: 0,
@@ -104,7 +104,7 @@ impl<'a> ConfigurationSets<'a> {
         (self.counted, self.uncharged * BYTES_PER_COUNT as u64)
     }
 
-    /// Counts work on so many states or stacks, of [`BYTES_PER_COUNT`] each. `false` once the budget has run out.
+    /// Counts work on `n` states or stacks, of [`BYTES_PER_COUNT`] each. `false` once the budget has run out.
     pub(crate) fn count(&mut self, n: usize) -> bool {
         self.counted += n as u64;
         self.uncharged += n as u64;
@@ -120,14 +120,14 @@ impl<'a> ConfigurationSets<'a> {
     }
 
     /// The set of one configuration with nothing pushed.
-    pub(crate) fn start(&mut self, state: StateId) -> SetId {
+    pub(crate) fn start(&mut self, state: StateId) -> ConfigurationSetId {
         self.intern(&[(state, BOTTOM)])
     }
 
     /// The number of a set: states with their stacks, ascending by state.
-    pub(crate) fn intern(&mut self, set: &[(StateId, StacksId)]) -> SetId {
+    pub(crate) fn intern(&mut self, set: &[(StateId, StacksId)]) -> ConfigurationSetId {
         let alone = match *set {
-            [(state, BOTTOM)] => Some(state as usize),
+            [(state, BOTTOM)] => Some(state),
             _ => None,
         };
         let known = match alone {
@@ -137,11 +137,10 @@ impl<'a> ConfigurationSets<'a> {
         if let Some(known) = known {
             return known;
         }
-        let fresh = number(self.sets.len());
         self.count(set.len() + self.view.stride());
-        let mut info = SetInfo { looped: DEAD_STATE, ends: false, reads: false };
+        let mut info = SetInfo { looped: StateId::DEAD, ends: false, reads: false };
         for &(state, stacks) in set {
-            if info.looped == DEAD_STATE && self.view.has_loops(state) {
+            if info.looped == StateId::DEAD && self.view.has_loops(state) {
                 info.looped = state;
             }
             info.reads |= stacks != BOTTOM || !self.view.is_end(state);
@@ -151,7 +150,7 @@ impl<'a> ConfigurationSets<'a> {
         }
         self.infos.push(info);
         self.steps.resize(self.steps.len() + self.view.stride(), UNKNOWN);
-        self.sets.push(set.into());
+        let fresh = self.sets.push(set.into());
         match alone {
             Some(state) => self.known_alone[state] = fresh,
             None => {
@@ -166,7 +165,7 @@ impl<'a> ConfigurationSets<'a> {
     fn ends(&mut self, set: &[(StateId, StacksId)]) -> bool {
         let mut ends = false;
         self.each_popped(set, |sets, state, stacks| {
-            ends |= sets.view.accepts(state) && sets.stacks[stacks as usize].empty;
+            ends |= sets.view.accepts(state) && sets.stacks[stacks].empty;
         });
         ends
     }
@@ -192,7 +191,7 @@ impl<'a> ConfigurationSets<'a> {
             }
             visit(self, state, stacks);
             if is_popped(self, &(state, stacks)) {
-                for &(top, below) in &self.stacks[stacks as usize].tops {
+                for &(top, below) in &self.stacks[stacks].tops {
                     let popped = (self.view.return_state(top), below);
                     if seen.insert(popped) {
                         open.push(popped);
@@ -204,17 +203,17 @@ impl<'a> ConfigurationSets<'a> {
 
     /// The set after a byte of the class.
     #[inline]
-    pub(crate) fn step(&mut self, from: SetId, class: u8) -> SetId {
-        let at = from as usize * self.view.stride() + usize::from(class);
+    pub(crate) fn step(&mut self, from: ConfigurationSetId, class: u8) -> ConfigurationSetId {
+        let at = from.index() * self.view.stride() + usize::from(class);
         let known = self.steps[at];
         if known == UNKNOWN { self.compute(from, class, at) } else { known }
     }
 
     #[cold]
-    fn compute(&mut self, from: SetId, class: u8, at: usize) -> SetId {
+    fn compute(&mut self, from: ConfigurationSetId, class: u8, at: usize) -> ConfigurationSetId {
         let view = self.view;
         // Most sets are one state that has nothing to do but to read.
-        if let [(state, stacks)] = *self.sets[from as usize]
+        if let [(state, stacks)] = *self.sets[from]
             && (stacks == BOTTOM || !view.accepts(state))
             && view.push_transitions(state).is_empty()
         {
@@ -226,14 +225,14 @@ impl<'a> ConfigurationSets<'a> {
             }
         }
         let mut next: Vec<(StateId, StacksId)> = Vec::new();
-        let set = self.sets[from as usize].clone();
+        let set = self.sets[from].clone();
         self.each_popped(&set, |sets, state, stacks| {
             if let Some(to) = view.step(state, class) {
                 sets.arrive(to, stacks, &mut next);
             }
             for push in view.push_transitions(state) {
                 if let Some(to) = view.step(push.entry, class) {
-                    let on_top = |below, &top: &u32| {
+                    let on_top = |below, &top: &ReturnId| {
                         sets.intern_stacks(Stacks { empty: false, tops: Box::new([(top, below)]) })
                     };
                     let pushed = view.pushed(push).iter().fold(stacks, on_top);
@@ -258,11 +257,7 @@ impl<'a> ConfigurationSets<'a> {
 
     fn intern_stacks(&mut self, stacks: Stacks) -> StacksId {
         self.count(1 + stacks.tops.len());
-        let fresh = number(self.stacks.len());
-        *self.known_stacks.entry(stacks).or_insert_with_key(|stacks| {
-            self.stacks.push(stacks.clone());
-            fresh
-        })
+        *self.known_stacks.entry(stacks).or_insert_with_key(|stacks| self.stacks.push(stacks.clone()))
     }
 
     /// The stacks of either set. As deep as a token has bytes.
@@ -274,10 +269,10 @@ impl<'a> ConfigurationSets<'a> {
         if let Some(&known) = self.known_unions.get(&key) {
             return known;
         }
-        let (left, right) = (self.stacks[one as usize].clone(), self.stacks[other as usize].clone());
-        let mut tops: Vec<(u32, StacksId)> = left.tops.iter().chain(&right.tops).copied().collect();
+        let (left, right) = (self.stacks[one].clone(), self.stacks[other].clone());
+        let mut tops: Vec<(ReturnId, StacksId)> = left.tops.iter().chain(&right.tops).copied().collect();
         tops.sort_unstable();
-        let mut merged: Vec<(u32, StacksId)> = Vec::with_capacity(tops.len());
+        let mut merged: Vec<(ReturnId, StacksId)> = Vec::with_capacity(tops.len());
         for (top, below) in tops {
             match merged.last_mut() {
                 Some(last) if last.0 == top => last.1 = self.union(last.1, below),
@@ -295,8 +290,8 @@ impl<'a> ConfigurationSets<'a> {
             next.push((state, stacks));
             return;
         }
-        // A return state is no such state, because a call behind which a rule can only end pushes nothing.
-        let Stacks { empty, tops } = &self.stacks[stacks as usize];
+        // A return state is no such state, because a call after which its rule can only end pushes nothing.
+        let Stacks { empty, tops } = &self.stacks[stacks];
         next.extend(tops.iter().map(|&(top, below)| (self.view.return_state(top), below)));
         if *empty {
             next.push((state, BOTTOM));

@@ -2,8 +2,7 @@
 
 use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::MAX_SLICES;
-use gobo_automata::ByteSet;
-use gobo_types::VocabularyDigest;
+use gobo_types::{ByteSet, VocabularyDigest};
 
 /// Slices of a vocabulary: bit `n` stands for the one with number `n`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -16,7 +15,7 @@ impl SliceSet {
     pub(crate) fn live(vocabulary: &Vocabulary, live: &ByteSet) -> Self {
         let mut set = Self::default();
         for (number, slice) in vocabulary.slices().enumerate() {
-            if slice.needs.iter().zip(live).any(|(needs, live)| needs & live != 0) {
+            if !live.is_disjoint(&ByteSet::from_words(*slice.needs)) {
                 set.insert(number);
             }
         }

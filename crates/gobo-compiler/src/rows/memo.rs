@@ -5,7 +5,7 @@ use foldhash::HashMap;
 use gobo_types::{Budget, CompileError};
 
 use super::PHASE;
-use super::configuration_sets::SetId;
+use super::configuration_sets::ConfigurationSetId;
 use super::row::PendingSuffixes;
 use super::row::RowTokens;
 
@@ -16,9 +16,9 @@ const COPIES_PER_STEP: u64 = 8;
 #[derive(Default)]
 pub(super) struct Memo {
     /// What was found below blocks.
-    pub(super) below: HashMap<(usize, SetId), Found>,
+    pub(super) below: HashMap<(usize, ConfigurationSetId), Found>,
     /// What was found at and below children of roots, by their number.
-    pub(super) at: HashMap<(usize, SetId), Found>,
+    pub(super) at: HashMap<(usize, ConfigurationSetId), Found>,
     /// By the root block of each trie.
     pub(super) root_children: HashMap<usize, Vec<RootChild>>,
     ranges: Vec<(u32, u32)>,
@@ -29,7 +29,7 @@ pub(super) struct Memo {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RootChild {
     pub(super) number: usize,
-    pub(super) at: SetId,
+    pub(super) at: ConfigurationSetId,
     pub(super) found: Found,
 }
 
@@ -72,7 +72,7 @@ impl Memo {
         self.blocks.extend_from_slice(&pending.blocks[mark.blocks..]);
         let found = Found { ranges: (ranges, self.ranges.len()), blocks: (blocks, self.blocks.len()) };
         let kept = self.ranges.len() - ranges + self.blocks.len() - blocks;
-        budget.charge_bytes(PHASE, (kept * 8 + size_of::<((usize, SetId), Found)>()) as u64)?;
+        budget.charge_bytes(PHASE, (kept * 8 + size_of::<((usize, ConfigurationSetId), Found)>()) as u64)?;
         Ok(found)
     }
 

@@ -3,8 +3,9 @@
 //! and so they share the walk of all others.
 
 use gobo_automata::KEquivalence;
+use gobo_types::DenseId as _;
 
-use super::configuration_sets::{ConfigurationSets, SetId, UNKNOWN};
+use super::configuration_sets::{ConfigurationSetId, ConfigurationSets, UNKNOWN};
 
 /// See the [module](self).
 pub(super) struct Representatives<'a> {
@@ -12,7 +13,7 @@ pub(super) struct Representatives<'a> {
     /// [`RuleView::heights`](super::view::RuleView::heights); empty where there are no equivalences.
     heights: &'a [u8],
     /// `[sets of configurations, equivalences]`: the answers so far; [`UNKNOWN`] where it was not asked.
-    known: Vec<SetId>,
+    known: Vec<ConfigurationSetId>,
 }
 
 impl<'a> Representatives<'a> {
@@ -22,21 +23,26 @@ impl<'a> Representatives<'a> {
     }
 
     /// The set to walk a block from in place of `from`. Only sets of one configuration have another one.
-    pub(super) fn of_set(&mut self, from: SetId, block: usize, sets: &mut ConfigurationSets<'_>) -> SetId {
+    pub(super) fn of_set(
+        &mut self,
+        from: ConfigurationSetId,
+        block: usize,
+        sets: &mut ConfigurationSets<'_>,
+    ) -> ConfigurationSetId {
         if self.equivalences.is_empty() {
             return from;
         }
         let longest = u32::from(self.heights[block]);
         let level = self.equivalences.iter().position(|equivalence| equivalence.chars >= longest);
         let Some(level) = level else { return from };
-        let at = from as usize * self.equivalences.len() + level;
+        let at = from.index() * self.equivalences.len() + level;
         if self.known.len() <= at {
             self.known.resize(sets.sets.len() * self.equivalences.len(), UNKNOWN);
         }
         if self.known[at] == UNKNOWN {
-            self.known[at] = match *sets.sets[from as usize] {
+            self.known[at] = match *sets.sets[from] {
                 [(state, stacks)] => {
-                    let state = self.equivalences[level].representative[state as usize];
+                    let state = self.equivalences[level].representative[state.index()];
                     sets.intern(&[(state, stacks)])
                 }
                 _ => from,

@@ -1,6 +1,7 @@
 //! A trie of the vocabulary with its root block laid out by byte.
 
 use gobo_artifact::layout::Trie;
+use gobo_types::checked_u32;
 
 /// A trie whose root block is found by byte: it is the largest, and the states of most constraints read few bytes.
 pub(crate) struct Rooted<'a> {
@@ -12,7 +13,7 @@ pub(crate) struct Rooted<'a> {
 impl<'a> Rooted<'a> {
     pub(super) fn new(trie: Trie<'a>) -> Self {
         let mut children = Box::new([u32::MAX; 256]);
-        let first = u32::try_from(trie.root).expect("23 bits number a node");
+        let first = checked_u32(trie.root);
         for (number, node) in (first..).zip(&trie.nodes[trie.root..]) {
             children[usize::from(node.byte())] = number;
             if node.is_last() {

@@ -17,8 +17,8 @@
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::{Slice, Trie};
-use gobo_automata::{ByteSet, Calls, Closure, Dfa, NO_STEP, PushTransition, StateDigests, StateId};
-use gobo_types::{Budget, CompileError};
+use gobo_automata::{Calls, Closure, Dfa, PushTransition, ReturnId, StateDigests, StateId, Symbol};
+use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, NO_STEP, Table, dense_id};
 
 use super::key::{RowKey, SliceSet};
 use super::rooted::Rooted;
@@ -45,9 +45,9 @@ pub(crate) struct Part<'a> {
 pub(crate) enum Fate {
     /// No token of it leads on.
     Dropped,
-    /// Exactly the tokens of at most so many characters lead on.
+    /// Exactly the tokens of at most this many characters lead on.
     Taken(u32),
-    /// All tokens of at most so many characters lead on, and perhaps others.
+    /// All tokens of at most this many characters lead on, and perhaps others.
     Walked(u32),
 }
 
@@ -79,18 +79,26 @@ pub(crate) struct RuleView<'a> {
     class_bytes: Vec<ByteSet>,
     /// `[rows of transitions]`.
     shapes: Vec<Shape>,
-    loops: Vec<ByteSet>,
+    loops: Table<LoopSetId, ByteSet>,
     /// `None` where nobody asks for keys.
     futures: Option<StateDigests>,
 }
+
+dense_id! {
+    /// A set of bytes that lead from a state to itself.
+    struct LoopSetId;
+}
+
+/// No byte leads from a state to itself.
+const NO_LOOPS: LoopSetId = LoopSetId(0);
 
 /// What a row of transitions looks like.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     /// Whether it leads nowhere.
     is_dead: bool,
-    /// Number of the set of bytes that lead from a state to itself; 0 for none.
-    loops: u32,
+    /// The bytes that lead from a state to itself.
+    loops: LoopSetId,
 }
 
 impl<'a> RuleView<'a> {
@@ -104,24 +112,21 @@ impl<'a> RuleView<'a> {
         budget: &Budget,
     ) -> Result<Self, CompileError> {
         budget.charge_steps(PHASE, dfa.deltas.len() as u64)?;
-        let mut loops = vec![ByteSet::default()];
-        let mut known: HashMap<ByteSet, u32> = HashMap::new();
+        let mut loops = Table::from(vec![ByteSet::default()]);
+        let mut known: HashMap<ByteSet, LoopSetId> = HashMap::new();
         let mut shape_of = |row: &[i32]| {
             let is_dead = row.iter().all(|&delta| delta == NO_STEP);
             if !row.contains(&0) {
-                return Shape { is_dead, loops: 0 };
+                return Shape { is_dead, loops: NO_LOOPS };
             }
             let set = dfa.bytes_of(|class| row[class] == 0);
-            let number = *known.entry(set).or_insert_with(|| {
-                loops.push(set);
-                u32::try_from(loops.len() - 1).expect("no more sets than states")
-            });
-            Shape { is_dead, loops: number }
+            let loops = *known.entry(set).or_insert_with(|| loops.push(set));
+            Shape { is_dead, loops }
         };
         let shapes = dfa.deltas.chunks_exact(dfa.stride).map(&mut shape_of).collect();
         let mut class_bytes = vec![ByteSet::default(); dfa.stride];
-        for (byte, &class) in dfa.classes.iter().enumerate() {
-            class_bytes[usize::from(class)][byte >> 5] |= 1 << (byte & 31);
+        for (byte, &class) in (0..=u8::MAX).zip(dfa.classes.iter()) {
+            class_bytes[usize::from(class)].insert(byte);
         }
         let pieces = vocabulary.slices().filter(|slice| slice.max_chars == 0);
         Ok(Self {
@@ -148,7 +153,7 @@ impl<'a> RuleView<'a> {
     pub(crate) fn with_slices(mut self, slices: SliceSet, budget: &Budget) -> Result<Self, CompileError> {
         let Some(chars) = &self.dfa.chars else { return Ok(self) };
         self.slices = slices;
-        let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
+        let mut known: HashMap<Vec<Symbol>, usize> = HashMap::new();
         // Asked for by all closures, if there are any.
         let mut targets = None;
         for (number, slice) in self.vocabulary.slices().enumerate().filter(|&(number, _)| slices.has(number))
@@ -253,7 +258,7 @@ impl<'a> RuleView<'a> {
     /// Whether the rule may end at the state.
     #[inline]
     pub(crate) fn accepts(&self, state: StateId) -> bool {
-        self.dfa.accepting[state as usize]
+        self.dfa.accepting[state]
     }
 
     /// Whether rules can be followed by anything at all: an automaton without calls is one rule, which nothing follows.
@@ -269,14 +274,14 @@ impl<'a> RuleView<'a> {
 
     /// The return states that a push transition puts on the stack, outermost first.
     #[inline]
-    pub(crate) fn pushed(&self, push: &PushTransition) -> &'a [u32] {
+    pub(crate) fn pushed(&self, push: &PushTransition) -> &'a [ReturnId] {
         self.dfa.calls.as_ref().map_or(&[], |calls| calls.pushed(push))
     }
 
     /// The state of a return state on the stack.
     #[inline]
-    pub(crate) fn return_state(&self, number: u32) -> StateId {
-        self.calls().returns[number as usize].state
+    pub(crate) fn return_state(&self, top: ReturnId) -> StateId {
+        self.calls().returns[top.index()].state
     }
 
     fn calls(&self) -> &'a Calls {
@@ -284,7 +289,7 @@ impl<'a> RuleView<'a> {
     }
 
     fn shape(&self, state: StateId) -> Shape {
-        self.shapes[self.dfa.row_of[state as usize] as usize]
+        self.shapes[self.dfa.row_of[state.index()] as usize]
     }
 
     /// Whether nothing can be read at the state, so that its rule has to end there.
@@ -294,7 +299,7 @@ impl<'a> RuleView<'a> {
 
     /// Whether some byte leads from the state to itself.
     pub(crate) fn has_loops(&self, state: StateId) -> bool {
-        self.shape(state).loops != 0
+        self.shape(state).loops != NO_LOOPS
     }
 
     /// Whether every token below `node` leads from `state` back to it.
@@ -302,15 +307,11 @@ impl<'a> RuleView<'a> {
     pub(crate) fn stays(&self, trie: &Trie<'_>, node: usize, state: StateId) -> bool {
         // Few states have loops, and what is asked of them is near; the sets of the trie are far.
         let Shape { loops, .. } = self.shape(state);
-        if loops == 0 {
+        if loops == NO_LOOPS {
             return false;
         }
         let set = trie.set_ids[node];
-        set != 0
-            && trie.sets[usize::from(set)]
-                .iter()
-                .zip(&self.loops[loops as usize])
-                .all(|(below, looped)| below & !looped == 0)
+        set != 0 && ByteSet::from_words(trie.sets[usize::from(set)]).is_subset(&self.loops[loops])
     }
 
     /// The bytes that lead on from a state.
@@ -318,7 +319,7 @@ impl<'a> RuleView<'a> {
         let mut live = ByteSet::default();
         for (bytes, &delta) in self.class_bytes.iter().zip(self.dfa.row(state)) {
             if delta != NO_STEP {
-                live.iter_mut().zip(bytes).for_each(|(live, bytes)| *live |= bytes);
+                live.insert_all(bytes);
             }
         }
         live

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::layout::{Trie, TrieNode};
-use gobo_automata::{ByteSet, Dfa, NO_STEP, StateId};
-use gobo_types::{Budget, CompileError};
+use gobo_automata::{Dfa, StateId};
+use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, NO_STEP};
 
 use super::NODES_PER_CHARGE;
 use super::rooted::Rooted;
@@ -20,7 +20,7 @@ const PHASE: &str = "walking the vocabulary";
 /// Most states that are walked together: enough to share the cost of a node, few enough that several threads find work.
 const STATES_PER_BATCH: usize = 64;
 
-/// From so many states on they are walked side by side; fewer one after the other, which costs each of them less.
+/// Minimum states that are walked side by side; fewer are walked one after the other, which costs each of them less.
 const SIDE_BY_SIDE: usize = 4;
 
 /// Computes rows of an automaton from its transitions alone.
@@ -76,12 +76,12 @@ impl<'a> Walker<'a> {
             .chain(self.view.pieces().iter().map(|rooted| (rooted, &inside)));
         for (rooted, walks) in walked.filter(|(_, walks)| !walks.is_empty()) {
             let found = |row: u32, from, to, state: StateId| {
-                if useful.is_none_or(|useful| useful[state as usize]) {
+                if useful.is_none_or(|useful| useful[state.index()]) {
                     rows[row as usize].add(from, to);
                 }
             };
             self.visit(rooted, walks, budget, found, |node, state| {
-                useful.is_none_or(|useful| useful[state as usize])
+                useful.is_none_or(|useful| useful[state.index()])
                     && self.view.stays(&rooted.trie, node, state)
             })?;
         }
@@ -100,12 +100,12 @@ impl<'a> Walker<'a> {
     ) -> Result<Vec<StateId>, CompileError> {
         let mut targets = Vec::new();
         let found = |_, _, _, state: StateId| {
-            if !std::mem::replace(&mut seen[state as usize], true) {
+            if !std::mem::replace(&mut seen[state.index()], true) {
                 targets.push(state);
             }
         };
         self.visit(self.view.all(), &[Walk { row: 0, state: from }], budget, found, |_, _| false)?;
-        targets.iter().for_each(|&state| seen[state as usize] = false);
+        targets.iter().for_each(|&state| seen[state.index()] = false);
         budget.charge_bytes(PHASE, targets.len() as u64 * 4)?;
         Ok(targets)
     }
@@ -155,39 +155,35 @@ impl<'a> Walker<'a> {
             Some((child, end, state))
         };
         let mut open: Vec<(usize, u32, StateId)> = Vec::with_capacity(64);
-        for (word, mut bits) in (0_u8..).zip(self.view.live(from)) {
-            while bits != 0 {
-                let byte = word << 5 | u8::try_from(bits.trailing_zeros()).expect("32 bits");
-                bits &= bits - 1;
-                uncharged += 1;
-                let Some(number) = rooted.child(byte) else { continue };
-                let end = trie.subtree_end(number, trie.to);
-                // This node of the root block alone, and not its siblings.
-                open.extend(enter(number, end, self.dfa.next(from, byte)));
-                while let Some((begin, to, state)) = open.pop() {
-                    let row = self.dfa.row(state);
-                    let block = &trie.nodes[begin..];
-                    for (at, &node) in block.iter().enumerate() {
-                        uncharged += 1;
-                        let delta = row[usize::from(self.dfa.classes[usize::from(node.byte())])];
-                        if delta != NO_STEP {
-                            let end = if node.is_last() { to } else { block[at + 1].first };
-                            if let Some(below) = enter(begin + at, end, state.wrapping_add_signed(delta)) {
-                                if !node.is_last() {
-                                    open.push((begin + at + 1, to, state));
-                                }
-                                open.push(below);
-                                break;
+        for byte in self.view.live(from).bytes() {
+            uncharged += 1;
+            let Some(number) = rooted.child(byte) else { continue };
+            let end = trie.subtree_end(number, trie.to);
+            // This node of the root block alone, and not its siblings.
+            open.extend(enter(number, end, self.dfa.next(from, byte)));
+            while let Some((begin, to, state)) = open.pop() {
+                let row = self.dfa.row(state);
+                let block = &trie.nodes[begin..];
+                for (at, &node) in block.iter().enumerate() {
+                    uncharged += 1;
+                    let delta = row[usize::from(self.dfa.classes[usize::from(node.byte())])];
+                    if delta != NO_STEP {
+                        let end = if node.is_last() { to } else { block[at + 1].first };
+                        if let Some(below) = enter(begin + at, end, state.offset(delta)) {
+                            if !node.is_last() {
+                                open.push((begin + at + 1, to, state));
                             }
-                        }
-                        if node.is_last() {
+                            open.push(below);
                             break;
                         }
                     }
-                    if uncharged >= NODES_PER_CHARGE {
-                        budget.charge_steps(PHASE, uncharged)?;
-                        uncharged = 0;
+                    if node.is_last() {
+                        break;
                     }
+                }
+                if uncharged >= NODES_PER_CHARGE {
+                    budget.charge_steps(PHASE, uncharged)?;
+                    uncharged = 0;
                 }
             }
         }
@@ -209,13 +205,12 @@ impl<'a> Walker<'a> {
         let mut path = Path { dfa: self.dfa, walks: Vec::new(), runs: Vec::new() };
         for &walk in walks {
             path.push(walk, 0);
-            live.iter_mut().zip(self.view.live(walk.state)).for_each(|(live, bytes)| *live |= bytes);
+            live.insert_all(&self.view.live(walk.state));
         }
         let mut uncharged = 0;
         let mut blocks: Vec<Block> = Vec::with_capacity(32);
-        for byte in 0..=u8::MAX {
-            let is_live = live[usize::from(byte >> 5)] >> (byte & 31) & 1 == 1;
-            let Some(number) = rooted.child(byte).filter(|_| is_live) else { continue };
+        for byte in live.bytes() {
+            let Some(number) = rooted.child(byte) else { continue };
             // This node of the root block alone, and not its siblings.
             let to = trie.subtree_end(number, trie.to);
             let root = Block { number, to, is_done: false, runs: 0..path.runs.len() };
@@ -280,7 +275,7 @@ impl Path<'_> {
     /// Adds a walk after the others; those from run `first` on are of the same node.
     #[inline]
     fn push(&mut self, walk: Walk, first: usize) {
-        let row = self.dfa.row_of[walk.state as usize];
+        let row = self.dfa.row_of[walk.state.index()];
         if self.runs[first..].last().is_none_or(|run| run.row != row) {
             self.runs.push(Run { row, from: self.walks.len() });
         }
@@ -318,7 +313,7 @@ impl Path<'_> {
             let to = if at + 1 < runs_end { self.runs[at + 1].from } else { walks_end };
             for at in from..to {
                 let Walk { row, state } = self.walks[at];
-                let state = state.wrapping_add_signed(delta);
+                let state = state.offset(delta);
                 if child.is_none() || whole(block.number, state) {
                     found(row, node.first, end, state);
                     continue;

@@ -15,16 +15,16 @@ use numbers::number;
 use strings::string;
 
 /// The indices of the rules.
-const VALUE: RuleId = 0;
-const OBJECT: RuleId = 1;
-const MEMBER: RuleId = 2;
-const ARRAY: RuleId = 3;
-const STRING: RuleId = 4;
-const NUMBER: RuleId = 5;
+const VALUE: RuleId = RuleId::of(0);
+const OBJECT: RuleId = RuleId::of(1);
+const MEMBER: RuleId = RuleId::of(2);
+const ARRAY: RuleId = RuleId::of(3);
+const STRING: RuleId = RuleId::of(4);
+const NUMBER: RuleId = RuleId::of(5);
 /// Whitespace, under policies that have any.
-const WS: RuleId = 6;
+const WS: RuleId = RuleId::of(6);
 /// A value with whitespace around it.
-const TEXT: RuleId = 7;
+const TEXT: RuleId = RuleId::of(7);
 
 /// The grammar of JSON texts (RFC 8259) with the whitespace of a policy. Each gap between tokens has one expression, so that
 /// a limit to the whitespace of a gap is one.
@@ -77,13 +77,14 @@ pub fn json(whitespace: Whitespace) -> Grammar {
 /// every line.
 fn indented(by: u32) -> Grammar {
     const LAST: u32 = Whitespace::MAX_INDENTED_DEPTH;
-    const SCALAR: RuleId = 1;
+    const STRING: RuleId = RuleId::of(0);
+    const SCALAR: RuleId = RuleId::of(1);
     let mut rules = vec![
         rule("string", string()),
         rule(
             "scalar",
             Expr::Alternate(
-                [Expr::Call(0), number()]
+                [Expr::Call(STRING), number()]
                     .into_iter()
                     .chain(["true", "false", "null"].map(Expr::text))
                     .collect(),
@@ -91,13 +92,13 @@ fn indented(by: u32) -> Grammar {
         ),
     ];
     // The rule of values at a nesting depth.
-    let value = |depth: u32| 2 + depth;
+    let value = |depth: u32| RuleId::of(2 + depth);
     let line = |depth: u32| Expr::text(format!("\n{}", " ".repeat((depth * by) as usize)));
     for depth in 0..=LAST {
         let mut parts = vec![Expr::Call(SCALAR), Expr::text("[]"), Expr::text("{}")];
         if depth < LAST {
             let inner = Expr::Call(value(depth + 1));
-            let member = Expr::Concat(vec![Expr::Call(0), Expr::text(": "), inner.clone()]);
+            let member = Expr::Concat(vec![Expr::Call(STRING), Expr::text(": "), inner.clone()]);
             for (open, item, close) in [("[", inner, "]"), ("{", member, "}")] {
                 let next = Expr::Concat(vec![Expr::text(","), line(depth + 1), item.clone()]);
                 parts.push(Expr::Concat(vec![
@@ -147,6 +148,7 @@ mod tests {
     use proptest::prelude::*;
 
     use gobo_automata::CharSet;
+    use gobo_types::DenseId as _;
 
     use super::*;
 
@@ -225,7 +227,7 @@ mod tests {
                     }
                     all
                 }
-                Expr::Call(rule) => self.ends(&self.grammar.rules[*rule as usize].expr, text, at),
+                Expr::Call(rule) => self.ends(&self.grammar.rules[rule.index()].expr, text, at),
                 Expr::Machine(_) | Expr::Shared(_) => unreachable!("this grammar has neither"),
             }
         }
@@ -237,10 +239,10 @@ mod tests {
             let Grammar { rules, start } = json(policy);
             let numbers = [VALUE, OBJECT, MEMBER, ARRAY, STRING, NUMBER, WS, TEXT];
             let names = ["value", "object", "member", "array", "string", "number", "ws", "text"];
-            for (rule, (number, name)) in (0..).zip(&rules).zip(numbers.into_iter().zip(names)) {
+            for (rule, (number, name)) in RuleId::enumerate(&rules).zip(numbers.into_iter().zip(names)) {
                 assert_eq!((rule.0, rule.1.name.as_str()), (number, name));
             }
-            assert!((start as usize) < rules.len());
+            assert!(start.index() < rules.len());
         }
     }
 

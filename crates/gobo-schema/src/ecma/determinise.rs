@@ -12,8 +12,8 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use gobo_automata::{DEAD, Language, Minterms, StateId};
-use gobo_types::{Budget, CompileError};
+use gobo_automata::{CharState, Language, Minterms, Symbol};
+use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::classes;
 use super::context::{Context, MatchStart};
@@ -35,21 +35,16 @@ enum Following {
     End,
 }
 
-/// Identifies a set of obligations: languages that the rest of the text has to belong to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct ObligationsId(u32);
+dense_id! {
+    /// A set of obligations: languages that the rest of the text has to belong to.
+    struct ObligationsId;
+}
 
 /// No obligations.
 const FREE: ObligationsId = ObligationsId(0);
 
-impl ObligationsId {
-    fn new(index: usize) -> Self {
-        Self(u32::try_from(index).expect("the budget keeps counts below 2^32"))
-    }
-}
-
 /// A state of a look-ahead's automaton: it has to accept the rest of the text.
-type Obligation = (LookLanguage, StateId);
+type Obligation = (LookLanguage, CharState);
 
 /// A state of the nondeterministic automaton, and the obligations of a path to it.
 type Item = (NfaStateId, ObligationsId);
@@ -73,8 +68,7 @@ pub(super) fn determinise(
     budget: &Budget,
 ) -> Result<Language, CompileError> {
     let mut builder = Builder::new(budget);
-    let word = builder.sets.len();
-    builder.sets.push(classes::word());
+    let word = builder.sets.push(classes::word());
     let mut first = builder.concat(parts, ACCEPT)?;
     if !start.is_anchored {
         let set = builder.set(&Node::Class(classes::any()));
@@ -100,10 +94,10 @@ pub(super) fn determinise(
 /// Sets of obligations, interned: languages of [`Looks`] and states of theirs, ascending.
 #[derive(Debug, Default)]
 struct Obligations {
-    sets: Vec<Vec<Obligation>>,
+    sets: Table<ObligationsId, Vec<Obligation>>,
     known: HashMap<Vec<Obligation>, ObligationsId, RandomState>,
     /// The set after a minterm; `None` if it cannot be met.
-    after: HashMap<(ObligationsId, u32), Option<ObligationsId>, RandomState>,
+    after: HashMap<(ObligationsId, Symbol), Option<ObligationsId>, RandomState>,
 }
 
 impl Obligations {
@@ -114,14 +108,13 @@ impl Obligations {
             return Ok(known);
         }
         budget.charge_bytes(PHASE, 64 + set.len() as u64 * 32)?;
-        let fresh = ObligationsId::new(self.sets.len());
-        self.sets.push(set.clone());
+        let fresh = self.sets.push(set.clone());
         self.known.insert(set, fresh);
         Ok(fresh)
     }
 
     fn get(&self, set: ObligationsId) -> &[Obligation] {
-        &self.sets[set.0 as usize]
+        &self.sets[set]
     }
 
     /// Whether the obligations of `other` are among those of `one`.
@@ -159,7 +152,7 @@ impl Seen {
 
 /// The subset construction over items.
 struct Determiniser<'a> {
-    states: Vec<State>,
+    states: Table<NfaStateId, State>,
     looks: &'a Looks,
     minterms: &'a Minterms,
     /// The set of `\w`, if the pattern depends on it.
@@ -171,7 +164,7 @@ struct Determiniser<'a> {
 
 impl Determiniser<'_> {
     /// Whether a state accepts, and its successors.
-    fn expand(&mut self, subset: &Subset, row: &mut Vec<(u32, Subset)>) -> Result<bool, CompileError> {
+    fn expand(&mut self, subset: &Subset, row: &mut Vec<(Symbol, Subset)>) -> Result<bool, CompileError> {
         let at_end = self.closure(subset, Following::End)?;
         let accepts = at_end.iter().any(|&item| self.may_end(item));
         let before_other = self.closure(subset, Following::Other)?;
@@ -180,7 +173,7 @@ impl Determiniser<'_> {
             None => Vec::new(),
         };
         for minterm in self.minterms.all() {
-            let is_word = self.word.is_some_and(|word| self.minterms.is_in(minterm, word));
+            let is_word = self.word.is_some_and(|word| self.minterms.is_in(minterm, word.index()));
             let (context, items) =
                 if is_word { (Context::Word, &before_word) } else { (Context::Other, &before_other) };
             if let Some(subset) = self.after(items, minterm, context)? {
@@ -204,14 +197,14 @@ impl Determiniser<'_> {
     fn after(
         &mut self,
         items: &[Item],
-        minterm: u32,
+        minterm: Symbol,
         context: Context,
     ) -> Result<Option<Subset>, CompileError> {
         self.budget.charge_steps(PHASE, items.len() as u64)?;
         let mut after = Vec::new();
         for &(node, obligations) in items {
-            let next = match self.states[node.index()] {
-                State::Chars { set, next } if self.minterms.is_in(minterm, set) => next,
+            let next = match self.states[node] {
+                State::Chars { set, next } if self.minterms.is_in(minterm, set.index()) => next,
                 State::Accept => ACCEPT,
                 _ => continue,
             };
@@ -251,7 +244,7 @@ impl Determiniser<'_> {
     fn obligations_after(
         &mut self,
         obligations: ObligationsId,
-        minterm: u32,
+        minterm: Symbol,
     ) -> Result<Option<ObligationsId>, CompileError> {
         if obligations == FREE {
             return Ok(Some(FREE));
@@ -266,7 +259,7 @@ impl Determiniser<'_> {
         let mut can_be_met = true;
         for &(language, state) in before {
             let state = self.minterms.step(minterm, language.index(), self.looks.get(language), state);
-            can_be_met &= state != DEAD;
+            can_be_met &= state != CharState::DEAD;
             if self.looks.everything(language) != Some(state) {
                 set.push((language, state));
             }
@@ -287,7 +280,7 @@ impl Determiniser<'_> {
             if !self.seen.insert((node, obligations)) {
                 continue;
             }
-            match &self.states[node.index()] {
+            match &self.states[node] {
                 State::Chars { .. } | State::Accept => found.push((node, obligations)),
                 State::Union(targets) => {
                     stack.extend(targets.iter().map(|&target| (target, obligations)));
@@ -321,7 +314,7 @@ impl Determiniser<'_> {
     ) -> Result<Option<ObligationsId>, CompileError> {
         let language = self.looks.index_of(look, context);
         let start = self.looks.get(language).start();
-        if start == DEAD {
+        if start == CharState::DEAD {
             return Ok(None);
         }
         if self.looks.everything(language) == Some(start) {

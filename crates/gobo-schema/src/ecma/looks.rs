@@ -1,24 +1,26 @@
 //! The look-aheads of a pattern, each as the language of the texts that may follow where it holds.
 
-use gobo_automata::{Language, StateId};
+use gobo_automata::{CharState, Language};
+use gobo_types::{Table, dense_id};
 
 use super::context::Context;
 use super::syntax::{Look, LookId, Node};
 
-/// Index of a language of [`Looks`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct LookLanguage(usize);
+dense_id! {
+    /// The language of a look-ahead after a context: an index in [`Looks`].
+    pub(super) struct LookLanguage;
+}
 
 /// The look-aheads of a pattern as languages: the texts that may follow a position where they hold.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
-    languages: Vec<Language>,
-    /// `[look-aheads][contexts]`: the index in `languages`.
-    of: Vec<[LookLanguage; 3]>,
-    /// `[languages]`: the state from which every text is accepted.
-    everything: Vec<Option<StateId>>,
-    /// `[look-aheads]`: see [`Look::needs_context`].
-    needs_context: Vec<bool>,
+    languages: Table<LookLanguage, Language>,
+    /// The language of each look-ahead after each context.
+    of: Table<LookId, [LookLanguage; 3]>,
+    /// The state of each language from which every text is accepted.
+    everything: Table<LookLanguage, Option<CharState>>,
+    /// See [`Look::needs_context`].
+    needs_context: Table<LookId, bool>,
 }
 
 impl Looks {
@@ -31,13 +33,12 @@ impl Looks {
     /// Adds a language.
     pub(super) fn push_language(&mut self, language: Language) -> LookLanguage {
         self.everything.push(language.everything());
-        self.languages.push(language);
-        LookLanguage(self.languages.len() - 1)
+        self.languages.push(language)
     }
 
     /// Whether a node depends on what precedes the position where it is matched.
     pub(super) fn needs_context(&self, node: &Node) -> bool {
-        node.needs_context(|look| self.needs_context[look.index()])
+        node.needs_context(|look| self.needs_context[look])
     }
 
     /// The texts that may follow a position after `context` where the look-ahead holds.
@@ -47,11 +48,11 @@ impl Looks {
 
     /// The index of the language of a look-ahead after `context`.
     pub(super) fn index_of(&self, look: LookId, context: Context) -> LookLanguage {
-        self.of[look.index()][context as usize]
+        self.of[look][context as usize]
     }
 
     pub(super) fn get(&self, language: LookLanguage) -> &Language {
-        &self.languages[language.0]
+        &self.languages[language]
     }
 
     /// All languages, in the order of their indices.
@@ -60,13 +61,7 @@ impl Looks {
     }
 
     /// The state of a language from which every text is accepted, if it has one.
-    pub(super) fn everything(&self, language: LookLanguage) -> Option<StateId> {
-        self.everything[language.0]
-    }
-}
-
-impl LookLanguage {
-    pub(super) fn index(self) -> usize {
-        self.0
+    pub(super) fn everything(&self, language: LookLanguage) -> Option<CharState> {
+        self.everything[language]
     }
 }

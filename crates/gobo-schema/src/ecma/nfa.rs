@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use gobo_automata::CharSet;
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, Table, dense_id};
 
 use super::syntax::{LookId, Node};
 
@@ -18,25 +18,16 @@ const STATE_BYTES: u64 = 32;
 /// States built between two charges.
 const STATES_PER_CHARGE: usize = 256;
 
-/// Identifies a state of the automaton.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct NfaStateId(u32);
+dense_id! {
+    /// A state of the automaton.
+    pub(super) struct NfaStateId;
+
+    /// A set of characters.
+    pub(super) struct SetId;
+}
 
 /// The state after a match.
 pub(super) const ACCEPT: NfaStateId = NfaStateId(0);
-
-impl NfaStateId {
-    pub(super) fn new(index: usize) -> Self {
-        Self(u32::try_from(index).expect("the budget keeps counts below 2^32"))
-    }
-
-    pub(super) fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// Index of a set of characters.
-pub(super) type SetId = usize;
 
 /// A state of the automaton of a pattern. The first one is [`State::Accept`].
 #[derive(Debug)]
@@ -59,15 +50,15 @@ pub(super) enum State {
 
 /// The automaton under construction.
 pub(super) struct Builder<'a> {
-    pub(super) states: Vec<State>,
-    pub(super) sets: Vec<CharSet>,
+    pub(super) states: Table<NfaStateId, State>,
+    pub(super) sets: Table<SetId, CharSet>,
     set_of: HashMap<CharSet, SetId, RandomState>,
     budget: &'a Budget,
 }
 
 impl<'a> Builder<'a> {
     pub(super) fn new(budget: &'a Budget) -> Self {
-        Self { states: vec![State::Accept], sets: Vec::new(), set_of: HashMap::default(), budget }
+        Self { states: vec![State::Accept].into(), sets: Table::new(), set_of: HashMap::default(), budget }
     }
 
     pub(super) fn push(&mut self, state: State) -> Result<NfaStateId, CompileError> {
@@ -75,8 +66,7 @@ impl<'a> Builder<'a> {
             self.budget.charge_steps(PHASE, STATES_PER_CHARGE as u64)?;
             self.budget.charge_bytes(PHASE, STATES_PER_CHARGE as u64 * STATE_BYTES)?;
         }
-        self.states.push(state);
-        Ok(NfaStateId::new(self.states.len() - 1))
+        Ok(self.states.push(state))
     }
 
     fn union(&mut self, targets: Vec<NfaStateId>) -> Result<NfaStateId, CompileError> {
@@ -91,10 +81,7 @@ impl<'a> Builder<'a> {
             Node::Class(class) => class.clone(),
             _ => unreachable!("other nodes do not read"),
         };
-        *self.set_of.entry(set).or_insert_with_key(|set| {
-            self.sets.push(set.clone());
-            self.sets.len() - 1
-        })
+        *self.set_of.entry(set).or_insert_with_key(|set| self.sets.push(set.clone()))
     }
 
     pub(super) fn concat(&mut self, parts: &[Node], next: NfaStateId) -> Result<NfaStateId, CompileError> {
@@ -162,7 +149,7 @@ impl<'a> Builder<'a> {
     ) -> Result<NfaStateId, CompileError> {
         let union = self.union(Vec::new())?;
         let body = body(self, union)?;
-        self.states[union.index()] = State::Union(vec![body, next]);
+        self.states[union] = State::Union(vec![body, next]);
         Ok(if min == 0 { union } else { body })
     }
 }

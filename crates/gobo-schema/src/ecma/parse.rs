@@ -1,7 +1,7 @@
 //! Parses a pattern of ECMA-262 (section 22.2.1 and Annex B.1.2) by recursive descent.
 
 use gobo_automata::{CharSet, MAX_PATTERN_BYTES, NEST_LIMIT};
-use gobo_types::{Budget, CompileError, RefusalKind};
+use gobo_types::{Budget, CompileError, RefusalKind, Table};
 
 use super::classes;
 use super::syntax::{Look, LookId, Node, Pattern};
@@ -24,7 +24,7 @@ pub(super) fn parse(pattern: &str, budget: &Budget) -> Result<Pattern, CompileEr
         let reason = format!("the pattern has {} bytes, the limit is {MAX_PATTERN_BYTES}", pattern.len());
         return Err(unsupported(MAX_PATTERN_BYTES, reason));
     }
-    let mut parser = Parser { pattern, at: 0, depth: 0, looks: Vec::new(), budget };
+    let mut parser = Parser { pattern, at: 0, depth: 0, looks: Table::new(), budget };
     let node = parser.alternation()?;
     if parser.at < pattern.len() {
         return Err(malformed(parser.at, "a ) that closes no group"));
@@ -38,7 +38,7 @@ struct Parser<'a> {
     at: usize,
     /// Groups that are open.
     depth: u32,
-    looks: Vec<Look>,
+    looks: Table<LookId, Look>,
     budget: &'a Budget,
 }
 
@@ -83,7 +83,7 @@ impl Parser<'_> {
         if self.peek() != Some('|') {
             return Ok(first);
         }
-        // One empty alternative is enough: every state looks at each of them.
+        // One empty alternative is enough, because every closure visits each of them.
         let mut has_empty = matches!(first, Node::Empty);
         let mut parts = vec![first];
         while self.eat("|") {
@@ -219,9 +219,8 @@ impl Parser<'_> {
         };
         let body = self.group_body(start)?;
         let Some(is_negated) = is_negated else { return Ok(body) };
-        let needs_context = body.needs_context(|look| self.looks[look.index()].needs_context);
-        self.looks.push(Look { body, is_negated, needs_context });
-        Ok(Node::Look(LookId::new(self.looks.len() - 1)))
+        let needs_context = body.needs_context(|look| self.looks[look].needs_context);
+        Ok(Node::Look(self.looks.push(Look { body, is_negated, needs_context })))
     }
 
     fn group_body(&mut self, start: usize) -> Result<Node, CompileError> {

@@ -1,13 +1,14 @@
 //! The syntax tree of a pattern.
 
 use gobo_automata::CharSet;
+use gobo_types::{Table, dense_id};
 
 /// A pattern as far as it decides which texts match: captures and the order of matches are left out.
 #[derive(Debug)]
 pub(super) struct Pattern {
     pub(super) node: Node,
     /// The look-aheads; those inside another come before it.
-    pub(super) looks: Vec<Look>,
+    pub(super) looks: Table<LookId, Look>,
 }
 
 /// A look-ahead.
@@ -19,18 +20,9 @@ pub(super) struct Look {
     pub(super) needs_context: bool,
 }
 
-/// Index of a look-ahead in [`Pattern::looks`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct LookId(usize);
-
-impl LookId {
-    pub(super) fn new(index: usize) -> Self {
-        Self(index)
-    }
-
-    pub(super) fn index(self) -> usize {
-        self.0
-    }
+dense_id! {
+    /// A look-ahead: an index in [`Pattern::looks`].
+    pub(super) struct LookId;
 }
 
 /// A part of a pattern.

@@ -319,7 +319,7 @@ impl Oracle<'_> {
                 when(is_boundary != *is_negated, at)
             }
             Node::Look(look) => {
-                let look = &self.pattern.looks[look.index()];
+                let look = &self.pattern.looks[*look];
                 when(self.ends(&look.body, at).is_empty() == look.is_negated, at)
             }
         }

@@ -2,6 +2,7 @@
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::{Expr, Grammar, Rule, RuleId};
+use gobo_types::DenseId as _;
 
 use crate::formula::expansion::Literal;
 use crate::lower::schema_set::SchemaSetId;
@@ -37,12 +38,12 @@ impl Rules {
     /// Adds a rule.
     pub(crate) fn add(&mut self, name: String, expr: Expr) -> RuleId {
         self.table.push(Rule { name, expr });
-        u32::try_from(self.table.len() - 1).expect("the budget keeps rules below 2^32")
+        RuleId::new(self.table.len() - 1)
     }
 
     /// Writes a rule that was added.
     pub(crate) fn define(&mut self, rule: RuleId, expr: Expr) {
-        self.table[rule as usize].expr = expr;
+        self.table[rule.index()].expr = expr;
     }
 
     /// The rule of a key, if there is one.

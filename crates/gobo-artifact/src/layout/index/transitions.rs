@@ -9,8 +9,7 @@ use crate::layout::error::ArtifactError;
 use crate::layout::index::states::DEAD;
 use crate::layout::section as kinds;
 
-/// The delta of a transition to the dead state.
-pub const NO_STEP: i32 = i32::MIN;
+pub use gobo_types::NO_STEP;
 
 /// Where the transitions of an index lie.
 #[derive(Debug, Clone)]

@@ -4,15 +4,14 @@ mod look_ahead;
 mod stack_tops;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, checked_u32};
 
 use self::stack_tops::stack_tops;
-use super::byte_set::ByteSet;
 use super::calls::{Calls, PHASE, PushTransition, Return};
 use super::char_states::CharStates;
 use super::dfa::Dfa;
 use crate::equivalence::Edges as _;
-use crate::ids::{StateId, number};
+use crate::ids::{CharState, ReturnId, RuleId, StateId};
 use crate::rtn::{Call, Network};
 
 impl Calls {
@@ -22,7 +21,7 @@ impl Calls {
     /// [`CompileError::OverBudget`]: a rule may begin with another in exponentially many ways.
     pub(crate) fn of(network: &Network, dfa: &Dfa, budget: &Budget) -> Result<Self, CompileError> {
         let Some(chars) = &dfa.chars else { unreachable!("a network's automaton knows its characters") };
-        let root = |state: StateId| chars.blocks[state as usize].root;
+        let root = |state: CharState| chars.blocks[state.index()].root;
         let states = chars.blocks.len();
         // Calls whose return can only be popped again push nothing.
         let is_tail = |call: &Call| {
@@ -30,15 +29,15 @@ impl Calls {
                 && chars.dfa.row(call.to).is_empty()
                 && network.calls.at(call.to).is_empty()
         };
-        let mut number_of: HashMap<StateId, u32> = HashMap::new();
+        let mut return_of: HashMap<CharState, ReturnId> = HashMap::new();
         let mut returns: Vec<Return> = Vec::new();
-        let mut return_states: Vec<StateId> = Vec::new();
+        let mut return_states: Vec<CharState> = Vec::new();
         for call in network.calls.all.iter().filter(|call| !is_tail(call)) {
-            number_of.entry(call.to).or_insert_with(|| {
-                let name = |rule: u32| network.names[rule as usize].clone();
+            return_of.entry(call.to).or_insert_with(|| {
+                let name = |rule: RuleId| network.names[rule].clone();
                 returns.push(Return { state: root(call.to), caller: name(call.of), callee: name(call.rule) });
                 return_states.push(call.to);
-                number(returns.len() - 1)
+                ReturnId::new(returns.len() - 1)
             });
         }
 
@@ -55,60 +54,60 @@ impl Calls {
             entries: network.entries.clone(),
             shortest: shortest(network, chars, budget)?,
             marks: Vec::new(),
-            call_boundaries: (0..number(states))
+            call_boundaries: CharState::range(0..states)
                 .map(|state| chars.dfa.is_accepting(state) || !network.calls.at(state).is_empty())
                 .collect(),
         };
-        for state in 0..number(states) {
-            calls.add_openings(network, state, root, &is_tail, &number_of, budget)?;
+        for state in CharState::range(0..states) {
+            calls.add_push_transitions(network, state, root, &is_tail, &return_of, budget)?;
             // The states inside characters that follow have none.
-            let end = chars.blocks.get(state as usize + 1).map_or(dfa.len(), |block| block.root as usize);
-            calls.starts.resize(end + 1, number(calls.push_transitions.len()));
+            let end = chars.blocks.get(state.index() + 1).map_or(dfa.len(), |block| block.root.index());
+            calls.starts.resize(end + 1, checked_u32(calls.push_transitions.len()));
         }
-        let tops = stack_tops(network, chars, &is_tail, &number_of, calls.returns.len(), budget)?;
+        let tops = stack_tops(network, chars, &is_tail, &return_of, calls.returns.len(), budget)?;
         calls.set_tops(dfa, chars, &return_states, &tops, budget)?;
-        calls.is_deterministic = (1..number(states)).all(|state| calls.is_single(dfa, root(state)));
+        calls.is_deterministic = CharState::range(1..states).all(|state| calls.is_single(dfa, root(state)));
         let mut known: HashMap<Option<ByteSet>, u32> = HashMap::new();
-        calls.marks = (0..number(states))
+        calls.marks = CharState::range(0..states)
             .map(|state| {
                 let follow = chars.dfa.is_accepting(state).then(|| *calls.follow(root(state)));
-                let fresh = number(known.len()) + 1;
-                if state == 0 { 0 } else { *known.entry(follow).or_insert(fresh) }
+                let fresh = checked_u32(known.len()) + 1;
+                if state == CharState::DEAD { 0 } else { *known.entry(follow).or_insert(fresh) }
             })
             .collect();
         Ok(calls)
     }
 
     /// Adds the push transitions of one state, nearest first.
-    fn add_openings(
+    fn add_push_transitions(
         &mut self,
         network: &Network,
-        state: StateId,
-        root: impl Fn(StateId) -> StateId,
+        state: CharState,
+        root: impl Fn(CharState) -> StateId,
         is_tail: &impl Fn(&Call) -> bool,
-        number_of: &HashMap<StateId, u32>,
+        return_of: &HashMap<CharState, ReturnId>,
         budget: &Budget,
     ) -> Result<(), CompileError> {
         if network.calls.at(state).is_empty() {
             return Ok(());
         }
-        let mut open: Vec<(StateId, Vec<u32>)> = vec![(state, Vec::new())];
-        let mut known: foldhash::HashSet<(StateId, Vec<u32>)> = foldhash::HashSet::default();
+        let mut open: Vec<(CharState, Vec<ReturnId>)> = vec![(state, Vec::new())];
+        let mut known: foldhash::HashSet<(CharState, Vec<ReturnId>)> = foldhash::HashSet::default();
         let mut at = 0;
         while let Some((from, pushed)) = open.get(at).cloned() {
             at += 1;
             for call in network.calls.at(from) {
                 let mut pushed = pushed.clone();
                 if !is_tail(call) {
-                    pushed.push(number_of[&call.to]);
+                    pushed.push(return_of[&call.to]);
                 }
-                let entry = network.entries[call.rule as usize];
+                let entry = network.entries[call.rule];
                 budget.charge_steps(PHASE, 1 + pushed.len() as u64)?;
                 if known.insert((entry, pushed.clone())) {
                     budget.charge_bytes(PHASE, 24 + pushed.len() as u64 * 12)?;
-                    let begin = number(self.pushes.len());
+                    let begin = checked_u32(self.pushes.len());
                     self.pushes.extend_from_slice(&pushed);
-                    let pushes = (begin, number(self.pushes.len()));
+                    let pushes = (begin, checked_u32(self.pushes.len()));
                     self.push_transitions.push(PushTransition { entry: root(entry), pushes });
                     open.push((entry, pushed));
                 }
@@ -124,7 +123,7 @@ fn shortest(network: &Network, chars: &CharStates, budget: &Budget) -> Result<Ve
     // `[states]`: to the end of the rule. Every state has a way there.
     let mut left: Vec<u32> =
         chars.dfa.symbols.accepting.iter().map(|&accepting| if accepting { 0 } else { u32::MAX }).collect();
-    let of_rule = |left: &[u32], rule: u32| left[network.entries[rule as usize] as usize];
+    let of_rule = |left: &[u32], rule: RuleId| left[network.entries[rule].index()];
     loop {
         budget.charge_steps(
             PHASE,
@@ -132,15 +131,15 @@ fn shortest(network: &Network, chars: &CharStates, budget: &Budget) -> Result<Ve
         )?;
         let mut changed = false;
         // States are numbered breadth first, so that backwards one round is nearly enough.
-        for state in (1..number(states)).rev() {
-            let read = chars.dfa.row(state).iter().map(|edge| left[edge.1 as usize].saturating_add(1));
+        for state in CharState::range(1..states).rev() {
+            let read = chars.dfa.row(state).iter().map(|edge| left[edge.1.index()].saturating_add(1));
             let called = network
                 .calls
                 .at(state)
                 .iter()
-                .map(|call| of_rule(&left, call.rule).saturating_add(left[call.to as usize]));
-            if let Some(least) = read.chain(called).min().filter(|least| *least < left[state as usize]) {
-                left[state as usize] = least;
+                .map(|call| of_rule(&left, call.rule).saturating_add(left[call.to.index()]));
+            if let Some(least) = read.chain(called).min().filter(|least| *least < left[state.index()]) {
+                left[state.index()] = least;
                 changed = true;
             }
         }

@@ -5,23 +5,22 @@
 //! work list in sweeps (the k = 1 case of call strings: Sharir & Pnueli 1981). O(sweeps × (edges + calls) × returns / 64).
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, ByteSet, CompileError, DenseId as _};
 
-use crate::bytes::byte_set::{ByteSet, unite};
-use crate::bytes::calls::{Calls, PHASE, TopSet};
+use crate::bytes::calls::{Calls, PHASE, TopSet, TopSetId};
 use crate::bytes::char_states::CharStates;
 use crate::bytes::dfa::Dfa;
-use crate::ids::{StateId, number};
+use crate::ids::{CharState, ReturnId, StateId};
 use crate::rtn::{Call, Network};
 
-/// Sets of return states while they grow: `[sets, words]`.
+/// Sets of return states while they grow: `[character states, words]`.
 pub(super) struct Bits {
     words: usize,
     flat: Vec<u64>,
 }
 
 impl Bits {
-    /// So many empty sets of up to `returns` return states.
+    /// Empty sets of up to `returns` return states.
     ///
     /// # Errors
     /// [`CompileError::OverBudget`].
@@ -31,8 +30,8 @@ impl Bits {
         Ok(Self { words, flat: vec![0; sets * words] })
     }
 
-    fn get(&self, set: usize) -> &[u64] {
-        &self.flat[set * self.words..][..self.words]
+    fn get(&self, state: CharState) -> &[u64] {
+        &self.flat[state.index() * self.words..][..self.words]
     }
 
     fn sets(&self) -> impl Iterator<Item = &[u64]> {
@@ -40,8 +39,8 @@ impl Bits {
     }
 
     /// Adds what `others` has, and tells whether that was more than there was.
-    fn unite(&mut self, set: usize, others: &[u64]) -> bool {
-        let words = self.flat[set * self.words..][..self.words].iter_mut();
+    fn unite(&mut self, state: CharState, others: &[u64]) -> bool {
+        let words = self.flat[state.index() * self.words..][..self.words].iter_mut();
         let fresh = words.zip(others).fold(0, |fresh, (word, other)| {
             let before = std::mem::replace(word, *word | other);
             fresh | (before ^ *word)
@@ -56,17 +55,17 @@ impl Calls {
         &mut self,
         dfa: &Dfa,
         chars: &CharStates,
-        return_states: &[StateId],
+        return_states: &[CharState],
         tops: &Bits,
         budget: &Budget,
     ) -> Result<(), CompileError> {
-        let mut known: HashMap<Vec<u64>, u32> = HashMap::new();
+        let mut known: HashMap<Vec<u64>, TopSetId> = HashMap::new();
         let mut sets: Vec<Vec<u64>> = Vec::new();
         let mut intern = |set: &[u64]| {
             if let Some(&known) = known.get(set) {
                 return known;
             }
-            let fresh = number(sets.len());
+            let fresh = TopSetId::new(sets.len());
             sets.push(set.to_vec());
             known.insert(set.to_vec(), fresh);
             fresh
@@ -79,18 +78,18 @@ impl Calls {
         }
         self.tops = vec![intern(&vec![0; tops.words]); dfa.len()];
         for (block, set) in chars.blocks.iter().zip(tops.sets()) {
-            self.tops[block.root as usize] = intern(set);
-            if block.inner == block.root + 1 && block.inner_states > 0 {
+            self.tops[block.root.index()] = intern(set);
+            if block.has_own_inner_states() {
                 let of_inner = intern(&inner[&block.inner]);
-                self.tops[block.inner as usize..][..block.inner_states as usize].fill(of_inner);
+                self.tops[block.inner_indices()].fill(of_inner);
             }
         }
         budget.charge_bytes(PHASE, (sets.len() * tops.words * 8 + dfa.len() * 4) as u64)?;
         self.top_sets = sets
             .iter()
             .map(|set| TopSet {
-                returns: (0..number(self.returns.len()))
-                    .filter(|number| set[*number as usize / 64] >> (number % 64) & 1 == 1)
+                returns: ReturnId::range(0..self.returns.len())
+                    .filter(|top| set[top.index() / 64] >> (top.index() % 64) & 1 == 1)
                     .collect(),
                 follow: ByteSet::default(),
             })
@@ -103,9 +102,9 @@ impl Calls {
                 let mut follow = self.top_sets[at].follow;
                 budget.charge_steps(PHASE, 1 + self.top_sets[at].returns.len() as u64)?;
                 for &top in &self.top_sets[at].returns {
-                    unite(&mut follow, &first[top as usize]);
-                    if chars.dfa.is_accepting(return_states[top as usize]) {
-                        unite(&mut follow, self.follow(self.returns[top as usize].state));
+                    follow.insert_all(&first[top.index()]);
+                    if chars.dfa.is_accepting(return_states[top.index()]) {
+                        follow.insert_all(self.follow(self.returns[top.index()].state));
                     }
                 }
                 changed |= follow != self.top_sets[at].follow;
@@ -123,7 +122,7 @@ pub(super) fn stack_tops(
     network: &Network,
     chars: &CharStates,
     is_tail: &impl Fn(&Call) -> bool,
-    number_of: &HashMap<StateId, u32>,
+    return_of: &HashMap<CharState, ReturnId>,
     returns: usize,
     budget: &Budget,
 ) -> Result<Bits, CompileError> {
@@ -136,31 +135,31 @@ pub(super) fn stack_tops(
     let mut is_done = false;
     while !std::mem::replace(&mut is_done, true) {
         budget.charge_steps(PHASE, states as u64 / 8)?;
-        for state in 1..number(states) {
-            if !std::mem::take(&mut is_open[state as usize]) {
+        for state in CharState::range(1..states) {
+            if !std::mem::take(&mut is_open[state.index()]) {
                 continue;
             }
             let calls = network.calls.at(state);
-            set.copy_from_slice(tops.get(state as usize));
+            set.copy_from_slice(tops.get(state));
             if calls.is_empty() && set.iter().all(|&word| word == 0) {
                 continue;
             }
             let row = chars.dfa.row(state);
             budget.charge_steps(PHASE, ((1 + row.len() + calls.len()) * (1 + words)) as u64)?;
-            let mut add = |to: StateId, set: &[u64]| {
-                if tops.unite(to as usize, set) {
-                    is_open[to as usize] = true;
+            let mut add = |to: CharState, set: &[u64]| {
+                if tops.unite(to, set) {
+                    is_open[to.index()] = true;
                     is_done &= to > state;
                 }
             };
             row.chunk_by(|a, b| a.1 == b.1).for_each(|edges| add(edges[0].1, &set));
             for call in calls {
                 add(call.to, &set);
-                let entry = network.entries[call.rule as usize];
+                let entry = network.entries[call.rule];
                 if is_tail(call) {
                     add(entry, &set);
                 } else {
-                    let top = number_of[&call.to] as usize;
+                    let top = return_of[&call.to].index();
                     one[top / 64] = 1 << (top % 64);
                     add(entry, &one);
                     one[top / 64] = 0;

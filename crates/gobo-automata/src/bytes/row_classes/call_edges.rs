@@ -1,12 +1,12 @@
 //! The edges of an automaton over characters with calls as symbols, for counting rounds of refinement by characters.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, checked_u32};
 
 use crate::bytes::calls::Calls;
 use crate::bytes::char_states::CharStates;
 use crate::equivalence::Edges;
-use crate::ids::{DEAD, StateId, number};
+use crate::ids::{CharState, Symbol};
 
 /// The edges of an automaton over characters with calls as symbols after the classes. A call takes as many steps as the
 /// shortest text of its rule has characters: the states after it are told apart only by what can be left of a token there.
@@ -15,7 +15,7 @@ pub(crate) struct WithCalls<'a> {
     calls: &'a Calls,
     /// `[states + 1]`: where the edges of each state begin.
     starts: Vec<u32>,
-    edges: Vec<(u32, StateId)>,
+    edges: Vec<(Symbol, CharState)>,
 }
 
 impl<'a> WithCalls<'a> {
@@ -27,36 +27,36 @@ impl<'a> WithCalls<'a> {
         phase: &str,
         budget: &Budget,
     ) -> Result<Self, CompileError> {
-        let first = number(chars.dfa.len());
-        // `[states of steps]`: the state after; [`DEAD`] in the first, which stands for all that no token reads.
-        let mut after = vec![DEAD];
+        let states = chars.dfa.len();
+        // `[states of steps]`: the state after; [`CharState::DEAD`] in the first, which stands for all that no token reads.
+        let mut after = vec![CharState::DEAD];
         // The states one, two, … steps before each state after a call.
-        let mut before: HashMap<StateId, Vec<StateId>> = HashMap::new();
+        let mut before: HashMap<CharState, Vec<CharState>> = HashMap::new();
         budget.charge_bytes(phase, chars.dfa.symbols.edge_count() as u64 * 8)?;
         let mut with =
             Self { calls, starts: vec![0], edges: Vec::with_capacity(chars.dfa.symbols.edge_count()) };
         let mut of_chars = calls.of_chars.all.iter().zip(&calls.shortest).peekable();
-        for state in 0..first {
+        for state in CharState::range(0..states) {
             with.edges.extend_from_slice(chars.dfa.row(state));
             while let Some((call, &shortest)) = of_chars.next_if(|(call, _)| call.state == state) {
                 budget.charge_bytes(phase, 4 + u64::from(shortest.min(longest)) * 12)?;
                 let next = if shortest >= longest {
-                    first
+                    CharState::new(states)
                 } else {
                     let steps = before.entry(call.to).or_insert_with(|| vec![call.to]);
                     while steps.len() < shortest as usize {
-                        steps.push(first + number(after.len()));
+                        steps.push(CharState::new(states + after.len()));
                         after.push(steps[steps.len() - 2]);
                     }
                     steps[(shortest as usize).saturating_sub(1)]
                 };
-                with.edges.push((number(chars.dfa.classes) + call.rule, next));
+                with.edges.push((Symbol::new(chars.dfa.classes + call.rule.index()), next));
             }
-            with.starts.push(number(with.edges.len()));
+            with.starts.push(checked_u32(with.edges.len()));
         }
         for next in after {
-            with.edges.extend((next != DEAD).then_some((0, next)));
-            with.starts.push(number(with.edges.len()));
+            with.edges.extend((next != CharState::DEAD).then_some((Symbol::FIRST, next)));
+            with.starts.push(checked_u32(with.edges.len()));
         }
         Ok(with)
     }
@@ -70,12 +70,14 @@ impl<'a> WithCalls<'a> {
 }
 
 impl Edges for WithCalls<'_> {
+    type State = CharState;
+
     fn states(&self) -> usize {
         self.starts.len() - 1
     }
 
-    fn edges(&self, state: StateId) -> impl Iterator<Item = (u32, StateId)> {
-        self.edges[self.starts[state as usize] as usize..self.starts[state as usize + 1] as usize]
+    fn edges(&self, state: CharState) -> impl Iterator<Item = (Symbol, CharState)> {
+        self.edges[self.starts[state.index()] as usize..self.starts[state.index() + 1] as usize]
             .iter()
             .copied()
     }

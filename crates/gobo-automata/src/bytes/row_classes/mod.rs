@@ -6,18 +6,18 @@
 mod call_edges;
 mod of_chars;
 
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _};
 
 use super::dfa::Dfa;
 use crate::equivalence::refine;
-use crate::ids::{DEAD, StateId, number};
+use crate::ids::{RowClass, StateId};
 
 /// Classes of states that no token tells apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowClasses {
-    /// `[states]`: the group of each state.
-    pub of: Vec<u32>,
-    /// A bound on their numbers.
+    /// `[states]`: the class of each state.
+    pub of: Vec<RowClass>,
+    /// More than the greatest index of a class.
     pub count: usize,
     /// Which states short texts do not tell apart, ascending by their length; empty where that is not known.
     pub equivalences: Vec<KEquivalence>,
@@ -57,12 +57,13 @@ impl Dfa {
                 budget,
             );
         }
-        let marks: Vec<u32> = (0..)
-            .zip(useful)
-            .map(|(state, &useful)| if state == DEAD { 0 } else { 2 - u32::from(useful) })
+        let marks: Vec<u32> = StateId::enumerate(useful)
+            .map(|(state, &useful)| if state == StateId::DEAD { 0 } else { 2 - u32::from(useful) })
             .collect();
         let partition = refine(self, &marks, Some(longest_bytes), PHASE, budget)?;
-        let of = (0..number(self.len())).map(|state| partition.block(state)).collect();
+        let of = StateId::range(0..self.len())
+            .map(|state| RowClass::new(partition.block(state).index()))
+            .collect();
         Ok(RowClasses { of, count: partition.blocks(), equivalences: Vec::new() })
     }
 }

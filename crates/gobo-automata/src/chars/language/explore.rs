@@ -1,11 +1,11 @@
 //! Languages of deterministic procedures: their states are found breadth first, and the automaton is made minimal.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _};
 
 use super::{Language, Minterms};
 use crate::chars::dfa::CharDfa;
-use crate::ids::{StateId, number};
+use crate::ids::{CharState, Symbol};
 
 impl Language {
     /// The texts that a deterministic procedure accepts, which reads characters of `alphabet` alone.
@@ -22,11 +22,14 @@ impl Language {
         let mut letters: Vec<char> = alphabet.to_vec();
         letters.sort_unstable();
         letters.dedup();
-        let ranges =
-            (0..).zip(&letters).map(|(class, &char)| (u32::from(char), u32::from(char), class)).collect();
+        let ranges = Symbol::enumerate(&letters)
+            .map(|(class, &char)| (u32::from(char), u32::from(char), class))
+            .collect();
         let dfa = CharDfa::new(ranges, letters.len());
-        let expand = |state: &S, row: &mut Vec<(u32, S)>| {
-            row.extend((0..).zip(&letters).filter_map(|(class, &char)| Some((class, next(state, char)?))));
+        let expand = |state: &S, row: &mut Vec<(Symbol, S)>| {
+            row.extend(
+                Symbol::enumerate(&letters).filter_map(|(class, &char)| Some((class, next(state, char)?))),
+            );
             Ok(accepts(state))
         };
         Self::held(budget, || Self::explore_rows(dfa, start, expand, budget))
@@ -40,7 +43,7 @@ impl Language {
     pub fn explore_minterms<S: std::hash::Hash + Eq + Clone>(
         minterms: &Minterms,
         start: S,
-        expand: impl FnMut(&S, &mut Vec<(u32, S)>) -> Result<bool, CompileError>,
+        expand: impl FnMut(&S, &mut Vec<(Symbol, S)>) -> Result<bool, CompileError>,
         budget: &Budget,
     ) -> Result<Self, CompileError> {
         let dfa = CharDfa::new(minterms.ranges.clone(), minterms.columns.len());
@@ -51,25 +54,25 @@ impl Language {
     fn explore_rows<S: std::hash::Hash + Eq + Clone>(
         mut dfa: CharDfa,
         start: S,
-        mut expand: impl FnMut(&S, &mut Vec<(u32, S)>) -> Result<bool, CompileError>,
+        mut expand: impl FnMut(&S, &mut Vec<(Symbol, S)>) -> Result<bool, CompileError>,
         budget: &Budget,
     ) -> Result<CharDfa, CompileError> {
         const PHASE: &str = "exploring an automaton";
-        let mut known: HashMap<S, StateId> = HashMap::new();
-        known.insert(start.clone(), 1);
+        let mut known: HashMap<S, CharState> = HashMap::new();
+        known.insert(start.clone(), CharState::new(1));
         let mut order = vec![start];
-        let mut after: Vec<(u32, S)> = Vec::new();
+        let mut after: Vec<(Symbol, S)> = Vec::new();
         let mut row = Vec::new();
         let mut at = 0;
         while let Some(state) = order.get(at) {
             row.clear();
             let accepting = expand(state, &mut after)?;
             for (class, state) in after.drain(..) {
-                let number = *known.entry(state).or_insert_with_key(|state| {
+                let to = *known.entry(state).or_insert_with_key(|state| {
                     order.push(state.clone());
-                    number(order.len())
+                    CharState::new(order.len())
                 });
-                row.push((class, number));
+                row.push((class, to));
             }
             budget.charge_steps(PHASE, dfa.classes as u64)?;
             budget.charge_bytes(PHASE, 32 + row.len() as u64 * 8)?;
@@ -77,7 +80,7 @@ impl Language {
             dfa.push(&row, accepting);
             at += 1;
         }
-        dfa.symbols.start = 1;
+        dfa.symbols.start = CharState::new(1);
         dfa.canonical(budget)
     }
 }

@@ -2,24 +2,30 @@
 //! the ends of all ranges.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _};
 
 use super::Language;
 use crate::chars::set::CharSet;
-use crate::ids::{StateId, number};
+use crate::ids::{CharState, Symbol};
 
 /// Ranges of characters, each with its class.
-pub(super) type ClassRanges = Vec<(u32, u32, u32)>;
+pub(super) type ClassRanges = Vec<(u32, u32, Symbol)>;
+
+/// The class that a minterm belongs to in each part; `None` where a part does not read it.
+pub(super) type Column = Vec<Option<Symbol>>;
 
 /// A division of all characters into minterms, numbered from 0: no minterm has characters that one of some sets, or the
 /// automaton of one of some languages, tells apart.
 #[derive(Debug)]
 pub struct Minterms {
     pub(super) ranges: ClassRanges,
-    /// `[minterms]`: for each set 0 if it has the minterm, then for each language the class; `u32::MAX` for none.
-    pub(super) columns: Vec<Vec<u32>>,
+    /// `[minterms]`: for each set whether it has the minterm, as a class, then for each language the class.
+    pub(super) columns: Vec<Column>,
     sets: usize,
 }
+
+/// The class of the members of a set.
+const MEMBER: Symbol = Symbol::FIRST;
 
 impl Minterms {
     /// The coarsest division for sets and languages.
@@ -27,9 +33,11 @@ impl Minterms {
     /// # Errors
     /// [`CompileError::OverBudget`].
     pub fn of(sets: &[CharSet], languages: &[Language], budget: &Budget) -> Result<Self, CompileError> {
-        let of_sets: Vec<ClassRanges> =
-            sets.iter().map(|set| set.0.iter().map(|&(first, last)| (first, last, 0)).collect()).collect();
-        let parts: Vec<&[(u32, u32, u32)]> = of_sets
+        let of_sets: Vec<ClassRanges> = sets
+            .iter()
+            .map(|set| set.0.iter().map(|&(first, last)| (first, last, MEMBER)).collect())
+            .collect();
+        let parts: Vec<&[(u32, u32, Symbol)]> = of_sets
             .iter()
             .map(Vec::as_slice)
             .chain(languages.iter().map(|language| language.dfa.ranges.as_slice()))
@@ -39,27 +47,27 @@ impl Minterms {
     }
 
     /// The minterms.
-    pub fn all(&self) -> std::ops::Range<u32> {
-        0..number(self.columns.len())
+    pub fn all(&self) -> impl ExactSizeIterator<Item = Symbol> + use<> {
+        Symbol::range(0..self.columns.len())
     }
 
     /// Whether the set at `set` has the characters of a minterm.
-    pub fn is_in(&self, minterm: u32, set: usize) -> bool {
-        self.columns[minterm as usize][set] == 0
+    pub fn is_in(&self, minterm: Symbol, set: usize) -> bool {
+        self.columns[minterm.index()][set].is_some()
     }
 
     /// The state that `language`, the one at `at`, is in after `state` and a minterm.
-    pub fn step(&self, minterm: u32, at: usize, language: &Language, state: StateId) -> StateId {
-        language.step(state, self.columns[minterm as usize][self.sets + at])
+    pub fn step(&self, minterm: Symbol, at: usize, language: &Language, state: CharState) -> CharState {
+        language.step(state, self.columns[minterm.index()][self.sets + at])
     }
 }
 
 /// The coarsest classes that tell apart what some part tells apart, characters that no part reads among them: the ranges of
-/// each, and for each the class in every part, `u32::MAX` for none.
+/// each, and for each the class in every part.
 pub(super) fn joint_classes(
-    parts: &[&[(u32, u32, u32)]],
+    parts: &[&[(u32, u32, Symbol)]],
     budget: &Budget,
-) -> Result<(ClassRanges, Vec<Vec<u32>>), CompileError> {
+) -> Result<(ClassRanges, Vec<Column>), CompileError> {
     const PHASE: &str = "combining automata";
     // Where any part's class may change.
     let mut bounds: Vec<u32> = vec![0, 0xD800, 0xE000, u32::from(char::MAX) + 1];
@@ -71,26 +79,26 @@ pub(super) fn joint_classes(
     budget.charge_steps(PHASE, (bounds.len() * (1 + parts.len())) as u64)?;
     budget.charge_bytes(PHASE, (bounds.len() * 12) as u64)?;
     let mut at = vec![0; parts.len()];
-    let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
-    let mut columns: Vec<Vec<u32>> = Vec::new();
+    let mut known: HashMap<Column, Symbol> = HashMap::new();
+    let mut columns: Vec<Column> = Vec::new();
     let mut ranges: ClassRanges = Vec::new();
     for pair in bounds.windows(2).filter(|pair| pair[0] != 0xD800) {
         let (first, last) = (pair[0], pair[1] - 1);
-        let column: Vec<u32> = parts
+        let column: Column = parts
             .iter()
             .zip(&mut at)
             .map(|(ranges, at)| {
                 while ranges.get(*at).is_some_and(|range| range.1 < first) {
                     *at += 1;
                 }
-                ranges.get(*at).filter(|range| range.0 <= first).map_or(u32::MAX, |range| range.2)
+                ranges.get(*at).filter(|range| range.0 <= first).map(|range| range.2)
             })
             .collect();
         let class = match known.get(&column) {
             Some(&class) => class,
             None => {
                 budget.charge_bytes(PHASE, 64 + column.len() as u64 * 8)?;
-                let class = number(columns.len());
+                let class = Symbol::new(columns.len());
                 columns.push(column.clone());
                 known.insert(column, class);
                 class

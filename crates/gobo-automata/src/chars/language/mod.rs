@@ -9,7 +9,7 @@ mod minterms;
 mod product;
 mod write;
 
-use gobo_types::{Budget, CompileError, MatchMode};
+use gobo_types::{Budget, CompileError, DenseId as _, MatchMode};
 use regex_syntax::hir::Hir;
 
 pub use minterms::Minterms;
@@ -21,7 +21,7 @@ use super::dfa::CharDfa;
 use super::expr::Expr;
 use super::nfa::Nfa;
 use super::regex::regex;
-use crate::ids::{DEAD, StateId, number};
+use crate::ids::{CharState, Symbol};
 
 /// A regular set of texts, as its minimal automaton over characters: one set has one value of this type.
 ///
@@ -106,21 +106,21 @@ impl Language {
 
     /// Whether it has no text.
     pub fn is_empty(&self) -> bool {
-        self.dfa.start() == DEAD
+        self.dfa.start() == CharState::DEAD
     }
 
-    /// The state in which texts begin: [`DEAD`] of the language of no text.
-    pub fn start(&self) -> StateId {
+    /// The state in which texts begin: [`CharState::DEAD`] of the language of no text.
+    pub fn start(&self) -> CharState {
         self.dfa.start()
     }
 
     /// Whether texts may end in a state.
-    pub fn may_end(&self, state: StateId) -> bool {
+    pub fn may_end(&self, state: CharState) -> bool {
         self.dfa.is_accepting(state)
     }
 
     /// The state from which every text is accepted, if there is one.
-    pub fn everything(&self) -> Option<StateId> {
+    pub fn everything(&self) -> Option<CharState> {
         let mut next = 0;
         for &(first, last, _) in &self.dfa.ranges {
             if first != next {
@@ -128,20 +128,21 @@ impl Language {
             }
             next = if last + 1 == 0xD800 { 0xE000 } else { last + 1 };
         }
-        let is_all = |&state: &StateId| {
+        let is_all = |&state: &CharState| {
             let row = self.dfa.row(state);
             self.may_end(state) && row.len() == self.dfa.classes && row.iter().all(|edge| edge.1 == state)
         };
         if next <= u32::from(char::MAX) {
             return None;
         }
-        (1..number(self.len())).find(is_all)
+        CharState::range(1..self.len()).find(is_all)
     }
 
-    /// The state after the characters of a class, [`DEAD`] if it is none of this automaton's.
-    pub(super) fn step(&self, state: StateId, class: u32) -> StateId {
+    /// The state after the characters of a class; [`CharState::DEAD`] without one.
+    pub(super) fn step(&self, state: CharState, class: Option<Symbol>) -> CharState {
         let row = self.dfa.row(state);
-        row.binary_search_by_key(&class, |edge| edge.0).map_or(DEAD, |at| row[at].1)
+        let at = class.and_then(|class| row.binary_search_by_key(&class, |edge| edge.0).ok());
+        at.map_or(CharState::DEAD, |at| row[at].1)
     }
 
     /// Number of states, the dead one included.

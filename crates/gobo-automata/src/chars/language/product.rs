@@ -4,14 +4,24 @@
 //! depend any more, is put into its dead state: tuples that differ there alone are one state.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, dense_id};
 
 use super::Language;
 use super::minterms::joint_classes;
 use crate::chars::dfa::CharDfa;
 use crate::equivalence::Edges as _;
-use crate::ids::{DEAD, StateId, number};
+use crate::ids::{CharState, Symbol};
 use crate::symbols::Interner;
+
+dense_id! {
+    /// A tuple of states, one of each part.
+    struct TupleId;
+}
+
+/// The state of the product that a tuple is: the dead state has none.
+fn state_of(tuple: TupleId) -> CharState {
+    CharState::new(tuple.index() + 1)
+}
 
 impl Language {
     /// The texts for which `accepts` says yes, told which of `parts` they belong to: any operation of sets. The states are
@@ -49,14 +59,14 @@ impl Language {
         budget: &Budget,
     ) -> Result<CharDfa, CompileError> {
         const PHASE: &str = "combining automata";
-        let everything: Vec<Option<StateId>> = parts.iter().map(|part| part.everything()).collect();
+        let everything: Vec<Option<CharState>> = parts.iter().map(|part| part.everything()).collect();
         let mut known: HashMap<Vec<Option<bool>>, Vec<bool>> = HashMap::new();
         let mut decided: Vec<Option<bool>> = Vec::with_capacity(parts.len());
         // A part that does not matter is as good as in its dead state.
-        let mut settle = |tuple: &mut [StateId]| {
+        let mut settle = |tuple: &mut [CharState]| {
             decided.clear();
             decided.extend(tuple.iter().zip(&everything).map(|(&state, &everything)| match state {
-                DEAD => Some(false),
+                CharState::DEAD => Some(false),
                 state => (Some(state) == everything).then_some(true),
             }));
             if decided.iter().all(Option::is_none) {
@@ -69,31 +79,31 @@ impl Language {
             let open = tuple.iter_mut().zip(&decided).zip(&known[&decided]);
             for ((state, decided), matters) in open {
                 if decided.is_none() && !matters {
-                    *state = DEAD;
+                    *state = CharState::DEAD;
                 }
             }
             Ok::<_, CompileError>(())
         };
         let parts_ranges: Vec<_> = parts.iter().map(|part| part.dfa.ranges.as_slice()).collect();
         let (ranges, columns) = joint_classes(&parts_ranges, budget)?;
-        let mut states = Interner::default();
-        let mut start: Vec<StateId> = parts.iter().map(|part| part.dfa.start()).collect();
+        let mut tuples: Interner<TupleId, CharState> = Interner::default();
+        let mut start: Vec<CharState> = parts.iter().map(|part| part.dfa.start()).collect();
         budget.charge_steps(PHASE, 1 + parts.len() as u64)?;
         settle(&mut start)?;
-        states.intern(&start);
+        let first = state_of(tuples.intern(&start).0);
         let mut dfa = CharDfa::new(ranges, columns.len());
-        let mut row: Vec<(u32, StateId)> = Vec::new();
+        let mut row: Vec<(Symbol, CharState)> = Vec::new();
         let mut tuple = start;
         let mut next = Vec::new();
         let mut unsettled = Vec::new();
         let mut is_in = Vec::new();
         let mut at = 0;
-        while (at as usize) < states.len() {
-            tuple.copy_from_slice(states.get(at));
+        while at < tuples.len() {
+            tuple.copy_from_slice(tuples.get(TupleId::new(at)));
             is_in.clear();
             is_in.extend(parts.iter().zip(&tuple).map(|(part, state)| part.dfa.is_accepting(*state)));
             row.clear();
-            for (class, column) in (0..).zip(&columns) {
+            for (class, column) in Symbol::enumerate(&columns) {
                 budget.charge_steps(PHASE, 1 + parts.len() as u64)?;
                 next.clear();
                 let steps = parts.iter().zip(&tuple).zip(column);
@@ -107,18 +117,18 @@ impl Language {
                 }
                 unsettled.clone_from(&next);
                 settle(&mut next)?;
-                let (to, is_new) = states.intern(&next);
+                let (to, is_new) = tuples.intern(&next);
                 if is_new {
-                    budget.check_states(PHASE, states.len())?;
+                    budget.check_states(PHASE, tuples.len())?;
                     budget.charge_bytes(PHASE, next.len() as u64 * 4 + 16)?;
                 }
-                row.push((class, to + 1));
+                row.push((class, state_of(to)));
             }
             budget.charge_bytes(PHASE, row.len() as u64 * 8)?;
             dfa.push(&row, accepts(&is_in)?);
             at += 1;
         }
-        dfa.symbols.start = 1;
+        dfa.symbols.start = first;
         dfa.canonical(budget)
     }
 
@@ -131,21 +141,23 @@ impl Language {
         Self::held(budget, || {
             let (ranges, columns) = joint_classes(&[self.dfa.ranges.as_slice()], budget)?;
             let mut dfa = CharDfa::new(ranges, columns.len());
-            let everything = number(self.len());
-            let mut row: Vec<(u32, StateId)> = Vec::new();
-            for state in 1..everything {
+            let everything = CharState::new(self.len());
+            let mut row: Vec<(Symbol, CharState)> = Vec::new();
+            for state in CharState::range(1..self.len()) {
                 row.clear();
                 // What led nowhere now leads to where all texts are accepted.
-                row.extend((0..).zip(&columns).map(|(class, column)| match self.step(state, column[0]) {
-                    DEAD => (class, everything),
-                    next => (class, next),
-                }));
+                row.extend(Symbol::enumerate(&columns).map(
+                    |(class, column)| match self.step(state, column[0]) {
+                        CharState::DEAD => (class, everything),
+                        next => (class, next),
+                    },
+                ));
                 dfa.push(&row, !self.may_end(state));
             }
             // Only what is reached may have a state.
             if self.is_empty() || dfa.symbols.edges().any(|(_, _, to)| to == everything) {
                 row.clear();
-                row.extend((0..number(columns.len())).map(|class| (class, everything)));
+                row.extend(Symbol::range(0..columns.len()).map(|class| (class, everything)));
                 dfa.push(&row, true);
             }
             budget.charge_steps(PHASE, dfa.symbols.edge_count() as u64)?;

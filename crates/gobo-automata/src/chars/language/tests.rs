@@ -2,9 +2,9 @@ use gobo_types::{CompileLimits, TextStart};
 use proptest::prelude::*;
 
 use super::*;
-use crate::Dfa;
 use crate::chars::CharSet;
 use crate::rtn::{Grammar, Rule};
+use crate::{Dfa, RuleId};
 
 fn budget() -> Budget {
     Budget::new(CompileLimits::default())
@@ -46,10 +46,10 @@ fn a_procedure_may_read_letters_that_sets_and_languages_tell_apart() {
     let minterms = Minterms::of(&sets, &parts, &budget()).unwrap();
     assert_eq!(minterms.all().len(), 3);
     // What the part accepts, with an odd number of characters of the set.
-    let expand = |&(state, is_odd): &(StateId, bool), row: &mut Vec<(u32, (StateId, bool))>| {
+    let expand = |&(state, is_odd): &(CharState, bool), row: &mut Vec<(Symbol, (CharState, bool))>| {
         row.extend(minterms.all().filter_map(|minterm| {
             let state = minterms.step(minterm, 0, &parts[0], state);
-            (state != DEAD).then_some((minterm, (state, is_odd != minterms.is_in(minterm, 0))))
+            (state != CharState::DEAD).then_some((minterm, (state, is_odd != minterms.is_in(minterm, 0))))
         }));
         Ok(is_odd && parts[0].may_end(state))
     };
@@ -91,7 +91,7 @@ fn no_language_is_refused_ahead_that_can_be_written() {
             }
         };
         let rule = Rule { name: "text".into(), expr: text.to_expr(spell, &budget()).unwrap() };
-        let grammar = Grammar { rules: vec![rule], start: 0 };
+        let grammar = Grammar { rules: vec![rule], start: RuleId::of(0) };
         Dfa::grammar(&grammar, TextStart::Exact, &budget()).unwrap().len()
     };
     let patterns =

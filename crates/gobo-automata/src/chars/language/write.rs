@@ -1,12 +1,12 @@
 //! Languages as expressions of a grammar: the automaton as a machine, whose characters are spelled by the caller.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _};
 
 use super::Language;
 use crate::chars::expr::{Expr, Machine};
 use crate::chars::set::CharSet;
-use crate::ids::{StateId, number};
+use crate::ids::{CharState, Symbol};
 
 impl Language {
     /// The language as an expression, in which `spell` says how the characters of a set are written. O(edges log edges), and
@@ -24,32 +24,32 @@ impl Language {
         const STEPS_PER_RANGE: u64 = 8;
         let mut machine = Machine::default();
         // Character sets are few, and each is written for every edge that reads it.
-        let mut spelled: HashMap<Vec<u32>, Expr> = HashMap::new();
-        for state in 0..number(self.len()) {
+        let mut spelled: HashMap<Vec<Symbol>, Expr> = HashMap::new();
+        for state in CharState::range(0..self.len()) {
             machine.add_state(self.dfa.is_accepting(state));
             budget.charge_steps(PHASE, 1 + self.dfa.row(state).len() as u64)?;
-            let mut row: Vec<(StateId, u32)> =
+            let mut row: Vec<(CharState, Symbol)> =
                 self.dfa.row(state).iter().map(|&(class, to)| (to, class)).collect();
             row.sort_unstable();
             for of_state in row.chunk_by(|a, b| a.0 == b.0) {
-                let classes: Vec<u32> = of_state.iter().map(|edge| edge.1).collect();
+                let classes: Vec<Symbol> = of_state.iter().map(|edge| edge.1).collect();
                 if !spelled.contains_key(&classes) {
                     budget.charge_steps(PHASE, self.dfa.ranges.len() as u64)?;
                     let chars = self.chars_of(&classes);
                     budget.charge_steps(PHASE, STEPS_PER_RANGE * (1 + chars.0.len() as u64))?;
                     spelled.insert(classes.clone(), spell(&chars));
                 }
-                machine.add_edge(state, spelled[&classes].clone(), of_state[0].0);
+                machine.add_edge(state.number(), spelled[&classes].clone(), of_state[0].0.number());
             }
         }
-        machine.start = self.dfa.start();
+        machine.start = self.dfa.start().number();
         Ok(Expr::Machine(Box::new(machine)))
     }
 
     /// The characters of classes; `classes`: ascending.
-    fn chars_of(&self, classes: &[u32]) -> CharSet {
+    fn chars_of(&self, classes: &[Symbol]) -> CharSet {
         let char = |code: u32| char::from_u32(code).expect("ranges have no surrogates");
-        let is_in = |class: &u32| classes.binary_search(class).is_ok();
+        let is_in = |class: &Symbol| classes.binary_search(class).is_ok();
         let ranges = self.dfa.ranges.iter().filter(|range| is_in(&range.2));
         CharSet::new(ranges.map(|&(first, last, _)| (char(first), char(last))))
     }

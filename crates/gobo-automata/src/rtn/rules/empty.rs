@@ -1,19 +1,19 @@
 //! Rules without texts, and the empty text (Hopcroft & Ullman 1979, section 4.4): calls of unproductive rules are removed, and a call
 //! of a nullable rule may be left out, after which no rule has the empty text.
 
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, Table};
 
 use super::{PHASE, Rules};
-use crate::ids::RuleId;
+use crate::ids::{CharState, RuleId};
 use crate::symbols::{SymbolDfa, SymbolNfa};
 
 impl Rules {
     /// Removes calls of rules that have no text.
     pub(in crate::rtn) fn drop_unproductive(&mut self, budget: &Budget) -> Result<(), CompileError> {
-        let mut productive = vec![false; self.dfas.len()];
+        let mut productive = Table::filled(false, self.dfas.len());
         loop {
             let mut changed = false;
-            for rule in 0..self.dfas.len() {
+            for rule in self.dfas.ids() {
                 let allowed = |symbol| self.callee(symbol).is_none_or(|callee| productive[callee]);
                 if !productive[rule] && self.dfas[rule].accepts_over(allowed) {
                     productive[rule] = true;
@@ -25,7 +25,7 @@ impl Rules {
                 break;
             }
         }
-        for rule in 0..self.dfas.len() {
+        for rule in self.dfas.ids() {
             if self.callees(rule).any(|callee| !productive[callee]) {
                 let mut nfa = SymbolNfa::of(&self.dfas[rule]);
                 nfa.retain(|symbol| self.callee(symbol).is_none_or(|callee| productive[callee]));
@@ -36,8 +36,8 @@ impl Rules {
     }
 
     /// `[rules]`: which have the empty text.
-    pub(in crate::rtn) fn nullable(&self, budget: &Budget) -> Result<Vec<bool>, CompileError> {
-        let mut nullable = vec![false; self.dfas.len()];
+    pub(in crate::rtn) fn nullable(&self, budget: &Budget) -> Result<Table<RuleId, bool>, CompileError> {
+        let mut nullable: Table<RuleId, bool> = Table::filled(false, self.dfas.len());
         loop {
             let before = nullable.clone();
             for (nullable, dfa) in nullable.iter_mut().zip(&self.dfas) {
@@ -54,10 +54,10 @@ impl Rules {
     /// Takes the empty text out of every rule: a call of a nullable one may be left out instead.
     pub(in crate::rtn) fn remove_nullable(
         &mut self,
-        nullable: &[bool],
+        nullable: &Table<RuleId, bool>,
         budget: &Budget,
     ) -> Result<(), CompileError> {
-        for rule in 0..self.dfas.len() {
+        for rule in self.dfas.ids() {
             if !nullable[rule] && !self.callees(rule).any(|callee| nullable[callee]) {
                 continue;
             }
@@ -83,18 +83,16 @@ impl Rules {
         start: RuleId,
         nullable: bool,
         budget: &Budget,
-    ) -> Result<usize, CompileError> {
-        let start = start as usize;
-        let call = (self.call(start), 2);
+    ) -> Result<RuleId, CompileError> {
+        // A start, and the state after the call.
+        let call = (self.call(start), CharState::new(2));
         let mut dfa = SymbolDfa::empty();
         dfa.replace_start(
             if self.dfas[start].is_empty() { &[] } else { std::slice::from_ref(&call) },
             nullable,
         );
-        // The state after the call.
         dfa.push(&[], true);
         self.names.push(self.names[start].clone());
-        self.dfas.push(dfa.minimal(budget)?);
-        Ok(self.dfas.len() - 1)
+        Ok(self.dfas.push(dfa.minimal(budget)?))
     }
 }

@@ -1,25 +1,28 @@
 //! FIRST and FOLLOW of rules (Aho, Sethi & Ullman 1986, section 4.4), by classes of characters, and the rules whose calls would be
 //! ambiguous to one character of look-ahead.
 
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, Table};
 
 use super::{PHASE, Rules};
-use crate::ids::{StateId, number};
-use crate::symbols::Symbol;
+use crate::ids::{CharState, RuleId, Symbol};
 
 impl Rules {
     /// `[rules]`: calls of which would leave several ways to be followed at once: where a call of one stands beside another
     /// way on that begins with the same character, and where one of its texts can go on with a character that may
     /// follow it too. O((edges + calls × classes / 64) × depth of rules that end with each other).
-    pub(super) fn ambiguous(&self, reached: &[bool], budget: &Budget) -> Result<Vec<bool>, CompileError> {
+    pub(super) fn ambiguous(
+        &self,
+        reached: &Table<RuleId, bool>,
+        budget: &Budget,
+    ) -> Result<Table<RuleId, bool>, CompileError> {
         let firsts = self.firsts(reached, budget)?;
         let follows = self.follows(reached, &firsts, budget)?;
-        let mut is_ambiguous = vec![false; self.dfas.len()];
-        for rule in (0..self.dfas.len()).filter(|&rule| reached[rule]) {
+        let mut is_ambiguous = Table::filled(false, self.dfas.len());
+        for rule in self.dfas.ids().filter(|&rule| reached[rule]) {
             let dfa = &self.dfas[rule];
-            for state in 0..number(dfa.len()) {
+            for state in CharState::range(0..dfa.len()) {
                 let row = dfa.row(state);
-                if dfa.accepting[state as usize] && !row.is_empty() {
+                if dfa.accepting[state] && !row.is_empty() {
                     let mut begins = self.no_chars();
                     self.add_firsts(row, &firsts, &mut begins);
                     is_ambiguous[rule] |=
@@ -55,10 +58,10 @@ impl Rules {
     }
 
     /// Adds the characters that some edges begin with.
-    fn add_firsts(&self, row: &[(Symbol, StateId)], firsts: &[Vec<u64>], chars: &mut [u64]) {
+    fn add_firsts(&self, row: &[(Symbol, CharState)], firsts: &Table<RuleId, Vec<u64>>, chars: &mut [u64]) {
         for &(symbol, _) in row {
             match self.callee(symbol) {
-                None => chars[symbol as usize / 64] |= 1 << (symbol % 64),
+                None => chars[symbol.index() / 64] |= 1 << (symbol.index() % 64),
                 Some(callee) => chars.iter_mut().zip(&firsts[callee]).for_each(|(all, of)| *all |= of),
             }
         }
@@ -67,20 +70,20 @@ impl Rules {
     /// `[rules, classes / 64]`: the characters that may follow a text of each reached rule.
     fn follows(
         &self,
-        reached: &[bool],
-        firsts: &[Vec<u64>],
+        reached: &Table<RuleId, bool>,
+        firsts: &Table<RuleId, Vec<u64>>,
         budget: &Budget,
-    ) -> Result<Vec<Vec<u64>>, CompileError> {
-        let mut follows = vec![self.no_chars(); self.dfas.len()];
+    ) -> Result<Table<RuleId, Vec<u64>>, CompileError> {
+        let mut follows = Table::filled(self.no_chars(), self.dfas.len());
         // What follows the caller follows the callee too: pairs of callee and caller.
-        let mut last: Vec<(usize, usize)> = Vec::new();
-        for caller in (0..self.dfas.len()).filter(|&rule| reached[rule]) {
+        let mut last: Vec<(RuleId, RuleId)> = Vec::new();
+        for caller in self.dfas.ids().filter(|&rule| reached[rule]) {
             let dfa = &self.dfas[caller];
             for (_, symbol, to) in dfa.edges() {
                 let Some(callee) = self.callee(symbol) else { continue };
                 self.add_firsts(dfa.row(to), firsts, &mut follows[callee]);
                 budget.charge_steps(PHASE, 1 + dfa.row(to).len() as u64)?;
-                if dfa.accepting[to as usize] {
+                if dfa.accepting[to] {
                     last.push((callee, caller));
                 }
             }
@@ -101,9 +104,13 @@ impl Rules {
     }
 
     /// `[rules, classes / 64]`: the characters that texts of each reached rule begin with. No rule begins with itself.
-    fn firsts(&self, reached: &[bool], budget: &Budget) -> Result<Vec<Vec<u64>>, CompileError> {
-        let mut firsts: Vec<Vec<u64>> = vec![Vec::new(); self.dfas.len()];
-        let mut open: Vec<usize> = (0..self.dfas.len()).filter(|&rule| reached[rule]).collect();
+    fn firsts(
+        &self,
+        reached: &Table<RuleId, bool>,
+        budget: &Budget,
+    ) -> Result<Table<RuleId, Vec<u64>>, CompileError> {
+        let mut firsts = Table::filled(Vec::new(), self.dfas.len());
+        let mut open: Vec<RuleId> = self.dfas.ids().filter(|&rule| reached[rule]).collect();
         while let Some(&rule) = open.last() {
             let known = open.len();
             open.extend(self.left_corners(rule).filter(|&corner| firsts[corner].is_empty()));

@@ -1,9 +1,9 @@
 //! Inlining: the automaton of a called rule is put in the place of its calls, where that keeps the automata small.
 
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, Table};
 
 use super::{PHASE, Rules, named};
-use crate::ids::StateId;
+use crate::ids::{CharState, RuleId};
 use crate::symbols::{SymbolDfa, SymbolNfa};
 
 /// Most states of all rules together up to which rules are inlined. More make fewer calls, and
@@ -20,28 +20,28 @@ impl Rules {
     /// Inlines rules that do not call themselves, cheapest first, as long as all rules together
     /// stay small. Rules that do not call each other are inlined together, so that a caller is made deterministic once for
     /// all of them.
-    pub(in crate::rtn) fn inline(&mut self, top: usize, budget: &Budget) -> Result<(), CompileError> {
-        let mut is_kept = vec![false; self.dfas.len()];
+    pub(in crate::rtn) fn inline(&mut self, top: RuleId, budget: &Budget) -> Result<(), CompileError> {
+        let mut is_kept = Table::filled(false, self.dfas.len());
         is_kept[top] = true;
         loop {
             let reached = self.reached(top);
-            let mut uses = vec![0_usize; self.dfas.len()];
+            let mut uses = Table::filled(0_usize, self.dfas.len());
             let mut states: usize = 0;
-            for rule in (0..self.dfas.len()).filter(|&rule| reached[rule]) {
+            for rule in self.dfas.ids().filter(|&rule| reached[rule]) {
                 self.callees(rule).for_each(|callee| uses[callee] += 1);
                 states += self.dfas[rule].len();
                 budget.charge_steps(PHASE, self.dfas[rule].size())?;
             }
             let is_ambiguous = self.ambiguous(&reached, budget)?;
-            let cost = |rule: usize| self.dfas[rule].len() * (uses[rule] - 1);
-            let mut candidates: Vec<usize> = (0..self.dfas.len())
+            let cost = |rule: RuleId| self.dfas[rule].len() * (uses[rule] - 1);
+            let mut candidates: Vec<RuleId> = (self.dfas.ids())
                 .filter(|&rule| reached[rule] && !is_kept[rule])
                 .filter(|&rule| self.callees(rule).all(|callee| callee != rule))
                 .collect();
             candidates.sort_by_key(|&rule| (cost(rule), rule));
-            let mut batch = vec![false; self.dfas.len()];
+            let mut batch = Table::filled(false, self.dfas.len());
             // Rules that call one of the batch, or are called by one.
-            let mut is_beside = vec![false; self.dfas.len()];
+            let mut is_beside = Table::filled(false, self.dfas.len());
             for rule in candidates {
                 let is_independent = !is_beside[rule] && self.callees(rule).all(|callee| !batch[callee]);
                 if !is_independent {
@@ -57,7 +57,7 @@ impl Rules {
                 batch[rule] = true;
                 self.callees(rule).for_each(|callee| is_beside[callee] = true);
             }
-            let callers: Vec<usize> = (0..self.dfas.len())
+            let callers: Vec<RuleId> = (self.dfas.ids())
                 .filter(|&caller| reached[caller] && self.callees(caller).any(|callee| batch[callee]))
                 .collect();
             if callers.is_empty() {
@@ -71,8 +71,13 @@ impl Rules {
 
     /// Inlines the rules of a batch in a caller: all of them, or, where the subset construction blows up, as many as it
     /// bears.
-    fn inline_batch(&mut self, caller: usize, batch: &[bool], budget: &Budget) -> Result<(), CompileError> {
-        let mut callees: Vec<usize> = self.callees(caller).filter(|&callee| batch[callee]).collect();
+    fn inline_batch(
+        &mut self,
+        caller: RuleId,
+        batch: &Table<RuleId, bool>,
+        budget: &Budget,
+    ) -> Result<(), CompileError> {
+        let mut callees: Vec<RuleId> = self.callees(caller).filter(|&callee| batch[callee]).collect();
         callees.sort_unstable();
         callees.dedup();
         let mut groups = vec![callees];
@@ -104,8 +109,8 @@ impl Rules {
     pub(super) fn substitute(
         &self,
         nfa: &mut SymbolNfa,
-        rule: usize,
-        which: impl Fn(StateId, StateId) -> bool,
+        rule: RuleId,
+        which: impl Fn(CharState, CharState) -> bool,
     ) {
         let symbol = self.call(rule);
         let start = nfa.start;
@@ -113,8 +118,8 @@ impl Rules {
         calls.sort_by_key(|call| call.1);
         for calls in calls.chunk_by(|a, b| a.1 == b.1) {
             let copy = nfa.append(&self.dfas[rule]);
-            calls.iter().for_each(|&(from, _)| nfa.add_epsilon(from, copy + self.dfas[rule].start));
-            self.dfas[rule].ends().for_each(|end| nfa.add_epsilon(copy + end, calls[0].1));
+            calls.iter().for_each(|&(from, _)| nfa.add_epsilon(from, copy.of(self.dfas[rule].start)));
+            self.dfas[rule].ends().for_each(|end| nfa.add_epsilon(copy.of(end), calls[0].1));
         }
     }
 }

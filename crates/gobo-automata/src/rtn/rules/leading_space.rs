@@ -4,16 +4,16 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError};
 
 use super::Rules;
-use crate::ids::StateId;
-use crate::symbols::{Symbol, SymbolDfa};
+use crate::ids::{CharState, RuleId, Symbol};
+use crate::symbols::SymbolDfa;
 
 /// Copies of rules without the texts that begin with a space.
 struct Copies {
     space: Symbol,
     /// The copy of each rule.
-    of: HashMap<usize, usize>,
+    of: HashMap<RuleId, RuleId>,
     /// The rules, in the order in which they were met.
-    order: Vec<usize>,
+    order: Vec<RuleId>,
 }
 
 impl Rules {
@@ -21,19 +21,18 @@ impl Rules {
     /// reads a space and is where `top` begins, and reads everything else as `top` does.
     pub(in crate::rtn) fn before_strip_of_one_space(
         &mut self,
-        top: usize,
+        top: RuleId,
         space: Symbol,
         budget: &Budget,
-    ) -> Result<usize, CompileError> {
+    ) -> Result<RuleId, CompileError> {
         let mut copies = Copies { space, of: HashMap::new(), order: Vec::new() };
         let mut dfa = self.dfas[top].clone();
         let mut row = self.row_without_space(&dfa, &mut copies);
         row.push((space, dfa.start));
         row.sort_unstable();
-        dfa.replace_start(&row, dfa.accepting[dfa.start as usize]);
-        let stripped = self.dfas.len();
+        dfa.replace_start(&row, dfa.accepting[dfa.start]);
         self.names.push(self.names[top].clone());
-        self.dfas.push(dfa);
+        let stripped = self.dfas.push(dfa);
         let mut at = 0;
         // Left recursion is gone, so that no rule comes back to where it began.
         while let Some(&rule) = copies.order.get(at) {
@@ -51,16 +50,15 @@ impl Rules {
     }
 
     /// The edges of the start without what begins with a space: calls are those of copies, numbered as they are met.
-    fn row_without_space(&mut self, dfa: &SymbolDfa, copies: &mut Copies) -> Vec<(Symbol, StateId)> {
-        let mut row: Vec<(Symbol, StateId)> =
+    fn row_without_space(&mut self, dfa: &SymbolDfa, copies: &mut Copies) -> Vec<(Symbol, CharState)> {
+        let mut row: Vec<(Symbol, CharState)> =
             dfa.row(dfa.start).iter().filter(|edge| edge.0 != copies.space).copied().collect();
         for (symbol, _) in &mut row {
             let Some(callee) = self.callee(*symbol) else { continue };
             let copy = *copies.of.entry(callee).or_insert_with(|| {
                 copies.order.push(callee);
                 self.names.push(self.names[callee].clone());
-                self.dfas.push(SymbolDfa::empty());
-                self.dfas.len() - 1
+                self.dfas.push(SymbolDfa::empty())
             });
             *symbol = self.call(copy);
         }

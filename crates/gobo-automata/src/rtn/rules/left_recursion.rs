@@ -3,14 +3,15 @@
 //! The rules of each cycle of left corners are taken in order: the earlier ones are inlined where they stand first, and then
 //! `A = A α | β` becomes `β α*`. Exponential in the rules of a cycle at worst, which the budget ends.
 
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, Table};
 
 use super::Rules;
+use crate::ids::RuleId;
 use crate::symbols::SymbolNfa;
 
 impl Rules {
     /// The rules that texts of `rule` may begin with a text of.
-    pub(super) fn left_corners(&self, rule: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn left_corners(&self, rule: RuleId) -> impl Iterator<Item = RuleId> {
         let dfa = &self.dfas[rule];
         dfa.row(dfa.start).iter().filter_map(|&(symbol, _)| self.callee(symbol))
     }
@@ -18,12 +19,12 @@ impl Rules {
     /// Makes no rule begin with itself, through whatever others: for the rules of each cycle in order, the earlier ones are
     /// inlined where they stand first, and then `A = A α | β` becomes `β α*` (Paull's algorithm, on automata).
     pub(in crate::rtn) fn break_left_recursion(&mut self, budget: &Budget) -> Result<(), CompileError> {
-        for rule in 0..self.dfas.len() {
+        for rule in self.dfas.ids() {
             self.simplify(rule, budget)?;
         }
         let component = self.left_components();
-        let mut members: Vec<Vec<usize>> = vec![Vec::new(); self.dfas.len()];
-        for (rule, &of) in component.iter().enumerate() {
+        let mut members: Vec<Vec<RuleId>> = vec![Vec::new(); self.dfas.len()];
+        for (rule, &of) in component.enumerate() {
             for &earlier in &members[of] {
                 if self.left_corners(rule).any(|corner| corner == earlier) {
                     let mut nfa = SymbolNfa::of(&self.dfas[rule].with_fresh_start());
@@ -40,17 +41,17 @@ impl Rules {
     }
 
     /// `[rules]`: the strongly connected component of left corners that a rule lies in. Tarjan 1972, without recursion.
-    fn left_components(&self) -> Vec<usize> {
+    fn left_components(&self) -> Table<RuleId, usize> {
         const UNSEEN: usize = usize::MAX;
-        let corners: Vec<Vec<usize>> =
-            (0..self.dfas.len()).map(|rule| self.left_corners(rule).collect()).collect();
-        let mut component = vec![UNSEEN; corners.len()];
-        let (mut order, mut low) = (vec![UNSEEN; corners.len()], vec![UNSEEN; corners.len()]);
+        let corners: Table<RuleId, Vec<RuleId>> =
+            self.dfas.ids().map(|rule| self.left_corners(rule).collect()).collect();
+        let mut component = Table::filled(UNSEEN, corners.len());
+        let (mut order, mut low) = (component.clone(), component.clone());
         let (mut next, mut components) = (0, 0);
-        let mut stack: Vec<usize> = Vec::new();
-        // Rules on the path, with the corners that are left to look at.
-        let mut path: Vec<(usize, usize)> = Vec::new();
-        for root in 0..corners.len() {
+        let mut stack: Vec<RuleId> = Vec::new();
+        // Rules on the path, each with the index of its next corner.
+        let mut path: Vec<(RuleId, usize)> = Vec::new();
+        for root in corners.ids() {
             if order[root] != UNSEEN {
                 continue;
             }

@@ -3,9 +3,10 @@
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, Table};
 
 use super::Rules;
+use crate::ids::RuleId;
 use crate::symbols::{SymbolDfa, SymbolNfa};
 
 /// An automaton that is looked up more than once: it is hashed once.
@@ -25,15 +26,15 @@ impl Rules {
     /// Calls the first of equal rules in the place of the others, until no two are equal.
     pub(in crate::rtn) fn merge_equal(&mut self, budget: &Budget) -> Result<(), CompileError> {
         let state = foldhash::fast::FixedState::default();
-        let mut digests: Vec<u64> = self.dfas.iter().map(|dfa| state.hash_one(dfa)).collect();
+        let mut digests: Table<RuleId, u64> = self.dfas.iter().map(|dfa| state.hash_one(dfa)).collect();
         loop {
-            let mut known: HashMap<Digested<'_>, usize> = HashMap::new();
+            let mut known: HashMap<Digested<'_>, RuleId> = HashMap::new();
             let digested = self.dfas.iter().zip(&digests).map(|(dfa, &digest)| Digested { digest, dfa });
-            let same: Vec<usize> =
-                digested.zip(0..).map(|(dfa, rule)| *known.entry(dfa).or_insert(rule)).collect();
-            let is_renamed = |callee: usize| same[callee] != callee;
-            let callers: Vec<usize> =
-                (0..self.dfas.len()).filter(|&rule| self.callees(rule).any(is_renamed)).collect();
+            let same: Table<RuleId, RuleId> =
+                RuleId::enumerate(digested).map(|(rule, dfa)| *known.entry(dfa).or_insert(rule)).collect();
+            let is_renamed = |callee: RuleId| same[callee] != callee;
+            let callers: Vec<RuleId> =
+                self.dfas.ids().filter(|&rule| self.callees(rule).any(is_renamed)).collect();
             if callers.is_empty() {
                 return Ok(());
             }

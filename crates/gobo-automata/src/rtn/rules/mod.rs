@@ -9,15 +9,15 @@ mod left_recursion;
 mod merge;
 mod self_calls;
 
-use gobo_types::{Budget, CompileError, TextStart};
+use gobo_types::{Budget, CompileError, DenseId as _, Table, TextStart};
 
 use super::grammar::Grammar;
 use crate::chars::Expr;
 use crate::chars::alphabet::{Alphabet, CharSets, SetId};
 use crate::chars::determinize::determinize;
 use crate::chars::nfa::Nfa;
-use crate::ids::{RuleId, number};
-use crate::symbols::{Symbol, SymbolDfa, SymbolNfa};
+use crate::ids::{RuleId, Symbol};
+use crate::symbols::{SymbolDfa, SymbolNfa};
 
 /// The phase that verdicts name.
 const PHASE: &str = "lowering the grammar";
@@ -27,8 +27,8 @@ pub(super) struct Rules {
     alphabet: Alphabet,
     /// The class of the space, where it needs one of its own.
     pub(super) space: Option<Symbol>,
-    names: Vec<String>,
-    dfas: Vec<SymbolDfa>,
+    names: Table<RuleId, String>,
+    dfas: Table<RuleId, SymbolDfa>,
 }
 
 impl Rules {
@@ -47,12 +47,12 @@ impl Rules {
             nfas.push(named(Nfa::of_expr(expr, &mut sets, budget), &rule.name)?);
         }
         let alphabet = Alphabet::of(&sets, budget)?;
-        let mut dfas = Vec::with_capacity(nfas.len());
+        let mut dfas = Table::new();
         for (rule, nfa) in grammar.rules.iter().zip(&nfas) {
             let build = || determinize(nfa, &alphabet, budget)?.symbols.minimal(budget);
             dfas.push(named(budget.holding(build, SymbolDfa::bytes), &rule.name)?);
         }
-        let space = space.map(|set: SetId| alphabet.of_set[set as usize][0]);
+        let space = space.map(|set: SetId| alphabet.of_set[set][0]);
         let names = grammar.rules.iter().map(|rule| rule.name.clone()).collect();
         Ok(Self { alphabet, space, names, dfas })
     }
@@ -61,21 +61,21 @@ impl Rules {
         self.dfas.iter().map(SymbolDfa::bytes).sum()
     }
 
-    fn call(&self, rule: usize) -> Symbol {
-        number(self.alphabet.classes + rule)
+    fn call(&self, rule: RuleId) -> Symbol {
+        Symbol::new(self.alphabet.classes + rule.index())
     }
 
     /// The rule that a symbol calls.
-    fn callee(&self, symbol: Symbol) -> Option<usize> {
-        (symbol as usize).checked_sub(self.alphabet.classes)
+    fn callee(&self, symbol: Symbol) -> Option<RuleId> {
+        symbol.index().checked_sub(self.alphabet.classes).map(RuleId::new)
     }
 
-    /// The rules that `rule` calls, a number for each call.
-    fn callees(&self, rule: usize) -> impl Iterator<Item = usize> {
+    /// The rules that `rule` calls, one for each call.
+    fn callees(&self, rule: RuleId) -> impl Iterator<Item = RuleId> {
         self.dfas[rule].symbols().filter_map(|symbol| self.callee(symbol))
     }
 
-    fn settled(&self, nfa: &SymbolNfa, rule: usize, budget: &Budget) -> Result<SymbolDfa, CompileError> {
+    fn settled(&self, nfa: &SymbolNfa, rule: RuleId, budget: &Budget) -> Result<SymbolDfa, CompileError> {
         let build = || {
             let Some(dfa) = nfa.determinize(usize::MAX, budget)? else {
                 unreachable!("no automaton has more states than can be counted")
@@ -86,8 +86,8 @@ impl Rules {
     }
 
     /// `[rules]`: which are called from `top`, itself among them.
-    fn reached(&self, top: usize) -> Vec<bool> {
-        let mut reached = vec![false; self.dfas.len()];
+    fn reached(&self, top: RuleId) -> Table<RuleId, bool> {
+        let mut reached = Table::filled(false, self.dfas.len());
         let mut open = vec![top];
         while let Some(rule) = open.pop() {
             if !std::mem::replace(&mut reached[rule], true) {
@@ -99,7 +99,7 @@ impl Rules {
 }
 
 /// `[rules]`: those that the start rule needs.
-fn reached(grammar: &Grammar) -> Vec<bool> {
+fn reached(grammar: &Grammar) -> Table<RuleId, bool> {
     fn calls(expr: &Expr, open: &mut Vec<RuleId>) {
         match expr {
             Expr::Text(_) | Expr::Chars(_) => {}
@@ -110,11 +110,11 @@ fn reached(grammar: &Grammar) -> Vec<bool> {
             Expr::Machine(machine) => machine.edges.iter().flatten().for_each(|(expr, _)| calls(expr, open)),
         }
     }
-    let mut reached = vec![false; grammar.rules.len()];
+    let mut reached = Table::filled(false, grammar.rules.len());
     let mut open = vec![grammar.start];
     while let Some(rule) = open.pop() {
-        if !std::mem::replace(&mut reached[rule as usize], true) {
-            calls(&grammar.rules[rule as usize].expr, &mut open);
+        if !std::mem::replace(&mut reached[rule], true) {
+            calls(&grammar.rules[rule.index()].expr, &mut open);
         }
     }
     reached

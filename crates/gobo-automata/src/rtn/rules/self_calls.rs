@@ -3,7 +3,7 @@
 use gobo_types::{Budget, CompileError};
 
 use super::Rules;
-use crate::ids::StateId;
+use crate::ids::{CharState, RuleId};
 use crate::symbols::SymbolNfa;
 
 impl Rules {
@@ -12,12 +12,12 @@ impl Rules {
     /// A call of the rule inside itself is no call where all that may follow its return may also follow wherever the rule
     /// ends, and where the rule may end at the return: then the inner text may as well be the end of the outer one. That
     /// covers right recursion, and `e = e "+" e`.
-    pub(super) fn simplify(&mut self, rule: usize, budget: &Budget) -> Result<(), CompileError> {
+    pub(super) fn simplify(&mut self, rule: RuleId, budget: &Budget) -> Result<(), CompileError> {
         let own = self.call(rule);
         if self.left_corners(rule).any(|corner| corner == rule) {
             let dfa = self.dfas[rule].with_fresh_start();
             let mut nfa = SymbolNfa::of(&dfa);
-            let returns: Vec<StateId> =
+            let returns: Vec<CharState> =
                 nfa.take_edges(own, |from| from == dfa.start).into_iter().map(|(_, to)| to).collect();
             for end in dfa.ends() {
                 returns.iter().for_each(|&to| nfa.add_epsilon(end, to));
@@ -28,7 +28,7 @@ impl Rules {
             let dfa = &self.dfas[rule];
             let mut tail_call = None;
             for (from, symbol, to) in dfa.edges().filter(|&(_, symbol, _)| symbol == own) {
-                if dfa.accepting[to as usize] && dfa.ends_read_all_of(to, budget)? {
+                if dfa.accepting[to] && dfa.ends_read_all_of(to, budget)? {
                     tail_call = Some((from, symbol));
                     break;
                 }

@@ -5,8 +5,8 @@ use anyhow::{Context, bail};
 use gobo_artifact::{Index, IndexClass};
 use gobo_automata::{ByteAutomaton, Dfa, Lowered, StateId};
 use gobo_types::{
-    Budget, CompileError, Constraint, DEFAULT_START, Digest, IndexKey, MatchMode, RefusalKind, SchemaOptions,
-    TextStart,
+    Budget, CompileError, Constraint, DEFAULT_START, DenseId as _, Digest, IndexKey, MatchMode, RefusalKind,
+    SchemaOptions, TextStart,
 };
 use gobo_worker::lower;
 
@@ -105,21 +105,21 @@ impl ByteAutomaton for Opened {
     fn start(&self) -> StateId {
         match self {
             Self::Constraint { dfa, .. } => dfa.start,
-            Self::Index(index) => index.start(),
+            Self::Index(index) => StateId::from_number(index.start()),
         }
     }
 
     fn next(&self, state: StateId, byte: u8) -> StateId {
         match self {
             Self::Constraint { dfa, .. } => dfa.next(state, byte),
-            Self::Index(index) => index.next_state(state, byte),
+            Self::Index(index) => StateId::from_number(index.next_state(state.number(), byte)),
         }
     }
 
     fn is_accepting(&self, state: StateId) -> bool {
         match self {
             Self::Constraint { dfa, .. } => dfa.is_accepting(state),
-            Self::Index(index) => index.is_complete(state),
+            Self::Index(index) => index.is_complete(state.number()),
         }
     }
 
