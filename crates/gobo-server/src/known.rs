@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gobo_engine::VocabularyRef;
 use gobo_proto::{digest, v1};
-use gobo_types::{IndexKey, Place, Recent, VocabularyDigest};
+use gobo_types::{IndexKey, Recent, Slot, VocabularyDigest};
 
 use crate::reply::vocabulary_ref;
 
@@ -55,15 +55,15 @@ impl Default for KnownRequests {
 
 impl KnownRequests {
     /// Where these bytes are kept; `None` where they are too many.
-    pub(crate) fn place(&self, request: &[u8]) -> Option<Place> {
-        (request.len() <= MAX_REQUEST_BYTES).then(|| self.0.place(request))
+    pub(crate) fn place(&self, request: &[u8]) -> Option<Slot> {
+        (request.len() <= MAX_REQUEST_BYTES).then(|| self.0.slot(request))
     }
 
-    pub(crate) fn get(&self, place: Place, request: &[u8]) -> Option<Arc<Meaning>> {
+    pub(crate) fn get(&self, place: Slot, request: &[u8]) -> Option<Arc<Meaning>> {
         self.0.get(place, |known| **known == *request)
     }
 
-    pub(crate) fn keep(&self, place: Place, request: &[u8], meaning: Meaning) {
+    pub(crate) fn keep(&self, place: Slot, request: &[u8], meaning: Meaning) {
         self.0.keep(place, request.into(), request.len(), Arc::new(meaning));
     }
 }
