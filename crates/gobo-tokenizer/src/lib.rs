@@ -1,5 +1,4 @@
-//! Tokenizer files to vocabularies: what bytes each id of a model stands for, and how the tokenizer itself would
-//! spell a text.
+//! Imports tokenizer files: the bytes of each id of a model, and the tokenizer's own encoder.
 //!
 //! Imported are Hugging Face `tokenizer.json` files of byte-level BPE, of SentencePiece-style BPE with byte fallback,
 //! of Unigram and of `WordPiece`; Mistral's `tekken.json`; `.model` files of SentencePiece; GGUF files (their metadata
@@ -12,23 +11,22 @@
 //!
 //! # The bytes of a token
 //!
-//! The bytes that the tokenizer's own decoder adds to a text *after a prompt*, so that the bytes of tokens put
-//! together are the text that a reader sees. A token that stands for text that could not be encoded (`<unk>`,
-//! `[UNK]`) has none: it is a hole. (Byte-level kinds can encode everything; a `<unk>` among their special tokens is
-//! one of these.)
+//! The bytes that the tokenizer's own decoder adds to a text *after a prompt*, so that the concatenated bytes of tokens are
+//! the text that a reader sees. The token for text that could not be encoded (`<unk>`, `[UNK]`) has none: it is a hole.
+//! (Byte-level kinds can encode everything; a `<unk>` among their special tokens is special.)
 //!
 //! - **Byte-level BPE**: the bytes that the characters of the byte alphabet stand for; added tokens are raw text.
 //! - **Byte-fallback BPE and Unigram**: the text with `▁` as a space; `<0xNN>` is one byte, in a Unigram model if it
 //!   has `byte_fallback` or its decoder reads such pieces. `▁the` is ` the`; only at the very start of a text do
 //!   decoders drop the space.
 //! - **`WordPiece`**: a piece inside a word (`##ing`) is its text without the prefix; every other piece begins a word,
-//!   and the decoder writes a space before it: `play` is ` play`. It could not be without: the pieces `play` and
-//!   `##play` would then have the same bytes, and two words one after the other would run together. With `cleanup`
-//!   the decoder takes the space away again before a piece that is, or begins with, one of `.` `?` `!` `,` `n't` `'m`
+//!   and the decoder writes a space before it: `play` is ` play`. Without the space, the pieces `play` and `##play`
+//!   would have the same bytes, and consecutive words would run together. With `cleanup`
+//!   the decoder removes the space again before a piece that is, or begins with, one of `.` `?` `!` `,` `n't` `'m`
 //!   `'s` `'ve` `'re`, so the bytes of the piece `.` are `.`; any other punctuation keeps it (`(` is ` (`, and `a-b`
 //!   is written `a - b`). Such a text never has a line feed, and in an uncased vocabulary no capital letter.
 //!   Libraries that clean up the whole text once more (`clean_up_tokenization_spaces`) may also join a lone `'` with
-//!   its neighbours or turn `do not` into `don't`; this is no token's bytes, and not followed.
+//!   its neighbours or turn `do not` into `don't`; this changes no token's bytes, and is ignored.
 //! - **tekken**: the bytes of the file; ids are ranks after the special tokens, and ranks beyond the file's own
 //!   `default_vocab_size` are no tokens.
 //! - **SentencePiece**: the text with `▁` as a space; pieces of type byte are one byte, control pieces are special,
@@ -36,25 +34,26 @@
 //! - **GGUF**: `gpt2` is byte-level and `llama` SentencePiece, with types of tokens as there; user-defined tokens of
 //!   `gpt2` are raw text, unused ids are holes. As many logits as tokens, padding included.
 //!
-//! # What is refused although it has no part in the bytes
+//! # Refusals that do not concern the bytes
 //!
-//! Merges of a BPE model (`tokenizer.json`, GGUF `gpt2`): one whose parts or product are no tokens, one that stands twice,
-//! one with an empty part (the only cycle that can be written down: a product is its two parts together, and so longer
-//! than either). No tokenizer works with such a file, so its vocabulary may be damaged too. Scores of `SentencePiece`
-//! pieces that are no numbers. How texts are split before merges apply is not looked at.
+//! Merges of a BPE model (`tokenizer.json`, GGUF `gpt2`) are refused if a part or the product is no token, if a merge is
+//! repeated, and if a part is empty (the only possible cycle: a product is longer than either part). No tokenizer works with
+//! such a file, so its vocabulary may be damaged too. Scores of `SentencePiece` pieces must be numbers. The way in which texts
+//! are split before merges apply is not checked.
 //!
 //! # A model's folder
 //!
-//! Where a folder is imported, the files beside the tokenizer say how the model is used. Its end-of-text ids are the
+//! If a folder is imported, the files beside the tokenizer say how the model is used. Its end-of-text ids are the
 //! first of: [`ImportOptions::eos`]; `eos_token_id` of `generation_config.json`, then of `config.json` (or of its
-//! `text_config`); `eos_token` of `tokenizer_config.json`, then of `special_tokens_map.json`; what the tokenizer file
-//! states itself; tokens with well-known names; none. The ids that begin a text and that pad are found in the same order
-//! (`bos_token_id`, `bos_token`, `pad_token_id`, `pad_token`), and no mask depends on them. The number of logits is [`ImportOptions::logits_width`], else
-//! `vocab_size` of `config.json` (or of its `text_config`), else the vocabulary length. None of it touches the table.
+//! `text_config`); `eos_token` of `tokenizer_config.json`, then of `special_tokens_map.json`; the ids in
+//! the tokenizer file itself; tokens with well-known names; none. The ids that begin a text and that pad are found in the same order
+//! (`bos_token_id`, `bos_token`, `pad_token_id`, `pad_token`), and no mask depends on them. The number of logits is
+//! [`ImportOptions::logits_width`], else `vocab_size` of `config.json` (or of its `text_config`), else the vocabulary length.
+//! None of these changes the table.
 //!
-//! What does is `added_tokens_decoder` of `tokenizer_config.json`: tokens that the tokenizer file lacks, as a `.model`
-//! does, are added to the table, special where either of the two says so. Where the two contradict each other, one id for
-//! two texts or one text for two ids, the folder is refused.
+//! `added_tokens_decoder` of `tokenizer_config.json` does: tokens that the tokenizer file lacks, as a `.model` does, are added
+//! to the table, special if either of the two says so. If the two contradict each other, one id for two texts or one text for
+//! two ids, the folder is refused.
 //!
 //! A file that is imported by its own path stands for itself.
 //!

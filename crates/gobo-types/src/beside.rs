@@ -3,12 +3,12 @@
 use std::panic::resume_unwind;
 use std::thread::{self, Builder};
 
-/// With less to do both are done before a thread has begun.
+/// With fewer items both are done before a thread has started.
 const MIN_ITEMS: usize = 1 << 12;
 
-/// Does two things that do not need each other, and returns what both return: at the same time, `other` on a thread of its
-/// own, where they are about enough `items` (tokens, merges: some ten nanoseconds of work each) to be worth it and the
-/// system gives a thread; else one after the other, `one` first.
+/// Does two independent pieces of work, and returns both results. With enough `items` (tokens or merges, some ten nanoseconds
+/// of work each) they run at the same time, `other` on a thread of its own, if the system gives one; otherwise one after the
+/// other, `one` first.
 ///
 /// # Panics
 /// If one of them does.
@@ -16,7 +16,7 @@ pub fn beside<A, B: Send>(items: usize, one: impl FnOnce() -> A, other: impl FnO
     if items < MIN_ITEMS {
         return (one(), other());
     }
-    // A thread that does not begin leaves it here.
+    // It stays here if no thread starts.
     let mut waiting = Some(other);
     let (one, done) = thread::scope(|scope| {
         let thread = Builder::new().spawn_scoped(scope, || waiting.take().map(|other| other()));

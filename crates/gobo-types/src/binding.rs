@@ -12,18 +12,18 @@ use crate::TokenId;
 pub struct Binding {
     /// The ids that end a text, ascending; allowed exactly where the text so far is complete. May be empty.
     pub eos: Vec<TokenId>,
-    /// The id that begins a text, for whoever puts the prompt together: no mask depends on it.
+    /// The id that begins a text, for the builder of the prompt: no mask depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bos: Option<TokenId>,
-    /// The id that fills up a batch, for whoever does: no mask depends on it.
+    /// The id that fills up a batch: no mask depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pad: Option<TokenId>,
-    /// Number of logits the model puts out; at least the vocabulary length.
+    /// Number of logits of the model; at least the vocabulary length.
     pub logits_width: u32,
 }
 
 impl Binding {
-    /// A binding with all that masks need; `eos` is sorted and freed of repetitions.
+    /// A binding with the fields that masks depend on; `eos` is sorted and deduplicated.
     pub fn new(mut eos: Vec<TokenId>, logits_width: u32) -> Self {
         eos.sort_unstable();
         eos.dedup();

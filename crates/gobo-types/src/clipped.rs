@@ -5,21 +5,21 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
-/// A text for a person that may quote what a caller sent, of at most [`Clipped::MAX_BYTES`] bytes.
+/// A text for a person that may quote a request, of at most [`Clipped::MAX_BYTES`] bytes.
 ///
-/// Whatever is longer is cut in its middle as it becomes one, because places tell most at their end and reasons at both: `…`, the
-/// length that it had, `…`. There is no other way to make one, and reading one back cuts too, so nothing that keeps or sends a
-/// verdict keeps or sends a large one.
+/// A longer text is cut in its middle when it becomes one, because the end of a location is most telling, and both ends of a
+/// reason: `…`, the original length, `…`. There is no other constructor, and deserialising cuts too, so verdicts that are
+/// kept or sent are never large.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Clipped(String);
 
 impl Clipped {
-    /// Most bytes of a text, what stands for the part that was cut out included: 1 KiB.
+    /// Most bytes of a text, the mark of the cut included: 1 KiB.
     pub const MAX_BYTES: usize = 1 << 10;
 
-    /// Room for what stands for the part that was cut out: two `…`, the word, a number of up to 20 digits, and the rest of a
-    /// character that the end of the text begins with.
+    /// Room for the mark of the cut: two `…`, the word, a number of up to 20 digits, and the rest of a character at which the end
+    /// of the text would begin.
     const MARK_BYTES: usize = 48;
 
     /// The text.
@@ -34,7 +34,7 @@ impl From<&str> for Clipped {
             return Self(text.to_owned());
         }
         let kept = Self::MAX_BYTES - Self::MARK_BYTES;
-        // Two thirds from the begin.
+        // Two thirds from the beginning.
         let (head, tail) = (before(text, kept * 2 / 3), before(text, text.len() - kept / 3));
         Self(format!("{}… ({} bytes) …{}", &text[..head], text.len(), &text[tail..]))
     }

@@ -1,4 +1,4 @@
-//! Ids, digests, key derivation, limits, error kinds, a bounded memory and work side by side, shared by gobo's crates.
+//! Ids, digests, keys, constraints, limits, verdicts, a bounded memo table and parallel work, shared by gobo's crates.
 //!
 //! Nothing here does I/O. A type belongs here when two crates that must not know each other both need it.
 #![forbid(unsafe_code)]
@@ -34,9 +34,7 @@ pub use dense_id::{DenseId, checked_u32};
 pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};
 pub use error_kind::{ErrorKind, error_chain, panic_message};
 pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};
-pub use recent::{Place, Recent};
-pub use table::Table;
-pub use transition::{DEAD, NO_STEP};
+pub use recent::{Recent, Slot};
 
 /// The id of a token: its position in the model's logits.
 pub type TokenId = u32;

@@ -1,4 +1,11 @@
-//! A bounded memo table for inputs from strangers.
+//! A bounded memo table for inputs from untrusted callers.
+//!
+//! The hash of an input is its slot. Hashes are seeded for each table, so that nobody can choose inputs that collide, and an
+//! input is compared whole: a collision costs an entry and never gives a wrong answer. A full table is emptied. Cost: O(1)
+//! for each look-up, without the comparison.
+//!
+//! Source: Michie, *Memo Functions and Machine Learning*, 1968; seeded hashes against chosen inputs: Crosby & Wallach,
+//! *Denial of Service via Algorithmic Complexity Attacks*, USENIX Security 2003.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,10 +15,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::quality::RandomState;
 
-/// What was found out about inputs a while ago, for whoever gets the same few again and again.
+/// Answers to recent inputs, for a caller that gets the same few inputs again and again.
 ///
-/// Inputs come from anybody. Their places are hashes that are of this value alone, seeded and told to nobody, and what is found
-/// there is compared whole: two inputs with one place cost each other their entries, and never get each other's answers.
+/// Inputs are untrusted. Their slots are hashes with a secret seed of this value, and inputs are compared whole: two inputs with
+/// one slot evict each other, and never get each other's answers.
 pub struct Recent<K, V> {
     hasher: RandomState,
     max_entries: usize,
@@ -19,12 +26,12 @@ pub struct Recent<K, V> {
     state: Mutex<State<K, V>>,
 }
 
-/// Where an input is kept, if it is.
+/// The slot of an input: its seeded hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place(u64);
+pub struct Slot(u64);
 
 struct State<K, V> {
-    entries: HashMap<Place, Entry<K, V>, RandomState>,
+    entries: HashMap<Slot, Entry<K, V>, RandomState>,
     /// Of all entries.
     bytes: usize,
 }
@@ -36,37 +43,37 @@ struct Entry<K, V> {
 }
 
 impl<K, V: Clone> Recent<K, V> {
-    /// Nothing yet, and never more than `max_entries` inputs of together `max_bytes` bytes. One beyond that makes it forget all
-    /// others: who sends so many sends a new one each time and gains nothing, and the others are found out again once each.
+    /// An empty table of at most `max_entries` inputs with together `max_bytes` bytes. One input beyond that empties it: a caller
+    /// of so many inputs sends new ones each time and gains nothing, and the others are computed again once each.
     pub fn new(max_entries: usize, max_bytes: usize) -> Self {
         Self { hasher: RandomState::default(), max_entries, max_bytes, state: Mutex::default() }
     }
 
-    /// The place of an input, by all of it or by a part that tells most inputs apart.
-    pub fn place(&self, input: &(impl Hash + ?Sized)) -> Place {
-        Place(self.hasher.hash_one(input))
+    /// The slot of an input, by all of it or by a part in which most inputs differ.
+    pub fn slot(&self, input: &(impl Hash + ?Sized)) -> Slot {
+        Slot(self.hasher.hash_one(input))
     }
 
-    /// What was kept at a place, if `is_it` says that the input there is the one that is meant.
-    pub fn get(&self, place: Place, is_it: impl FnOnce(&K) -> bool) -> Option<V> {
+    /// The value in a slot, if `is_it` accepts the input there.
+    pub fn get(&self, slot: Slot, is_it: impl FnOnce(&K) -> bool) -> Option<V> {
         let state = self.lock();
-        let entry = state.entries.get(&place)?;
+        let entry = state.entries.get(&slot)?;
         is_it(&entry.input).then(|| entry.value.clone())
     }
 
-    /// Keeps a value for an input of `bytes` bytes, in place of whatever is there. An input that is too long by itself is not
-    /// kept.
-    pub fn keep(&self, place: Place, input: K, bytes: usize, value: V) {
+    /// Keeps a value for an input of `bytes` bytes, and drops the previous one of the slot. An input that is too long by itself is
+    /// not kept.
+    pub fn keep(&self, slot: Slot, input: K, bytes: usize, value: V) {
         if bytes > self.max_bytes {
             return;
         }
         let mut state = self.lock();
-        let replaced = state.take(place);
+        let replaced = state.take(slot);
         let is_full = state.entries.len() >= self.max_entries || state.bytes + bytes > self.max_bytes;
         let forgotten = is_full.then(|| mem::take(&mut *state));
         state.bytes += bytes;
-        state.entries.insert(place, Entry { input, bytes, value });
-        // Nobody waits while what is forgotten is freed.
+        state.entries.insert(slot, Entry { input, bytes, value });
+        // The old entries are freed after the lock is released.
         drop(state);
         drop((replaced, forgotten));
     }
@@ -77,8 +84,8 @@ impl<K, V: Clone> Recent<K, V> {
 }
 
 impl<K, V> State<K, V> {
-    fn take(&mut self, place: Place) -> Option<Entry<K, V>> {
-        let entry = self.entries.remove(&place)?;
+    fn take(&mut self, slot: Slot) -> Option<Entry<K, V>> {
+        let entry = self.entries.remove(&slot)?;
         self.bytes -= entry.bytes;
         Some(entry)
     }
@@ -101,11 +108,11 @@ mod tests {
     use super::*;
 
     fn keep(recent: &Recent<String, u32>, text: &str, value: u32) {
-        recent.keep(recent.place(text), text.to_owned(), text.len(), value);
+        recent.keep(recent.slot(text), text.to_owned(), text.len(), value);
     }
 
     fn get(recent: &Recent<String, u32>, text: &str) -> Option<u32> {
-        recent.get(recent.place(text), |kept| kept == text)
+        recent.get(recent.slot(text), |kept| kept == text)
     }
 
     fn held(recent: &Recent<String, u32>) -> (usize, usize) {
@@ -127,7 +134,7 @@ mod tests {
         assert_eq!(held(&recent), (2, 6));
 
         // As if both had the same hash.
-        let shared = recent.place("one");
+        let shared = recent.slot("one");
         recent.keep(shared, "another".to_owned(), 7, 4);
         assert_eq!(get(&recent, "one"), None, "never the other's");
         assert_eq!(recent.get(shared, |kept| kept == "another"), Some(4));
@@ -154,8 +161,8 @@ mod tests {
     }
 
     #[test]
-    fn places_of_two_memories_have_nothing_in_common() {
+    fn slots_of_two_tables_are_unrelated() {
         let [one, other] = [0, 1].map(|_| Recent::<String, u32>::new(1, 1));
-        assert_ne!(one.place("a"), other.place("a"));
+        assert_ne!(one.slot("a"), other.slot("a"));
     }
 }

@@ -30,7 +30,7 @@ impl Texts {
         if text.len() > MAX_TEXT_BYTES || !options.documents.is_empty() {
             return derive();
         }
-        let place = self.0.place(text);
+        let place = self.0.slot(text);
         let known = self.0.get(place, |(kept, under)| **kept == *text && *under == *options);
         known.unwrap_or_else(|| {
             let digest = derive();

@@ -59,8 +59,8 @@ impl Front {
 impl Resolver {
     async fn resolve(&self, request: Request<Bytes>) -> Result<Response<v1::ResolveReply>, Status> {
         let (metadata, extensions, request) = request.into_parts();
-        let place = self.remembered.place(&request);
-        if let Some(meaning) = place.and_then(|place| self.remembered.get(place, &request))
+        let slot = self.remembered.slot(&request);
+        if let Some(meaning) = slot.and_then(|slot| self.remembered.get(slot, &request))
             && let Some(reply) = self.again(&metadata, &meaning).await?
         {
             return Ok(Response::new(reply));
@@ -70,12 +70,12 @@ impl Resolver {
         let wanted = message.vocabulary.clone();
         let reply = self.service.resolve(Request::from_parts(metadata, extensions, message)).await?;
         // The first answer of a compile is not remembered: many are never asked for again.
-        if let Some(place) = place
+        if let Some(slot) = slot
             && let Some(Outcome::Index(location)) = &reply.get_ref().outcome
             && location.source() == v1::Source::Host
             && let Some(meaning) = Meaning::of(wanted, location)
         {
-            self.remembered.keep(place, &request, meaning);
+            self.remembered.keep(slot, &request, meaning);
         }
         Ok(reply)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gobo_engine::VocabularyRef;
 use gobo_proto::{digest, v1};
-use gobo_types::{IndexKey, Place, Recent, VocabularyDigest};
+use gobo_types::{IndexKey, Recent, Slot, VocabularyDigest};
 
 use super::reply::vocabulary_ref;
 
@@ -54,17 +54,17 @@ impl Default for RememberedRequests {
 }
 
 impl RememberedRequests {
-    /// The place where these bytes are kept; `None` if there are too many of them.
-    pub(crate) fn place(&self, request: &[u8]) -> Option<Place> {
-        (request.len() <= MAX_REQUEST_BYTES).then(|| self.0.place(request))
+    /// The slot where these bytes are kept; `None` if there are too many of them.
+    pub(crate) fn slot(&self, request: &[u8]) -> Option<Slot> {
+        (request.len() <= MAX_REQUEST_BYTES).then(|| self.0.slot(request))
     }
 
-    pub(crate) fn get(&self, place: Place, request: &[u8]) -> Option<Arc<Meaning>> {
-        self.0.get(place, |remembered| **remembered == *request)
+    pub(crate) fn get(&self, slot: Slot, request: &[u8]) -> Option<Arc<Meaning>> {
+        self.0.get(slot, |remembered| **remembered == *request)
     }
 
-    pub(crate) fn keep(&self, place: Place, request: &[u8], meaning: Meaning) {
-        self.0.keep(place, request.into(), request.len(), Arc::new(meaning));
+    pub(crate) fn keep(&self, slot: Slot, request: &[u8], meaning: Meaning) {
+        self.0.keep(slot, request.into(), request.len(), Arc::new(meaning));
     }
 }
 
@@ -84,14 +84,14 @@ mod tests {
     fn a_long_request_is_not_remembered_and_a_changed_byte_makes_another() {
         let remembered = RememberedRequests::default();
         let mut request = vec![7; MAX_REQUEST_BYTES];
-        let place = remembered.place(&request).unwrap();
-        remembered.keep(place, &request, meaning(1));
-        assert_eq!(remembered.get(place, &request), Some(Arc::new(meaning(1))));
+        let slot = remembered.slot(&request).unwrap();
+        remembered.keep(slot, &request, meaning(1));
+        assert_eq!(remembered.get(slot, &request), Some(Arc::new(meaning(1))));
         request[MAX_REQUEST_BYTES - 1] = 8;
-        assert_ne!(remembered.place(&request), Some(place));
-        assert_eq!(remembered.get(place, &request), None, "compared, whatever the hash says");
+        assert_ne!(remembered.slot(&request), Some(slot));
+        assert_eq!(remembered.get(slot, &request), None, "compared, whatever the hash says");
         request.push(7);
-        assert_eq!(remembered.place(&request), None);
+        assert_eq!(remembered.slot(&request), None);
     }
 
     #[test]
@@ -105,10 +105,10 @@ mod tests {
         let most = MAX_BYTES / MAX_REQUEST_BYTES;
         for nth in 0..=most {
             let request = request(nth);
-            remembered.keep(remembered.place(&request).unwrap(), &request, meaning(1));
+            remembered.keep(remembered.slot(&request).unwrap(), &request, meaning(1));
         }
         let is_remembered =
-            |nth| remembered.get(remembered.place(&request(nth)).unwrap(), &request(nth)).is_some();
+            |nth| remembered.get(remembered.slot(&request(nth)).unwrap(), &request(nth)).is_some();
         assert_eq!((is_remembered(0), is_remembered(most)), (false, true));
     }
 }
