@@ -8,7 +8,8 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::Range;
 
-/// An identifier that is a dense index: see the [module](self).
+/// An identifier that is a dense index: it counts from 0, and indexes tables of what it identifies. Declared by
+/// [`dense_id!`](crate::dense_id).
 pub trait DenseId: Copy + Debug + Ord + Hash {
     /// The identifier with this number, as files and packed tables have it.
     fn from_number(number: u32) -> Self;
