@@ -35,6 +35,8 @@ pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigest
 pub use error_kind::{ErrorKind, error_chain, panic_message};
 pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};
 pub use recent::{Recent, Slot};
+pub use table::Table;
+pub use transition::{DEAD, NO_STEP};
 
 /// The id of a token: its position in the model's logits.
 pub type TokenId = u32;
