@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gobo_artifact::{Binding, Index, Matcher, TokenId, Vocabulary};
 use gobo_compiler::{CompileOptions, compile};
-use gobo_lower::lower;
+use gobo_worker::lower;
 use gobo_types::{Budget, CompileLimits, Constraint};
 use gobo_vocab::TokenTable;
 
