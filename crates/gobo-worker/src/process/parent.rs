@@ -127,6 +127,9 @@ impl WorkerProcess {
     }
 
     /// Has `job` done, blocking until the worker answers, dies or is killed. `cancelled` ends it early.
+    ///
+    /// # Errors
+    /// [`Failure`]: the worker's verdict, or what became of the worker.
     pub fn run(&mut self, job: Job, cancelled: &AtomicBool) -> Result<Made, Failure> {
         let is_background = job.is_background;
         // A worker that died while idle (an operator, the kernel) has cost nobody anything.
