@@ -17,7 +17,7 @@ use gobo_types::{Budget, CompileError, VocabularyDigest, error_chain, panic_mess
 use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::watch::{OUT_OF_TIME, Watch};
+use super::pass_timeout::{OUT_OF_TIME, Watch};
 use super::wire::{self, Answer, Job, Limits, Made, Order, Orders};
 use crate::compile::{CompileFn, compile_constraint};
 

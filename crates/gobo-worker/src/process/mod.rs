@@ -1,8 +1,8 @@
 //! Compiles in processes of their own, which can be killed.
 //!
-//! Counted budgets end a compile that costs too much, the same on every host. Behind them stand the hard limits of a
-//! process: address space, processor time (of each pass in proportion to its steps, `watch`), wall clock. Whatever a constraint does to its compiler, a worker process dies
-//! of it and not the daemon; it is replaced, and who waits is told *unavailable*.
+//! Counted budgets end a compile that costs too much, the same on every host. The hard limits of a process are a second net:
+//! address space, processor time (of each pass in proportion to its steps, `pass_timeout`), wall clock. Whatever a constraint
+//! does to its compiler, a worker process dies of it and not the daemon; it is replaced, and who waits is told *unavailable*.
 //!
 //! A worker is a child with one socket, its standard input. Frames of JSON travel both ways ([`wire`]): a job names the
 //! mapped vocabulary file, the constraint, its budget, and the temporary file for the index; the answer says what was
@@ -11,7 +11,7 @@
 
 mod child;
 mod parent;
-mod watch;
+mod pass_timeout;
 mod wire;
 
 use std::ffi::OsString;

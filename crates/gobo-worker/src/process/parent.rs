@@ -14,7 +14,7 @@ use gobo_types::CompileError;
 use rustix::process::Signal;
 
 use super::WorkerConfig;
-use super::watch::OUT_OF_TIME;
+use super::pass_timeout::OUT_OF_TIME;
 use super::wire::{self, Answer, Frames, Job, Limits, MAX_ANSWER, Made, Order};
 
 /// How often a thread that waits for an answer looks whether it is still wanted. Answers themselves come at once.

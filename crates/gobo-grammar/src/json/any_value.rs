@@ -1,0 +1,325 @@
+//! The grammar of JSON texts of any value (RFC 8259), under a whitespace policy.
+//!
+//! One rule for each non-terminal of the RFC. Indented texts need a rule for each nesting depth instead: a pushdown
+//! automaton can count the depth once, but not once more on each line.
+
+use gobo_automata::{Expr, Grammar, Rule, RuleId};
+use gobo_types::{ReportEntry, Whitespace};
+
+use super::layout::whitespace_char;
+use super::numbers::number;
+use super::strings::string;
+
+/// The indices of the rules.
+const VALUE: RuleId = RuleId::of(0);
+const OBJECT: RuleId = RuleId::of(1);
+const MEMBER: RuleId = RuleId::of(2);
+const ARRAY: RuleId = RuleId::of(3);
+const STRING: RuleId = RuleId::of(4);
+const NUMBER: RuleId = RuleId::of(5);
+/// Whitespace, under policies that have any.
+const WS: RuleId = RuleId::of(6);
+/// A value with whitespace around it.
+const TEXT: RuleId = RuleId::of(7);
+
+/// The grammar of JSON texts (RFC 8259) with the whitespace of a policy. Each gap between tokens has one expression, so that
+/// a limit to the whitespace of a gap is one.
+pub fn json(whitespace: Whitespace) -> Grammar {
+    let (ws, after_separator, elsewhere) = match whitespace {
+        Whitespace::Compact => (None, None, None),
+        Whitespace::Single => (Some(Expr::text(" ").repeat(0, Some(1))), Some(Expr::Call(WS)), None),
+        Whitespace::Flexible { max } => {
+            let ws = whitespace_char().repeat(0, Some(max));
+            (Some(ws), Some(Expr::Call(WS)), Some(Expr::Call(WS)))
+        }
+        Whitespace::Indent { by } => return indented(by),
+    };
+    let sequence = |parts: Vec<Option<Expr>>| Expr::Concat(parts.into_iter().flatten().collect());
+    // An item includes the whitespace after it; so do brackets and separators.
+    let list = |open: &str, item: Expr, close: &str| {
+        let next = sequence(vec![Some(Expr::text(",")), after_separator.clone(), Some(item.clone())]);
+        let items = Expr::Concat(vec![item, next.repeat(0, None)]).repeat(0, Some(1));
+        sequence(vec![Some(Expr::text(open)), elsewhere.clone(), Some(items), Some(Expr::text(close))])
+    };
+    let value_and_ws = || sequence(vec![Some(Expr::Call(VALUE)), elsewhere.clone()]);
+    let member = sequence(vec![
+        Some(Expr::Call(STRING)),
+        elsewhere.clone(),
+        Some(Expr::text(":")),
+        after_separator.clone(),
+        Some(value_and_ws()),
+    ]);
+    let literals = ["true", "false", "null"].map(Expr::text);
+    let value = [OBJECT, ARRAY, STRING, NUMBER].into_iter().map(Expr::Call).chain(literals).collect();
+    let mut rules = vec![
+        rule("value", Expr::Alternate(value)),
+        rule("object", list("{", Expr::Call(MEMBER), "}")),
+        rule("member", member),
+        rule("array", list("[", value_and_ws(), "]")),
+        rule("string", string()),
+        rule("number", number()),
+    ];
+    rules.extend(ws.map(|ws| rule("ws", ws)));
+    let start = if elsewhere.is_some() {
+        rules.push(rule("text", sequence(vec![elsewhere.clone(), Some(value_and_ws())])));
+        TEXT
+    } else {
+        VALUE
+    };
+    Grammar { rules, start }
+}
+
+/// The grammar of indented texts. Each nesting depth has a rule of its own, because no stack can count the indentation of
+/// every line.
+fn indented(by: u32) -> Grammar {
+    const LAST: u32 = Whitespace::MAX_INDENTED_DEPTH;
+    const STRING: RuleId = RuleId::of(0);
+    const SCALAR: RuleId = RuleId::of(1);
+    let mut rules = vec![
+        rule("string", string()),
+        rule(
+            "scalar",
+            Expr::Alternate(
+                [Expr::Call(STRING), number()]
+                    .into_iter()
+                    .chain(["true", "false", "null"].map(Expr::text))
+                    .collect(),
+            ),
+        ),
+    ];
+    // The rule of values at a nesting depth.
+    let value = |depth: u32| RuleId::of(2 + depth);
+    let line = |depth: u32| Expr::text(format!("\n{}", " ".repeat((depth * by) as usize)));
+    for depth in 0..=LAST {
+        let mut parts = vec![Expr::Call(SCALAR), Expr::text("[]"), Expr::text("{}")];
+        if depth < LAST {
+            let inner = Expr::Call(value(depth + 1));
+            let member = Expr::Concat(vec![Expr::Call(STRING), Expr::text(": "), inner.clone()]);
+            for (open, item, close) in [("[", inner, "]"), ("{", member, "}")] {
+                let next = Expr::Concat(vec![Expr::text(","), line(depth + 1), item.clone()]);
+                parts.push(Expr::Concat(vec![
+                    Expr::text(open),
+                    line(depth + 1),
+                    item,
+                    next.repeat(0, None),
+                    line(depth),
+                    Expr::text(close),
+                ]));
+            }
+        }
+        rules.push(rule(&format!("value inside {depth}"), Expr::Alternate(parts)));
+    }
+    Grammar { rules, start: value(0) }
+}
+
+/// Report entries: the JSON texts that the policy excludes.
+pub fn narrowed(whitespace: Whitespace) -> Vec<ReportEntry> {
+    let limits = match whitespace {
+        Whitespace::Compact => "no blanks between tokens".to_owned(),
+        Whitespace::Single => "at most one space behind each , and each :, and no other blanks".to_owned(),
+        Whitespace::Flexible { max } => format!("at most {max} blanks in one place"),
+        Whitespace::Indent { by } => {
+            format!("a line for each item and member, indented by {by} for each bracket")
+        }
+    };
+    let mut narrowed = vec![
+        ReportEntry::whole("whitespace", format!("{limits}: other blanks spell the same values")),
+        ReportEntry::whole("string", "no \\u escape of a surrogate without its partner: it is no character"),
+    ];
+    if let Whitespace::Indent { .. } = whitespace {
+        let why = format!("nothing inside more than {} brackets", Whitespace::MAX_INDENTED_DEPTH);
+        narrowed.push(ReportEntry::whole("depth", why));
+    }
+    narrowed
+}
+
+fn rule(name: &str, expr: Expr) -> Rule {
+    Rule { name: name.to_owned(), expr }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use gobo_automata::CharSet;
+    use gobo_types::DenseId as _;
+
+    use super::*;
+
+    fn one_of(chars: &str) -> Expr {
+        Expr::chars(chars.chars().map(|char| (char, char)))
+    }
+
+    const POLICIES: [Whitespace; 4] = [
+        Whitespace::Compact,
+        Whitespace::Single,
+        Whitespace::Flexible { max: 2 },
+        Whitespace::Flexible { max: 64 },
+    ];
+
+    /// A set of characters, and its predicate.
+    type Set = (Expr, fn(char) -> bool);
+
+    /// Decides by trying everything.
+    struct Recognizer {
+        grammar: Grammar,
+        /// Every set that the grammar has.
+        sets: Vec<Set>,
+    }
+
+    impl Recognizer {
+        fn new(whitespace: Whitespace) -> Self {
+            let raw = CharSet::new([('\0', '\x1f'), ('"', '"'), ('\\', '\\')]).complement();
+            let sets: Vec<Set> = vec![
+                (Expr::Chars(raw), |char| char >= ' ' && char != '"' && char != '\\'),
+                (one_of(" \t\n\r"), |char| " \t\n\r".contains(char)),
+                (one_of("\"\\/bfnrt"), |char| "\"\\/bfnrt".contains(char)),
+                (one_of("0123456789abcdefABCDEF"), |char| char.is_ascii_hexdigit()),
+                (one_of("0123456789abcefABCEF"), |char| char.is_ascii_hexdigit() && !"dD".contains(char)),
+                (one_of("dD"), |char| "dD".contains(char)),
+                (one_of("01234567"), |char| char.is_digit(8)),
+                (one_of("89abAB"), |char| "89abAB".contains(char)),
+                (one_of("cdefCDEF"), |char| "cdefCDEF".contains(char)),
+                (one_of("0123456789"), |char| char.is_ascii_digit()),
+                (one_of("123456789"), |char| char.is_ascii_digit() && char != '0'),
+                (one_of("eE"), |char| "eE".contains(char)),
+                (one_of("+-"), |char| "+-".contains(char)),
+            ];
+            Self { grammar: json(whitespace), sets }
+        }
+
+        fn takes(&self, text: &str) -> bool {
+            self.ends(&Expr::Call(self.grammar.start), text, 0).contains(&text.len())
+        }
+
+        /// Where a text of the expression that begins at `at` may end.
+        fn ends(&self, expr: &Expr, text: &str, at: usize) -> BTreeSet<usize> {
+            match expr {
+                Expr::Text(part) => {
+                    text[at..].starts_with(part).then_some(at + part.len()).into_iter().collect()
+                }
+                Expr::Chars(_) => {
+                    let is_in = self.sets.iter().find(|(set, _)| set == expr).expect("a set of the list").1;
+                    let char = text[at..].chars().next().filter(|char| is_in(*char));
+                    char.map(|char| at + char.len_utf8()).into_iter().collect()
+                }
+                Expr::Concat(parts) => parts.iter().fold([at].into(), |ends: BTreeSet<usize>, part| {
+                    ends.iter().flat_map(|at| self.ends(part, text, *at)).collect()
+                }),
+                Expr::Alternate(parts) => parts.iter().flat_map(|part| self.ends(part, text, at)).collect(),
+                Expr::Repeat { expr, min, max } => {
+                    let mut all = BTreeSet::new();
+                    let mut ends: BTreeSet<usize> = [at].into();
+                    for round in 0.. {
+                        if round >= *min {
+                            all.extend(&ends);
+                        }
+                        if ends.is_empty() || max.is_some_and(|max| round == max) {
+                            break;
+                        }
+                        ends = ends.iter().flat_map(|at| self.ends(expr, text, *at)).collect();
+                    }
+                    all
+                }
+                Expr::Call(rule) => self.ends(&self.grammar.rules[rule.index()].expr, text, at),
+                Expr::Machine(_) | Expr::Shared(_) => unreachable!("this grammar has neither"),
+            }
+        }
+    }
+
+    #[test]
+    fn rules_stand_where_their_numbers_say() {
+        for policy in POLICIES {
+            let Grammar { rules, start } = json(policy);
+            let numbers = [VALUE, OBJECT, MEMBER, ARRAY, STRING, NUMBER, WS, TEXT];
+            let names = ["value", "object", "member", "array", "string", "number", "ws", "text"];
+            for (rule, (number, name)) in RuleId::enumerate(&rules).zip(numbers.into_iter().zip(names)) {
+                assert_eq!((rule.0, rule.1.name.as_str()), (number, name));
+            }
+            assert!(start.index() < rules.len());
+        }
+    }
+
+    #[test]
+    fn values_are_those_of_the_standard_under_every_policy() {
+        let accepted = r#"{} [] "" 0 -0 10 -1.50 1e5 1E+05 0.0e-0 true false null [[]] [1,"a",{"":[]}] {"a":1,"a":{"b":null}}
+            "é😀\u007f" "\"\\\/\b\f\n\r\t" "\u0000\uD7ff\ue000\uFFFF" "\ud83d\uDE00" "\uDBFF\udfff" [[[[{"a":[[{}]]}]]]]"#;
+        let refused = r#"{ } 01 -01 + -  1. .5 1.e5 1e 1e+ 0x1 +1 True nul nulll [1,] [,] [,1] [1;2] {a:1} {"a"} {"a":} {"a":1,}
+            {"a":1:2} {1:2} ' " "\" "\x" "\u12" "\u12g4" "\ud800" "\udc00" "\ud800\u0041" "\ud800\ud800" "\uDC00\uD800"
+            "\ud800x" NaN Infinity 1,2 [1 [1]] {"a":1 "a":1 // /**/1"#;
+        for policy in POLICIES {
+            let grammar = Recognizer::new(policy);
+            for text in accepted.split_whitespace() {
+                assert!(grammar.takes(text), "{policy}: {text}");
+            }
+            for text in refused.split_whitespace().filter(|text| !matches!(*text, "{" | "}")) {
+                assert!(!grammar.takes(text), "{policy}: {text}");
+            }
+            for text in
+                ["", "\"\0\"", "\"\n\"", "\"\u{1f}\"", "\u{a0}1", "1\u{b}", "\u{feff}1", "{", "}", "1 2"]
+            {
+                assert!(!grammar.takes(text), "{policy}: {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn whitespace_is_that_of_the_policy() {
+        // A text, and the policies of `POLICIES` that take it.
+        for (text, expected) in [
+            (r#"{"a":[1,2]}"#, [true, true, true, true]),
+            (r#"{"a": [1, 2], "b": 3}"#, [false, true, true, true]),
+            (r#"{"a":  1}"#, [false, false, true, true]),
+            ("[1,\t2]", [false, false, true, true]),
+            ("[1, \n2]", [false, false, true, true]),
+            ("[1 ,2]", [false, false, true, true]),
+            (r#"{"a" :1}"#, [false, false, true, true]),
+            ("[ ]", [false, false, true, true]),
+            ("[ 1 ]", [false, false, true, true]),
+            ("{ }", [false, false, true, true]),
+            (r#"{ "a":1 }"#, [false, false, true, true]),
+            (" 1", [false, false, true, true]),
+            ("1\r\n", [false, false, true, true]),
+            (" \t{ \t\"a\" \t: \t1 \t, \t\"b\" \t: \t[ \t1 \t, \t2 \t] \t} \t", [false, false, true, true]),
+            ("[   ]", [false, false, false, true]),
+            ("[1   ]", [false, false, false, true]),
+            ("   1", [false, false, false, true]),
+            ("1   ", [false, false, false, true]),
+            ("[1   ,2]", [false, false, false, true]),
+            ("[1,   2]", [false, false, false, true]),
+            ("{   \"a\":1}", [false, false, false, true]),
+            ("{\"a\"   :1}", [false, false, false, true]),
+            ("{\"a\":   1}", [false, false, false, true]),
+            ("{\"a\":1   }", [false, false, false, true]),
+        ] {
+            let taken = POLICIES.map(|policy| Recognizer::new(policy).takes(text));
+            assert_eq!(taken, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_policy_excludes_is_reported() {
+        for policy in POLICIES {
+            let keywords: Vec<String> = narrowed(policy).into_iter().map(|entry| entry.keyword).collect();
+            assert_eq!(keywords, ["whitespace", "string"]);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_reader_of_json_agrees(
+            text in r#"([\[\]{},:"0-9eE+\-. ]|"a"|"\\u(D8|d|DC|[0-9a-f]{2})[0-9A-F]{1,3}"|\\|true|null|\[\[|\]\]|1,){0,8}"#,
+            quoted in r#""([a\\/"nu\n]|\\u[dD0][89cC0][0-9a-f]{2}){0,6}""#,
+        ) {
+            let grammar = Recognizer::new(Whitespace::Flexible { max: 64 });
+            for text in [text, quoted] {
+                let is_json = serde_json::from_str::<serde_json::Value>(&text).is_ok();
+                prop_assert_eq!(grammar.takes(&text), is_json, "{:?}", text);
+            }
+        }
+    }
+}
