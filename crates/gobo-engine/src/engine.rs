@@ -27,7 +27,7 @@ const READ_THREADS: usize = 2;
 
 /// Get-or-compile over one store.
 ///
-/// It owns the store's catalog, so there is one engine per store. It is shared behind an [`Arc`]; all methods may be
+/// It owns the store's catalog, so there is one engine per store. It is shared in an [`Arc`]; all methods may be
 /// called from any thread, and those that do not return a [`Ticket`] say what they block on. Dropping it cancels what
 /// runs, and waits for it.
 pub struct Engine {
@@ -42,7 +42,7 @@ impl fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Opens the store and its catalog, removes what dead publishers left behind, and starts the workers. Blocks: a
+    /// Opens the store and its catalog, removes what dead publishers left, and starts the workers. Blocks: a
     /// lost catalog is rebuilt from the files first. On a full disk the catalog is in memory until there is room: what is in
     /// the store is found, and can be removed.
     ///
@@ -238,7 +238,7 @@ impl Engine {
     }
 
     /// Runs `job` off its caller's thread: for what blocks on the disk. It runs on threads of its own, so that nobody
-    /// who asks for a file or a count stands behind compiles. A dropped ticket does not stop it.
+    /// who asks for a file or a count waits for compiles. A dropped ticket does not stop it.
     ///
     /// Besides the errors of `job`: [`EngineError::QueueFull`], [`EngineError::Closed`], [`EngineError::Panicked`].
     pub fn run<T: Send + Unpin + 'static>(
@@ -269,7 +269,7 @@ impl Engine {
     }
 
     /// As [`Engine::index`], verified to its last byte: for sending it to another host. A damaged one goes to quarantine, so
-    /// that the next resolve compiles it anew. Blocks, O(bytes).
+    /// that the next resolve compiles it again. Blocks, O(bytes).
     ///
     /// # Errors
     /// As for [`Engine::index`]; [`EngineError::Artifact`] for a damaged one.
@@ -305,7 +305,7 @@ impl Engine {
         self.inner.catalog.with(|catalog| Ok(catalog.usage()))
     }
 
-    /// Builds the catalog anew from the files. Blocks, O(bytes of all files); indices stay resolvable meanwhile.
+    /// Builds the catalog again from the files. Blocks, O(bytes of all files); indices stay resolvable meanwhile.
     ///
     /// # Errors
     /// [`EngineError::Store`] if a folder or the catalog fails.

@@ -46,7 +46,7 @@ impl Inner {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Counts the catalog that was opened, if it had to be made anew.
+    /// Counts the catalog that was opened, if it had to be built again.
     pub(crate) fn count_rebuild(&self, opened: Option<&Opened>) {
         let is_rebuilt = matches!(opened, Some(Opened::Rebuilt { .. }));
         self.gauges.rebuilds.fetch_add(u64::from(is_rebuilt), Ordering::Relaxed);

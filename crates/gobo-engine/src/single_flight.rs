@@ -9,7 +9,7 @@
 //!   values may be kept beyond that, and for how long, is for the caller to know.
 //! - **transient**: [`Lead::retry_or`] elects the job once more if somebody still waits, else it delivers.
 //! - **abandoned by its waiters**: the last waiter left and no prewarm wants the work. The cancel flag is set and the
-//!   flight is off the table in the same step, so who asks now begins anew and is never handed "cancelled".
+//!   flight is off the table in the same step, so who asks now begins again and is never handed "cancelled".
 //! - **abandoned by its leader**: the lead was dropped undelivered. Waiters are told so and may ask again.
 
 use std::collections::HashMap;
@@ -279,7 +279,7 @@ mod tests {
         assert!(second.cancelled.load(Ordering::Relaxed));
 
         let newcomer = join(&flights, false);
-        assert!(newcomer.lead.is_some(), "who comes after the last has left begins anew");
+        assert!(newcomer.lead.is_some(), "who comes after the last has left begins again");
         first.lead.unwrap().deliver(&1);
         newcomer.lead.unwrap().deliver(&2);
         assert_eq!(wait(newcomer.waiter), Some(2), "and never sees the cancelled flight's end");

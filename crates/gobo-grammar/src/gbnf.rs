@@ -41,7 +41,7 @@ pub fn gbnf(grammar: &str, start: &str) -> Result<Grammar, CompileError> {
     if let Some(at) = grammar.find('\0') {
         return Err(reader.malformed(at, "a raw NUL character; write \\x00 to match one"));
     }
-    reader.blanks(true);
+    reader.skip_whitespace(true);
     while reader.at < grammar.len() {
         reader.rule()?;
     }
@@ -99,8 +99,8 @@ impl<'a> Reader<'a> {
         &rest[..len]
     }
 
-    /// Skips blanks and comments; line ends too, where a rule goes on behind them.
-    fn blanks(&mut self, over_lines: bool) {
+    /// Skips whitespace and comments; line ends too, where a rule goes on after them.
+    fn skip_whitespace(&mut self, over_lines: bool) {
         loop {
             self.take_while(|char| matches!(char, ' ' | '\t') || over_lines && is_line_end(char));
             if self.peek() != Some('#') {
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
         let reason = match self.peek() {
             None => "the text ends here too early".to_owned(),
             Some(':') if self.rest().starts_with("::=") => {
-                "::= inside a rule: behind ::=, behind | and in parentheses a rule goes on over line ends; an empty one is \
+                "::= inside a rule: after ::=, after | and in parentheses a rule goes on over line ends; an empty one is \
                  written \"\""
                     .to_owned()
             }
@@ -155,21 +155,21 @@ impl<'a> Reader<'a> {
         if name.is_empty() {
             return Err(self.unexpected());
         }
-        self.blanks(false);
+        self.skip_whitespace(false);
         if !self.eat("::=") {
-            return Err(self.malformed(self.at, format!("::= is missing behind the name {}", shown(name))));
+            return Err(self.malformed(self.at, format!("::= is missing after the name {}", shown(name))));
         }
         let id = self.id(name, at).index();
         if self.rules[id].body.is_some() {
             return Err(self.malformed(at, format!("the rule {} is defined twice", shown(name))));
         }
-        self.blanks(true);
+        self.skip_whitespace(true);
         let body = self.alternatives(0)?;
         if self.peek().is_some_and(|char| !is_line_end(char)) {
             return Err(self.unexpected());
         }
         self.rules[id].body = Some(body.expr);
-        self.blanks(true);
+        self.skip_whitespace(true);
         Ok(())
     }
 
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
         let Nested { expr, mut levels } = self.sequence(depth)?;
         let mut alternatives = vec![expr];
         while self.eat("|") {
-            self.blanks(true);
+            self.skip_whitespace(true);
             let next = self.sequence(depth)?;
             alternatives.push(next.expr);
             levels = levels.max(next.levels);
@@ -191,12 +191,12 @@ impl<'a> Reader<'a> {
         let mut items = Vec::new();
         let mut levels = 0;
         while let Some(mut item) = self.item(depth)? {
-            self.blanks(over_lines);
+            self.skip_whitespace(over_lines);
             loop {
                 let at = self.at;
                 let Some((min, max)) = self.repetition(over_lines)? else { break };
                 item = Nested { expr: item.expr.repeat(min, max), levels: self.deeper(at, item.levels)? };
-                self.blanks(over_lines);
+                self.skip_whitespace(over_lines);
             }
             items.push(item.expr);
             levels = levels.max(item.levels);
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
         Err(self.refuse(RefusalKind::Unsupported, at, format!("it nests deeper than {NEST_LIMIT} levels")))
     }
 
-    /// What a repetition binds to, without the blanks behind it; `None` where a sequence ends.
+    /// What a repetition binds to, without the whitespace after it; `None` where a sequence ends.
     fn item(&mut self, depth: u32) -> Result<Option<Nested>, CompileError> {
         let at = self.at;
         let expr = match self.peek() {
@@ -244,7 +244,7 @@ impl<'a> Reader<'a> {
         let at = self.at;
         let depth = self.deeper(at, depth)?;
         self.bump();
-        self.blanks(true);
+        self.skip_whitespace(true);
         let inner = self.alternatives(depth)?;
         if self.eat(")") {
             return Ok(Nested { expr: inner.expr, levels: self.deeper(at, inner.levels)? });
@@ -273,13 +273,13 @@ impl<'a> Reader<'a> {
     fn braces(&mut self, over_lines: bool) -> Result<(u32, Option<u32>), CompileError> {
         let at = self.at;
         self.bump();
-        self.blanks(over_lines);
+        self.skip_whitespace(over_lines);
         let min = self.number()?;
-        self.blanks(over_lines);
+        self.skip_whitespace(over_lines);
         let has_comma = self.eat(",");
-        self.blanks(over_lines);
+        self.skip_whitespace(over_lines);
         let max = if has_comma { self.number()? } else { min };
-        self.blanks(over_lines);
+        self.skip_whitespace(over_lines);
         if !self.eat("}") || (min, max) == (None, None) {
             return Err(self.malformed(at, "a repetition is {m}, {m,}, {m,n} or {,n}"));
         }
@@ -333,7 +333,7 @@ impl<'a> Reader<'a> {
                 first
             };
             if last < first {
-                let reason = format!("{first:?} comes behind {last:?}: the range is empty");
+                let reason = format!("{first:?} comes after {last:?}: the range is empty");
                 return Err(self.malformed(first_at, reason));
             }
             ranges.push((first, last));
@@ -356,7 +356,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An escape whose backslash, at `at`, is behind.
+    /// An escape, after its backslash at `at`.
     fn escape(&mut self, at: usize) -> Result<char, CompileError> {
         // Each of the three is a code point: \xE9 is é, two bytes.
         let len = match self.bump() {
@@ -592,7 +592,7 @@ mod tests {
             ("", Malformed, "line 1, column 1", "without rules"),
             (" # nothing", Malformed, "line 1, column 1", "without rules"),
             ("r ::= \"a\0\"", Malformed, "line 1, column 9", "NUL"),
-            ("r = \"a\"", Malformed, "line 1, column 3", "::= is missing behind the name r"),
+            ("r = \"a\"", Malformed, "line 1, column 3", "::= is missing after the name r"),
             ("r\n::= \"a\"", Malformed, "line 1, column 2", "::="),
             ("r ::= \"a\"\n| \"b\"", Malformed, "line 2, column 1", "| at the beginning of a line"),
             ("a ::=\nb ::= \"x\"", Malformed, "line 2, column 3", "::= inside a rule"),
@@ -613,7 +613,7 @@ mod tests {
                 "\\uD83D is no character: it is a surrogate",
             ),
             ("r ::= [^\\U00110000]", Malformed, "line 1, column 9", "beyond U+10FFFF"),
-            ("r ::= [az-a]", Malformed, "line 1, column 9", "'z' comes behind 'a'"),
+            ("r ::= [az-a]", Malformed, "line 1, column 9", "'z' comes after 'a'"),
             ("r ::= []", Malformed, "line 1, column 7", "empty character class"),
             ("r ::= [^]", Malformed, "line 1, column 7", "any character is ."),
             ("r ::= \"a\nb", Malformed, "line 1, column 7", "unclosed literal"),

@@ -1,4 +1,4 @@
-//! The processor time of a pass: a net behind its counted budget.
+//! The processor time of a pass: a second net below its counted budget.
 //!
 //! A budget of steps ends a costly compile after a time that is about the same on every host, as long as every loop charges
 //! what it does. The limit here is ten times that time and more. What reaches it has found a loop that charges too little:
@@ -43,7 +43,7 @@ pub(crate) fn used(clock: ClockId) -> Duration {
 pub fn thread_clock(limit: Duration) -> Box<IsOutOfTime> {
     let began = Instant::now();
     let before = used(ClockId::ThreadCPUTime);
-    // The wall clock is cheaper to read, and never behind.
+    // The wall clock is cheaper to read, and never less.
     Box::new(move || began.elapsed() > limit && used(ClockId::ThreadCPUTime).saturating_sub(before) > limit)
 }
 

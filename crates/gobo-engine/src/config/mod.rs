@@ -28,9 +28,9 @@ pub struct EngineConfig {
     /// Compiles run in processes of their own, started so; `None`, the default: on threads of this process.
     pub processes: Option<WorkerConfig>,
     /// The budgets of steps of the passes before the last one, ascending. A compile that ends over one of them goes back
-    /// behind all cheaper ones and is begun anew with the next; its own limit counts in the last. Default none: each compile is begun once.
+    /// to the queue, after all cheaper ones, and begins again with the next; its own limit counts in the last. Default none: each compile is begun once.
     pub passes: Vec<u64>,
-    /// How much processor time each pass may use. What reaches it ends unavailable: a net behind the budget of steps.
+    /// How much processor time each pass may use. What reaches it ends unavailable: a second net below the budget of steps.
     pub pass_time: PassTime,
     /// Most compiles that wait for a worker, interactive and prewarm each. When it is full, the tenant that has most in it gives
     /// way: its newest compile is turned away as unavailable, and what comes on top if no other tenant has more. Default 1,024.
@@ -39,7 +39,7 @@ pub struct EngineConfig {
     pub queue_bytes: u64,
     /// What one tenant may have before the workers.
     pub tenant: TenantLimits,
-    /// How long a compile waits behind what goes before it, until every eighth start is for the one that has waited
+    /// How long a compile waits for those before it, until every eighth start is for the one that has waited
     /// longest. Default 5 seconds.
     pub ageing: Duration,
     /// The limits of a compile whose request names none, and the most that a request may name: of each limit the lesser
@@ -83,7 +83,7 @@ impl EngineConfig {
 
     /// The same for a daemon: two workers more, which are kept for new interactive compiles (one for whoever has others under way, and
     /// one for who comes beside them), and passes of 8 and 128 million
-    /// steps (some 0.1 and 1.5 seconds), so that no dear compile stands before a cheap one. A compile that needs the
+    /// steps (some 0.1 and 1.5 seconds), so that no expensive compile stands before a cheap one. A compile that needs the
     /// last pass has cost up to as much again in those before.
     #[must_use]
     pub fn serving(self) -> Self {

@@ -24,7 +24,7 @@ impl Inner {
             return Ok(Some(found));
         }
         let Some(record) = self.catalog.get(|catalog| catalog.get_index(key))? else { return Ok(None) };
-        // A record of an older version does not say enough: the file is read whole, and recorded anew.
+        // A record of an older version does not say enough: the file is read whole, and recorded again.
         let Some(header) = record.header_digest else { return Ok(None) };
         // A file that is gone, damaged or not the recorded one is a miss.
         if self.store.open_recorded_index(key, &header, false)?.is_none() {

@@ -93,7 +93,7 @@ impl Inner {
     }
 
     /// A hit, or a verdict that need not be found out again. Runs on the caller's thread: it opens a file in O(1) and
-    /// reads the catalog's cache, where standing in line behind compiles would cost more.
+    /// reads the catalog's cache, where a place in the queue after compiles would cost more.
     fn answer_at_once(&self, key: &IndexKey, limits: &CompileLimits) -> Result<Option<Outcome>, EngineError> {
         if let Some(found) = self.find_unchanged(key)? {
             Counters::count(&self.counters.hits);

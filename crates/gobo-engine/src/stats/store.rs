@@ -26,7 +26,7 @@ pub struct StoreStats {
     pub evicted_bytes: u64,
     /// Bytes of removed indices that processes still have mapped, as of the last round.
     pub removed_but_mapped_bytes: u64,
-    /// How often the catalog was made anew from the files: at the start because it was lost, damaged or not understood, or
+    /// How often the catalog was built again from the files: at the start because it was lost, damaged or not understood, or
     /// later at somebody's wish.
     pub rebuilds: u64,
     /// Whether the catalog is without the disk now, which had no room for it: what it learns is lost with the process.

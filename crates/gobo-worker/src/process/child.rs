@@ -195,7 +195,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<File, CompileError> {
 }
 
 /// Vocabularies that are mapped, the last used one last, each with the file that it is: one that was found damaged and
-/// imported anew is another file under the same name.
+/// imported again is another file under the same name.
 #[derive(Default)]
 struct Vocabularies(Vec<(FileId, Arc<Vocabulary>)>);
 
@@ -227,7 +227,7 @@ impl Vocabularies {
     }
 }
 
-/// Memory of this process that no file is behind, as far as the system tells.
+/// Private memory of this process: resident pages of no file, as far as the system tells.
 fn private_bytes() -> u64 {
     let Ok(text) = fs::read_to_string("/proc/self/statm") else { return 0 };
     let pages: Vec<u64> = text.split(' ').filter_map(|field| field.trim().parse().ok()).collect();

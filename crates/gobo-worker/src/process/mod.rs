@@ -36,8 +36,8 @@ pub struct WorkerConfig {
     pub processor_time: Duration,
     /// Most time by the clock of one compile, when the worker is killed. Default 120 seconds.
     pub wall_clock: Duration,
-    /// A worker that holds more private memory than this behind a compile is replaced, so that what a costly compile has
-    /// left behind goes back to the system. Default 128 MiB.
+    /// A worker that holds more private memory than this after a compile is replaced, so that the memory of a costly
+    /// compile goes back to the system. Default 128 MiB.
     pub retire_bytes: u64,
 }
 

@@ -1,6 +1,6 @@
 //! A thread of a worker process that ends the process when a job has used more processor time than it may.
 //!
-//! The system's own limit (`RLIMIT_CPU`) counts whole seconds and stands behind this one.
+//! The system's own limit (`RLIMIT_CPU`) counts whole seconds, and is the net below this one.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
