@@ -22,7 +22,7 @@ pub use bytes::{
     Return, RowClasses, Side, StateDigests, Targets, TooManyPairs, difference,
 };
 pub use chars::regex::{MAX_PATTERN_BYTES, NEST_LIMIT};
-pub use chars::{CharSet, Expr, Language, Machine, Minterms};
+pub use chars::{CharSet, Expr, Language, Machine, MachineState, Minterms};
 pub use ids::{CharState, ReturnId, RowClass, RuleId, StateId, Symbol};
 pub use lowered::Lowered;
 pub use rtn::{Grammar, Rule};

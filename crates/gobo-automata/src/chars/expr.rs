@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gobo_types::checked_u32;
+use gobo_types::{Table, dense_id};
 
 use super::set::CharSet;
 use crate::ids::RuleId;
@@ -38,33 +38,44 @@ pub enum Expr {
     Shared(Arc<Expr>),
 }
 
+dense_id! {
+    /// A state of a [`Machine`].
+    pub struct MachineState;
+}
+
+/// The first state.
+impl Default for MachineState {
+    fn default() -> Self {
+        Self(0)
+    }
+}
+
 /// A nondeterministic automaton whose edges read texts of expressions. Without states it has no text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machine {
     /// The state in which texts begin.
-    pub start: u32,
+    pub start: MachineState,
     /// `[states]`: expressions and the states after them.
-    pub(crate) edges: Vec<Vec<(Expr, u32)>>,
+    pub(crate) edges: Table<MachineState, Vec<(Expr, MachineState)>>,
     /// `[states]`.
-    pub(crate) accepting: Vec<bool>,
+    pub(crate) accepting: Table<MachineState, bool>,
 }
 
 impl Machine {
-    /// Adds a state and returns its number: states are numbered from 0.
-    pub fn add_state(&mut self, accepting: bool) -> u32 {
+    /// Adds a state.
+    pub fn add_state(&mut self, accepting: bool) -> MachineState {
         self.edges.push(Vec::new());
-        self.accepting.push(accepting);
-        checked_u32(self.edges.len() - 1)
+        self.accepting.push(accepting)
     }
 
     /// Lets texts end at a state.
-    pub fn accept(&mut self, state: u32) {
-        self.accepting[state as usize] = true;
+    pub fn accept(&mut self, state: MachineState) {
+        self.accepting[state] = true;
     }
 
     /// Adds an edge. States that it leads to may be added later.
-    pub fn add_edge(&mut self, from: u32, expr: Expr, to: u32) {
-        self.edges[from as usize].push((expr, to));
+    pub fn add_edge(&mut self, from: MachineState, expr: Expr, to: MachineState) {
+        self.edges[from].push((expr, to));
     }
 
     /// Number of states.

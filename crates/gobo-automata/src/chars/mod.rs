@@ -14,6 +14,6 @@ pub(crate) mod regex;
 mod set;
 mod translate;
 
-pub use expr::{Expr, Machine};
+pub use expr::{Expr, Machine, MachineState};
 pub use language::{Language, Minterms};
 pub use set::CharSet;

@@ -286,10 +286,10 @@ impl<'a> Builder<'a> {
         for (edges, &node) in machine.edges.iter().zip(&nodes) {
             let Node::Union { from, .. } = self.nfa.nodes[node] else { unreachable!("states are unions") };
             for (at, (expr, to)) in (from..).zip(edges) {
-                self.nfa.targets[at as usize] = self.build_expr(expr, nodes[*to as usize])?;
+                self.nfa.targets[at as usize] = self.build_expr(expr, nodes[to.index()])?;
             }
         }
-        Ok(nodes[machine.start as usize])
+        Ok(nodes[machine.start.index()])
     }
 
     fn text(&mut self, at: *const (), text: &str, mut next: NodeId) -> Result<NodeId, CompileError> {

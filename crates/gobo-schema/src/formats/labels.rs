@@ -4,7 +4,7 @@
 //! maximum weight, times a constant.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::{CharSet, Expr, Machine};
+use gobo_automata::{CharSet, Expr, Machine, MachineState};
 
 /// Maximum number of characters of a label: RFC 1035, section 2.3.4.
 pub(super) const LABEL: u32 = 63;
@@ -134,7 +134,7 @@ pub(super) fn explored<S: std::hash::Hash + Eq + Clone>(
     accepts: impl Fn(&S) -> bool,
 ) -> Expr {
     let mut machine = Machine::default();
-    let mut known: HashMap<S, u32> = HashMap::new();
+    let mut known: HashMap<S, MachineState> = HashMap::new();
     machine.start = machine.add_state(accepts(&start));
     known.insert(start.clone(), machine.start);
     let mut open = vec![start];

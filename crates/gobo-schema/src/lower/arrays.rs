@@ -8,7 +8,7 @@
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::Expr;
+use gobo_automata::{Expr, MachineState};
 use gobo_types::{Budget, CompileError, RefusalKind};
 
 use crate::formula::expansion::{Expansion, Literal};
@@ -81,7 +81,7 @@ impl<'a> Array<'_, 'a> {
         let of_atoms = self.formulas().atoms(formula)?.iter().map(ItemAtom::last_item).max().unwrap_or(0);
         self.last = u32::try_from(of_atoms.max(self.set.last_item() as u64)).unwrap_or(u32::MAX);
         let start = self.builder.state(Stage::Start, 0, formula);
-        debug_assert_eq!(start, 0, "texts begin at the first state");
+        debug_assert_eq!(start, MachineState::default(), "texts begin at the first state");
         let can_nest = self.context.policy.max_depth() != Some(self.depth);
         while let Some((stage, at, formula)) = self.builder.next_open() {
             self.context.budget.charge_steps(LOWERING, STEPS_PER_STATE)?;

@@ -4,7 +4,8 @@
 //! separators and the whitespace around them are the same for both and are added here.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::{Expr, Machine};
+use gobo_automata::{Expr, Machine, MachineState};
+use gobo_types::DenseId as _;
 
 use crate::formula::formulas::{FormulaId, NEVER};
 use gobo_grammar::json::layout::Layout;
@@ -29,11 +30,11 @@ pub(crate) const STEPS_PER_STATE: u64 = 16;
 /// The automaton of an array or object under construction.
 pub(crate) struct Builder {
     pub(crate) machine: Machine,
-    known: HashMap<StateKey, u32>,
+    known: HashMap<StateKey, MachineState>,
     order: Vec<StateKey>,
     /// Number of states of `order` whose edges were added.
     done: usize,
-    end: Option<u32>,
+    end: Option<MachineState>,
     close: &'static str,
     open: &'static str,
     layout: Layout,
@@ -56,12 +57,12 @@ impl Builder {
     }
 
     /// The state of a stage, a position and a formula.
-    pub(crate) fn state(&mut self, stage: Stage, at: u32, formula: FormulaId) -> u32 {
+    pub(crate) fn state(&mut self, stage: Stage, at: u32, formula: FormulaId) -> MachineState {
         let Self { machine, known, order, .. } = self;
         *known.entry((stage, at, formula)).or_insert_with(|| {
             let state = machine.add_state(false);
             // The accepting state has no stage.
-            order.resize(state as usize, (Stage::Start, u32::MAX, NEVER));
+            order.resize(state.index(), (Stage::Start, u32::MAX, NEVER));
             order.push((stage, at, formula));
             state
         })

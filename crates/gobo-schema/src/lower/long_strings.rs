@@ -6,7 +6,8 @@
 //! is read, both rules are open at once until one of them ends.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::{Expr, Machine, RuleId};
+use gobo_automata::{Expr, Machine, MachineState, RuleId};
+use gobo_types::DenseId as _;
 
 use crate::lower::rules::Rules;
 
@@ -53,6 +54,8 @@ impl LongStrings {
         let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let mut machine = Machine::default();
         let blocks = Self::blocks(min, max);
+        // A state for each block, and one for the end.
+        let state_of = |block: u64| MachineState::from_number(count(block));
         for at in 0..=blocks {
             let state = machine.add_state(false);
             // The most characters that this block may have, and the least that the string still needs.
@@ -63,12 +66,12 @@ impl LongStrings {
                     let chars = char.clone().repeat(count(least), most.map(count));
                     Expr::Concat(vec![chars, Expr::text("\"")])
                 });
-                machine.add_edge(state, Expr::Call(rest), count(blocks) + 1);
+                machine.add_edge(state, Expr::Call(rest), state_of(blocks + 1));
             }
             if at < blocks {
                 let block = self
                     .part(rules, StringPart::Block, || char.clone().repeat(count(BLOCK), Some(count(BLOCK))));
-                machine.add_edge(state, Expr::Call(block), state + 1);
+                machine.add_edge(state, Expr::Call(block), state_of(at + 1));
             }
         }
         machine.add_state(true);

@@ -4,7 +4,7 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError, DenseId as _};
 
 use super::Language;
-use crate::chars::expr::{Expr, Machine};
+use crate::chars::expr::{Expr, Machine, MachineState};
 use crate::chars::set::CharSet;
 use crate::ids::{CharState, Symbol};
 
@@ -23,6 +23,8 @@ impl Language {
         /// Steps of a range of a set that is spelled.
         const STEPS_PER_RANGE: u64 = 8;
         let mut machine = Machine::default();
+        // The states of the machine are those of the automaton.
+        let of = |state: CharState| MachineState::new(state.index());
         // Character sets are few, and each is written for every edge that reads it.
         let mut spelled: HashMap<Vec<Symbol>, Expr> = HashMap::new();
         for state in CharState::range(0..self.len()) {
@@ -39,10 +41,10 @@ impl Language {
                     budget.charge_steps(PHASE, STEPS_PER_RANGE * (1 + chars.0.len() as u64))?;
                     spelled.insert(classes.clone(), spell(&chars));
                 }
-                machine.add_edge(state.number(), spelled[&classes].clone(), of_state[0].0.number());
+                machine.add_edge(of(state), spelled[&classes].clone(), of(of_state[0].0));
             }
         }
-        machine.start = self.dfa.start().number();
+        machine.start = of(self.dfa.start());
         Ok(Expr::Machine(Box::new(machine)))
     }
 

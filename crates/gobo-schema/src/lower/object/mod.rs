@@ -14,7 +14,7 @@ mod witnesses;
 
 use std::rc::Rc;
 
-use gobo_automata::{Expr, RuleId};
+use gobo_automata::{Expr, MachineState, RuleId};
 use gobo_types::{Budget, CompileError, RefusalKind};
 
 use crate::formula::derivative::Next;
@@ -145,7 +145,7 @@ impl Object<'_, '_> {
     }
 
     /// The edge that leaves out a name: atoms that speak of no later name are decided.
-    fn skip_name(&mut self, from: u32, name: u32, formula: FormulaId) -> Result<(), CompileError> {
+    fn skip_name(&mut self, from: MachineState, name: u32, formula: FormulaId) -> Result<(), CompileError> {
         let scope = &self.scope;
         let rest = self
             .formulas
@@ -158,7 +158,7 @@ impl Object<'_, '_> {
     }
 
     /// The edges that read a property with a name that the schema names.
-    fn add_named(&mut self, from: u32, formula: FormulaId, step: Step) -> Result<(), CompileError> {
+    fn add_named(&mut self, from: MachineState, formula: FormulaId, step: Step) -> Result<(), CompileError> {
         let name = &self.set.names[step.name as usize];
         let child = self.context.set_of_property(self.set, name)?;
         let scope = &self.scope;
@@ -186,7 +186,12 @@ impl Object<'_, '_> {
     }
 
     /// The edges that read a property with a name that no subschema names.
-    fn add_others(&mut self, from: u32, passed: u32, formula: FormulaId) -> Result<(), CompileError> {
+    fn add_others(
+        &mut self,
+        from: MachineState,
+        passed: u32,
+        formula: FormulaId,
+    ) -> Result<(), CompileError> {
         for at in 0..self.scope.others.len() {
             let patterns = &self.scope.others[at].patterns;
             let matches = |text: TextId| patterns.contains(&text);
@@ -273,7 +278,7 @@ impl Object<'_, '_> {
         revocable(&mut self.context.facts, self.formulas, class, formula, outcome)
     }
 
-    fn add_property(&mut self, from: u32, key: Expr, value: RuleId, to: u32) {
+    fn add_property(&mut self, from: MachineState, key: Expr, value: RuleId, to: MachineState) {
         let colon = self.context.policy.layout().colon();
         self.builder.machine.add_edge(from, Expr::Concat(vec![key, colon, Expr::Call(value)]), to);
     }
