@@ -14,22 +14,13 @@ use std::hash::Hash;
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, dense_id};
 
 use crate::phase::LOWERING;
 
-/// Identifies a formula of one [`Formulas`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct FormulaId(u32);
-
-impl FormulaId {
-    fn new(index: usize) -> Self {
-        Self(u32::try_from(index).expect("the budget keeps formulas below 2^32"))
-    }
-
-    fn index(self) -> usize {
-        self.0 as usize
-    }
+dense_id! {
+    /// Identifies a formula of one [`Formulas`].
+    pub(crate) struct FormulaId;
 }
 
 /// The formula that never holds.

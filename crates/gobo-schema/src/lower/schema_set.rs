@@ -9,7 +9,7 @@
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashSet};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, DenseId as _, dense_id};
 
 use crate::phase::LOWERING;
 use crate::read::keywords::keywords_of;
@@ -17,9 +17,10 @@ use crate::read::node::{FALSE, Keyword, NodeId, Properties, TRUE, TextId};
 use crate::read::nodes::Nodes;
 use crate::read::value::Json;
 
-/// Identifies a schema set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct SchemaSetId(u32);
+dense_id! {
+    /// Identifies a schema set.
+    pub(crate) struct SchemaSetId;
+}
 
 /// Steps of a subschema or a name that is put into a table.
 const STEPS_PER_SUBSCHEMA: u64 = 4;
@@ -125,7 +126,7 @@ pub(crate) struct SchemaSets {
 
 impl SchemaSets {
     pub(crate) fn get(&self, set: SchemaSetId) -> Rc<SchemaSet> {
-        self.sets[set.0 as usize].clone()
+        self.sets[set.index()].clone()
     }
 
     /// The schema set of these subschemas.
@@ -166,7 +167,7 @@ impl SchemaSets {
         nodes.charge((length * (2 + rows.len())) as u64 * STEPS_PER_SUBSCHEMA)?;
         set.items = (0..length).map(|at| distinct(rows.iter().map(|row| row.of(at)).collect())).collect();
         set.nodes.clone_from(&of);
-        let id = SchemaSetId(u32::try_from(self.sets.len()).expect("the budget keeps sets below 2^32"));
+        let id = SchemaSetId::new(self.sets.len());
         self.sets.push(Rc::new(set));
         self.known.insert(of, id);
         Ok(id)

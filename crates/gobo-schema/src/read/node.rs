@@ -10,13 +10,18 @@ use std::fmt;
 use std::rc::Rc;
 
 use foldhash::HashMap;
+use gobo_types::dense_id;
 
 use crate::read::decimal::{Decimal, Modulus};
 use crate::read::value::{Json, ValueSet};
 
-/// Identifies a subschema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct NodeId(u32);
+dense_id! {
+    /// Identifies a subschema.
+    pub(crate) struct NodeId;
+
+    /// Identifies a set of strings: that of a `pattern` or a `format`.
+    pub(crate) struct TextId;
+}
 
 /// The schema that every value satisfies.
 pub(crate) const TRUE: NodeId = NodeId(0);
@@ -24,14 +29,6 @@ pub(crate) const TRUE: NodeId = NodeId(0);
 pub(crate) const FALSE: NodeId = NodeId(1);
 
 impl NodeId {
-    pub(crate) fn new(index: usize) -> Self {
-        Self(u32::try_from(index).expect("the budget keeps counts below 2^32"))
-    }
-
-    pub(crate) fn index(self) -> usize {
-        self.0 as usize
-    }
-
     /// The constant that it is, if it is one.
     pub(crate) fn constant(self) -> Option<bool> {
         match self {
@@ -45,20 +42,6 @@ impl NodeId {
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-/// Identifies a set of strings: that of a `pattern` or a `format`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct TextId(usize);
-
-impl TextId {
-    pub(crate) fn new(index: usize) -> Self {
-        Self(index)
-    }
-
-    pub(crate) fn index(self) -> usize {
-        self.0
     }
 }
 

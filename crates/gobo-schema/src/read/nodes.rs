@@ -8,7 +8,9 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::Language;
-use gobo_types::{Budget, CompileError, Draft, RefusalKind, Report, ReportEntry, SchemaOptions};
+use gobo_types::{
+    Budget, CompileError, DenseId as _, Draft, RefusalKind, Report, ReportEntry, SchemaOptions,
+};
 
 use crate::phase::{LOWERING, READING};
 use crate::read::content::write_schema;

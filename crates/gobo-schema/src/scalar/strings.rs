@@ -134,6 +134,8 @@ mod tests {
     use gobo_types::CompileLimits;
     use proptest::prelude::*;
 
+    use gobo_types::DenseId as _;
+
     use super::*;
 
     fn budget() -> Budget {
