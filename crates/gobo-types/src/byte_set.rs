@@ -13,6 +13,20 @@ impl ByteSet {
         Self(words)
     }
 
+    /// The set of one byte. All its words are made at once: a set whose words were just written one by one is slow to read whole.
+    #[inline]
+    #[must_use]
+    pub fn single(byte: u8) -> Self {
+        Self(std::array::from_fn(|word| if word == usize::from(byte >> 5) { 1 << (byte & 31) } else { 0 }))
+    }
+
+    /// The words of the set.
+    #[inline]
+    #[must_use]
+    pub fn words(self) -> [u32; 8] {
+        self.0
+    }
+
     /// Adds a byte.
     #[inline]
     pub fn insert(&mut self, byte: u8) {
@@ -97,8 +111,10 @@ mod tests {
             (64..=96).chain([7]).collect(),
         ];
         let set = |bytes: &BTreeSet<u8>| bytes.iter().copied().collect::<ByteSet>();
+        assert!((0..=u8::MAX).all(|byte| ByteSet::single(byte).bytes().eq([byte])));
         for one in &samples {
             let a = set(one);
+            assert_eq!(ByteSet::from_words(a.words()), a);
             assert!(a.bytes().eq(one.iter().copied()), "{one:?}");
             assert!((0..=u8::MAX).all(|byte| a.contains(byte) == one.contains(&byte)), "{one:?}");
             assert_eq!((a.len() as usize, a.is_empty()), (one.len(), one.is_empty()));

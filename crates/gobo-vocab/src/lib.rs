@@ -1,7 +1,6 @@
 //! The canonical id → bytes table of a tokenizer, and the vocabulary file built from it once.
 #![forbid(unsafe_code)]
 
-mod byte_set;
 mod shared_rows;
 mod slices;
 mod table;

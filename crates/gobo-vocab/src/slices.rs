@@ -2,9 +2,8 @@
 
 use std::sync::LazyLock;
 
+use gobo_types::ByteSet;
 use regex_syntax::hir::{Class, ClassUnicode, HirKind};
-
-use crate::byte_set::{ByteSet, contains, insert};
 
 /// The slices, in the order of the file. A token belongs to the first that fits; each doc comment leaves out the ones
 /// before. *Letters* are those of Unicode (`L`), which marks (`M`) are not.
@@ -257,7 +256,7 @@ impl SliceKind {
     /// Bytes, among those that occur in its tokens, of which every token has at least one.
     pub(crate) fn needs(self, occurring: &ByteSet) -> ByteSet {
         let mut needs = ByteSet::default();
-        for byte in (0..=u8::MAX).filter(|&byte| contains(occurring, byte)) {
+        for byte in occurring.bytes() {
             let is_needed = match self {
                 _ if self.lead().is_some() => byte == b' ',
                 Self::Lines => (b'\t'..=b'\r').contains(&byte),
@@ -273,7 +272,7 @@ impl SliceKind {
                 _ => !byte.is_ascii(),
             };
             if is_needed {
-                insert(&mut needs, byte);
+                needs.insert(byte);
             }
         }
         needs
@@ -472,7 +471,7 @@ mod tests {
             prop_assert!(kind.lead().is_none() || rest.is_some());
             // Each token has one of the bytes that its slice needs.
             let mut occurring = ByteSet::default();
-            token.bytes().for_each(|byte| insert(&mut occurring, byte));
+            token.bytes().for_each(|byte| occurring.insert(byte));
             prop_assert_ne!(kind.needs(&occurring), ByteSet::default(), "{:?} of {:?}", token, kind);
         }
     }

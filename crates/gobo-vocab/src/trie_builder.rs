@@ -10,9 +10,8 @@
 
 use foldhash::HashMap;
 use gobo_artifact::layout::TrieNode;
-use gobo_types::beside;
+use gobo_types::{ByteSet, beside};
 
-use crate::byte_set::{ByteSet, only, unite};
 use crate::table::VocabError;
 use crate::trie_order::{Sorted, count};
 
@@ -173,7 +172,7 @@ impl<'n> Growing<'n> {
 /// Numbers the byte sets of the nodes that have one, in the order of the nodes: the number of each of `length` nodes, and
 /// the sets.
 fn number_sets(length: usize, large: impl Iterator<Item = (usize, ByteSet)>) -> (Vec<u16>, Vec<ByteSet>) {
-    let all_bytes = [u32::MAX; 8];
+    let all_bytes = ByteSet::from_words([u32::MAX; 8]);
     let (mut set_ids, mut sets) = (vec![0; length], vec![all_bytes]);
     let mut known_sets: HashMap<ByteSet, u16> = HashMap::default();
     for (position, set) in large {
@@ -218,15 +217,15 @@ impl Path {
         let mut below = ByteSet::default();
         while self.nodes.len() > depth + 1 {
             let Some(node) = self.nodes.pop() else { return };
-            unite(&mut below, &node.below);
+            below.insert_all(&node.below);
             // In preorder, all nodes since this one are below it.
             if last - node.number > MIN_EDGES_FOR_SET {
                 self.large.push((node.position, below));
             }
-            unite(&mut below, &only(node.byte));
+            below.insert_all(&ByteSet::single(node.byte));
         }
         if let Some(node) = self.nodes.last_mut() {
-            unite(&mut node.below, &below);
+            node.below.insert_all(&below);
         }
     }
 }

@@ -6,9 +6,8 @@ use std::ops::Range;
 use gobo_artifact::file::AlignedBytes;
 use gobo_artifact::layout::{VocabularyRoot, begins_inside, count_chars};
 use gobo_artifact::write::{SliceParts, VocabularyParts, write_vocabulary};
-use gobo_types::{VocabularyDigest, beside};
+use gobo_types::{ByteSet, VocabularyDigest, beside};
 
-use crate::byte_set::{ByteSet, insert};
 use crate::shared_rows::shared_rows;
 use crate::slices::SliceKind;
 use crate::table::{TokenTable, VocabError};
@@ -41,13 +40,13 @@ impl TokenTable {
         let slice = |((kind, part), added): ((SliceKind, Range<usize>), &Added)| SliceParts {
             root: added.root,
             order: part,
-            needs: kind.needs(&added.bytes),
+            needs: kind.needs(&added.bytes).words(),
             is_text: kind != SliceKind::Split,
             lead: kind.lead(),
         };
         let slices = parts.into_iter().zip(&tries.slices).map(slice).collect();
         about.root.trie_nodes = count(tries.nodes.len());
-        about.root.spellable = tries.all.bytes;
+        about.root.spellable = tries.all.bytes.words();
         let shared_rows = shared_rows(&tries.nodes, &order.ids[..ordinary], about.special.len());
         Ok(write_vocabulary(&VocabularyParts {
             digest: about.digest,
@@ -58,7 +57,7 @@ impl TokenTable {
             trie_order: order.ids,
             trie_bytes: &order.bytes,
             trie_set_ids: tries.set_ids,
-            trie_sets: tries.sets,
+            trie_sets: tries.sets.into_iter().map(ByteSet::words).collect(),
             slices,
             shared_rows,
         }))
@@ -76,9 +75,10 @@ impl TokenTable {
             longest_token_chars: 0,
             longest_inner_chars: 0,
             trie_nodes: 0,
-            spellable: ByteSet::default(),
-            single: ByteSet::default(),
+            spellable: [0; 8],
+            single: [0; 8],
         };
+        let mut single = ByteSet::default();
         let mut special = vec![0_u32; tokens.len().div_ceil(32)];
         let mut kinds = Vec::with_capacity(tokens.len());
         for (id, token) in tokens.iter().enumerate() {
@@ -101,9 +101,10 @@ impl TokenTable {
                 root.longest_inner_chars = root.longest_inner_chars.max(count_chars(bytes));
             }
             if let [byte] = bytes {
-                insert(&mut root.single, *byte);
+                single.insert(*byte);
             }
         }
+        root.single = single.words();
         About { digest: self.digest(), root, special, kinds }
     }
 }

@@ -1,15 +1,13 @@
 //! Checks a vocabulary file as a whole: digests, and that counts, offsets, flags, tries and slices all follow from the table of
 //! tokens.
 
-use gobo_types::TokenId;
+use gobo_types::{ByteSet, TokenId};
 
 use crate::layout::error::ArtifactError;
 use crate::layout::section as kinds;
 use crate::layout::vocabulary::root::VocabularyRoot;
 use crate::layout::vocabulary::slice_tables::SliceTables;
-use crate::layout::vocabulary::token_bytes::{
-    begins_inside, count_chars, set_contains, set_insert, vocabulary_digest,
-};
+use crate::layout::vocabulary::token_bytes::{begins_inside, count_chars, vocabulary_digest};
 use crate::read::vocabulary::Vocabulary;
 
 impl Vocabulary {
@@ -84,6 +82,7 @@ impl Vocabulary {
             spellable: [0; 8],
             single: [0; 8],
         };
+        let (mut spellable, mut single) = (ByteSet::default(), ByteSet::default());
         for id in 0..self.len() {
             let bytes = self.bytes(id);
             root.tokens += u32::from(!bytes.is_empty());
@@ -98,11 +97,12 @@ impl Vocabulary {
             if begins_inside(bytes) {
                 root.longest_inner_chars = root.longest_inner_chars.max(count_chars(bytes));
             }
-            bytes.iter().for_each(|&byte| set_insert(&mut root.spellable, byte));
+            bytes.iter().for_each(|&byte| spellable.insert(byte));
             if let [byte] = bytes {
-                set_insert(&mut root.single, *byte);
+                single.insert(*byte);
             }
         }
+        (root.spellable, root.single) = (spellable.words(), single.words());
         root
     }
 
@@ -157,13 +157,14 @@ impl Vocabulary {
             if !self.is_sorted(ids) {
                 return fault("its ids are not sorted by bytes");
             }
+            let needs = ByteSet::from_words(*slice.needs);
             for &id in ids {
                 let (word, bit) = (&mut seen[(id >> 5) as usize], 1 << (id & 31));
                 if *word & bit != 0 {
                     return fault(&format!("token {id} is in another slice too"));
                 }
                 *word |= bit;
-                if !self.bytes(id).iter().any(|&byte| set_contains(slice.needs, byte)) {
+                if !self.bytes(id).iter().any(|&byte| needs.contains(byte)) {
                     return fault(&format!("token {id} has none of the bytes that it needs"));
                 }
             }

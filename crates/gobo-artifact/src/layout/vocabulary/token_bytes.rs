@@ -18,14 +18,6 @@ fn continues(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }
 
-pub(crate) fn set_insert(set: &mut [u32; 8], byte: u8) {
-    set[usize::from(byte >> 5)] |= 1 << (byte & 31);
-}
-
-pub(crate) fn set_contains(set: &[u32; 8], byte: u8) -> bool {
-    set[usize::from(byte >> 5)] >> (byte & 31) & 1 == 1
-}
-
 /// The digest over every id's bytes and special flag, in id order, holes included: tables are equal exactly if their
 /// digests are. O(bytes).
 ///

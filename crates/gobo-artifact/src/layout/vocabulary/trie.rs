@@ -4,10 +4,8 @@
 //! trie order, because that order is sorted by bytes: a node needs to store the beginning of its range only. A whole subtree is
 //! taken or left in O(1).
 
-use gobo_types::TokenId;
+use gobo_types::{ByteSet, TokenId};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
-
-use crate::layout::vocabulary::token_bytes::set_insert;
 
 /// One node of a trie: 8 bytes.
 ///
@@ -127,14 +125,14 @@ impl<'a> Trie<'a> {
     pub(crate) fn verify<'b>(&self, bytes_of: impl Fn(TokenId) -> &'b [u8]) -> Result<usize, String> {
         let mut path: Vec<u8> = Vec::new();
         let mut next = self.block_end(self.root, self.from, self.to)?;
-        let mut open = vec![Block { at: self.root, end: next, to: self.to, below: [0; 8] }];
+        let mut open = vec![Block { at: self.root, end: next, to: self.to, below: ByteSet::default() }];
         while let Some(block) = open.last_mut() {
             if block.at == block.end {
                 let below = block.below;
                 open.pop();
                 let Some(parent) = open.last_mut() else { break };
                 self.covers(parent.at, &below)?;
-                parent.below.iter_mut().zip(below).for_each(|(parent, below)| *parent |= below);
+                parent.below.insert_all(&below);
                 parent.at += 1;
                 path.pop();
                 continue;
@@ -142,7 +140,7 @@ impl<'a> Trie<'a> {
             let number = block.at;
             let node = self.nodes[number];
             let end = self.subtree_end(number, block.to);
-            set_insert(&mut block.below, node.byte());
+            block.below.insert(node.byte());
             path.push(node.byte());
             let own_end = match node.children() {
                 None => end,
@@ -158,13 +156,13 @@ impl<'a> Trie<'a> {
             }
             match node.children() {
                 None => {
-                    self.covers(number, &[0; 8])?;
+                    self.covers(number, &ByteSet::default())?;
                     block.at += 1;
                     path.pop();
                 }
                 Some(child) => {
                     next = self.block_end(child, own_end, end)?;
-                    open.push(Block { at: child, end: next, to: end, below: [0; 8] });
+                    open.push(Block { at: child, end: next, to: end, below: ByteSet::default() });
                 }
             }
         }
@@ -192,12 +190,12 @@ impl<'a> Trie<'a> {
     }
 
     /// The byte set of a node must hold every byte below it.
-    fn covers(&self, number: usize, below: &[u32; 8]) -> Result<(), String> {
+    fn covers(&self, number: usize, below: &ByteSet) -> Result<(), String> {
         let set = self.set_ids.get(number).and_then(|&set| self.sets.get(usize::from(set)));
         let Some(set) = set else {
             return Err(format!("trie node {number} names a byte set that is not there"));
         };
-        if below.iter().zip(set).any(|(below, set)| below & !set != 0) {
+        if !below.is_subset(&ByteSet::from_words(*set)) {
             return Err(format!("the byte set of trie node {number} misses a byte"));
         }
         Ok(())
@@ -213,7 +211,7 @@ struct Block {
     /// The end of the ids of the whole block.
     to: u32,
     /// The bytes on the edges into the block and below it, as far as they were seen.
-    below: [u32; 8],
+    below: ByteSet,
 }
 
 /// The iterator of [`Trie::prefixes`].

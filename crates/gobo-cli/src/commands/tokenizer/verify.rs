@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use gobo_artifact::Vocabulary;
 use gobo_tokenizer::{Conformance, Encoder, RoundTrip};
+use gobo_types::ByteSet;
 use serde_json::{Value, json};
 
 use crate::args::Global;
@@ -58,7 +59,7 @@ impl Contents {
         let ordinary = ids().filter(|id| !is_hole(id) && !vocabulary.is_special(*id));
         let duplicates = ordinary.filter(|&id| !seen.insert(vocabulary.bytes(id))).collect();
         let root = vocabulary.root();
-        let has = |set: &[u32; 8], byte: u8| set[usize::from(byte >> 5)] >> (byte & 31) & 1 == 1;
+        let has = |set: &[u32; 8], byte: u8| ByteSet::from_words(*set).contains(byte);
         let bytes = || 0..=255_u8;
         Self {
             holes: ids().filter(|id| is_hole(id) && !vocabulary.is_special(*id)).collect(),
