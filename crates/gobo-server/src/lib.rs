@@ -23,4 +23,3 @@ mod transport;
 pub use error::ServeError;
 pub use limits::ServeLimits;
 pub use server::{ServeConfig, Server, serve};
-pub use service::garbage_summary;

@@ -123,7 +123,7 @@ impl<W: Executor> Shared<W> {
 }
 
 impl<W: Executor> Pool<W> {
-    /// Starts a thread called `name` for each worker of `rules`, each with a executor made by `make`.
+    /// Starts a thread called `name` for each worker of `rules`, each with an executor made by `make`.
     ///
     /// # Errors
     /// The operating system's, if it gives no more threads.

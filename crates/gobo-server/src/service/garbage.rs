@@ -62,7 +62,7 @@ fn index(candidate: &Candidate) -> v1::GarbageIndex {
 }
 
 /// The result of a collection as a message.
-pub fn garbage_summary(garbage: &Garbage) -> v1::GarbageSummary {
+fn garbage_summary(garbage: &Garbage) -> v1::GarbageSummary {
     let Garbage { indices, quarantine } = garbage;
     v1::GarbageSummary {
         indices: indices.indices,

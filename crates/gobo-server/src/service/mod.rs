@@ -11,5 +11,4 @@ mod remembered_requests;
 mod reply;
 
 pub(crate) use front::Front;
-pub use garbage::garbage_summary;
 pub(crate) use methods::Service;
