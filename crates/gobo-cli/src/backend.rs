@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use gobo_client::{Client, ClientError};
-use gobo_engine::{Engine, EngineConfig, Origin, Priority, Request, VocabularyRef, Writers};
+use gobo_engine::{Engine, EngineConfig, Priority, Request, VocabularyRef, Writers};
 use gobo_store::Store;
 use gobo_tokenizer::ImportOptions;
 use gobo_types::{CompileError, Constraint, Digest, ErrorKind, Source};
@@ -142,9 +142,9 @@ impl Backend {
                 .map(|resolved| Found {
                     key: resolved.key.to_string(),
                     path: resolved.path.display().to_string(),
-                    source: match resolved.origin {
-                        Origin::Host => "map",
-                        Origin::Compile => "compile",
+                    source: match resolved.source {
+                        gobo_engine::Source::Host => "map",
+                        gobo_engine::Source::Compile => "compile",
                     },
                     resolve_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
                 })),
@@ -267,7 +267,7 @@ type Waiting = VecDeque<(usize, gobo_engine::Ticket<gobo_engine::Outcome>)>;
 
 fn next(waiting: &mut Waiting, done: &mut impl FnMut(usize, Warmed)) {
     if let Some((position, ticket)) = waiting.pop_front() {
-        done(position, ticket.wait().map(|resolved| resolved.origin == Origin::Host));
+        done(position, ticket.wait().map(|resolved| resolved.source == gobo_engine::Source::Host));
     }
 }
 

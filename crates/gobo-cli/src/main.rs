@@ -11,7 +11,7 @@ mod destination;
 use std::process::ExitCode;
 
 use clap::Parser;
-use gobo_cli::{inputs, output};
+use gobo_cli::{diagnostics, inputs, output};
 
 use crate::args::Cli;
 

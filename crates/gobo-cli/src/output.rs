@@ -3,9 +3,8 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use gobo_types::CompileError;
+pub use gobo_types::{grouped, human_bytes};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
 
 /// How a command ended, for the exit status.
@@ -26,10 +25,15 @@ pub enum Outcome {
 pub fn log_to_stderr(level: &str) {
     tracing_subscriber::fmt()
         .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal())
+        .with_ansi(is_coloured(&io::stderr()))
         .with_env_filter(EnvFilter::try_from_env("GOBO_LOG").unwrap_or_else(|_| level.into()))
         .with_target(false)
         .init();
+}
+
+/// Whether a stream is a terminal of somebody who has not set `NO_COLOR` (<https://no-color.org>).
+pub fn is_coloured(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
 }
 
 /// The exit status of a command; an error is written to stderr.
@@ -72,61 +76,6 @@ pub fn complain(error: &anyhow::Error) {
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let io = error.downcast_ref::<io::Error>();
     io.is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
-}
-
-/// The JSON of a compile that made no index.
-pub fn verdict_json(error: &CompileError) -> Value {
-    match error {
-        CompileError::Refused(refusal) => json!({
-            "verdict": error.verdict(), "kind": refusal.kind, "where": refusal.place,
-            "reason": refusal.reason, "limit": null, "given": null,
-        }),
-        CompileError::OverBudget(over) => json!({
-            "verdict": error.verdict(), "kind": "limit", "where": over.phase,
-            "reason": over.to_string(), "limit": over.limit.name(), "given": over.given,
-        }),
-        other => json!({
-            "verdict": error.verdict(), "kind": error.verdict(), "where": null,
-            "reason": other.to_string(), "limit": null, "given": null,
-        }),
-    }
-}
-
-/// Reports a compile that made no index, as JSON on stdout or as text on stderr.
-///
-/// # Errors
-/// If stdout is closed or full.
-pub fn verdict(error: &CompileError, as_json: bool) -> anyhow::Result<Outcome> {
-    if as_json {
-        line(verdict_json(error))?;
-    } else {
-        note(format_args!("{error}"));
-        if let CompileError::OverBudget(over) = error {
-            note(format_args!("hint: raise it with --{} N", over.limit.name().replace('_', "-")));
-        }
-    }
-    Ok(match error {
-        CompileError::Refused(_) | CompileError::OverBudget(_) => Outcome::Refused,
-        _ => Outcome::No,
-    })
-}
-
-/// `1234567` as `1,234,567`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// Bytes in the unit a person would use.
-pub fn human_bytes(bytes: u64) -> String {
-    indicatif::BinaryBytes(bytes).to_string()
 }
 
 /// Microseconds in the unit a person would use.

@@ -18,7 +18,7 @@ const MAX_USES: usize = 1 << 18;
 
 /// How a resolve came by an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum Source {
     /// The file was in the store.
     Host,
     /// It was compiled now, for this caller or for one that it shared the compile with.
@@ -33,7 +33,7 @@ pub struct Resolved {
     /// The file: published, whole, never written again.
     pub path: PathBuf,
     /// How this resolve came by it.
-    pub origin: Origin,
+    pub source: Source,
     /// blake3 of the file.
     pub artifact_digest: ArtifactDigest,
     /// Its length.
@@ -305,7 +305,7 @@ mod tests {
         Resolved {
             key: IndexKey::from([number; 32]),
             path,
-            origin: Origin::Host,
+            source: Source::Host,
             artifact_digest: ArtifactDigest(Digest([0; 32])),
             bytes: 5,
             vocabulary: VocabularyDigest::from([0; 32]),

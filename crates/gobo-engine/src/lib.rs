@@ -33,7 +33,7 @@ pub use gobo_store::{
     Candidate, CollectEvent, Collected, Quarantine, Spared, Trimmed, VerdictBounds, Writers,
 };
 pub use gobo_worker::{CompileFn, PassTime, WorkerConfig};
-pub use handed_out::{Origin, Resolved};
+pub use handed_out::{Resolved, Source};
 pub use request::{Checked, Outcome, Request};
 pub use stats::{Stats, StoreStats};
 pub use ticket::Ticket;

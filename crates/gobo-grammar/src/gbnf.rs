@@ -111,7 +111,8 @@ impl<'a> Reader<'a> {
     }
 
     fn refuse(&self, kind: RefusalKind, at: usize, reason: impl Into<String>) -> CompileError {
-        CompileError::refuse(kind, place(self.text, at), reason)
+        let width = self.text[at..].chars().next().map_or(0, char::len_utf8);
+        CompileError::refuse(kind, place(self.text, at), reason).spanning(at..at + width)
     }
 
     fn malformed(&self, at: usize, reason: impl Into<String>) -> CompileError {

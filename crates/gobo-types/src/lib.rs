@@ -13,6 +13,7 @@ mod dense_id;
 mod digest;
 mod error_kind;
 mod key;
+mod quantity;
 mod recent;
 mod table;
 mod transition;
@@ -23,7 +24,7 @@ pub use byte_set::ByteSet;
 pub use clipped::Clipped;
 pub use compile::{
     Budget, CompileError, CompileLimits, IsOutOfTime, Limit, OverBudget, Refusal, RefusalKind, Report,
-    ReportEntry,
+    ReportEntry, Span,
 };
 pub use constraint::{
     Constraint, DEFAULT_START, Dialect, Draft, FormatMode, MatchMode, PropertyOrder, RestoreError,
@@ -34,6 +35,7 @@ pub use dense_id::{DenseId, checked_u32};
 pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};
 pub use error_kind::{ErrorKind, error_chain, panic_message};
 pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};
+pub use quantity::{grouped, human_bytes};
 pub use recent::{Recent, Slot};
 pub use table::Table;
 pub use transition::{DEAD, NO_STEP};

@@ -8,7 +8,7 @@ use super::alphabet::{Alphabet, CharSets};
 use super::determinize::determinize;
 use super::dfa::CharDfa;
 use super::nfa::Nfa;
-use super::translate::{offset, translate};
+use super::translate::{refuse_at, translate};
 
 const PHASE: &str = "parsing";
 
@@ -60,7 +60,8 @@ fn parse(pattern: &str, budget: &Budget) -> Result<Hir, CompileError> {
             RefusalKind::Malformed,
             format!("offset {at}"),
             "a raw NUL character; write \\x00 to match one",
-        ));
+        )
+        .spanning(at..at + 1));
     }
     let ast =
         ast::parse::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(pattern).map_err(|error| {
@@ -77,7 +78,7 @@ fn parse(pattern: &str, budget: &Budget) -> Result<Hir, CompileError> {
                 }
                 other => (RefusalKind::Malformed, other.to_string()),
             };
-            CompileError::refuse(kind, offset(error.span()), reason)
+            refuse_at(kind, error.span(), reason)
         })?;
     translate(pattern, &ast, budget)
 }

@@ -17,9 +17,10 @@ use super::set::CharSet;
 
 const PHASE: &str = "parsing";
 
-/// The place of a refusal.
-pub(super) fn offset(span: &Span) -> String {
-    format!("offset {}", span.start.offset)
+/// The refusal of a part of a pattern.
+pub(super) fn refuse_at(kind: RefusalKind, span: &Span, reason: impl Into<String>) -> CompileError {
+    let (start, end) = (span.start.offset, span.end.offset);
+    CompileError::refuse(kind, format!("offset {start}"), reason).spanning(start..end)
 }
 
 /// What a character class is charged before it is translated: `\w`, the largest in common use, has some 800 ranges.
@@ -154,7 +155,7 @@ impl Translation<'_> {
             hir::ErrorKind::InvalidUtf8 | hir::ErrorKind::UnicodeNotAllowed => RefusalKind::Unsupported,
             _ => RefusalKind::Malformed,
         };
-        CompileError::refuse(kind, offset(span), error.to_string())
+        refuse_at(kind, span, error.to_string())
     }
 
     fn charge_class(&self) -> Result<(), CompileError> {
@@ -196,7 +197,7 @@ impl Translation<'_> {
         let text = &self.pattern[assertion.span.start.offset..assertion.span.end.offset];
         let reason =
             format!("{text} is {why}; the only look-around supported is ^ $ \\A \\z without the m flag");
-        Err(CompileError::refuse(RefusalKind::Unsupported, offset(&assertion.span), reason))
+        Err(refuse_at(RefusalKind::Unsupported, &assertion.span, reason))
     }
 
     /// One character of a set; without the flag `u` one of ASCII.

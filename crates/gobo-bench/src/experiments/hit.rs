@@ -9,13 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use gobo_cli::inputs::Loaded;
+use gobo_cli::diagnostics::verdict;
+use gobo_cli::inputs::{Given, Loaded, regex};
 use gobo_cli::options::Global;
-use gobo_cli::output::{self, Outcome};
+use gobo_cli::output::Outcome;
 use gobo_client::{Client, Source};
 use gobo_engine::Engine;
 use gobo_server::{ServeConfig, ServeError, Server};
-use gobo_types::Constraint;
+use gobo_types::MatchMode;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -32,14 +33,14 @@ const DEFAULT_REGEX: &str = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[0
 pub(super) fn run(global: &Global, args: &HitArgs) -> anyhow::Result<Outcome> {
     let out = Out::create(args.csv.as_deref(), None)?;
     let server = global.server.as_deref().map(Remote::parse).transpose()?;
-    let constraint = constraint(args)?;
+    let given = given(args)?;
     let bounds = Bounds { count: args.count, time: Duration::from_secs(args.seconds) };
 
     let home = tempfile::tempdir().context("cannot make a temporary store")?;
     let loaded = Loaded::open(&args.tokenizer, global)?;
-    let local = match LocalIndex::prepare(home, &loaded, &constraint, global)? {
+    let local = match LocalIndex::prepare(home, &loaded, &given.constraint, global)? {
         Ok(local) => local,
-        Err(verdict) => return output::verdict(&verdict, global.json),
+        Err(error) => return verdict(&error, Some(&given.written), global.json),
     };
     let mut report = Report::of_single_calls();
     report.row(local.in_process(bounds)?);
@@ -58,12 +59,13 @@ pub(super) fn run(global: &Global, args: &HitArgs) -> anyhow::Result<Outcome> {
 pub(super) const UNIX: &str = "unix_socket";
 pub(super) const TCP: &str = "tcp_loopback";
 
-fn constraint(args: &HitArgs) -> anyhow::Result<Constraint> {
+fn given(args: &HitArgs) -> anyhow::Result<Given> {
     if args.constraint.is_given() {
         return args.constraint.read();
     }
     args.constraint.check_options()?;
-    Ok(Constraint::regex(DEFAULT_REGEX).starting(args.constraint.text_start.into()))
+    let Given { constraint, written } = regex(DEFAULT_REGEX, MatchMode::Full);
+    Ok(Given { constraint: constraint.starting(args.constraint.text_start.into()), written })
 }
 
 /// A daemon that runs already.

@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use gobo_artifact::{Fill, Matcher};
 use gobo_cli::inputs::Loaded;
 use gobo_cli::options::Global;
-use gobo_engine::{Engine, EngineConfig, OpenVocabulary, Origin, Request, VocabularyRef};
+use gobo_engine::{Engine, EngineConfig, OpenVocabulary, Request, Source, VocabularyRef};
 use gobo_store::{NamedVocabulary, Store};
 use gobo_types::{CompileError, Constraint, index_key};
 use tempfile::TempDir;
@@ -65,7 +65,7 @@ impl LocalIndex {
         };
         measure("in_process", bounds, floor, || {
             let resolved = self.engine.resolve(request(&self.vocabulary, &self.constraint))?;
-            ensure!(resolved.origin == Origin::Host, "it was compiled again");
+            ensure!(resolved.source == Source::Host, "it was compiled again");
             Ok(())
         })
     }

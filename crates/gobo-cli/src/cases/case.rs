@@ -129,7 +129,7 @@ impl Line {
             bail!("only a schema has options, draft, format and tests");
         }
         Ok(match (&self.regex, &self.choice, &self.grammar, self.json, &self.schema) {
-            (Some(pattern), None, None, None, None) => inputs::regex(pattern, self.mode),
+            (Some(pattern), None, None, None, None) => inputs::regex(pattern, self.mode).constraint,
             (None, Some(items), None, None, None) => Constraint::choice(items),
             (None, None, Some(Value::String(grammar)), None, None) => {
                 Constraint::gbnf(grammar, self.start.as_deref().unwrap_or(DEFAULT_START))

@@ -2,23 +2,44 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use gobo_types::{Constraint, DEFAULT_START, MatchMode};
+use gobo_types::{CompileError, Constraint, DEFAULT_START, MatchMode};
 
 use super::schema::schema_file;
 use super::text::read_text;
+use crate::diagnostics::{Written, verdict};
 use crate::options::{Builtin, ConstraintArgs, SourceArgs};
+use crate::output::Outcome;
+
+/// A constraint, and the text that a person wrote it in.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// The constraint.
+    pub constraint: Constraint,
+    /// Its text, as it was written.
+    pub written: Written,
+}
+
+impl Given {
+    /// Reports a compile of it that made no index: [`diagnostics::verdict`](verdict).
+    ///
+    /// # Errors
+    /// If stdout is closed or full.
+    pub fn verdict(&self, error: &CompileError, as_json: bool) -> anyhow::Result<Outcome> {
+        verdict(error, Some(&self.written), as_json)
+    }
+}
 
 impl ConstraintArgs {
     /// The constraint that was given.
     ///
     /// # Errors
     /// If none was given, an option does not go with it, or a file cannot be read.
-    pub fn read(&self) -> anyhow::Result<Constraint> {
+    pub fn read(&self) -> anyhow::Result<Given> {
         self.check_options()?;
-        let constraint = self.constraint()?.context(
+        let Given { constraint, written } = self.given()?.context(
             "a constraint is missing\nhint: give one of --regex R, --choice FILE, --grammar FILE, --schema FILE, --builtin json",
         )?;
-        Ok(constraint.starting(self.text_start.into()))
+        Ok(Given { constraint: constraint.starting(self.text_start.into()), written })
     }
 
     /// Whether one was given.
@@ -40,7 +61,7 @@ impl ConstraintArgs {
         }
     }
 
-    fn constraint(&self) -> anyhow::Result<Option<Constraint>> {
+    fn given(&self) -> anyhow::Result<Option<Given>> {
         let SourceArgs { regex: pattern, choice, grammar, schema, builtin } = &self.source;
         Ok(if let Some(pattern) = pattern {
             Some(regex(pattern, self.mode.into()))
@@ -51,24 +72,28 @@ impl ConstraintArgs {
         } else if let Some(file) = schema {
             Some(schema_file(file, self.schema.options(self.whitespace)?)?)
         } else {
-            builtin.map(|Builtin::Json| Constraint::json(self.whitespace.unwrap_or_default()))
+            builtin.map(|Builtin::Json| {
+                let constraint = Constraint::json(self.whitespace.unwrap_or_default());
+                Given { written: Written::option("--builtin", &constraint.text()), constraint }
+            })
         })
     }
 }
 
 /// The constraint of a pattern.
-pub fn regex(pattern: &str, mode: MatchMode) -> Constraint {
-    match mode {
+pub fn regex(pattern: &str, mode: MatchMode) -> Given {
+    let constraint = match mode {
         MatchMode::Full => Constraint::regex(pattern),
         MatchMode::Search => Constraint::search(pattern),
-    }
+    };
+    Given { constraint, written: Written::option("--regex", pattern) }
 }
 
 /// The items of a choice file, one per line. An empty line is refused: it would silently allow the empty text.
 ///
 /// # Errors
 /// If the file cannot be read, is no UTF-8, or has an empty line or no line.
-pub fn choice_file(file: &Path) -> anyhow::Result<Constraint> {
+pub fn choice_file(file: &Path) -> anyhow::Result<Given> {
     let text = read_text(file)?;
     let items: Vec<&str> = text.lines().collect();
     if let Some(at) = items.iter().position(|item| item.is_empty()) {
@@ -77,19 +102,20 @@ pub fn choice_file(file: &Path) -> anyhow::Result<Constraint> {
     if items.is_empty() {
         bail!("{} has no items", file.display());
     }
-    Ok(Constraint::choice(items))
+    Ok(Given { constraint: Constraint::choice(items), written: Written::file(file, text) })
 }
 
 /// The grammar of a file, whose name says how it is written.
 ///
 /// # Errors
 /// If the file is not called `.gbnf`, cannot be read, or is no UTF-8.
-pub fn grammar_file(file: &Path, start: &str) -> anyhow::Result<Constraint> {
+pub fn grammar_file(file: &Path, start: &str) -> anyhow::Result<Given> {
     if file.extension().is_none_or(|kind| kind != "gbnf") {
         bail!(
             "{}: only llama.cpp's GBNF is read so far, from .gbnf files\nhint: rename it if that is what it is",
             file.display()
         );
     }
-    Ok(Constraint::gbnf(read_text(file)?, start))
+    let text = read_text(file)?;
+    Ok(Given { constraint: Constraint::gbnf(text.clone(), start), written: Written::file(file, text) })
 }

@@ -6,6 +6,6 @@ mod schema;
 mod text;
 mod vocabulary;
 
-pub use constraint::{choice_file, grammar_file, regex};
+pub use constraint::{Given, choice_file, grammar_file, regex};
 pub use schema::{read_documents, schema_file};
 pub use vocabulary::Loaded;

@@ -6,7 +6,9 @@ use gobo_types::{Constraint, SchemaDocument, SchemaOptions, Whitespace};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::constraint::Given;
 use super::text::read_text;
+use crate::diagnostics::Written;
 use crate::options::{SchemaArgs, SchemaDefaults};
 
 impl SchemaArgs {
@@ -61,8 +63,10 @@ impl SchemaDefaults {
 ///
 /// # Errors
 /// If the file cannot be read, or is no UTF-8.
-pub fn schema_file(file: &Path, options: SchemaOptions) -> anyhow::Result<Constraint> {
-    Ok(Constraint::schema(&read_text(file)?, options))
+pub fn schema_file(file: &Path, options: SchemaOptions) -> anyhow::Result<Given> {
+    let text = read_text(file)?;
+    let constraint = Constraint::schema(&text, options);
+    Ok(Given { constraint, written: Written { is_schema: true, ..Written::file(file, text) } })
 }
 
 /// One line of a file of documents.

@@ -7,7 +7,7 @@ use gobo_types::{ArtifactDigest, CompileError, Digest, IndexKey, error_chain};
 
 use super::job::{Job, store_trouble};
 use crate::EngineError;
-use crate::handed_out::{Origin, Resolved};
+use crate::handed_out::{Resolved, Source};
 use crate::inner::Inner;
 use crate::request::Checked;
 
@@ -30,7 +30,7 @@ impl Inner {
         if self.store.open_recorded_index(key, &header, false)?.is_none() {
             return Ok(None);
         }
-        let found = self.location(key, &record, Origin::Host, 0);
+        let found = self.location(key, &record, Source::Host, 0);
         if self.known.has_changed(key) {
             // Who asks for the index, and not for its file, reads it whole first.
             return Ok(Some(found));
@@ -71,9 +71,9 @@ impl Inner {
         };
         let record = IndexRecord::of(&index, artifact_digest, SystemTime::now());
         self.record(key, &record);
-        let location = self.location(key, &record, Origin::Compile, compile_us);
+        let location = self.location(key, &record, Source::Compile, compile_us);
         // The next to ask finds a file, not a compile.
-        self.known.put(&Resolved { origin: Origin::Host, ..location.clone() });
+        self.known.put(&Resolved { source: Source::Host, ..location.clone() });
         Ok(location)
     }
 
@@ -92,7 +92,7 @@ impl Inner {
         let digest = ArtifactDigest(Digest::of(index.file_bytes()));
         let record = IndexRecord::of(&index, digest, SystemTime::now());
         self.record(key, &record);
-        let location = self.location(key, &record, Origin::Host, 0);
+        let location = self.location(key, &record, Source::Host, 0);
         Ok(self.known.put(&location).then_some(location))
     }
 
@@ -119,11 +119,11 @@ impl Inner {
         }
     }
 
-    fn location(&self, key: &IndexKey, record: &IndexRecord, origin: Origin, compile_us: u64) -> Resolved {
+    fn location(&self, key: &IndexKey, record: &IndexRecord, source: Source, compile_us: u64) -> Resolved {
         Resolved {
             key: *key,
             path: self.store.index_path(key),
-            origin,
+            source,
             artifact_digest: record.artifact_digest,
             bytes: record.bytes,
             vocabulary: record.vocabulary,

@@ -9,7 +9,7 @@ use gobo_types::{CompileError, CompileLimits, Limit, OverBudget, panic_message};
 use gobo_worker::Failure;
 
 use super::job::{Job, Made, store_trouble};
-use crate::handed_out::{Origin, Resolved};
+use crate::handed_out::{Resolved, Source};
 use crate::inner::{Inner, take};
 use crate::request::{Checked, Done, FlightEnd, FlightKey};
 use crate::single_flight::Lead;
@@ -166,7 +166,7 @@ impl Inner {
     fn count(&self, end: &FlightEnd, job: &Job) {
         record(RESOLVE, job.submitted.elapsed());
         match end {
-            Ok(Done::Index(Resolved { origin: Origin::Host, .. })) => {}
+            Ok(Done::Index(Resolved { source: Source::Host, .. })) => {}
             Ok(_) => Counters::count(&self.counters.compiled),
             Err(CompileError::Refused(_) | CompileError::OverBudget(_)) => {
                 Counters::count(&self.counters.refused);

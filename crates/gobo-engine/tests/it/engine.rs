@@ -8,8 +8,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use gobo_engine::{
-    CompileFn, Engine, EngineConfig, EngineError, OpenVocabulary, Origin, Outcome, PassTime, Priority,
-    Request, Ticket, VocabularyRef,
+    CompileFn, Engine, EngineConfig, EngineError, OpenVocabulary, Outcome, PassTime, Priority, Request,
+    Source, Ticket, VocabularyRef,
 };
 use gobo_tokenizer::Imported;
 use gobo_types::{CompileError, CompileLimits, Constraint, ErrorKind, Limit, RefusalKind};
@@ -125,11 +125,11 @@ fn a_miss_compiles_and_a_hit_does_not() {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path());
     let first = submit(&engine, "a+").wait().unwrap();
-    assert_eq!(first.origin, Origin::Compile);
+    assert_eq!(first.source, Source::Compile);
     assert_eq!(fs::metadata(&first.path).unwrap().permissions().mode() & 0o777, 0o444);
     assert_eq!(fs::metadata(&first.path).unwrap().len(), first.bytes);
     let second = submit(&engine, "a+").wait().unwrap();
-    assert_eq!((second.origin, second.artifact_digest), (Origin::Host, first.artifact_digest));
+    assert_eq!((second.source, second.artifact_digest), (Source::Host, first.artifact_digest));
     let stats = engine.stats();
     assert_eq!((stats.hits, stats.misses, stats.compiled), (1, 1, 1));
     assert_eq!(engine.usage().unwrap(), (1, first.bytes));
@@ -137,7 +137,7 @@ fn a_miss_compiles_and_a_hit_does_not() {
 
     let again = open(folder.path());
     let third = submit(&again, "a+").wait().unwrap();
-    assert_eq!((third.origin, third.artifact_digest), (Origin::Host, first.artifact_digest));
+    assert_eq!((third.source, third.artifact_digest), (Source::Host, first.artifact_digest));
     assert_eq!(again.stats().compiled, 0, "found again after a restart");
 }
 
@@ -188,7 +188,7 @@ fn leaving_harms_nobody_and_the_last_to_leave_cancels() {
     until("nobody wants b", || gate.cancelled.load(Ordering::SeqCst) == 1);
     gate.open();
     assert!(second.wait().is_ok());
-    assert_eq!(submit(&engine, "b").wait().unwrap().origin, Origin::Compile, "being cancelled is no verdict");
+    assert_eq!(submit(&engine, "b").wait().unwrap().source, Source::Compile, "being cancelled is no verdict");
 }
 
 #[test]
@@ -293,18 +293,18 @@ fn a_damaged_or_removed_file_is_compiled_anew() {
     let sound = submit(&engine, "a+").wait().unwrap();
     overwrite(&sound.path, |bytes| bytes[100] ^= 1);
     let anew = submit(&engine, "a+").wait().unwrap();
-    assert_eq!((anew.origin, anew.artifact_digest), (Origin::Compile, sound.artifact_digest));
+    assert_eq!((anew.source, anew.artifact_digest), (Source::Compile, sound.artifact_digest));
     overwrite(&sound.path, |bytes| bytes.truncate(bytes.len() / 2));
-    assert_eq!(submit(&engine, "a+").wait().unwrap().origin, Origin::Compile);
+    assert_eq!(submit(&engine, "a+").wait().unwrap().source, Source::Compile);
     fs::remove_file(&sound.path).unwrap();
-    assert_eq!(submit(&engine, "a+").wait().unwrap().origin, Origin::Compile);
+    assert_eq!(submit(&engine, "a+").wait().unwrap().source, Source::Compile);
     assert!(fs::read_dir(engine.store().quarantine_path()).unwrap().count() >= 2);
 
     // Damage that opening in O(1) does not see is seen before the file is sent anywhere.
     overwrite(&sound.path, |bytes| *bytes.last_mut().unwrap() ^= 1);
     let error = engine.verified_index(&sound.key).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
-    assert_eq!(submit(&engine, "a+").wait().unwrap().origin, Origin::Compile);
+    assert_eq!(submit(&engine, "a+").wait().unwrap().source, Source::Compile);
     assert!(engine.verified_index(&sound.key).is_ok());
 }
 
@@ -317,7 +317,7 @@ fn a_file_without_a_record_is_taken_over() {
     let second = open(other.path());
     second.store().publish_index(&first.key, &fs::read(&first.path).unwrap()).unwrap();
     let found = submit(&second, "a+").wait().unwrap();
-    assert_eq!((found.origin, found.artifact_digest), (Origin::Host, first.artifact_digest));
+    assert_eq!((found.source, found.artifact_digest), (Source::Host, first.artifact_digest));
     assert_eq!(second.usage().unwrap().0, 1);
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use gobo_engine::{
-    CollectRequest, Engine, EngineConfig, Origin, Outcome, Request, UpkeepConfig, VocabularyRef,
+    CollectRequest, Engine, EngineConfig, Outcome, Request, Source, UpkeepConfig, VocabularyRef,
 };
 use gobo_store::{DatabaseCall, DatabaseError, MemoryDatabase};
 use gobo_types::{CompileError, Constraint};
@@ -77,7 +77,7 @@ fn an_engine_starts_on_a_full_disk_serves_collects_and_comes_back() {
     // Nobody else may own the store meanwhile.
     assert!(Engine::open(EngineConfig::new(folder.path())).is_err());
     let again = resolve(&engine, "a").unwrap();
-    assert_eq!((again.origin, again.artifact_digest), (Origin::Host, a.artifact_digest));
+    assert_eq!((again.source, again.artifact_digest), (Source::Host, a.artifact_digest));
     assert_eq!(resolve(&engine, "a").unwrap(), again);
     assert!(matches!(resolve(&engine, "(").unwrap_err(), CompileError::Refused(_)));
     engine.upkeep_round(true);
@@ -90,8 +90,8 @@ fn an_engine_starts_on_a_full_disk_serves_collects_and_comes_back() {
     engine.upkeep_round(false);
     assert!(!is_off_disk(&engine));
     assert_eq!(engine.usage().unwrap(), (1, a.bytes), "in step with the files");
-    assert_eq!(resolve(&engine, "a").unwrap().origin, Origin::Host);
-    assert_eq!(resolve(&engine, "b").unwrap().origin, Origin::Compile);
+    assert_eq!(resolve(&engine, "a").unwrap().source, Source::Host);
+    assert_eq!(resolve(&engine, "b").unwrap().source, Source::Compile);
     assert_eq!(engine.stats().negative_hits, 0);
     assert!(resolve(&engine, "(").is_err());
     assert_eq!(engine.stats().negative_hits, 1, "what it knew before it was full it knows again");
@@ -112,18 +112,18 @@ fn a_disk_that_fills_while_the_engine_runs_takes_no_hit_away() {
     let engine = disk.open(folder.path());
     disk.fill(true);
     // It was not handed out by this engine yet.
-    assert_eq!(resolve(&engine, "a").unwrap().origin, Origin::Host);
+    assert_eq!(resolve(&engine, "a").unwrap().source, Source::Host);
     // The file has room here, its record has not.
     let b = resolve(&engine, "b").unwrap();
-    assert_eq!(b.origin, Origin::Compile);
-    assert_eq!(resolve(&engine, "b").unwrap().origin, Origin::Host);
+    assert_eq!(b.source, Source::Compile);
+    assert_eq!(resolve(&engine, "b").unwrap().source, Source::Host);
     engine.upkeep_round(false);
     engine.scrub().unwrap();
     assert!(is_off_disk(&engine));
-    assert_eq!(resolve(&engine, "a").unwrap().origin, Origin::Host);
+    assert_eq!(resolve(&engine, "a").unwrap().source, Source::Host);
     let garbage = engine.collect(&ALL, &mut |_| {}).unwrap();
     assert_eq!(garbage.indices.removed, 2);
-    assert_eq!(resolve(&engine, "a").unwrap().origin, Origin::Compile);
+    assert_eq!(resolve(&engine, "a").unwrap().source, Source::Compile);
 
     disk.fill(false);
     // Whoever makes room brings it back.
@@ -136,7 +136,7 @@ fn a_disk_that_fills_while_the_engine_runs_takes_no_hit_away() {
     let engine = disk.open(folder.path());
     assert_eq!(engine.usage().unwrap().0, 2);
     for pattern in ["a", "c"] {
-        assert_eq!(resolve(&engine, pattern).unwrap().origin, Origin::Host);
+        assert_eq!(resolve(&engine, pattern).unwrap().source, Source::Host);
     }
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use gobo_artifact::Index;
-use gobo_engine::{Engine, EngineConfig, EngineError, Origin, Outcome, Request, VocabularyRef, Writers};
+use gobo_engine::{Engine, EngineConfig, EngineError, Outcome, Request, Source, VocabularyRef, Writers};
 use gobo_store::StoreError;
 use gobo_types::{Budget, CompileLimits, Constraint, ErrorKind};
 use gobo_worker::compile_constraint;
@@ -62,7 +62,7 @@ fn another_index_of_the_same_key_and_length_is_not_believed() {
     let sound = fs::read(&first.path).unwrap();
     let is_back = |engine: &Engine, when: &str| {
         let found = resolve(engine, "a").unwrap();
-        assert_eq!((found.origin, found.artifact_digest), (Origin::Compile, first.artifact_digest), "{when}");
+        assert_eq!((found.source, found.artifact_digest), (Source::Compile, first.artifact_digest), "{when}");
         assert_eq!(fs::read(&first.path).unwrap(), sound, "{when}");
     };
     // It was handed out, and is asked for again.
@@ -92,11 +92,11 @@ fn a_file_that_changed_since_it_was_handed_out_is_read_whole() {
     *damaged.last_mut().unwrap() ^= 1;
     replace(&first.path, &damaged);
     assert!(engine.find_again(&first.key).is_none());
-    assert_eq!(resolve(&engine, "a").unwrap().origin, Origin::Compile);
+    assert_eq!(resolve(&engine, "a").unwrap().source, Source::Compile);
     // The same bytes put back are as good as before.
     replace(&first.path, &sound);
     let again = resolve(&engine, "a").unwrap();
-    assert_eq!((again.origin, again.artifact_digest), (Origin::Host, first.artifact_digest));
+    assert_eq!((again.source, again.artifact_digest), (Source::Host, first.artifact_digest));
     assert!(engine.find_again(&first.key).is_some());
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use gobo_compiler::CompileOptions;
 use gobo_engine::{
-    CollectRequest, Engine, EngineConfig, EngineError, OpenVocabulary, Origin, Outcome, Request, Resolved,
+    CollectRequest, Engine, EngineConfig, EngineError, OpenVocabulary, Outcome, Request, Resolved, Source,
     UpkeepConfig, VocabularyRef,
 };
 use gobo_store::{CollectEvent, Quarantine};
@@ -110,7 +110,7 @@ fn rounds_evict_down_to_the_low_watermark_and_spare_what_is_pinned() {
     let evicted = engine.store_stats().evicted;
     engine.upkeep_round(false);
     assert_eq!(engine.store_stats().evicted, evicted, "below the mark nothing goes");
-    assert_eq!(resolve(&engine, "a{1}b").unwrap().origin, Origin::Compile);
+    assert_eq!(resolve(&engine, "a{1}b").unwrap().source, Source::Compile);
     assert_eq!(engine.pins().unwrap(), [(found[0].key, Some(found[0].bytes))]);
     assert!(engine.unpin(&found[0].key).unwrap() && !engine.unpin(&found[0].key).unwrap());
     assert!(removed(&engine, ALL).contains(&found[0].key));
@@ -206,8 +206,8 @@ fn the_scrubber_sets_damaged_files_aside_and_forgets_them() {
     let stats = engine.store_stats();
     assert_eq!((stats.scrub_damaged, stats.quarantined, stats.indices), (1, 1, 1));
     assert!(!broken.path.exists() && sound.path.exists());
-    assert_eq!(resolve(&engine, "broken").unwrap().origin, Origin::Compile);
-    assert_eq!(resolve(&engine, "sound").unwrap().origin, Origin::Host);
+    assert_eq!(resolve(&engine, "broken").unwrap().source, Source::Compile);
+    assert_eq!(resolve(&engine, "sound").unwrap().source, Source::Host);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn the_scrubber_audits_its_share_and_sets_wrong_files_aside() {
     assert_eq!((stats.scrub_damaged, stats.quarantined, stats.indices), (0, 1, 1));
     assert!(!wrong.path.exists() && right.path.exists());
     is_broken.store(false, Ordering::Relaxed);
-    assert_eq!(resolve(&engine, "wrong").unwrap().origin, Origin::Compile);
+    assert_eq!(resolve(&engine, "wrong").unwrap().source, Source::Compile);
     engine.scrub().unwrap();
     let stats = engine.store_stats();
     assert_eq!((stats.audited, stats.audits_differing, stats.audits_undecided), (4, 1, 0));
@@ -277,7 +277,7 @@ fn nothing_is_compiled_over_a_damaged_vocabulary() {
     let error = engine.vocabulary(&VocabularyRef::Name("tiny".into())).wait().unwrap_err();
     assert!(matches!(*error, EngineError::MissingVocabulary { .. }), "{error}");
     engine.import("tiny", &tiny(), None).unwrap();
-    assert_eq!(resolve(&engine, "later").unwrap().origin, Origin::Compile);
+    assert_eq!(resolve(&engine, "later").unwrap().source, Source::Compile);
 }
 
 #[test]

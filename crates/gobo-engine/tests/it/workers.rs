@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gobo_engine::{
-    Engine, EngineConfig, OpenVocabulary, Origin, PassTime, Priority, Request, VocabularyRef, WorkerConfig,
+    Engine, EngineConfig, OpenVocabulary, PassTime, Priority, Request, Source, VocabularyRef, WorkerConfig,
 };
 use gobo_types::{CompileError, CompileLimits, Constraint, Limit, RefusalKind};
 
@@ -53,7 +53,7 @@ fn goes_on(engine: &Engine) {
     static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
     let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let found = engine.resolve(request(engine, &format!("a{{{number}}}"))).unwrap();
-    assert_eq!(found.origin, Origin::Compile);
+    assert_eq!(found.source, Source::Compile);
     no_temporary_file(engine.store().root());
 }
 
@@ -108,7 +108,7 @@ fn a_process_makes_the_same_files_and_verdicts_as_a_thread() {
             (Ok(there), Ok(here)) => {
                 assert_eq!((there.key, there.artifact_digest), (here.key, here.artifact_digest));
                 assert_eq!(fs::read(&there.path).unwrap(), fs::read(&here.path).unwrap());
-                assert_eq!((there.origin, there.rows), (Origin::Compile, here.rows));
+                assert_eq!((there.source, there.rows), (Source::Compile, here.rows));
             }
             (there, here) => assert_eq!(there, here, "{pattern}"),
         }
@@ -193,7 +193,7 @@ fn a_pass_that_charges_nothing_is_ended_by_its_processor_time() {
     let engine = open_timed(folder.path(), 2, vec![20_000], Duration::from_millis(500));
     let spins = engine.submit(request(&engine, "spin"));
     // The other worker is not affected.
-    assert_eq!(engine.resolve(request(&engine, "b+")).unwrap().origin, Origin::Compile);
+    assert_eq!(engine.resolve(request(&engine, "b+")).unwrap().source, Source::Compile);
     let end = spins.wait();
     let Err(CompileError::Unavailable { why, .. }) = &end else { panic!("{end:?}") };
     assert!(why.contains("20000 steps") && why.contains("0.5 s of processor time"), "{why}");
@@ -374,7 +374,7 @@ fn dear_compiles_do_not_stand_before_cheap_ones() {
     let dear: Vec<_> =
         (0..4).map(|n| engine.submit(request(&engine, &format!("[ab]*a[ab]{{1{n}}}")))).collect();
     let cheap = engine.submit(request(&engine, "a")).wait().unwrap();
-    assert_eq!(cheap.origin, Origin::Compile);
+    assert_eq!(cheap.source, Source::Compile);
     for ticket in dear {
         ticket.wait().unwrap();
     }
@@ -401,7 +401,7 @@ fn prewarm_leaves_the_kept_worker_free() {
     let hangs = engine.submit(Request { priority: Priority::Prewarm, ..request(&engine, "hang") });
     let waits = engine.submit(Request { priority: Priority::Prewarm, ..request(&engine, "a+") });
     until("one runs", || engine.stats().in_flight == 1);
-    assert_eq!(engine.resolve(request(&engine, "b")).unwrap().origin, Origin::Compile);
+    assert_eq!(engine.resolve(request(&engine, "b")).unwrap().source, Source::Compile);
     until("its worker is free again", || engine.stats().in_flight == 1);
     assert_eq!(engine.stats().queued, 1);
     drop((hangs, waits));

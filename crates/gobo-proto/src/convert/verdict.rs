@@ -1,9 +1,21 @@
 //! Refusals and exceeded budgets, and their messages.
 
-use gobo_types::{Limit, OverBudget, Refusal, RefusalKind};
+use gobo_types::{Limit, OverBudget, Refusal, RefusalKind, Span};
 
 use super::error::ConvertError;
 use crate::v1;
+
+impl From<Span> for v1::Span {
+    fn from(Span { start, end }: Span) -> Self {
+        Self { start, end }
+    }
+}
+
+impl From<v1::Span> for Span {
+    fn from(v1::Span { start, end }: v1::Span) -> Self {
+        Self { start, end }
+    }
+}
 
 impl From<Refusal> for v1::Refusal {
     fn from(refusal: Refusal) -> Self {
@@ -13,7 +25,13 @@ impl From<Refusal> for v1::Refusal {
             RefusalKind::Unsatisfiable => v1::refusal::Kind::Unsatisfiable,
             RefusalKind::Unspellable => v1::refusal::Kind::Unspellable,
         };
-        Self { kind: kind.into(), r#where: refusal.place.into(), reason: refusal.reason.into() }
+        Self {
+            kind: kind.into(),
+            r#where: refusal.place.into(),
+            reason: refusal.reason.into(),
+            span: refusal.span.map(Into::into),
+            help: refusal.help.into(),
+        }
     }
 }
 
@@ -30,7 +48,13 @@ impl TryFrom<v1::Refusal> for Refusal {
                 return Err(ConvertError::Unknown { field: "refused.kind", found: refusal.kind });
             }
         };
-        Ok(Self { kind, place: refusal.r#where.into(), reason: refusal.reason.into() })
+        Ok(Self {
+            kind,
+            place: refusal.r#where.into(),
+            span: refusal.span.map(Into::into),
+            reason: refusal.reason.into(),
+            help: refusal.help.into(),
+        })
     }
 }
 
@@ -41,7 +65,16 @@ impl From<OverBudget> for v1::OverBudget {
             Limit::MaxSteps => v1::over_budget::Limit::MaxSteps,
             Limit::MaxBytes => v1::over_budget::Limit::MaxBytes,
         };
-        Self { limit: limit.into(), given: over.given, r#where: over.phase.into() }
+        Self {
+            limit: limit.into(),
+            given: over.given,
+            phase: over.phase.into(),
+            r#where: over.place.into(),
+            span: over.span.map(Into::into),
+            reason: over.reason.into(),
+            needed: over.needed,
+            help: over.help.into(),
+        }
     }
 }
 
@@ -57,7 +90,16 @@ impl TryFrom<v1::OverBudget> for OverBudget {
                 return Err(ConvertError::Unknown { field: "over_budget.limit", found: over.limit });
             }
         };
-        Ok(Self { limit, given: over.given, phase: over.r#where.into() })
+        Ok(Self {
+            limit,
+            given: over.given,
+            phase: over.phase.into(),
+            place: over.r#where.into(),
+            span: over.span.map(Into::into),
+            reason: over.reason.into(),
+            needed: over.needed,
+            help: over.help.into(),
+        })
     }
 }
 
@@ -73,11 +115,24 @@ mod tests {
             RefusalKind::Unsatisfiable,
             RefusalKind::Unspellable,
         ] {
-            let refusal = Refusal { kind, place: "offset 3".into(), reason: "no".into() };
+            let refusal = Refusal {
+                kind,
+                place: "offset 3".into(),
+                span: Some((3..5).into()),
+                reason: "no".into(),
+                help: "Ask for something else.".into(),
+            };
             assert_eq!(Refusal::try_from(v1::Refusal::from(refusal.clone())), Ok(refusal));
         }
         for limit in [Limit::MaxStates, Limit::MaxSteps, Limit::MaxBytes] {
-            let over = OverBudget { limit, given: 7, phase: "rows".into() };
+            let over = OverBudget {
+                place: "/maxLength".into(),
+                span: Some((1..1).into()),
+                reason: "it counts".into(),
+                needed: Some(9),
+                help: "Raise it.".into(),
+                ..OverBudget::at(limit, 7, "rows")
+            };
             assert_eq!(OverBudget::try_from(v1::OverBudget::from(over.clone())), Ok(over));
         }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use gobo_engine::{Engine, OpenVocabulary, Origin, Resolved, VocabularyRef};
+use gobo_engine::{Engine, OpenVocabulary, Resolved, Source, VocabularyRef};
 use gobo_proto::{digest, v1};
 use gobo_types::Binding;
 use tonic::Status;
@@ -30,9 +30,9 @@ pub(crate) fn vocabulary_ref(wanted: Option<v1::VocabularyRef>) -> Result<Vocabu
 }
 
 pub(crate) fn location(found: Resolved, binding: Option<&Binding>, store: &str) -> v1::IndexLocation {
-    let source = match found.origin {
-        Origin::Host => v1::Source::Host,
-        Origin::Compile => v1::Source::Compile,
+    let source = match found.source {
+        Source::Host => v1::Source::Host,
+        Source::Compile => v1::Source::Compile,
     };
     v1::IndexLocation {
         key: bytes(found.key.as_bytes()),

@@ -208,11 +208,11 @@ fn a_second_owner_is_refused_in_this_process_and_in_another() {
 }
 
 fn refusal() -> Refusal {
-    Refusal { kind: RefusalKind::Unsupported, place: "offset 3".into(), reason: "a backreference".into() }
+    Refusal::new(RefusalKind::Unsupported, "offset 3", "a backreference")
 }
 
 fn over(given: u64) -> OverBudget {
-    OverBudget { limit: Limit::MaxStates, given, phase: "determinise".into() }
+    OverBudget::at(Limit::MaxStates, given, "determinise")
 }
 
 #[test]

@@ -288,11 +288,7 @@ fn expired_verdicts_are_dropped_and_live_ones_stay() {
     let (_folder, store) = store();
     let (catalog, _) = Catalog::open_in(&store, &MemoryDatabase::default()).unwrap();
     let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-    let refusal = gobo_types::Refusal {
-        kind: gobo_types::RefusalKind::Malformed,
-        place: "offset 0".into(),
-        reason: "no".into(),
-    };
+    let refusal = gobo_types::Refusal::new(gobo_types::RefusalKind::Malformed, "offset 0", "no");
     for number in 0..10 {
         catalog.put_refusal(&key(number), &refusal, at(100 + u64::from(number))).unwrap();
     }
@@ -318,10 +314,8 @@ fn verdicts_are_bounded_by_number_and_by_bytes() {
     let (catalog, _) = Catalog::open_in(&store, &database).unwrap();
     let (now, later) = (SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH + Duration::from_secs(60));
     let limits = CompileLimits::default();
-    let refusal = |length: usize| gobo_types::Refusal {
-        kind: gobo_types::RefusalKind::Unsupported,
-        place: "/".repeat(length).into(),
-        reason: "x".repeat(length).into(),
+    let refusal = |length: usize| {
+        gobo_types::Refusal::new(gobo_types::RefusalKind::Unsupported, "/".repeat(length), "x".repeat(length))
     };
     let is_known =
         |catalog: &Catalog, number| catalog.get_verdict(&key(number), &limits, now).unwrap().is_some();

@@ -170,7 +170,7 @@ impl Budget {
     }
 
     fn over(limit: Limit, given: u64, phase: &str) -> CompileError {
-        OverBudget { limit, given, phase: phase.into() }.into()
+        OverBudget::at(limit, given, phase).into()
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
             (budget.charge_steps("rows", 1), Limit::MaxSteps, 10),
             (budget.charge_bytes("rows", u64::MAX), Limit::MaxBytes, 10),
         ] {
-            assert_eq!(result, Err(OverBudget { limit, given, phase: "rows".into() }.into()));
+            assert_eq!(result, Err(OverBudget::at(limit, given, "rows").into()));
         }
     }
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::quantity::{grouped, human_bytes};
+
 /// One of the counted limits of a compile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -30,6 +32,22 @@ impl Limit {
             Self::MaxStates => "states",
             Self::MaxSteps => "steps",
             Self::MaxBytes => "bytes",
+        }
+    }
+
+    /// An amount with its unit, for a person.
+    ///
+    /// ```
+    /// use gobo_types::Limit;
+    ///
+    /// assert_eq!(Limit::MaxStates.quantity(262_144), "262,144 states");
+    /// assert_eq!(Limit::MaxBytes.quantity(268_435_456), "256 MiB");
+    /// assert_eq!(Limit::MaxBytes.quantity(1_000_000), "976.6 KiB");
+    /// ```
+    pub fn quantity(self, amount: u64) -> String {
+        match self {
+            Self::MaxBytes => human_bytes(amount),
+            Self::MaxStates | Self::MaxSteps => format!("{} {}", grouped(amount), self.unit()),
         }
     }
 }

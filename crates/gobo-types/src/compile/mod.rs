@@ -1,11 +1,13 @@
-//! A compile as its caller sees it: limits, the budget that counts against them, verdict, and report.
+//! A compile as its caller sees it: limits, the budget that counts against them, verdict with its place, and report.
 
 mod budget;
 mod limits;
 mod report;
+mod span;
 mod verdict;
 
 pub use budget::{Budget, IsOutOfTime};
 pub use limits::{CompileLimits, Limit};
 pub use report::{Report, ReportEntry};
+pub use span::Span;
 pub use verdict::{CompileError, OverBudget, Refusal, RefusalKind};

@@ -1,11 +1,12 @@
 //! Verdicts: every way in which a compile ends without an index.
 
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Limit;
+use super::{Limit, Span};
 use crate::{Clipped, ErrorKind};
 
 /// Why a constraint is refused.
@@ -43,8 +44,18 @@ pub struct Refusal {
     /// pointer of a whole schema.
     #[serde(rename = "where")]
     pub place: Clipped,
+    /// The bytes of the constraint's text that it is about, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Span>,
     /// Why.
     pub reason: Clipped,
+    /// What to do next: a whole sentence, or empty.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub help: Clipped,
+}
+
+fn is_empty(text: &Clipped) -> bool {
+    text.as_str().is_empty()
 }
 
 fn in_parentheses(place: &Clipped) -> String {
@@ -53,15 +64,53 @@ fn in_parentheses(place: &Clipped) -> String {
 
 /// A counted budget ran out: repeatable under the same budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("over budget: {phase} needs more than {given} {limit}", limit = limit.unit())]
+#[error("over budget: {phase} needs more than {}{}", limit.quantity(*given), in_parentheses(place))]
 pub struct OverBudget {
     /// The limit that was reached.
     pub limit: Limit,
     /// Its value.
     pub given: u64,
     /// The phase of the compile that reached it.
-    #[serde(rename = "where")]
     pub phase: Clipped,
+    /// The part of the constraint that needs so much, as in [`Refusal::place`]; empty where none alone does.
+    #[serde(rename = "where", default, skip_serializing_if = "is_empty")]
+    pub place: Clipped,
+    /// The bytes of the constraint's text that this part has, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Span>,
+    /// What that part does, for a person; empty where it is not known.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub reason: Clipped,
+    /// The value of the limit that would do, as far as can be foreseen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<u64>,
+    /// What to do next: a whole sentence, or empty.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub help: Clipped,
+}
+
+impl Refusal {
+    /// A refusal of which the bytes and the next step are not known.
+    pub fn new(kind: RefusalKind, place: impl Into<String>, reason: impl Into<String>) -> Self {
+        let (place, reason) = (Clipped::from(place.into()), Clipped::from(reason.into()));
+        Self { kind, place, span: None, reason, help: Clipped::default() }
+    }
+}
+
+impl OverBudget {
+    /// A limit that a phase reached, before anything is known of the part of the constraint that needs so much.
+    pub fn at(limit: Limit, given: u64, phase: &str) -> Self {
+        Self {
+            limit,
+            given,
+            phase: phase.into(),
+            place: Clipped::default(),
+            span: None,
+            reason: Clipped::default(),
+            needed: None,
+            help: Clipped::default(),
+        }
+    }
 }
 
 /// Every way in which a compile ends without an index. Its texts may quote the constraint, and are [`Clipped`].
@@ -91,7 +140,34 @@ pub enum CompileError {
 impl CompileError {
     /// A refusal.
     pub fn refuse(kind: RefusalKind, place: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::Refused(Refusal { kind, place: place.into().into(), reason: reason.into().into() })
+        Self::Refused(Refusal::new(kind, place, reason))
+    }
+
+    /// With the bytes of the constraint's text that the verdict is about. Nothing for what is neither refused nor over budget.
+    ///
+    /// ```
+    /// use gobo_types::{CompileError, RefusalKind};
+    ///
+    /// let error = CompileError::refuse(RefusalKind::Malformed, "offset 1", "a group that is not closed")
+    ///     .spanning(1..2)
+    ///     .advising("Write \\( for a parenthesis.");
+    /// assert_eq!(error.to_string(), "malformed: a group that is not closed (offset 1)");
+    /// ```
+    #[must_use]
+    pub fn spanning(mut self, bytes: Range<usize>) -> Self {
+        if let Self::Refused(Refusal { span, .. }) | Self::OverBudget(OverBudget { span, .. }) = &mut self {
+            *span = Some(bytes.into());
+        }
+        self
+    }
+
+    /// With what to do next, a whole sentence. Nothing for what is neither refused nor over budget.
+    #[must_use]
+    pub fn advising(mut self, sentence: impl Into<String>) -> Self {
+        if let Self::Refused(Refusal { help, .. }) | Self::OverBudget(OverBudget { help, .. }) = &mut self {
+            *help = sentence.into().into();
+        }
+        self
     }
 
     /// Transient, without a guess when another try may succeed.

@@ -9,7 +9,8 @@ use super::check::Summary;
 use crate::args::{CheckArgs, Global};
 use crate::backend::Backend;
 use crate::cases::Case;
-use crate::output::{self, Outcome, progress, verdict_json};
+use crate::diagnostics::verdict_json;
+use crate::output::{self, Outcome, progress};
 
 /// Calls under way at once. The daemon decides what runs.
 const CALLS: usize = 16;
@@ -44,9 +45,9 @@ pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> 
                     summary.ambiguous += u64::from(line["warning"].is_string());
                     (line, case.invalid)
                 }
-                Err(ClientError::Verdict(verdict)) => (verdict_json(&verdict), false),
+                Err(ClientError::Verdict(verdict)) => (verdict_json(&verdict, None), false),
                 Err(error @ ClientError::Daemon { .. }) if error.kind() == ErrorKind::Busy => {
-                    (verdict_json(&CompileError::unavailable(error.to_string())), false)
+                    (verdict_json(&CompileError::unavailable(error.to_string()), None), false)
                 }
                 Err(error) => return Err(error.into()),
             };

@@ -13,7 +13,7 @@ use crate::inputs::Loaded;
 use crate::output::{self, Outcome, grouped, human_bytes, human_us};
 
 pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome> {
-    let constraint = args.pair.constraint.read()?;
+    let given = args.pair.constraint.read()?;
     let loaded = Loaded::open(&args.pair.tokenizer.tokenizer, global)?;
     // Before the work: a place that cannot be written to is said at once.
     let out = args.out.as_deref().map(Destination::at).transpose()?;
@@ -23,11 +23,11 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
         // From the constraint's text to the complete index in memory.
         let begin = Instant::now();
         let budget = Budget::new(global.limits());
-        match compile_constraint(&loaded.vocabulary, &constraint, global.threads_or(1), &budget) {
+        match compile_constraint(&loaded.vocabulary, &given.constraint, global.threads_or(1), &budget) {
             Ok(compiled) => last = Some(compiled),
             Err(verdict) => {
                 let is_data = global.json && out != Some(Destination::Stdout);
-                return output::verdict(&verdict, is_data);
+                return given.verdict(&verdict, is_data);
             }
         }
         times_us.push(u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX));

@@ -1,10 +1,10 @@
 use anyhow::Context;
 use gobo_automata::{Difference, Side, difference};
-use gobo_types::CompileError;
 use serde_json::{Value, json};
 
-use super::operand::Opened;
+use super::operand::{Opened, Verdict};
 use crate::args::{DiffArgs, Global, Operand};
+use crate::diagnostics;
 use crate::output::{self, Outcome};
 
 /// A comparison of two index files, besides their texts.
@@ -132,19 +132,14 @@ fn side_json(operand: &Operand, opened: &Opened) -> Value {
 }
 
 /// A constraint that has no automaton. Never the status of a difference, whatever the verdict.
-fn refused(
-    global: &Global,
-    side: Side,
-    operand: &Operand,
-    verdict: &CompileError,
-) -> anyhow::Result<Outcome> {
+fn refused(global: &Global, side: Side, operand: &Operand, verdict: &Verdict) -> anyhow::Result<Outcome> {
     if global.json {
-        let mut printed = output::verdict_json(verdict);
+        let mut printed = diagnostics::verdict_json(&verdict.error, verdict.written.as_ref());
         printed["side"] = name(side).into();
         output::line(printed)?;
     } else {
         output::note(format_args!("in {operand}"));
-        output::verdict(verdict, false)?;
+        diagnostics::verdict(&verdict.error, verdict.written.as_ref(), false)?;
     }
     Ok(Outcome::Refused)
 }

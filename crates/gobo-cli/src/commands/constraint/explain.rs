@@ -185,7 +185,7 @@ fn configurations_json(matcher: &Matcher, calls: &CallRoot) -> Value {
 pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome> {
     let target = match Target::open(&args.target, global)? {
         Ok(target) => target,
-        Err(verdict) => return output::verdict(&verdict, global.json),
+        Err(outcome) => return Ok(outcome),
     };
     let mut matcher = target.matcher()?;
     let index = &target.index;

@@ -32,7 +32,7 @@ pub(crate) fn allowed(matcher: &Matcher) -> anyhow::Result<Vec<u32>> {
 pub(crate) fn run(global: &Global, args: &MaskArgs) -> anyhow::Result<Outcome> {
     let target = match Target::open(&args.target, global)? {
         Ok(target) => target,
-        Err(verdict) => return output::verdict(&verdict, global.json),
+        Err(outcome) => return Ok(outcome),
     };
     let mut matcher = target.matcher()?;
     if let Err(refused) = matcher.advance_bytes(args.text.as_bytes()) {

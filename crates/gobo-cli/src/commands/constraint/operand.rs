@@ -11,7 +11,8 @@ use gobo_types::{
 use gobo_worker::lower;
 
 use crate::args::{Global, Operand};
-use crate::inputs::{self, schema_file};
+use crate::diagnostics::Written;
+use crate::inputs::{self, Given, schema_file};
 
 /// The meaning of an operand.
 pub(crate) enum Opened {
@@ -21,22 +22,29 @@ pub(crate) enum Opened {
     Index(Box<Index>),
 }
 
+/// Why an operand has no automaton, and its text where it is a constraint.
+pub(crate) struct Verdict {
+    pub(crate) error: CompileError,
+    pub(crate) written: Option<Written>,
+}
+
 impl Operand {
-    /// Lowers the constraint, or opens and verifies the index. The inner error is the verdict on the constraint.
+    /// Lowers the constraint, or opens and verifies the index. The inner error is the verdict on the constraint, with its text.
     pub(crate) fn open(
         &self,
         text_start: TextStart,
         options: &SchemaOptions,
         global: &Global,
-    ) -> anyhow::Result<Result<Opened, CompileError>> {
-        if let Some(constraint) = self.constraint(options)? {
+    ) -> anyhow::Result<Result<Opened, Verdict>> {
+        if let Some(Given { constraint, written }) = self.constraint(options)? {
             let kind = constraint.kind();
             let budget = Budget::new(global.limits());
-            let lowered = lower(&constraint.clone().starting(text_start), &budget);
-            return Ok(lowered.and_then(|Lowered { dfa, .. }| match dfa.expand_calls(&budget)? {
+            let lowered = lower(&constraint.starting(text_start), &budget);
+            let opened = lowered.and_then(|Lowered { dfa, .. }| match dfa.expand_calls(&budget)? {
                 Some(dfa) => Ok(Opened::Constraint { kind, dfa: dfa.into() }),
                 None => Err(uncomparable(kind, "a rule of it calls itself")),
-            }));
+            });
+            return Ok(opened.map_err(|error| Verdict { error, written: Some(written) }));
         }
         let index = match self.as_str().parse::<Digest>() {
             Ok(key) => {
@@ -52,20 +60,23 @@ impl Operand {
         index.verify()?;
         if index.class() != IndexClass::Regular {
             let why = "it is an index with calls; give the constraint itself";
-            return Ok(Err(uncomparable(index.constraint_kind(), why)));
+            return Ok(Err(Verdict { error: uncomparable(index.constraint_kind(), why), written: None }));
         }
         Ok(Ok(Opened::Index(Box::new(index))))
     }
 
     /// The constraint after `regex:`, `search:`, `choice:`, `grammar:`, `schema:` or `json:`.
-    fn constraint(&self, options: &SchemaOptions) -> anyhow::Result<Option<Constraint>> {
+    fn constraint(&self, options: &SchemaOptions) -> anyhow::Result<Option<Given>> {
         Ok(match self.as_str().split_once(':') {
             Some(("regex", pattern)) => Some(inputs::regex(pattern, MatchMode::Full)),
             Some(("search", pattern)) => Some(inputs::regex(pattern, MatchMode::Search)),
             Some(("choice", file)) => Some(inputs::choice_file(Path::new(file))?),
             Some(("grammar", file)) => Some(inputs::grammar_file(Path::new(file), DEFAULT_START)?),
             Some(("schema", file)) => Some(schema_file(Path::new(file), options.clone())?),
-            Some(("json", whitespace)) => Some(Constraint::json(whitespace.parse()?)),
+            Some(("json", whitespace)) => {
+                let constraint = Constraint::json(whitespace.parse()?);
+                Some(Given { constraint, written: Written::option("json", whitespace) })
+            }
             _ => None,
         })
     }

@@ -53,7 +53,7 @@ pub(crate) fn walk(
 pub(crate) fn run(global: &Global, args: &SampleArgs) -> anyhow::Result<Outcome> {
     let target = match Target::open(&args.target, global)? {
         Ok(target) => target,
-        Err(verdict) => return output::verdict(&verdict, global.json),
+        Err(outcome) => return Ok(outcome),
     };
     let mut random = fastrand::Rng::with_seed(args.seed);
     let mut matcher = target.matcher()?;

@@ -3,11 +3,12 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use gobo_artifact::{Index, Matcher};
-use gobo_types::{Budget, CompileError};
+use gobo_types::Budget;
 use gobo_worker::compile_constraint;
 
 use crate::args::{Global, TargetArgs};
 use crate::inputs::Loaded;
+use crate::output::Outcome;
 
 pub(crate) struct Target {
     pub(crate) loaded: Loaded,
@@ -15,8 +16,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Opens or compiles it. The inner error is the compile's verdict.
-    pub(crate) fn open(args: &TargetArgs, global: &Global) -> anyhow::Result<Result<Self, CompileError>> {
+    /// Opens or compiles it. The inner error is the outcome of the command where there is no index, which has been said.
+    pub(crate) fn open(args: &TargetArgs, global: &Global) -> anyhow::Result<Result<Self, Outcome>> {
         if let Some(file) = &args.index {
             args.constraint.check_options()?;
             let index = Index::open(file)?;
@@ -26,13 +27,13 @@ impl Target {
             };
             return Ok(Ok(Self { loaded, index: Arc::new(index) }));
         }
-        let constraint = args.constraint.read()?;
+        let given = args.constraint.read()?;
         let tokenizer = args.tokenizer.as_deref().context("--tokenizer is missing")?;
         let loaded = Loaded::open(tokenizer, global)?;
         let budget = Budget::new(global.limits());
-        match compile_constraint(&loaded.vocabulary, &constraint, global.threads_or(1), &budget) {
+        match compile_constraint(&loaded.vocabulary, &given.constraint, global.threads_or(1), &budget) {
             Ok(compiled) => Ok(Ok(Self { index: Arc::new(Index::from_bytes(compiled.bytes())?), loaded })),
-            Err(verdict) => Ok(Err(verdict)),
+            Err(error) => Ok(Err(given.verdict(&error, global.json)?)),
         }
     }
 

@@ -5,12 +5,12 @@ use crate::backend::Backend;
 use crate::output::{self, Outcome, human_us};
 
 pub(crate) fn run(global: &Global, args: &PairArgs) -> anyhow::Result<Outcome> {
-    let constraint = args.constraint.read()?;
+    let given = args.constraint.read()?;
     let backend = Backend::open(global)?;
     let name = backend.name_of(&args.tokenizer.tokenizer)?;
-    let found = match backend.resolve(&name, &constraint)? {
+    let found = match backend.resolve(&name, &given.constraint)? {
         Ok(found) => found,
-        Err(verdict) => return output::verdict(&verdict, global.json),
+        Err(verdict) => return given.verdict(&verdict, global.json),
     };
     if global.json {
         output::line(json!({

@@ -61,11 +61,11 @@ fn read(path: &Path, options: &SchemaOptions, entries: &mut Vec<Entry>) -> anyho
             let text =
                 std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
             let pattern = text.strip_suffix('\n').unwrap_or(&text);
-            entries.push((name(), inputs::regex(pattern, MatchMode::Full)));
+            entries.push((name(), inputs::regex(pattern, MatchMode::Full).constraint));
         }
-        Some("choice") => entries.push((name(), inputs::choice_file(path)?)),
-        Some("gbnf") => entries.push((name(), inputs::grammar_file(path, DEFAULT_START)?)),
-        Some("schema.json") => entries.push((name(), schema_file(path, options.clone())?)),
+        Some("choice") => entries.push((name(), inputs::choice_file(path)?.constraint)),
+        Some("gbnf") => entries.push((name(), inputs::grammar_file(path, DEFAULT_START)?.constraint)),
+        Some("schema.json") => entries.push((name(), schema_file(path, options.clone())?.constraint)),
         _ => bail!(
             "{}: a library is made of .jsonl, .regex, .choice, .gbnf and .schema.json files",
             path.display()
