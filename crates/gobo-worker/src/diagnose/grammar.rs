@@ -11,7 +11,7 @@ use gobo_types::{DenseId as _, Dialect, Source};
 use super::growth::Need;
 use super::pattern::quoted;
 use super::repetitions::{Compiler, Counted, Part, list, over_budget as too_large};
-use super::trials::{Ended, Stop, Trials};
+use super::trials::{Ended, Stage, Stop, Trials};
 use super::Finding;
 
 /// Most bytes of grammar that are looked at, over and over, for the rules that have texts.
@@ -24,9 +24,10 @@ struct Grammars<'t, 'a, 'g> {
 }
 
 impl Compiler for Grammars<'_, '_, '_> {
-    fn compile(&mut self, text: String, most_steps: u64) -> Result<Ended, Stop> {
+    fn compile(&mut self, text: String, to: Stage, most_steps: u64) -> Result<Ended, Stop> {
         let start = self.start.to_owned();
-        self.trials.compile(Source::Grammar { dialect: Dialect::Gbnf, grammar: text, start }, most_steps)
+        let source = Source::Grammar { dialect: Dialect::Gbnf, grammar: text, start };
+        self.trials.compile(source, to, most_steps)
     }
 
     fn trials(&self) -> &Trials<'_> {

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn grown(number: u64, most_steps: u64, states: impl Fn(u64) -> u64) -> Growth {
-        let limits = CompileLimits { max_states: 1000, ..CompileLimits::default() };
+        let limits = CompileLimits { max_states: 1000, max_steps: u64::MAX, max_bytes: u64::MAX };
         let measure = |at: u64, _| {
             let states = states(at);
             Ok((states <= most_steps).then_some(Cost::new(states, states, states)))
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_polynomial_gives_what_is_needed() {
         for (number, states) in [
-            (5_000, &(|n| 3 * n + 7) as &dyn Fn(u64) -> u64),
+            (5_000, &(|n: u64| 3 * n + 7) as &dyn Fn(u64) -> u64),
             (70, &|n| n * n + 1),
             (3_000, &|n| 2 * n + 40.min(n * n)),
         ] {
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn an_exponential_is_told_from_polynomials() {
         for (factor, states) in
-            [(2.0, &(|n| 2_u64.pow(n as u32)) as &dyn Fn(u64) -> u64), (3.0, &|n| 3_u64.pow(n as u32) + 50)]
+            [(2.0, &(|n: u64| 1 << n) as &dyn Fn(u64) -> u64), (4.0, &|n: u64| (1 << (2 * n)) + 50)]
         {
             let Growth::Exponential { factor: found, at: 9, .. } = grown(25, 1 << 20, states) else {
                 panic!("{factor}")

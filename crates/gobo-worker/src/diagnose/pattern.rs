@@ -9,7 +9,7 @@ use regex_syntax::ast::{self, AssertionKind, Ast, RepetitionKind, RepetitionRang
 use super::growth::Need;
 use super::minimal::minimal;
 use super::repetitions::{Compiler, Counted, Part, edited, list, over_budget as too_large};
-use super::trials::{Ended, Stop, Trials};
+use super::trials::{Ended, Stage, Stop, Trials};
 use super::Finding;
 
 /// How much of a part a message quotes, in characters.
@@ -21,8 +21,8 @@ struct Patterns<'t, 'a> {
 }
 
 impl Compiler for Patterns<'_, '_> {
-    fn compile(&mut self, text: String, most_steps: u64) -> Result<Ended, Stop> {
-        self.trials.compile(Source::Regex { pattern: text, mode: self.mode }, most_steps)
+    fn compile(&mut self, text: String, to: Stage, most_steps: u64) -> Result<Ended, Stop> {
+        self.trials.compile(Source::Regex { pattern: text, mode: self.mode }, to, most_steps)
     }
 
     fn trials(&self) -> &Trials<'_> {
@@ -51,11 +51,20 @@ pub(super) fn over_budget(
     trials: &mut Trials<'_>,
     found: &mut Finding,
 ) -> Result<(), Stop> {
+    of_text(pattern, need, &mut Patterns { trials, mode }, found)
+}
+
+/// The same, for a pattern that is compiled otherwise.
+pub(super) fn of_text(
+    pattern: &str,
+    need: Need,
+    compiler: &mut impl Compiler,
+    found: &mut Finding,
+) -> Result<(), Stop> {
     let Some(ast) = parsed(pattern) else { return Ok(()) };
     let mut counted = Vec::new();
     collect_counted(&ast, &mut counted);
-    let parts = parts(&ast, pattern);
-    too_large(pattern, counted, &parts, need, &mut Patterns { trials, mode }, found)
+    too_large(pattern, counted, &parts(&ast, pattern), need, compiler, found)
 }
 
 fn collect_counted(ast: &Ast, counted: &mut Vec<Counted>) {
@@ -131,7 +140,7 @@ pub(super) fn without_text(
                         is_without(kept).into_iter().map(|range| (range, "(?:)".to_owned())).collect();
                     let text = edited(pattern, &edits);
                     let most = trials.steps_left();
-                    let ended = trials.compile(Source::Regex { pattern: text, mode }, most)?;
+                    let ended = trials.compile(Source::Regex { pattern: text, mode }, Stage::Lowering, most)?;
                     Ok(ended == Ended::NoText)
                 };
                 let kept = minimal(&parts, &mut compile)?;

@@ -7,7 +7,7 @@ use gobo_types::{Limit, grouped};
 
 use super::growth::{Growth, Need, growth};
 use super::minimal::minimal;
-use super::trials::{Cost, Ended, Stop, Trials};
+use super::trials::{Cost, Ended, Stage, Stop, Trials};
 use super::Finding;
 
 /// Most counted repetitions that are tried; texts with more are long lists, in which none is the cause.
@@ -40,8 +40,8 @@ pub(super) struct Part {
 
 /// How an edited text is compiled.
 pub(super) trait Compiler {
-    /// Compiles it with at most so many steps.
-    fn compile(&mut self, text: String, most_steps: u64) -> Result<Ended, Stop>;
+    /// Compiles it as far as a stage, with at most so many steps.
+    fn compile(&mut self, text: String, to: Stage, most_steps: u64) -> Result<Ended, Stop>;
     /// The account.
     fn trials(&self) -> &Trials<'_>;
     /// A place as a person reads it.
@@ -104,7 +104,7 @@ pub(super) fn over_budget(
                 [] => {}
                 [culprit] => return one_repetition(text, culprit, &counted, need, compiler, found),
                 several => {
-                    several_repetitions(text, several, compiler, found);
+                    several_repetitions(text, several, &counted, compiler, found);
                     return Ok(());
                 }
             }
@@ -115,8 +115,8 @@ pub(super) fn over_budget(
 
 /// Whether the text compiles within a share of the steps.
 fn fits(compiler: &mut impl Compiler, text: String) -> Result<bool, Stop> {
-    let most = compiler.trials().steps_left() / SHARE;
-    Ok(matches!(compiler.compile(text, most)?, Ended::Texts(_)))
+    let (to, most) = (compiler.trials().failed(), compiler.trials().steps_left() / SHARE);
+    Ok(matches!(compiler.compile(text, to, most)?, Ended::Texts(_)))
 }
 
 fn one_repetition(
@@ -131,21 +131,19 @@ fn one_repetition(
     let shown = &text[culprit.operator.clone()];
     found.place = compiler.place(culprit.operator.start);
     found.span = Some(culprit.span.clone().into());
-    let chain: Vec<&Counted> =
-        counted.iter().filter(|one| *one == culprit || one.holds(culprit) || culprit.holds(one)).collect();
-    let product = in_each_other(&chain).then(|| product(&chain)).flatten();
+    let product = product_around(std::slice::from_ref(culprit), counted);
     found.reason = match &product {
         Some(product) => format!("repetitions in each other multiply: {product} copies"),
-        None => format!("with a lower bound than {shown} it fits"),
+        None => format!("it fits with a lower bound than {shown}"),
     };
     found.help = format!("Lower the bound {shown}.");
     let limits = compiler.trials().limits();
     let growth = growth(bound, limits, |bound, share| {
         let bound = u32::try_from(bound).unwrap_or(u32::MAX);
         let most = compiler.trials().steps_left() / share;
-        measured(compiler.compile(edited(text, &[culprit.bounded(bound)]), most)?)
+        measured(compiler.compile(edited(text, &[culprit.bounded(bound)]), Stage::Index, most)?)
     })?;
-    told(growth, need, product.is_none(), &format!("the bound {shown}"), found);
+    told(growth, need, product.is_none(), shown, found);
     Ok(())
 }
 
@@ -162,7 +160,7 @@ pub(super) fn told(growth: Growth, need: Need, is_reason_open: bool, of: &str, f
     match growth {
         Growth::Exponential { factor, at, states } => {
             found.reason = format!(
-                "the states grow about {factor:.1} times with each one more, to {} at {at}",
+                "with each one more in {of} the states grow about {factor:.1} times: {} at {at}",
                 grouped(states)
             );
             found.help = format!("A higher limit does not help: lower {of}.");
@@ -191,30 +189,37 @@ pub(super) fn told(growth: Growth, need: Need, is_reason_open: bool, of: &str, f
     }
 }
 
-/// Whether each repetition holds the next one.
-fn in_each_other(chain: &[&Counted]) -> bool {
-    chain.len() > 1 && chain.windows(2).all(|pair| pair[0].holds(pair[1]))
-}
-
-/// `1,000 × 1,000 = 1,000,000`.
-fn product(chain: &[&Counted]) -> Option<String> {
+/// The product of the bounds of all repetitions around some and inside them, where each of these holds the next one and there are
+/// several: `1,000 × 1,000 = 1,000,000`.
+fn product_around(culprits: &[Counted], counted: &[Counted]) -> Option<String> {
+    let is_near = |one: &&Counted| {
+        culprits.iter().all(|culprit| *one == culprit || one.holds(culprit) || culprit.holds(one))
+    };
+    let chain: Vec<&Counted> = counted.iter().filter(is_near).collect();
+    if chain.len() < 2 || !chain.windows(2).all(|pair| pair[0].holds(pair[1])) {
+        return None;
+    }
     let bounds: Vec<u64> = chain.iter().map(|one| u64::from(one.bound())).collect();
     let product = bounds.iter().try_fold(1_u64, |product, bound| product.checked_mul(*bound))?;
     let bounds: Vec<String> = bounds.into_iter().map(grouped).collect();
     Some(format!("{} = {}", bounds.join(" × "), grouped(product)))
 }
 
-fn several_repetitions(text: &str, several: &[Counted], compiler: &impl Compiler, found: &mut Finding) {
-    let chain: Vec<&Counted> = several.iter().collect();
+fn several_repetitions(
+    text: &str,
+    several: &[Counted],
+    counted: &[Counted],
+    compiler: &impl Compiler,
+    found: &mut Finding,
+) {
     let first = &several[0];
     let end = several.iter().map(|one| one.span.end).max().unwrap_or(first.span.end);
     found.place = compiler.place(first.operator.start);
     found.span = Some((first.span.start..end).into());
     let shown: Vec<&str> = several.iter().map(|one| &text[one.operator.clone()]).collect();
-    let product = if in_each_other(&chain) { product(&chain) } else { None };
-    found.reason = match product {
+    found.reason = match product_around(several, counted) {
         Some(product) => format!("repetitions in each other multiply: {product} copies"),
-        None => format!("it takes lower bounds in the place of {} together", list(&shown)),
+        None => format!("it fits with lower bounds than {} together", list(&shown)),
     };
     found.help = format!("Lower the bounds {}.", list(&shown));
 }

@@ -206,7 +206,6 @@ impl Search<'_, '_> {
             open = kept;
         }
         leaves.extend(open);
-        leaves.sort_by(|a, b| a.pointer.cmp(&b.pointer));
         Ok(leaves)
     }
 
@@ -217,16 +216,18 @@ impl Search<'_, '_> {
             return Ok(String::new());
         }
         let names: Vec<String> = leaves.iter().map(|part| words::name(part, &self.root, base)).collect();
-        for part in &leaves {
+        let mut helpful = Vec::new();
+        for (part, name) in leaves.iter().zip(&names) {
             match self.verdict(without(schema, base, &BTreeSet::from([part.pointer.as_str()])))? {
-                Ended::Texts(_) => {}
+                Ended::Texts(_) => helpful.push(name),
                 Ended::NoText => {
                     return Ok(format!("Correct {}; another contradiction stands beside it.", list(&names)));
                 }
-                Ended::Unclear => return Ok(String::new()),
+                Ended::Unclear => {}
             }
         }
-        Ok(match &names[..] {
+        Ok(match &helpful[..] {
+            [] => String::new(),
             [only] => format!("Drop {only}, or change its value."),
             several => format!("Drop one of {}, or change its value.", list(several)),
         })
