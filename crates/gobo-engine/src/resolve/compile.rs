@@ -47,8 +47,7 @@ impl Inner {
             return Err(failed("a thread's executor is a process".into()));
         };
         let clock = thread_clock(self.config.pass_time.of(limits.max_steps));
-        let budget =
-            Budget::cancellable(limits, Arc::clone(cancelled)).timed(clock).pass_before(job.limits);
+        let budget = Budget::cancellable(limits, Arc::clone(cancelled)).timed(clock).pass_before(job.limits);
         let begun = Instant::now();
         let compiled = compile(&job.request.vocabulary.vocabulary, &job.request.constraint, &budget);
         record(COMPILE, begun.elapsed());

@@ -135,7 +135,12 @@ fn a_verdict_and_its_diagnosis_are_the_same_in_a_process_and_on_any_pass() {
     for (constraint, place) in [
         (Constraint::regex("ab^a"), "offset 2"),
         (Constraint::gbnf("root ::= \"a\" b\nb ::= b", "root"), "line 2, column 1"),
-        (schema(r#"{"properties":{"a":{"type":"string","minLength":2,"maxLength":1}},"required":["a"],"type":"object"}"#), "/properties/a"),
+        (
+            schema(
+                r#"{"properties":{"a":{"type":"string","minLength":2,"maxLength":1}},"required":["a"],"type":"object"}"#,
+            ),
+            "/properties/a",
+        ),
         (Constraint::regex("b(a{999})"), "offset 3"),
         (Constraint::regex("(a|b)*a(a|b){25}"), "offset 12"),
         (schema(r#"{"type":"string","maxLength":4000}"#), "/maxLength"),

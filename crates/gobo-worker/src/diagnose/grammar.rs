@@ -8,11 +8,11 @@ use gobo_automata::{Expr, Grammar, RuleId};
 use gobo_grammar::gbnf::{Outline, gbnf, outline, place};
 use gobo_types::{DenseId as _, Dialect, Source};
 
+use super::Finding;
 use super::growth::Need;
 use super::pattern::quoted;
 use super::repetitions::{Compiler, Counted, Part, list, over_budget as too_large};
 use super::trials::{Ended, Stage, Stop, Trials};
-use super::Finding;
 
 /// Most bytes of grammar that are looked at, over and over, for the rules that have texts.
 const MOST_READ: usize = 16 << 20;
@@ -136,7 +136,13 @@ fn obstacle(expr: &Expr, productive: &[bool]) -> Option<Obstacle> {
             let first = obstacles.next()??;
             obstacles.all(|obstacle| obstacle.is_some()).then_some(first)
         }
-        Expr::Repeat { expr, min, .. } => if *min == 0 { None } else { obstacle(expr, productive) },
+        Expr::Repeat { expr, min, .. } => {
+            if *min == 0 {
+                None
+            } else {
+                obstacle(expr, productive)
+            }
+        }
         Expr::Call(rule) => (!productive[rule.index()]).then_some(Obstacle::Call(*rule)),
         Expr::Shared(expr) => obstacle(expr, productive),
     }

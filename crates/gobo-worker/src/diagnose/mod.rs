@@ -92,9 +92,7 @@ pub fn diagnose(
             let mut trials = Trials::new(constraint, vocabulary, (failed, used), budget);
             without_text(constraint, &mut trials, refusal)
         }
-        CompileError::OverBudget(verdict)
-            if verdict.limit != Limit::MaxSteps || budget.is_last_pass() =>
-        {
+        CompileError::OverBudget(verdict) if verdict.limit != Limit::MaxSteps || budget.is_last_pass() => {
             let used = if verdict.limit == Limit::MaxSteps { verdict.given } else { used };
             let mut trials = Trials::new(constraint, vocabulary, (failed, used), budget);
             over_budget(constraint, &mut trials, verdict)
@@ -125,9 +123,7 @@ fn over_budget(constraint: &Constraint, trials: &mut Trials<'_>, verdict: OverBu
     let mut found = Finding::default();
     let need = Need { limit: verdict.limit };
     let ended = match &constraint.source {
-        Source::Regex { pattern, mode } => {
-            pattern::over_budget(pattern, *mode, need, trials, &mut found)
-        }
+        Source::Regex { pattern, mode } => pattern::over_budget(pattern, *mode, need, trials, &mut found),
         Source::Grammar { grammar, start, .. } => {
             grammar::over_budget(grammar, start, need, trials, &mut found)
         }

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use gobo_types::{Limit, grouped};
 
+use super::Finding;
 use super::growth::{Growth, Need, growth};
 use super::minimal::minimal;
 use super::trials::{Cost, Ended, Stage, Stop, Trials};
-use super::Finding;
 
 /// Most counted repetitions that are tried; texts with more are long lists, in which none is the cause.
 const MAX_COUNTED: usize = 64;
@@ -75,7 +75,8 @@ impl Counted {
     fn bounded(&self, bound: u32) -> Edit {
         let min = self.min.min(bound);
         let max = self.max.map_or(String::new(), |max| max.min(bound).to_string());
-        let new = if self.max == Some(self.min) { format!("{{{bound}}}") } else { format!("{{{min},{max}}}") };
+        let new =
+            if self.max == Some(self.min) { format!("{{{bound}}}") } else { format!("{{{min},{max}}}") };
         (self.operator.clone(), new)
     }
 
@@ -239,16 +240,14 @@ pub(super) fn list<T: AsRef<str>>(words: &[T]) -> String {
 }
 
 /// The innermost part without which the rest fits.
-fn part(
-    text: &str,
-    parts: &[Part],
-    compiler: &mut impl Compiler,
-    found: &mut Finding,
-) -> Result<(), Stop> {
+fn part(text: &str, parts: &[Part], compiler: &mut impl Compiler, found: &mut Finding) -> Result<(), Stop> {
     let mut parts = parts;
     loop {
         let without = |of: &[&Part]| {
-            edited(text, &of.iter().map(|part| (part.span.clone(), part.without.to_owned())).collect::<Vec<_>>())
+            edited(
+                text,
+                &of.iter().map(|part| (part.span.clone(), part.without.to_owned())).collect::<Vec<_>>(),
+            )
         };
         let all: Vec<&Part> = parts.iter().collect();
         if all.is_empty() || !fits(compiler, without(&all))? {

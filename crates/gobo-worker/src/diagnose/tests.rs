@@ -71,18 +71,22 @@ fn a_pattern_without_text_is_blamed_on_its_part() {
 #[test]
 fn a_grammar_without_text_is_blamed_on_a_rule() {
     for (grammar, place, reason) in [
-        ("root ::= root", "line 1, column 1", "every text of the rule root holds another one of it, without end"),
         (
-            "root ::= \"a\" | b \n b ::= \"(\" c \")\" | b b\nc ::= b \"x\"",
-            "",
-            "",
+            "root ::= root",
+            "line 1, column 1",
+            "every text of the rule root holds another one of it, without end",
         ),
+        ("root ::= \"a\" | b \n b ::= \"(\" c \")\" | b b\nc ::= b \"x\"", "", ""),
         (
             "root ::= \"a\" b\nok ::= \"\"\n b ::= ok \"(\" c \")\" | b b\nc ::= b \"x\"",
             "line 3, column 2",
             "every text of the rule b holds another one of it, without end, through c",
         ),
-        ("root ::= x\nx ::= [^\\x00-\\U0010FFFF]+", "line 2, column 1", "the rule x needs a character of a class that has none"),
+        (
+            "root ::= x\nx ::= [^\\x00-\\U0010FFFF]+",
+            "line 2, column 1",
+            "the rule x needs a character of a class that has none",
+        ),
     ] {
         if place.is_empty() {
             assert_eq!(verdict(&gbnf(grammar), CompileLimits::default()), Ok(()));
@@ -114,7 +118,12 @@ fn a_schema_without_value_is_blamed_on_its_keywords() {
             r#"no value of type "object" satisfies minProperties 3 and additionalProperties false beside the 2 of properties together"#,
             "Drop minProperties, or change its value.",
         ),
-        (r#"{"const":"abc","maxLength":2}"#, "", r#"no value satisfies const "abc" and maxLength 2 together"#, "Drop one of const and maxLength, or change its value."),
+        (
+            r#"{"const":"abc","maxLength":2}"#,
+            "",
+            r#"no value satisfies const "abc" and maxLength 2 together"#,
+            "Drop one of const and maxLength, or change its value.",
+        ),
         (
             r#"{"enum":["a"],"type":"integer"}"#,
             "",
@@ -154,8 +163,8 @@ fn a_schema_without_value_is_blamed_on_its_keywords() {
         (
             r#"{"type":"string","minLength":5,"maxLength":3,"enum":["a"],"not":{"const":"a"}}"#,
             "",
-            r#"no value of type "string" satisfies enum ["a"] and not {"const":"a"} together"#,
-            "Correct enum and not; another contradiction stands beside it.",
+            r#"no value of type "string" satisfies minLength 5 and maxLength 3 together"#,
+            "Correct minLength and maxLength; another contradiction stands beside it.",
         ),
     ] {
         let refusal = refusal(&schema(text));
@@ -171,7 +180,9 @@ fn the_smallest_subschema_is_found_at_any_depth() {
     let mut place = String::new();
     for level in 0..6 {
         text = match level % 2 {
-            0 => format!(r#"{{"type":"object","properties":{{"x":{{"type":"null"}},"a/b":{text}}},"required":["a/b"]}}"#),
+            0 => format!(
+                r#"{{"type":"object","properties":{{"x":{{"type":"null"}},"a/b":{text}}},"required":["a/b"]}}"#
+            ),
             _ => format!(r#"{{"type":"array","minItems":1,"items":{text}}}"#),
         };
         place.insert_str(0, if level % 2 == 0 { "/properties/a~1b" } else { "/items" });
@@ -182,15 +193,25 @@ fn the_smallest_subschema_is_found_at_any_depth() {
 #[test]
 fn what_multiplies_is_named() {
     for (constraint, place, reason) in [
-        (regex("(a|b)*a(a|b){25}"), "offset 12", "with each one more in {25} the states grow about 2.0 times: 1,025 at 9"),
-        (regex("x((a{100}){100}){100}y"), "offset 18", "repetitions in each other multiply: 100 × 100 × 100 = 1,000,000 copies"),
+        (
+            regex("(a|b)*a(a|b){25}"),
+            "offset 12",
+            "with each one more in {25} the states grow about 2.0 times: 1,025 at 9",
+        ),
+        (
+            regex("x((a{100}){100}){100}y"),
+            "offset 16",
+            "repetitions in each other multiply: 100 × 100 × 100 = 1,000,000 copies",
+        ),
         (
             gbnf("root ::= \"x\" r{2}\nr ::= s{3,9000} \"b\"\ns ::= [ab]{7}"),
             "line 2, column 8",
-            "it needs about",
+            "it fits with a lower bound than {3,9000}",
         ),
         (
-            schema(r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string","maxLength":900,"pattern":"^(ab|c)*$"}}}"#),
+            schema(
+                r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string","maxLength":900,"pattern":"^(ab|c)*$"}}}"#,
+            ),
             "/properties/b/maxLength",
             "it fits without maxLength 900",
         ),
@@ -201,26 +222,30 @@ fn what_multiplies_is_named() {
         ),
     ] {
         let over = over(&constraint, states(3000));
-        assert!(over.place.as_str() == place && over.reason.starts_with(reason), "{}: {over:?}", constraint.text());
-        assert_eq!(over.needed.is_some(), reason.starts_with("it needs"), "{over:?}");
-        assert_eq!(over.help.is_empty(), over.needed.is_some(), "{over:?}");
+        assert!(
+            over.place.as_str() == place && over.reason.starts_with(reason),
+            "{}: {over:?}",
+            constraint.text()
+        );
+        // What doubles is not to be helped by a limit, and the others are not foreseen.
+        assert!(over.needed.is_none() && !over.help.is_empty(), "{over:?}");
         assert_eq!((over.limit, over.given), (Limit::MaxStates, 3000));
     }
 }
 
 #[test]
 fn what_is_needed_suffices() {
-    let small = CompileLimits { max_states: 300, max_steps: 2_000_000_000, max_bytes: 256 << 20 };
+    let small = states(2000);
     let mut checked = 0;
     for (constraint, limits) in [
-        (regex("a{2000}"), small),
-        (regex("x?(ab|c){1,900}y"), small),
-        (regex(r"\w{500}"), states(1000)),
+        (regex("a{20000}"), small),
+        (regex("x?(ab|c){1,9000}y"), small),
+        (regex(r"\d{3000}"), small),
         (regex("[a-f0-9]{5000,}"), CompileLimits { max_bytes: 300_000, ..CompileLimits::default() }),
         (regex("(foo|ba+r){20000}"), CompileLimits { max_steps: 200_000, ..CompileLimits::default() }),
-        (gbnf("root ::= (\"a\" [b-c]){1,700} | \"x\""), small),
-        (schema(r#"{"type":"string","maxLength":1500}"#), small),
-        (schema(r#"{"type":"array","items":{"type":"boolean"},"minItems":3,"maxItems":800}"#), small),
+        (gbnf("root ::= (\"a\" [b-c]){1,7000} | \"x\""), small),
+        (schema(r#"{"type":"string","maxLength":2040}"#), small),
+        (schema(r#"{"type":"array","items":{"type":"boolean"},"minItems":3,"maxItems":8000}"#), small),
     ] {
         let over = over(&constraint, limits);
         let Some(needed) = over.needed else { continue };
@@ -272,11 +297,9 @@ fn a_cancelled_diagnosis_is_unavailable() {
 fn trials_end_within_their_bounds() {
     let constraint = regex("a");
     let budget = Budget::new(CompileLimits::default());
-    for (used, least, most) in [
-        (0, MIN_STEPS, MIN_STEPS),
-        (100_000_000, 25_000_000, 25_000_000),
-        (u64::MAX, MAX_STEPS, MAX_STEPS),
-    ] {
+    for (used, least, most) in
+        [(0, MIN_STEPS, MIN_STEPS), (100_000_000, 25_000_000, 25_000_000), (u64::MAX, MAX_STEPS, MAX_STEPS)]
+    {
         let trials = Trials::new(&constraint, None, (Stage::Lowering, used), &budget);
         assert!((least..=most).contains(&trials.steps_left()));
     }
@@ -311,7 +334,9 @@ fn hostile_constraints_keep_their_verdicts() {
         schema(r#"{"not":{}}"#),
         schema("false"),
         schema(r#"{"$here":1,"enum":[]}"#),
-        schema(r#"{"$id":"https://example.com/a","type":"object","required":["x"],"properties":{"x":{"$id":"b","not":true}}}"#),
+        schema(
+            r#"{"$id":"https://example.com/a","type":"object","required":["x"],"properties":{"x":{"$id":"b","not":true}}}"#,
+        ),
         gbnf(&format!("root ::= r0\n{chain}r20000 ::= r0")),
         regex(&format!("{}a^b{}", "(".repeat(200), ")".repeat(200))),
     ] {
@@ -323,7 +348,8 @@ fn hostile_constraints_keep_their_verdicts() {
 /// A keyword with a value, of which some contradict each other.
 fn keyword() -> impl Strategy<Value = (&'static str, Value)> {
     prop_oneof![
-        prop_oneof![Just("string"), Just("integer"), Just("array"), Just("object")].prop_map(|of| ("type", json!(of))),
+        prop_oneof![Just("string"), Just("integer"), Just("array"), Just("object")]
+            .prop_map(|of| ("type", json!(of))),
         (0..5).prop_map(|n| ("minLength", json!(n))),
         (0..5).prop_map(|n| ("maxLength", json!(n))),
         (0..5).prop_map(|n| ("minimum", json!(n))),

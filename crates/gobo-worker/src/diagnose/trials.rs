@@ -83,7 +83,15 @@ impl<'a> Trials<'a> {
         budget: &'a Budget,
     ) -> Self {
         let steps_left = (used / 4).clamp(MIN_STEPS, MAX_STEPS);
-        Self { constraint, vocabulary, failed, budget, limits: budget.last_limits(), steps_left, trials_left: MAX_TRIALS }
+        Self {
+            constraint,
+            vocabulary,
+            failed,
+            budget,
+            limits: budget.last_limits(),
+            steps_left,
+            trials_left: MAX_TRIALS,
+        }
     }
 
     /// The limits of the constraint.
@@ -154,7 +162,9 @@ impl<'a> Trials<'a> {
                 bytes: budget.peak_bytes(),
             })),
             Ok(false) => Ok(Ended::NoText),
-            Err(CompileError::Refused(refusal)) if refusal.kind == RefusalKind::Unsatisfiable => Ok(Ended::NoText),
+            Err(CompileError::Refused(refusal)) if refusal.kind == RefusalKind::Unsatisfiable => {
+                Ok(Ended::NoText)
+            }
             Err(CompileError::Refused(_) | CompileError::OverBudget(_)) => Ok(Ended::Unclear),
             Err(error) => Err(Stop::Ended(error)),
         }

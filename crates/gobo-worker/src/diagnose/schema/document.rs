@@ -151,7 +151,9 @@ pub(super) fn alternatives(part: &Part, value: &Value) -> Vec<Part> {
 fn is_of_the_value_alone(key: &str) -> bool {
     key.starts_with("unevaluated")
         || key == "required"
-        || ASSERTIONS.contains(&key) && !key.contains("Ref") && !matches!(key, "$ref" | "anyOf" | "oneOf" | "if" | "not")
+        || ASSERTIONS.contains(&key)
+            && !key.contains("Ref")
+            && !matches!(key, "$ref" | "anyOf" | "oneOf" | "if" | "not")
 }
 
 fn is_trivial(schema: &Value) -> bool {

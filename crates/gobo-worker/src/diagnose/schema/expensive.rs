@@ -54,8 +54,7 @@ pub(in crate::diagnose) fn over_budget(
             return Ok(());
         }
         let culprits = minimal(&open, |changed| fits(&root, changed, trials))?;
-        let names: Vec<String> =
-            culprits.iter().map(|part| words::with_value(part, &root, &base)).collect();
+        let names: Vec<String> = culprits.iter().map(|part| words::with_value(part, &root, &base)).collect();
         let [culprit] = &culprits[..] else {
             if (1..=MAX_NAMED).contains(&culprits.len()) {
                 found.place.clone_from(&base);
