@@ -15,7 +15,7 @@ use super::repetitions::{Compiler, Counted, Part, list, over_budget as too_large
 use super::trials::{Ended, Stage, Stop, Trials};
 
 /// Most bytes of grammar that are looked at, over and over, for the rules that have texts.
-const MOST_READ: usize = 16 << 20;
+const MAX_READ: usize = 16 << 20;
 
 struct Grammars<'t, 'a, 'g> {
     trials: &'t mut Trials<'a>,
@@ -68,7 +68,7 @@ pub(super) fn over_budget(
 /// The rule because of which the start rule has no text.
 pub(super) fn without_text(text: &str, start: &str) -> Option<Finding> {
     let (grammar, outline) = (gbnf(text, start).ok()?, outline(text)?);
-    let productive = productive(&grammar, MOST_READ / text.len().max(1))?;
+    let productive = productive(&grammar, MAX_READ / text.len().max(1))?;
     let mut way: Vec<RuleId> = Vec::new();
     let mut rule = grammar.start;
     let (at, reason, help) = loop {

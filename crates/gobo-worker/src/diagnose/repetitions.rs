@@ -142,18 +142,19 @@ fn one_repetition(
     let growth = growth(bound, limits, |bound, share| {
         let bound = u32::try_from(bound).unwrap_or(u32::MAX);
         let most = compiler.trials().steps_left() / share;
-        measured(compiler.compile(edited(text, &[culprit.bounded(bound)]), Stage::Index, most)?)
+        let changed = edited(text, &[culprit.bounded(bound)]);
+        Ok(measured(compiler.compile(changed, Stage::Index, most)?))
     })?;
     told(growth, need, product.is_none(), shown, found);
     Ok(())
 }
 
 /// The cost of a trial that came to its end.
-pub(super) fn measured(ended: Ended) -> Result<Option<Cost>, Stop> {
-    Ok(match ended {
+pub(super) fn measured(ended: Ended) -> Option<Cost> {
+    match ended {
         Ended::Texts(cost) => Some(cost),
         Ended::NoText | Ended::Unclear => None,
-    })
+    }
 }
 
 /// Writes down how costs grow with what `of` names.

@@ -71,7 +71,7 @@ pub(super) struct Trials<'a> {
     budget: &'a Budget,
     limits: CompileLimits,
     steps_left: u64,
-    trials_left: u32,
+    left: u32,
 }
 
 impl<'a> Trials<'a> {
@@ -90,7 +90,7 @@ impl<'a> Trials<'a> {
             budget,
             limits: budget.last_limits(),
             steps_left,
-            trials_left: MAX_TRIALS,
+            left: MAX_TRIALS,
         }
     }
 
@@ -147,10 +147,10 @@ impl<'a> Trials<'a> {
         most_steps: u64,
         work: impl FnOnce(&Budget) -> Result<bool, CompileError>,
     ) -> Result<Ended, Stop> {
-        if self.trials_left == 0 || self.steps_left == 0 {
+        if self.left == 0 || self.steps_left == 0 {
             return Err(Stop::Spent);
         }
-        self.trials_left -= 1;
+        self.left -= 1;
         let max_steps = self.limits.max_steps.min(most_steps).min(self.steps_left);
         let budget = self.budget.beside(CompileLimits { max_steps, ..self.limits });
         let ended = work(&budget);

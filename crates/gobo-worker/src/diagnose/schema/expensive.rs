@@ -73,7 +73,7 @@ pub(in crate::diagnose) fn over_budget(
             let limits = trials.limits();
             let growth = growth(count, limits, |count, share| {
                 let most = trials.steps_left() / share;
-                measured(compile(&counting(&root, culprit, count), Stage::Index, most, trials)?)
+                Ok(measured(compile(&counting(&root, culprit, count), Stage::Index, most, trials)?))
             })?;
             told(growth, need, false, &names[0], found);
             if found.needed.is_none() {
@@ -121,7 +121,8 @@ fn or_without_another(
     }
     for other in beside.iter().filter(|other| *other != culprit) {
         if fits(root, std::slice::from_ref(other), trials)? {
-            found.reason.push_str(&format!(", and without {}", words::with_value(other, root, base)));
+            let other = words::with_value(other, root, base);
+            found.reason = format!("{}, and without {other}", found.reason);
         }
     }
     Ok(())
