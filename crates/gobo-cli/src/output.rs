@@ -3,6 +3,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use crate::diagnostics::{Diagnostic, Problem};
 pub use gobo_types::{grouped, human_bytes};
 use indicatif::{ProgressBar, ProgressStyle};
 use tracing_subscriber::EnvFilter;
@@ -66,6 +67,10 @@ pub fn note(text: impl Display) {
 
 /// Writes an error with its sources to stderr.
 pub fn complain(error: &anyhow::Error) {
+    if let Some(problem) = error.downcast_ref::<Problem>() {
+        Diagnostic::of_problem(problem).print();
+        return;
+    }
     note(format_args!("error: {error}"));
     for source in error.chain().skip(1) {
         note(format_args!("  caused by: {source}"));

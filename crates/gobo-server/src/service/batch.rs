@@ -57,8 +57,8 @@ impl Batch {
         self.done += 1;
         let outcome = match outcome {
             Ok(found) => Reply::Index(location(found, self.vocabulary.binding(), &self.store)),
-            Err(CompileError::Refused(refusal)) => Reply::Refused(refusal.into()),
-            Err(CompileError::OverBudget(over)) => Reply::OverBudget(over.into()),
+            Err(CompileError::Refused(refusal)) => Reply::Refused((*refusal).into()),
+            Err(CompileError::OverBudget(over)) => Reply::OverBudget((*over).into()),
             Err(CompileError::Unavailable { why, .. }) => Reply::Unavailable(why.into()),
             Err(error) => Reply::Failed(error.to_string()),
         };

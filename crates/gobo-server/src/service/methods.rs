@@ -126,8 +126,8 @@ impl Gobo for Service {
         });
         let outcome = match ticket.await {
             Ok(found) => Outcome::Index(location(found, vocabulary.binding(), &self.store)),
-            Err(CompileError::Refused(refusal)) => Outcome::Refused(refusal.into()),
-            Err(CompileError::OverBudget(over)) => Outcome::OverBudget(over.into()),
+            Err(CompileError::Refused(refusal)) => Outcome::Refused((*refusal).into()),
+            Err(CompileError::OverBudget(over)) => Outcome::OverBudget((*over).into()),
             Err(error) => return Err(status::of_compile(&error, self.engine.is_closed())),
         };
         Ok(Response::new(v1::ResolveReply { outcome: Some(outcome) }))
@@ -154,8 +154,8 @@ impl Gobo for Service {
                 is_published: checked.is_published,
                 compile_us: checked.compile_us,
             }),
-            Err(CompileError::Refused(refusal)) => Outcome::Refused(refusal.into()),
-            Err(CompileError::OverBudget(over)) => Outcome::OverBudget(over.into()),
+            Err(CompileError::Refused(refusal)) => Outcome::Refused((*refusal).into()),
+            Err(CompileError::OverBudget(over)) => Outcome::OverBudget((*over).into()),
             Err(error) => return Err(status::of_compile(&error, self.engine.is_closed())),
         };
         Ok(Response::new(v1::CheckReply { outcome: Some(outcome) }))
