@@ -6,7 +6,6 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use gobo_cli::diagnostics::verdict;
@@ -31,10 +30,10 @@ use crate::subject::in_process::{LocalIndex, NAME};
 const DEFAULT_REGEX: &str = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])";
 
 pub(super) fn run(global: &Global, args: &HitArgs) -> anyhow::Result<Outcome> {
-    let out = Out::create(args.csv.as_deref(), None)?;
+    let out = Out::create(args.csv.as_deref(), None, (None, None))?;
     let server = global.server.as_deref().map(Remote::parse).transpose()?;
     let given = given(args)?;
-    let bounds = Bounds { count: args.count, time: Duration::from_secs(args.seconds) };
+    let bounds = args.bounds.bounds();
 
     let home = tempfile::tempdir().context("cannot make a temporary store")?;
     let loaded = Loaded::open(&args.tokenizer, global)?;
