@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use gobo_client::{Client, ClientError};
-use gobo_engine::{Engine, EngineConfig, Priority, Request, VocabularyRef, Writers};
+use gobo_engine::{
+    Engine, EngineConfig, EngineError, Existing, Owner, Priority, Request, VocabularyRef, Writers,
+};
 use gobo_store::Store;
 use gobo_tokenizer::ImportOptions;
 use gobo_types::{CompileError, Constraint, Digest, ErrorKind, Source};
@@ -67,6 +69,7 @@ pub(crate) fn config(global: &Global) -> anyhow::Result<EngineConfig> {
         workers: global.threads_or(config.workers),
         limits: global.limits(),
         writers,
+        owner: Owner::command(global.command),
         ..config
     })
 }
@@ -110,7 +113,7 @@ impl Backend {
         }
         let path = std::path::Path::new(tokenizer);
         if path.exists() {
-            return import(store, path, None, &ImportOptions::default());
+            return import(store, path, None, &ImportOptions::default(), Existing::Keep);
         }
         // The daemon of another host may know a name that this host does not.
         if is_name && matches!(self, Self::Daemon(..)) {
@@ -288,15 +291,27 @@ pub(crate) fn import(
     path: &std::path::Path,
     name: Option<String>,
     options: &ImportOptions,
+    existing: Existing,
 ) -> anyhow::Result<String> {
     let imported = gobo_tokenizer::import(path, options)?;
-    let name = name.or_else(|| default_name(path)).context("the path gives no name\nhint: --name N")?;
+    let name = name_or_default(name, path)?;
     let in_folder = TOKENIZER_FILES.iter().map(|file| path.join(file)).find(|file| file.is_file());
     let file = in_folder.filter(|_| path.is_dir()).unwrap_or_else(|| path.to_owned());
     let source = path.canonicalize()?.display().to_string();
     let digest = Digest::of(&std::fs::read(file)?);
-    gobo_engine::publish_vocabulary(store, &name, &imported, Some((source, digest)))?;
-    Ok(name)
+    match gobo_engine::publish_vocabulary(store, &name, &imported, Some((source, digest)), existing) {
+        Ok(_) => Ok(name),
+        Err(error @ EngineError::NameTaken { .. }) => bail!("{error}\n{TAKEN}"),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What to do about a name that stands for something else.
+pub(crate) const TAKEN: &str = "hint: `gobo tokenizer import --replace` gives the name its new meaning; --name N takes another one";
+
+/// The name that was given, else the one that the path gives.
+pub(crate) fn name_or_default(name: Option<String>, path: &std::path::Path) -> anyhow::Result<String> {
+    name.or_else(|| default_name(path)).context("the path gives no name\nhint: --name N")
 }
 
 /// The files of a tokenizer in a model's folder, in the order of an import.

@@ -1,5 +1,7 @@
 //! Many constraints in one call, answered as they are done.
 
+use std::time::Duration;
+
 use gobo_proto::v1;
 use gobo_types::{CompileError, Constraint, OverBudget, Refusal};
 use tonic::Streaming;
@@ -82,7 +84,10 @@ impl Batch {
             Outcome::OverBudget(over) => {
                 Err(OverBudget::try_from(over).map_err(ClientError::unreadable)?.into())
             }
-            Outcome::Unavailable(why) => Err(CompileError::unavailable(why)),
+            Outcome::Unavailable(why) => {
+                let retry_after = reply.retry_after_us.map(Duration::from_micros);
+                Err(CompileError::Unavailable { why: why.into(), retry_after })
+            }
             Outcome::Failed(why) => Err(CompileError::Failed(why.into())),
         };
         Ok(Some(BatchItem {

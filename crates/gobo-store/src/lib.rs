@@ -31,6 +31,7 @@ mod directory;
 mod error;
 mod files;
 mod maintenance;
+mod owner;
 
 #[cfg(feature = "catalog")]
 pub use catalog::{CachedVerdict, Catalog, IndexRecord, Opened, Rebuilt, VerdictBounds, VerdictUsage};
@@ -40,5 +41,6 @@ pub use directory::{FileSystem, PublishStep, Published, Store, Usage, Writers};
 pub use error::StoreError;
 pub use files::{NamedVocabulary, PendingIndex, Quarantine, Trimmed, write_file};
 pub use maintenance::Checked;
+pub use owner::{Owner, OwnerProcess};
 #[cfg(feature = "catalog")]
 pub use maintenance::{Candidate, CollectEvent, CollectPolicy, Collected, NoUses, Spared, Uses};

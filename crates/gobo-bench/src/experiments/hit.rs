@@ -148,10 +148,10 @@ impl ThreadedDaemon {
     fn start(engine: Arc<Engine>) -> anyhow::Result<Self> {
         let runtime = Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
         let mut config = ServeConfig::of(&engine);
-        config.tcp = Some(([127, 0, 0, 1], 0).into());
+        config.tcp = vec![([127, 0, 0, 1], 0).into()];
         let server = runtime.block_on(Server::bind(engine, &config))?;
         let unix = server.unix_path().map(Path::display).context("the daemon has no socket")?.to_string();
-        let tcp = server.tcp_address().context("the daemon has no address")?;
+        let tcp = server.tcp_addresses().next().context("the daemon has no address")?;
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = runtime.spawn(server.run(async {
             let _ = stopped.await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 use clap::Args;
 use gobo_cli::options::SchemaDefaults;
 
-use super::units::{Bound, bound, duration, size};
+use super::units::{Bound, bound, duration, host_and_port, size};
 
 #[derive(Debug, Args)]
 pub(crate) struct PrewarmArgs {
@@ -25,12 +25,12 @@ pub(crate) struct PrewarmArgs {
     --max-states, --max-steps and --max-bytes are the budget of a compile whose request names none."
 )]
 pub(crate) struct ServeArgs {
-    /// Listen on TCP too, for workers on other hosts (no encryption, no authentication)
-    #[arg(long, value_name = "HOST:PORT")]
-    pub(crate) listen: Option<std::net::SocketAddr>,
-    /// Serve a page of metrics for Prometheus over HTTP
-    #[arg(long, value_name = "HOST:PORT")]
-    pub(crate) metrics: Option<std::net::SocketAddr>,
+    /// Listen on TCP too, for workers on other hosts (no encryption, no authentication). A name stands for all its addresses
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
+    pub(crate) listen: Option<String>,
+    /// Serve a page of metrics for Prometheus over HTTP, at /metrics
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
+    pub(crate) metrics: Option<String>,
     /// Compile on threads of the daemon itself: for trusted callers; no limits but those of a pass
     #[arg(long, conflicts_with_all = ["worker_memory_mib", "worker_cpu_s", "worker_wall_s"])]
     pub(crate) inline: bool,

@@ -82,3 +82,20 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Worker,
 }
+
+impl Command {
+    /// Its name, of those that may own a store.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Check(_) => "check",
+            Self::Prewarm(_) => "prewarm",
+            Self::Get(_) => "get",
+            Self::Status(_) => "status",
+            Self::Gc(_) => "gc",
+            Self::Pin(_) => "pin",
+            Self::Unpin(_) => "unpin",
+            Self::Catalog(_) => "catalog",
+            _ => "command",
+        }
+    }
+}

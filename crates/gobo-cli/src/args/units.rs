@@ -1,4 +1,4 @@
-//! Sizes and times as people write them.
+//! Sizes, times and addresses as people write them.
 
 use std::time::Duration;
 
@@ -43,6 +43,18 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs).ok_or_else(expected)
 }
 
+/// `localhost:50051`, `10.0.0.7:7450`, `[::1]:7450`. Whether there is such a host is found out later.
+pub(crate) fn host_and_port(text: &str) -> Result<String, String> {
+    let parts = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    // Of an address of version 6 the last group would be taken for the port.
+    let is_host = |host: &str| !host.contains(':') || host.starts_with('[') && host.ends_with(']');
+    let is_port = |port: &str| !port.starts_with('+') && port.parse::<u16>().is_ok();
+    parts
+        .filter(|(host, port)| is_host(host) && is_port(port))
+        .map(|_| text.to_owned())
+        .ok_or_else(|| "expected a host and a port, such as localhost:50051, 10.0.0.7:7450 or [::1]:7450".to_owned())
+}
+
 fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let unit = units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)));
     let (number, scale) = unit.unwrap_or((text, 1));
@@ -67,6 +79,12 @@ mod tests {
         );
         for bad in ["", "GiB", "-1", "+1", "1.5GiB", "99999999TiB", "none", "1 G"] {
             assert!(size(bad).is_err(), "{bad}");
+        }
+        for good in ["localhost:50051", "10.0.0.7:7450", "[::1]:0", "a-b.example:1"] {
+            assert_eq!(host_and_port(good).as_deref(), Ok(good));
+        }
+        for bad in ["", "7450", ":7450", "localhost", "localhost:", "::1:7450", "h:65536", "h:+1", "h:-1"] {
+            assert!(host_and_port(bad).is_err(), "{bad}");
         }
         for bad in ["", "10", "m", "-1m", "1w"] {
             assert!(duration(bad).is_err(), "{bad}");

@@ -9,11 +9,11 @@ mod tokenizer;
 use self::constraint::{check, check_remote, compile, diff, explain, mask, sample};
 use self::daemon::{demo, get, prewarm, serve};
 use self::store::{catalog, gc, inspect, pin, status, verify};
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, Global};
 use crate::output::Outcome;
 
 pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
-    let global = &cli.global;
+    let global = &Global { command: cli.command.name(), ..cli.global };
     match cli.command {
         Command::Tokenizer(command) => tokenizer::run(global, command),
         Command::Compile(args) => compile::run(global, &args),

@@ -52,6 +52,9 @@ pub struct Global {
     /// Print one JSON object (or one per line) instead of text
     #[arg(long, global = true, help_heading = "Everywhere")]
     pub json: bool,
+    /// The name of the command, for the error that others get while it owns the store.
+    #[arg(skip)]
+    pub command: &'static str,
 }
 
 impl Global {

@@ -71,10 +71,10 @@ impl Daemon {
         let engine = Engine::open_with(config, Arc::clone(&gate).compile()).unwrap();
         engine.import("tiny", &tiny(), None).unwrap();
         let engine = Arc::new(engine);
-        let tcp = Some(([127, 0, 0, 1], 0).into());
+        let tcp = vec![([127, 0, 0, 1], 0).into()];
         let config = ServeConfig { tcp, drain, limits, ..ServeConfig::of(&engine) };
         let server = Server::bind(engine, &config).await.unwrap();
-        let tcp = format!("http://{}", server.tcp_address().unwrap());
+        let tcp = format!("http://{}", server.tcp_addresses().next().unwrap());
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(server.run(async {
             let _ = stopped.await;

@@ -5,6 +5,7 @@
 mod again;
 mod daemon;
 mod faults;
+mod import;
 mod limits;
 mod operate;
 mod outcomes;

@@ -41,9 +41,9 @@ pub(crate) fn run(global: &Global) -> anyhow::Result<Outcome> {
         config.workers = global.threads_or(config.workers);
         let engine = Arc::new(Engine::open(config)?);
         let mut serving = ServeConfig::of(&engine);
-        serving.tcp = Some(([127, 0, 0, 1], 0).into());
+        serving.tcp = vec![([127, 0, 0, 1], 0).into()];
         let server = Server::bind(engine, &serving).await?;
-        let address = format!("http://{}", server.tcp_address().context("the daemon has no address")?);
+        let address = format!("http://{}", server.tcp_addresses().next().context("the daemon has no address")?);
         let (stop, stopped) = oneshot::channel::<()>();
         let daemon = tokio::spawn(server.run(async {
             let _ = stopped.await;
