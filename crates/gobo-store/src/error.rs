@@ -93,15 +93,15 @@ pub enum StoreError {
         source: serde_json::Error,
     },
     /// Another owner has the catalog open.
-    #[error(
-        "another daemon owns the catalog {path}; hint: talk to it through {socket}",
-        path = path.display(), socket = socket.display()
-    )]
+    #[error("{}", locked(path, socket, *is_daemon))]
     Locked {
         /// The catalog's folder.
         path: PathBuf,
-        /// The socket of its owner.
+        /// The socket of its owner, if that is a daemon.
         socket: PathBuf,
+        /// Whether a daemon listens there. If none does, a command that works by itself is the owner, or a daemon that only
+        /// starts.
+        is_daemon: bool,
     },
     /// The store lies on a network file system: its locks, its `fsync` and the safety of maps depend on other hosts.
     #[error(
@@ -152,6 +152,18 @@ pub enum StoreError {
         /// The position of the error; none if its number is not its position.
         source: Option<Box<toml::de::Error>>,
     },
+}
+
+/// What is said of a catalog that another process owns.
+fn locked(path: &Path, socket: &Path, is_daemon: bool) -> String {
+    let (path, socket) = (path.display(), socket.display());
+    if is_daemon {
+        return format!("another daemon owns the catalog {path}; hint: talk to it through {socket}");
+    }
+    format!(
+        "another process owns the catalog {path}, and no daemon listens on {socket}: a `gobo prewarm`, perhaps; \
+         hint: wait until it ends, or start `gobo serve` first, which both can ask"
+    )
 }
 
 impl StoreError {

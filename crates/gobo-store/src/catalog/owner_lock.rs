@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use gobo_artifact::file::kind_name;
@@ -67,5 +68,8 @@ impl Drop for OwnerLock {
 
 /// The error of a process that is not the owner.
 pub(super) fn locked(store: &Store) -> StoreError {
-    StoreError::Locked { path: store.layout().catalog(), socket: store.layout().socket() }
+    let (path, socket) = (store.layout().catalog(), store.layout().socket());
+    // A command that works by itself never listens.
+    let is_daemon = UnixStream::connect(&socket).is_ok();
+    StoreError::Locked { path, socket, is_daemon }
 }
