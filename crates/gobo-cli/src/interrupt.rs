@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -23,10 +23,10 @@ type Job = Box<dyn FnOnce() + Send>;
 struct Jobs {
     is_watched: bool,
     next: u64,
-    jobs: BTreeMap<u64, Job>,
+    by_number: BTreeMap<u64, Job>,
 }
 
-static JOBS: Mutex<Jobs> = Mutex::new(Jobs { is_watched: false, next: 0, jobs: BTreeMap::new() });
+static JOBS: Mutex<Jobs> = Mutex::new(Jobs { is_watched: false, next: 0, by_number: BTreeMap::new() });
 
 /// How often the removal of a folder is tried, and the pause between: other threads of the process may still write into it.
 const REMOVALS: u32 = 20;
@@ -43,7 +43,7 @@ pub(crate) struct OnStop(u64);
 
 impl Drop for OnStop {
     fn drop(&mut self) {
-        jobs().jobs.remove(&self.0);
+        jobs().by_number.remove(&self.0);
     }
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn on_stop(job: impl FnOnce() + Send + 'static) -> anyhow::Result<OnS
     }
     jobs.next += 1;
     let number = jobs.next;
-    jobs.jobs.insert(number, Box::new(job));
+    jobs.by_number.insert(number, Box::new(job));
     Ok(OnStop(number))
 }
 
@@ -85,7 +85,7 @@ fn watch() -> io::Result<()> {
         });
         // Kept locked: nobody begins what should not be cut.
         let mut jobs = jobs();
-        while let Some((_, job)) = jobs.jobs.pop_first() {
+        while let Some((_, job)) = jobs.by_number.pop_first() {
             job();
         }
         std::process::exit(128 + signal.as_raw());
@@ -105,7 +105,7 @@ impl TempFolder {
     pub(crate) fn new() -> anyhow::Result<Self> {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let path = folder.path().to_owned();
-        Ok(Self { folder, _on_stop: on_stop(move || remove(path))? })
+        Ok(Self { folder, _on_stop: on_stop(move || remove(&path))? })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -113,9 +113,9 @@ impl TempFolder {
     }
 }
 
-fn remove(folder: PathBuf) {
+fn remove(folder: &Path) {
     for _ in 0..REMOVALS {
-        let _ = fs::remove_dir_all(&folder);
+        let _ = fs::remove_dir_all(folder);
         if !folder.exists() {
             return;
         }

@@ -140,14 +140,13 @@ pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     }
     let mut out = String::new();
     let mut push = |cells: &mut dyn Iterator<Item = &str>| {
-        let mut line = String::new();
-        for (column, (cell, width)) in cells.zip(widths.iter().copied()).enumerate() {
-            line += &match column {
+        let cells =
+            cells.zip(widths.iter().copied()).enumerate().map(|(column, (cell, width))| match column {
                 0 if length(cell) > width => format!("{cell}\n{:width$}", ""),
                 0 => format!("{cell:<width$}"),
-                _ => format!("  {cell:>width$}"),
-            };
-        }
+                _ => format!("{cell:>width$}"),
+            });
+        let line = cells.collect::<Vec<_>>().join("  ");
         out.push_str(line.trim_end());
         out.push('\n');
     };

@@ -129,19 +129,13 @@ fn uses(cli: &Cli) -> Uses {
             (MaxSteps, "without --recompile it compiles nothing"),
             (MaxBytes, "without --recompile it compiles nothing"),
         ]),
-        Command::Check(_) if cli.global.server.is_some() => {
+        Command::Check(_) | Command::Prewarm(_) | Command::Get(_) if cli.global.server.is_some() => {
             Uses::of(&[Store, Server, MaxStates, MaxSteps, MaxBytes, Json]).saying(OF_THE_SERVER)
         }
         Command::Check(_) => Uses::of(&[Store, Server, Threads, MaxStates, MaxSteps, MaxBytes, Json]),
         Command::Diff(_) => Uses::of(&[Store, MaxStates, MaxSteps, MaxBytes, Json]),
-        Command::Prewarm(_) if cli.global.server.is_some() => {
-            Uses::of(&[Store, Server, MaxStates, MaxSteps, MaxBytes, Json]).saying(OF_THE_SERVER)
-        }
         Command::Prewarm(_) => {
             Uses::of(&[Store, StoreWriters, Server, Threads, MaxStates, MaxSteps, MaxBytes, Json])
-        }
-        Command::Get(_) if cli.global.server.is_some() => {
-            Uses::of(&[Store, Server, MaxStates, MaxSteps, MaxBytes, Json]).saying(OF_THE_SERVER)
         }
         Command::Get(_) => Uses::of(&[Store, StoreWriters, Server, MaxStates, MaxSteps, MaxBytes, Json]),
         Command::Serve(_) => Uses::of(&[Store, StoreWriters, Threads, MaxStates, MaxSteps, MaxBytes])

@@ -13,7 +13,7 @@ use crate::options::Global;
 use crate::output::{human_us, note};
 
 /// How alike two names are, by Jaro and Winkler, for one to be meant by the other.
-const LIKE: f64 = 0.8;
+const LIKE: f64 = 0.7;
 
 /// Most names that are proposed.
 const PROPOSED: usize = 3;
@@ -84,23 +84,12 @@ impl Loaded {
         Self::from_store(&store, name)
     }
 
-    /// Says to a person if this took long because it was the first use: it will not again.
+    /// Says to a person if this took long because it was the first use of a built-in vocabulary: it will not again.
     pub fn note_first_use(&self) {
-        if let Some(text) = self.first_use() {
-            note(text);
+        if let (Some(took), Tokenizer::Builtin(name)) = (self.imported_in, &self.source) {
+            let took = human_us(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+            note(format_args!("first use of {name}: imported in {took}"));
         }
-    }
-
-    fn first_use(&self) -> Option<String> {
-        let took = human_us(u64::try_from(self.imported_in?.as_micros()).unwrap_or(u64::MAX));
-        Some(match &self.source {
-            Tokenizer::Builtin(name) => format!("first use of {name}: imported in {took}"),
-            Tokenizer::Path(path) => format!(
-                "{} imported in {took}\nhint: `gobo tokenizer import` keeps it under a name",
-                path.display()
-            ),
-            Tokenizer::Unknown => return None,
-        })
     }
 
     fn from_import(

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use gobo_artifact::Index;
-use gobo_types::Budget;
+use gobo_types::{Budget, Constraint};
 use gobo_worker::{compile_alone, compile_constraint};
 use serde_json::{Value, json};
 
@@ -45,12 +45,33 @@ fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
+/// Times of compiles that find the rows of the ones before; the first of all leaves its own, and is not counted.
+fn warm(
+    global: &Global,
+    repeat: u32,
+    loaded: &Loaded,
+    constraint: &Constraint,
+) -> anyhow::Result<Option<Times>> {
+    let mut times = Vec::new();
+    for at in 0..=repeat {
+        let begin = Instant::now();
+        let budget = Budget::new(global.limits());
+        compile_constraint(&loaded.vocabulary, constraint, global.threads_or(1), &budget)?;
+        times.extend((at > 0).then(|| begin.elapsed()));
+    }
+    Ok(Times::of(times))
+}
+
 pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome> {
     let given = args.pair.constraint.read()?;
     let loaded = Loaded::open(&args.pair.tokenizer.tokenizer, global)?;
     loaded.note_first_use();
     // Before the work: a place that cannot be written to is said at once.
     let out = args.out.as_deref().map(Destination::at).transpose()?;
+    // What the first compile over an open vocabulary computes for all of them is no part of any.
+    let begin = Instant::now();
+    let _ready = (loaded.vocabulary.trie_heights(), loaded.vocabulary.shared_rows());
+    let prepared = begin.elapsed();
     let threads = global.threads_or(1);
     let mut cold = Vec::new();
     let mut last = None;
@@ -69,17 +90,7 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
     }
     let compiled = last.context("--repeat is at least 1")?;
     let cold = Times::of(cold).context("--repeat is at least 1")?;
-    let mut warm = Vec::new();
-    if args.repeat > 1 {
-        // The first leaves its rows, and is not counted.
-        for at in 0..=args.repeat {
-            let begin = Instant::now();
-            let budget = Budget::new(global.limits());
-            compile_constraint(&loaded.vocabulary, &given.constraint, threads, &budget)?;
-            warm.extend((at > 0).then(|| begin.elapsed()));
-        }
-    }
-    let warm = Times::of(warm);
+    let warm = if args.repeat > 1 { warm(global, args.repeat, &loaded, &given.constraint)? } else { None };
     if let Some(out) = &out {
         match out {
             // A signal while it is written would leave a temporary file beside it.
@@ -113,6 +124,7 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
             "compile_us": cold.json(),
             "warm_us": warm.as_ref().map(Times::json),
             "import_us": loaded.imported_in.map(micros),
+            "prepare_us": micros(prepared),
             "steps": stats.steps,
             "table_bytes": stats.bytes,
             "tokenizer": loaded.name,
@@ -132,6 +144,7 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
             grouped(stats.steps),
             human_bytes(stats.bytes)
         ))?;
+        say(&format_args!("prepare  {}, of the vocabulary, once in a process", human_us(micros(prepared))))?;
         say(&format_args!("compile  {}", cold.shown(args.repeat)))?;
         if let Some(warm) = &warm {
             say(&format_args!(

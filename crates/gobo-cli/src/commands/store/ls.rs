@@ -100,12 +100,12 @@ fn print(cells: &[[String; 6]], width: usize) -> anyhow::Result<()> {
         return Ok(());
     }
     for row in std::iter::once(&heading).chain(cells) {
-        let mut line = String::new();
-        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            line += &if column < 2 { format!("{cell:<width$}  ") } else { format!("{cell:>width$}  ") };
-        }
-        line += &clipped(&row[5], left);
-        output::line(line.trim_end())?;
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
+            0 | 1 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        let cells: Vec<String> = cells.chain([clipped(&row[5], left)]).collect();
+        output::line(cells.join("  ").trim_end())?;
     }
     Ok(())
 }

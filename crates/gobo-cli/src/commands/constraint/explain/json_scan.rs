@@ -95,7 +95,6 @@ pub(super) fn position(text: &str) -> Option<Position> {
                 open.pop()?;
                 State::AfterValue
             }
-            (State::Value, first) => State::Bare(first),
             (State::Colon, ':') => State::Value,
             (State::AfterValue, ',') => match open.last_mut()? {
                 Bracket::Object(_) => State::Name,
@@ -104,23 +103,22 @@ pub(super) fn position(text: &str) -> Option<Position> {
                     State::Value
                 }
             },
-            (State::Bare(first), _) => State::Bare(first),
+            (State::Value, first) | (State::Bare(first), _) => State::Bare(first),
             _ => return None,
         };
     }
     let at = match state {
-        State::Value => At::Value(None),
+        // After a name, the value that belongs to it.
+        State::Value | State::Colon => At::Value(None),
         State::Bare(first) => At::Value(Some(first)),
         State::Quoted { is_name: false, .. } => At::Value(Some('"')),
-        // The value that belongs to the name.
-        State::Colon => At::Value(None),
         State::Quoted { start, is_name: true } => {
             between(open.last()?, Some(text[start + 1..].to_owned()), true)?
         }
         State::Name => between(open.last()?, None, true)?,
         State::AfterValue => match open.last()? {
             Bracket::Array(_) => At::Items,
-            object => between(object, None, false)?,
+            object @ Bracket::Object(_) => between(object, None, false)?,
         },
     };
     let below = if matches!(at, At::Value(_)) { open.len() } else { open.len() - 1 };

@@ -195,6 +195,20 @@ fn configurations_json(matcher: &Matcher, calls: &CallRoot) -> Value {
     all.collect()
 }
 
+/// The number of tokens that may come next, and the longest of them.
+fn print_allowed(matcher: &Matcher, ids: &[u32]) -> anyhow::Result<()> {
+    output::line(format_args!("tokens    {} allowed", grouped(ids.len() as u64)))?;
+    let mut longest: Vec<u32> = ids.iter().copied().filter(|&id| !matcher.binding().is_eos(id)).collect();
+    longest.sort_by_key(|&id| std::cmp::Reverse(matcher.vocabulary().bytes(id).len()));
+    for &id in longest.iter().take(8) {
+        output::line(format_args!("{id:>9} {:?}", String::from_utf8_lossy(matcher.vocabulary().bytes(id))))?;
+    }
+    if longest.len() > 8 {
+        output::line(format_args!("          … the longest of them; `gobo mask` lists all"))?;
+    }
+    Ok(())
+}
+
 pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome> {
     let target = match Target::open(&args.target, global)? {
         Ok(target) => target,
@@ -228,7 +242,7 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
     let explained = token.filter(|_| stands).map(|id| why(&matcher, id));
     // Of a refused token what is at work is found where it is refused.
     let place = match (&explained, token) {
-        (Some((_, Some(offset))), Some(id)) => {
+        (Some((_, Some(offset))), Some(id)) if taken == text.len() => {
             let (fine, rest) = matcher.vocabulary().bytes(id).split_at(*offset);
             place(index, &[&text[..taken], fine].concat(), rest)
         }
@@ -276,19 +290,7 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
             output::line(format_args!("forced    {:?}", String::from_utf8_lossy(&forced)))?;
         }
         if stands {
-            output::line(format_args!("tokens    {} allowed", grouped(ids.len() as u64)))?;
-            let mut longest: Vec<u32> =
-                ids.iter().copied().filter(|&id| !matcher.binding().is_eos(id)).collect();
-            longest.sort_by_key(|&id| std::cmp::Reverse(matcher.vocabulary().bytes(id).len()));
-            for &id in longest.iter().take(8) {
-                output::line(format_args!(
-                    "{id:>9} {:?}",
-                    String::from_utf8_lossy(matcher.vocabulary().bytes(id))
-                ))?;
-            }
-            if longest.len() > 8 {
-                output::line(format_args!("          … the longest of them; `gobo mask` lists all"))?;
-            }
+            print_allowed(&matcher, &ids)?;
         }
         if let Some(explained) = &explained {
             output::line(format_args!("\n{explained}"))?;

@@ -145,14 +145,14 @@ struct Reached<'a> {
     pointer: String,
 }
 
-impl<'a> Reached<'a> {
+impl Reached<'_> {
     fn step(&mut self, keyword: &str, name: Option<&str>) -> Option<()> {
         let below = self.node.get(keyword)?;
-        self.pointer += &format!("/{keyword}");
+        self.pointer.extend(["/", keyword]);
         self.node = match name {
             None => below,
             Some(name) => {
-                self.pointer += &format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+                self.pointer.extend(["/", &name.replace('~', "~0").replace('/', "~1")]);
                 match below {
                     Value::Array(items) => items.get(name.parse::<usize>().ok()?)?,
                     below => below.get(name)?,
