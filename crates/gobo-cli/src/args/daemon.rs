@@ -2,9 +2,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use gobo_cli::options::SchemaDefaults;
+use gobo_cli::options::{Bound, SchemaDefaults, bound, duration, host_and_port, size};
 
-use super::units::{Bound, bound, duration, host_and_port, size};
+use super::constraint::PairArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct PrewarmArgs {
@@ -14,8 +14,20 @@ pub(crate) struct PrewarmArgs {
     /// Folders and files: .jsonl lines as `gobo check` reads, .regex, .choice, .gbnf and .schema.json files
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
+    /// Pin the indices: they are never evicted
+    #[arg(long)]
+    pub(crate) pin: bool,
     #[command(flatten)]
     pub(crate) defaults: SchemaDefaults,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GetArgs {
+    #[command(flatten)]
+    pub(crate) pair: PairArgs,
+    /// Pin the index: it is never evicted
+    #[arg(long)]
+    pub(crate) pin: bool,
 }
 
 #[derive(Debug, Args)]

@@ -41,6 +41,14 @@ pub(crate) enum TokenizerCommand {
         #[arg(long, value_name = "FILE")]
         source: Option<PathBuf>,
     },
+    /// Remove a name, and its vocabulary unless another name or an index needs it
+    Rm {
+        /// A name in the store
+        name: String,
+        /// Also if it is the last name of a vocabulary that has indices: they stay, and so does its file
+        #[arg(long)]
+        force: bool,
+    },
     /// Show one vocabulary
     Show {
         /// A built-in name, an imported name, or a path

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::atomic_write::{OnConflict, Outcome, publish};
 use super::quarantine::Reason;
+use crate::directory::folders::sync_folder;
 use crate::directory::scan::entries;
 use crate::{Store, StoreError};
 
@@ -112,6 +113,23 @@ impl Store {
             path,
             source,
         })
+    }
+
+    /// Removes a name; says whether it was there. The vocabulary that it stood for stays.
+    ///
+    /// # Errors
+    /// [`StoreError::BadName`] for what is no name; [`StoreError::Io`] if it is there and cannot be removed.
+    pub fn remove_name(&self, name: &str) -> Result<bool, StoreError> {
+        Self::check_name(name)?;
+        let path = self.layout().names().join(name);
+        match fs::remove_file(&path) {
+            Ok(()) => {
+                sync_folder(&self.layout().names())?;
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(StoreError::io("remove", &path)(error)),
+        }
     }
 
     /// All names, ascending. Their files are not opened, so one broken file hides no other; irregular files are skipped.

@@ -14,6 +14,7 @@ use crate::args::Global;
 use crate::backend::runtime;
 use crate::cases::Case;
 use crate::commands::constraint::sample;
+use crate::interrupt::TempFolder;
 use crate::output::{self, Outcome, grouped, human_bytes, human_us, progress};
 
 const VOCABULARY: &str = "o200k_base";
@@ -30,7 +31,7 @@ struct Row {
 }
 
 pub(crate) fn run(global: &Global) -> anyhow::Result<Outcome> {
-    let home = tempfile::tempdir().context("cannot make a temporary store")?;
+    let home = TempFolder::new()?;
     let cases = Case::library()?;
     let constraints: Vec<(String, Constraint)> =
         cases.into_iter().map(|case| (case.id, case.constraint)).collect();

@@ -1,6 +1,7 @@
 //! Tokenizers: import, list, show, and verify against their sources.
 
 mod import;
+mod remove;
 mod verify;
 
 use std::collections::BTreeSet;
@@ -33,6 +34,7 @@ pub(crate) fn run(global: &Global, command: TokenizerCommand) -> anyhow::Result<
         }
         TokenizerCommand::Verify { tokenizer, source } => verify::run(global, &tokenizer, source.as_deref()),
         TokenizerCommand::List => list(global),
+        TokenizerCommand::Rm { name, force } => remove::run(global, &name, force),
         TokenizerCommand::Show { tokenizer } => show(global, &tokenizer),
     }
 }
@@ -66,9 +68,14 @@ fn print(global: &Global, described: &Value) -> anyhow::Result<()> {
         return output::line(described);
     }
     for (key, value) in described.as_object().into_iter().flatten() {
-        let shown =
-            value.as_u64().map_or_else(|| value.as_str().map_or(value.to_string(), Into::into), grouped);
-        let shown = if value.is_null() { "none".into() } else { shown };
+        let shown = match (key.as_str(), value) {
+            (_, Value::Null) => "none".into(),
+            (_, Value::String(text)) => text.clone(),
+            ("bytes", bytes) => bytes.as_u64().map_or_else(|| bytes.to_string(), human_bytes),
+            // Ids are names, and not counts.
+            ("eos" | "bos" | "pad", ids) => ids.to_string(),
+            (_, count) => count.as_u64().map_or_else(|| count.to_string(), grouped),
+        };
         output::line(format_args!("{key:<15} {shown}"))?;
     }
     Ok(())

@@ -1,10 +1,10 @@
-//! Sizes, times and addresses as people write them.
-
+//! Sizes, counts, times and addresses as people write them.
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// A number of bytes, or none at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bound(pub(crate) Option<u64>);
+pub struct Bound(pub Option<u64>);
 
 const SIZES: [(&str, u64); 9] = [
     ("KiB", 1 << 10),
@@ -18,15 +18,44 @@ const SIZES: [(&str, u64); 9] = [
     ("B", 1),
 ];
 
+const COUNTS: [(&str, u64); 3] = [("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
+
 const TIMES: [(&str, u64); 4] = [("s", 1), ("m", 60), ("h", 3600), ("d", 24 * 3600)];
 
-/// `32GiB`, `500MB`, `1048576`.
-pub(crate) fn size(text: &str) -> Result<u64, String> {
+/// Bytes: `32GiB`, `500MB`, `1048576`.
+///
+/// # Errors
+/// For everything else, in the words of a usage error.
+pub fn size(text: &str) -> Result<u64, String> {
     scaled(text, &SIZES).ok_or_else(|| "expected a size such as 32GiB, 500MB or 1048576".to_owned())
 }
 
+/// A number of things: `2G`, `500k`, `2,000,000`.
+///
+/// # Errors
+/// For everything else, in the words of a usage error.
+pub fn count(text: &str) -> Result<u64, String> {
+    scaled(&without_groups(text), &COUNTS)
+        .ok_or_else(|| "expected a number such as 250k, 2G or 2,000,000".to_owned())
+}
+
+/// The text without the commas between groups of three digits; as it is where they stand elsewhere.
+fn without_groups(text: &str) -> Cow<'_, str> {
+    let mut groups = text.split(',');
+    let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let first = groups.next().is_some_and(|group| (1..=3).contains(&group.len()) && is_digits(group));
+    if first && text.contains(',') && groups.all(|group| group.len() == 3 && is_digits(group)) {
+        text.replace(',', "").into()
+    } else {
+        text.into()
+    }
+}
+
 /// As [`size`], or `none`.
-pub(crate) fn bound(text: &str) -> Result<Bound, String> {
+///
+/// # Errors
+/// As for [`size`].
+pub fn bound(text: &str) -> Result<Bound, String> {
     if text == "none" {
         return Ok(Bound(None));
     }
@@ -36,7 +65,10 @@ pub(crate) fn bound(text: &str) -> Result<Bound, String> {
 }
 
 /// `90s`, `10m`, `2h`, `30d`.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+///
+/// # Errors
+/// For everything else, in the words of a usage error.
+pub fn duration(text: &str) -> Result<Duration, String> {
     let seconds =
         if text.ends_with(|last: char| last.is_ascii_digit()) { None } else { scaled(text, &TIMES) };
     let expected = || "expected a time such as 90s, 10m, 2h or 30d".to_owned();
@@ -44,7 +76,10 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// `localhost:50051`, `10.0.0.7:7450`, `[::1]:7450`. Whether there is such a host is found out later.
-pub(crate) fn host_and_port(text: &str) -> Result<String, String> {
+///
+/// # Errors
+/// If the text is no host and port.
+pub fn host_and_port(text: &str) -> Result<String, String> {
     let parts = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
     // Of an address of version 6 the last group would be taken for the port.
     let is_host = |host: &str| !host.contains(':') || host.starts_with('[') && host.ends_with(']');
@@ -85,6 +120,14 @@ mod tests {
         }
         for bad in ["", "7450", ":7450", "localhost", "localhost:", "::1:7450", "h:65536", "h:+1", "h:-1"] {
             assert!(host_and_port(bad).is_err(), "{bad}");
+        }
+        assert_eq!(
+            (count("262144"), count("2G"), count("500k")),
+            (Ok(262_144), Ok(2_000_000_000), Ok(500_000))
+        );
+        assert_eq!((count("2,000,000"), count("1,000")), (Ok(2_000_000), Ok(1_000)));
+        for bad in ["", "1,00", ",100", "1000,000", "1,000k", "2GiB", "1e6", "-1", "1.5M", "99999999999G"] {
+            assert!(count(bad).is_err(), "{bad}");
         }
         for bad in ["", "10", "m", "-1m", "1w"] {
             assert!(duration(bad).is_err(), "{bad}");
