@@ -11,6 +11,10 @@ use std::collections::HashMap;
 use gobo_automata::{CharSet, Expr, Grammar, Rule, RuleId};
 use gobo_types::{CompileError, DenseId as _, RefusalKind};
 
+use crate::near::near;
+use crate::outline::is_line_end;
+pub use crate::outline::{Outline, OutlinedRepetition, OutlinedRule, place};
+
 /// Longest text of a grammar in bytes. Reading it takes some hundred times as much memory at worst, and linear time.
 const MAX_GRAMMAR_BYTES: usize = 1 << 20;
 
@@ -30,22 +34,21 @@ const SHOWN_NAMES: usize = 12;
 /// # Errors
 /// A refusal naming the construct, its line and its column in characters, both from 1.
 pub fn gbnf(grammar: &str, start: &str) -> Result<Grammar, CompileError> {
-    if grammar.len() > MAX_GRAMMAR_BYTES {
-        return Err(CompileError::refuse(
-            RefusalKind::Unsupported,
-            "the whole grammar",
-            format!("the grammar has {} bytes, the limit is {MAX_GRAMMAR_BYTES}", grammar.len()),
-        ));
-    }
-    let mut reader = Reader { text: grammar, at: 0, rules: Vec::new(), ids: HashMap::new() };
-    if let Some(at) = grammar.find('\0') {
-        return Err(reader.malformed(at, "a raw NUL character; write \\x00 to match one"));
-    }
-    reader.skip_whitespace(true);
-    while reader.at < grammar.len() {
-        reader.rule()?;
-    }
-    reader.finish(start)
+    Reader::read(grammar)?.finish(start)
+}
+
+/// Where the rules and the counted repetitions of a grammar stand; `None` if it has no grammar's form. Linear in the text.
+///
+/// ```
+/// use gobo_grammar::gbnf::outline;
+///
+/// let outline = outline("root ::= [a-z]{2,3}").unwrap();
+/// assert_eq!((outline.rules[0].body.clone(), outline.repetitions[0].braces.clone()), (9..19, 14..19));
+/// ```
+pub fn outline(grammar: &str) -> Option<Outline> {
+    let reader = Reader::read(grammar).ok()?;
+    let rules = reader.rules.into_iter().map(|rule| rule.outlined).collect::<Option<_>>()?;
+    Some(Outline { rules, repetitions: reader.repetitions })
 }
 
 /// A rule that was called or defined, in the order of first sight.
@@ -54,6 +57,7 @@ struct Seen<'a> {
     /// Where it was seen first.
     at: usize,
     body: Option<Expr>,
+    outlined: Option<OutlinedRule>,
 }
 
 /// An expression and how many parentheses and repetitions nest in it.
@@ -67,9 +71,31 @@ struct Reader<'a> {
     at: usize,
     rules: Vec<Seen<'a>>,
     ids: HashMap<&'a str, RuleId>,
+    repetitions: Vec<OutlinedRepetition>,
 }
 
 impl<'a> Reader<'a> {
+    /// Reads all rules.
+    fn read(grammar: &'a str) -> Result<Self, CompileError> {
+        if grammar.len() > MAX_GRAMMAR_BYTES {
+            return Err(CompileError::refuse(
+                RefusalKind::Unsupported,
+                "the whole grammar",
+                format!("the grammar has {} bytes, the limit is {MAX_GRAMMAR_BYTES}", grammar.len()),
+            ));
+        }
+        let mut reader =
+            Self { text: grammar, at: 0, rules: Vec::new(), ids: HashMap::new(), repetitions: Vec::new() };
+        if let Some(at) = grammar.find('\0') {
+            return Err(reader.malformed(at, "a raw NUL character; write \\x00 to match one"));
+        }
+        reader.skip_whitespace(true);
+        while reader.at < grammar.len() {
+            reader.rule()?;
+        }
+        Ok(reader)
+    }
+
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
@@ -145,7 +171,7 @@ impl<'a> Reader<'a> {
 
     fn id(&mut self, name: &'a str, at: usize) -> RuleId {
         *self.ids.entry(name).or_insert_with(|| {
-            self.rules.push(Seen { name, at, body: None });
+            self.rules.push(Seen { name, at, body: None, outlined: None });
             RuleId::new(self.rules.len() - 1)
         })
     }
@@ -165,11 +191,15 @@ impl<'a> Reader<'a> {
             return Err(self.malformed(at, format!("the rule {} is defined twice", shown(name))));
         }
         self.skip_whitespace(true);
+        let body_at = self.at;
         let body = self.alternatives(0)?;
+        let body_end = body_at + self.text[body_at..self.at].trim_end().len();
         if self.peek().is_some_and(|char| !is_line_end(char)) {
             return Err(self.unexpected());
         }
         self.rules[id].body = Some(body.expr);
+        self.rules[id].outlined =
+            Some(OutlinedRule { name: at..at + name.len(), body: body_at..body_end });
         self.skip_whitespace(true);
         Ok(())
     }
@@ -191,11 +221,17 @@ impl<'a> Reader<'a> {
         let over_lines = depth > 0;
         let mut items = Vec::new();
         let mut levels = 0;
-        while let Some(mut item) = self.item(depth)? {
+        loop {
+            let item_at = self.at;
+            let Some(mut item) = self.item(depth)? else { break };
             self.skip_whitespace(over_lines);
             loop {
                 let at = self.at;
                 let Some((min, max)) = self.repetition(over_lines)? else { break };
+                if self.text[at..].starts_with('{') {
+                    let (span, braces) = (item_at..self.at, at..self.at);
+                    self.repetitions.push(OutlinedRepetition { span, braces, min, max });
+                }
                 item = Nested { expr: item.expr.repeat(min, max), levels: self.deeper(at, item.levels)? };
                 self.skip_whitespace(over_lines);
             }
@@ -418,10 +454,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn is_line_end(char: char) -> bool {
-    matches!(char, '\r' | '\n')
-}
-
 fn is_name_char(char: char) -> bool {
     char.is_ascii_alphanumeric() || matches!(char, '-' | '_')
 }
@@ -438,48 +470,12 @@ fn unwrap_one(mut exprs: Vec<Expr>, wrap: impl FnOnce(Vec<Expr>) -> Expr) -> Exp
     }
 }
 
-/// Line and column, in characters; both from 1. CR, LF and CRLF end a line.
-fn place(text: &str, at: usize) -> String {
-    let before = &text[..at];
-    let line = before.bytes().filter(|byte| *byte == b'\n').count()
-        + before.match_indices('\r').filter(|(at, _)| !text[at + 1..].starts_with('\n')).count();
-    let column = before.rsplit(is_line_end).next().unwrap_or(before).chars().count();
-    format!("line {}, column {}", line + 1, column + 1)
-}
-
 /// A name as a reason shows it: whole, unless nobody would read it.
 fn shown(name: &str) -> String {
     match name.char_indices().nth(SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name.to_owned(),
     }
-}
-
-/// The name that was probably meant: one that differs by at most two edits, and by less than half.
-fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let is_short = |name: &str| name.len() <= SHOWN_CHARS;
-    let most = 2.min(name.len().saturating_sub(1) / 2);
-    names
-        .filter(|other| is_short(name) && is_short(other) && name.len().abs_diff(other.len()) <= most)
-        .map(|other| (edits(name.as_bytes(), other.as_bytes()), other))
-        .filter(|(edits, _)| *edits <= most)
-        .min_by_key(|(edits, _)| *edits)
-        .map(|(_, other)| other)
-}
-
-/// Levenshtein's distance: characters to insert, remove or replace.
-fn edits(a: &[u8], b: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

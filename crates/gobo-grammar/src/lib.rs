@@ -6,3 +6,5 @@
 
 pub mod gbnf;
 pub mod json;
+mod near;
+mod outline;

@@ -31,5 +31,5 @@ mod schema;
 mod text;
 
 pub use policy_form::PolicyForm;
-pub use schema::schema;
+pub use schema::{schema, subschema};
 pub use text::plain::plain_text;

@@ -29,7 +29,7 @@ impl PolicyForm {
     /// # Errors
     /// As those of [`schema`](crate::schema()).
     pub fn new(schema: &str, options: &SchemaOptions, budget: &Budget) -> Result<Self, CompileError> {
-        let (lowering, _) = lowered(schema, options, budget)?;
+        let (lowering, _) = lowered(schema, "", options, budget)?;
         let has_last = !lowering.objects.witnesses.last.is_empty();
         Ok(Self { schema: schema.to_owned(), options: options.clone(), has_last })
     }
@@ -46,7 +46,7 @@ impl PolicyForm {
 
     fn try_in_order(&self, value: &Value, budget: &Budget) -> Result<Value, CompileError> {
         let (mut nodes, sets, last) = if self.has_last {
-            let (lowering, _) = lowered(&self.schema, &self.options, budget)?;
+            let (lowering, _) = lowered(&self.schema, "", &self.options, budget)?;
             (lowering.context.facts.nodes, lowering.context.sets, lowering.objects.witnesses.last)
         } else {
             (Nodes::read(&self.schema, &self.options, budget)?, SchemaSets::default(), HashMap::new())

@@ -16,10 +16,24 @@ pub fn schema(
     options: &SchemaOptions,
     budget: &Budget,
 ) -> Result<(Grammar, Report), CompileError> {
-    let (mut lowering, start) = lowered(schema, options, budget)?;
+    let (mut lowering, start) = lowered(schema, "", options, budget)?;
     let mut report = lowering.context.facts.nodes.take_report()?;
     add_policies(&lowering, options, &mut report);
     Ok((lowering.context.rules.into_grammar(start), report))
+}
+
+/// The grammar of the texts that the subschema at a JSON pointer allows by itself. References in it lead to the whole document.
+///
+/// # Errors
+/// As for [`schema`].
+pub fn subschema(
+    schema: &str,
+    pointer: &str,
+    options: &SchemaOptions,
+    budget: &Budget,
+) -> Result<Grammar, CompileError> {
+    let (lowering, start) = lowered(schema, pointer, options, budget)?;
+    Ok(lowering.context.rules.into_grammar(start))
 }
 
 /// Adds the texts that the options exclude, and the constraints that they drop.

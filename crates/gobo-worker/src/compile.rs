@@ -6,6 +6,7 @@ use gobo_artifact::Vocabulary;
 use gobo_compiler::{CompileOptions, Compiled, RowCache};
 use gobo_types::{Budget, CompileError, Constraint};
 
+use crate::diagnose::diagnose;
 use crate::lower::lower;
 
 /// A way to make an index: [`compile_constraint`] on one thread, or what a test puts in its place. Whoever calls it contains its
@@ -30,9 +31,7 @@ pub fn compile_constraint(
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
     static ROWS: LazyLock<RowCache> = LazyLock::new(|| RowCache::new(ROW_CACHE_BYTES));
-    let lowered = lower(constraint, budget)?;
-    let options = CompileOptions { threads, cache: Some(&ROWS) };
-    gobo_compiler::compile(vocabulary, constraint, &lowered, &options, budget)
+    compile_with(vocabulary, constraint, &CompileOptions { threads, cache: Some(&ROWS) }, budget)
 }
 
 /// As [`compile_constraint`], neither taking rows that other compiles have kept nor keeping any.
@@ -45,7 +44,18 @@ pub fn compile_alone(
     threads: usize,
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
-    let lowered = lower(constraint, budget)?;
-    let options = CompileOptions { threads, cache: None };
-    gobo_compiler::compile(vocabulary, constraint, &lowered, &options, budget)
+    compile_with(vocabulary, constraint, &CompileOptions { threads, cache: None }, budget)
+}
+
+fn compile_with(
+    vocabulary: &Vocabulary,
+    constraint: &Constraint,
+    options: &CompileOptions<'_>,
+    budget: &Budget,
+) -> Result<Compiled, CompileError> {
+    let lowered = lower(constraint, budget).map_err(|error| diagnose(constraint, None, budget, error))?;
+    // Steps of rows depend on the threads that count them at the end: a diagnosis is given what lowering took.
+    let lowering = budget.steps();
+    gobo_compiler::compile(vocabulary, constraint, &lowered, options, budget)
+        .map_err(|error| diagnose(constraint, Some((vocabulary, lowering)), budget, error))
 }

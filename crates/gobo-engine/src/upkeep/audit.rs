@@ -80,6 +80,7 @@ fn in_process(
         vocabulary_digest: index.vocabulary_digest(),
         constraint,
         limits,
+        is_provisional: false,
         processor_time: processes.processor_time,
         file: None,
         is_background: true,

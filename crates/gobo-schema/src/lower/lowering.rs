@@ -7,6 +7,7 @@ use crate::lower::arrays::ArrayLowering;
 use crate::lower::context::Context;
 use crate::lower::object::ObjectLowering;
 use crate::lower::rules::{RuleKey, nothing};
+use crate::read::location::Location;
 use crate::read::node::{NodeId, Types};
 use crate::read::nodes::Nodes;
 use crate::read::value::Json;
@@ -18,17 +19,18 @@ pub(crate) struct Lowering<'a> {
     pub(crate) arrays: ArrayLowering<'a>,
 }
 
-/// A schema with all its rules, and the rule of whole texts.
+/// The subschema at a JSON pointer with all its rules, and the rule of whole texts.
 ///
 /// # Errors
 /// A refusal whose place is a JSON pointer into the schema; [`CompileError::OverBudget`].
 pub(crate) fn lowered<'a>(
     schema: &str,
+    pointer: &str,
     options: &'a SchemaOptions,
     budget: &'a Budget,
 ) -> Result<(Lowering<'a>, RuleId), CompileError> {
     let mut nodes = Nodes::read(schema, options, budget)?;
-    let root = nodes.root()?;
+    let root = nodes.node(Location { document: 0, pointer: pointer.to_owned() })?;
     let mut lowering = Lowering {
         context: Context::new(nodes, options),
         objects: ObjectLowering::new(budget),

@@ -34,8 +34,11 @@ pub struct Budget {
     limits: CompileLimits,
     steps: AtomicU64,
     bytes: AtomicU64,
+    peak_states: AtomicU64,
+    peak_bytes: AtomicU64,
     cancelled: Arc<AtomicBool>,
-    clock: Option<Clock>,
+    clock: Option<Arc<Clock>>,
+    is_provisional: bool,
 }
 
 impl Clock {
@@ -74,7 +77,33 @@ impl Budget {
     #[must_use]
     pub fn timed(self, is_out_of_time: Box<IsOutOfTime>) -> Self {
         let clock = Clock { is_out_of_time, charges: AtomicU64::new(0), has_ended: AtomicBool::new(false) };
-        Self { clock: Some(clock), ..self }
+        Self { clock: Some(Arc::new(clock)), ..self }
+    }
+
+    /// The same account, of a compile that begins again with a larger one where it runs out of steps: that verdict is not the last.
+    #[must_use]
+    pub fn provisional(self) -> Self {
+        Self { is_provisional: true, ..self }
+    }
+
+    /// Whether a compile that runs out of steps begins again: see [`Self::provisional`].
+    pub fn is_provisional(&self) -> bool {
+        self.is_provisional
+    }
+
+    /// An empty account with limits of its own, which is cancelled, and out of time, with this one.
+    ///
+    /// ```
+    /// use gobo_types::{Budget, CompileLimits};
+    ///
+    /// let budget = Budget::new(CompileLimits::default());
+    /// let trial = budget.beside(CompileLimits { max_steps: 10, ..budget.limits() });
+    /// assert!(trial.charge_steps("a trial", 11).is_err() && budget.steps() == 0);
+    /// ```
+    #[must_use]
+    pub fn beside(&self, limits: CompileLimits) -> Self {
+        let (cancelled, clock) = (Arc::clone(&self.cancelled), self.clock.clone());
+        Self { limits, cancelled, clock, ..Self::default() }
     }
 
     /// Whether the clock of [`Self::timed`] has ended the compile.
@@ -97,6 +126,16 @@ impl Budget {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// Most states of an automaton that were asked for so far: the least [`CompileLimits::max_states`] that would have done.
+    pub fn peak_states(&self) -> u64 {
+        self.peak_states.load(Ordering::Relaxed)
+    }
+
+    /// Most bytes that were charged at a time.
+    pub fn peak_bytes(&self) -> u64 {
+        self.peak_bytes.load(Ordering::Relaxed)
+    }
+
     /// Counts `n` steps of `phase`.
     ///
     /// # Errors
@@ -109,7 +148,7 @@ impl Budget {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(CompileError::unavailable("the compile was cancelled"));
         }
-        self.clock.as_ref().map_or(Ok(()), Clock::look)
+        self.clock.as_deref().map_or(Ok(()), Clock::look)
     }
 
     /// Counts `n` bytes of tables of `phase`.
@@ -117,8 +156,9 @@ impl Budget {
     /// # Errors
     /// [`CompileError::OverBudget`] past `max_bytes`.
     pub fn charge_bytes(&self, phase: &str, n: u64) -> Result<(), CompileError> {
-        let before = self.bytes.fetch_add(n, Ordering::Relaxed);
-        if before.saturating_add(n) > self.limits.max_bytes {
+        let bytes = self.bytes.fetch_add(n, Ordering::Relaxed).saturating_add(n);
+        self.peak_bytes.fetch_max(bytes, Ordering::Relaxed);
+        if bytes > self.limits.max_bytes {
             return Err(Self::over(Limit::MaxBytes, self.limits.max_bytes, phase));
         }
         Ok(())
@@ -163,6 +203,7 @@ impl Budget {
     /// # Errors
     /// [`CompileError::OverBudget`] if `states > max_states`.
     pub fn check_states(&self, phase: &str, states: usize) -> Result<(), CompileError> {
+        self.peak_states.fetch_max(states as u64, Ordering::Relaxed);
         if states as u64 > self.limits.max_states {
             return Err(Self::over(Limit::MaxStates, self.limits.max_states, phase));
         }
@@ -230,6 +271,33 @@ mod tests {
         let charged = (0..1 << 20).take_while(|_| budget.charge_steps("rows", 1).is_ok()).count();
         assert_eq!((charged as u64, asked.load(Ordering::Relaxed)), (2 * CHARGES_PER_LOOK, 3));
         assert!(budget.is_out_of_time() && !Budget::default().is_out_of_time());
+    }
+
+    #[test]
+    fn a_peak_is_the_least_limit_that_would_have_done() {
+        let budget = Budget::default();
+        for states in [3, 9, 4] {
+            budget.check_states("rows", states).unwrap_err();
+        }
+        let budget = Budget::new(CompileLimits::default());
+        let work = || budget.charge_bytes("rows", 7);
+        budget.holding(work, |()| 2).unwrap();
+        budget.charge_bytes("rows", 1).unwrap();
+        budget.check_states("rows", 9).unwrap();
+        budget.check_states("rows", 4).unwrap();
+        assert_eq!((budget.peak_states(), budget.peak_bytes(), budget.bytes()), (9, 7, 3));
+    }
+
+    #[test]
+    fn an_account_beside_another_ends_with_it_and_counts_alone() {
+        let flag = Arc::new(AtomicBool::new(false));
+        let budget = Budget::cancellable(CompileLimits::default(), Arc::clone(&flag)).provisional();
+        let trial = budget.beside(CompileLimits { max_steps: 5, ..CompileLimits::default() });
+        assert!(budget.is_provisional() && !trial.is_provisional());
+        trial.charge_steps("rows", 5).unwrap();
+        assert_eq!((budget.steps(), trial.steps()), (0, 5));
+        flag.store(true, Ordering::Relaxed);
+        assert!(matches!(trial.charge_steps("rows", 0), Err(CompileError::Unavailable { .. })));
     }
 
     #[test]

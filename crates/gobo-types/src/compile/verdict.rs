@@ -62,9 +62,13 @@ fn in_parentheses(place: &Clipped) -> String {
     if place.is_empty() { String::new() } else { format!(" ({place})") }
 }
 
+fn after_colon(reason: &Clipped) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {reason}") }
+}
+
 /// A counted budget ran out: repeatable under the same budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("over budget: {phase} needs more than {}{}", limit.quantity(*given), in_parentheses(place))]
+#[error("over budget: {phase} needs more than {}{}{}", limit.quantity(*given), in_parentheses(place), after_colon(reason))]
 pub struct OverBudget {
     /// The limit that was reached.
     pub limit: Limit,

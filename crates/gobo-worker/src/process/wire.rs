@@ -51,6 +51,8 @@ pub struct Job {
     pub constraint: Constraint,
     /// Its budget.
     pub limits: CompileLimits,
+    /// Whether the job comes again with more steps if these do not suffice: see [`gobo_types::Budget::provisional`].
+    pub is_provisional: bool,
     /// Most processor time.
     pub processor_time: Duration,
     /// The empty file for the index. `None`: only the report is wanted.

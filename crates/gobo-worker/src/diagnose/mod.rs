@@ -1,0 +1,129 @@
+//! Says which part of a constraint has no text, or needs more than a limit, and what to do next.
+//!
+//! A verdict comes from an automaton, in which the parts of a constraint cannot be told apart any more. So the diagnosis asks again:
+//! it changes the constraint, compiles it ([`trials`]), and reads from the verdict whether the change matters. Front ends know
+//! nothing of it.
+//!
+//! - *No text.* A part is named if the rest without it has texts. Of several parts a minimal set is kept from which none can be left
+//!   out: the deletion filter of Chinneck & Dravnieks (*Locating Minimal Infeasible Constraint Sets in Linear Programs*, ORSA Journal
+//!   on Computing 3, 1991), by halves where there are many, and level by level of the tree as in hierarchical delta debugging
+//!   (Misherghi & Su, ICSE 2006). Grammars need no trial: which rules have no text is a least fixpoint.
+//! - *Over budget.* A part is named if the constraint compiles within the limits without it, or with a smaller number in its place.
+//!   Its states at small numbers say how they grow ([`growth`]): by a factor with each repetition, which no limit holds, or as a
+//!   polynomial, whose value at the number that was written is what the limit would have to be.
+//!
+//! Only what trials have shown is said, and where they run out less is said. The verdict itself never changes.
+//!
+//! Bounds: [`MAX_TRIALS`] trials and, in all, a quarter of the steps of the failed compile, but [`MIN_STEPS`] at least and
+//! [`MAX_STEPS`] at most; each trial within the job's own limits of states and bytes. All of that is counted, so a diagnosis is the
+//! same on every host. A verdict that is not the last, over the steps of a pass, is not diagnosed.
+//!
+//! Above the trials, each kind of constraint is a floor of its own: [`schema`], [`pattern`], [`grammar`]. The latter two find
+//! repetitions and parts in a text, which [`repetitions`] judges.
+
+mod grammar;
+mod growth;
+mod minimal;
+mod pattern;
+mod repetitions;
+mod schema;
+mod trials;
+
+use gobo_artifact::Vocabulary;
+use gobo_types::{
+    Budget, Clipped, CompileError, Constraint, Limit, OverBudget, Refusal, RefusalKind, Source, Span,
+};
+
+use self::growth::Need;
+use self::trials::{Stage, Stop, Trials};
+
+/// Least steps of a diagnosis: some 10 to 20 ms.
+const MIN_STEPS: u64 = 2_000_000;
+
+/// Most steps of a diagnosis: about a third of a second.
+const MAX_STEPS: u64 = 64_000_000;
+
+/// Most compiles of one diagnosis.
+const MAX_TRIALS: u32 = 256;
+
+/// What is known of a verdict.
+#[derive(Debug, Default)]
+struct Finding {
+    /// As in [`Refusal::place`].
+    place: String,
+    span: Option<Span>,
+    reason: String,
+    help: String,
+    needed: Option<u64>,
+}
+
+/// The verdict, with the place, the reason and the advice that can be found within the bounds of a diagnosis.
+///
+/// `over` is the vocabulary of a compile that failed after lowering, with the steps of that.
+pub fn diagnose(
+    constraint: &Constraint,
+    over: Option<(&Vocabulary, u64)>,
+    budget: &Budget,
+    error: CompileError,
+) -> CompileError {
+    let used = over.map_or(budget.steps(), |(_, lowering)| lowering);
+    match error {
+        CompileError::Refused(refusal) if refusal.kind == RefusalKind::Unsatisfiable && over.is_none() => {
+            let mut trials = Trials::new(constraint, Stage::Lowering, budget, used);
+            without_text(constraint, &mut trials, refusal)
+        }
+        CompileError::OverBudget(verdict)
+            if verdict.limit != Limit::MaxSteps || !budget.is_provisional() =>
+        {
+            let used = if verdict.limit == Limit::MaxSteps { verdict.given } else { used };
+            let stage = over.map_or(Stage::Lowering, |(vocabulary, _)| Stage::Rows(vocabulary));
+            let mut trials = Trials::new(constraint, stage, budget, used);
+            over_budget(constraint, &mut trials, verdict)
+        }
+        error => error,
+    }
+}
+
+fn without_text(constraint: &Constraint, trials: &mut Trials<'_>, refusal: Refusal) -> CompileError {
+    let mut found = None;
+    let ended = match &constraint.source {
+        Source::Regex { pattern, mode } => pattern::without_text(pattern, *mode, trials, &mut found),
+        Source::Grammar { grammar, start, .. } => {
+            found = grammar::without_text(grammar, start);
+            Ok(())
+        }
+        Source::Schema { schema, .. } => schema::without_text(schema, trials, &mut found),
+        Source::Choice { .. } | Source::Json { .. } => Ok(()),
+    };
+    if let Err(Stop::Ended(error)) = ended {
+        return error;
+    }
+    let Some(Finding { place, span, reason, help, .. }) = found else { return refusal.into() };
+    Refusal { place: place.into(), span, reason: reason.into(), help: help.into(), ..refusal }.into()
+}
+
+fn over_budget(constraint: &Constraint, trials: &mut Trials<'_>, verdict: OverBudget) -> CompileError {
+    let mut found = Finding::default();
+    let need = Need { limit: verdict.limit };
+    let ended = match &constraint.source {
+        Source::Regex { pattern, mode } => {
+            pattern::over_budget(pattern, *mode, need, trials, &mut found)
+        }
+        Source::Grammar { grammar, start, .. } => {
+            grammar::over_budget(grammar, start, need, trials, &mut found)
+        }
+        Source::Schema { schema, .. } => schema::over_budget(schema, need, trials, &mut found),
+        Source::Choice { .. } | Source::Json { .. } => Ok(()),
+    };
+    if let Err(Stop::Ended(error)) = ended {
+        return error;
+    }
+    let Finding { place, span, reason, help, needed } = found;
+    let help = if help.is_empty() && needed.is_none() {
+        "Make the constraint smaller; whether a higher limit would do is not known.".to_owned()
+    } else {
+        help
+    };
+    let (place, reason, help): (Clipped, Clipped, Clipped) = (place.into(), reason.into(), help.into());
+    OverBudget { place, span, reason, needed, help, ..verdict }.into()
+}

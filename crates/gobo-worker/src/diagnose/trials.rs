@@ -1,0 +1,151 @@
+//! Trials: compiles of a changed constraint, on an account that bounds all of them together.
+
+use gobo_artifact::Vocabulary;
+use gobo_automata::Dfa;
+use gobo_compiler::CompileOptions;
+use gobo_types::{
+    Budget, CompileError, CompileLimits, Constraint, Limit, RefusalKind, SchemaOptions, Source,
+};
+
+use super::{MAX_STEPS, MAX_TRIALS, MIN_STEPS};
+use crate::lower::lower;
+
+/// How far a compile came.
+#[derive(Clone, Copy)]
+pub(super) enum Stage<'a> {
+    /// It failed before it met the vocabulary.
+    Lowering,
+    /// It failed over this vocabulary.
+    Rows(&'a Vocabulary),
+}
+
+/// How a trial ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// It has texts, and went as far as the compile that failed: with what it took.
+    Texts(Cost),
+    /// It has no text.
+    NoText,
+    /// Over a limit, or refused for another reason.
+    Unclear,
+}
+
+/// What a trial took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cost {
+    states: u64,
+    steps: u64,
+    bytes: u64,
+}
+
+impl Cost {
+    #[cfg(test)]
+    pub(super) fn new(states: u64, steps: u64, bytes: u64) -> Self {
+        Self { states, steps, bytes }
+    }
+
+    /// The amount that a limit counts.
+    pub(super) fn of(self, limit: Limit) -> u64 {
+        match limit {
+            Limit::MaxStates => self.states,
+            Limit::MaxSteps => self.steps,
+            Limit::MaxBytes => self.bytes,
+        }
+    }
+}
+
+/// Why a diagnosis ends before it is complete.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// Its bounds are reached: what was found stands.
+    Spent,
+    /// The compile itself is cancelled or out of time.
+    Ended(CompileError),
+}
+
+/// The trials of one diagnosis.
+pub(super) struct Trials<'a> {
+    constraint: &'a Constraint,
+    stage: Stage<'a>,
+    budget: &'a Budget,
+    limits: CompileLimits,
+    steps_left: u64,
+    trials_left: u32,
+}
+
+impl<'a> Trials<'a> {
+    /// Trials on the constraint of a compile that used so many steps.
+    pub(super) fn new(constraint: &'a Constraint, stage: Stage<'a>, budget: &'a Budget, used: u64) -> Self {
+        let steps_left = (used / 4).clamp(MIN_STEPS, MAX_STEPS);
+        Self { constraint, stage, budget, limits: budget.limits(), steps_left, trials_left: MAX_TRIALS }
+    }
+
+    /// The limits of the compile that failed.
+    pub(super) fn limits(&self) -> CompileLimits {
+        self.limits
+    }
+
+    /// Steps that are left for all further trials.
+    pub(super) fn steps_left(&self) -> u64 {
+        self.steps_left
+    }
+
+    /// The options of a schema.
+    pub(super) fn schema_options(&self) -> Option<Box<SchemaOptions>> {
+        match &self.constraint.source {
+            Source::Schema { options, .. } => Some(options.clone()),
+            _ => None,
+        }
+    }
+
+    /// Compiles another source in the place of the constraint's own, with at most so many steps.
+    pub(super) fn compile(&mut self, source: Source, most_steps: u64) -> Result<Ended, Stop> {
+        let changed = Constraint { source, text_start: self.constraint.text_start };
+        let stage = self.stage;
+        self.attempt(most_steps, |budget| {
+            let lowered = lower(&changed, budget)?;
+            if let Stage::Rows(vocabulary) = stage {
+                let options = CompileOptions { threads: 1, cache: None };
+                gobo_compiler::compile(vocabulary, &changed, &lowered, &options, budget)?;
+            }
+            Ok(true)
+        })
+    }
+
+    /// Lowers the subschema at a pointer of a document, with the options of the constraint.
+    pub(super) fn subschema(&mut self, document: &str, pointer: &str) -> Result<Ended, Stop> {
+        let Source::Schema { options, .. } = &self.constraint.source else { return Ok(Ended::Unclear) };
+        let text_start = self.constraint.text_start;
+        self.attempt(self.steps_left, |budget| {
+            let grammar = gobo_schema::subschema(document, pointer, options, budget)?;
+            Ok(!Dfa::grammar(&grammar, text_start, budget)?.is_empty())
+        })
+    }
+
+    /// `work` says whether there are texts.
+    fn attempt(
+        &mut self,
+        most_steps: u64,
+        work: impl FnOnce(&Budget) -> Result<bool, CompileError>,
+    ) -> Result<Ended, Stop> {
+        if self.trials_left == 0 || self.steps_left == 0 {
+            return Err(Stop::Spent);
+        }
+        self.trials_left -= 1;
+        let max_steps = self.limits.max_steps.min(most_steps).min(self.steps_left);
+        let budget = self.budget.beside(CompileLimits { max_steps, ..self.limits });
+        let ended = work(&budget);
+        self.steps_left = self.steps_left.saturating_sub(budget.steps());
+        match ended {
+            Ok(true) => Ok(Ended::Texts(Cost {
+                states: budget.peak_states(),
+                steps: budget.steps(),
+                bytes: budget.peak_bytes(),
+            })),
+            Ok(false) => Ok(Ended::NoText),
+            Err(CompileError::Refused(refusal)) if refusal.kind == RefusalKind::Unsatisfiable => Ok(Ended::NoText),
+            Err(CompileError::Refused(_) | CompileError::OverBudget(_)) => Ok(Ended::Unclear),
+            Err(error) => Err(Stop::Ended(error)),
+        }
+    }
+}
