@@ -70,7 +70,7 @@ pub fn diagnose(
     match error {
         CompileError::Refused(refusal) if refusal.kind == RefusalKind::Unsatisfiable && over.is_none() => {
             let mut trials = Trials::new(constraint, Stage::Lowering, budget, used);
-            without_text(constraint, &mut trials, refusal)
+            without_text(constraint, &mut trials, *refusal)
         }
         CompileError::OverBudget(verdict)
             if verdict.limit != Limit::MaxSteps || !budget.is_provisional() =>
@@ -78,7 +78,7 @@ pub fn diagnose(
             let used = if verdict.limit == Limit::MaxSteps { verdict.given } else { used };
             let stage = over.map_or(Stage::Lowering, |(vocabulary, _)| Stage::Rows(vocabulary));
             let mut trials = Trials::new(constraint, stage, budget, used);
-            over_budget(constraint, &mut trials, verdict)
+            over_budget(constraint, &mut trials, *verdict)
         }
         error => error,
     }
