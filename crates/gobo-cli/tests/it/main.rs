@@ -8,4 +8,5 @@ mod daemon;
 mod gobo;
 mod history;
 mod hostile_store;
+mod import;
 mod out;
