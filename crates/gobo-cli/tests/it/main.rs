@@ -11,5 +11,6 @@ mod history;
 mod hostile_store;
 mod messages;
 mod names;
+mod import;
 mod out;
 mod prewarm;

@@ -12,6 +12,7 @@ use gobo_engine::{
 };
 use gobo_types::{CompileError, CompileLimits, Constraint, Limit, RefusalKind};
 
+use crate::full_verdicts::full_verdict;
 use crate::tiny::tiny;
 
 fn processes(name: &str) -> WorkerConfig {
@@ -85,6 +86,23 @@ fn workers(name: &str) -> Vec<String> {
 fn is_over(process: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with(['Z', 'X']))
+}
+
+#[test]
+fn verdicts_come_from_a_process_and_from_the_catalog_with_every_field() {
+    let folder = tempfile::tempdir().unwrap();
+    for text in ["refused, in full", "over budget, in full"] {
+        let expected = full_verdict(text).unwrap();
+        for _ in 0..2 {
+            let engine = open(folder.path());
+            // From a process at first, and then as it is remembered; by the next engine from the disk.
+            for _ in 0..2 {
+                assert_eq!(engine.resolve(request(&engine, text)).unwrap_err(), expected);
+            }
+        }
+    }
+    let engine = open(folder.path());
+    assert_eq!(engine.resolve(request(&engine, "busy, in full")), Err(full_verdict("busy, in full").unwrap()));
 }
 
 #[test]

@@ -326,7 +326,7 @@ mod tests {
             &[0x40],
             &text(b":authority%"),
             &[0x7f, 0x80 + 46, 0x01],
-            &long[..173],
+            &long,
             &[0x11],
             &text(authority),
             &[0x40],

@@ -32,6 +32,16 @@ fn other() -> Imported {
     imported
 }
 
+/// A vocabulary whose file is too long to be let in whatever the others hold.
+fn large() -> Imported {
+    let mut imported = tiny();
+    let next = u32::try_from(imported.table.tokens().len()).unwrap();
+    for number in 0..4000 {
+        imported.table.insert(next + number, format!("token {number}").into_bytes(), false).unwrap();
+    }
+    Imported { logits_width: 8192, ..imported }
+}
+
 fn file(imported: &Imported) -> Vec<u8> {
     imported.table.build().unwrap().to_vec()
 }
@@ -315,27 +325,27 @@ async fn a_client_that_goes_away_or_is_slow_leaves_nothing_behind() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn uploads_are_few_and_have_to_find_room() {
     let folder = tempfile::tempdir().unwrap();
-    let length = file(&other()).len() as u64;
+    let length = file(&large()).len() as u64;
     // Room for one file three times, and for a fifth of all.
     let limits = ServeLimits { request_bytes: 5 * length + 1024, ..ServeLimits::default() };
     let daemon = Daemon::start_limited(folder.path(), limits).await;
     let here = client(folder.path());
-    let (sender, call) = begin(&here, &other());
+    let (sender, call) = begin(&here, &large());
     let holds = async {
         while here.status().await.unwrap().request_bytes < 2 * length {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(20), holds).await.unwrap();
-    let error = here.import_vocabulary(&import("second", &tiny())).await.unwrap_err();
+    let error = here.import_vocabulary(&import("second", &large())).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
     assert!(error.retry_after().is_some(), "{error}");
     assert!(here.resolve("tiny", &Constraint::regex("a+")).await.is_ok(), "others are served meanwhile");
     call.abort();
     drop((call.await, sender));
-    let mut again = here.import_vocabulary(&import("second", &tiny())).await;
+    let mut again = here.import_vocabulary(&import("second", &large())).await;
     while matches!(&again, Err(error) if error.kind() == ErrorKind::Busy) {
-        again = here.import_vocabulary(&import("second", &tiny())).await;
+        again = here.import_vocabulary(&import("second", &large())).await;
     }
     again.unwrap();
     daemon.stop().await;
@@ -343,7 +353,7 @@ async fn uploads_are_few_and_have_to_find_room() {
     let limits = ServeLimits { request_bytes: 5 * length - 5, ..ServeLimits::default() };
     let daemon = Daemon::start_limited(folder.path(), limits).await;
     let here = client(folder.path());
-    let error = here.import_vocabulary(&import("third", &other())).await.unwrap_err();
+    let error = here.import_vocabulary(&import("third", &large())).await.unwrap_err();
     let ClientError::Daemon { kind: ErrorKind::Invalid, message, .. } = &error else { panic!("{error:?}") };
     assert!(message.contains("--max-request-mib"), "{message}");
     daemon.stop().await;
