@@ -27,7 +27,7 @@ const WIDTH: f64 = 560.0;
 /// Right of the axis: crosses, and words of failures.
 const EDGE: f64 = 96.0;
 /// The height of one contestant in a row.
-const STEP: f64 = 7.0;
+const STEP: f64 = 9.0;
 /// Between two rows.
 const GAP: f64 = 7.0;
 const RADIUS: f64 = 3.6;

@@ -57,11 +57,8 @@ pub(super) fn summary(records: &Records, up: &str) -> String {
         link(schema, up),
     ]);
     let (met, missed) = targets::counts(records);
-    let mut text = String::new();
-    let _ = writeln!(text, "Of {} targets {met} are met and {missed} missed: ", met + missed);
-    text.truncate(text.trim_end().len());
-    let _ = writeln!(text, " [all of them]({up}docs/performance.md#targets).");
-    let _ = writeln!(text, "{}\n", stale(records));
+    let mut text = format!("Of {} targets {met} are met and {missed} missed: ", met + missed);
+    let _ = writeln!(text, "[all of them]({up}docs/performance.md#targets). {}\n", stale(records));
     text += &table(&["", "gobo", "beside it", "record"], rows).replace("---:|", "---|");
     let _ = writeln!(
         text,
@@ -84,7 +81,7 @@ fn stale(records: &Records) -> String {
         return format!("All records are of the present compiler, epoch {now}.");
     }
     format!(
-        "The compiler is at epoch {now}; records of an older one, whose times and sizes were others: {}.",
+        "The compiler is at epoch {now}. These records are of an older epoch, so today's times and sizes may differ from theirs: {}.",
         older.join(", ")
     )
 }

@@ -50,12 +50,42 @@ pub(super) fn table(heading: &[&str], rows: impl IntoIterator<Item = Vec<String>
     text
 }
 
-/// The cells of the first table below a heading of a report: its heading, then its rows.
-pub(super) fn cells(report: &str, heading: &str) -> Vec<Vec<String>> {
+/// The tables below a heading of a report, in order: of each the cells of its heading, then those of its rows.
+pub(super) fn tables(report: &str, heading: &str) -> Vec<Vec<Vec<String>>> {
     let below = report.split_once(&format!("## {heading}")).map_or("", |(_, below)| below);
     let below = below.split("\n## ").next().unwrap_or_default();
-    let lines =
-        below.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
     let cells = |line: &str| line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect();
-    lines.filter(|line| !line.starts_with("|--")).map(cells).collect()
+    let mut tables: Vec<Vec<Vec<String>>> = Vec::new();
+    let mut is_inside = false;
+    for line in below.lines() {
+        if line.starts_with('|') && !is_inside {
+            tables.push(Vec::new());
+        }
+        is_inside = line.starts_with('|');
+        if let Some(table) = tables.last_mut().filter(|_| is_inside && !line.starts_with("|--")) {
+            table.push(cells(line));
+        }
+    }
+    tables
+}
+
+/// The cell of a column in the first row that begins with these cells. An empty heading continues the columns before it, so a column
+/// is named by its place after a named one.
+pub(super) fn cell(table: &[Vec<String>], row: &[&str], column: &str, after: usize) -> Option<String> {
+    let place = table.first()?.iter().position(|name| name == column)? + after;
+    let row = table.iter().find(|cells| cells.iter().zip(row).all(|(cell, wanted)| cell == wanted))?;
+    row.get(place).cloned()
+}
+
+/// A time of a report in the form of [`time`]: `5646 ns` is `5.65 µs`.
+pub(super) fn retimed(cell: &str) -> Option<String> {
+    let (value, unit) = cell.split_once(' ')?;
+    let unit = match unit {
+        "ns" => 1.0,
+        "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return None,
+    };
+    Some(time(Some(value.parse::<f64>().ok()? * unit)))
 }

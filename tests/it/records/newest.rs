@@ -64,7 +64,7 @@ impl Record {
     /// `epoch 7`, with a remark where the compiler has changed since.
     pub(super) fn epoch(&self) -> String {
         let (of, now) = (self.origin.compiler_epoch, gobo_types::COMPILER_EPOCH);
-        if of == now { format!("epoch {of}") } else { format!("epoch {of}, now {now}") }
+        if of == now { format!("epoch {of}") } else { format!("epoch {of} (now {now})") }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::figures::over;
-use super::markdown::{bytes, cells, ratio, table, time};
+use super::markdown::{bytes, cell, ratio, retimed, table, tables, time};
 use super::newest::{Record, Records};
 
 /// The constraints of the table and what they are, in its order.
@@ -38,7 +38,10 @@ pub(super) fn compile_cells(record: &Record, constraint: &str) -> [String; 3] {
         let at = [VOCABULARY, constraint, who];
         match (record.p50(at, "compile_ns"), record.note(at, "compile_ns")) {
             (None, Some(note)) => note.to_owned(),
-            (nanoseconds, _) => time(nanoseconds),
+            (nanoseconds, _) => {
+                let is_error = record.note(at, "walk_error").is_some_and(|note| note.contains("error"));
+                time(nanoseconds) + if is_error { ", then an error" } else { "" }
+            }
         }
     })
 }
@@ -149,8 +152,9 @@ pub(super) fn recursion(records: &Records) -> String {
                 part("p50")
                     .map_or_else(|| "–".into(), |p50| format!("{}, {}", time(Some(p50)), time(part("p99"))))
             };
-            // The unit of the machine is no constraint with calls.
-            if record.p50(at("gobo"), "fill_ns").is_none() {
+            // Single texts have no compile, and the unit of the machine has no masks.
+            let is_compiled = ["gobo", "llguidance"].iter().any(|who| compile(who) != "–");
+            if !is_compiled || record.p50(at("gobo"), "fill_ns").is_none() {
                 continue;
             }
             rows.push(vec![
@@ -182,38 +186,29 @@ pub(super) fn recursion(records: &Records) -> String {
 
 /// Share, median and 95th percentile of both contestants over all schemas that each compiles.
 pub(super) fn schema_compiles(record: &Record) -> [[String; 3]; 2] {
+    let tables = tables(&record.report, "Compile");
+    let [shares, times] = &tables[..] else {
+        panic!("two tables of compiles in the report of {}", record.path)
+    };
     ["gobo", "llguidance"].map(|who| {
-        let (mut times, mut all) = (Vec::new(), 0_u32);
-        for row in record.table.rows() {
-            all += 1;
-            times.extend(row.number(&format!("{who}_p50_ns")).filter(|_| row.get(who) == Some("compiled")));
-        }
-        times.sort_by(f64::total_cmp);
-        let share = 100.0 * f64::from(u32::try_from(times.len()).unwrap()) / f64::from(all);
-        [format!("{share:.1} %"), time(at(&times, 0.5)), time(at(&times, 0.95))]
+        let time = |column| {
+            let found = cell(times, &[who, "all it compiles"], column, 0);
+            found.and_then(|cell| retimed(&cell)).unwrap_or_else(|| panic!("no {column} of {who}"))
+        };
+        let share = cell(shares, &[who], "share compiled", 0).expect("a share");
+        [share, time("p50"), time("p95")]
     })
-}
-
-/// The sample at a share of all, which are ascending.
-fn at(samples: &[f64], share: f64) -> Option<f64> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a place among some thousand samples"
-    )]
-    let place = ((samples.len() as f64 * share).ceil() as usize).saturating_sub(1);
-    samples.get(place).copied()
 }
 
 /// Median and 99th percentile of a mask of both contestants, over the texts that both accept.
 pub(super) fn schema_masks(record: &Record) -> [[String; 2]; 2] {
-    let cells = cells(&record.report, "Masks along the valid instances");
-    let row = cells.iter().find(|row| row[0] == "texts that both accept").expect("a row of both");
-    let of = |column: &str| row[cells[0].iter().position(|name| name == column).expect("its column")].clone();
-    let first = cells[0].iter().position(|name| name == "p99").expect("the 99th percentile of gobo");
-    let warm = cells[0].iter().position(|name| name == "llguidance warm: p50").expect("warm masks");
-    [[of("gobo fill: p50"), row[first].clone()], [row[warm].clone(), row[warm + 1].clone()]]
+    let tables = tables(&record.report, "Masks along the valid instances");
+    ["gobo fill: p50", "llguidance warm: p50"].map(|column| {
+        [0, 1].map(|after| {
+            let found = cell(&tables[0], &["texts that both accept"], column, after);
+            found.and_then(|cell| retimed(&cell)).unwrap_or_else(|| panic!("no {column}"))
+        })
+    })
 }
 
 pub(super) fn schema(records: &Records) -> String {
@@ -223,12 +218,13 @@ pub(super) fn schema(records: &Records) -> String {
     for heading in
         ["Compile", "gobo / llguidance", "What a compile yields", "Masks along", "Verdicts over", "Subsets"]
     {
-        let mut cells = cells(&record.report, heading).into_iter();
-        let names =
-            cells.next().unwrap_or_else(|| panic!("no table of {heading} in the report of {}", record.path));
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        text += &table(&names, cells);
-        text.push('\n');
+        let tables = tables(&record.report, heading);
+        assert!(!tables.is_empty(), "no table of {heading} in the report of {}", record.path);
+        for cells in tables {
+            let names: Vec<&str> = cells[0].iter().map(String::as_str).collect();
+            text += &table(&names, cells[1..].to_vec());
+            text.push('\n');
+        }
     }
     text
 }

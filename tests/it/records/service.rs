@@ -2,7 +2,7 @@
 
 use super::figures::over;
 use super::markdown::{ratio, table, time};
-use super::newest::Records;
+use super::newest::{Record, Records};
 
 /// All rows, each beside its floor, in the order of the record.
 pub(super) fn load(records: &Records) -> String {
@@ -42,9 +42,13 @@ pub(super) fn load(records: &Records) -> String {
     format!("({})\n\n{}", record.epoch(), table(&heading, rows))
 }
 
-/// The figures of a record, with their targets.
+/// The figures of the records whose kind begins so, with their targets.
 pub(super) fn figures_of(records: &Records, kind: &str) -> String {
-    let record = records.of(kind);
+    let all = records.0.iter().filter(|(name, _)| name.starts_with(kind));
+    all.map(|(_, record)| figures(record)).collect::<Vec<_>>().join("\n")
+}
+
+fn figures(record: &Record) -> String {
     let rows = record.comments().map(|[name, value, unit, target, verdict]| {
         let value = value.trim_end_matches('0').trim_end_matches('.');
         let verdict = if verdict == "missed" { "**missed**" } else { verdict };

@@ -1,6 +1,8 @@
 //! Every target of every record, met or missed.
 
-use super::markdown::cells;
+use std::fmt::Write;
+
+use super::markdown::tables;
 use super::newest::Records;
 
 struct Line {
@@ -13,12 +15,14 @@ struct Line {
 
 /// Kinds whose targets stand in a table of their report; those of the other kinds stand in comments of the CSV file.
 const WITH_REPORT: [&str; 3] = ["table", "recursion", "schema"];
+const WITHOUT: [&str; 4] = ["load", "storm", "soak", "hostile"];
 
 /// The targets of all records, in the order of the kinds.
 fn lines(records: &Records) -> Vec<Line> {
     let mut lines = Vec::new();
     for kind in WITH_REPORT {
-        let rows = cells(&records.of(kind).report, "Targets").into_iter().skip(1);
+        let tables = tables(&records.of(kind).report, "Targets");
+        let rows = tables.into_iter().next().expect("a table of targets").into_iter().skip(1);
         lines.extend(rows.map(|row| Line {
             kind: kind.to_owned(),
             target: row[0].clone(),
@@ -30,7 +34,7 @@ fn lines(records: &Records) -> Vec<Line> {
             },
         }));
     }
-    for kind in ["load", "storm", "soak", "hostile"] {
+    for kind in WITHOUT {
         for [name, value, unit, target, verdict] in records.of(kind).comments() {
             if target.is_empty() {
                 continue;
@@ -54,27 +58,32 @@ pub(super) fn counts(records: &Records) -> (usize, usize) {
     (count(true), count(false))
 }
 
+/// A table for each record. The targets of the attacks are the same for each attack: only the misses among them are shown.
 pub(super) fn table(records: &Records, up: &str) -> String {
     let (met, missed) = counts(records);
-    let lines = lines(records);
-    let row = |line: &Line| {
-        let record = records.of(&line.kind);
-        let verdict = match line.is_met {
-            Some(true) => "met",
-            Some(false) => "**missed**",
-            None => "not judged",
-        };
-        let record = format!("[{}]({up}{}), {}", line.kind, record.path, record.epoch());
-        vec![line.target.clone(), line.measured.clone(), verdict.into(), record]
-    };
-    // The hundred targets of the attacks are all the same eight; the misses among them are shown one by one.
-    let is_shown = |line: &&Line| line.kind != "hostile" || line.is_met != Some(true);
-    let hidden = lines.iter().filter(|line| !is_shown(line)).count();
-    let shown =
-        super::markdown::table(&["target", "measured", "", "record"], lines.iter().filter(is_shown).map(row));
-    format!(
-        "{} targets: {met} met, {missed} missed. Not in this table: the {hidden} of attacks that are met.\n\n{}",
-        met + missed,
-        shown.replace("---:|", "---|")
-    )
+    let all = lines(records);
+    let mut text = format!("{} targets: {met} met, {missed} missed.\n", met + missed);
+    for kind in WITH_REPORT.into_iter().chain(WITHOUT) {
+        let (record, lines) = (records.of(kind), all.iter().filter(|line| line.kind == kind));
+        let count = |met| lines.clone().filter(|line| line.is_met == Some(met)).count();
+        let (met, missed) = (count(true), count(false));
+        let _ = writeln!(
+            text,
+            "\n**[{kind}]({up}{})**, {}: {met} met, {missed} missed.",
+            record.path,
+            record.epoch()
+        );
+        let is_shown = |line: &&Line| kind != "hostile" || line.is_met != Some(true);
+        let rows = lines.filter(is_shown).map(|line| {
+            let verdict = match line.is_met {
+                Some(true) => "met",
+                Some(false) => "**missed**",
+                None => "not judged",
+            };
+            vec![line.target.clone(), line.measured.clone(), verdict.into()]
+        });
+        let heading = if kind == "hostile" { "target that is missed" } else { "target" };
+        let _ = write!(text, "\n{}", super::markdown::table(&[heading, "measured", ""], rows));
+    }
+    text.replace("---:|", "---|")
 }

@@ -115,6 +115,7 @@ fn entry(row: &Row) -> String {
             let us = row.us(quantile);
             match us {
                 ..1.0 => format!("{:.0} ns", us * 1e3),
+                ..10.0 => format!("{us:.1} µs"),
                 ..1e3 => format!("{us:.0} µs"),
                 ..1e6 => format!("{:.1} ms", us / 1e3),
                 _ => format!("{:.1} s", us / 1e6),
