@@ -3,17 +3,18 @@
 //! valgrind's callgrind counts what runs inside one function of this file and nothing else, so setting up is free.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
 use gobo_artifact::Matcher;
+use gobo_measure::Csv;
+use gobo_measure::origin::output_of;
 
 use crate::cases::{self, Case};
 use crate::contestants::{Contestant, Gobo};
-use crate::record::{commit, output_of};
+use crate::record::origin;
 use crate::run::Tokens;
 use crate::vocabularies::Source;
 
@@ -115,15 +116,13 @@ pub fn count(source: &Source) -> anyhow::Result<BTreeMap<String, u64>> {
 /// Writes the counts, with what they depend on.
 pub fn write(counts: &BTreeMap<String, u64>) -> anyhow::Result<()> {
     let (rustc, valgrind) = (output_of("rustc", &["--version"]), output_of("valgrind", &["--version"]));
-    let mut csv = format!(
-        "# commit {}; cargo run --release --bin instructions -- --record; o200k_base; {rustc}; {valgrind}\n",
-        commit()
-    );
-    csv.push_str("workload,instructions\n");
+    let origin = origin("instructions", &["--record".into()], Some("any x86-64"));
+    let origin = origin.noting("o200k_base").noting(rustc).noting(valgrind);
+    let mut csv = Csv::new(&origin.to_string(), &["workload", "instructions"]);
     for (name, count) in counts {
-        writeln!(csv, "{name},{count}")?;
+        csv.row([name, &count.to_string()]);
     }
-    Ok(std::fs::write(recorded(), csv)?)
+    Ok(std::fs::write(recorded(), csv.finish())?)
 }
 
 /// Prints both counts of each workload; an error if one has grown.

@@ -1,8 +1,10 @@
 //! All figures of a run, and the file that keeps them.
 
-use std::process::Command;
-
+use gobo_measure::Origin;
 use gobo_measure::csv::{Csv, number};
+use gobo_measure::dots::Mark;
+use gobo_measure::origin::commit;
+use gobo_types::COMPILER_EPOCH;
 
 use crate::spread::Spread;
 
@@ -50,6 +52,23 @@ impl Record {
         self.row(at, measure)?.figure.as_ref().ok().copied()
     }
 
+    /// What a picture shows of a figure, with the 99th percentile that `p99` takes of it.
+    pub fn mark(&self, at: (&str, &str, &str), measure: &str, p99: impl Fn(&Spread) -> Option<f64>) -> Mark {
+        match self.row(at, measure).map(|row| &row.figure) {
+            Some(Ok(spread)) => Mark::Time { p50: spread.p50, p99: p99(spread) },
+            Some(Err(reason)) => Mark::failed(reason),
+            None => Mark::Absent,
+        }
+    }
+
+    /// As [`Record::mark`], of failures alone.
+    pub fn failure(&self, at: (&str, &str, &str), measure: &str) -> Mark {
+        match self.mark(at, measure, |_| None) {
+            Mark::Time { .. } => Mark::Absent,
+            mark => mark,
+        }
+    }
+
     /// The vocabularies, in order.
     pub fn vocabularies(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.rows.iter().map(|row| &*row.vocabulary).collect();
@@ -58,8 +77,8 @@ impl Record {
     }
 
     /// As a file: a line on where it comes from, then a line for each figure.
-    pub fn csv(&self, origin: &str) -> String {
-        let mut csv = Csv::new(origin, &COLUMNS);
+    pub fn csv(&self, origin: &Origin) -> String {
+        let mut csv = Csv::new(&origin.to_string(), &COLUMNS);
         for Row { vocabulary, constraint, contestant, measure, figure } in &self.rows {
             let place = [vocabulary, constraint, contestant, measure].map(Clone::clone);
             let figure = match figure {
@@ -78,15 +97,15 @@ impl Record {
     }
 }
 
-/// What a command prints, trimmed; empty if it cannot be run.
-pub fn output_of(program: &str, args: &[&str]) -> String {
-    let output = Command::new(program).args(args).output();
-    output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
+/// Where a record of this run comes from: of `program` with these arguments.
+pub fn origin(program: &str, words: &[String], machine: Option<&str>) -> Origin {
+    let command = format!("cargo run --release --bin {program} -- {}", words.join(" "));
+    origin_of(command.trim_end().to_owned(), machine)
 }
 
-/// The short commit, marked where the product's own tree is not as committed.
-pub fn commit() -> String {
-    output_of("git", &["describe", "--always", "--dirty", "--exclude", "*"])
+/// Where a record of this checkout comes from: of this command.
+pub fn origin_of(command: String, machine: Option<&str>) -> Origin {
+    Origin::today(Some(&commit()), machine, COMPILER_EPOCH, command)
 }
 
 /// The version of a linked package, from the lock file.
@@ -94,10 +113,4 @@ pub fn version_of(package: &str) -> &'static str {
     let lock = include_str!("../Cargo.lock");
     let entry = lock.split(&format!("name = \"{package}\"\nversion = \"")).nth(1);
     entry.and_then(|rest| rest.split('"').next()).unwrap_or_default()
-}
-
-/// The load average over the last minute: on a machine without neighbours it stays at about one.
-pub fn load() -> String {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').next().unwrap_or_default().into()
 }

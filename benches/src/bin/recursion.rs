@@ -5,10 +5,11 @@ use std::path::Path;
 use anyhow::Context;
 use gobo_benches::args::Args;
 use gobo_benches::heap::CountingHeap;
-use gobo_benches::record::{Record, commit, load, output_of};
+use gobo_benches::record::{Record, origin};
 use gobo_benches::recursion::{cases, mask_plot, tables};
 use gobo_benches::run::recursion;
 use gobo_benches::{vocabularies, worker};
+use gobo_measure::origin::load_average;
 
 #[global_allocator]
 static HEAP: CountingHeap = CountingHeap;
@@ -33,7 +34,7 @@ fn main() -> anyhow::Result<()> {
     }
     cases.retain(|case| args.only.is_empty() || args.only.contains(&case.case.name));
 
-    let (commit, date, load_before) = (commit(), output_of("date", &["-u", "+%F"]), load());
+    let (origin, load_before) = (origin("recursion", &words, args.machine.as_deref()), load_average());
     let folder = tempfile::tempdir()?;
     let mut record = Record::default();
     for source in vocabularies::load(&args.vocabularies, folder.path())? {
@@ -41,20 +42,16 @@ fn main() -> anyhow::Result<()> {
         recursion::vocabulary(&args, &source, &cases, &mut record)?;
     }
 
-    let command = ["cargo run --release --bin recursion --", &words.join(" ")].join(" ");
-    let machine = args.machine.as_deref().unwrap_or("a machine without a name");
-    let load = format!("load average before {load_before}, after {}", load());
-    let origin = format!("commit {commit}; {date}; {command}; {machine}; {load}");
+    let origin = origin.noting(format!("load average before {load_before}, after {}", load_average()));
     let report = format!("{origin}\n{}", tables::report(&record, &cases));
     println!("{report}");
     if let Some(machine) = &args.machine {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("record").join(machine);
         std::fs::create_dir_all(&folder)?;
-        let path = |end: &str| folder.join(format!("{date}-recursion.{end}"));
+        let path = |end: &str| folder.join(format!("{}-recursion.{end}", origin.date));
         std::fs::write(path("csv"), record.csv(&origin)).context("writing the record")?;
         std::fs::write(path("md"), report)?;
-        let title = format!("Masks of constraints with calls, commit {commit}, {date}");
-        std::fs::write(path("svg"), mask_plot::draw(&record, &cases, &title))?;
+        std::fs::write(path("svg"), mask_plot::draw(&record, &cases, &origin))?;
     }
     Ok(())
 }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use anyhow::Context;
 use gobo_artifact::{Index, Matcher, Vocabulary};
 use gobo_compiler::{CompileOptions, Compiled};
-use gobo_worker::compile_constraint;
 use gobo_types::{Binding, Budget, CompileLimits};
+use gobo_worker::compile_constraint;
 
 use super::{Contestant, Decoding};
 use crate::ask::{Answer, Ask};

@@ -1,5 +1,6 @@
 //! Which share of the schemas has an index: by file of the corpus, and by keyword.
 
+use gobo_measure::Origin;
 use gobo_measure::csv::{Csv, number};
 
 use super::corpus::KEYWORDS;
@@ -42,9 +43,9 @@ pub fn keywords(run: &Run) -> Vec<Share> {
 }
 
 /// As a file, below a line on where it comes from.
-pub fn csv(run: &Run, origin: &str) -> String {
+pub fn csv(run: &Run, origin: &Origin) -> String {
     let columns = ["by", "name", "schemas", "gobo", "llguidance", "gobo_share", "llguidance_share"];
-    let mut csv = Csv::new(origin, &columns);
+    let mut csv = Csv::new(&origin.to_string(), &columns);
     let all = Share::of("all", run.outcomes.iter());
     for (by, shares) in [("all", vec![all]), ("subset", subsets(run)), ("keyword", keywords(run))] {
         for Share { name, schemas, gobo, llguidance } in shares {

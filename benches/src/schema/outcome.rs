@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gobo_measure::Origin;
 use gobo_measure::csv::{Csv, number, quoted};
 
 use crate::spread::{Sorted, Spread};
@@ -196,8 +197,8 @@ impl Run {
     }
 
     /// A line for each schema, below one on where it comes from.
-    pub fn csv(&self, origin: &str) -> String {
-        let mut csv = Csv::new(origin, &COLUMNS);
+    pub fn csv(&self, origin: &Origin) -> String {
+        let mut csv = Csv::new(&origin.to_string(), &COLUMNS);
         for outcome in &self.outcomes {
             let Outcome { gobo, llguidance, .. } = outcome;
             let mut cells =

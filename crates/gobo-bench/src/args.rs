@@ -1,8 +1,10 @@
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gobo_cli::options::{ConstraintArgs, Global};
 
+use crate::generator::Bounds;
 use crate::report::Out;
 
 /// What gobo costs on this host, each way beside the least that it can cost.
@@ -63,15 +65,29 @@ pub(crate) struct HitArgs {
     /// What is asked for [default: iso-datetime of the built-in library]
     #[command(flatten)]
     pub(crate) constraint: ConstraintArgs,
-    /// Most calls of each scenario
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-    pub(crate) count: u64,
-    /// Most seconds of each scenario
-    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub(crate) seconds: u64,
+    #[command(flatten)]
+    pub(crate) bounds: BoundsArgs,
     /// Write the table here too
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
+}
+
+/// How long each row of the table is measured.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct BoundsArgs {
+    /// Most calls of each row of the table [default: as many as fit into its seconds]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    count: Option<u64>,
+    /// Seconds of each row of the table, the turns of its floor included and its warm-up not; bursts and cold schemas, which are
+    /// counted, end earlier
+    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    seconds: u64,
+}
+
+impl BoundsArgs {
+    pub(crate) fn bounds(self) -> Bounds {
+        Bounds { count: self.count.unwrap_or(u64::MAX), time: Duration::from_secs(self.seconds) }
+    }
 }
 
 /// How the moments of arrival lie.
@@ -86,7 +102,9 @@ pub(crate) enum Arrivals {
 /// What `gobo-bench load` can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scenario {
-    /// An index that exists, by every way to it, and how many a second
+    /// Thousands of indices in a shuffled order, after a restart of the daemon and again
+    Rotation,
+    /// One index that exists, by every way to it, and how many a second
     Hit,
     /// 100 identical misses at once: one compile
     Burst,
@@ -102,7 +120,8 @@ pub(crate) enum Scenario {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Scenarios:\n  \
-        hit       an index that exists: in process, from its file, mapped, over sockets; and calls a second\n  \
+        rotation  --keys indices that exist, in a shuffled order: each once after a restart, then again and again\n  \
+        hit       one index that exists: in process, from its file, mapped, over sockets; and calls a second\n  \
         burst     100 identical misses at once: one compile, and what the last caller waits beyond it\n  \
         distinct  1,000 distinct schemas that share types, cold\n  \
         hostile   good requests at --rate, without and with one hostile constraint among ten\n  \
@@ -114,7 +133,7 @@ pub(crate) enum Scenario {
     Targets are printed beside what was measured. Exit status 1: a call failed, or a promise was broken (two compiles\n\
     for one burst); a target of time that is missed does not change it.\n\n\
     Examples:\n  \
-        gobo-bench load                                          everything, some two minutes\n  \
+        gobo-bench load                                          everything, some three minutes\n  \
         gobo-bench load --scenario hostile --rate 100 --seconds 60\n  \
         gobo-bench load --scenario hit --csv hit.csv --svg hit.svg")]
 pub(crate) struct LoadArgs {
@@ -136,12 +155,11 @@ pub(crate) struct LoadArgs {
     /// Calls under way on each connection of closed loops; of open loops, times --connections, the most at once
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) in_flight: u16,
-    /// Most calls of each row of the table
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-    pub(crate) count: u64,
-    /// Most seconds of each row of the table
-    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub(crate) seconds: u64,
+    /// Indices of the rotation
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) keys: u32,
+    #[command(flatten)]
+    pub(crate) bounds: BoundsArgs,
     /// Most seconds that a call is waited for; then it has failed
     #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=600))]
     pub(crate) deadline: u64,
@@ -164,12 +182,19 @@ pub(crate) struct OutArgs {
     /// Draw the percentiles here: time over percentile, floors dashed
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+    /// The commit that was built, for the files
+    #[arg(long, value_name = "ID")]
+    pub(crate) commit: Option<String>,
+    /// A name of this machine, for the files
+    #[arg(long, value_name = "NAME")]
+    pub(crate) machine: Option<String>,
 }
 
 impl OutArgs {
     /// Creates the files.
     pub(crate) fn create(&self) -> anyhow::Result<Out> {
-        Out::create(self.csv.as_deref(), self.svg.as_deref())
+        let origin = (self.commit.as_deref(), self.machine.as_deref());
+        Out::create(self.csv.as_deref(), self.svg.as_deref(), origin)
     }
 }
 

@@ -7,13 +7,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use gobo_client::{Client, ClientError};
-use gobo_engine::{Engine, EngineConfig, Priority, Request, VocabularyRef, Writers};
+use gobo_engine::{
+    Engine, EngineConfig, EngineError, Existing, Owner, Priority, Request, VocabularyRef, Writers,
+};
 use gobo_store::Store;
 use gobo_tokenizer::ImportOptions;
-use gobo_types::{CompileError, Constraint, Digest, ErrorKind, Source};
+use gobo_types::{CompileError, Constraint, Digest, ErrorKind, IndexKey, Source};
 use tokio::runtime::Runtime;
 
 use crate::args::{Global, StoreWriters};
+use crate::inputs::{key_of, keys_of, unknown_tokenizer};
+use crate::output;
 
 /// Most prewarm requests handed to the engine ahead of the answers, and most bytes of their texts: half of what one tenant may
 /// have waiting. A place is given back a moment after its answer.
@@ -37,14 +41,22 @@ pub(crate) enum Backend {
 
 /// The answer to one resolve.
 pub(crate) struct Found {
-    pub(crate) key: String,
+    pub(crate) key: IndexKey,
     pub(crate) path: String,
     pub(crate) source: &'static str,
     pub(crate) resolve_us: u64,
 }
 
-/// The answer to one constraint of a prewarm: whether its index was there already.
-pub(crate) type Warmed = Result<bool, CompileError>;
+/// The answer to one constraint of a prewarm.
+pub(crate) type Warmed = Result<Warm, CompileError>;
+
+/// An index that is ready.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Warm {
+    pub(crate) key: IndexKey,
+    /// It was there already.
+    pub(crate) is_hit: bool,
+}
 
 /// A runtime for the calls of one command.
 pub(crate) fn runtime() -> anyhow::Result<Runtime> {
@@ -67,6 +79,7 @@ pub(crate) fn config(global: &Global) -> anyhow::Result<EngineConfig> {
         workers: global.threads_or(config.workers),
         limits: global.limits(),
         writers,
+        owner: Owner::command(global.command),
         ..config
     })
 }
@@ -77,7 +90,16 @@ pub(crate) fn engine(global: &Global) -> anyhow::Result<Engine> {
 }
 
 impl Backend {
+    /// The daemon that is given or that answers on the store's socket, else an engine over the store.
     pub(crate) fn open(global: &Global) -> anyhow::Result<Self> {
+        match Self::daemon(global)? {
+            Some(daemon) => Ok(daemon),
+            None => Ok(Self::Here(Box::new(engine(global)?))),
+        }
+    }
+
+    /// The daemon alone.
+    pub(crate) fn daemon(global: &Global) -> anyhow::Result<Option<Self>> {
         let store = global.store_dir()?;
         let address = match &global.server {
             Some(address) => Some(address.clone()),
@@ -86,13 +108,18 @@ impl Backend {
                 .filter(|socket| UnixStream::connect(socket).is_ok())
                 .map(|socket| format!("unix:{}", socket.display())),
         };
-        let Some(address) = address else { return Ok(Self::Here(Box::new(engine(global)?))) };
+        let Some(address) = address else { return Ok(None) };
+        if global.server.is_none() && global.threads.is_some() {
+            output::note(format_args!(
+                "the daemon at {address} compiles, on as many threads as it was started with"
+            ));
+        }
         let runtime = runtime()?;
         let client = {
             let _context = runtime.enter();
             Client::builder().store(store).server(address).limits(global.limits()).connect()?
         };
-        Ok(Self::Daemon(runtime, Box::new(client)))
+        Ok(Some(Self::Daemon(runtime, Box::new(client))))
     }
 
     /// The name under which the store knows `tokenizer`: itself if it is a name, else that of the file, imported now.
@@ -110,13 +137,52 @@ impl Backend {
         }
         let path = std::path::Path::new(tokenizer);
         if path.exists() {
-            return import(store, path, None, &ImportOptions::default());
+            return import(store, path, None, &ImportOptions::default(), Existing::Keep);
         }
         // The daemon of another host may know a name that this host does not.
         if is_name && matches!(self, Self::Daemon(..)) {
             return Ok(tokenizer.into());
         }
-        bail!("no tokenizer {tokenizer:?}\nhint: `gobo tokenizer list` shows the names")
+        Err(unknown_tokenizer(tokenizer, Some(store)))
+    }
+
+    /// The indices whose keys begin as given, one each. A whole key is taken as it is.
+    ///
+    /// # Errors
+    /// If none begins so, or several do; if the store or the daemon cannot say.
+    pub(crate) fn keys(&self, given: &[String]) -> anyhow::Result<Vec<IndexKey>> {
+        if let Ok(keys) = given.iter().map(|key| key.parse()).collect::<Result<Vec<IndexKey>, _>>() {
+            return Ok(keys);
+        }
+        let known: Vec<IndexKey> = match self {
+            Self::Daemon(runtime, client) => runtime.block_on(async {
+                let indices = client.indices().await?.into_iter().map(|index| index.key);
+                Ok::<_, ClientError>(
+                    indices.chain(client.pins().await?.into_iter().map(|pin| pin.key)).collect(),
+                )
+            })?,
+            Self::Here(engine) => {
+                let pins = engine.pins()?.into_iter().map(|(key, _)| key);
+                keys_of(engine.store())?.into_iter().chain(pins).collect()
+            }
+        };
+        given
+            .iter()
+            .map(|text| match text.parse() {
+                Ok(key) => Ok(key),
+                Err(_) => Ok(key_of(text, known.iter().copied())?),
+            })
+            .collect()
+    }
+
+    /// Pins indices; how many were not pinned before.
+    pub(crate) fn pin(&self, keys: &[IndexKey]) -> anyhow::Result<u64> {
+        Ok(match self {
+            Self::Daemon(runtime, client) => runtime.block_on(client.pin(keys))?,
+            Self::Here(engine) => {
+                keys.iter().try_fold(0, |pinned, key| engine.pin(key).map(|new| pinned + u64::from(new)))?
+            }
+        })
     }
 
     /// Resolves one constraint.
@@ -129,7 +195,7 @@ impl Backend {
         match self {
             Self::Daemon(runtime, client) => match runtime.block_on(client.resolve(name, constraint)) {
                 Ok(resolved) => Ok(Ok(Found {
-                    key: resolved.key.to_string(),
+                    key: resolved.key,
                     path: resolved.path.display().to_string(),
                     source: resolved.source.name(),
                     resolve_us: resolved.resolve_us,
@@ -140,7 +206,7 @@ impl Backend {
             Self::Here(engine) => Ok(engine
                 .resolve(request(engine, name, constraint, Priority::Interactive)?)
                 .map(|resolved| Found {
-                    key: resolved.key.to_string(),
+                    key: resolved.key,
                     path: resolved.path.display().to_string(),
                     source: match resolved.source {
                         gobo_engine::Source::Host => "map",
@@ -209,7 +275,10 @@ async fn prewarm_batch(
         let end = async {
             let mut batch = client.resolve_batch(name, &asked, true).await?;
             while let Some(item) = batch.next().await? {
-                let warmed = item.outcome.map(|location| location.source == gobo_client::Source::Host);
+                let warmed = item.outcome.map(|location| Warm {
+                    key: location.key,
+                    is_hit: location.source == gobo_client::Source::Host,
+                });
                 if is_last || !matches!(warmed, Err(CompileError::Unavailable { .. })) {
                     answered[item.position] = true;
                     done(left[item.position], warmed);
@@ -267,7 +336,11 @@ type Waiting = VecDeque<(usize, gobo_engine::Ticket<gobo_engine::Outcome>)>;
 
 fn next(waiting: &mut Waiting, done: &mut impl FnMut(usize, Warmed)) {
     if let Some((position, ticket)) = waiting.pop_front() {
-        done(position, ticket.wait().map(|resolved| resolved.source == gobo_engine::Source::Host));
+        let warm = |resolved: gobo_engine::Resolved| Warm {
+            key: resolved.key,
+            is_hit: resolved.source == gobo_engine::Source::Host,
+        };
+        done(position, ticket.wait().map(warm));
     }
 }
 
@@ -288,15 +361,28 @@ pub(crate) fn import(
     path: &std::path::Path,
     name: Option<String>,
     options: &ImportOptions,
+    existing: Existing,
 ) -> anyhow::Result<String> {
     let imported = gobo_tokenizer::import(path, options)?;
-    let name = name.or_else(|| default_name(path)).context("the path gives no name\nhint: --name N")?;
+    let name = name_or_default(name, path)?;
     let in_folder = TOKENIZER_FILES.iter().map(|file| path.join(file)).find(|file| file.is_file());
     let file = in_folder.filter(|_| path.is_dir()).unwrap_or_else(|| path.to_owned());
     let source = path.canonicalize()?.display().to_string();
     let digest = Digest::of(&std::fs::read(file)?);
-    gobo_engine::publish_vocabulary(store, &name, &imported, Some((source, digest)))?;
-    Ok(name)
+    match gobo_engine::publish_vocabulary(store, &name, &imported, Some((source, digest)), existing) {
+        Ok(_) => Ok(name),
+        Err(error @ EngineError::NameTaken { .. }) => bail!("{error}\n{TAKEN}"),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What to do about a name that stands for something else.
+pub(crate) const TAKEN: &str =
+    "hint: `gobo tokenizer import --replace` gives the name its new meaning; --name N takes another one";
+
+/// The name that was given, else the one that the path gives.
+pub(crate) fn name_or_default(name: Option<String>, path: &std::path::Path) -> anyhow::Result<String> {
+    name.or_else(|| default_name(path)).context("the path gives no name\nhint: --name N")
 }
 
 /// The files of a tokenizer in a model's folder, in the order of an import.

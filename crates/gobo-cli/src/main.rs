@@ -7,16 +7,17 @@ mod backend;
 mod cases;
 mod commands;
 mod destination;
+mod interrupt;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use gobo_cli::{diagnostics, inputs, output};
 
-use crate::args::Cli;
-
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match args::parse() {
+        Ok(cli) => cli,
+        Err(unused) => return output::exit_code(Err(unused.into())),
+    };
     // A daemon tells its operator what it does; a command speaks for itself.
     let level = if matches!(cli.command, args::Command::Serve(_)) { "info" } else { "warn" };
     output::log_to_stderr(level);

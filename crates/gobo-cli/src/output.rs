@@ -1,8 +1,10 @@
 //! Output: data to stdout, notes and errors to stderr.
+use std::ffi::OsStr;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use crate::diagnostics::{Diagnostic, Problem};
 pub use gobo_types::{grouped, human_bytes};
 use indicatif::{ProgressBar, ProgressStyle};
 use tracing_subscriber::EnvFilter;
@@ -33,7 +35,12 @@ pub fn log_to_stderr(level: &str) {
 
 /// Whether a stream is a terminal of somebody who has not set `NO_COLOR` (<https://no-color.org>).
 pub fn is_coloured(stream: &impl IsTerminal) -> bool {
-    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
+    wants_colour(stream.is_terminal(), std::env::var_os("NO_COLOR").as_deref())
+}
+
+/// An empty `NO_COLOR` counts as none.
+fn wants_colour(is_terminal: bool, no_color: Option<&OsStr>) -> bool {
+    is_terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
 /// The exit status of a command; an error is written to stderr.
@@ -64,12 +71,27 @@ pub fn note(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Writes an error with its sources to stderr.
+/// Writes an error with its sources, and after them what can be done about it.
 pub fn complain(error: &anyhow::Error) {
-    note(format_args!("error: {error}"));
-    for source in error.chain().skip(1) {
-        note(format_args!("  caused by: {source}"));
+    if let Some(problem) = error.downcast_ref::<Problem>() {
+        Diagnostic::of_problem(problem).print();
+        return;
     }
+    note(complaint(error));
+}
+
+/// `error: …`, a line `  caused by: …` for each source, and a line `hint: …` for each piece of advice in any of them.
+fn complaint(error: &anyhow::Error) -> String {
+    let (mut lines, mut hints) = (Vec::new(), Vec::new());
+    for (at, source) in error.chain().enumerate() {
+        let text = source.to_string().replace("; hint: ", "\nhint: ");
+        let mut parts = text.split("\nhint: ");
+        let what = parts.next().unwrap_or_default();
+        lines.push(if at == 0 { format!("error: {what}") } else { format!("  caused by: {what}") });
+        hints.extend(parts.map(|hint| format!("hint: {hint}")));
+    }
+    lines.extend(hints);
+    lines.join("\n")
 }
 
 /// Whether stdout was closed by its reader, as `head` does: no error of ours.
@@ -78,15 +100,24 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     io.is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Microseconds in the unit a person would use.
+/// Microseconds in the unit a person would use, rounded to three digits.
 pub fn human_us(us: u64) -> String {
+    const UNITS: [&str; 3] = ["us", "ms", "s"];
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-    let us = us as f64;
-    match us {
-        us if us < 1_000.0 => format!("{us:.0} us"),
-        us if us < 1_000_000.0 => format!("{:.2} ms", us / 1_000.0),
-        us => format!("{:.2} s", us / 1_000_000.0),
+    let mut number = us as f64;
+    let mut unit = 0;
+    // What would be rounded to 1,000 of a unit is one of the next.
+    while number >= 999.5 && unit < UNITS.len() - 1 {
+        number /= 1_000.0;
+        unit += 1;
     }
+    let decimals = match number {
+        _ if unit == 0 => 0,
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    format!("{number:.decimals$} {}", UNITS[unit])
 }
 
 /// A bar on stderr; nothing where no person watches.
@@ -96,26 +127,32 @@ pub fn progress(len: usize, what: &str) -> ProgressBar {
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
+/// Columns of a table: those of the narrowest terminals.
+const TABLE_WIDTH: usize = 80;
+
 /// Rows under a heading, columns as wide as their widest cell; numbers, which all but the first column hold, to the right.
+/// A first cell with which its row would be too wide for a terminal stands on a line of its own.
 pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
-    let mut widths: Vec<usize> = heading.iter().map(|cell| cell.chars().count()).collect();
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
+    let length = |cell: &str| cell.chars().count();
+    let widest = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| length(cell));
+        cells.chain([length(heading[column])]).max().unwrap_or(0)
+    };
+    let mut widths: Vec<usize> = (0..heading.len()).map(widest).collect();
+    let beside: usize = widths.iter().skip(1).map(|width| width + 2).sum();
+    if let Some(first) = widths.first_mut() {
+        *first = (*first).min(TABLE_WIDTH.saturating_sub(beside).max(length(heading[0])));
     }
     let mut out = String::new();
     let mut push = |cells: &mut dyn Iterator<Item = &str>| {
-        let cells: Vec<String> = cells
-            .zip(&widths)
-            .enumerate()
-            .map(
-                |(column, (cell, width))| {
-                    if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-                },
-            )
-            .collect();
-        out.push_str(cells.join("  ").trim_end());
+        let cells =
+            cells.zip(widths.iter().copied()).enumerate().map(|(column, (cell, width))| match column {
+                0 if length(cell) > width => format!("{cell}\n{:width$}", ""),
+                0 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            });
+        let line = cells.collect::<Vec<_>>().join("  ");
+        out.push_str(line.trim_end());
         out.push('\n');
     };
     push(&mut heading.iter().copied());
@@ -124,4 +161,61 @@ pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     }
     out.pop();
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_coloured_unless_somebody_wants_none() {
+        let set = |value: &'static str| Some(OsStr::new(value));
+        assert!(wants_colour(true, None) && wants_colour(true, set("")));
+        assert!(!wants_colour(true, set("1")) && !wants_colour(true, set("0")));
+        assert!(!wants_colour(false, None) && !wants_colour(false, set("")));
+    }
+
+    #[test]
+    fn times_have_three_digits() {
+        for (us, text) in [
+            (0, "0 us"),
+            (999, "999 us"),
+            (1_000, "1.00 ms"),
+            (1_234, "1.23 ms"),
+            (9_996, "10.0 ms"),
+            (12_345, "12.3 ms"),
+            (99_960, "100 ms"),
+            (123_456, "123 ms"),
+            (999_600, "1.00 s"),
+            (65_432_100, "65.4 s"),
+            (3_600_000_000, "3600 s"),
+        ] {
+            assert_eq!(human_us(us), text, "{us}");
+        }
+    }
+
+    #[test]
+    fn advice_comes_after_all_causes() {
+        let error =
+            anyhow!("no such thing; hint: look elsewhere").context("cannot begin\nhint: end\nhint: or wait");
+        let text =
+            "error: cannot begin\n  caused by: no such thing\nhint: end\nhint: or wait\nhint: look elsewhere";
+        assert_eq!(complaint(&error), text);
+    }
+
+    #[test]
+    fn a_table_fits_a_terminal() {
+        let rows =
+            [vec!["a".into(), "1".into(), "22".into()], vec!["b".repeat(90), "333".into(), "4".into()]];
+        let text = table(&["name", "n", "more"], &rows);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        assert!(lines[0].starts_with("name ") && lines[0].ends_with("    n  more"), "{text}");
+        assert_eq!(lines[2], rows[1][0]);
+        assert!(lines[3].ends_with(" 333     4") && lines[3].len() == TABLE_WIDTH, "{text}");
+        let narrow = table(&["name", "n", "more"], &rows[..1]);
+        assert_eq!(narrow, "name  n  more\na     1    22");
+    }
 }

@@ -1,7 +1,9 @@
 //! Many constraints in one call, answered as they are done.
 
+use std::time::Duration;
+
 use gobo_proto::v1;
-use gobo_types::{CompileError, Constraint};
+use gobo_types::{CompileError, Constraint, OverBudget, Refusal};
 use tonic::Streaming;
 
 use crate::answer::IndexLocation;
@@ -77,12 +79,15 @@ impl Batch {
         let outcome = match reply.outcome.ok_or_else(|| ClientError::missing("outcome"))? {
             Outcome::Index(location) => Ok(IndexLocation::read(location)?),
             Outcome::Refused(refusal) => {
-                Err(CompileError::Refused(refusal.try_into().map_err(ClientError::unreadable)?))
+                Err(Refusal::try_from(refusal).map_err(ClientError::unreadable)?.into())
             }
             Outcome::OverBudget(over) => {
-                Err(CompileError::OverBudget(over.try_into().map_err(ClientError::unreadable)?))
+                Err(OverBudget::try_from(over).map_err(ClientError::unreadable)?.into())
             }
-            Outcome::Unavailable(why) => Err(CompileError::unavailable(why)),
+            Outcome::Unavailable(why) => {
+                let retry_after = reply.retry_after_us.map(Duration::from_micros);
+                Err(CompileError::Unavailable { why: why.into(), retry_after })
+            }
             Outcome::Failed(why) => Err(CompileError::Failed(why.into())),
         };
         Ok(Some(BatchItem {

@@ -9,7 +9,7 @@ use gobo_types::{IndexKey, VocabularyDigest};
 use metrics::histogram;
 
 use crate::daemon::Connection;
-use crate::local::{Maps, Names, Texts};
+use crate::local::{Names, OpenFiles, SchemaDigests};
 use crate::resolved::Resolved;
 
 /// Most vocabularies that stay mapped while nobody uses them.
@@ -43,10 +43,10 @@ pub struct Client {
     pub(crate) store: Store,
     pub(crate) daemon: Connection,
     pub(crate) max_file_bytes: u64,
-    pub(crate) indices: Maps<IndexKey, Index>,
-    pub(crate) vocabularies: Maps<VocabularyDigest, Vocabulary>,
+    pub(crate) indices: OpenFiles<IndexKey, Index>,
+    pub(crate) vocabularies: OpenFiles<VocabularyDigest, Vocabulary>,
     pub(crate) names: Names,
-    pub(crate) texts: Texts,
+    pub(crate) texts: SchemaDigests,
 }
 
 impl Client {
@@ -55,10 +55,10 @@ impl Client {
             store,
             daemon,
             max_file_bytes,
-            indices: Maps::new(open_indices),
-            vocabularies: Maps::new(OPEN_VOCABULARIES),
+            indices: OpenFiles::new(open_indices),
+            vocabularies: OpenFiles::new(OPEN_VOCABULARIES),
             names: Names::default(),
-            texts: Texts::default(),
+            texts: SchemaDigests::default(),
         }
     }
 

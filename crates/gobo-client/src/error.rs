@@ -174,6 +174,7 @@ fn kind_of(code: Code) -> ErrorKind {
     match code {
         Code::InvalidArgument | Code::OutOfRange => ErrorKind::Invalid,
         Code::NotFound => ErrorKind::NotFound,
+        Code::AlreadyExists => ErrorKind::Exists,
         Code::FailedPrecondition => ErrorKind::Version,
         Code::Unimplemented => ErrorKind::Unsupported,
         Code::DataLoss => ErrorKind::Corrupt,

@@ -29,6 +29,7 @@ mod client;
 mod daemon;
 mod error;
 mod find;
+mod import;
 mod local;
 mod resolve;
 mod resolved;
@@ -48,4 +49,5 @@ pub use gobo_types::{
     ArtifactDigest, Binding, CompileError, CompileLimits, Constraint, ConstraintDigest, ErrorKind, IndexKey,
     OverBudget, Refusal, Report, ReportEntry, SchemaDocument, SchemaOptions, TokenId, VocabularyDigest,
 };
+pub use import::VocabularyImport;
 pub use resolved::Resolved;

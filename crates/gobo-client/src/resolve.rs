@@ -7,7 +7,9 @@ use std::time::Instant;
 use gobo_artifact::Index;
 use gobo_proto::{digest, v1};
 use gobo_store::NamedVocabulary;
-use gobo_types::{CompileError, Constraint, ErrorKind, IndexKey, VocabularyDigest, index_key};
+use gobo_types::{
+    CompileError, Constraint, ErrorKind, IndexKey, OverBudget, Refusal, VocabularyDigest, index_key,
+};
 use metrics::histogram;
 
 use crate::answer::{Checked, IndexLocation, Source};
@@ -234,11 +236,12 @@ impl Client {
 }
 
 fn refused(refusal: v1::Refusal) -> ClientError {
-    refusal.try_into().map_or_else(ClientError::unreadable, |refusal| CompileError::Refused(refusal).into())
+    Refusal::try_from(refusal)
+        .map_or_else(ClientError::unreadable, |refusal| CompileError::from(refusal).into())
 }
 
 fn over_budget(over: v1::OverBudget) -> ClientError {
-    over.try_into().map_or_else(ClientError::unreadable, |over| CompileError::OverBudget(over).into())
+    OverBudget::try_from(over).map_or_else(ClientError::unreadable, |over| CompileError::from(over).into())
 }
 
 /// Which try at the daemon it is.

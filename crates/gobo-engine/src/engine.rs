@@ -11,14 +11,14 @@ use gobo_worker::{CompileFn, WorkerProcess, compile_constraint};
 use tokio::sync::oneshot;
 
 use crate::handed_out::{Known, Resolved};
-use crate::import::is_builtin;
+use crate::import::{ImportRequest, is_builtin};
 use crate::inner::{Inner, VocabularyOutcome, contained};
 use crate::owned_catalog::{Databases, OwnedCatalog};
 use crate::request::{Checked, Outcome, Request};
 use crate::single_flight::SingleFlight;
 use crate::stats::{Counters, Gauges, Stats, StoreStats};
 use crate::upkeep::{CollectRequest, Garbage, Pace, Upkeep};
-use crate::vocabularies::{Vocabularies, publish_vocabulary};
+use crate::vocabularies::{Existing, Vocabularies, publish_vocabulary};
 use crate::workers::{Ask, Call, CompileExecutor, Pool, Rules, Then};
 use crate::{EngineConfig, EngineError, OpenVocabulary, Ticket, VocabularyRef};
 
@@ -76,7 +76,7 @@ impl Engine {
         compile: Box<CompileFn>,
         databases: Databases,
     ) -> Result<Self, EngineError> {
-        let store = Store::open(&config.store)?;
+        let store = Store::open(&config.store)?.owned_as(config.owner.clone());
         store.refuse_other_writers(config.writers)?;
         // First the lock: sweeping is for the owner.
         let (catalog, opened) = OwnedCatalog::open(&store, databases, config.verdicts)?;
@@ -121,6 +121,7 @@ impl Engine {
             upkeep: Mutex::default(),
             vocabularies: Vocabularies::default(),
             imports: SingleFlight::new(),
+            naming: Mutex::default(),
             closed: AtomicBool::new(false),
             opened: Instant::now(),
         };
@@ -199,9 +200,35 @@ impl Engine {
         imported: &Imported,
         source: Option<(String, Digest)>,
     ) -> Result<NamedVocabulary, EngineError> {
-        let named = publish_vocabulary(&self.inner.store, name, imported, source)?;
+        let named = publish_vocabulary(&self.inner.store, name, imported, source, Existing::Replace)?;
         self.inner.vocabularies.forget(name);
         Ok(named)
+    }
+
+    /// Refuses the import of a vocabulary file for reasons that are known before it has come: its name, its binding, what the
+    /// name stands for, how many there are. Blocks, O(names + vocabularies).
+    ///
+    /// # Errors
+    /// [`EngineError::BadImport`], [`EngineError::NameTaken`], [`EngineError::TooManyVocabularies`], and
+    /// [`EngineError::Store`] for a name that is none.
+    pub fn admit_import(&self, request: &ImportRequest) -> Result<(), EngineError> {
+        self.inner.admit_import(request)
+    }
+
+    /// Takes a vocabulary file of another origin, and lets a name stand for it. It is verified to its last byte and built
+    /// again from its table; the bytes that were built are published. Blocks, O(bytes × log ids), and takes some three
+    /// times the file in memory.
+    ///
+    /// # Errors
+    /// As for [`Engine::admit_import`]; [`EngineError::BadFile`] for bytes that are no sound vocabulary file,
+    /// [`EngineError::OtherBuild`] for the file of another version, [`EngineError::Vocabulary`] past the limits of a table;
+    /// [`EngineError::Store`] if it cannot be published. Nothing is visible then.
+    pub fn import_file(
+        &self,
+        request: &ImportRequest,
+        bytes: Vec<u8>,
+    ) -> Result<Arc<OpenVocabulary>, EngineError> {
+        self.inner.import_file(request, bytes)
     }
 
     /// Finds an index or has it compiled.

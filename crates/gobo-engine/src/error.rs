@@ -44,6 +44,42 @@ pub enum EngineError {
         /// Why.
         source: VocabError,
     },
+    /// A name stands for something else, and is to keep its meaning.
+    #[error("{}", taken(name, stands_for, given))]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// What it stands for.
+        stands_for: VocabularyDigest,
+        /// What it was to stand for; the same, where only the bindings differ.
+        given: VocabularyDigest,
+    },
+    /// What a caller says of a vocabulary file does not hold.
+    #[error("{field}: {why}")]
+    BadImport {
+        /// The field of [`ImportRequest`](crate::ImportRequest), as the proto file has it.
+        field: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// What a caller has sent is no sound vocabulary file.
+    #[error("what was sent is no sound vocabulary file")]
+    BadFile(#[source] ArtifactError),
+    /// What a caller has sent is sound, and another file than this version builds from its table.
+    #[error(
+        "the file of vocabulary {vocabulary} is not the one that this version of gobo builds from its table; \
+         import its tokenizer with the version of the daemon"
+    )]
+    OtherBuild {
+        /// The vocabulary.
+        vocabulary: VocabularyDigest,
+    },
+    /// The store has as many vocabularies as callers may make.
+    #[error("the store has {limit} vocabularies, and takes no more from callers; remove some by hand")]
+    TooManyVocabularies {
+        /// The limit.
+        limit: usize,
+    },
     /// Too much waits already.
     #[error("too many jobs wait for a worker (limit {limit}); try again")]
     QueueFull {
@@ -74,8 +110,26 @@ impl EngineError {
                 ErrorKind::NotFound
             }
             Self::Vocabulary { source, .. } => source.kind(),
+            Self::NameTaken { .. } => ErrorKind::Exists,
+            Self::BadImport { .. } => ErrorKind::Invalid,
+            Self::BadFile(source) => match source.kind() {
+                ErrorKind::Version => ErrorKind::Version,
+                // Damage is the mistake of its sender.
+                _ => ErrorKind::Invalid,
+            },
+            Self::OtherBuild { .. } => ErrorKind::Version,
+            Self::TooManyVocabularies { .. } => ErrorKind::Limit,
             Self::QueueFull { .. } | Self::Closed | Self::Threads(_) => ErrorKind::Busy,
             Self::Panicked { .. } => ErrorKind::Internal,
         }
+    }
+}
+
+/// Why a name is not given to another vocabulary.
+fn taken(name: &str, stands_for: &VocabularyDigest, given: &VocabularyDigest) -> String {
+    if stands_for == given {
+        format!("the name {name:?} stands for the same vocabulary {given} with another binding")
+    } else {
+        format!("the name {name:?} stands for vocabulary {stands_for}, and this one is {given}")
     }
 }

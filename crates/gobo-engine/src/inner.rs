@@ -37,6 +37,8 @@ pub(crate) struct Inner {
     /// Held by whoever removes many files, or looks for files without a record.
     pub(crate) upkeep: Mutex<()>,
     pub(crate) imports: SingleFlight<String, VocabularyOutcome>,
+    /// Held while a name is given to a file that a caller has sent.
+    pub(crate) naming: Mutex<()>,
     pub(crate) closed: AtomicBool,
     pub(crate) opened: Instant,
 }

@@ -30,13 +30,14 @@ pub use config::{EngineConfig, UpkeepConfig};
 pub use engine::Engine;
 pub use error::EngineError;
 pub use gobo_store::{
-    Candidate, CollectEvent, Collected, Quarantine, Spared, Trimmed, VerdictBounds, Writers,
+    Candidate, CollectEvent, Collected, Owner, Quarantine, Spared, Trimmed, VerdictBounds, Writers,
 };
 pub use gobo_worker::{CompileFn, PassTime, WorkerConfig};
 pub use handed_out::{Resolved, Source};
+pub use import::{ImportRequest, MAX_VOCABULARIES};
 pub use request::{Checked, Outcome, Request};
 pub use stats::{Stats, StoreStats};
 pub use ticket::Ticket;
 pub use upkeep::{Audit, CollectRequest, Garbage, audit};
-pub use vocabularies::{OpenVocabulary, VocabularyRef, publish_builtin, publish_vocabulary};
+pub use vocabularies::{Existing, OpenVocabulary, VocabularyRef, publish_builtin, publish_vocabulary};
 pub use workers::{Priority, Tenant, TenantLimits};

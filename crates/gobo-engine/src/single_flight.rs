@@ -90,7 +90,7 @@ impl<K: Eq + Hash + Clone, V: Clone> SingleFlight<K, V> {
         flight.kept |= keep;
         let (sender, receiver) = oneshot::channel();
         flight.waiters.push((waiter_id, sender));
-        let at = Place { table: Arc::clone(&self.table), key: key.clone(), flight_id: flight.id };
+        let at = FlightEntry { table: Arc::clone(&self.table), key: key.clone(), flight_id: flight.id };
         let cancelled = Arc::clone(&flight.cancelled);
         let is_shared = Arc::clone(&flight.is_shared);
         drop(table);
@@ -115,19 +115,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Where a flight is in its table.
-struct Place<K, V> {
+struct FlightEntry<K, V> {
     table: Arc<Mutex<Table<K, V>>>,
     key: K,
     flight_id: u64,
 }
 
-impl<K: Clone, V> Clone for Place<K, V> {
+impl<K: Clone, V> Clone for FlightEntry<K, V> {
     fn clone(&self) -> Self {
         Self { table: Arc::clone(&self.table), key: self.key.clone(), flight_id: self.flight_id }
     }
 }
 
-impl<K: Eq + Hash, V> Place<K, V> {
+impl<K: Eq + Hash, V> FlightEntry<K, V> {
     /// Takes the flight off the table, unless it is off already.
     fn remove(&self) -> Option<Flight<V>> {
         let mut table = lock(&self.table);
@@ -141,7 +141,7 @@ impl<K: Eq + Hash, V> Place<K, V> {
 /// The duty to have a flight's work done. Dropped undelivered, it tells the waiters that it was abandoned.
 pub(crate) struct Lead<K: Eq + Hash, V> {
     /// `None` once delivered or passed on.
-    at: Option<Place<K, V>>,
+    at: Option<FlightEntry<K, V>>,
     cancelled: Arc<AtomicBool>,
     is_shared: Arc<AtomicBool>,
 }
@@ -202,7 +202,7 @@ impl<K: Eq + Hash, V> Drop for Lead<K, V> {
 ///
 /// As a future it ends with the value, or with `None` where the leader abandoned the flight.
 pub(crate) struct Waiter<K: Eq + Hash, V> {
-    at: Place<K, V>,
+    at: FlightEntry<K, V>,
     id: u64,
     /// `None` once it has ended.
     receiver: Option<oneshot::Receiver<V>>,

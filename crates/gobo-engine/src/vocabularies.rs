@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use gobo_artifact::Vocabulary;
-use gobo_store::{NamedVocabulary, Store};
+use gobo_store::{NamedVocabulary, Store, StoreError};
 use gobo_tokenizer::Imported;
 use gobo_types::{Binding, Digest, VocabularyDigest};
 
@@ -57,20 +57,34 @@ impl OpenVocabulary {
     }
 }
 
-/// Builds the vocabulary of an imported tokenizer, publishes it, and lets `name` stand for it, whatever it stood for
-/// before. `source` says where it came from: its path, and blake3 of what was read.
+/// What becomes of a name that stands for another vocabulary already, or for the same one with another binding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It keeps its meaning, and the import is refused.
+    Keep,
+    /// It gets the new meaning.
+    Replace,
+}
+
+/// Builds the vocabulary of an imported tokenizer, publishes it, and lets `name` stand for it. `source` says where it came
+/// from: its path, and blake3 of what was read. O(bytes).
 ///
 /// # Errors
-/// [`EngineError::Vocabulary`] if its table makes no vocabulary; [`EngineError::Store`] if it cannot be published.
+/// [`EngineError::NameTaken`] if the name means something else and is to keep its meaning; [`EngineError::Vocabulary`] if its
+/// table makes no vocabulary; [`EngineError::Store`] if it cannot be published.
 pub fn publish_vocabulary(
     store: &Store,
     name: &str,
     imported: &Imported,
     source: Option<(String, Digest)>,
+    existing: Existing,
 ) -> Result<NamedVocabulary, EngineError> {
+    let digest = imported.table.digest();
+    let binding = imported.binding();
+    // Before it is built and written.
+    check_existing(store, name, &digest, &binding, existing)?;
     let refuse = |source| EngineError::Vocabulary { name: name.to_owned(), source };
     let bytes = imported.table.build().map_err(refuse)?;
-    let digest = imported.table.digest();
     store.publish_vocabulary(&digest, &bytes)?;
     let tokens = imported.table.tokens();
     let count = |wanted: &dyn Fn(&gobo_vocab::Token) -> bool| {
@@ -80,14 +94,14 @@ pub fn publish_vocabulary(
     let (source, source_digest) = source.unzip();
     let named = NamedVocabulary {
         vocabulary: digest,
-        binding: imported.binding(),
+        binding,
         kind: imported.kind.to_owned(),
         tokens: count(&|token| !token.bytes.is_empty()),
         special: count(&|token| token.special),
         source,
         source_digest,
     };
-    store.put_name(name, &named)?;
+    put_name(store, name, &named, existing)?;
     Ok(named)
 }
 
@@ -97,7 +111,60 @@ pub fn publish_vocabulary(
 /// # Errors
 /// As for [`publish_vocabulary`].
 pub fn publish_builtin(store: &Store, name: &str) -> Result<Option<NamedVocabulary>, EngineError> {
-    gobo_tokenizer::builtin(name).map(|imported| publish_vocabulary(store, name, &imported, None)).transpose()
+    gobo_tokenizer::builtin(name)
+        .map(|imported| publish_vocabulary(store, name, &imported, None, Existing::Replace))
+        .transpose()
+}
+
+/// What `name` stands for, if it stands for anything and is to keep it. A name whose file is damaged stands for nothing.
+///
+/// # Errors
+/// [`EngineError::NameTaken`] if that is something else.
+pub(crate) fn check_existing(
+    store: &Store,
+    name: &str,
+    vocabulary: &VocabularyDigest,
+    binding: &Binding,
+    existing: Existing,
+) -> Result<Option<NamedVocabulary>, EngineError> {
+    let found = match store.get_name(name) {
+        Ok(found) => found,
+        Err(StoreError::BrokenName { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    match found.filter(|_| existing == Existing::Keep) {
+        Some(found) if found.vocabulary != *vocabulary || found.binding != *binding => {
+            let (name, stands_for, given) = (name.to_owned(), found.vocabulary, *vocabulary);
+            Err(EngineError::NameTaken { name, stands_for, given })
+        }
+        found => Ok(found),
+    }
+}
+
+/// Lets `name` stand for `named`. Where it is to keep its meaning it is written only if it is new, so that of several
+/// processes that give it different meanings at once one succeeds; if its meaning is the same, its source is brought up to date.
+pub(crate) fn put_name(
+    store: &Store,
+    name: &str,
+    named: &NamedVocabulary,
+    existing: Existing,
+) -> Result<(), EngineError> {
+    if existing == Existing::Keep
+        && matches!(store.get_name(name), Ok(None))
+        && store.put_new_name(name, named)?
+    {
+        return Ok(());
+    }
+    let found = check_existing(store, name, &named.vocabulary, &named.binding, existing)?;
+    // A caller on another host knows no source: that of an import here stays.
+    let is_known = |found: &NamedVocabulary| {
+        let means_the_same = found.vocabulary == named.vocabulary && found.binding == named.binding;
+        *found == *named || means_the_same && named.source.is_none()
+    };
+    if !found.as_ref().is_some_and(is_known) {
+        store.put_name(name, named)?;
+    }
+    Ok(())
 }
 
 /// Whether the file that is mapped still has its name: somebody may have removed it, or put another in its place. One look

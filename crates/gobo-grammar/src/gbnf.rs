@@ -486,7 +486,7 @@ mod tests {
 
     fn refusal(grammar: &str, start: &str) -> Refusal {
         match gbnf(grammar, start) {
-            Err(CompileError::Refused(refusal)) => refusal,
+            Err(CompileError::Refused(refusal)) => *refusal,
             other => panic!("{grammar:?}: {other:?}"),
         }
     }

@@ -22,8 +22,26 @@ use crate::axis::LogAxis;
 /// A place in a picture: x and y.
 pub type Point = (f64, f64);
 
-/// Lines of the grid.
-const GRID: &str = "#ddd";
+/// Height of a line of small text.
+pub const LINE: f64 = 15.0;
+
+/// The page, the texts and the grid follow the reader's choice of light or dark; series have colours for both.
+const STYLE: &str = "<style>\
+    .page{fill:#ffffff} text{fill:#1f2328} .grid{stroke:#d8dee4} .ink{stroke:#1f2328} \
+    @media (prefers-color-scheme: dark){\
+    .page{fill:#0d1117} text{fill:#e6edf3} .grid{stroke:#30363d} .ink{stroke:#e6edf3}}\
+    </style>";
+
+/// Pixels of a small text, from above: fonts differ, and no text is cut off in the widest of the usual ones.
+///
+/// ```
+/// assert!(gobo_measure::svg::width_of("unix_throughput") > gobo_measure::svg::width_of("hit"));
+/// ```
+pub fn width_of(words: &str) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a few dozen characters")]
+    let characters = words.chars().count() as f64;
+    6.7 * characters
+}
 
 /// A picture as far as it is drawn.
 #[derive(Debug, Clone)]
@@ -85,12 +103,13 @@ impl<'a> Stroke<'a> {
 }
 
 impl Svg {
-    /// A white picture.
+    /// An empty page.
     pub fn new(width: f64, height: f64) -> Self {
+        let (width, height) = (width.ceil(), height.ceil());
         Self(format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             font-family=\"sans-serif\" font-size=\"11\" fill=\"#222\">\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+             viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"11\">\n\
+             {STYLE}\n<rect class=\"page\" fill=\"#ffffff\" width=\"100%\" height=\"100%\"/>\n"
         ))
     }
 
@@ -113,6 +132,21 @@ impl Svg {
     /// The title of the picture, larger than other texts.
     pub fn title(&mut self, (x, y): Point, words: &str) {
         self.words(&format!("x=\"{x:.1}\" y=\"{y:.1}\""), Anchor::Start, Some(14), words);
+    }
+
+    /// What stands below the title: where the figures come from, and how the picture is read.
+    pub fn subtitle(&mut self, (x, y): Point, words: &str) {
+        self.words(&format!("x=\"{x:.1}\" y=\"{y:.1}\""), Anchor::Start, None, words);
+    }
+
+    /// A heading of rows, from its left end.
+    pub fn caption_left(&mut self, (x, y): Point, words: &str) {
+        self.words(
+            &format!("x=\"{x:.1}\" y=\"{y:.1}\" font-weight=\"bold\""),
+            Anchor::Start,
+            Some(12),
+            words,
+        );
     }
 
     /// What an axis shows, from left to right, around its middle.
@@ -143,6 +177,34 @@ impl Svg {
         }
     }
 
+    /// A straight line in the colour of texts.
+    pub fn ink(&mut self, (x1, y1): Point, (x2, y2): Point, width: f64) {
+        self.shape(format_args!(
+            "<line class=\"ink\" stroke=\"#1f2328\" stroke-width=\"{width}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
+        ));
+    }
+
+    /// A line of the grid.
+    fn grid(&mut self, (x1, y1): Point, (x2, y2): Point) {
+        self.shape(format_args!(
+            "<line class=\"grid\" stroke=\"#d8dee4\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
+        ));
+    }
+
+    /// A contestant without a figure: a cross where its figure would lie beyond the edge, and the word for what happened.
+    pub fn failure(&mut self, (x, y): Point, anchor: Anchor, colour: &str, word: &str) {
+        let arm = 3.5;
+        for slope in [arm, -arm] {
+            self.line((x - arm, y - slope), (x + arm, y + slope), Stroke::new(colour, 1.8));
+        }
+        let aside = match anchor {
+            Anchor::Start => (x + 7.0, y + 3.5),
+            Anchor::Middle => (x, y - 6.0),
+            Anchor::End => (x - 7.0, y + 3.5),
+        };
+        self.words(&format!("x=\"{:.1}\" y=\"{:.1}\"", aside.0, aside.1), anchor, Some(9), word);
+    }
+
     /// A filled rectangle, by its upper left corner, width and height.
     pub fn bar(&mut self, (x, y): Point, (width, height): (f64, f64), colour: &str) {
         self.shape(format_args!(
@@ -168,15 +230,23 @@ impl Svg {
         self.text((x + 14.0, y + 9.0), Anchor::Start, words);
     }
 
+    /// A row of entries of a legend, each as wide as its words.
+    pub fn legends<'a>(&mut self, (mut x, y): Point, entries: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        for (colour, words) in entries {
+            self.legend((x, y), colour, words);
+            x += 14.0 + width_of(words) + 10.0;
+        }
+    }
+
     /// A column of the grid with its label below.
     pub fn column(&mut self, x: f64, (top, bottom): (f64, f64), label: &str) {
-        self.line((x, top), (x, bottom), Stroke::new(GRID, 1.0));
+        self.grid((x, top), (x, bottom));
         self.text((x, bottom + 15.0), Anchor::Middle, label);
     }
 
     /// A row of the grid with its label on the left.
     pub fn row(&mut self, y: f64, (left, right): (f64, f64), label: &str) {
-        self.line((left, y), (right, y), Stroke::new(GRID, 1.0));
+        self.grid((left, y), (right, y));
         self.text((left - 6.0, y + 4.0), Anchor::End, label);
     }
 
@@ -213,7 +283,7 @@ mod tests {
         svg.line((0.0, 0.0), (1.0, 0.0), Stroke::new("red", 1.0));
         svg.legend((0.0, 0.0), "red", "some");
         let svg = svg.finish();
-        let lines: Vec<&str> = svg.lines().collect();
+        let lines: Vec<&str> = svg.lines().skip(1).collect();
         assert_eq!(lines[2], "<text x=\"1.0\" y=\"2.0\" text-anchor=\"end\">a &lt; b</text>");
         assert_eq!(
             lines[3],

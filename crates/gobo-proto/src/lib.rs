@@ -28,7 +28,7 @@ pub mod v1 {
 /// The encoded `FileDescriptorSet` of the proto file, for server reflection.
 pub const DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gobo_descriptor.bin"));
 
-/// Most bytes of file in one message of a fetch: 1 MiB.
+/// Most bytes of file in one message of a stream, in either direction: 1 MiB.
 pub const CHUNK_BYTES: usize = 1 << 20;
 
 /// Most bytes of a request with constraints that a daemon reads, and of one reply that a client decodes: 16 MiB. Only a batch

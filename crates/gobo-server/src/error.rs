@@ -12,16 +12,30 @@ pub enum ServeError {
     #[error("neither a Unix socket nor a TCP address to listen on was given")]
     Nowhere,
     /// A living daemon answers there.
-    #[error("another daemon listens on {}", path.display())]
+    #[error("another daemon listens on {0}; hint: talk to it with --server unix:{0}, or stop it first", path.display())]
     Taken {
         /// The socket.
         path: PathBuf,
     },
     /// The path is taken by something that is no socket, and is left alone.
-    #[error("{} exists and is no socket", path.display())]
+    #[error("{} exists and is no socket; hint: move it away", path.display())]
     NoSocket {
         /// The path.
         path: PathBuf,
+    },
+    /// The path is too long for a socket.
+    #[error(
+        "the path of a socket has at most {limit} bytes, and {} has {length}; hint: give the store a shorter path (--store), \
+         such as a link that leads to it",
+        path.display()
+    )]
+    LongPath {
+        /// The path.
+        path: PathBuf,
+        /// Its length in bytes.
+        length: usize,
+        /// The longest that the system takes.
+        limit: usize,
     },
     /// The Unix socket cannot be made.
     #[error("cannot listen on {}", path.display())]
@@ -32,7 +46,7 @@ pub enum ServeError {
         source: io::Error,
     },
     /// The TCP address cannot be listened on.
-    #[error("cannot listen on {address}")]
+    #[error("cannot listen on {address}{}", next_step(source))]
     Tcp {
         /// The address.
         address: SocketAddr,
@@ -40,7 +54,7 @@ pub enum ServeError {
         source: io::Error,
     },
     /// The page of metrics cannot be served.
-    #[error("cannot serve metrics on {address}")]
+    #[error("cannot serve metrics on {address}{}", source.downcast_ref().map_or("", next_step))]
     Metrics {
         /// The address.
         address: SocketAddr,
@@ -59,7 +73,9 @@ impl ServeError {
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Nowhere | Self::NoSocket { .. } | Self::Metrics { .. } => ErrorKind::Invalid,
+            Self::Nowhere | Self::NoSocket { .. } | Self::LongPath { .. } | Self::Metrics { .. } => {
+                ErrorKind::Invalid
+            }
             Self::Taken { .. } => ErrorKind::Busy,
             Self::Unix { source, .. } | Self::Tcp { source, .. } => match source.kind() {
                 io::ErrorKind::AddrInUse => ErrorKind::Busy,
@@ -68,5 +84,17 @@ impl ServeError {
             },
             Self::Transport(_) | Self::Reflection(_) => ErrorKind::Internal,
         }
+    }
+}
+
+/// What to do where the system refuses an address.
+fn next_step(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::AddrInUse => "; hint: another program listens there; port 0 takes a free one",
+        io::ErrorKind::AddrNotAvailable => {
+            "; hint: this host has no such address; 0.0.0.0 and [::] are all of its own"
+        }
+        io::ErrorKind::PermissionDenied => "; hint: ports below 1024 are for root; take a higher one",
+        _ => "",
     }
 }

@@ -28,12 +28,13 @@ use crate::transport::{Incoming, SocketFile, listen_on_tcp, listen_on_unix};
 pub struct ServeConfig {
     /// The Unix socket. `None`: none.
     pub unix: Option<PathBuf>,
-    /// The TCP address; port 0 takes a free one. `None`, the default: none. There is no authentication: every
-    /// client that reaches the port may compile.
-    pub tcp: Option<SocketAddr>,
-    /// The address of a page of metrics over HTTP, in the text format of Prometheus. `None`, the default: no page. It has
-    /// counts and times, and no text of any constraint. At most one server of a process has one.
-    pub metrics: Option<SocketAddr>,
+    /// The TCP addresses; port 0 takes a free one. Empty, the default: none. There is no authentication: every client that
+    /// reaches a port may compile, and import vocabularies. Of several addresses, which a name may stand for, those that this
+    /// host lacks are passed over while one is left.
+    pub tcp: Vec<SocketAddr>,
+    /// The addresses of a page of metrics over HTTP, in the text format of Prometheus, as those of `tcp`. Empty, the default: no
+    /// page. It has counts and times, and no text of any constraint. At most one server of a process has one.
+    pub metrics: Vec<SocketAddr>,
     /// Limits of all callers together.
     pub limits: ServeLimits,
     /// How long calls under way may take after shutdown has begun. Default 10 seconds. Later calls are cut off, and their
@@ -46,8 +47,8 @@ impl ServeConfig {
     pub fn of(engine: &Engine) -> Self {
         Self {
             unix: Some(engine.store().socket_path()),
-            tcp: None,
-            metrics: None,
+            tcp: Vec::new(),
+            metrics: Vec::new(),
             limits: ServeLimits::default(),
             drain: Duration::from_secs(10),
         }
@@ -61,7 +62,8 @@ pub struct Server {
     usage: Usage,
     drain: Duration,
     unix: Option<(UnixListener, SocketFile)>,
-    tcp: Option<(TcpListener, SocketAddr)>,
+    tcp: Vec<(TcpListener, SocketAddr)>,
+    metrics: Vec<SocketAddr>,
 }
 
 impl Server {
@@ -69,25 +71,20 @@ impl Server {
     ///
     /// # Errors
     /// [`ServeError::Nowhere`] without any; [`ServeError::Taken`] if a living daemon has the Unix socket (a dead one's
-    /// is replaced), [`ServeError::NoSocket`] if the path is something else; [`ServeError::Unix`] and
-    /// [`ServeError::Tcp`] for what the system refuses; [`ServeError::Metrics`].
+    /// is replaced), [`ServeError::NoSocket`] if the path is something else, [`ServeError::LongPath`] if it is too long for a
+    /// socket; [`ServeError::Unix`] and [`ServeError::Tcp`] for what the system refuses; [`ServeError::Metrics`].
     pub async fn bind(engine: Arc<Engine>, config: &ServeConfig) -> Result<Self, ServeError> {
         let unix = match &config.unix {
             Some(path) => Some(listen_on_unix(path).await?),
             None => None,
         };
-        let tcp = match config.tcp {
-            Some(address) => Some(listen_on_tcp(address).await?),
-            None => None,
-        };
-        if unix.is_none() && tcp.is_none() {
+        let tcp = listen_on_tcp(&config.tcp)?;
+        if unix.is_none() && tcp.is_empty() {
             return Err(ServeError::Nowhere);
         }
         let usage = Usage::new(config.limits);
-        if let Some(address) = config.metrics {
-            metrics::serve(address, &engine, usage.clone())?;
-        }
-        Ok(Self { engine, usage, drain: config.drain, unix, tcp })
+        let metrics = metrics::serve(&config.metrics, &engine, usage.clone())?;
+        Ok(Self { engine, usage, drain: config.drain, unix, tcp, metrics })
     }
 
     /// The Unix socket.
@@ -95,9 +92,14 @@ impl Server {
         self.unix.as_ref().map(|(_, file)| file.0.as_path())
     }
 
-    /// The TCP address, with the port that was taken.
-    pub fn tcp_address(&self) -> Option<SocketAddr> {
-        self.tcp.as_ref().map(|(_, address)| *address)
+    /// The TCP addresses that it listens on, with the ports that were taken.
+    pub fn tcp_addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.tcp.iter().map(|(_, address)| *address)
+    }
+
+    /// The addresses of its page of metrics, with the ports that were taken.
+    pub fn metrics_addresses(&self) -> &[SocketAddr] {
+        &self.metrics
     }
 
     /// Answers calls until `shutdown` ends, then takes no more connections, lets calls under way end until the drain
@@ -108,13 +110,17 @@ impl Server {
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Result<(), ServeError> {
         let (reporter, health) = tonic_health::server::health_reporter();
         reporter.set_serving::<Front>().await;
-        let reflection = tonic_reflection::server::Builder::configure()
-            .register_encoded_file_descriptor_set(DESCRIPTOR_SET)
-            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-            .build_v1()?;
+        // Both versions: clients of the older one ask for no other.
+        let reflection = || {
+            tonic_reflection::server::Builder::configure()
+                .register_encoded_file_descriptor_set(DESCRIPTOR_SET)
+                .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        };
+        let (reflection, reflection_v1alpha) = (reflection().build_v1()?, reflection().build_v1alpha()?);
         let Usage { gate, unix, tcp } = self.usage.clone();
         let gobo = Front::new(Service::new(Arc::clone(&self.engine), self.usage), Arc::clone(&gate));
-        let routes = Routes::new(gobo).add_service(health).add_service(reflection).prepare();
+        let routes = Routes::new(gobo).add_service(health).add_service(reflection);
+        let routes = routes.add_service(reflection_v1alpha).prepare();
 
         let (stop, stopping) = watch::channel(false);
         let mut listeners = JoinSet::new();
@@ -126,10 +132,10 @@ impl Server {
             listeners.spawn(serving.serve_with_incoming_shutdown(incoming, stopped(stopping.clone())));
             socket_file = Some(file);
         }
-        if let Some((listener, _)) = self.tcp {
-            let serving = transport(&gate).add_routes(routes);
-            let incoming = Incoming::new(listener, tcp);
-            listeners.spawn(serving.serve_with_incoming_shutdown(incoming, stopped(stopping)));
+        for (listener, _) in self.tcp {
+            let serving = transport(&gate).add_routes(routes.clone());
+            let incoming = Incoming::new(listener, Arc::clone(&tcp));
+            listeners.spawn(serving.serve_with_incoming_shutdown(incoming, stopped(stopping.clone())));
         }
 
         tokio::pin!(shutdown);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `Invalid`, `Unsupported`, `Limit` | `INVALID_ARGUMENT`: the request itself; what is wrong with a constraint is a reply |
 //! | `NotFound` | `NOT_FOUND` |
+//! | `Exists` | `ALREADY_EXISTS` with `ErrorInfo` |
 //! | `Version` | `FAILED_PRECONDITION` |
 //! | `Corrupt` | `DATA_LOSS` |
 //! | `Busy` | `RESOURCE_EXHAUSTED` with `RetryInfo` |
@@ -11,8 +12,9 @@
 //! | `Cancelled` | `CANCELLED` |
 //! | `Internal` | `INTERNAL` |
 //!
-//! A daemon that is closing answers `UNAVAILABLE` whatever the kind.
+//! Where one field of a request is at fault, a `BadRequest` names it. A daemon that is closing answers `UNAVAILABLE` whatever the kind.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use gobo_engine::EngineError;
@@ -32,6 +34,7 @@ fn code(kind: ErrorKind) -> Code {
     match kind {
         ErrorKind::Invalid | ErrorKind::Unsupported | ErrorKind::Limit => Code::InvalidArgument,
         ErrorKind::NotFound => Code::NotFound,
+        ErrorKind::Exists => Code::AlreadyExists,
         ErrorKind::Version => Code::FailedPrecondition,
         ErrorKind::Corrupt => Code::DataLoss,
         ErrorKind::Busy => Code::ResourceExhausted,
@@ -62,6 +65,27 @@ fn retry(kind: ErrorKind, message: impl Into<String>, after: Duration) -> Status
     }
 }
 
+/// As [`of_kind`], about one field of the request.
+pub(crate) fn of_field(kind: ErrorKind, field: impl Into<String>, message: impl Into<String>) -> Status {
+    let message = clipped(message);
+    let details = ErrorDetails::with_bad_request_violation(clipped(field), message.clone());
+    Status::with_error_details(code(kind), message, details)
+}
+
+/// A status about a constraint, told of the request that has it as its field `part`: its text and its fields begin so.
+pub(crate) fn within(part: &str, status: &Status) -> Status {
+    let message = clipped(format!("{part}: {}", status.message()));
+    let mut details = status.get_error_details();
+    let mut violations =
+        details.bad_request().map(|request| request.field_violations.clone()).unwrap_or_default();
+    for violation in &mut violations {
+        let field = violation.field.strip_prefix("constraint.").unwrap_or(&violation.field);
+        violation.field = clipped(format!("{part}.{field}"));
+    }
+    details.set_bad_request(violations);
+    Status::with_error_details(status.code(), message, details)
+}
+
 /// The daemon is shutting down: the one answer that does not depend on the request.
 pub(crate) fn draining() -> Status {
     Status::unavailable("the daemon is shutting down; ask again once it is back")
@@ -70,6 +94,19 @@ pub(crate) fn draining() -> Status {
 pub(crate) fn of_engine(error: &EngineError) -> Status {
     match error {
         EngineError::Closed => draining(),
+        EngineError::BadImport { field, .. } => {
+            of_field(error.kind(), format!("head.{field}"), error.to_string())
+        }
+        EngineError::NameTaken { name, stands_for, given } => {
+            let facts = [
+                ("name", name.clone()),
+                ("stands_for", stands_for.to_string()),
+                ("given", given.to_string()),
+            ];
+            let facts: HashMap<_, _> = facts.into_iter().map(|(key, fact)| (key.to_owned(), fact)).collect();
+            let details = ErrorDetails::with_error_info("VOCABULARY_NAME_TAKEN", "gobo", facts);
+            Status::with_error_details(code(error.kind()), clipped(error.to_string()), details)
+        }
         error => of_kind(error.kind(), error_chain(error)),
     }
 }
@@ -95,7 +132,7 @@ pub(crate) fn of_compile(error: &CompileError, is_draining: bool) -> Status {
 }
 
 pub(crate) fn of_convert(error: &ConvertError) -> Status {
-    of_kind(ErrorKind::Invalid, error.to_string())
+    of_field(ErrorKind::Invalid, error.field(), error.to_string())
 }
 
 pub(crate) fn of_cost(error: &CostError) -> Status {
@@ -117,6 +154,7 @@ mod tests {
             (ErrorKind::Unsupported, Code::InvalidArgument),
             (ErrorKind::Limit, Code::InvalidArgument),
             (ErrorKind::NotFound, Code::NotFound),
+            (ErrorKind::Exists, Code::AlreadyExists),
             (ErrorKind::Version, Code::FailedPrecondition),
             (ErrorKind::Corrupt, Code::DataLoss),
             (ErrorKind::Busy, Code::ResourceExhausted),
@@ -129,6 +167,38 @@ mod tests {
             let retry = status.get_details_retry_info().and_then(|info| info.retry_delay);
             assert_eq!(retry.is_some(), kind == ErrorKind::Busy, "{kind:?}");
         }
+    }
+
+    #[test]
+    fn a_field_that_is_at_fault_is_named() {
+        let missing = missing("constraint.source");
+        let named = |status: &Status| {
+            let violations = status.get_details_bad_request().unwrap().field_violations;
+            violations
+                .into_iter()
+                .map(|violation| (violation.field, violation.description))
+                .collect::<Vec<_>>()
+        };
+        let why = "constraint.source is missing or not known to this version";
+        assert_eq!(missing.message(), why);
+        assert_eq!(named(&missing), [("constraint.source".to_owned(), why.to_owned())]);
+        let within = within("constraints[7]", &missing);
+        assert_eq!(
+            (within.code(), within.message()),
+            (Code::InvalidArgument, &*format!("constraints[7]: {why}"))
+        );
+        assert_eq!(named(&within), [("constraints[7].source".to_owned(), why.to_owned())]);
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_told_with_both_digests() {
+        let [stands_for, given] = [[1; 32], [2; 32]].map(gobo_types::VocabularyDigest::from);
+        let taken = of_engine(&EngineError::NameTaken { name: "llama".into(), stands_for, given });
+        assert_eq!(taken.code(), Code::AlreadyExists);
+        let info = taken.get_details_error_info().unwrap();
+        assert_eq!((info.reason.as_str(), info.domain.as_str()), ("VOCABULARY_NAME_TAKEN", "gobo"));
+        let facts = ["name", "stands_for", "given"].map(|fact| info.metadata[fact].clone());
+        assert_eq!(facts, ["llama".to_owned(), stands_for.to_string(), given.to_string()]);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use gobo_artifact::file::OpenError;
 use gobo_types::{Digest, ErrorKind};
 use rustix::io::Errno;
 
+use crate::{Owner, OwnerProcess};
+
 /// Everything that can go wrong with a store. Each error names the path it is about.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -93,15 +95,14 @@ pub enum StoreError {
         source: serde_json::Error,
     },
     /// Another owner has the catalog open.
-    #[error(
-        "another daemon owns the catalog {path}; hint: talk to it through {socket}",
-        path = path.display(), socket = socket.display()
-    )]
+    #[error("{} owns the catalog {}; hint: {}", who(owner.as_ref()), path.display(), wait_or_ask(owner.as_ref(), socket))]
     Locked {
         /// The catalog's folder.
         path: PathBuf,
-        /// The socket of its owner.
+        /// The socket of its owner, if that is a daemon.
         socket: PathBuf,
+        /// Its owner, where that is known.
+        owner: Option<OwnerProcess>,
     },
     /// The store lies on a network file system: its locks, its `fsync` and the safety of maps depend on other hosts.
     #[error(
@@ -226,6 +227,30 @@ impl StoreError {
                 Self::Io { action, path, source }
             }
         }
+    }
+}
+
+/// The owner of a catalog, as the subject of a sentence.
+fn who(owner: Option<&OwnerProcess>) -> String {
+    match owner {
+        None => "another process".to_owned(),
+        Some(OwnerProcess { owner: Owner::Daemon, process }) => format!("another daemon (process {process})"),
+        Some(OwnerProcess { owner, process }) if *owner == Owner::default() => {
+            format!("another program (process {process})")
+        }
+        Some(OwnerProcess { owner, process }) => format!("`gobo {owner}` (process {process})"),
+    }
+}
+
+/// What to do next where somebody else owns a catalog.
+fn wait_or_ask(owner: Option<&OwnerProcess>, socket: &Path) -> String {
+    let socket = socket.display();
+    match owner.map(|owner| &owner.owner) {
+        Some(Owner::Daemon) => format!("talk to it through unix:{socket}, or stop it first"),
+        Some(Owner::Command(_)) => {
+            "wait until it ends; commands share a store while `gobo serve` runs on it".to_owned()
+        }
+        None => format!("if it is a daemon, talk to it through unix:{socket}; otherwise wait until it ends"),
     }
 }
 

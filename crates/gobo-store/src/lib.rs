@@ -31,6 +31,7 @@ mod directory;
 mod error;
 mod files;
 mod maintenance;
+mod owner;
 
 #[cfg(feature = "catalog")]
 pub use catalog::{CachedVerdict, Catalog, IndexRecord, Opened, Rebuilt, VerdictBounds, VerdictUsage};
@@ -42,3 +43,4 @@ pub use files::{NamedVocabulary, PendingIndex, Quarantine, Trimmed, write_file};
 pub use maintenance::Checked;
 #[cfg(feature = "catalog")]
 pub use maintenance::{Candidate, CollectEvent, CollectPolicy, Collected, NoUses, Spared, Uses};
+pub use owner::{Owner, OwnerProcess};

@@ -64,28 +64,9 @@ pub fn checked_u32(count: usize) -> u32 {
 macro_rules! dense_id {
     ($($(#[$attribute:meta])* $visibility:vis struct $name:ident;)+) => {$(
         $(#[$attribute])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(transparent)]
         $visibility struct $name(u32);
-
-        // Lists are hashed by two identifiers at a time: a derived implementation hashes one after the other.
-        impl ::std::hash::Hash for $name {
-            #[inline]
-            fn hash<H: ::std::hash::Hasher>(&self, hasher: &mut H) {
-                hasher.write_u32(self.0);
-            }
-
-            #[inline]
-            fn hash_slice<H: ::std::hash::Hasher>(list: &[Self], hasher: &mut H) {
-                let (pairs, rest) = list.as_chunks();
-                for &[first, second] in pairs {
-                    hasher.write_u64(u64::from(first.0) | u64::from(second.0) << 32);
-                }
-                for last in rest {
-                    hasher.write_u32(last.0);
-                }
-            }
-        }
 
         impl $crate::DenseId for $name {
             #[inline]

@@ -12,6 +12,8 @@ pub enum ErrorKind {
     Limit,
     /// The named object does not exist.
     NotFound,
+    /// The name stands for something else already.
+    Exists,
     /// The file or peer speaks another version.
     Version,
     /// Stored bytes are damaged.

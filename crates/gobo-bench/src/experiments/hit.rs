@@ -6,7 +6,6 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use gobo_cli::diagnostics::verdict;
@@ -31,10 +30,10 @@ use crate::subject::in_process::{LocalIndex, NAME};
 const DEFAULT_REGEX: &str = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])";
 
 pub(super) fn run(global: &Global, args: &HitArgs) -> anyhow::Result<Outcome> {
-    let out = Out::create(args.csv.as_deref(), None)?;
+    let out = Out::create(args.csv.as_deref(), None, (None, None))?;
     let server = global.server.as_deref().map(Remote::parse).transpose()?;
     let given = given(args)?;
-    let bounds = Bounds { count: args.count, time: Duration::from_secs(args.seconds) };
+    let bounds = args.bounds.bounds();
 
     let home = tempfile::tempdir().context("cannot make a temporary store")?;
     let loaded = Loaded::open(&args.tokenizer, global)?;
@@ -149,10 +148,10 @@ impl ThreadedDaemon {
     fn start(engine: Arc<Engine>) -> anyhow::Result<Self> {
         let runtime = Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
         let mut config = ServeConfig::of(&engine);
-        config.tcp = Some(([127, 0, 0, 1], 0).into());
+        config.tcp = vec![([127, 0, 0, 1], 0).into()];
         let server = runtime.block_on(Server::bind(engine, &config))?;
         let unix = server.unix_path().map(Path::display).context("the daemon has no socket")?.to_string();
-        let tcp = server.tcp_address().context("the daemon has no address")?;
+        let tcp = server.tcp_addresses().next().context("the daemon has no address")?;
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = runtime.spawn(server.run(async {
             let _ = stopped.await;

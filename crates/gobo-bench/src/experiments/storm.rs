@@ -51,10 +51,12 @@ pub(super) fn run(global: &Global, args: &StormArgs) -> anyhow::Result<Outcome> 
     let mut report = Report::default();
     let mut ready = Row::new("storm_ready", args.processes.into(), 0, storm.ready);
     ready.floor = Some(floor.ready);
+    report.panel("processes that start at once");
     report.row(ready);
     let opens = u64::from(args.keys) * u64::from(args.processes);
     let mut open = Row::new("storm_open", opens, 0, storm.opens);
     open.floor = Some(floor.opens);
+    report.panel("one index in one process");
     report.row(open);
     report.target("storm_all_ready", storm.all_ready.as_secs_f64(), "s", Target::AtMost(2.0));
     report.figure("storm_floor_all_ready", floor.all_ready.as_secs_f64(), "s");

@@ -41,6 +41,10 @@ impl Flow {
         self.n
     }
 
+    pub(crate) fn failed(&self) -> u64 {
+        self.failed
+    }
+
     /// Good answers a second.
     pub(crate) fn per_s(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -49,9 +53,10 @@ impl Flow {
     }
 
     pub(crate) fn into_row(self, name: &str) -> Row {
-        let per_s = self.per_s();
+        let (per_s, elapsed) = (self.per_s(), self.elapsed);
         let mut row = Row::new(name, self.n, self.failed, self.times);
         row.per_s = Some(per_s);
+        row.elapsed = Some(elapsed);
         row
     }
 }

@@ -47,12 +47,14 @@ pub(crate) struct Lane {
     skipped: u64,
     /// Nanoseconds from the moment at which a call was due.
     times: Histogram<u64>,
+    elapsed: Duration,
 }
 
 impl Lane {
     pub(crate) fn into_row(self, name: &str) -> Row {
         let mut row = Row::new(name, self.n, self.failed, self.times);
         row.skipped = self.skipped;
+        row.elapsed = Some(self.elapsed);
         row
     }
 
@@ -79,7 +81,7 @@ where
     let lanes: Vec<(Arc<Mutex<Lane>>, Arc<Semaphore>)> = names
         .iter()
         .map(|_| {
-            let lane = Lane { n: 0, failed: 0, skipped: 0, times: histogram()? };
+            let lane = Lane { n: 0, failed: 0, skipped: 0, times: histogram()?, elapsed: Duration::ZERO };
             Ok((Arc::new(Mutex::new(lane)), Arc::new(Semaphore::new(plan.in_flight))))
         })
         .collect::<anyhow::Result<_>>()?;
@@ -114,9 +116,10 @@ where
         // Each call has a deadline, so this ends.
         drop(runtime.block_on(slots.acquire_many(all))?);
     }
+    let elapsed = begun.elapsed();
     let own = |(lane, _): (Arc<Mutex<Lane>>, _)| {
         let lane = Arc::into_inner(lane).context("a call is still under way")?;
-        Ok(lane.into_inner().unwrap_or_else(PoisonError::into_inner))
+        Ok(Lane { elapsed, ..lane.into_inner().unwrap_or_else(PoisonError::into_inner) })
     };
     lanes.into_iter().map(own).collect()
 }

@@ -5,7 +5,7 @@
 //! goes first changes from round to round (a counterbalanced, paired design), so that drift of the machine and warm caches hit
 //! both alike and their difference is the call's own. Of Bulej et al., "Duet Benchmarking" (ICPE 2020), it takes the pairing, and
 //! runs the pair alternately instead of at once.
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use gobo_cli::output::{self, progress};
@@ -16,6 +16,9 @@ use crate::report::histogram::{histogram, nanos};
 
 /// Most rounds of the warm-up, which are not recorded: they make connections and fill caches.
 const MAX_WARM_UP: u64 = 1000;
+
+/// Parts of the progress bar.
+const PARTS: usize = 1000;
 
 /// Rounds between two moves of the progress bar: drawing it disturbs what is measured.
 const ROUNDS_PER_TICK: u64 = 256;
@@ -31,13 +34,26 @@ pub(crate) fn measure(
     mut floor: impl FnMut() -> anyhow::Result<()>,
     mut hit: impl FnMut() -> anyhow::Result<()>,
 ) -> anyhow::Result<Row> {
-    let (mut row, mut floor_times) = (Row::new(name, 0, 0, histogram()?), histogram()?);
     for _ in 0..(bounds.count / 10).clamp(1, MAX_WARM_UP) {
         floor().with_context(|| format!("the floor of {name}"))?;
         // If it fails, it fails again below.
         let _ = hit();
     }
-    let bar = progress(usize::try_from(bounds.count).unwrap_or(usize::MAX), name);
+    measure_cold(name, bounds, floor, hit)
+}
+
+/// As [`measure`], without the warm-up: the first call counts too.
+///
+/// # Errors
+/// As [`measure`].
+pub(crate) fn measure_cold(
+    name: &'static str,
+    bounds: Bounds,
+    mut floor: impl FnMut() -> anyhow::Result<()>,
+    mut hit: impl FnMut() -> anyhow::Result<()>,
+) -> anyhow::Result<Row> {
+    let (mut row, mut floor_times) = (Row::new(name, 0, 0, histogram()?), histogram()?);
+    let bar = progress(PARTS, name);
     let begun = Instant::now();
     while row.n < bounds.count && begun.elapsed() < bounds.time {
         let hit_goes_first = row.n % 2 == 1;
@@ -51,12 +67,20 @@ pub(crate) fn measure(
             time(&mut row, &mut hit);
         }
         if row.n.is_multiple_of(ROUNDS_PER_TICK) {
-            bar.set_position(row.n);
+            bar.set_position(parts(bounds, row.n, begun.elapsed()));
         }
     }
     bar.finish_and_clear();
     row.floor = Some(floor_times);
+    row.elapsed = Some(begun.elapsed());
     Ok(row)
+}
+
+/// How far a measurement is, in [`PARTS`], by the bound that is nearer.
+fn parts(bounds: Bounds, n: u64, elapsed: Duration) -> u64 {
+    let by_time = elapsed.as_millis() * PARTS as u128 / bounds.time.as_millis().max(1);
+    let by_count = u128::from(n) * PARTS as u128 / u128::from(bounds.count.max(1));
+    u64::try_from(by_time.max(by_count)).unwrap_or(u64::MAX)
 }
 
 /// Makes one call and counts it; one that fails has no time.
@@ -78,8 +102,6 @@ fn time(row: &mut Row, call: &mut impl FnMut() -> anyhow::Result<()>) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::report::histogram::micros;
 

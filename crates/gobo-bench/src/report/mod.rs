@@ -14,7 +14,9 @@ use std::path::Path;
 use anyhow::Context;
 use gobo_cli::options::Global;
 use gobo_cli::output::{self, Outcome};
-use gobo_measure::{Csv, Target, Verdict};
+use gobo_measure::origin::load_average;
+use gobo_measure::{Csv, Origin, Target, Verdict};
+use gobo_types::COMPILER_EPOCH;
 use serde_json::json;
 
 pub(crate) use self::row::Row;
@@ -42,19 +44,49 @@ impl Figure {
     }
 }
 
-/// The files that a report is written to besides stdout. Files are created before the measurement, so that errors are known early.
+/// The files that a report is written to besides stdout, and what they say of their origin. Files are created before the
+/// measurement, so that errors are known early.
 pub(crate) struct Out {
     csv: Option<File>,
     svg: Option<File>,
+    origin: Origin,
+    load_before: String,
 }
 
 impl Out {
-    /// Creates those files that are named.
-    pub(crate) fn create(csv: Option<&Path>, svg: Option<&Path>) -> anyhow::Result<Self> {
+    /// Creates those files that are named. Their origin is that of this command, at `commit` on `machine`.
+    pub(crate) fn create(
+        csv: Option<&Path>,
+        svg: Option<&Path>,
+        (commit, machine): (Option<&str>, Option<&str>),
+    ) -> anyhow::Result<Self> {
         let create =
             |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
-        Ok(Self { csv: csv.map(create).transpose()?, svg: svg.map(create).transpose()? })
+        Ok(Self {
+            csv: csv.map(create).transpose()?,
+            svg: svg.map(create).transpose()?,
+            origin: Origin::today(commit, machine, COMPILER_EPOCH, command(std::env::args())),
+            load_before: load_average(),
+        })
     }
+}
+
+/// The command that repeats a run: without where its report goes and what that says of its origin.
+fn command(args: impl IntoIterator<Item = String>) -> String {
+    const OUT: [&str; 4] = ["--csv", "--svg", "--commit", "--machine"];
+    let mut words = vec!["gobo-bench".to_owned()];
+    let mut args = args.into_iter().skip(1);
+    while let Some(word) = args.next() {
+        if OUT.contains(&word.as_str()) {
+            args.next();
+        } else if !OUT
+            .iter()
+            .any(|option| word.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')))
+        {
+            words.push(word);
+        }
+    }
+    words.join(" ")
 }
 
 /// Everything that one run found.
@@ -64,6 +96,8 @@ pub(crate) struct Report {
     figures: Vec<Figure>,
     left_out: Vec<(&'static str, String)>,
     summary: Summary,
+    /// The panel of the rows that come next.
+    panel: String,
     /// Calls are made one at a time: there are no columns of rates.
     is_alone: bool,
 }
@@ -81,8 +115,13 @@ impl Report {
         Self { is_alone: true, ..Self::default() }
     }
 
+    /// Rows that come next are drawn together, under this name.
+    pub(crate) fn panel(&mut self, name: impl Into<String>) {
+        self.panel = name.into();
+    }
+
     pub(crate) fn row(&mut self, row: Row) -> &Row {
-        self.rows.push(row);
+        self.rows.push(Row { panel: self.panel.clone(), ..row });
         &self.rows[self.rows.len() - 1]
     }
 
@@ -110,11 +149,13 @@ impl Report {
 
     /// Prints everything and writes the files. [`Outcome::No`] for a failed call and for a broken promise.
     pub(crate) fn finish(self, global: &Global, title: &str, mut out: Out) -> anyhow::Result<Outcome> {
+        let load = format!("load average before {}, after {}", out.load_before, load_average());
+        let origin = out.origin.noting(load);
         if let Some(csv) = &mut out.csv {
-            csv.write_all(self.csv().as_bytes()).context("cannot write the CSV file")?;
+            csv.write_all(self.csv(&origin).as_bytes()).context("cannot write the CSV file")?;
         }
         if let Some(svg) = &mut out.svg {
-            svg.write_all(percentiles::draw(title, &self.rows).as_bytes())
+            svg.write_all(percentiles::draw(title, &origin, &self.rows).as_bytes())
                 .context("cannot write the SVG file")?;
         }
         if global.json {
@@ -140,8 +181,8 @@ impl Report {
         self.rows.iter().map(cells).collect()
     }
 
-    fn csv(&self) -> String {
-        let mut csv = Csv::of_columns(&self.columns());
+    fn csv(&self, origin: &Origin) -> String {
+        let mut csv = Csv::new(&origin.to_string(), &self.columns());
         self.cells(3).iter().for_each(|row| csv.row(row));
         for figure in &self.figures {
             let Figure { name, value, unit, .. } = figure;
@@ -161,7 +202,8 @@ impl Report {
                 printed[*column] = json!(us);
             }
             if !self.is_alone {
-                let more = [json!(row.skipped), json!(row.per_s), json!(row.floor_per_s)];
+                let more =
+                    [json!(row.skipped), json!(row.per_s), json!(row.floor_per_s), json!(row.seconds())];
                 LOAD_COLUMNS.iter().zip(more).for_each(|(column, value)| printed[*column] = value);
             }
             output::line(printed)?;
@@ -210,9 +252,19 @@ mod tests {
     }
 
     #[test]
+    fn a_command_is_repeated_without_its_files() {
+        let line =
+            "target/gobo-bench load --seconds 30 --csv a.csv --svg=b.svg --commit 12 --machine m --keys 9";
+        let command = command(line.split(' ').map(str::to_owned));
+        assert_eq!(command, "gobo-bench load --seconds 30 --keys 9");
+    }
+
+    #[test]
     fn failed_calls_and_broken_promises_are_a_no_and_missed_wishes_are_not() {
         let global = Global::default();
-        let finish = |report: Report| report.finish(&global, "", Out { csv: None, svg: None }).unwrap();
+        let finish = |report: Report| {
+            report.finish(&global, "", Out::create(None, None, (None, None)).unwrap()).unwrap()
+        };
         let with = |fill: &dyn Fn(&mut Report)| {
             let mut report = Report::default();
             fill(&mut report);

@@ -2,6 +2,8 @@
 //!
 //! Counts tell calls that were made (`n`), those of them without a good answer (`failed`) and those that could not be made in
 //! time (`skipped`); times are those of good answers alone, as percentiles in microseconds. Rates are calls a second.
+use std::time::Duration;
+
 use gobo_measure::csv::number;
 use hdrhistogram::Histogram;
 
@@ -11,12 +13,15 @@ use super::histogram::micros;
 pub(super) const COLUMNS: [&str; 9] =
     ["name", "n", "failed", "p50_us", "p99_us", "p999_us", "max_us", "floor_p50_us", "floor_p99_us"];
 
-/// Columns after those, of reports that have calls at a rate.
-pub(super) const LOAD_COLUMNS: [&str; 3] = ["skipped", "per_s", "floor_per_s"];
+/// Columns after those, of reports that have calls at a rate. `seconds` is how long the row was measured, its floor included and
+/// its warm-up not.
+pub(super) const LOAD_COLUMNS: [&str; 4] = ["skipped", "per_s", "floor_per_s", "seconds"];
 
 /// The times of one kind of call.
 pub(crate) struct Row {
     pub(crate) name: String,
+    /// The rows that are drawn together: set by the report.
+    pub(crate) panel: String,
     /// Calls, the failed ones included and the skipped ones not.
     pub(crate) n: u64,
     pub(crate) failed: u64,
@@ -29,6 +34,8 @@ pub(crate) struct Row {
     /// Calls a second of a closed loop.
     pub(crate) per_s: Option<f64>,
     pub(crate) floor_per_s: Option<f64>,
+    /// How long it was measured, with the turns of its floor and without the warm-up.
+    pub(crate) elapsed: Option<Duration>,
     /// Whether its calls may fail: attacks, and calls that a kill cuts off.
     pub(crate) may_fail: bool,
 }
@@ -38,6 +45,7 @@ impl Row {
         let name = name.to_owned();
         Self {
             name,
+            panel: String::new(),
             n,
             failed,
             skipped: 0,
@@ -45,6 +53,7 @@ impl Row {
             floor: None,
             per_s: None,
             floor_per_s: None,
+            elapsed: None,
             may_fail: false,
         }
     }
@@ -52,6 +61,10 @@ impl Row {
     /// A percentile in microseconds.
     pub(crate) fn us(&self, quantile: f64) -> f64 {
         micros(self.times.value_at_quantile(quantile))
+    }
+
+    pub(super) fn seconds(&self) -> Option<f64> {
+        self.elapsed.map(|elapsed| elapsed.as_secs_f64())
     }
 
     /// Microseconds, in the order of [`COLUMNS`] after the counts.
@@ -65,7 +78,8 @@ impl Row {
     pub(super) fn cells(&self, decimals: usize) -> Vec<String> {
         let counts = [self.name.clone(), self.n.to_string(), self.failed.to_string()];
         let times = self.times_us().map(|us| number(us, decimals));
-        let more = [self.skipped.to_string(), number(self.per_s, 1), number(self.floor_per_s, 1)];
+        let rates = [self.per_s, self.floor_per_s, self.seconds()].map(|value| number(value, 1));
+        let more = [self.skipped.to_string()].into_iter().chain(rates);
         counts.into_iter().chain(times).chain(more).collect()
     }
 }
@@ -82,7 +96,7 @@ mod tests {
         let cells = Row::new("some", 1000, 0, times).cells(1);
         assert_eq!(cells.len(), COLUMNS.len() + LOAD_COLUMNS.len());
         assert_eq!(cells[..3], ["some", "1000", "0"]);
-        assert_eq!(cells[7..], ["", "", "0", "", ""]);
+        assert_eq!(cells[7..], ["", "", "0", "", "", ""]);
         let p50: f64 = cells[3].parse().unwrap();
         assert!((499.0..=502.0).contains(&p50), "{p50}");
     }

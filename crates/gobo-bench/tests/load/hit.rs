@@ -26,9 +26,10 @@ fn hit_reports_every_scenario_beside_its_floor() {
     }
     let table = std::fs::read_to_string(csv).unwrap();
     let lines: Vec<&str> = table.lines().collect();
-    assert_eq!(lines[0], "name,n,failed,p50_us,p99_us,p999_us,max_us,floor_p50_us,floor_p99_us");
-    assert_eq!(lines.len(), 5);
-    assert!(lines[1..].iter().zip(names).all(|(line, name)| line.starts_with(&format!("{name},40,0,"))));
+    assert!(lines[0].starts_with("# commit unknown; date 20"), "{table}");
+    assert_eq!(lines[1], "name,n,failed,p50_us,p99_us,p999_us,max_us,floor_p50_us,floor_p99_us");
+    assert_eq!(lines.len(), 6);
+    assert!(lines[2..].iter().zip(names).all(|(line, name)| line.starts_with(&format!("{name},40,0,"))));
     assert!(!home.path().join("v0").exists(), "the user's store is left alone");
 }
 

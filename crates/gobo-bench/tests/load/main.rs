@@ -6,6 +6,7 @@ mod programs;
 
 use std::path::Path;
 
+use gobo_measure::Origin;
 use serde_json::Value;
 
 use crate::programs::bench;
@@ -61,7 +62,9 @@ fn hits_stand_beside_the_empty_call() {
     let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
     let (csv, svg) = (path("load.csv"), path("load.svg"));
     let args = ["load", "--scenario", "hit", "--count", "40", "--connections", "2", "--in-flight", "2"];
-    let report = Report::of(&[&args[..], &["--csv", &csv, "--svg", &svg]].concat());
+    let report = Report::of(
+        &[&args[..], &["--csv", &csv, "--svg", &svg], &["--commit", "1234567", "--machine", "here"]].concat(),
+    );
     let names = [
         "in_process",
         "host_open",
@@ -80,6 +83,7 @@ fn hits_stand_beside_the_empty_call() {
         let row = report.row(name);
         assert_eq!(row["failed"], 0, "{row}");
         assert!(row["floor_p50_us"].is_number(), "{row}");
+        assert!(row["seconds"].as_f64() > Some(0.0), "{row}");
     }
     for way in ["unix", "tcp"] {
         let rate = report.row(&format!("{way}_rate"));
@@ -104,17 +108,40 @@ fn hits_stand_beside_the_empty_call() {
     }
     let table = std::fs::read_to_string(csv).unwrap();
     let lines: Vec<&str> = table.lines().collect();
-    let heading =
-        "name,n,failed,p50_us,p99_us,p999_us,max_us,floor_p50_us,floor_p99_us,skipped,per_s,floor_per_s";
-    assert_eq!(lines[0], heading);
-    assert!(
-        lines[1..=names.len()].iter().zip(names).all(|(line, name)| line.starts_with(&format!("{name},")))
-    );
-    assert!(lines[1..=names.len()].iter().all(|line| line.matches(',').count() == 11), "{table}");
-    assert!(lines[names.len() + 1..].iter().all(|line| line.starts_with("# ")), "{table}");
+    let heading = "name,n,failed,p50_us,p99_us,p999_us,max_us,floor_p50_us,floor_p99_us,skipped,per_s,floor_per_s,seconds";
+    let origin = Origin::parse(lines[0]).unwrap_or_else(|| panic!("{table}"));
+    assert_eq!((&*origin.commit, &*origin.machine), ("1234567", "here"));
+    let command = "gobo-bench load --scenario hit --count 40 --connections 2 --in-flight 2";
+    assert!(origin.command.starts_with(command) && !origin.command.contains("--csv"), "{origin}");
+    assert_eq!(lines[1], heading);
+    let rows = &lines[2..names.len() + 2];
+    assert!(rows.iter().zip(names).all(|(line, name)| line.starts_with(&format!("{name},"))));
+    assert!(rows.iter().all(|line| line.matches(',').count() == 12), "{table}");
+    assert!(lines[names.len() + 2..].iter().all(|line| line.starts_with("# ")), "{table}");
     let picture = std::fs::read_to_string(svg).unwrap();
     assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"));
-    assert!(picture.contains("percentile of calls") && picture.contains("unix_socket, floor"));
+    assert!(picture.contains("percentile of calls") && picture.contains("unix_socket: p50 "));
+}
+
+#[test]
+fn a_rotation_asks_for_every_index_after_a_restart_and_then_for_as_long_as_it_was_told() {
+    let args = ["load", "--scenario", "rotation", "--keys", "30", "--seconds", "2"];
+    let report = Report::of(&args);
+    let names = ["unix_rotation_first", "unix_rotation", "tcp_rotation_first", "tcp_rotation"];
+    assert_eq!(report.names(), names);
+    for name in names {
+        let row = report.row(name);
+        assert_eq!(row["failed"], 0, "{row}");
+        assert!(row["floor_p50_us"].is_number(), "{row}");
+        if name.ends_with("first") {
+            assert_eq!(row["n"], 30, "each index once: {row}");
+        } else {
+            // The bound is looked at after each pair, so it is passed by one pair at most.
+            assert!(row["seconds"].as_f64() >= Some(2.0) && row["n"].as_u64() > Some(0), "{row}");
+            let figure = report.figure(&format!("{name}_p50_ratio"));
+            assert_eq!((&figure["goal"], &figure["target"]), (&"at_most".into(), &1.3.into()), "{figure}");
+        }
+    }
 }
 
 #[test]

@@ -20,8 +20,8 @@ pub(crate) struct TargetArgs {
     pub(crate) tokenizer: Option<String>,
     #[command(flatten)]
     pub(crate) constraint: ConstraintArgs,
-    /// A compiled index, instead of a tokenizer and a constraint
-    #[arg(long, value_name = "FILE", conflicts_with = "constraint")]
+    /// A compiled index, instead of a tokenizer and a constraint: its file, or the beginning of its key in the store
+    #[arg(long, value_name = "FILE|KEY", conflicts_with = "constraint")]
     pub(crate) index: Option<PathBuf>,
 }
 
@@ -41,7 +41,8 @@ pub(crate) struct CompileArgs {
     /// Write the index here, in one step: processes that have mapped an older file keep it; - for stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Compile N times and show the spread
+    /// Compile N times and show the spread: cold, from the constraint's text and nothing kept, and warm, with the rows that
+    /// earlier compiles of the process have kept
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeat: u32,
 }
@@ -65,9 +66,12 @@ pub(crate) struct ExplainArgs {
     /// The text so far
     #[arg(long, value_name = "PREFIX", default_value = "", allow_hyphen_values = true)]
     pub(crate) text: String,
-    /// Explain this token
-    #[arg(long, value_name = "ID")]
-    pub(crate) token: Option<u32>,
+    /// Explain this token: its id, or its text where that is no number; of tokens with the same bytes the first
+    #[arg(long, value_name = "ID|TEXT", allow_hyphen_values = true)]
+    pub(crate) token: Option<String>,
+    /// The same by its text alone, which may be a number
+    #[arg(long, value_name = "TEXT", conflicts_with = "token", allow_hyphen_values = true)]
+    pub(crate) token_text: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -83,16 +87,14 @@ pub(crate) struct CheckArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-        gobo diff 'regex:[0-9]+' 'regex:\\d+'                two constraints, without any vocabulary\n  \
-        gobo diff before.gobo after.gobo                   two index files\n  \
-        gobo diff month.gobo 'regex:[0-9]{4}-[0-9]{2}'     an index, and what it should be\n\n\
-    Of an index its own automaton is compared: that of its constraint without what its vocabulary cannot write.\n\
+#[command(
+    after_help = "Of an index its own automaton is compared: that of its constraint without what its vocabulary cannot write.\n\
     What nests without end (JSON, and grammars and schemas with a rule that calls itself) cannot be compared: no procedure decides it for all of them.\n\
-    Exit status: 0 equal, 1 different, 2 trouble.")]
+    Exit status: 0 equal, 1 different, 2 trouble."
+)]
 pub(crate) struct DiffArgs {
     /// One side: regex:PATTERN, search:PATTERN (a match anywhere), choice:FILE, grammar:FILE, schema:FILE, an index file, or
-    /// an index key in the store
+    /// the beginning of an index's key in the store
     #[arg(value_name = "A")]
     pub(crate) a: Operand,
     /// The other side, in any of these forms

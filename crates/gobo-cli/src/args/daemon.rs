@@ -2,9 +2,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use gobo_cli::options::SchemaDefaults;
+use gobo_cli::options::{Bound, SchemaDefaults, bound, duration, host_and_port, size};
 
-use super::units::{Bound, bound, duration, size};
+use super::constraint::PairArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct PrewarmArgs {
@@ -14,8 +14,20 @@ pub(crate) struct PrewarmArgs {
     /// Folders and files: .jsonl lines as `gobo check` reads, .regex, .choice, .gbnf and .schema.json files
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
+    /// Pin the indices: they are never evicted
+    #[arg(long)]
+    pub(crate) pin: bool,
     #[command(flatten)]
     pub(crate) defaults: SchemaDefaults,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GetArgs {
+    #[command(flatten)]
+    pub(crate) pair: PairArgs,
+    /// Pin the index: it is never evicted
+    #[arg(long)]
+    pub(crate) pin: bool,
 }
 
 #[derive(Debug, Args)]
@@ -25,12 +37,12 @@ pub(crate) struct PrewarmArgs {
     --max-states, --max-steps and --max-bytes are the budget of a compile whose request names none."
 )]
 pub(crate) struct ServeArgs {
-    /// Listen on TCP too, for workers on other hosts (no encryption, no authentication)
-    #[arg(long, value_name = "HOST:PORT")]
-    pub(crate) listen: Option<std::net::SocketAddr>,
-    /// Serve a page of metrics for Prometheus over HTTP
-    #[arg(long, value_name = "HOST:PORT")]
-    pub(crate) metrics: Option<std::net::SocketAddr>,
+    /// Listen on TCP too, for workers on other hosts (no encryption, no authentication). A name stands for all its addresses
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
+    pub(crate) listen: Option<String>,
+    /// Serve a page of metrics for Prometheus over HTTP, at /metrics
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
+    pub(crate) metrics: Option<String>,
     /// Compile on threads of the daemon itself: for trusted callers; no limits but those of a pass
     #[arg(long, conflicts_with_all = ["worker_memory_mib", "worker_cpu_s", "worker_wall_s"])]
     pub(crate) inline: bool,

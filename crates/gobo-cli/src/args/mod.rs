@@ -2,19 +2,24 @@
 
 mod constraint;
 mod daemon;
+mod examples;
+mod manual;
 mod operand;
 mod store;
 mod tokenizer;
-mod units;
+mod uses;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use self::constraint::{
-    CheckArgs, CompileArgs, DiffArgs, ExplainArgs, MaskArgs, PairArgs, SampleArgs, TargetArgs,
+    CheckArgs, CompileArgs, DiffArgs, ExplainArgs, MaskArgs, SampleArgs, TargetArgs,
 };
-pub(crate) use self::daemon::{PrewarmArgs, ServeArgs};
+pub(crate) use self::daemon::{GetArgs, PrewarmArgs, ServeArgs};
+pub(crate) use self::manual::{CompletionsArgs, ManArgs};
 pub(crate) use self::operand::Operand;
-pub(crate) use self::store::{CatalogCommand, FileArgs, GcArgs, PinArgs, StatusArgs, UnpinArgs, VerifyArgs};
+pub(crate) use self::store::{
+    CatalogCommand, FileArgs, GcArgs, LsArgs, PinArgs, StatusArgs, UnpinArgs, VerifyArgs,
+};
 pub(crate) use self::tokenizer::TokenizerCommand;
 pub(crate) use gobo_cli::options::{Global, StoreWriters};
 
@@ -28,7 +33,7 @@ pub(crate) use gobo_cli::options::{Global, StoreWriters};
     version,
     max_term_width = 100,
     after_help = "Try `gobo demo`: a daemon, a library of constraints and a worker in one run, nothing to set up.\n\
-                  Exit status: 0 success, 1 the answer is no, 2 usage or refused input."
+                  Exit status: 0 success, 1 the answer is no, 2 usage or refused input, 130 interrupted."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -39,10 +44,10 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Import tokenizers as vocabularies, list and show them
+    /// Import tokenizers as vocabularies, list, show and remove them
     #[command(subcommand)]
     Tokenizer(TokenizerCommand),
-    /// Compile one constraint in this process: no store, no cache
+    /// Compile one constraint in this process, and keep its index nowhere but in --out
     Compile(CompileArgs),
     /// Show the contents of an artifact: header, sections, report
     Inspect(FileArgs),
@@ -64,7 +69,9 @@ pub(crate) enum Command {
     /// Run the daemon that owns the store
     Serve(ServeArgs),
     /// Resolve one constraint through the daemon, or in this process if none runs
-    Get(PairArgs),
+    Get(GetArgs),
+    /// List the indices of the store
+    Ls(LsArgs),
     /// Show the contents of the store, and the counts of the daemon
     Status(StatusArgs),
     /// Make room: remove the indices that were not used for the longest time, and old files in quarantine
@@ -78,7 +85,41 @@ pub(crate) enum Command {
     Catalog(CatalogCommand),
     /// See the whole system work on a temporary store
     Demo,
+    /// Write a shell's completions to stdout
+    Completions(CompletionsArgs),
+    /// Write the manual page, or those of all commands into a folder
+    Man(ManArgs),
     /// Compile for the daemon that started this process
     #[command(hide = true)]
     Worker,
+}
+
+impl Command {
+    /// Its name, of those that may own a store.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Check(_) => "check",
+            Self::Prewarm(_) => "prewarm",
+            Self::Get(_) => "get",
+            Self::Status(_) => "status",
+            Self::Gc(_) => "gc",
+            Self::Pin(_) => "pin",
+            Self::Unpin(_) => "unpin",
+            Self::Catalog(_) => "catalog",
+            _ => "command",
+        }
+    }
+}
+
+/// The command line as clap knows it, with examples.
+pub(crate) fn command() -> clap::Command {
+    examples::with_examples(Cli::command())
+}
+
+/// The command line that was given. A usage error, and what asks for help or the version, is written, and the process ends.
+pub(crate) fn parse() -> Result<Cli, uses::UnusedOption> {
+    let matches = command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    uses::refuse_unused(&cli, &matches)?;
+    Ok(cli)
 }

@@ -1,19 +1,18 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use gobo_types::IndexKey;
-
-use super::units::size;
+use gobo_cli::options::size;
 
 #[derive(Debug, Args)]
 pub(crate) struct FileArgs {
-    /// An index (.gobo) or vocabulary (.gobov) file
+    /// An index (.gobo) or vocabulary (.gobov) file, or the beginning of an index's key in the store
+    #[arg(value_name = "FILE|KEY")]
     pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// Index (.gobo) or vocabulary (.gobov) files, or keys of indices in the store
+    /// Index (.gobo) or vocabulary (.gobov) files, or the beginnings of keys of indices in the store
     #[arg(value_name = "FILE|KEY")]
     pub(crate) targets: Vec<PathBuf>,
     /// All indices of the store; sound ones are only counted
@@ -28,6 +27,13 @@ pub(crate) struct VerifyArgs {
     /// The documents that schemas were compiled beside, as for `compile`: index files do not keep them
     #[arg(long, value_name = "FILE", requires = "recompile")]
     pub(crate) documents: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LsArgs {
+    /// Print whole keys, names and texts, however wide
+    #[arg(long)]
+    pub(crate) full: bool,
 }
 
 #[derive(Debug, Args)]
@@ -49,9 +55,9 @@ pub(crate) struct GcArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PinArgs {
-    /// Index keys, as `gobo get --json` prints them
+    /// Keys of indices, or their beginnings, as `gobo ls` prints them
     #[arg(value_name = "KEY", required_unless_present = "list")]
-    pub(crate) keys: Vec<IndexKey>,
+    pub(crate) keys: Vec<String>,
     /// List the pins
     #[arg(long, conflicts_with = "keys")]
     pub(crate) list: bool,
@@ -59,9 +65,9 @@ pub(crate) struct PinArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct UnpinArgs {
-    /// Index keys
+    /// Keys of indices, or their beginnings
     #[arg(value_name = "KEY", required = true)]
-    pub(crate) keys: Vec<IndexKey>,
+    pub(crate) keys: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,7 +4,8 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenizerCommand {
-    /// Import a model folder, tokenizer.json, tekken.json, tokenizer.model, GGUF or .tiktoken file
+    /// Import a model folder, tokenizer.json, tekken.json, tokenizer.model, GGUF or .tiktoken file. With --server: into the
+    /// daemon's store
     Import {
         /// The file or folder
         path: PathBuf,
@@ -26,6 +27,9 @@ pub(crate) enum TokenizerCommand {
         /// Id or name of the token that fills up a batch; no mask depends on it [default: found like those of --eos]
         #[arg(long, value_name = "ID|TEXT")]
         pad: Option<String>,
+        /// Also if the name stands for another vocabulary, or has another binding
+        #[arg(long)]
+        replace: bool,
     },
     /// List the names in the store, and the built-in ones
     List,
@@ -36,6 +40,14 @@ pub(crate) enum TokenizerCommand {
         /// The source, if it has moved since it was imported
         #[arg(long, value_name = "FILE")]
         source: Option<PathBuf>,
+    },
+    /// Remove a name, and its vocabulary unless another name or an index needs it
+    Rm {
+        /// A name in the store
+        name: String,
+        /// Also if it is the last name of a vocabulary that has indices: they stay, and so does its file
+        #[arg(long)]
+        force: bool,
     },
     /// Show one vocabulary
     Show {

@@ -175,27 +175,46 @@ impl Case {
 
     /// The cases of the library that ships with gobo.
     pub(crate) fn library() -> anyhow::Result<Vec<Self>> {
-        Self::read(LIBRARY.as_bytes(), "the library", &SchemaOptions::default())
+        Self::all(LIBRARY.as_bytes(), "the library", &SchemaOptions::default())
     }
 
     /// The cases of a file, empty lines skipped; `defaults` are options of schemas that say nothing else.
     pub(crate) fn read_all(path: &Path, defaults: &SchemaOptions) -> anyhow::Result<Vec<Self>> {
-        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-        Self::read(BufReader::new(file), &path.display().to_string(), defaults)
+        Self::all(open(path)?, &path.display().to_string(), defaults)
     }
 
-    fn read(reader: impl BufRead, origin: &str, defaults: &SchemaOptions) -> anyhow::Result<Vec<Self>> {
-        let mut cases = Vec::new();
-        for (number, line) in (1..).zip(reader.lines()) {
-            let line = line.with_context(|| format!("{origin}:{number}"))?;
-            if !line.trim().is_empty() {
-                cases.push(
-                    Self::parse(&line, number, defaults).with_context(|| format!("{origin}:{number}"))?,
-                );
-            }
-        }
-        Ok(cases)
+    fn all(reader: impl BufRead, origin: &str, defaults: &SchemaOptions) -> anyhow::Result<Vec<Self>> {
+        Self::each(reader, defaults)
+            .map(|(number, case)| case.with_context(|| format!("{origin}:{number}")))
+            .collect()
     }
+
+    /// The lines of a file with their numbers, each a case or what is wrong with it; empty lines skipped.
+    pub(crate) fn each_of(
+        path: &Path,
+        defaults: &SchemaOptions,
+    ) -> anyhow::Result<impl Iterator<Item = (usize, anyhow::Result<Self>)>> {
+        Ok(Self::each(open(path)?, defaults))
+    }
+
+    fn each(
+        reader: impl BufRead,
+        defaults: &SchemaOptions,
+    ) -> impl Iterator<Item = (usize, anyhow::Result<Self>)> {
+        (1..).zip(reader.split(b'\n')).filter_map(move |(number, line)| {
+            let text = match line.map_err(anyhow::Error::new).and_then(|line| Ok(String::from_utf8(line)?)) {
+                Ok(text) if text.trim().is_empty() => return None,
+                Ok(text) => text,
+                Err(error) => return Some((number, Err(error.context("the line cannot be read")))),
+            };
+            Some((number, Self::parse(&text, number, defaults)))
+        })
+    }
+}
+
+fn open(path: &Path) -> anyhow::Result<BufReader<File>> {
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    Ok(BufReader::new(file))
 }
 
 #[cfg(test)]

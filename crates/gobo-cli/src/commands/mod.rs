@@ -1,19 +1,20 @@
-//! The commands, one file each, by the subject of a command: a `constraint`, the `store`, a `daemon`, a `tokenizer`.
+//! The commands, one file each, by the subject of a command: a `constraint`, the `store`, a `daemon`, a `tokenizer`, the `manual`.
 
 mod constraint;
 mod daemon;
+mod manual;
 mod report;
 mod store;
 mod tokenizer;
 
 use self::constraint::{check, check_remote, compile, diff, explain, mask, sample};
 use self::daemon::{demo, get, prewarm, serve};
-use self::store::{catalog, gc, inspect, pin, status, verify};
-use crate::args::{Cli, Command};
+use self::store::{catalog, gc, inspect, ls, pin, status, verify};
+use crate::args::{Cli, Command, Global};
 use crate::output::Outcome;
 
 pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
-    let global = &cli.global;
+    let global = &Global { command: cli.command.name(), ..cli.global };
     match cli.command {
         Command::Tokenizer(command) => tokenizer::run(global, command),
         Command::Compile(args) => compile::run(global, &args),
@@ -28,12 +29,15 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Prewarm(args) => prewarm::run(global, &args),
         Command::Serve(args) => serve::run(global, &args),
         Command::Get(args) => get::run(global, &args),
+        Command::Ls(args) => ls::run(global, &args),
         Command::Status(args) => status::run(global, &args),
         Command::Gc(args) => gc::run(global, &args),
         Command::Pin(args) => pin::pin(global, &args),
-        Command::Unpin(args) => pin::unpin(global, &args.keys),
+        Command::Unpin(args) => pin::unpin(global, &args),
         Command::Catalog(command) => catalog::run(global, &command),
         Command::Demo => demo::run(global),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
         Command::Worker => {
             gobo_worker::run_worker()?;
             Ok(Outcome::Yes)

@@ -2,12 +2,14 @@
 //!
 //! [`written`] keeps that text and finds places in it, [`render`] draws them.
 
+mod problem;
 mod render;
 mod written;
 
-use gobo_types::{Clipped, CompileError, OverBudget, Refusal, Span};
+use gobo_types::{Clipped, CompileError, Span};
 use serde_json::{Value, json};
 
+pub use problem::Problem;
 pub use render::Diagnostic;
 pub use written::Written;
 
@@ -16,8 +18,8 @@ use crate::output::{self, Outcome};
 /// The place and the advice of a verdict.
 fn parts(error: &CompileError) -> (Option<&Clipped>, Option<Span>, &str) {
     match error {
-        CompileError::Refused(Refusal { place, span, help, .. })
-        | CompileError::OverBudget(OverBudget { place, span, help, .. }) => (Some(place), *span, help),
+        CompileError::Refused(refusal) => (Some(&refusal.place), refusal.span, &refusal.help),
+        CompileError::OverBudget(over) => (Some(&over.place), over.span, &over.help),
         _ => (None, None, ""),
     }
 }

@@ -3,9 +3,10 @@
 use std::io;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use gobo_types::{CompileError, Refusal, Span};
+use gobo_types::{CompileError, Span};
 
 use super::parts;
+use super::problem::Problem;
 use super::written::Written;
 use crate::output;
 
@@ -32,14 +33,20 @@ impl<'a> Diagnostic<'a> {
             .filter(|(written, span)| line_around(&written.text, *span).1.len() <= MAX_LINE_BYTES);
         let title = match error {
             // The place is drawn.
-            CompileError::Refused(Refusal { kind, reason, .. })
-                if place.is_some_and(|(written, _)| !written.is_schema) =>
-            {
-                format!("{kind}: {reason}")
+            CompileError::Refused(refusal) if place.is_some_and(|(written, _)| !written.is_schema) => {
+                format!("{}: {}", refusal.kind, refusal.reason)
             }
             error => error.to_string(),
         };
         Self { title, place, help: super::help(error) }
+    }
+
+    /// The message of a problem that the command line found itself.
+    pub fn of_problem(problem: &'a Problem) -> Self {
+        let Problem { what, written, span, help } = problem;
+        let place = (line_around(&written.text, *span).1.len() <= MAX_LINE_BYTES).then_some((written, *span));
+        let title = if place.is_some() { what.clone() } else { problem.to_string() };
+        Self { title, place, help: help.clone() }
     }
 
     /// Writes it to stderr, in colours if that is a terminal and `NO_COLOR` is not set.

@@ -6,7 +6,7 @@ use gobo_types::{CompileError, Constraint, DEFAULT_START, MatchMode};
 
 use super::schema::schema_file;
 use super::text::read_text;
-use crate::diagnostics::{Written, verdict};
+use crate::diagnostics::{Problem, Written, verdict};
 use crate::options::{Builtin, ConstraintArgs, SourceArgs};
 use crate::output::Outcome;
 
@@ -96,11 +96,21 @@ pub fn regex(pattern: &str, mode: MatchMode) -> Given {
 pub fn choice_file(file: &Path) -> anyhow::Result<Given> {
     let text = read_text(file)?;
     let items: Vec<&str> = text.lines().collect();
-    if let Some(at) = items.iter().position(|item| item.is_empty()) {
-        bail!("{}:{}: an empty line is not an item", file.display(), at + 1);
+    let empty =
+        items.iter().find(|item| item.is_empty()).map(|item| item.as_ptr().addr() - text.as_ptr().addr());
+    let problem = |what: &str, at: usize, help: &str| Problem {
+        what: what.to_owned(),
+        written: Written::file(file, text.clone()),
+        span: (at..at).into(),
+        help: help.to_owned(),
+    };
+    if let Some(at) = empty {
+        let help =
+            "Delete the line. A choice with the empty text is written as a regular expression: (red|blue|).";
+        return Err(problem("an empty line is not an item", at, help).into());
     }
     if items.is_empty() {
-        bail!("{} has no items", file.display());
+        return Err(problem("the file has no items", 0, "Write one text on each line.").into());
     }
     Ok(Given { constraint: Constraint::choice(items), written: Written::file(file, text) })
 }

@@ -1,14 +1,13 @@
 //! JSON Schemas, their options, and the documents beside them.
 use std::path::Path;
 
-use anyhow::Context;
 use gobo_types::{Constraint, SchemaDocument, SchemaOptions, Whitespace};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::constraint::Given;
 use super::text::read_text;
-use crate::diagnostics::Written;
+use crate::diagnostics::{Problem, Written};
 use crate::options::{SchemaArgs, SchemaDefaults};
 
 impl SchemaArgs {
@@ -82,16 +81,26 @@ struct Line {
 /// If the file cannot be read, or a line is no document.
 pub fn read_documents(file: &Path) -> anyhow::Result<Vec<SchemaDocument>> {
     let text = read_text(file)?;
-    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines
-        .map(|(number, line)| {
-            let Line { uri, document } = serde_json::from_str(line).with_context(|| {
-                format!(
-                    "{}:{number} is no document\nhint: a line is {{\"uri\": …, \"document\": …}}",
-                    file.display()
-                )
+        .map(|line| {
+            let Line { uri, document } = serde_json::from_str(line).map_err(|error| {
+                let start = line.as_ptr().addr() - text.as_ptr().addr();
+                let at = (start + error.column().saturating_sub(1)).min(start + line.len());
+                Problem {
+                    what: format!("the line is no document: {}", reason(&error)),
+                    written: Written::file(file, text.clone()),
+                    span: (at..at).into(),
+                    help: "Write {\"uri\": …, \"document\": …} on each line.".to_owned(),
+                }
             })?;
             Ok(SchemaDocument { uri, document: document.get().to_owned() })
         })
         .collect()
+}
+
+/// What the reader of JSON says, without the line and the column, which count from the line that it was given.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned()
 }

@@ -1,14 +1,22 @@
 //! Vocabularies by the name, the path or the index that a person gives.
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use gobo_artifact::Vocabulary;
 use gobo_store::Store;
 use gobo_tokenizer::{BUILTIN, EncodeError, Encoder, ImportOptions, Imported};
 use gobo_types::Binding;
 
 use crate::options::Global;
+use crate::output::{human_us, note};
+
+/// How alike two names are, by Jaro and Winkler, for one to be meant by the other.
+const LIKE: f64 = 0.7;
+
+/// Most names that are proposed.
+const PROPOSED: usize = 3;
 
 /// A vocabulary ready to compile with, and how its model uses it.
 #[derive(Debug, Clone)]
@@ -21,6 +29,8 @@ pub struct Loaded {
     pub vocabulary: Arc<Vocabulary>,
     /// Special tokens and the width of logits.
     pub binding: Binding,
+    /// How long its first use took: it was imported now.
+    pub imported_in: Option<Duration>,
     source: Tokenizer,
 }
 
@@ -36,6 +46,9 @@ impl Loaded {
     /// The vocabulary that `tokenizer` names: a name in the store, a built-in name, or a path. A name wins over a path;
     /// `./NAME` is always a path.
     ///
+    /// A built-in vocabulary is published into the store when it is first used, and mapped from then on; where the store
+    /// cannot be written, each process imports it.
+    ///
     /// # Errors
     /// If nothing has that name, or it cannot be read as a tokenizer.
     pub fn open(tokenizer: &str, global: &Global) -> anyhow::Result<Self> {
@@ -45,28 +58,53 @@ impl Loaded {
         {
             return Ok(loaded);
         }
+        let begun = Instant::now();
+        if BUILTIN.contains(&tokenizer) {
+            match Self::publish_builtin(tokenizer, global) {
+                Ok(Some(loaded)) => return Ok(Self { imported_in: Some(begun.elapsed()), ..loaded }),
+                Ok(None) => {}
+                Err(error) => tracing::debug!("cannot keep the vocabulary {tokenizer}: {error:#}"),
+            }
+        }
         if let Some(imported) = gobo_tokenizer::builtin(tokenizer) {
-            return Self::from_import(tokenizer, &imported, Tokenizer::Builtin(tokenizer.into()));
+            return Self::from_import(tokenizer, &imported, Tokenizer::Builtin(tokenizer.into()), begun);
         }
         let path = Path::new(tokenizer);
         if !path.exists() {
-            bail!(
-                "no tokenizer {tokenizer:?}: not a built-in name ({}), not a name in the store, not a path\n\
-                 hint: `gobo tokenizer list` shows the names, `gobo tokenizer import PATH` adds one",
-                BUILTIN.join(", ")
-            );
+            return Err(unknown_tokenizer(tokenizer, global.existing_store()?.as_ref()));
         }
         let imported = gobo_tokenizer::import(path, &ImportOptions::default())?;
-        Self::from_import(tokenizer, &imported, Tokenizer::Path(path.into()))
+        Self::from_import(tokenizer, &imported, Tokenizer::Path(path.into()), begun)
     }
 
-    fn from_import(name: &str, imported: &Imported, source: Tokenizer) -> anyhow::Result<Self> {
+    /// Imports a built-in vocabulary into the store at hand, for the processes that come after this one too.
+    fn publish_builtin(name: &str, global: &Global) -> anyhow::Result<Option<Self>> {
+        let store = Store::open(global.store_dir()?)?;
+        gobo_engine::publish_builtin(&store, name)?;
+        Self::from_store(&store, name)
+    }
+
+    /// Says to a person if this took long because it was the first use of a built-in vocabulary: it will not again.
+    pub fn note_first_use(&self) {
+        if let (Some(took), Tokenizer::Builtin(name)) = (self.imported_in, &self.source) {
+            let took = human_us(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+            note(format_args!("first use of {name}: imported in {took}"));
+        }
+    }
+
+    fn from_import(
+        name: &str,
+        imported: &Imported,
+        source: Tokenizer,
+        begun: Instant,
+    ) -> anyhow::Result<Self> {
         let vocabulary = Vocabulary::from_bytes(&imported.table.build()?).context("the built vocabulary")?;
         Ok(Self {
             name: name.into(),
             kind: imported.kind.into(),
             vocabulary: Arc::new(vocabulary),
             binding: imported.binding(),
+            imported_in: Some(begun.elapsed()),
             source,
         })
     }
@@ -74,8 +112,8 @@ impl Loaded {
     /// The vocabulary of a name in the store, `None` if there is no such name.
     fn from_store(store: &Store, name: &str) -> anyhow::Result<Option<Self>> {
         let Ok(Some(named)) = store.get_name(name) else { return Ok(None) };
-        // Verified: an index compiled from a damaged vocabulary would be wrong.
-        let Some(vocabulary) = store.verify_vocabulary(&named.vocabulary)? else {
+        // Verified, by this process or one before: an index compiled from a damaged vocabulary would be wrong.
+        let Some(vocabulary) = store.open_verified_vocabulary(&named.vocabulary)? else {
             if BUILTIN.contains(&name) && named.source.is_none() {
                 return Ok(None);
             }
@@ -93,6 +131,7 @@ impl Loaded {
             kind: named.kind,
             vocabulary: Arc::new(vocabulary),
             binding: named.binding,
+            imported_in: None,
             source,
         }))
     }
@@ -116,9 +155,9 @@ impl Loaded {
             }
         }
         for name in BUILTIN {
-            let imported = gobo_tokenizer::builtin(name).filter(|imported| imported.table.digest() == digest);
-            if let Some(imported) = imported {
-                return Self::from_import(name, &imported, Tokenizer::Builtin(name.into()));
+            let loaded = Self::open(name, global)?;
+            if loaded.vocabulary.digest() == digest {
+                return Ok(loaded);
             }
         }
         bail!(
@@ -151,5 +190,42 @@ impl Loaded {
             Tokenizer::Path(path) => Encoder::open(path).map(Some),
             Tokenizer::Unknown => Ok(None),
         }
+    }
+}
+
+/// The error of a tokenizer that is not there, with the names that are most like it.
+pub fn unknown_tokenizer(given: &str, store: Option<&Store>) -> anyhow::Error {
+    let stored = store.and_then(|store| store.list_names().ok()).unwrap_or_default();
+    let like = like(given, stored.into_iter().chain(BUILTIN.map(str::to_owned)));
+    let meant =
+        if like.is_empty() { String::new() } else { format!("\nhint: did you mean {}?", like.join(", ")) };
+    anyhow!(
+        "no tokenizer {given:?}: it is no name in the store, no built-in name and no path{meant}\n\
+         hint: `gobo tokenizer list` shows the names, `gobo tokenizer import PATH` adds one"
+    )
+}
+
+/// The names that are most like the one that was given, the likest first.
+fn like(given: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+    let lower = given.to_lowercase();
+    let alike = |name: String| (strsim::jaro_winkler(&lower, &name.to_lowercase()), name);
+    let mut names: Vec<(f64, String)> = names.map(alike).filter(|(alike, _)| *alike >= LIKE).collect();
+    names.sort_by(|(one, first), (two, second)| two.total_cmp(one).then_with(|| first.cmp(second)));
+    names.dedup();
+    names.truncate(PROPOSED);
+    names.into_iter().map(|(_, name)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_pen_is_understood() {
+        let of = |given| like(given, BUILTIN.map(str::to_owned).into_iter().chain(["qwen2.5".to_owned()]));
+        assert_eq!(of("o200k")[0], "o200k_base");
+        assert_eq!(of("cl100k-base")[0], "cl100k_base");
+        assert_eq!(of("Qwen2.5"), ["qwen2.5"]);
+        assert!(of("something else").is_empty());
     }
 }

@@ -5,6 +5,8 @@ use clap::{Args, ValueEnum};
 use gobo_store::Store;
 use gobo_types::CompileLimits;
 
+use super::units::{count, size};
+
 /// Who may write to a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum StoreWriters {
@@ -17,7 +19,7 @@ pub enum StoreWriters {
     Anyone,
 }
 
-/// Options of every command.
+/// Options of all commands. A command refuses those that it has no use for.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Global {
     /// The store: where vocabularies and indices are kept [default: $XDG_CACHE_HOME/gobo or ~/.cache/gobo]
@@ -40,18 +42,21 @@ pub struct Global {
     /// Threads [default: 1 for one compile, all cores for check, prewarm and serve]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Everywhere")]
     pub threads: Option<u16>,
-    /// Most states of any automaton [default: 262144]
-    #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
+    /// Most states of any automaton: 262144, 500k, 1M [default: 262,144]
+    #[arg(long, global = true, value_name = "N", value_parser = count, help_heading = "Everywhere")]
     pub max_states: Option<u64>,
-    /// Most steps of one compile, 100 to 250 million a second [default: 2000000000]
-    #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
+    /// Most steps of one compile, 100 to 250 million a second: 500M, 4G [default: 2G]
+    #[arg(long, global = true, value_name = "N", value_parser = count, help_heading = "Everywhere")]
     pub max_steps: Option<u64>,
-    /// Most bytes of tables of one compile [default: 268435456]
-    #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
+    /// Most memory of the tables of one compile: 512MiB, 2GiB [default: 256MiB]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = size, help_heading = "Everywhere")]
     pub max_bytes: Option<u64>,
     /// Print one JSON object (or one per line) instead of text
     #[arg(long, global = true, help_heading = "Everywhere")]
     pub json: bool,
+    /// The name of the command, for the error that others get while it owns the store.
+    #[arg(skip)]
+    pub command: &'static str,
 }
 
 impl Global {

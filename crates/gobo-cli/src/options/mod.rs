@@ -3,7 +3,9 @@
 mod constraint;
 mod global;
 mod schema;
+mod units;
 
 pub use constraint::{Builtin, ConstraintArgs, Match, SourceArgs, Start};
 pub use global::{Global, StoreWriters};
 pub use schema::{SchemaArgs, SchemaDefaults};
+pub use units::{Bound, bound, count, duration, host_and_port, size};

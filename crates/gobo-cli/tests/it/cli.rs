@@ -16,7 +16,7 @@ fn has(value: &Value, keys: &[&str]) {
 }
 
 /// A tokenizer file of single letters, `ab`, and one special token.
-fn tiny_tokenizer(folder: &Path) -> String {
+pub(crate) fn tiny_tokenizer(folder: &Path) -> String {
     let path = folder.join("tokenizer.json");
     let text = r#"{"version":"1.0","added_tokens":[{"id":4,"content":"<eos>","special":true,"single_word":false,
             "lstrip":false,"rstrip":false,"normalized":false}],"normalizer":null,"post_processor":null,
@@ -113,6 +113,7 @@ fn one_constraint_through_compile_inspect_verify_mask_explain_and_sample() {
         &["verdict", "index_key", "artifact_digest", "artifact_bytes", "states", "rows", "distinct_rows"],
     );
     has(&compiled["compile_us"], &["min", "median", "max"]);
+    has(&compiled["warm_us"], &["min", "median", "max"]);
     assert_eq!((&compiled["verdict"], &compiled["class"]), (&"index".into(), &"regular".into()));
 
     let inspected = one(store, 0, &["inspect", file]);
@@ -390,8 +391,10 @@ fn schemas_are_read_with_their_options() {
     let operand = format!("schema:{schema}");
     let refused = one(store, 2, &[&["diff", &operand, "regex:a"][..], &options].concat());
     assert_eq!((&refused["verdict"], &refused["side"]), (&"refused".into(), &"a".into()));
-    let prewarmed = one(store, 0, &[&["prewarm", "--tokenizer", TOKENIZER, &schema][..], &options].concat());
-    assert_eq!((&prewarmed["done"], &prewarmed["refused"]), (&1.into(), &1.into()));
+    let prewarmed = json(store, 0, &[&["prewarm", "--tokenizer", TOKENIZER, &schema][..], &options].concat());
+    let summary = &prewarmed[1]["summary"];
+    assert_eq!((&prewarmed[0]["verdict"], &prewarmed[0]["id"]), (&"refused".into(), &schema.as_str().into()));
+    assert_eq!((&summary["done"], &summary["refused"]), (&1.into(), &1.into()));
     let cases = write("cases.jsonl", r#"{"schema":{"type":3},"invalid":true}"#);
     let checked = json(store, 0, &[&["check", "--tokenizer", TOKENIZER, &cases][..], &options].concat());
     assert_eq!(checked[1]["summary"]["refused"], 1);
@@ -400,10 +403,7 @@ fn schemas_are_read_with_their_options() {
         (&["--schema", &schema, "--max-depth", "65"][..], "65 is not in 0..=64"),
         (&["--schema", &schema, "--draft", "draft3"], "[possible values: draft4, draft6"),
         (&["--schema", &schema, "--order", "some"], "[possible values: declared, any]"),
-        (
-            &["--schema", &schema, "--documents", &bad_documents],
-            "bad.jsonl:2 is no document\nhint: a line is",
-        ),
+        (&["--schema", &schema, "--documents", &bad_documents], "bad.jsonl:2:1"),
         (&["--schema", "nowhere"], "cannot read nowhere"),
         (&["--schema", &schema, "--builtin", "json"], "cannot be used with"),
         (&["--schema", &schema, "--start", "a"], "cannot be used with"),
@@ -616,6 +616,8 @@ fn examples_of_the_documentation_print_what_they_say() {
     let bin = Path::new(env!("CARGO_BIN_EXE_gobo")).parent().unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let store = tempfile::tempdir().unwrap();
+    // The pages show what comes after the first use of a vocabulary, which says how long it took.
+    one(store.path(), 0, &["tokenizer", "show", TOKENIZER]);
     let pages = ["docs/semantics.md", "docs/recursion.md"];
     let pages = pages.map(|page| std::fs::read_to_string(root.join(page)).unwrap()).concat();
     let blocks = pages.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap());
@@ -644,10 +646,11 @@ fn get_prewarm_status_and_rebuild_work_with_and_without_a_daemon() {
     let prewarm = ["prewarm", "--tokenizer", TOKENIZER, library.to_str().unwrap()];
     let get = ["get", "--tokenizer", TOKENIZER, "--regex", "[0-9]{1,3}"];
 
-    let first = one(store, 0, &prewarm);
+    let prewarmed = || json(store, 0, &prewarm).pop().unwrap()["summary"].clone();
+    let first = prewarmed();
     has(&first, &["done", "hits", "compiled", "refused", "over_budget", "failed", "seconds"]);
     assert_eq!((&first["done"], &first["compiled"], &first["refused"]), (&3.into(), &2.into(), &1.into()));
-    let again = one(store, 0, &prewarm);
+    let again = prewarmed();
     assert_eq!((&again["hits"], &again["compiled"]), (&2.into(), &0.into()));
     let got = one(store, 0, &get);
     has(&got, &["verdict", "source", "index_key", "path", "resolve_us"]);
@@ -656,7 +659,7 @@ fn get_prewarm_status_and_rebuild_work_with_and_without_a_daemon() {
     let daemon = Daemon::start(store, &[]);
     assert_eq!(one(store, 0, &get)["path"], got["path"]);
     assert_eq!(one(store, 0, &["get", "--tokenizer", TOKENIZER, "--regex", "x+"])["source"], "compile");
-    assert_eq!(one(store, 0, &prewarm)["hits"], 2);
+    assert_eq!(prewarmed()["hits"], 2);
     let status = one(store, 0, &["status"]);
     has(&status, &["store", "vocabularies", "indices", "bytes", "hits", "misses", "in_flight", "queued"]);
     assert_eq!(status["indices"], 3);
@@ -718,7 +721,7 @@ fn gc_pin_and_unpin_work_with_and_without_a_daemon() {
     assert_eq!(get("b+").0, gone);
     let text = gobo(store, &["gc", "--max-store-bytes", "0"]);
     let text = String::from_utf8(text.stdout).unwrap();
-    assert!(text.contains(&format!("spared, in grace {gone}")), "{text}");
+    assert!(text.contains(&format!("spared, in grace {}", &gone[..16])), "{text}");
     assert!(text.contains("0 of 2 indices removed") || text.contains("1 of 2 indices removed"), "{text}");
     drop(daemon);
     for bad in [

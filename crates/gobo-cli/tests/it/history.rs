@@ -39,7 +39,7 @@ fn what_a_daemon_publishes_is_what_each_constraint_compiles_to_alone() {
     let file = file.to_str().unwrap();
     let daemon = Daemon::start(home.path(), &["--threads", "2"]);
     let warmed = lines(home.path(), 0, &["prewarm", "--tokenizer", "r50k_base", file]);
-    assert_eq!(warmed.last().unwrap()["failed"], 0, "{warmed:?}");
+    assert_eq!(warmed.last().unwrap()["summary"]["failed"], 0, "{warmed:?}");
     drop(daemon);
 
     let audited = lines(home.path(), 0, &["verify", "--all", "--recompile", "--threads", "2"]);

@@ -3,9 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "test code")]
 
 mod cli;
+mod command_line;
 mod daemon;
 #[path = "../gobo/mod.rs"]
 mod gobo;
 mod history;
 mod hostile_store;
+mod import;
+mod messages;
+mod names;
 mod out;
+mod prewarm;

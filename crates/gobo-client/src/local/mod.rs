@@ -1,11 +1,11 @@
 //! The memory of a client in this process, so that a resolve of a mapped index does no I/O.
 
-mod maps;
 mod names;
-mod texts;
+mod open_files;
+mod schema_digests;
 mod thread;
 
-pub(crate) use maps::Maps;
 pub(crate) use names::{Named, Names};
-pub(crate) use texts::Texts;
+pub(crate) use open_files::OpenFiles;
+pub(crate) use schema_digests::SchemaDigests;
 pub(crate) use thread::on_thread;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use gobo_store::{VerdictBounds, Writers};
+use gobo_store::{Owner, VerdictBounds, Writers};
 use gobo_types::CompileLimits;
 use gobo_worker::{PassTime, WorkerConfig};
 
@@ -54,6 +54,8 @@ pub struct EngineConfig {
     pub over_budget_ttl: Duration,
     /// Who may write to the store; one that others may write to is refused. Default: the user of this process.
     pub writers: Writers,
+    /// What this process is: so says the error that other processes get while it owns the store. Default: a program.
+    pub owner: Owner,
     /// How the store is cared for in the long run.
     pub upkeep: UpkeepConfig,
 }
@@ -77,6 +79,7 @@ impl EngineConfig {
             refusal_ttl: Duration::from_secs(24 * 3600),
             over_budget_ttl: Duration::from_secs(600),
             writers: Writers::default(),
+            owner: Owner::default(),
             upkeep: UpkeepConfig::default(),
         }
     }
@@ -87,6 +90,12 @@ impl EngineConfig {
     /// last pass has cost up to as much again in those before.
     #[must_use]
     pub fn serving(self) -> Self {
-        Self { workers: self.workers + 2, kept_workers: 2, passes: vec![8_000_000, 128_000_000], ..self }
+        Self {
+            workers: self.workers + 2,
+            kept_workers: 2,
+            passes: vec![8_000_000, 128_000_000],
+            owner: Owner::Daemon,
+            ..self
+        }
     }
 }

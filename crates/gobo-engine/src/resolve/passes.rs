@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use gobo_types::{CompileError, CompileLimits, Limit, OverBudget, panic_message};
+use gobo_types::{CompileError, CompileLimits, Limit, panic_message};
 use gobo_worker::Failure;
 
 use super::job::{Job, Made, store_trouble};
@@ -223,9 +223,11 @@ impl Inner {
                     })),
                 }))
             }
-            Err(Failure::Verdict(CompileError::OverBudget(OverBudget {
-                limit: Limit::MaxSteps, ..
-            }))) if limits != job.limits => Attempt::OverPass,
+            Err(Failure::Verdict(CompileError::OverBudget(over)))
+                if over.limit == Limit::MaxSteps && limits != job.limits =>
+            {
+                Attempt::OverPass
+            }
             Err(Failure::Verdict(error @ CompileError::Unavailable { .. })) => Attempt::Again(error),
             Err(Failure::Verdict(error)) => {
                 self.remember(job, &error);

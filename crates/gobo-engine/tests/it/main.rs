@@ -4,6 +4,7 @@
 
 mod engine;
 mod full_disk;
+mod full_verdicts;
 mod replaced;
 mod tiny;
 mod upkeep;

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use gobo_engine::{
     Engine, EngineConfig, OpenVocabulary, PassTime, Priority, Request, Source, VocabularyRef, WorkerConfig,
 };
-use gobo_types::{CompileError, CompileLimits, Constraint, Limit, OverBudget, Refusal, RefusalKind};
+use gobo_types::{CompileError, CompileLimits, Constraint, Limit, RefusalKind};
 
+use crate::full_verdicts::full_verdict;
 use crate::tiny::tiny;
 
 fn processes(name: &str) -> WorkerConfig {
@@ -88,6 +89,26 @@ fn is_over(process: &str) -> bool {
 }
 
 #[test]
+fn verdicts_come_from_a_process_and_from_the_catalog_with_every_field() {
+    let folder = tempfile::tempdir().unwrap();
+    for text in ["refused, in full", "over budget, in full"] {
+        let expected = full_verdict(text).unwrap();
+        for _ in 0..2 {
+            let engine = open(folder.path());
+            // From a process at first, and then as it is remembered; by the next engine from the disk.
+            for _ in 0..2 {
+                assert_eq!(engine.resolve(request(&engine, text)).unwrap_err(), expected);
+            }
+        }
+    }
+    let engine = open(folder.path());
+    assert_eq!(
+        engine.resolve(request(&engine, "busy, in full")),
+        Err(full_verdict("busy, in full").unwrap())
+    );
+}
+
+#[test]
 fn a_process_makes_the_same_files_and_verdicts_as_a_thread() {
     let (there, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let processes = open(there.path());
@@ -152,10 +173,10 @@ fn a_verdict_and_its_diagnosis_are_the_same_in_a_process_and_on_any_pass() {
         let verdict = ask(&once);
         assert_eq!(ask(&processes), verdict);
         assert_eq!(ask(&threads), verdict);
-        let (CompileError::Refused(Refusal { place: found, .. })
-        | CompileError::OverBudget(OverBudget { place: found, .. })) = &verdict
-        else {
-            panic!("{verdict:?}")
+        let found = match &verdict {
+            CompileError::Refused(refusal) => &refusal.place,
+            CompileError::OverBudget(over) => &over.place,
+            _ => panic!("{verdict:?}"),
         };
         assert_eq!(found.as_str(), place, "{verdict:?}");
     }

@@ -15,6 +15,9 @@ use gobo_types::{Constraint, Digest, VocabularyDigest, index_key};
 use gobo_worker::{compile_constraint, run_worker_with};
 use serde_json::{Value, json};
 
+#[path = "../it/full_verdicts.rs"]
+mod full_verdicts;
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -51,7 +54,11 @@ fn work_as_told() {
             }
             "die" => std::process::abort(),
             "panic" => panic!("broken on purpose"),
-            _ => {}
+            text => {
+                if let Some(verdict) = full_verdicts::full_verdict(text) {
+                    return Err(verdict);
+                }
+            }
         }
         compile_constraint(vocabulary, constraint, 1, budget)
     };

@@ -67,7 +67,7 @@ struct State {
 
 /// Where in a text an anchor is tried.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Anchors {
     at_start: bool,
     at_end: bool,
 }
@@ -215,7 +215,7 @@ impl Language {
     }
 
     /// All terms with letters in front, or nothing left, that `term` may turn into without a byte being written.
-    fn unfold(&mut self, term: u32, place: Place) -> (Vec<u32>, bool) {
+    fn unfold(&mut self, term: u32, place: Anchors) -> (Vec<u32>, bool) {
         let (mut letters, mut done) = (Vec::new(), false);
         let (mut waiting, mut seen) = (vec![term], HashSet::new());
         while let Some(term) = waiting.pop() {
@@ -259,8 +259,8 @@ impl Language {
 
     fn expand(&mut self, term: u32, at_start: bool) -> Expansion {
         // Before a byte the text is not at its end; at its end no byte follows. So each question is asked apart.
-        let (letters, _) = self.unfold(term, Place { at_start, at_end: false });
-        let (_, accepts) = self.unfold(term, Place { at_start, at_end: true });
+        let (letters, _) = self.unfold(term, Anchors { at_start, at_end: false });
+        let (_, accepts) = self.unfold(term, Anchors { at_start, at_end: true });
         Expansion { letters, accepts }
     }
 

@@ -35,3 +35,15 @@ pub enum ConvertError {
         found: usize,
     },
 }
+
+impl ConvertError {
+    /// The field that is at fault, by its name in the proto file.
+    pub fn field(&self) -> &'static str {
+        match self {
+            Self::Missing { field }
+            | Self::Unknown { field, .. }
+            | Self::Malformed { field, .. }
+            | Self::Digest { field, .. } => field,
+        }
+    }
+}

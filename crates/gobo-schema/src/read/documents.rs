@@ -70,7 +70,7 @@ impl Documents {
             let root = parse_json(&document.document).map_err(|error| match error {
                 CompileError::Refused(mut refusal) => {
                     refusal.place = format!("document {:?}, {}", document.uri, refusal.place).into();
-                    refusal.into()
+                    CompileError::Refused(refusal)
                 }
                 other => other,
             })?;

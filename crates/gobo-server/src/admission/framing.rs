@@ -3,14 +3,20 @@
 //! A gRPC body is a sequence of messages: a byte that says whether the message is compressed, a length (u32, big-endian), and as
 //! many bytes ("gRPC over HTTP2", Length-Prefixed-Message). Each byte is looked at once.
 
-use gobo_proto::{MAX_MESSAGE_BYTES, MAX_PLAIN_BYTES};
+use gobo_proto::{CHUNK_BYTES, MAX_MESSAGE_BYTES, MAX_PLAIN_BYTES};
 use gobo_types::ErrorKind;
 use tonic::Status;
 
 use crate::status;
 
-/// Methods of `gobo.v1.Gobo`, all of which take exactly one message.
+/// Methods of `gobo.v1.Gobo`, all of which but one take exactly one message.
 const SERVICE: &str = "/gobo.v1.Gobo/";
+
+/// The one that takes a stream of messages, each with a chunk of a file at most.
+const UPLOAD: &str = "ImportVocabulary";
+
+/// Most bytes of such a message beside its chunk: two fields, each with its number and its length.
+const CHUNK_FRAME_BYTES: usize = 16;
 
 /// Those of them whose messages may be long.
 const LONG: [&str; 3] = ["Resolve", "ResolveBatch", "Check"];
@@ -28,6 +34,8 @@ pub(crate) struct Framing {
     messages: usize,
     /// Whether there has to be one message and no other.
     is_one: bool,
+    /// Whether it is the upload of a file.
+    is_upload: bool,
     limit: usize,
 }
 
@@ -36,8 +44,19 @@ impl Framing {
     pub(crate) fn of(path: &str) -> Self {
         let method = path.strip_prefix(SERVICE);
         let is_long = method.is_some_and(|method| LONG.contains(&method));
-        let limit = if is_long { MAX_MESSAGE_BYTES } else { MAX_PLAIN_BYTES };
-        Self { head: [0; 5], filled: 0, length: 0, missing: 0, messages: 0, is_one: method.is_some(), limit }
+        let is_upload = method == Some(UPLOAD);
+        let limit = match (is_long, is_upload) {
+            (true, _) => MAX_MESSAGE_BYTES,
+            (_, true) => CHUNK_BYTES + CHUNK_FRAME_BYTES,
+            _ => MAX_PLAIN_BYTES,
+        };
+        let is_one = method.is_some() && !is_upload;
+        Self { head: [0; 5], filled: 0, length: 0, missing: 0, messages: 0, is_one, is_upload, limit }
+    }
+
+    /// Whether it is the upload of a file, which takes longer than other requests.
+    pub(crate) fn is_upload(&self) -> bool {
+        self.is_upload
     }
 
     /// Takes the next bytes.
@@ -156,6 +175,12 @@ mod tests {
             let long = announced(&format!("{SERVICE}{method}"), MAX_MESSAGE_BYTES + 1);
             assert_eq!(long, Err(Code::InvalidArgument));
         }
+        // A chunk of 1 MiB in its frame, as often as one likes.
+        let upload = format!("{SERVICE}{UPLOAD}");
+        assert_eq!(announced(&upload, CHUNK_BYTES + CHUNK_FRAME_BYTES), Ok(()));
+        assert_eq!(announced(&upload, CHUNK_BYTES + CHUNK_FRAME_BYTES + 1), Err(Code::InvalidArgument));
+        assert_eq!(read(&upload, b"\0\0\0\0\x03abc\0\0\0\0\x01d"), Ok(()));
+        assert_eq!(read(&upload, b"\0\0\0\0\x03abc\0\0"), Err(Code::InvalidArgument));
         for path in ["/gobo.v1.Gobo/Pin", "/grpc.health.v1.Health/Check", "/other"] {
             assert_eq!(announced(path, MAX_PLAIN_BYTES), Ok(()));
             assert_eq!(announced(path, MAX_PLAIN_BYTES + 1), Err(Code::InvalidArgument));

@@ -1,4 +1,5 @@
-//! Bodies of requests: each has to arrive whole in time, to be one message, and to find room.
+//! Bodies of requests: each has to arrive whole in time, to be one message, and to find room. The upload of a file has as long
+//! for each of its pieces; its method bounds the whole.
 
 use std::future::Future as _;
 use std::pin::Pin;
@@ -118,6 +119,9 @@ impl http_body::Body for RequestBody {
                     Err(status) => return Poll::Ready(Some(Err(status))),
                 },
             };
+            if this.framing.is_upload() {
+                this.waited = None;
+            }
             let taken = this.framing.read(&data).and_then(|()| this.charge.grow(data.len() as u64));
             if let Err(status) = taken {
                 return Poll::Ready(Some(Err(status)));

@@ -1,6 +1,5 @@
 //! A page of numbers in the text format of Prometheus, over HTTP.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -8,11 +7,11 @@ use std::time::Duration;
 use gobo_engine::{Engine, Stats, StoreStats};
 use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use tokio::net::TcpListener;
 
 use super::page;
 use crate::admission::{Usage, UsageNow};
 use crate::error::ServeError;
+use crate::transport::listen_on_each;
 
 /// The interval at which counters and gauges are updated. Histograms are updated at once.
 const EVERY: Duration = Duration::from_secs(1);
@@ -23,30 +22,34 @@ const BUCKETS: [f64; 22] = [
     10.0, 20.0, 50.0, 100.0,
 ];
 
-/// Answers on `address` from now on, for this whole process, with the numbers of `engine`. To be called inside a tokio
-/// runtime, once in a process.
+/// Answers on `addresses` from now on, for this whole process, with the numbers of `engine`; nothing without any. Returns them
+/// with the ports that were taken. To be called inside a tokio runtime, once in a process.
 ///
 /// # Errors
-/// [`ServeError::Metrics`] if the address cannot be listened on, or the process has a recorder already.
-pub(crate) fn serve(address: SocketAddr, engine: &Arc<Engine>, usage: Usage) -> Result<(), ServeError> {
+/// [`ServeError::Metrics`] if an address cannot be listened on, or the process has a recorder already.
+pub(crate) fn serve(
+    addresses: &[SocketAddr],
+    engine: &Arc<Engine>,
+    usage: Usage,
+) -> Result<Vec<SocketAddr>, ServeError> {
+    let Some(&address) = addresses.first() else { return Ok(Vec::new()) };
     let failed = |source| ServeError::Metrics { address, source };
     let buckets = Matcher::Suffix("_seconds".into());
     let builder = PrometheusBuilder::new().set_buckets_for_metric(buckets, &BUCKETS);
     let recorder = builder.map_err(|error| failed(error.into()))?.build_recorder();
     let numbers = recorder.handle();
-    let listener = listen(address).map_err(|error| failed(error.into()))?;
+    let listeners = listen_on_each(addresses)
+        .map_err(|(address, source)| ServeError::Metrics { address, source: source.into() })?;
     metrics::set_global_recorder(recorder).map_err(|error| failed(error.to_string().into()))?;
     describe();
-    let page = numbers.clone();
-    tokio::spawn(page::serve(listener, move || page.render()));
+    let mut bound = Vec::new();
+    for (listener, address) in listeners {
+        let page = numbers.clone();
+        tokio::spawn(page::serve(listener, move || page.render()));
+        bound.push(address);
+    }
     tokio::spawn(keep_up(Arc::downgrade(engine), usage, numbers));
-    Ok(())
-}
-
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let listener = std::net::TcpListener::bind(address)?;
-    listener.set_nonblocking(true)?;
-    TcpListener::from_std(listener)
+    Ok(bound)
 }
 
 async fn keep_up(engine: Weak<Engine>, usage: Usage, numbers: PrometheusHandle) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::server::conn::http1;
@@ -68,13 +68,17 @@ async fn answer(
 fn respond<B>(request: &Request<B>, page: &impl Fn() -> String) -> Response<Full<Bytes>> {
     let (status, body) = match (request.uri().path(), request.method()) {
         (PATH, &Method::GET | &Method::HEAD) => (StatusCode::OK, page()),
-        (PATH, _) => (StatusCode::METHOD_NOT_ALLOWED, String::new()),
+        (PATH, _) => (StatusCode::METHOD_NOT_ALLOWED, format!("{PATH} is read by GET\n")),
         _ => (StatusCode::NOT_FOUND, format!("the page is {PATH}\n")),
     };
     let mut response = Response::new(Full::from(body));
     *response.status_mut() = status;
     let text = HeaderValue::from_static("text/plain; version=0.0.4");
     response.headers_mut().insert(CONTENT_TYPE, text);
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        // RFC 9110, section 15.5.6.
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    }
     response
 }
 
@@ -106,7 +110,13 @@ mod tests {
         let address = start().await;
         let page = ask(address, "GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n").await;
         assert!(page.starts_with("HTTP/1.1 200") && page.ends_with("\r\n\r\nnumbers"), "{page}");
+        let head = ask(address, "HEAD /metrics HTTP/1.1\r\nHost: h\r\n\r\n").await;
+        assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"), "{head}");
+        let deleted = ask(address, "DELETE /metrics HTTP/1.1\r\nHost: h\r\n\r\n").await;
+        assert!(deleted.starts_with("HTTP/1.1 405") && deleted.contains("allow: GET, HEAD"), "{deleted}");
         for (request, status) in [
+            ("GET /metrics/ HTTP/1.1\r\nHost: h\r\n\r\n".to_owned(), "404"),
+            ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n".to_owned(), "404"),
             ("GET / HTTP/1.1\r\nHost: h\r\n\r\n".to_owned(), "404"),
             ("POST /metrics HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n".to_owned(), "405"),
             (format!("GET /metrics HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(2 * MAX_BUFFER_BYTES)), "431"),

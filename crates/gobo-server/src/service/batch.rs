@@ -5,6 +5,7 @@ use std::future::Future as _;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use gobo_engine::{Engine, OpenVocabulary, Outcome, Priority, Request, Ticket};
 use gobo_proto::v1;
@@ -55,14 +56,25 @@ impl Batch {
         use v1::resolve_batch_reply::Outcome as Reply;
 
         self.done += 1;
+        let mut retry_after_us = None;
         let outcome = match outcome {
             Ok(found) => Reply::Index(location(found, self.vocabulary.binding(), &self.store)),
-            Err(CompileError::Refused(refusal)) => Reply::Refused(refusal.into()),
-            Err(CompileError::OverBudget(over)) => Reply::OverBudget(over.into()),
-            Err(CompileError::Unavailable { why, .. }) => Reply::Unavailable(why.into()),
+            Err(CompileError::Refused(refusal)) => Reply::Refused((*refusal).into()),
+            Err(CompileError::OverBudget(over)) => Reply::OverBudget((*over).into()),
+            Err(CompileError::Unavailable { why, retry_after }) => {
+                let micros = |after: Duration| u64::try_from(after.as_micros()).unwrap_or(u64::MAX);
+                retry_after_us = retry_after.map(micros);
+                Reply::Unavailable(why.into())
+            }
             Err(error) => Reply::Failed(error.to_string()),
         };
-        v1::ResolveBatchReply { position, outcome: Some(outcome), done: self.done, total: self.total }
+        v1::ResolveBatchReply {
+            position,
+            outcome: Some(outcome),
+            done: self.done,
+            total: self.total,
+            retry_after_us,
+        }
     }
 }
 

@@ -12,12 +12,13 @@ use gobo_proto::{CHUNK_BYTES, v1};
 use gobo_types::{ArtifactDigest, CompileError, Constraint, Digest, FORMAT_EPOCH, IndexKey};
 use prost::Message as _;
 use tokio_stream::Stream;
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, Streaming};
 
 use super::batch::Batch;
-use super::caller::Caller;
+use super::caller::{Caller, tenant};
 use super::fetch::{FileStream, Mapped};
 use super::garbage::{self, GarbageStream};
+use super::import::Uploads;
 use super::in_place::in_place;
 use super::reply::{bytes, location, path_text, vocabulary_info, vocabulary_ref};
 use crate::admission::{Held, Usage};
@@ -34,13 +35,15 @@ pub(crate) struct Service {
     /// The store's root with links resolved. Callers compare it with their own.
     pub(crate) store: Arc<str>,
     usage: Usage,
+    uploads: Uploads,
 }
 
 impl Service {
     pub(crate) fn new(engine: Arc<Engine>, usage: Usage) -> Self {
         let root = engine.store().root();
         let store = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        Self { store: path_text(store).into(), engine, usage }
+        let uploads = Uploads::new(Arc::clone(&usage.gate));
+        Self { store: path_text(store).into(), engine, usage, uploads }
     }
 
     /// Memory for an answer of this many bytes, held until it is read.
@@ -126,8 +129,8 @@ impl Gobo for Service {
         });
         let outcome = match ticket.await {
             Ok(found) => Outcome::Index(location(found, vocabulary.binding(), &self.store)),
-            Err(CompileError::Refused(refusal)) => Outcome::Refused(refusal.into()),
-            Err(CompileError::OverBudget(over)) => Outcome::OverBudget(over.into()),
+            Err(CompileError::Refused(refusal)) => Outcome::Refused((*refusal).into()),
+            Err(CompileError::OverBudget(over)) => Outcome::OverBudget((*over).into()),
             Err(error) => return Err(status::of_compile(&error, self.engine.is_closed())),
         };
         Ok(Response::new(v1::ResolveReply { outcome: Some(outcome) }))
@@ -154,8 +157,8 @@ impl Gobo for Service {
                 is_published: checked.is_published,
                 compile_us: checked.compile_us,
             }),
-            Err(CompileError::Refused(refusal)) => Outcome::Refused(refusal.into()),
-            Err(CompileError::OverBudget(over)) => Outcome::OverBudget(over.into()),
+            Err(CompileError::Refused(refusal)) => Outcome::Refused((*refusal).into()),
+            Err(CompileError::OverBudget(over)) => Outcome::OverBudget((*over).into()),
             Err(error) => return Err(status::of_compile(&error, self.engine.is_closed())),
         };
         Ok(Response::new(v1::CheckReply { outcome: Some(outcome) }))
@@ -171,9 +174,7 @@ impl Gobo for Service {
             let wanted = (0..).zip(request.constraints);
             let constraints = wanted.map(|(position, wanted)| match constraint(Some(wanted)) {
                 Ok(constraint) => Ok((position, constraint)),
-                Err(error) => {
-                    Err(Status::new(error.code(), format!("constraints[{position}]: {}", error.message())))
-                }
+                Err(error) => Err(status::within(&format!("constraints[{position}]"), &error)),
             });
             constraints.collect::<Result<_, _>>()
         })?;
@@ -243,6 +244,17 @@ impl Gobo for Service {
         let open = self.vocabulary(&wanted).await.map_err(|error| status::of_engine(&error))?;
         let info = vocabulary_info(&self.engine, &open, &self.store);
         Ok(Response::new(v1::GetVocabularyReply { vocabulary: Some(info) }))
+    }
+
+    async fn import_vocabulary(
+        &self,
+        request: Request<Streaming<v1::ImportVocabularyRequest>>,
+    ) -> Result<Response<v1::ImportVocabularyReply>, Status> {
+        // On nobody's account: the quotas of tenants are about compiles.
+        tenant(request.metadata())?;
+        let open = self.uploads.receive(&self.engine, request.into_inner()).await?;
+        let info = vocabulary_info(&self.engine, &open, &self.store);
+        Ok(Response::new(v1::ImportVocabularyReply { vocabulary: Some(info) }))
     }
 
     async fn list_vocabularies(

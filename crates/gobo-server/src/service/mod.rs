@@ -5,6 +5,7 @@ mod caller;
 mod fetch;
 mod front;
 mod garbage;
+mod import;
 mod in_place;
 mod methods;
 mod remembered_requests;

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio_stream::Stream;
 
+use super::authority::LocalAuthority;
 use super::backoff::{Backoff, is_of_connection};
 use super::connection::{Connection, Connections};
 
@@ -19,10 +20,10 @@ pub(crate) trait Listener {
 }
 
 impl Listener for UnixListener {
-    type Io = UnixStream;
+    type Io = LocalAuthority<UnixStream>;
 
-    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<UnixStream>> {
-        Self::poll_accept(self, context).map_ok(|(stream, _)| stream)
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<Self::Io>> {
+        Self::poll_accept(self, context).map_ok(|(stream, _)| LocalAuthority::new(stream))
     }
 }
 

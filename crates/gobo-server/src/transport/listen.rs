@@ -8,6 +8,9 @@ use tokio::net::{TcpListener, UnixListener, UnixStream};
 
 use crate::error::ServeError;
 
+/// Longest path of a Unix socket, without the byte that ends it (`sockaddr_un` of unix(7)).
+const MAX_SOCKET_PATH_BYTES: usize = 107;
+
 /// Removes the socket's file when the daemon ends.
 #[derive(Debug)]
 pub(crate) struct SocketFile(pub(crate) PathBuf);
@@ -22,6 +25,10 @@ impl Drop for SocketFile {
 /// Listens on a Unix socket. A dead daemon's socket is replaced; a living one's is an error.
 pub(crate) async fn listen_on_unix(path: &Path) -> Result<(UnixListener, SocketFile), ServeError> {
     let failed = |source| ServeError::Unix { path: path.to_owned(), source };
+    let length = path.as_os_str().len();
+    if length > MAX_SOCKET_PATH_BYTES {
+        return Err(ServeError::LongPath { path: path.to_owned(), length, limit: MAX_SOCKET_PATH_BYTES });
+    }
     if let Ok(metadata) = std::fs::symlink_metadata(path) {
         use std::os::unix::fs::FileTypeExt as _;
 
@@ -46,10 +53,45 @@ pub(crate) async fn listen_on_unix(path: &Path) -> Result<(UnixListener, SocketF
     Ok((listener, SocketFile(path.to_owned())))
 }
 
-/// Listens on a TCP address; port 0 takes a free one.
-pub(crate) async fn listen_on_tcp(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
-    let failed = |source| ServeError::Tcp { address, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
-    let bound = listener.local_addr().map_err(failed)?;
+/// Listens on TCP addresses; port 0 takes a free one. Addresses that this host lacks (the other one of two that `localhost`
+/// stands for) are passed over, unless none is left.
+pub(crate) fn listen_on_tcp(addresses: &[SocketAddr]) -> Result<Vec<(TcpListener, SocketAddr)>, ServeError> {
+    listen_on_each(addresses).map_err(|(address, source)| ServeError::Tcp { address, source })
+}
+
+/// As [`listen_on_tcp`], for a service that has an error of its own.
+pub(crate) fn listen_on_each(
+    addresses: &[SocketAddr],
+) -> Result<Vec<(TcpListener, SocketAddr)>, (SocketAddr, io::Error)> {
+    let mut listeners = Vec::new();
+    let mut lacking = None;
+    for &address in addresses {
+        match listen(address) {
+            Ok(listener) => listeners.push(listener),
+            Err(error) if is_lacking(&error) => {
+                tracing::info!(%address, %error, "an address that this host lacks is passed over");
+                lacking = Some((address, error));
+            }
+            Err(error) => return Err((address, error)),
+        }
+    }
+    match lacking {
+        Some(lacking) if listeners.is_empty() => Err(lacking),
+        _ => Ok(listeners),
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+    // Sets SO_REUSEADDR, as a daemon that was just stopped needs.
+    let listener = std::net::TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    let listener = TcpListener::from_std(listener)?;
+    let bound = listener.local_addr()?;
     Ok((listener, bound))
+}
+
+/// Whether this host has no such address, or does not speak its version of the internet protocol.
+fn is_lacking(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::AddrNotAvailable
+        || error.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error())
 }

@@ -2,6 +2,7 @@
 
 mod accept;
 mod activity;
+mod authority;
 mod backoff;
 mod connection;
 mod listen;
@@ -13,4 +14,4 @@ pub(crate) use activity::Activity;
 pub(crate) use activity::Inactivity;
 pub(crate) use backoff::{Backoff, is_of_connection};
 pub(crate) use connection::Connections;
-pub(crate) use listen::{SocketFile, listen_on_tcp, listen_on_unix};
+pub(crate) use listen::{SocketFile, listen_on_each, listen_on_tcp, listen_on_unix};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gobo_client::Client;
-use gobo_engine::publish_vocabulary;
+use gobo_engine::{Existing, publish_vocabulary};
 use gobo_proto::v1;
 use gobo_proto::v1::resolve_reply::Outcome;
 use gobo_store::Store;
@@ -120,7 +120,7 @@ async fn a_name_that_stands_for_something_else_is_noticed() {
     other.table.insert(200, b"abab".to_vec(), false).unwrap();
     other.logits_width = 256;
     let store = Store::open(folder.path()).unwrap();
-    let named = publish_vocabulary(&store, "tiny", &other, None).unwrap();
+    let named = publish_vocabulary(&store, "tiny", &other, None, Existing::Replace).unwrap();
     let bound_before: VocabularyDigest = <[u8; 32]>::try_from(&before.vocabulary_digest[..]).unwrap().into();
     assert_ne!(named.vocabulary, bound_before);
     // The daemon believes a name for a second.
@@ -132,7 +132,7 @@ async fn a_name_that_stands_for_something_else_is_noticed() {
     assert_eq!(after.binding.as_ref().map(|binding| binding.logits_width), Some(256));
 
     // And back, where both are in the store.
-    publish_vocabulary(&store, "tiny", &tiny(), None).unwrap();
+    publish_vocabulary(&store, "tiny", &tiny(), None, Existing::Replace).unwrap();
     tokio::time::sleep(Duration::from_millis(1100)).await;
     assert_eq!(ask_again(&client, &request).await, before);
     daemon.stop().await;

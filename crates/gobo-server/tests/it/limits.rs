@@ -56,13 +56,14 @@ fn unfinished() -> Body {
     Body::new(StreamBody::new(tokio_stream::pending::<Result<http_body::Frame<Bytes>, Status>>()))
 }
 
-const METHODS: [&str; 16] = [
+const METHODS: [&str; 17] = [
     "Resolve",
     "ResolveBatch",
     "Check",
     "FetchIndex",
     "FetchVocabulary",
     "GetVocabulary",
+    "ImportVocabulary",
     "ListVocabularies",
     "Describe",
     "ListIndices",

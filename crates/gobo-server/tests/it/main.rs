@@ -5,9 +5,13 @@
 mod again;
 mod daemon;
 mod faults;
+#[path = "../../../gobo-engine/tests/it/full_verdicts.rs"]
+mod full_verdicts;
+mod import;
 mod limits;
 mod operate;
 mod outcomes;
+mod python;
 mod raw;
 mod sockets;
 #[path = "../../../gobo-engine/tests/it/tiny.rs"]

@@ -3,9 +3,13 @@
 use std::collections::BTreeSet;
 
 use gobo_client::{ClientError, Source};
+use gobo_proto::v1;
 use gobo_types::{CompileError, CompileLimits, Constraint, ErrorKind, Limit, RefusalKind};
+use tonic_types::StatusExt as _;
 
 use crate::daemon::{Daemon, client};
+use crate::full_verdicts::full_verdict;
+use crate::raw::raw;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn verdicts_are_replies_and_everything_else_is_a_status() {
@@ -35,6 +39,69 @@ async fn verdicts_are_replies_and_everything_else_is_a_status() {
     let bug = here.resolve("tiny", &Constraint::regex("panic")).await.unwrap_err();
     assert_eq!(bug.kind(), ErrorKind::Internal, "{bug}");
     assert!(here.resolve("tiny", &Constraint::regex("fine")).await.is_ok());
+    daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn verdicts_travel_with_every_field() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path()).await;
+    let here = client(folder.path());
+    for text in ["refused, in full", "over budget, in full"] {
+        let (asked, expected) = (Constraint::regex(text), full_verdict(text).unwrap());
+        // Twice: as it was compiled, and as it is remembered.
+        for _ in 0..2 {
+            for error in [
+                here.resolve("tiny", &asked).await.unwrap_err(),
+                here.check("tiny", &asked).await.unwrap_err(),
+            ] {
+                let ClientError::Verdict(verdict) = error else { panic!("{error:?}") };
+                assert_eq!(verdict, expected);
+            }
+            let mut batch = here.resolve_batch("tiny", std::slice::from_ref(&asked), false).await.unwrap();
+            assert_eq!(batch.next().await.unwrap().unwrap().outcome, Err(expected.clone()));
+        }
+    }
+    // A status says when to come back, and so does the item of a batch.
+    let (asked, expected) = (Constraint::regex("busy, in full"), full_verdict("busy, in full").unwrap());
+    let CompileError::Unavailable { retry_after, .. } = expected else { panic!("{expected:?}") };
+    let error = here.resolve("tiny", &asked).await.unwrap_err();
+    assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Busy, retry_after));
+    let mut batch = here.resolve_batch("tiny", &[asked], false).await.unwrap();
+    assert_eq!(batch.next().await.unwrap().unwrap().outcome, Err(expected));
+    daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mistakes_in_a_request_name_their_field() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path()).await;
+    let mut stub = raw(&client(folder.path()));
+    let vocabulary = Some(v1::VocabularyRef { by: Some(v1::vocabulary_ref::By::Name("tiny".into())) });
+    let regex = v1::Constraint::from(&Constraint::regex("a"));
+    let schema = v1::Schema { whitespace: "much".into(), ..v1::Schema::default() };
+    let unreadable =
+        v1::Constraint { source: Some(v1::constraint::Source::Schema(schema)), ..v1::Constraint::default() };
+    let fields = |status: tonic::Status| {
+        assert_eq!(status.code(), tonic::Code::InvalidArgument, "{status}");
+        let violations = status.get_details_bad_request().unwrap().field_violations;
+        violations.into_iter().map(|violation| violation.field).collect::<Vec<_>>()
+    };
+    let request = v1::ResolveRequest { vocabulary: vocabulary.clone(), ..v1::ResolveRequest::default() };
+    assert_eq!(fields(stub.resolve(request).await.unwrap_err()), ["constraint"]);
+    let request = v1::CheckRequest {
+        vocabulary: vocabulary.clone(),
+        constraint: Some(v1::Constraint::default()),
+        limits: None,
+    };
+    assert_eq!(fields(stub.check(request).await.unwrap_err()), ["constraint.source"]);
+    let request = v1::ResolveBatchRequest {
+        vocabulary,
+        constraints: vec![regex, unreadable],
+        ..v1::ResolveBatchRequest::default()
+    };
+    let found = fields(stub.resolve_batch(request).await.unwrap_err());
+    assert_eq!(found, ["constraints[1].schema.whitespace"]);
     daemon.stop().await;
 }
 

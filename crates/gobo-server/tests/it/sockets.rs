@@ -1,7 +1,9 @@
 //! The sockets of a daemon: one that is taken, one that is left over, and what is none.
 
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
+use gobo_client::Client;
 use gobo_engine::{Engine, EngineConfig};
 use gobo_server::{ServeConfig, ServeError, Server};
 use gobo_types::ErrorKind;
@@ -41,4 +43,53 @@ async fn a_second_daemon_is_refused_and_a_dead_ones_socket_is_replaced() {
     let daemon = Daemon::start(folder.path()).await;
     assert!(client(folder.path()).status().await.is_ok());
     daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_listened_on_is_refused_with_a_next_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Arc::new(Engine::open(EngineConfig::new(folder.path())).unwrap());
+    let bind = async |unix: Option<std::path::PathBuf>, tcp: &[SocketAddr]| {
+        let config = ServeConfig { unix, tcp: tcp.to_vec(), ..ServeConfig::of(&engine) };
+        Server::bind(Arc::clone(&engine), &config).await
+    };
+    // The longest path that a socket may have, and one that is longer by a byte.
+    let named = |length: usize| folder.path().join("s".repeat(length - folder.path().as_os_str().len() - 1));
+    assert!(bind(Some(named(107)), &[]).await.is_ok());
+    let error = bind(Some(named(108)), &[]).await.unwrap_err();
+    assert!(matches!(error, ServeError::LongPath { length: 108, limit: 107, .. }), "{error}");
+    assert!(error.to_string().contains("hint: give the store a shorter path"), "{error}");
+
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let error = bind(None, &[address]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    assert!(error.to_string().contains("hint: another program listens there"), "{error}");
+
+    // Of several addresses those that this host lacks are passed over; 192.0.2.0/24 is nobody's (RFC 5737).
+    let (lacking, here): (SocketAddr, SocketAddr) =
+        ("192.0.2.1:0".parse().unwrap(), "127.0.0.1:0".parse().unwrap());
+    let server = bind(None, &[lacking, here, here]).await.unwrap();
+    let found: Vec<SocketAddr> = server.tcp_addresses().collect();
+    assert!(found.len() == 2 && found.iter().all(|found| found.ip() == here.ip() && found.port() != 0));
+    let error = bind(None, &[lacking]).await.unwrap_err();
+    assert!(error.to_string().contains("hint: this host has no such address"), "{error}");
+    // One that is taken is no matter of the host.
+    assert!(bind(None, &[here, address]).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_address_is_answered_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Arc::new(Engine::open(EngineConfig::new(folder.path())).unwrap());
+    let free: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    let config = ServeConfig { tcp: vec![free, free], ..ServeConfig::of(&engine) };
+    let server = Server::bind(engine, &config).await.unwrap();
+    let addresses: Vec<String> = server.tcp_addresses().map(|address| format!("http://{address}")).collect();
+    tokio::spawn(server.run(std::future::pending()));
+    for address in addresses {
+        let elsewhere = tempfile::tempdir().unwrap();
+        let there = Client::builder().store(elsewhere.path()).server(address).connect().unwrap();
+        there.ping().await.unwrap();
+    }
 }

@@ -11,7 +11,7 @@ use gobo_types::{IndexKey, VocabularyDigest};
 use super::folders::{create_folder, create_root};
 use super::layout::Layout;
 use super::{FileSystem, PublishStep};
-use crate::StoreError;
+use crate::{Owner, StoreError};
 
 type Observer = Arc<dyn Fn(PublishStep) + Send + Sync>;
 
@@ -29,6 +29,8 @@ pub struct Store {
     quarantined: Arc<AtomicU64>,
     /// The network file system that holds the store, if one does.
     network: Option<Arc<str>>,
+    /// What this process is where it owns the catalog.
+    owner: Arc<Owner>,
 }
 
 impl fmt::Debug for Store {
@@ -66,7 +68,20 @@ impl Store {
         // An unknown file system counts as a local disk.
         let network = probe(layout.root()).ok().and_then(|found| found.network().map(Arc::from));
         let (verifications, quarantined) = (Arc::default(), Arc::default());
-        Ok(Self { layout: Arc::new(layout), observer: None, verifications, quarantined, network })
+        let owner = Arc::default();
+        Ok(Self { layout: Arc::new(layout), observer: None, verifications, quarantined, network, owner })
+    }
+
+    /// The same store, whose catalog this process owns as `owner`: so says the error that other processes get meanwhile.
+    #[must_use]
+    pub fn owned_as(mut self, owner: Owner) -> Self {
+        self.owner = Arc::new(owner);
+        self
+    }
+
+    #[cfg(feature = "catalog")]
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.owner
     }
 
     /// The same store, which tells `observer` of each step of publishing through this handle and its clones. For tests that

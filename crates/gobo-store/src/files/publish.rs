@@ -11,6 +11,7 @@ use gobo_types::{ArtifactDigest, Digest, IndexKey, VocabularyDigest};
 use super::atomic_write::{OnConflict, Outcome, PendingFile, digest_file, publish};
 use super::check::{ArtifactFile, Depth, Looked, look, require};
 use super::quarantine::Reason;
+use super::stamp;
 use crate::directory::folders::{create_folders, sync_folder};
 use crate::directory::layout::fan_out_names;
 use crate::{Store, StoreError};
@@ -159,6 +160,23 @@ impl Store {
         let path = self.index_path(key);
         match fs::remove_file(&path) {
             Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(StoreError::io("remove", &path)(error)),
+        }
+    }
+
+    /// Removes the file of a vocabulary; says whether there was one. Processes that have it mapped keep it. The caller sees to
+    /// it that no name and no index needs it.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if it is there and cannot be removed.
+    pub fn remove_vocabulary(&self, digest: &VocabularyDigest) -> Result<bool, StoreError> {
+        let path = self.vocabulary_path(digest);
+        match fs::remove_file(&path) {
+            Ok(()) => {
+                stamp::remove(&path);
+                Ok(true)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(StoreError::io("remove", &path)(error)),
         }

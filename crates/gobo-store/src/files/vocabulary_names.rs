@@ -8,8 +8,9 @@ use gobo_artifact::file::{Links, OpenError, OpenRegular, kind_name};
 use gobo_types::{Binding, Digest, VocabularyDigest};
 use serde::{Deserialize, Serialize};
 
-use super::atomic_write::{OnConflict, publish};
+use super::atomic_write::{OnConflict, Outcome, publish};
 use super::quarantine::Reason;
+use crate::directory::folders::sync_folder;
 use crate::directory::scan::entries;
 use crate::{Store, StoreError};
 
@@ -44,7 +45,25 @@ impl Store {
     /// [`StoreError::BadName`] for a name outside `[A-Za-z0-9][A-Za-z0-9._-]{0,99}`; [`StoreError::NoRoom`] and
     /// [`StoreError::Io`] if it cannot be written: then the name stands for what it did before.
     pub fn put_name(&self, name: &str, named: &NamedVocabulary) -> Result<(), StoreError> {
-        check(name)?;
+        self.write_name(name, named, OnConflict::Replace).map(drop)
+    }
+
+    /// Lets `name` stand for `named`, durably and in one step, unless it stands for something already: then false, and nothing
+    /// has changed. Of several processes that do so at once, one succeeds.
+    ///
+    /// # Errors
+    /// As for [`Store::put_name`].
+    pub fn put_new_name(&self, name: &str, named: &NamedVocabulary) -> Result<bool, StoreError> {
+        Ok(self.write_name(name, named, OnConflict::Keep)? != Outcome::Kept)
+    }
+
+    fn write_name(
+        &self,
+        name: &str,
+        named: &NamedVocabulary,
+        conflict: OnConflict,
+    ) -> Result<Outcome, StoreError> {
+        Self::check_name(name)?;
         let mut json = serde_json::to_vec_pretty(named)
             .map_err(|source| StoreError::Encode { what: "a vocabulary's name", source })?;
         json.push(b'\n');
@@ -53,7 +72,26 @@ impl Store {
             // A folder cannot be replaced in one step. Every irregular file is kept in quarantine.
             self.quarantine(&path, Reason::Corrupt, &format!("it is {found}, not a regular file"))?;
         }
-        publish(self, &path, &json, OnConflict::Replace, |_| Ok(())).map(drop)
+        publish(self, &path, &json, conflict, |_| Ok(()))
+    }
+
+    /// Whether `name` may be the name of a vocabulary.
+    ///
+    /// # Errors
+    /// [`StoreError::BadName`] if not.
+    ///
+    /// ```
+    /// use gobo_store::Store;
+    ///
+    /// assert!(Store::check_name("llama-3.1").is_ok());
+    /// assert!(Store::check_name("../llama").is_err());
+    /// ```
+    pub fn check_name(name: &str) -> Result<(), StoreError> {
+        if is_name(name) {
+            Ok(())
+        } else {
+            Err(StoreError::BadName { name: name.chars().take(120).collect() })
+        }
     }
 
     /// The vocabulary that `name` stands for; `None` if there is no such name, or if its file is irregular or far too long: such
@@ -63,7 +101,7 @@ impl Store {
     /// [`StoreError::BadName`] for a malformed name; [`StoreError::BrokenName`] for a damaged file;
     /// [`StoreError::Io`] if it cannot be read.
     pub fn get_name(&self, name: &str) -> Result<Option<NamedVocabulary>, StoreError> {
-        check(name)?;
+        Self::check_name(name)?;
         let path = self.layout().names().join(name);
         let bytes = match OpenRegular::new(Links::Refuse).read(&path, MAX_NAME_BYTES) {
             Ok(bytes) => bytes,
@@ -79,6 +117,23 @@ impl Store {
             path,
             source,
         })
+    }
+
+    /// Removes a name; says whether it was there. The vocabulary that it stood for stays.
+    ///
+    /// # Errors
+    /// [`StoreError::BadName`] for what is no name; [`StoreError::Io`] if it is there and cannot be removed.
+    pub fn remove_name(&self, name: &str) -> Result<bool, StoreError> {
+        Self::check_name(name)?;
+        let path = self.layout().names().join(name);
+        match fs::remove_file(&path) {
+            Ok(()) => {
+                sync_folder(&self.layout().names())?;
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(StoreError::io("remove", &path)(error)),
+        }
     }
 
     /// All names, ascending. Their files are not opened, so one broken file hides no other; irregular files are skipped.
@@ -97,10 +152,6 @@ impl Store {
 fn strange(path: &Path) -> Option<&'static str> {
     let found = fs::symlink_metadata(path).ok()?.file_type();
     (!found.is_file()).then(|| kind_name(found))
-}
-
-fn check(name: &str) -> Result<(), StoreError> {
-    if is_name(name) { Ok(()) } else { Err(StoreError::BadName { name: name.chars().take(120).collect() }) }
 }
 
 fn is_name(name: &str) -> bool {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use gobo_store::{CachedVerdict, Catalog, IndexRecord, Opened, Rebuilt, Store, StoreError};
+use gobo_store::{CachedVerdict, Catalog, IndexRecord, Opened, Owner, Rebuilt, Store, StoreError};
 use gobo_types::{CompileLimits, ErrorKind, IndexKey, Limit, OverBudget, Refusal, RefusalKind};
 use proptest::prelude::*;
 
@@ -200,11 +200,37 @@ fn a_second_owner_is_refused_in_this_process_and_in_another() {
     let error = Catalog::open(&store).unwrap_err();
     assert!(matches!(error, StoreError::Locked { .. }), "{error:?}");
     assert_eq!(error.kind(), ErrorKind::Busy);
-    assert!(error.to_string().contains("daemon.sock"), "{error}");
     assert!(process::run("", "own", folder.path(), &[]).success());
     assert_eq!(first.indices().count(), 2, "the first owner is undisturbed");
     drop(first);
     assert_eq!(Catalog::open(&store).unwrap().1, Opened::Existing);
+}
+
+#[test]
+fn the_owner_of_a_catalog_is_told_by_its_kind_and_process() {
+    let (folder, store, _) = filled();
+    let refused = || Catalog::open(&store).unwrap_err().to_string();
+    let process = std::process::id();
+    for (owner, who, next) in [
+        (Owner::Daemon, format!("another daemon (process {process}) owns"), "talk to it through unix:/"),
+        (Owner::command("prewarm"), format!("`gobo prewarm` (process {process}) owns"), "wait until it ends"),
+        (Owner::default(), format!("another program (process {process}) owns"), "wait until it ends"),
+    ] {
+        let (owned, _) = Catalog::open(&store.clone().owned_as(owner)).unwrap();
+        let said = refused();
+        assert!(said.starts_with(&who) && said.contains(next), "{said}");
+        drop(owned);
+    }
+    // A note that says nothing, and what an owner leaves behind.
+    let lock = folder.path().join("catalog.lock");
+    assert_eq!(std::fs::read(&lock).unwrap(), b"");
+    let (owned, _) = Catalog::open(&store).unwrap();
+    for note in [&b""[..], b"daemon", b"daemon x\n", b"Daemon 1\n", b"daemon 1\0\n", &[b'a'; 1000]] {
+        std::fs::write(&lock, note).unwrap();
+        let said = refused();
+        assert!(said.starts_with("another process owns") && said.contains("daemon.sock"), "{said}");
+    }
+    drop(owned);
 }
 
 fn refusal() -> Refusal {

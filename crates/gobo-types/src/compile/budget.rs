@@ -225,6 +225,7 @@ impl Budget {
         Ok(())
     }
 
+    #[cold]
     fn over(limit: Limit, given: u64, phase: &str) -> CompileError {
         OverBudget::at(limit, given, phase).into()
     }

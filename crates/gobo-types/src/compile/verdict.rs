@@ -117,17 +117,18 @@ impl OverBudget {
     }
 }
 
-/// Every way in which a compile ends without an index. Its texts may quote the constraint, and are [`Clipped`].
+/// Every way in which a compile ends without an index. Its texts may quote the constraint, and are [`Clipped`]. Verdicts are
+/// boxed, because each step of a compile may return one and hardly any does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CompileError {
     /// Refused: deterministic, may be cached.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(Box<Refusal>),
     /// Over a counted budget: repeatable under that budget.
     #[error(transparent)]
-    OverBudget(#[from] OverBudget),
+    OverBudget(Box<OverBudget>),
     /// Transient: shed, killed, cancelled. Never cached; try again.
     #[error("unavailable: {why}")]
     Unavailable {
@@ -141,10 +142,22 @@ pub enum CompileError {
     Failed(Clipped),
 }
 
+impl From<Refusal> for CompileError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+impl From<OverBudget> for CompileError {
+    fn from(over: OverBudget) -> Self {
+        Self::OverBudget(Box::new(over))
+    }
+}
+
 impl CompileError {
     /// A refusal.
     pub fn refuse(kind: RefusalKind, place: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::Refused(Refusal::new(kind, place, reason))
+        Refusal::new(kind, place, reason).into()
     }
 
     /// With the bytes of the constraint's text that the verdict is about. Nothing for what is neither refused nor over budget.
@@ -159,8 +172,10 @@ impl CompileError {
     /// ```
     #[must_use]
     pub fn spanning(mut self, bytes: Range<usize>) -> Self {
-        if let Self::Refused(Refusal { span, .. }) | Self::OverBudget(OverBudget { span, .. }) = &mut self {
-            *span = Some(bytes.into());
+        match &mut self {
+            Self::Refused(refusal) => refusal.span = Some(bytes.into()),
+            Self::OverBudget(over) => over.span = Some(bytes.into()),
+            Self::Unavailable { .. } | Self::Failed(_) => {}
         }
         self
     }
@@ -168,8 +183,11 @@ impl CompileError {
     /// With what to do next, a whole sentence. Nothing for what is neither refused nor over budget.
     #[must_use]
     pub fn advising(mut self, sentence: impl Into<String>) -> Self {
-        if let Self::Refused(Refusal { help, .. }) | Self::OverBudget(OverBudget { help, .. }) = &mut self {
-            *help = sentence.into().into();
+        let sentence = Clipped::from(sentence.into());
+        match &mut self {
+            Self::Refused(refusal) => refusal.help = sentence,
+            Self::OverBudget(over) => over.help = sentence,
+            Self::Unavailable { .. } | Self::Failed(_) => {}
         }
         self
     }

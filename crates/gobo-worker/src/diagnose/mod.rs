@@ -90,12 +90,12 @@ pub fn diagnose(
             if refusal.kind == RefusalKind::Unsatisfiable && failed == Stage::Lowering =>
         {
             let mut trials = Trials::new(constraint, vocabulary, (failed, used), budget);
-            without_text(constraint, &mut trials, refusal)
+            without_text(constraint, &mut trials, *refusal)
         }
         CompileError::OverBudget(verdict) if verdict.limit != Limit::MaxSteps || budget.is_last_pass() => {
             let used = if verdict.limit == Limit::MaxSteps { verdict.given } else { used };
             let mut trials = Trials::new(constraint, vocabulary, (failed, used), budget);
-            over_budget(constraint, &mut trials, verdict)
+            over_budget(constraint, &mut trials, *verdict)
         }
         error => error,
     }

@@ -125,7 +125,7 @@ fn named<T>(result: Result<T, CompileError>, rule: &str) -> Result<T, CompileErr
     result.map_err(|error| match error {
         CompileError::OverBudget(mut over) => {
             over.phase = format!("{} (rule {rule:?})", over.phase).into();
-            over.into()
+            CompileError::OverBudget(over)
         }
         other => other,
     })

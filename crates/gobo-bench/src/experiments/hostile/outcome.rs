@@ -72,6 +72,7 @@ impl AttackOutcome {
     pub(super) fn report(self, report: &mut Report) {
         let Self { name, quiet, beside, idle, held, .. } = self;
         let figure = |what: &str| format!("{name}_{what}");
+        report.panel(&name);
         let row = |what: &str, lane: Lane, quiet: Lane| {
             let mut row = lane.into_row(&figure(what));
             row.floor = Some(quiet.into_times());

@@ -21,9 +21,10 @@ const CALLERS: u64 = 100;
 const MOST_ROUNDS: u64 = 20;
 
 pub(super) fn run(load: &mut Load<'_>) -> anyhow::Result<()> {
+    load.report.panel("misses");
     let subject = load.subject("burst", &[])?;
     let connections = load.connections(&subject)?;
-    let rounds = (load.args.count / CALLERS).clamp(1, MOST_ROUNDS);
+    let rounds = (load.bounds().count / CALLERS).clamp(1, MOST_ROUNDS);
     let (mut times, mut alone) = (histogram()?, histogram()?);
     // The time of an answer without the compile: publishing the file and waking the caller.
     let (mut slowest_beyond, mut alone_beyond) = (histogram()?, histogram()?);
@@ -73,8 +74,10 @@ pub(super) fn run(load: &mut Load<'_>) -> anyhow::Result<()> {
         slowest_beyond.saturating_record(beyond(slowest, compile_us));
         done += 1;
     }
+    let elapsed = begun.elapsed();
     let mut row = Row::new("burst", done * CALLERS, failed, times);
     row.floor = Some(alone);
+    row.elapsed = Some(elapsed);
     load.report.row(row);
     let compiles = u32::try_from(burst_compiles).context("too many compiles")?;
     let rounds = u32::try_from(done)?;

@@ -7,10 +7,12 @@ use crate::generator::closed_loop::closed_loop;
 const SCHEMAS: u64 = 1000;
 
 pub(super) fn run(load: &mut Load<'_>) -> anyhow::Result<()> {
+    load.report.panel("misses");
     let subject = load.subject("distinct", &[])?;
     let connections = load.connections(&subject)?;
     let workload = load.workload;
-    let bounds = Bounds { count: load.args.count.min(SCHEMAS), ..load.bounds() };
+    let bounds = load.bounds();
+    let bounds = Bounds { count: bounds.count.min(SCHEMAS), ..bounds };
     let call = move |caller: usize, nth| {
         let connection = connections[caller % connections.len()].clone();
         async move { connection.index(&workload.schema("distinct", nth)).await.map(drop) }

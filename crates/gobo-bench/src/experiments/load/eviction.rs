@@ -27,6 +27,7 @@ pub(super) fn run(load: &mut Load<'_>) -> anyhow::Result<()> {
         load.report.leave_out("eviction", "the daemon that was named with --server has its own size");
         return Ok(());
     }
+    load.report.panel("a store over its size");
     let options = ["--max-store-bytes", &STORE_BYTES.to_string(), "--grace", "1s"].map(str::to_owned);
     let subject = load.subject("eviction", &options)?;
     let caller = load.connect(&subject)?;

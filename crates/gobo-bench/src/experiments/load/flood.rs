@@ -19,6 +19,7 @@ const RATE: f64 = 20.0;
 const PAUSE: Duration = Duration::from_millis(10);
 
 pub(super) fn run(load: &mut Load<'_>) -> anyhow::Result<()> {
+    load.report.panel("beside another tenant's flood");
     let subject = load.subject("flood", &[])?;
     let caller = load.connect(&subject)?.of_tenant("bench-interactive");
     let without = interactive(load, &caller, "flood_without")?;

@@ -1,10 +1,12 @@
 //! The harness of the scenarios: one workload and one report, and a daemon for each scenario.
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use gobo_cli::inputs::Loaded;
 use gobo_cli::options::Global;
 use gobo_cli::output;
+use gobo_measure::Target;
 use gobo_store::Store;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -14,7 +16,8 @@ use crate::experiments::hit::{Remote, TCP, UNIX};
 use crate::generator::open_loop::Plan;
 use crate::generator::workload::Workload;
 use crate::generator::{Bounds, runtime};
-use crate::report::Report;
+use crate::report::histogram::micros;
+use crate::report::{Report, Row};
 use crate::subject::caller::Caller;
 use crate::subject::daemon::{DaemonProcess, Launcher};
 use crate::subject::in_process::{NAME, publish};
@@ -62,7 +65,7 @@ impl<'a> Load<'a> {
     }
 
     pub(super) fn bounds(&self) -> Bounds {
-        Bounds { count: self.args.count, time: Duration::from_secs(self.args.seconds) }
+        self.args.bounds.bounds()
     }
 
     pub(super) fn deadline(&self) -> Duration {
@@ -96,7 +99,8 @@ impl<'a> Load<'a> {
         let subject = match &self.daemons {
             Daemons::Named(named) => {
                 let address = (named.scenario, named.address.clone());
-                Subject { addresses: vec![address], vocabulary: self.args.tokenizer.clone(), daemon: None }
+                let (vocabulary, store) = (self.args.tokenizer.clone(), PathBuf::new());
+                Subject { addresses: vec![address], vocabulary, store, daemon: None }
             }
             Daemons::Own(launcher) => {
                 let folder = self.home.path().join(scenario);
@@ -104,12 +108,38 @@ impl<'a> Load<'a> {
                 publish(&store, &self.loaded)?;
                 let daemon = launcher.start(&folder, more)?;
                 let addresses = vec![(UNIX, daemon.unix.clone()), (TCP, daemon.tcp.clone())];
-                Subject { addresses, vocabulary: NAME.to_owned(), daemon: Some(daemon) }
+                Subject { addresses, vocabulary: NAME.to_owned(), store: folder, daemon: Some(daemon) }
             }
         };
         let caller = self.connect(&subject)?;
         self.runtime.block_on(caller.index(&self.workload.schema("first", 0)))?;
         Ok(subject)
+    }
+
+    /// Starts the daemon of a subject anew over its store: the new one remembers nothing. Returns whether it did, which it does not
+    /// with a daemon that was named.
+    pub(super) fn restart(&self, subject: &mut Subject) -> anyhow::Result<bool> {
+        let (Daemons::Own(launcher), Some(daemon)) = (&self.daemons, &mut subject.daemon) else {
+            return Ok(false);
+        };
+        daemon.stop()?;
+        let new = launcher.start(&subject.store, &[])?;
+        subject.addresses = vec![(UNIX, new.unix.clone()), (TCP, new.tcp.clone())];
+        subject.daemon = Some(new);
+        Ok(true)
+    }
+
+    /// Reports a row whose floor is the empty call, and how many times as long it takes.
+    pub(super) fn beside_empty_calls(&mut self, row: Row) -> anyhow::Result<()> {
+        let floor = row.floor.as_ref().context("a measured row has a floor")?;
+        for (quantile, name, limit) in [(0.5, "p50", 1.3), (0.99, "p99", 2.0)] {
+            let [call, floor] = [&row.times, floor].map(|times| micros(times.value_at_quantile(quantile)));
+            let name = format!("{}_{name}_ratio", row.name);
+            let target = Target::AtMost(limit);
+            self.report.target(name, call / floor.max(1e-3), "times the empty call", target);
+        }
+        self.report.row(row);
+        Ok(())
     }
 
     /// A connection of its own to a daemon.
@@ -138,6 +168,8 @@ pub(super) struct Subject {
     pub(super) addresses: Vec<(&'static str, String)>,
     /// The vocabulary's name there.
     pub(super) vocabulary: String,
+    /// The folder of its store, if this run started it.
+    store: PathBuf,
     /// The process, if this run started it; it is killed on drop.
     pub(super) daemon: Option<DaemonProcess>,
 }

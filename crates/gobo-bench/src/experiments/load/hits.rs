@@ -31,10 +31,13 @@ const TURNS: u32 = 6;
 const RATE: f64 = 2000.0;
 
 pub(super) fn run(load: &mut Load<'_>) -> anyhow::Result<()> {
+    load.report.panel("one index, on the same host, without the daemon");
     same_host(load)?;
     let subject = load.subject("hit", &[])?;
     let constraint = load.workload.schema("first", 0);
     for (way, address) in subject.addresses.clone() {
+        let name = if way == UNIX { "one index, over the Unix socket" } else { "one index, over TCP" };
+        load.report.panel(name);
         let calls = Calls { way, address, constraint: constraint.clone() };
         one_at_a_time(load, &subject, &calls)?;
         at_a_rate(load, &subject, &calls)?;
@@ -127,18 +130,7 @@ fn one_at_a_time(load: &mut Load<'_>, subject: &Subject, calls: &Calls) -> anyho
     };
     let floor = || runtime.block_on(caller.empty());
     let row = measure(calls.way, load.bounds(), floor, || runtime.block_on(caller.hit(&calls.constraint)))?;
-    let floor = row.floor.as_ref().context("a measured row has a floor")?;
-    for (quantile, name, limit) in [(0.5, "p50", 1.3), (0.99, "p99", 2.0)] {
-        let ratio = ratio(row.times.value_at_quantile(quantile), floor.value_at_quantile(quantile));
-        load.report.target(
-            format!("{}_{name}_ratio", calls.way),
-            ratio,
-            "times the empty call",
-            Target::AtMost(limit),
-        );
-    }
-    load.report.row(row);
-    Ok(())
+    load.beside_empty_calls(row)
 }
 
 /// An open loop, every second arrival an empty call.
@@ -177,7 +169,8 @@ fn as_many_as_can_be(load: &mut Load<'_>, subject: &Subject, calls: &Calls) -> a
     let all = load.bounds();
     let turn = Bounds {
         count: (all.count / u64::from(TURNS)).max(1),
-        time: (all.time / TURNS).max(Duration::from_millis(50)),
+        // Half of a turn is the floor's.
+        time: (all.time / TURNS / 2).max(Duration::from_millis(50)),
     };
     for _ in 0..TURNS {
         let (hits, empties, constraint) = (callers.clone(), callers.clone(), calls.constraint.clone());
@@ -196,7 +189,9 @@ fn as_many_as_can_be(load: &mut Load<'_>, subject: &Subject, calls: &Calls) -> a
     let share = hit_flow.per_s() / floor_flow.per_s().max(1e-9);
     let mut row = hit_flow.into_row(name);
     row.floor_per_s = Some(floor_flow.per_s());
-    row.floor = Some(floor_flow.into_row("floor").times);
+    let floor = floor_flow.into_row("floor");
+    row.elapsed = row.elapsed.zip(floor.elapsed).map(|(own, floor)| own + floor);
+    row.floor = Some(floor.times);
     load.report.row(row);
     load.report.target(
         format!("{name}_share"),
@@ -205,10 +200,4 @@ fn as_many_as_can_be(load: &mut Load<'_>, subject: &Subject, calls: &Calls) -> a
         Target::AtLeast(75.0),
     );
     Ok(())
-}
-
-fn ratio(value: u64, floor: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "nanoseconds of one call, far below 2^53")]
-    let (value, floor) = (value as f64, floor as f64);
-    value / floor.max(1.0)
 }

@@ -22,6 +22,7 @@ const RATE: f64 = 20.0;
 const SHARE: u64 = 10;
 
 pub(super) fn run(load: &mut Load<'_>) -> anyhow::Result<()> {
+    load.report.panel("beside hostile constraints");
     let mut subject = load.subject("hostile", &[])?;
     let caller = load.connect(&subject)?;
     let attacker = load.connect(&subject)?;

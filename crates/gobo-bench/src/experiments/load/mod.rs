@@ -2,7 +2,8 @@
 //!
 //! | scenario | arrivals | measures |
 //! |---|---|---|
-//! | [`hits`] | paired, open loop, closed loop | hits by every way: latency alone, latency at a rate, throughput |
+//! | [`rotation`] | paired | hits of thousands of indices in a shuffled order, after a restart and again |
+//! | [`hits`] | paired, open loop, closed loop | hits of one index by every way: latency alone, latency at a rate, throughput |
 //! | [`burst`] | all at once | identical misses: one compile, and the wait of the last caller beyond it |
 //! | [`distinct`] | closed loop | throughput of misses that share types |
 //! | [`hostile_share`] | open loop | misses without and with one hostile constraint among ten arrivals |
@@ -17,14 +18,16 @@ mod flood;
 mod harness;
 mod hits;
 mod hostile_share;
+mod rotation;
 
 use gobo_cli::output::Outcome;
 
 use self::harness::Load;
 use crate::args::{LoadArgs, Options, Scenario};
 
-/// All scenarios, in the order in which they run. Eviction is last: its daemon has options of its own.
-const ALL: [Scenario; 6] = [
+/// All scenarios, in the order in which they run and stand in the table. Eviction is last: its daemon has options of its own.
+const ALL: [Scenario; 7] = [
+    Scenario::Rotation,
     Scenario::Hit,
     Scenario::Burst,
     Scenario::Distinct,
@@ -39,6 +42,7 @@ pub(super) fn run(options: &Options, args: &LoadArgs) -> anyhow::Result<Outcome>
     let scenarios = if args.scenario.is_empty() { &ALL[..] } else { &args.scenario };
     for scenario in scenarios {
         match scenario {
+            Scenario::Rotation => rotation::run(&mut load)?,
             Scenario::Hit => hits::run(&mut load)?,
             Scenario::Burst => burst::run(&mut load)?,
             Scenario::Distinct => distinct::run(&mut load)?,

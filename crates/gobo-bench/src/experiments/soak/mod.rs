@@ -65,8 +65,10 @@ pub(super) fn run(options: &Options, args: &SoakArgs) -> anyhow::Result<Outcome>
     soak.verify()?;
 
     let mut report = Report::default();
+    report.panel("calls while processes are killed");
     report.row(calls);
     let restarts = soak.restarts.len();
+    report.panel("from a kill of the daemon until it answers");
     report.row(Row::new("soak_restart", restarts, 0, soak.restarts));
     let found = soak.ledger.found();
     let count = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));

@@ -1,18 +1,18 @@
 //! Operands of a comparison, opened: the automaton of a constraint or of an index.
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use gobo_artifact::{Index, IndexClass};
 use gobo_automata::{ByteAutomaton, Dfa, Lowered, StateId};
 use gobo_types::{
-    Budget, CompileError, Constraint, DEFAULT_START, DenseId as _, Digest, IndexKey, MatchMode, RefusalKind,
-    SchemaOptions, TextStart,
+    Budget, CompileError, Constraint, DEFAULT_START, DenseId as _, MatchMode, RefusalKind, SchemaOptions,
+    TextStart,
 };
 use gobo_worker::{diagnose, lower};
 
 use crate::args::{Global, Operand};
 use crate::diagnostics::Written;
-use crate::inputs::{self, Given, schema_file};
+use crate::inputs::{self, Given, index_file, open_index, schema_file};
 
 /// The meaning of an operand.
 pub(crate) enum Opened {
@@ -48,16 +48,7 @@ impl Operand {
             });
             return Ok(opened.map_err(|error| Verdict { error, written: Some(written) }));
         }
-        let index = match self.as_str().parse::<Digest>() {
-            Ok(key) => {
-                let key = IndexKey(key);
-                let store = global.existing_store()?;
-                let path = store.map(|store| store.index_path(&key)).filter(|path| path.exists());
-                let path = path.with_context(|| format!("no index {key} in the store"))?;
-                Index::open_key(&path, &key)?
-            }
-            Err(_) => Index::open(&self.file()?)?,
-        };
+        let index = open_index(&self.file(global)?)?;
         // Damaged tables would give a wrong answer.
         index.verify()?;
         if index.class() != IndexClass::Regular {
@@ -83,8 +74,8 @@ impl Operand {
         })
     }
 
-    fn file(&self) -> anyhow::Result<PathBuf> {
-        let path = PathBuf::from(self.as_str());
+    fn file(&self, global: &Global) -> anyhow::Result<PathBuf> {
+        let path = index_file(Path::new(self.as_str()), global)?;
         if !path.exists() {
             bail!(
                 "{:?} is no constraint, no index key and no file\n\

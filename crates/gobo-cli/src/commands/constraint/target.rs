@@ -7,7 +7,7 @@ use gobo_types::Budget;
 use gobo_worker::compile_constraint;
 
 use crate::args::{Global, TargetArgs};
-use crate::inputs::Loaded;
+use crate::inputs::{Loaded, index_file, open_index};
 use crate::output::Outcome;
 
 pub(crate) struct Target {
@@ -20,16 +20,19 @@ impl Target {
     pub(crate) fn open(args: &TargetArgs, global: &Global) -> anyhow::Result<Result<Self, Outcome>> {
         if let Some(file) = &args.index {
             args.constraint.check_options()?;
-            let index = Index::open(file)?;
+            let file = index_file(file, global)?;
+            let index = open_index(&file)?;
             let loaded = match &args.tokenizer {
                 Some(tokenizer) => Loaded::open(tokenizer, global)?,
-                None => Loaded::of_index(&index, file, global)?,
+                None => Loaded::of_index(&index, &file, global)?,
             };
+            loaded.note_first_use();
             return Ok(Ok(Self { loaded, index: Arc::new(index) }));
         }
         let given = args.constraint.read()?;
         let tokenizer = args.tokenizer.as_deref().context("--tokenizer is missing")?;
         let loaded = Loaded::open(tokenizer, global)?;
+        loaded.note_first_use();
         let budget = Budget::new(global.limits());
         match compile_constraint(&loaded.vocabulary, &given.constraint, global.threads_or(1), &budget) {
             Ok(compiled) => Ok(Ok(Self { index: Arc::new(Index::from_bytes(compiled.bytes())?), loaded })),

@@ -14,6 +14,7 @@ use crate::args::Global;
 use crate::backend::runtime;
 use crate::cases::Case;
 use crate::commands::constraint::sample;
+use crate::interrupt::TempFolder;
 use crate::output::{self, Outcome, grouped, human_bytes, human_us, progress};
 
 const VOCABULARY: &str = "o200k_base";
@@ -30,7 +31,7 @@ struct Row {
 }
 
 pub(crate) fn run(global: &Global) -> anyhow::Result<Outcome> {
-    let home = tempfile::tempdir().context("cannot make a temporary store")?;
+    let home = TempFolder::new()?;
     let cases = Case::library()?;
     let constraints: Vec<(String, Constraint)> =
         cases.into_iter().map(|case| (case.id, case.constraint)).collect();
@@ -41,9 +42,10 @@ pub(crate) fn run(global: &Global) -> anyhow::Result<Outcome> {
         config.workers = global.threads_or(config.workers);
         let engine = Arc::new(Engine::open(config)?);
         let mut serving = ServeConfig::of(&engine);
-        serving.tcp = Some(([127, 0, 0, 1], 0).into());
+        serving.tcp = vec![([127, 0, 0, 1], 0).into()];
         let server = Server::bind(engine, &serving).await?;
-        let address = format!("http://{}", server.tcp_address().context("the daemon has no address")?);
+        let address =
+            format!("http://{}", server.tcp_addresses().next().context("the daemon has no address")?);
         let (stop, stopped) = oneshot::channel::<()>();
         let daemon = tokio::spawn(server.run(async {
             let _ = stopped.await;

@@ -1,148 +1,183 @@
-use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use anyhow::{Context, bail};
-use gobo_types::{CompileError, Constraint, DEFAULT_START, MatchMode, SchemaOptions};
-use serde_json::json;
+use gobo_types::CompileError;
+use serde_json::{Value, json};
 
 use crate::args::{Global, PrewarmArgs};
 use crate::backend::{Backend, Warmed};
-use crate::cases::Case;
-use crate::inputs::{self, schema_file};
+use crate::cases::{Entry, Library, Unreadable};
+use crate::diagnostics::verdict_json;
+use crate::interrupt::on_stop;
 use crate::output::{self, Outcome, grouped, progress};
 
 /// Counts of constraints by their outcome.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Tally {
-    pub(crate) done: u64,
-    pub(crate) hits: u64,
-    pub(crate) compiled: u64,
-    pub(crate) refused: u64,
-    pub(crate) over_budget: u64,
-    pub(crate) unavailable: u64,
-    pub(crate) failed: u64,
+#[derive(Debug, Default, Clone, Copy)]
+struct Tally {
+    done: u64,
+    hits: u64,
+    compiled: u64,
+    refused: u64,
+    over_budget: u64,
+    unavailable: u64,
+    failed: u64,
 }
 
 impl Tally {
-    pub(crate) fn count(&mut self, warmed: &Warmed) {
+    fn count(&mut self, warmed: &Warmed) {
         self.done += 1;
         *match warmed {
-            Ok(true) => &mut self.hits,
-            Ok(false) => &mut self.compiled,
+            Ok(warm) if warm.is_hit => &mut self.hits,
+            Ok(_) => &mut self.compiled,
             Err(CompileError::Refused(_)) => &mut self.refused,
             Err(CompileError::OverBudget(_)) => &mut self.over_budget,
             Err(CompileError::Unavailable { .. }) => &mut self.unavailable,
             Err(_) => &mut self.failed,
         } += 1;
     }
+
+    fn all(&self) -> [(&'static str, u64); 7] {
+        [
+            ("done", self.done),
+            ("hits", self.hits),
+            ("compiled", self.compiled),
+            ("refused", self.refused),
+            ("over_budget", self.over_budget),
+            ("unavailable", self.unavailable),
+            ("failed", self.failed),
+        ]
+    }
 }
 
-/// One entry of a library: its name, and its constraint.
-type Entry = (String, Constraint);
-
-/// The constraints of a file or, in the order of their names, of all files below a folder.
-fn read(path: &Path, options: &SchemaOptions, entries: &mut Vec<Entry>) -> anyhow::Result<()> {
-    if path.is_dir() {
-        let listing = std::fs::read_dir(path).with_context(|| format!("cannot list {}", path.display()))?;
-        let mut below: Vec<PathBuf> =
-            listing.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
-        below.sort();
-        for path in below.iter().filter(|path| path.is_dir() || kind(path).is_some()) {
-            read(path, options, entries)?;
-        }
-        return Ok(());
-    }
-    let name = || path.display().to_string();
-    match kind(path) {
-        Some("jsonl") => {
-            entries.extend(Case::read_all(path, options)?.into_iter().map(|case| (case.id, case.constraint)));
-        }
-        Some("regex") => {
-            let text =
-                std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-            let pattern = text.strip_suffix('\n').unwrap_or(&text);
-            entries.push((name(), inputs::regex(pattern, MatchMode::Full).constraint));
-        }
-        Some("choice") => entries.push((name(), inputs::choice_file(path)?.constraint)),
-        Some("gbnf") => entries.push((name(), inputs::grammar_file(path, DEFAULT_START)?.constraint)),
-        Some("schema.json") => entries.push((name(), schema_file(path, options.clone())?.constraint)),
-        _ => bail!(
-            "{}: a library is made of .jsonl, .regex, .choice, .gbnf and .schema.json files",
-            path.display()
-        ),
-    }
-    Ok(())
+/// How far the whole command is, for whoever stops it too.
+#[derive(Debug)]
+struct Progress {
+    tally: Tally,
+    /// Constraints, once for each tokenizer.
+    wanted: u64,
+    /// Entries of the library that are no constraints.
+    unreadable: u64,
+    pinned: u64,
+    begun: Instant,
 }
 
-/// The kind of constraint in a file, by the end of its name; `None` for a file that is no part of a library.
-fn kind(path: &Path) -> Option<&'static str> {
-    let name = path.file_name()?.to_str()?;
-    let kinds = ["jsonl", "regex", "choice", "gbnf", "schema.json"];
-    let stem = |kind: &str| name.strip_suffix(kind)?.strip_suffix('.');
-    kinds.into_iter().find(|&kind| stem(kind).is_some_and(|stem| !stem.is_empty()))
+impl Progress {
+    fn summary(&self, is_interrupted: bool) -> Value {
+        let counts = self.tally.all().into_iter().map(|(name, count)| (name.to_owned(), count.into()));
+        let mut summary: serde_json::Map<String, Value> = counts.collect();
+        summary.extend([
+            ("unreadable".to_owned(), self.unreadable.into()),
+            ("pinned".to_owned(), self.pinned.into()),
+            ("left".to_owned(), (self.wanted - self.tally.done).into()),
+            ("interrupted".to_owned(), is_interrupted.into()),
+            ("seconds".to_owned(), json!(self.begun.elapsed().as_secs_f64())),
+        ]);
+        json!({ "summary": summary })
+    }
+
+    /// Says how far it got.
+    fn interrupted(&self, is_json: bool) {
+        let Tally { done, hits, compiled, .. } = self.tally;
+        output::note(format_args!(
+            "interrupted: {} of {} done, {} of them without an index, {} left\n\
+             hint: what is done is kept; the same command goes on from there",
+            grouped(done),
+            grouped(self.wanted),
+            grouped(done - hits - compiled),
+            grouped(self.wanted - done)
+        ));
+        if is_json {
+            // Stdout may be closed by now.
+            let _ = output::line(self.summary(true));
+        }
+    }
+}
+
+fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(crate) fn run(global: &Global, args: &PrewarmArgs) -> anyhow::Result<Outcome> {
-    let options = args.defaults.options()?;
-    let mut entries = Vec::new();
-    for path in &args.paths {
-        read(path, &options, &mut entries)?;
-    }
-    let (ids, constraints): (Vec<String>, Vec<Constraint>) = entries.into_iter().unzip();
+    let Library { entries, unreadable } = Library::read(&args.paths, &args.defaults.options()?)?;
     let backend = Backend::open(global)?;
-    let begun = Instant::now();
+    let progress = Arc::new(Mutex::new(Progress {
+        tally: Tally::default(),
+        wanted: (entries.len() * args.tokenizer.len()) as u64,
+        unreadable: unreadable.len() as u64,
+        pinned: 0,
+        begun: Instant::now(),
+    }));
+    let (seen, is_json) = (Arc::clone(&progress), global.json);
+    let _on_stop = on_stop(move || lock(&seen).interrupted(is_json))?;
+    for Unreadable { id, error } in &unreadable {
+        if global.json {
+            output::line(json!({"id": id, "verdict": "unreadable", "reason": format!("{error:#}")}))?;
+        } else {
+            output::note(format_args!("{id}: {error:#}"));
+        }
+    }
+    let (ids, constraints): (Vec<_>, Vec<_>) =
+        entries.into_iter().map(|Entry { id, constraint }| (id, constraint)).unzip();
     let mut rows = Vec::new();
-    let mut total = Tally::default();
-    let mut problems = Vec::new();
     for tokenizer in &args.tokenizer {
         let name = backend.name_of(tokenizer)?;
         let mut tally = Tally::default();
-        let bar = progress(constraints.len(), &name);
+        let mut keys = Vec::new();
+        let mut printed = Ok(());
+        let bar = self::progress(constraints.len(), &name);
         backend.prewarm(&name, &constraints, |position, warmed| {
             tally.count(&warmed);
+            lock(&progress).tally.count(&warmed);
             bar.inc(1);
-            if let Err(verdict) = warmed {
-                problems.push((name.clone(), ids[position].clone(), verdict.to_string()));
+            if printed.is_ok() {
+                printed = bar.suspend(|| print(global, &name, &ids[position], &warmed));
             }
+            keys.extend(warmed.ok().map(|warm| warm.key));
         })?;
         bar.finish_and_clear();
-        let of = |tally: &Tally| {
-            [
-                tally.done,
-                tally.hits,
-                tally.compiled,
-                tally.refused,
-                tally.over_budget,
-                tally.unavailable,
-                tally.failed,
-            ]
-        };
-        rows.push(std::iter::once(name).chain(of(&tally).map(grouped)).collect());
-        total = Tally {
-            done: total.done + tally.done,
-            hits: total.hits + tally.hits,
-            compiled: total.compiled + tally.compiled,
-            refused: total.refused + tally.refused,
-            over_budget: total.over_budget + tally.over_budget,
-            unavailable: total.unavailable + tally.unavailable,
-            failed: total.failed + tally.failed,
-        };
+        printed?;
+        if args.pin {
+            lock(&progress).pinned += backend.pin(&keys)?;
+        }
+        rows.push(std::iter::once(name).chain(tally.all().map(|(_, count)| grouped(count))).collect());
     }
-    let seconds = begun.elapsed().as_secs_f64();
-    for (name, id, reason) in &problems {
-        output::note(format_args!("{name}: {id}: {reason}"));
-    }
+    let progress = lock(&progress);
     if global.json {
-        output::line(json!({
-            "done": total.done, "hits": total.hits, "compiled": total.compiled, "refused": total.refused,
-            "over_budget": total.over_budget, "unavailable": total.unavailable, "failed": total.failed,
-            "seconds": seconds,
-        }))?;
+        output::line(progress.summary(false))?;
     } else {
-        let heading =
-            ["vocabulary", "done", "hits", "compiled", "refused", "over budget", "unavailable", "failed"];
+        let names = Tally::default().all().map(|(name, _)| name);
+        let heading: Vec<String> =
+            std::iter::once("vocabulary").chain(names).map(|name| name.replace('_', " ")).collect();
+        let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
         output::line(output::table(&heading, &rows))?;
-        output::note(format_args!("{seconds:.2} s"));
+        let took = u64::try_from(progress.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let pinned =
+            if args.pin { format!(", {} pinned now", grouped(progress.pinned)) } else { String::new() };
+        output::note(format_args!("{}{pinned}", output::human_us(took)));
+        if progress.unreadable > 0 {
+            output::note(format_args!("{} entries are no constraints", grouped(progress.unreadable)));
+        }
     }
-    Ok(if total.failed == 0 && total.unavailable == 0 { Outcome::Yes } else { Outcome::No })
+    let Tally { unavailable, failed, .. } = progress.tally;
+    Ok(if unavailable + failed + progress.unreadable == 0 { Outcome::Yes } else { Outcome::No })
+}
+
+/// The outcome of each constraint for a script; for a person those without an index.
+fn print(global: &Global, tokenizer: &str, id: &str, warmed: &Warmed) -> anyhow::Result<()> {
+    if !global.json {
+        if let Err(verdict) = warmed {
+            output::note(format_args!("{tokenizer}: {id}: {verdict}"));
+        }
+        return Ok(());
+    }
+    let mut line = match warmed {
+        Ok(warm) => json!({
+            "verdict": "index", "source": if warm.is_hit { "map" } else { "compile" },
+            "index_key": warm.key.to_string(),
+        }),
+        Err(verdict) => verdict_json(verdict, None),
+    };
+    line["id"] = id.into();
+    line["tokenizer"] = tokenizer.into();
+    output::line(line)
 }

@@ -1,3 +1,4 @@
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,14 +80,32 @@ fn raise_descriptors() -> u64 {
     (if raised { maximum } else { current }).unwrap_or(u64::MAX)
 }
 
+/// Most addresses of one name.
+const MAX_ADDRESSES: usize = 16;
+
+/// The addresses that a host has, with a port; none where no host is given. A name stands for all of its addresses, each once.
+async fn addresses(option: &str, host: Option<&str>) -> anyhow::Result<Vec<SocketAddr>> {
+    let Some(host) = host else { return Ok(Vec::new()) };
+    let found = tokio::net::lookup_host(host).await.with_context(|| {
+        format!("{option} {host}: the system knows no such host\nhint: an address such as 127.0.0.1:7450 needs no look-up")
+    })?;
+    let mut addresses: Vec<SocketAddr> = Vec::new();
+    for address in found.take(MAX_ADDRESSES) {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    Ok(addresses)
+}
+
 pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> {
     let limits = limits(args);
     let engine = Arc::new(Engine::open(config(global, args)?)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut config = ServeConfig::of(&engine);
-        config.tcp = args.listen;
-        config.metrics = args.metrics;
+        config.tcp = addresses("--listen", args.listen.as_deref()).await?;
+        config.metrics = addresses("--metrics", args.metrics.as_deref()).await?;
         config.limits = limits;
         // Before the sockets: a process that sees them may signal.
         let mut terminate = signal(SignalKind::terminate())?;
@@ -95,10 +114,10 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         if let Some(socket) = server.unix_path() {
             output::note(format_args!("listening on unix:{}", socket.display()));
         }
-        if let Some(address) = server.tcp_address() {
+        for address in server.tcp_addresses() {
             output::note(format_args!("listening on http://{address} (no encryption, no authentication)"));
         }
-        if let Some(address) = args.metrics {
+        for address in server.metrics_addresses() {
             output::note(format_args!("metrics on http://{address}/metrics"));
         }
         server

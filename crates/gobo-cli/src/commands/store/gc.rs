@@ -1,20 +1,24 @@
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use gobo_client::{GarbageEvent, GarbageIndex, GarbageSummary};
 use gobo_engine::{Candidate, CollectEvent, CollectRequest, Garbage, Spared};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+use super::age::{age, unix_ms};
 use crate::args::{GcArgs, Global};
 use crate::backend::Backend;
 use crate::output::{self, Outcome, grouped, human_bytes};
+
+/// Digits of a key that a person is shown; with `--json` all are.
+const KEY_DIGITS: usize = 16;
 
 /// The fate of an index, as it is printed.
 struct Line {
     what: &'static str,
     key: String,
     bytes: u64,
-    last_used_unix_ms: u64,
+    last_used: SystemTime,
 }
 
 /// Prints as it goes.
@@ -35,11 +39,11 @@ impl Printer<'_> {
         if self.broken.is_err() {
             return;
         }
-        let Line { what, key, bytes, last_used_unix_ms } = line;
+        let Line { what, key, bytes, last_used } = line;
         let printed = self.bar.suspend(|| {
             if self.is_json {
                 return output::line(
-                    json!({"what": what, "index_key": key, "bytes": bytes, "last_used_unix_ms": last_used_unix_ms}),
+                    json!({"what": what, "index_key": key, "bytes": bytes, "last_used_unix_ms": unix_ms(*last_used)}),
                 );
             }
             let verb = match (*what, self.is_dry) {
@@ -49,24 +53,13 @@ impl Printer<'_> {
                 _ => "spared, in grace",
             };
             output::line(format_args!(
-                "{verb} {key}  {}, used {} ago",
+                "{verb} {}  {}, used {} ago",
+                &key[..KEY_DIGITS],
                 human_bytes(*bytes),
-                age(*last_used_unix_ms)
+                age(*last_used)
             ))
         });
         self.broken = printed;
-    }
-}
-
-/// In the largest unit that is not too coarse.
-fn age(unix_ms: u64) -> String {
-    let since = UNIX_EPOCH + Duration::from_millis(unix_ms.min(1 << 52));
-    let seconds = SystemTime::now().duration_since(since).unwrap_or_default().as_secs();
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        7200..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
     }
 }
 
@@ -124,21 +117,11 @@ pub(crate) fn run(global: &Global, args: &GcArgs) -> anyhow::Result<Outcome> {
 }
 
 fn of_reply(what: &'static str, index: &GarbageIndex) -> Line {
-    Line { what, key: index.key.to_string(), bytes: index.bytes, last_used_unix_ms: unix_ms(index.last_used) }
+    Line { what, key: index.key.to_string(), bytes: index.bytes, last_used: index.last_used }
 }
 
 fn of_candidate(what: &'static str, candidate: &Candidate) -> Line {
-    Line {
-        what,
-        key: candidate.key.to_string(),
-        bytes: candidate.bytes,
-        last_used_unix_ms: unix_ms(candidate.last_used),
-    }
-}
-
-fn unix_ms(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    Line { what, key: candidate.key.to_string(), bytes: candidate.bytes, last_used: candidate.last_used }
 }
 
 /// The sum of an engine in this process, as a daemon's is read.

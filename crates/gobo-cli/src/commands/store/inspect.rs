@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::args::Global;
 use crate::commands::report::print_report;
+use crate::inputs::{advised, index_file};
 use crate::output::{self, Outcome, grouped, human_bytes};
 
 /// Either kind of artifact.
@@ -97,7 +98,7 @@ impl AnyArtifact {
 }
 
 pub(crate) fn run(global: &Global, file: &Path) -> anyhow::Result<Outcome> {
-    let any = AnyArtifact::open(file)?;
+    let any = AnyArtifact::open(&index_file(file, global)?).map_err(advised)?;
     let report = any.report()?;
     let header = any.header()?;
     if global.json {

@@ -1,7 +1,7 @@
 use gobo_types::IndexKey;
 use serde_json::json;
 
-use crate::args::{Global, PinArgs};
+use crate::args::{Global, PinArgs, UnpinArgs};
 use crate::backend::Backend;
 use crate::output::{self, Outcome, human_bytes};
 
@@ -9,18 +9,17 @@ pub(crate) fn pin(global: &Global, args: &PinArgs) -> anyhow::Result<Outcome> {
     if args.list {
         return list(global);
     }
-    let pinned = match Backend::open(global)? {
-        Backend::Daemon(runtime, client) => runtime.block_on(client.pin(&args.keys))?,
-        Backend::Here(engine) => {
-            args.keys.iter().try_fold(0, |pinned, key| engine.pin(key).map(|new| pinned + u64::from(new)))?
-        }
-    };
-    report(global, "pinned", pinned, args.keys.len() as u64 - pinned, "already were")
+    let backend = Backend::open(global)?;
+    let keys = backend.keys(&args.keys)?;
+    let pinned = backend.pin(&keys)?;
+    report(global, "pinned", pinned, keys.len() as u64 - pinned, "already were")
 }
 
-pub(crate) fn unpin(global: &Global, keys: &[IndexKey]) -> anyhow::Result<Outcome> {
-    let unpinned = match Backend::open(global)? {
-        Backend::Daemon(runtime, client) => runtime.block_on(client.unpin(keys))?,
+pub(crate) fn unpin(global: &Global, args: &UnpinArgs) -> anyhow::Result<Outcome> {
+    let backend = Backend::open(global)?;
+    let keys = backend.keys(&args.keys)?;
+    let unpinned = match backend {
+        Backend::Daemon(runtime, client) => runtime.block_on(client.unpin(&keys))?,
         Backend::Here(engine) => {
             keys.iter().try_fold(0, |gone, key| engine.unpin(key).map(|was| gone + u64::from(was)))?
         }

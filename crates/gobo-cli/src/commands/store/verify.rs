@@ -6,13 +6,13 @@ use std::thread;
 use anyhow::{Context, bail};
 use gobo_artifact::{ArtifactError, Index};
 use gobo_engine::{Audit, WorkerConfig, audit};
-use gobo_types::{CompileLimits, IndexKey, SchemaDocument, VocabularyDigest};
+use gobo_types::{CompileLimits, SchemaDocument, VocabularyDigest};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use super::inspect::AnyArtifact;
 use crate::args::{Global, VerifyArgs};
-use crate::inputs::{Loaded, read_documents};
+use crate::inputs::{Loaded, advised, index_file, read_documents};
+use crate::interrupt::TempFolder;
 use crate::output::{self, Outcome, grouped};
 
 /// The verdict on one file.
@@ -33,7 +33,7 @@ struct Recompiler<'a> {
     documents: Vec<SchemaDocument>,
     limits: CompileLimits,
     /// For vocabularies that lie in no store.
-    scratch: TempDir,
+    scratch: TempFolder,
     /// Verified vocabulary files.
     vocabularies: Mutex<Vec<(VocabularyDigest, PathBuf)>>,
 }
@@ -82,14 +82,7 @@ const CHUNK: usize = 256;
 fn files(global: &Global, args: &VerifyArgs) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for target in &args.targets {
-        let key = target.to_str().and_then(|text| text.parse::<IndexKey>().ok());
-        files.push(match key.filter(|_| !target.exists()) {
-            None => target.clone(),
-            Some(key) => {
-                let store = global.existing_store()?.context("there is no store to look the key up in")?;
-                store.index_path(&key)
-            }
-        });
+        files.push(index_file(target, global)?);
     }
     if args.all {
         let store = global.existing_store()?.context("there is no store")?;
@@ -134,7 +127,7 @@ fn all(
 fn look(file: &Path, recompiler: Option<&Recompiler<'_>>) -> anyhow::Result<Verdict> {
     let any = match AnyArtifact::open(file) {
         Err(error @ ArtifactError::Io { .. }) => return Err(error.into()),
-        Err(error) => return Ok(Verdict::Fault(error.into())),
+        Err(error) => return Ok(Verdict::Fault(advised(error))),
         Ok(any) => any,
     };
     if let Err(error) = any.verify() {
@@ -159,7 +152,7 @@ impl<'a> Recompiler<'a> {
             processes: Arc::new(WorkerConfig::new(program, ["worker"])),
             documents: args.documents.as_deref().map(read_documents).transpose()?.unwrap_or_default(),
             limits: global.limits(),
-            scratch: tempfile::tempdir().context("cannot make a temporary folder")?,
+            scratch: TempFolder::new()?,
             vocabularies: Mutex::default(),
         })
     }

@@ -1,33 +1,40 @@
 //! Tokenizers: import, list, show, and verify against their sources.
 
+mod import;
+mod remove;
 mod verify;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use anyhow::Context;
 use gobo_artifact::Vocabulary;
+use gobo_engine::Existing;
 use gobo_store::{NamedVocabulary, Store};
 use gobo_tokenizer::{BUILTIN, ImportOptions, TokenChoice};
 use gobo_types::Binding;
 use serde_json::{Value, json};
 
 use crate::args::{Global, TokenizerCommand};
-use crate::backend;
 use crate::inputs::Loaded;
 use crate::output::{self, Outcome, grouped, human_bytes};
 
 pub(crate) fn run(global: &Global, command: TokenizerCommand) -> anyhow::Result<Outcome> {
     match command {
-        TokenizerCommand::Import { path, name, logits_width, special, eos, bos, pad } => {
+        TokenizerCommand::Import { path, name, logits_width, special, eos, bos, pad, replace } => {
             let choice =
                 |token: String| token.parse().map_or_else(|_| TokenChoice::Text(token), TokenChoice::Id);
             let eos = eos.into_iter().map(choice).collect();
             let (bos, pad) = (bos.map(choice), pad.map(choice));
-            import(global, &path, name, &ImportOptions { eos, bos, pad, logits_width, special })
+            let existing = if replace { Existing::Replace } else { Existing::Keep };
+            let options = ImportOptions { eos, bos, pad, logits_width, special };
+            match &global.server {
+                Some(address) => import::remote(global, address, &path, name, &options, existing),
+                None => import::local(global, &path, name, &options, existing),
+            }
         }
         TokenizerCommand::Verify { tokenizer, source } => verify::run(global, &tokenizer, source.as_deref()),
         TokenizerCommand::List => list(global),
+        TokenizerCommand::Rm { name, force } => remove::run(global, &name, force),
         TokenizerCommand::Show { tokenizer } => show(global, &tokenizer),
     }
 }
@@ -61,23 +68,17 @@ fn print(global: &Global, described: &Value) -> anyhow::Result<()> {
         return output::line(described);
     }
     for (key, value) in described.as_object().into_iter().flatten() {
-        let shown =
-            value.as_u64().map_or_else(|| value.as_str().map_or(value.to_string(), Into::into), grouped);
-        let shown = if value.is_null() { "none".into() } else { shown };
+        let shown = match (key.as_str(), value) {
+            (_, Value::Null) => "none".into(),
+            (_, Value::String(text)) => text.clone(),
+            ("bytes", bytes) => bytes.as_u64().map_or_else(|| bytes.to_string(), human_bytes),
+            // Ids are names, and not counts.
+            ("eos" | "bos" | "pad", ids) => ids.to_string(),
+            (_, count) => count.as_u64().map_or_else(|| count.to_string(), grouped),
+        };
         output::line(format_args!("{key:<15} {shown}"))?;
     }
     Ok(())
-}
-
-fn import(
-    global: &Global,
-    path: &Path,
-    name: Option<String>,
-    options: &ImportOptions,
-) -> anyhow::Result<Outcome> {
-    let store = Store::open(global.store_dir()?)?;
-    let name = backend::import(&store, path, name, options)?;
-    show(global, &name)
 }
 
 /// Reads names and the heads of their vocabularies only. A built-in vocabulary that was never used has no numbers:

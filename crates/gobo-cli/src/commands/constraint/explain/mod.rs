@@ -1,9 +1,15 @@
+mod json_scan;
+mod place;
+mod token;
+
 use std::sync::Arc;
 
 use gobo_artifact::layout::{CallRoot, DEAD};
 use gobo_artifact::{Index, IndexClass, Matcher, MatcherError};
 use serde_json::{Value, json};
 
+use self::place::{Place, place};
+use self::token::token_of;
 use super::mask::allowed;
 use super::target::Target;
 use crate::args::{ExplainArgs, Global};
@@ -93,8 +99,13 @@ impl Reader {
     }
 }
 
-/// Why a token may or may not come next, in one sentence.
-fn why(matcher: &Matcher, id: u32) -> String {
+/// Why a token may or may not come next, in one sentence; and how many of its bytes are taken, if another one is not.
+fn why(matcher: &Matcher, id: u32) -> (String, Option<usize>) {
+    let mut taken = None;
+    (sentence(matcher, id, &mut taken), taken)
+}
+
+fn sentence(matcher: &Matcher, id: u32, refused_after: &mut Option<usize>) -> String {
     let vocabulary = matcher.vocabulary();
     let bytes = vocabulary.bytes(id);
     let shown = String::from_utf8_lossy(bytes);
@@ -106,7 +117,8 @@ fn why(matcher: &Matcher, id: u32) -> String {
         };
     }
     if id >= vocabulary.len() {
-        return format!("token {id} is refused: it lies beyond the vocabulary of {} ids", vocabulary.len());
+        let ids = grouped(vocabulary.len().into());
+        return format!("token {id} is refused: it lies beyond the vocabulary of {ids} ids");
     }
     if vocabulary.is_special(id) {
         return format!("token {id} {shown:?} is refused: special tokens are never reached by spelling");
@@ -119,6 +131,7 @@ fn why(matcher: &Matcher, id: u32) -> String {
         match reader.step(byte) {
             Ok(()) => {}
             Err(MatcherError::RefusedByte { .. }) => {
+                *refused_after = Some(offset);
                 let taken = String::from_utf8_lossy(&bytes[..offset]);
                 let instead = byte_ranges(&reader.live_bytes());
                 let instead = if instead.is_empty() { "nothing".to_owned() } else { instead };
@@ -182,6 +195,20 @@ fn configurations_json(matcher: &Matcher, calls: &CallRoot) -> Value {
     all.collect()
 }
 
+/// The number of tokens that may come next, and the longest of them.
+fn print_allowed(matcher: &Matcher, ids: &[u32]) -> anyhow::Result<()> {
+    output::line(format_args!("tokens    {} allowed", grouped(ids.len() as u64)))?;
+    let mut longest: Vec<u32> = ids.iter().copied().filter(|&id| !matcher.binding().is_eos(id)).collect();
+    longest.sort_by_key(|&id| std::cmp::Reverse(matcher.vocabulary().bytes(id).len()));
+    for &id in longest.iter().take(8) {
+        output::line(format_args!("{id:>9} {:?}", String::from_utf8_lossy(matcher.vocabulary().bytes(id))))?;
+    }
+    if longest.len() > 8 {
+        output::line(format_args!("          … the longest of them; `gobo mask` lists all"))?;
+    }
+    Ok(())
+}
+
 pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome> {
     let target = match Target::open(&args.target, global)? {
         Ok(target) => target,
@@ -211,7 +238,17 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
     if stands {
         matcher.forced(&mut forced);
     }
-    let explained = args.token.filter(|_| stands).map(|id| why(&matcher, id));
+    let token = token_of(matcher.vocabulary(), args.token.as_deref(), args.token_text.as_deref())?;
+    let explained = token.filter(|_| stands).map(|id| why(&matcher, id));
+    // Of a refused token what is at work is found where it is refused.
+    let place = match (&explained, token) {
+        (Some((_, Some(offset))), Some(id)) if taken == text.len() => {
+            let (fine, rest) = matcher.vocabulary().bytes(id).split_at(*offset);
+            place(index, &[&text[..taken], fine].concat(), rest)
+        }
+        _ => place(index, &text[..taken], &text[taken..]),
+    };
+    let explained = explained.map(|(sentence, _)| sentence);
     let complete = stands && matcher.is_complete();
     if global.json {
         let configurations = calls.as_ref().map(|calls| configurations_json(&matcher, calls));
@@ -220,7 +257,7 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
             "state": state, "states": index.states() - 1, "complete": complete,
             "configurations": configurations, "stack_depth": matcher.stack_depth(),
             "bytes": byte_ranges(&live), "forced": String::from_utf8_lossy(&forced), "allowed": ids.len(),
-            "token": explained, "report": index.report()?,
+            "token": explained, "schema": place.as_ref().map(Place::json), "report": index.report()?,
         }))?;
     } else {
         if taken < text.len() {
@@ -253,22 +290,13 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
             output::line(format_args!("forced    {:?}", String::from_utf8_lossy(&forced)))?;
         }
         if stands {
-            output::line(format_args!("tokens    {} allowed", grouped(ids.len() as u64)))?;
-            let mut longest: Vec<u32> =
-                ids.iter().copied().filter(|&id| !matcher.binding().is_eos(id)).collect();
-            longest.sort_by_key(|&id| std::cmp::Reverse(matcher.vocabulary().bytes(id).len()));
-            for &id in longest.iter().take(8) {
-                output::line(format_args!(
-                    "{id:>9} {:?}",
-                    String::from_utf8_lossy(matcher.vocabulary().bytes(id))
-                ))?;
-            }
-            if longest.len() > 8 {
-                output::line(format_args!("          … the longest of them; `gobo mask` lists all"))?;
-            }
+            print_allowed(&matcher, &ids)?;
         }
         if let Some(explained) = &explained {
             output::line(format_args!("\n{explained}"))?;
+        }
+        if let Some(place) = &place {
+            output::line(format_args!("schema    {place}"))?;
         }
         print_report(&index.report()?, PLACES_SHOWN)?;
     }

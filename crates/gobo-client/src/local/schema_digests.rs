@@ -11,15 +11,15 @@ const MAX_TEXT_BYTES: usize = 64 << 10;
 /// The digests of schemas by the text that they were given as. An engine gets the same few texts with every request, and
 /// comparing one is much cheaper than dropping its whitespace and hashing the rest.
 #[derive(Debug)]
-pub(crate) struct Texts(Recent<(Box<str>, SchemaOptions), ConstraintDigest>);
+pub(crate) struct SchemaDigests(Recent<(Box<str>, SchemaOptions), ConstraintDigest>);
 
-impl Default for Texts {
+impl Default for SchemaDigests {
     fn default() -> Self {
         Self(Recent::new(MAX_TEXTS, MAX_TEXTS * MAX_TEXT_BYTES))
     }
 }
 
-impl Texts {
+impl SchemaDigests {
     /// The digest of a text under options, derived by `derive` where it is not known.
     pub(crate) fn digest(
         &self,
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_text_is_derived_once_for_each_set_of_options() {
-        let texts = Texts::default();
+        let texts = SchemaDigests::default();
         let mut derived = 0;
         let mut digest = |text: &str, options: &SchemaOptions| {
             texts.digest(text, options, || {
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn it_stays_small() {
-        let texts = Texts::default();
+        let texts = SchemaDigests::default();
         let options = SchemaOptions::default();
         let derives = |text: &str| {
             let mut derived = false;

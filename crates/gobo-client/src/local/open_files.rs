@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Open maps by key, at most so many; the least recently used goes first. A map that is in use elsewhere
 /// stays until that use ends, too.
 #[derive(Debug)]
-pub(crate) struct Maps<K, V> {
+pub(crate) struct OpenFiles<K, V> {
     capacity: usize,
     state: Mutex<State<K, V>>,
 }
@@ -19,7 +19,7 @@ struct State<K, V> {
     entries: HashMap<K, (u64, Arc<V>)>,
 }
 
-impl<K: Eq + Hash + Copy, V> Maps<K, V> {
+impl<K: Eq + Hash + Copy, V> OpenFiles<K, V> {
     pub(crate) fn new(capacity: usize) -> Self {
         Self { capacity: capacity.max(1), state: Mutex::new(State { now: 0, entries: HashMap::new() }) }
     }
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_goes_first() {
-        let maps = Maps::new(2);
+        let maps = OpenFiles::new(2);
         maps.keep(1, "a");
         maps.keep(2, "b");
         assert!(maps.get(&1).is_some());

@@ -1,0 +1,96 @@
+//! Sends a vocabulary to a daemon.
+
+use std::iter;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gobo_artifact::Vocabulary;
+use gobo_proto::v1::import_vocabulary_request::Part;
+use gobo_proto::{CHUNK_BYTES, v1};
+use gobo_types::Binding;
+
+use crate::answer::VocabularyInfo;
+use crate::client::Client;
+use crate::error::ClientError;
+
+/// A vocabulary to send, and what it is to be called: see [`Client::import_vocabulary`], which has an example.
+#[derive(Debug, Clone)]
+pub struct VocabularyImport {
+    /// The name: 1 to 100 of `A-Z a-z 0-9 . _ -`, a letter or digit first, and not that of a built-in vocabulary.
+    pub name: String,
+    /// What kind of tokenizer it came from, for a person: 1 to 64 visible characters of ASCII.
+    pub tokenizer_kind: String,
+    /// The vocabulary. Its file is sent as it is.
+    pub vocabulary: Arc<Vocabulary>,
+    /// The default binding of the name.
+    pub binding: Binding,
+    /// Let the name stand for this vocabulary also if it stands for another one now, or has another binding.
+    pub replace: bool,
+}
+
+/// The file of a vocabulary, as the owner of bytes that are sent without a copy of it.
+struct File(Arc<Vocabulary>);
+
+impl AsRef<[u8]> for File {
+    fn as_ref(&self) -> &[u8] {
+        self.0.file_bytes()
+    }
+}
+
+impl Client {
+    /// Sends a vocabulary to the daemon, and lets a name of its store stand for it. The daemon verifies the file and builds it
+    /// again before it publishes it. Nothing is changed on this host. O(bytes).
+    ///
+    /// # Errors
+    /// [`ClientError::Daemon`]: of kind `Exists` if the name means something else and `replace` is not set, `Invalid` for a
+    /// name or binding that is none, `Version` for a file of another version of gobo, `Limit` for one that is too long,
+    /// `Busy` if the daemon has no room for it now. [`ClientError::Unreachable`].
+    ///
+    /// ```
+    /// use gobo_client::{ErrorKind, VocabularyImport};
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let (vocabulary, binding) = client.find_vocabulary("tiny")?.expect("the daemon imported it");
+    /// let mut import = VocabularyImport {
+    ///     name: "small".into(),
+    ///     tokenizer_kind: "test".into(),
+    ///     vocabulary,
+    ///     binding: (*binding).clone(),
+    ///     replace: false,
+    /// };
+    /// let info = client.import_vocabulary(&import).await?;
+    /// assert_eq!((info.name.as_str(), info.digest), ("small", import.vocabulary.digest()));
+    ///
+    /// // A name keeps its meaning unless it is to be replaced.
+    /// import.binding.eos.clear();
+    /// assert_eq!(client.import_vocabulary(&import).await.unwrap_err().kind(), ErrorKind::Exists);
+    /// import.replace = true;
+    /// client.import_vocabulary(&import).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn import_vocabulary(&self, import: &VocabularyImport) -> Result<VocabularyInfo, ClientError> {
+        let mut file = Bytes::from_owner(File(Arc::clone(&import.vocabulary)));
+        let head = v1::ImportHead {
+            name: import.name.clone(),
+            tokenizer_kind: import.tokenizer_kind.clone(),
+            binding: Some((&import.binding).into()),
+            vocabulary_digest: import.vocabulary.digest().as_bytes().to_vec().into(),
+            total_bytes: file.len() as u64,
+            replace: import.replace,
+        };
+        let chunks = iter::from_fn(move || {
+            let length = file.len().min(CHUNK_BYTES);
+            (length > 0).then(|| Part::Chunk(file.split_to(length)))
+        });
+        let parts = iter::once(Part::Head(head)).chain(chunks);
+        let parts = parts.map(|part| v1::ImportVocabularyRequest { part: Some(part) });
+        let request = self.daemon.request(tokio_stream::iter(parts));
+        let reply = self.daemon.stub().import_vocabulary(request).await;
+        let reply = reply.map_err(|status| self.daemon.failed(status))?.into_inner();
+        VocabularyInfo::read(reply.vocabulary.ok_or_else(|| ClientError::missing("vocabulary"))?)
+    }
+}

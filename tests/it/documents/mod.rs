@@ -1,0 +1,10 @@
+//! What the documents name exists, and what they tell a reader to type works.
+
+mod links;
+mod session;
+
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
