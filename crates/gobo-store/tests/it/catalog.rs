@@ -201,6 +201,12 @@ fn a_second_owner_is_refused_in_this_process_and_in_another() {
     assert!(matches!(error, StoreError::Locked { .. }), "{error:?}");
     assert_eq!(error.kind(), ErrorKind::Busy);
     assert!(error.to_string().contains("daemon.sock"), "{error}");
+    // A command that works by itself listens nowhere: nobody is told to ask it.
+    assert!(error.to_string().contains("no daemon listens on"), "{error}");
+    let listener = std::os::unix::net::UnixListener::bind(store.socket_path()).unwrap();
+    let error = Catalog::open(&store).unwrap_err();
+    assert!(error.to_string().contains("talk to it through"), "{error}");
+    drop(listener);
     assert!(process::run("", "own", folder.path(), &[]).success());
     assert_eq!(first.indices().count(), 2, "the first owner is undisturbed");
     drop(first);
