@@ -198,8 +198,7 @@ impl<'a> Reader<'a> {
             return Err(self.unexpected());
         }
         self.rules[id].body = Some(body.expr);
-        self.rules[id].outlined =
-            Some(OutlinedRule { name: at..at + name.len(), body: body_at..body_end });
+        self.rules[id].outlined = Some(OutlinedRule { name: at..at + name.len(), body: body_at..body_end });
         self.skip_whitespace(true);
         Ok(())
     }

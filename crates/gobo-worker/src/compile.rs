@@ -53,9 +53,10 @@ fn compile_with(
     options: &CompileOptions<'_>,
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
-    let lowered = lower(constraint, budget).map_err(|error| diagnose(constraint, None, budget, error))?;
+    let lowered = lower(constraint, budget)
+        .map_err(|error| diagnose(constraint, Some(vocabulary), None, budget, error))?;
     // Steps of rows depend on the threads that count them at the end: a diagnosis is given what lowering took.
     let lowering = budget.steps();
     gobo_compiler::compile(vocabulary, constraint, &lowered, options, budget)
-        .map_err(|error| diagnose(constraint, Some((vocabulary, lowering)), budget, error))
+        .map_err(|error| diagnose(constraint, Some(vocabulary), Some(lowering), budget, error))
 }

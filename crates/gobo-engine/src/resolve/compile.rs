@@ -47,10 +47,7 @@ impl Inner {
             return Err(failed("a thread's executor is a process".into()));
         };
         let clock = thread_clock(self.config.pass_time.of(limits.max_steps));
-        let mut budget = Budget::cancellable(limits, Arc::clone(cancelled)).timed(clock);
-        if limits != job.limits {
-            budget = budget.provisional();
-        }
+        let budget = Budget::cancellable(limits, Arc::clone(cancelled)).timed(clock).pass_before(job.limits);
         let begun = Instant::now();
         let compiled = compile(&job.request.vocabulary.vocabulary, &job.request.constraint, &budget);
         record(COMPILE, begun.elapsed());
@@ -104,7 +101,7 @@ impl Inner {
             vocabulary_digest,
             constraint: job.request.constraint.clone(),
             limits,
-            is_provisional: limits != job.limits,
+            last_limits: job.limits,
             processor_time: self.config.pass_time.of(limits.max_steps),
             file: pending.as_ref().map(|pending| pending.path().to_owned()),
             is_background,

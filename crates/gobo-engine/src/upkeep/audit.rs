@@ -80,7 +80,7 @@ fn in_process(
         vocabulary_digest: index.vocabulary_digest(),
         constraint,
         limits,
-        is_provisional: false,
+        last_limits: limits,
         processor_time: processes.processor_time,
         file: None,
         is_background: true,

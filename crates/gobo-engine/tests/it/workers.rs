@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use gobo_engine::{
     Engine, EngineConfig, OpenVocabulary, PassTime, Priority, Request, Source, VocabularyRef, WorkerConfig,
 };
-use gobo_types::{CompileError, CompileLimits, Constraint, Limit, RefusalKind};
+use gobo_types::{CompileError, CompileLimits, Constraint, Limit, OverBudget, Refusal, RefusalKind};
 
 use crate::full_verdicts::full_verdict;
 use crate::tiny::tiny;
@@ -134,6 +134,49 @@ fn a_process_makes_the_same_files_and_verdicts_as_a_thread() {
     let stats = processes.stats();
     assert_eq!((stats.compiled, stats.refused, stats.failed, stats.died), (3, 3, 0, 0));
     no_temporary_file(there.path());
+}
+
+/// The first pass is too small for some of the diagnoses' trials, and none of the processes has the others' history.
+#[test]
+fn a_verdict_and_its_diagnosis_are_the_same_in_a_process_and_on_any_pass() {
+    let (there, here, alone) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let processes = open(there.path());
+    let passes = vec![100_000, 1_000_000];
+    let threads = Engine::open(EngineConfig { passes, ..EngineConfig::new(here.path()) }).unwrap();
+    let once = Engine::open(EngineConfig { passes: Vec::new(), ..EngineConfig::new(alone.path()) }).unwrap();
+    for engine in [&threads, &once] {
+        engine.import("tiny", &tiny(), None).unwrap();
+    }
+    let schema = |text: &str| Constraint::schema(text, gobo_types::SchemaOptions::default());
+    let few = CompileLimits { max_states: 200, max_steps: 3_000_000, ..CompileLimits::default() };
+    for (constraint, place) in [
+        (Constraint::regex("ab^a"), "offset 2"),
+        (Constraint::gbnf("root ::= \"a\" b\nb ::= b", "root"), "line 2, column 1"),
+        (
+            schema(
+                r#"{"properties":{"a":{"type":"string","minLength":2,"maxLength":1}},"required":["a"],"type":"object"}"#,
+            ),
+            "/properties/a",
+        ),
+        (Constraint::regex("b(a{999})"), "offset 3"),
+        (Constraint::regex("(a|b)*a(a|b){25}"), "offset 12"),
+        (schema(r#"{"type":"string","maxLength":4000}"#), "/maxLength"),
+    ] {
+        let ask = |engine: &Engine| {
+            let asked = Request::new(vocabulary(engine), constraint.clone());
+            engine.resolve(Request { limits: Some(few), ..asked }).unwrap_err()
+        };
+        let verdict = ask(&once);
+        assert_eq!(ask(&processes), verdict);
+        assert_eq!(ask(&threads), verdict);
+        let (CompileError::Refused(Refusal { place: found, .. })
+        | CompileError::OverBudget(OverBudget { place: found, .. })) = &verdict
+        else {
+            panic!("{verdict:?}")
+        };
+        assert_eq!(found.as_str(), place, "{verdict:?}");
+    }
 }
 
 #[test]

@@ -38,7 +38,8 @@ pub struct Budget {
     peak_bytes: AtomicU64,
     cancelled: Arc<AtomicBool>,
     clock: Option<Arc<Clock>>,
-    is_provisional: bool,
+    /// The limits of the last pass, if that is another one.
+    last: Option<CompileLimits>,
 }
 
 impl Clock {
@@ -80,15 +81,29 @@ impl Budget {
         Self { clock: Some(Arc::new(clock)), ..self }
     }
 
-    /// The same account, of a compile that begins again with a larger one where it runs out of steps: that verdict is not the last.
+    /// The same account, of a compile that begins again where it runs out of steps, with `last` limits in the end: that verdict is
+    /// not the last.
+    ///
+    /// ```
+    /// use gobo_types::{Budget, CompileLimits};
+    ///
+    /// let last = CompileLimits::default();
+    /// let pass = Budget::new(CompileLimits { max_steps: 8_000_000, ..last }).pass_before(last);
+    /// assert!(!pass.is_last_pass() && pass.last_limits() == last && Budget::new(last).is_last_pass());
+    /// ```
     #[must_use]
-    pub fn provisional(self) -> Self {
-        Self { is_provisional: true, ..self }
+    pub fn pass_before(self, last: CompileLimits) -> Self {
+        Self { last: Some(last), ..self }
     }
 
-    /// Whether a compile that runs out of steps begins again: see [`Self::provisional`].
-    pub fn is_provisional(&self) -> bool {
-        self.is_provisional
+    /// The limits after which a compile does not begin again.
+    pub fn last_limits(&self) -> CompileLimits {
+        self.last.unwrap_or(self.limits)
+    }
+
+    /// Whether a compile that runs out of steps does not begin again.
+    pub fn is_last_pass(&self) -> bool {
+        self.last_limits() == self.limits
     }
 
     /// An empty account with limits of its own, which is cancelled, and out of time, with this one.
@@ -275,10 +290,6 @@ mod tests {
 
     #[test]
     fn a_peak_is_the_least_limit_that_would_have_done() {
-        let budget = Budget::default();
-        for states in [3, 9, 4] {
-            budget.check_states("rows", states).unwrap_err();
-        }
         let budget = Budget::new(CompileLimits::default());
         let work = || budget.charge_bytes("rows", 7);
         budget.holding(work, |()| 2).unwrap();
@@ -291,9 +302,8 @@ mod tests {
     #[test]
     fn an_account_beside_another_ends_with_it_and_counts_alone() {
         let flag = Arc::new(AtomicBool::new(false));
-        let budget = Budget::cancellable(CompileLimits::default(), Arc::clone(&flag)).provisional();
+        let budget = Budget::cancellable(CompileLimits::default(), Arc::clone(&flag));
         let trial = budget.beside(CompileLimits { max_steps: 5, ..CompileLimits::default() });
-        assert!(budget.is_provisional() && !trial.is_provisional());
         trial.charge_steps("rows", 5).unwrap();
         assert_eq!((budget.steps(), trial.steps()), (0, 5));
         flag.store(true, Ordering::Relaxed);

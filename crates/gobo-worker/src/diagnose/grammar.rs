@@ -8,14 +8,14 @@ use gobo_automata::{Expr, Grammar, RuleId};
 use gobo_grammar::gbnf::{Outline, gbnf, outline, place};
 use gobo_types::{DenseId as _, Dialect, Source};
 
+use super::Finding;
 use super::growth::Need;
 use super::pattern::quoted;
 use super::repetitions::{Compiler, Counted, Part, list, over_budget as too_large};
-use super::trials::{Ended, Stop, Trials};
-use super::Finding;
+use super::trials::{Ended, Stage, Stop, Trials};
 
 /// Most bytes of grammar that are looked at, over and over, for the rules that have texts.
-const MOST_READ: usize = 16 << 20;
+const MAX_READ: usize = 16 << 20;
 
 struct Grammars<'t, 'a, 'g> {
     trials: &'t mut Trials<'a>,
@@ -24,9 +24,10 @@ struct Grammars<'t, 'a, 'g> {
 }
 
 impl Compiler for Grammars<'_, '_, '_> {
-    fn compile(&mut self, text: String, most_steps: u64) -> Result<Ended, Stop> {
+    fn compile(&mut self, text: String, to: Stage, most_steps: u64) -> Result<Ended, Stop> {
         let start = self.start.to_owned();
-        self.trials.compile(Source::Grammar { dialect: Dialect::Gbnf, grammar: text, start }, most_steps)
+        let source = Source::Grammar { dialect: Dialect::Gbnf, grammar: text, start };
+        self.trials.compile(source, to, most_steps)
     }
 
     fn trials(&self) -> &Trials<'_> {
@@ -67,7 +68,7 @@ pub(super) fn over_budget(
 /// The rule because of which the start rule has no text.
 pub(super) fn without_text(text: &str, start: &str) -> Option<Finding> {
     let (grammar, outline) = (gbnf(text, start).ok()?, outline(text)?);
-    let productive = productive(&grammar, MOST_READ / text.len().max(1))?;
+    let productive = productive(&grammar, MAX_READ / text.len().max(1))?;
     let mut way: Vec<RuleId> = Vec::new();
     let mut rule = grammar.start;
     let (at, reason, help) = loop {
@@ -135,7 +136,13 @@ fn obstacle(expr: &Expr, productive: &[bool]) -> Option<Obstacle> {
             let first = obstacles.next()??;
             obstacles.all(|obstacle| obstacle.is_some()).then_some(first)
         }
-        Expr::Repeat { expr, min, .. } => if *min == 0 { None } else { obstacle(expr, productive) },
+        Expr::Repeat { expr, min, .. } => {
+            if *min == 0 {
+                None
+            } else {
+                obstacle(expr, productive)
+            }
+        }
         Expr::Call(rule) => (!productive[rule.index()]).then_some(Obstacle::Call(*rule)),
         Expr::Shared(expr) => obstacle(expr, productive),
     }

@@ -8,19 +8,18 @@ pub(super) fn minimal<T: Clone, E>(
 ) -> Result<Vec<T>, E> {
     let mut kept = items.to_vec();
     // From the end, so that places before it keep their numbers.
-    let mut open = vec![0..items.len()];
-    while let Some(chunk) = open.pop() {
-        if chunk.is_empty() {
+    let mut open = Vec::from([(0, items.len())]);
+    while let Some((start, end)) = open.pop() {
+        if start == end {
             continue;
         }
         let mut rest = kept.clone();
-        rest.drain(chunk.clone());
+        rest.drain(start..end);
         if holds(&rest)? {
             kept = rest;
-        } else if chunk.len() > 1 {
-            let middle = chunk.start + chunk.len() / 2;
-            open.push(chunk.start..middle);
-            open.push(middle..chunk.end);
+        } else if end - start > 1 {
+            let middle = usize::midpoint(start, end);
+            open.extend([(start, middle), (middle, end)]);
         }
     }
     Ok(kept)

@@ -29,6 +29,9 @@ mod repetitions;
 mod schema;
 mod trials;
 
+#[cfg(test)]
+mod tests;
+
 use gobo_artifact::Vocabulary;
 use gobo_types::{
     Budget, Clipped, CompileError, Constraint, Limit, OverBudget, Refusal, RefusalKind, Source, Span,
@@ -59,25 +62,39 @@ struct Finding {
 
 /// The verdict, with the place, the reason and the advice that can be found within the bounds of a diagnosis.
 ///
-/// `over` is the vocabulary of a compile that failed after lowering, with the steps of that.
+/// `vocabulary` is that of the compile, if it was to have one; `lowering` are the steps of its lowering, if that did not fail. Of a
+/// verdict of [`lower`](crate::lower) both are `None`.
+///
+/// ```
+/// use gobo_types::{Budget, CompileError, CompileLimits, Constraint};
+/// use gobo_worker::{diagnose, lower};
+///
+/// let (constraint, budget) = (Constraint::regex("ab^c"), Budget::new(CompileLimits::default()));
+/// let error = lower(&constraint, &budget).unwrap_err();
+/// let CompileError::Refused(refusal) = diagnose(&constraint, None, None, &budget, error) else { panic!() };
+/// assert_eq!(refusal.place.as_str(), "offset 2");
+/// ```
 pub fn diagnose(
     constraint: &Constraint,
-    over: Option<(&Vocabulary, u64)>,
+    vocabulary: Option<&Vocabulary>,
+    lowering: Option<u64>,
     budget: &Budget,
     error: CompileError,
 ) -> CompileError {
-    let used = over.map_or(budget.steps(), |(_, lowering)| lowering);
+    let (failed, used) = match lowering {
+        None => (Stage::Lowering, budget.steps()),
+        Some(steps) => (Stage::Index, steps),
+    };
     match error {
-        CompileError::Refused(refusal) if refusal.kind == RefusalKind::Unsatisfiable && over.is_none() => {
-            let mut trials = Trials::new(constraint, Stage::Lowering, budget, used);
+        CompileError::Refused(refusal)
+            if refusal.kind == RefusalKind::Unsatisfiable && failed == Stage::Lowering =>
+        {
+            let mut trials = Trials::new(constraint, vocabulary, (failed, used), budget);
             without_text(constraint, &mut trials, *refusal)
         }
-        CompileError::OverBudget(verdict)
-            if verdict.limit != Limit::MaxSteps || !budget.is_provisional() =>
-        {
+        CompileError::OverBudget(verdict) if verdict.limit != Limit::MaxSteps || budget.is_last_pass() => {
             let used = if verdict.limit == Limit::MaxSteps { verdict.given } else { used };
-            let stage = over.map_or(Stage::Lowering, |(vocabulary, _)| Stage::Rows(vocabulary));
-            let mut trials = Trials::new(constraint, stage, budget, used);
+            let mut trials = Trials::new(constraint, vocabulary, (failed, used), budget);
             over_budget(constraint, &mut trials, *verdict)
         }
         error => error,
@@ -106,9 +123,7 @@ fn over_budget(constraint: &Constraint, trials: &mut Trials<'_>, verdict: OverBu
     let mut found = Finding::default();
     let need = Need { limit: verdict.limit };
     let ended = match &constraint.source {
-        Source::Regex { pattern, mode } => {
-            pattern::over_budget(pattern, *mode, need, trials, &mut found)
-        }
+        Source::Regex { pattern, mode } => pattern::over_budget(pattern, *mode, need, trials, &mut found),
         Source::Grammar { grammar, start, .. } => {
             grammar::over_budget(grammar, start, need, trials, &mut found)
         }

@@ -6,11 +6,11 @@ use gobo_automata::NEST_LIMIT;
 use gobo_types::{MatchMode, Source};
 use regex_syntax::ast::{self, AssertionKind, Ast, RepetitionKind, RepetitionRange};
 
+use super::Finding;
 use super::growth::Need;
 use super::minimal::minimal;
 use super::repetitions::{Compiler, Counted, Part, edited, list, over_budget as too_large};
-use super::trials::{Ended, Stop, Trials};
-use super::Finding;
+use super::trials::{Ended, Stage, Stop, Trials};
 
 /// How much of a part a message quotes, in characters.
 const QUOTED: usize = 40;
@@ -21,8 +21,8 @@ struct Patterns<'t, 'a> {
 }
 
 impl Compiler for Patterns<'_, '_> {
-    fn compile(&mut self, text: String, most_steps: u64) -> Result<Ended, Stop> {
-        self.trials.compile(Source::Regex { pattern: text, mode: self.mode }, most_steps)
+    fn compile(&mut self, text: String, to: Stage, most_steps: u64) -> Result<Ended, Stop> {
+        self.trials.compile(Source::Regex { pattern: text, mode: self.mode }, to, most_steps)
     }
 
     fn trials(&self) -> &Trials<'_> {
@@ -51,11 +51,20 @@ pub(super) fn over_budget(
     trials: &mut Trials<'_>,
     found: &mut Finding,
 ) -> Result<(), Stop> {
+    of_text(pattern, need, &mut Patterns { trials, mode }, found)
+}
+
+/// The same, for a pattern that is compiled otherwise.
+pub(super) fn of_text(
+    pattern: &str,
+    need: Need,
+    compiler: &mut impl Compiler,
+    found: &mut Finding,
+) -> Result<(), Stop> {
     let Some(ast) = parsed(pattern) else { return Ok(()) };
     let mut counted = Vec::new();
     collect_counted(&ast, &mut counted);
-    let parts = parts(&ast, pattern);
-    too_large(pattern, counted, &parts, need, &mut Patterns { trials, mode }, found)
+    too_large(pattern, counted, &parts(&ast, pattern), need, compiler, found)
 }
 
 fn collect_counted(ast: &Ast, counted: &mut Vec<Counted>) {
@@ -122,8 +131,10 @@ pub(super) fn without_text(
                 let parts: Vec<&Ast> =
                     concat.asts.iter().filter(|part| !matches!(part, Ast::Flags(_))).collect();
                 let is_without = |kept: &[&Ast]| {
-                    let left_out =
-                        parts.iter().map(|part| range(part)).filter(|part| !kept.iter().any(|kept| range(kept) == *part));
+                    let left_out = parts
+                        .iter()
+                        .map(|part| range(part))
+                        .filter(|part| !kept.iter().any(|kept| range(kept) == *part));
                     without.iter().cloned().chain(left_out).collect::<Vec<_>>()
                 };
                 let mut compile = |kept: &[&Ast]| {
@@ -131,7 +142,8 @@ pub(super) fn without_text(
                         is_without(kept).into_iter().map(|range| (range, "(?:)".to_owned())).collect();
                     let text = edited(pattern, &edits);
                     let most = trials.steps_left();
-                    let ended = trials.compile(Source::Regex { pattern: text, mode }, most)?;
+                    let ended =
+                        trials.compile(Source::Regex { pattern: text, mode }, Stage::Lowering, most)?;
                     Ok(ended == Ended::NoText)
                 };
                 let kept = minimal(&parts, &mut compile)?;
@@ -141,7 +153,11 @@ pub(super) fn without_text(
                 ast = only;
             }
             Ast::Alternation(_) => {
-                *found = Some(finding(range(ast), "none of the alternatives matches any text", "Correct at least one of them."));
+                *found = Some(finding(
+                    range(ast),
+                    "none of the alternatives matches any text",
+                    "Correct at least one of them.",
+                ));
                 return Ok(());
             }
             Ast::ClassBracketed(_) | Ast::ClassUnicode(_) => {
@@ -163,12 +179,20 @@ fn of_parts(pattern: &str, kept: &[&Ast]) -> Finding {
     match kept {
         [before, anchor] if is_start(anchor) => finding(
             range(anchor),
-            format!("{} holds only where the text begins, and {} before it takes a character", shown(anchor), shown(before)),
+            format!(
+                "{} holds only where the text begins, and {} before it takes a character",
+                shown(anchor),
+                shown(before)
+            ),
             format!("Leave out {}, or move it to the beginning.", shown(anchor)),
         ),
         [anchor, after] if is_end(anchor) => finding(
             range(anchor),
-            format!("{} holds only where the text ends, and {} after it takes a character", shown(anchor), shown(after)),
+            format!(
+                "{} holds only where the text ends, and {} after it takes a character",
+                shown(anchor),
+                shown(after)
+            ),
             format!("Leave out {}, or move it to the end.", shown(anchor)),
         ),
         _ => {

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use gobo_types::{Limit, grouped};
 
+use super::Finding;
 use super::growth::{Growth, Need, growth};
 use super::minimal::minimal;
-use super::trials::{Cost, Ended, Stop, Trials};
-use super::Finding;
+use super::trials::{Cost, Ended, Stage, Stop, Trials};
 
 /// Most counted repetitions that are tried; texts with more are long lists, in which none is the cause.
 const MAX_COUNTED: usize = 64;
@@ -40,8 +40,8 @@ pub(super) struct Part {
 
 /// How an edited text is compiled.
 pub(super) trait Compiler {
-    /// Compiles it with at most so many steps.
-    fn compile(&mut self, text: String, most_steps: u64) -> Result<Ended, Stop>;
+    /// Compiles it as far as a stage, with at most so many steps.
+    fn compile(&mut self, text: String, to: Stage, most_steps: u64) -> Result<Ended, Stop>;
     /// The account.
     fn trials(&self) -> &Trials<'_>;
     /// A place as a person reads it.
@@ -75,7 +75,8 @@ impl Counted {
     fn bounded(&self, bound: u32) -> Edit {
         let min = self.min.min(bound);
         let max = self.max.map_or(String::new(), |max| max.min(bound).to_string());
-        let new = if self.max == Some(self.min) { format!("{{{bound}}}") } else { format!("{{{min},{max}}}") };
+        let new =
+            if self.max == Some(self.min) { format!("{{{bound}}}") } else { format!("{{{min},{max}}}") };
         (self.operator.clone(), new)
     }
 
@@ -104,7 +105,7 @@ pub(super) fn over_budget(
                 [] => {}
                 [culprit] => return one_repetition(text, culprit, &counted, need, compiler, found),
                 several => {
-                    several_repetitions(text, several, compiler, found);
+                    several_repetitions(text, several, &counted, compiler, found);
                     return Ok(());
                 }
             }
@@ -115,8 +116,8 @@ pub(super) fn over_budget(
 
 /// Whether the text compiles within a share of the steps.
 fn fits(compiler: &mut impl Compiler, text: String) -> Result<bool, Stop> {
-    let most = compiler.trials().steps_left() / SHARE;
-    Ok(matches!(compiler.compile(text, most)?, Ended::Texts(_)))
+    let (to, most) = (compiler.trials().failed(), compiler.trials().steps_left() / SHARE);
+    Ok(matches!(compiler.compile(text, to, most)?, Ended::Texts(_)))
 }
 
 fn one_repetition(
@@ -131,30 +132,29 @@ fn one_repetition(
     let shown = &text[culprit.operator.clone()];
     found.place = compiler.place(culprit.operator.start);
     found.span = Some(culprit.span.clone().into());
-    let chain: Vec<&Counted> =
-        counted.iter().filter(|one| *one == culprit || one.holds(culprit) || culprit.holds(one)).collect();
-    let product = in_each_other(&chain).then(|| product(&chain)).flatten();
+    let product = product_around(std::slice::from_ref(culprit), counted);
     found.reason = match &product {
         Some(product) => format!("repetitions in each other multiply: {product} copies"),
-        None => format!("with a lower bound than {shown} it fits"),
+        None => format!("it fits with a lower bound than {shown}"),
     };
     found.help = format!("Lower the bound {shown}.");
     let limits = compiler.trials().limits();
     let growth = growth(bound, limits, |bound, share| {
         let bound = u32::try_from(bound).unwrap_or(u32::MAX);
         let most = compiler.trials().steps_left() / share;
-        measured(compiler.compile(edited(text, &[culprit.bounded(bound)]), most)?)
+        let changed = edited(text, &[culprit.bounded(bound)]);
+        Ok(measured(compiler.compile(changed, Stage::Index, most)?))
     })?;
-    told(growth, need, product.is_none(), &format!("the bound {shown}"), found);
+    told(growth, need, product.is_none(), shown, found);
     Ok(())
 }
 
 /// The cost of a trial that came to its end.
-pub(super) fn measured(ended: Ended) -> Result<Option<Cost>, Stop> {
-    Ok(match ended {
+pub(super) fn measured(ended: Ended) -> Option<Cost> {
+    match ended {
         Ended::Texts(cost) => Some(cost),
         Ended::NoText | Ended::Unclear => None,
-    })
+    }
 }
 
 /// Writes down how costs grow with what `of` names.
@@ -162,7 +162,7 @@ pub(super) fn told(growth: Growth, need: Need, is_reason_open: bool, of: &str, f
     match growth {
         Growth::Exponential { factor, at, states } => {
             found.reason = format!(
-                "the states grow about {factor:.1} times with each one more, to {} at {at}",
+                "with each one more in {of} the states grow about {factor:.1} times: {} at {at}",
                 grouped(states)
             );
             found.help = format!("A higher limit does not help: lower {of}.");
@@ -191,30 +191,37 @@ pub(super) fn told(growth: Growth, need: Need, is_reason_open: bool, of: &str, f
     }
 }
 
-/// Whether each repetition holds the next one.
-fn in_each_other(chain: &[&Counted]) -> bool {
-    chain.len() > 1 && chain.windows(2).all(|pair| pair[0].holds(pair[1]))
-}
-
-/// `1,000 × 1,000 = 1,000,000`.
-fn product(chain: &[&Counted]) -> Option<String> {
+/// The product of the bounds of all repetitions around some and inside them, where each of these holds the next one and there are
+/// several: `1,000 × 1,000 = 1,000,000`.
+fn product_around(culprits: &[Counted], counted: &[Counted]) -> Option<String> {
+    let is_near = |one: &&Counted| {
+        culprits.iter().all(|culprit| *one == culprit || one.holds(culprit) || culprit.holds(one))
+    };
+    let chain: Vec<&Counted> = counted.iter().filter(is_near).collect();
+    if chain.len() < 2 || !chain.windows(2).all(|pair| pair[0].holds(pair[1])) {
+        return None;
+    }
     let bounds: Vec<u64> = chain.iter().map(|one| u64::from(one.bound())).collect();
     let product = bounds.iter().try_fold(1_u64, |product, bound| product.checked_mul(*bound))?;
     let bounds: Vec<String> = bounds.into_iter().map(grouped).collect();
     Some(format!("{} = {}", bounds.join(" × "), grouped(product)))
 }
 
-fn several_repetitions(text: &str, several: &[Counted], compiler: &impl Compiler, found: &mut Finding) {
-    let chain: Vec<&Counted> = several.iter().collect();
+fn several_repetitions(
+    text: &str,
+    several: &[Counted],
+    counted: &[Counted],
+    compiler: &impl Compiler,
+    found: &mut Finding,
+) {
     let first = &several[0];
     let end = several.iter().map(|one| one.span.end).max().unwrap_or(first.span.end);
     found.place = compiler.place(first.operator.start);
     found.span = Some((first.span.start..end).into());
     let shown: Vec<&str> = several.iter().map(|one| &text[one.operator.clone()]).collect();
-    let product = if in_each_other(&chain) { product(&chain) } else { None };
-    found.reason = match product {
+    found.reason = match product_around(several, counted) {
         Some(product) => format!("repetitions in each other multiply: {product} copies"),
-        None => format!("it takes lower bounds in the place of {} together", list(&shown)),
+        None => format!("it fits with lower bounds than {} together", list(&shown)),
     };
     found.help = format!("Lower the bounds {}.", list(&shown));
 }
@@ -234,16 +241,14 @@ pub(super) fn list<T: AsRef<str>>(words: &[T]) -> String {
 }
 
 /// The innermost part without which the rest fits.
-fn part(
-    text: &str,
-    parts: &[Part],
-    compiler: &mut impl Compiler,
-    found: &mut Finding,
-) -> Result<(), Stop> {
+fn part(text: &str, parts: &[Part], compiler: &mut impl Compiler, found: &mut Finding) -> Result<(), Stop> {
     let mut parts = parts;
     loop {
         let without = |of: &[&Part]| {
-            edited(text, &of.iter().map(|part| (part.span.clone(), part.without.to_owned())).collect::<Vec<_>>())
+            edited(
+                text,
+                &of.iter().map(|part| (part.span.clone(), part.without.to_owned())).collect::<Vec<_>>(),
+            )
         };
         let all: Vec<&Part> = parts.iter().collect();
         if all.is_empty() || !fits(compiler, without(&all))? {

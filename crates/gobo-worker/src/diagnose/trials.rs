@@ -10,13 +10,13 @@ use gobo_types::{
 use super::{MAX_STEPS, MAX_TRIALS, MIN_STEPS};
 use crate::lower::lower;
 
-/// How far a compile came.
-#[derive(Clone, Copy)]
-pub(super) enum Stage<'a> {
-    /// It failed before it met the vocabulary.
+/// How far a trial goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// To the automaton.
     Lowering,
-    /// It failed over this vocabulary.
-    Rows(&'a Vocabulary),
+    /// To the index, where there is a vocabulary.
+    Index,
 }
 
 /// How a trial ended.
@@ -66,21 +66,35 @@ pub(super) enum Stop {
 /// The trials of one diagnosis.
 pub(super) struct Trials<'a> {
     constraint: &'a Constraint,
-    stage: Stage<'a>,
+    vocabulary: Option<&'a Vocabulary>,
+    failed: Stage,
     budget: &'a Budget,
     limits: CompileLimits,
     steps_left: u64,
-    trials_left: u32,
+    left: u32,
 }
 
 impl<'a> Trials<'a> {
-    /// Trials on the constraint of a compile that used so many steps.
-    pub(super) fn new(constraint: &'a Constraint, stage: Stage<'a>, budget: &'a Budget, used: u64) -> Self {
+    /// Trials on the constraint of a compile that failed at a stage after so many steps.
+    pub(super) fn new(
+        constraint: &'a Constraint,
+        vocabulary: Option<&'a Vocabulary>,
+        (failed, used): (Stage, u64),
+        budget: &'a Budget,
+    ) -> Self {
         let steps_left = (used / 4).clamp(MIN_STEPS, MAX_STEPS);
-        Self { constraint, stage, budget, limits: budget.limits(), steps_left, trials_left: MAX_TRIALS }
+        Self {
+            constraint,
+            vocabulary,
+            failed,
+            budget,
+            limits: budget.last_limits(),
+            steps_left,
+            left: MAX_TRIALS,
+        }
     }
 
-    /// The limits of the compile that failed.
+    /// The limits of the constraint.
     pub(super) fn limits(&self) -> CompileLimits {
         self.limits
     }
@@ -98,13 +112,18 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// Compiles another source in the place of the constraint's own, with at most so many steps.
-    pub(super) fn compile(&mut self, source: Source, most_steps: u64) -> Result<Ended, Stop> {
+    /// The stage at which the compile failed.
+    pub(super) fn failed(&self) -> Stage {
+        self.failed
+    }
+
+    /// Compiles another source in the place of the constraint's own as far as a stage, with at most so many steps.
+    pub(super) fn compile(&mut self, source: Source, to: Stage, most_steps: u64) -> Result<Ended, Stop> {
         let changed = Constraint { source, text_start: self.constraint.text_start };
-        let stage = self.stage;
+        let vocabulary = self.vocabulary.filter(|_| to == Stage::Index);
         self.attempt(most_steps, |budget| {
             let lowered = lower(&changed, budget)?;
-            if let Stage::Rows(vocabulary) = stage {
+            if let Some(vocabulary) = vocabulary {
                 let options = CompileOptions { threads: 1, cache: None };
                 gobo_compiler::compile(vocabulary, &changed, &lowered, &options, budget)?;
             }
@@ -128,10 +147,10 @@ impl<'a> Trials<'a> {
         most_steps: u64,
         work: impl FnOnce(&Budget) -> Result<bool, CompileError>,
     ) -> Result<Ended, Stop> {
-        if self.trials_left == 0 || self.steps_left == 0 {
+        if self.left == 0 || self.steps_left == 0 {
             return Err(Stop::Spent);
         }
-        self.trials_left -= 1;
+        self.left -= 1;
         let max_steps = self.limits.max_steps.min(most_steps).min(self.steps_left);
         let budget = self.budget.beside(CompileLimits { max_steps, ..self.limits });
         let ended = work(&budget);
@@ -143,7 +162,9 @@ impl<'a> Trials<'a> {
                 bytes: budget.peak_bytes(),
             })),
             Ok(false) => Ok(Ended::NoText),
-            Err(CompileError::Refused(refusal)) if refusal.kind == RefusalKind::Unsatisfiable => Ok(Ended::NoText),
+            Err(CompileError::Refused(refusal)) if refusal.kind == RefusalKind::Unsatisfiable => {
+                Ok(Ended::NoText)
+            }
             Err(CompileError::Refused(_) | CompileError::OverBudget(_)) => Ok(Ended::Unclear),
             Err(error) => Err(Stop::Ended(error)),
         }

@@ -169,10 +169,7 @@ fn make(
     compile: &CompileFn,
 ) -> Result<(Made, Option<File>), CompileError> {
     let vocabulary = vocabularies.open(&job.vocabulary, &job.vocabulary_digest)?;
-    let mut budget = Budget::cancellable(job.limits, cancelled);
-    if job.is_provisional {
-        budget = budget.provisional();
-    }
+    let budget = Budget::cancellable(job.limits, cancelled).pass_before(job.last_limits);
     let compiled = compile(&vocabulary, &job.constraint, &budget)?;
     let failed = |error: gobo_artifact::ArtifactError| CompileError::Failed(error_chain(&error).into());
     let index = Index::from_bytes(compiled.bytes()).map_err(failed)?;

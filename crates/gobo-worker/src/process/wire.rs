@@ -51,8 +51,8 @@ pub struct Job {
     pub constraint: Constraint,
     /// Its budget.
     pub limits: CompileLimits,
-    /// Whether the job comes again with more steps if these do not suffice: see [`gobo_types::Budget::provisional`].
-    pub is_provisional: bool,
+    /// The budget with which it comes again if the steps do not suffice, or the same: see [`gobo_types::Budget::pass_before`].
+    pub last_limits: CompileLimits,
     /// Most processor time.
     pub processor_time: Duration,
     /// The empty file for the index. `None`: only the report is wanted.

@@ -8,7 +8,7 @@ use gobo_types::{
     Budget, CompileError, Constraint, DEFAULT_START, DenseId as _, MatchMode, RefusalKind, SchemaOptions,
     TextStart,
 };
-use gobo_worker::lower;
+use gobo_worker::{diagnose, lower};
 
 use crate::args::{Global, Operand};
 use crate::diagnostics::Written;
@@ -39,7 +39,9 @@ impl Operand {
         if let Some(Given { constraint, written }) = self.constraint(options)? {
             let kind = constraint.kind();
             let budget = Budget::new(global.limits());
-            let lowered = lower(&constraint.starting(text_start), &budget);
+            let constraint = constraint.starting(text_start);
+            let lowered = lower(&constraint, &budget)
+                .map_err(|error| diagnose(&constraint, None, None, &budget, error));
             let opened = lowered.and_then(|Lowered { dfa, .. }| match dfa.expand_calls(&budget)? {
                 Some(dfa) => Ok(Opened::Constraint { kind, dfa: dfa.into() }),
                 None => Err(uncomparable(kind, "a rule of it calls itself")),

@@ -63,7 +63,9 @@ pub(in crate::diagnose) fn without_text(
         if met.contains(&base) {
             let reason = format!(
                 "a value of it would have to hold another one, without end{}",
-                met.last().filter(|last| **last != base).map_or(String::new(), |last| format!(", through {last}"))
+                met.last()
+                    .filter(|last| **last != base)
+                    .map_or(String::new(), |last| format!(", through {last}"))
             );
             let help = "Make a member or item on the way optional, or give it an alternative that ends.";
             *found = Some(finding(&base, reason, help.to_owned()));
@@ -107,7 +109,12 @@ impl Search<'_, '_> {
         self.trials.subschema(&document, &pointer)
     }
 
-    fn has_none_without(&mut self, schema: &Value, base: &str, left_out: &BTreeSet<&str>) -> Result<bool, Stop> {
+    fn has_none_without(
+        &mut self,
+        schema: &Value,
+        base: &str,
+        left_out: &BTreeSet<&str>,
+    ) -> Result<bool, Stop> {
         Ok(self.verdict(without(schema, base, left_out))? == Ended::NoText)
     }
 
@@ -116,7 +123,8 @@ impl Search<'_, '_> {
         let all = parts(schema, base);
         // Before draft 2019-09 nothing beside a reference counts.
         if let Some(reference) = all.iter().find(|part| part.keyword == "$ref") {
-            let others = all.iter().filter(|part| *part != reference).map(|part| part.pointer.as_str()).collect();
+            let others =
+                all.iter().filter(|part| *part != reference).map(|part| part.pointer.as_str()).collect();
             if self.has_none_without(schema, base, &others)? {
                 return Ok(Some(vec![reference.clone()]));
             }
@@ -172,11 +180,13 @@ impl Search<'_, '_> {
     }
 
     fn needed_by(&self, kept: &[Part], part: &Part, base: &str) -> String {
-        let others: Vec<Part> = kept.iter().filter(|other| *other != part && other.keyword != "type").cloned().collect();
+        let others: Vec<Part> =
+            kept.iter().filter(|other| *other != part && other.keyword != "type").cloned().collect();
         if others.is_empty() {
             return String::new();
         }
-        let others: Vec<String> = others.iter().map(|part| words::with_value(part, &self.root, base)).collect();
+        let others: Vec<String> =
+            others.iter().map(|part| words::with_value(part, &self.root, base)).collect();
         format!("; the schema around it needs one ({})", list(&others))
     }
 
@@ -206,7 +216,6 @@ impl Search<'_, '_> {
             open = kept;
         }
         leaves.extend(open);
-        leaves.sort_by(|a, b| a.pointer.cmp(&b.pointer));
         Ok(leaves)
     }
 
@@ -217,16 +226,18 @@ impl Search<'_, '_> {
             return Ok(String::new());
         }
         let names: Vec<String> = leaves.iter().map(|part| words::name(part, &self.root, base)).collect();
-        for part in &leaves {
+        let mut helpful = Vec::new();
+        for (part, name) in leaves.iter().zip(&names) {
             match self.verdict(without(schema, base, &BTreeSet::from([part.pointer.as_str()])))? {
-                Ended::Texts(_) => {}
+                Ended::Texts(_) => helpful.push(name),
                 Ended::NoText => {
                     return Ok(format!("Correct {}; another contradiction stands beside it.", list(&names)));
                 }
-                Ended::Unclear => return Ok(String::new()),
+                Ended::Unclear => {}
             }
         }
-        Ok(match &names[..] {
+        Ok(match &helpful[..] {
+            [] => String::new(),
             [only] => format!("Drop {only}, or change its value."),
             several => format!("Drop one of {}, or change its value.", list(several)),
         })

@@ -151,7 +151,9 @@ pub(super) fn alternatives(part: &Part, value: &Value) -> Vec<Part> {
 fn is_of_the_value_alone(key: &str) -> bool {
     key.starts_with("unevaluated")
         || key == "required"
-        || ASSERTIONS.contains(&key) && !key.contains("Ref") && !matches!(key, "$ref" | "anyOf" | "oneOf" | "if" | "not")
+        || ASSERTIONS.contains(&key)
+            && !key.contains("Ref")
+            && !matches!(key, "$ref" | "anyOf" | "oneOf" | "if" | "not")
 }
 
 fn is_trivial(schema: &Value) -> bool {
@@ -181,9 +183,10 @@ pub(super) fn without(schema: &Value, base: &str, left_out: &BTreeSet<&str>) -> 
         let value = match value {
             Value::Object(entries) if MAPS.contains(&key) || DEFINITIONS.contains(&key) => {
                 let entry = |(name, entry): (&String, &Value)| {
-                    let entry = match is_left_out(name) {
-                        true => Value::Bool(true),
-                        false => without(entry, &at(&pointer, name), left_out),
+                    let entry = if is_left_out(name) {
+                        Value::Bool(true)
+                    } else {
+                        without(entry, &at(&pointer, name), left_out)
                     };
                     (name.clone(), entry)
                 };
@@ -196,9 +199,10 @@ pub(super) fn without(schema: &Value, base: &str, left_out: &BTreeSet<&str>) -> 
             Value::Array(entries) if LISTS.contains(&key) || ALTERNATIVES.contains(&key) => {
                 let entry = |(number, entry): (usize, &Value)| {
                     let number = number.to_string();
-                    match is_left_out(&number) {
-                        true => Value::Bool(!ALTERNATIVES.contains(&key)),
-                        false => without(entry, &at(&pointer, &number), left_out),
+                    if is_left_out(&number) {
+                        Value::Bool(!ALTERNATIVES.contains(&key))
+                    } else {
+                        without(entry, &at(&pointer, &number), left_out)
                     }
                 };
                 Value::Array(entries.iter().enumerate().map(entry).collect())

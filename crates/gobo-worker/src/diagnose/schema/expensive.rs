@@ -13,14 +13,18 @@ use super::words;
 use crate::diagnose::Finding;
 use crate::diagnose::growth::{Need, growth};
 use crate::diagnose::minimal::minimal;
-use crate::diagnose::repetitions::{list, measured, told};
-use crate::diagnose::trials::{Ended, Stop, Trials};
+use crate::diagnose::pattern::of_text;
+use crate::diagnose::repetitions::{Compiler, list, measured, told};
+use crate::diagnose::trials::{Ended, Stage, Stop, Trials};
 
 /// Share of the steps for a trial that may come to no end.
 const SHARE: u64 = 8;
 
 /// Most parts that are named together.
 const MAX_NAMED: usize = 4;
+
+/// Most parts of one schema that are tried beside the first that was found.
+const MAX_BESIDE: usize = 8;
 
 /// Keywords whose value counts, each with the one that is to be no greater.
 const COUNTS: [(&str, &str); 8] = [
@@ -50,8 +54,7 @@ pub(in crate::diagnose) fn over_budget(
             return Ok(());
         }
         let culprits = minimal(&open, |changed| fits(&root, changed, trials))?;
-        let names: Vec<String> =
-            culprits.iter().map(|part| words::with_value(part, &root, &base)).collect();
+        let names: Vec<String> = culprits.iter().map(|part| words::with_value(part, &root, &base)).collect();
         let [culprit] = &culprits[..] else {
             if (1..=MAX_NAMED).contains(&culprits.len()) {
                 found.place.clone_from(&base);
@@ -70,9 +73,19 @@ pub(in crate::diagnose) fn over_budget(
             let limits = trials.limits();
             let growth = growth(count, limits, |count, share| {
                 let most = trials.steps_left() / share;
-                measured(compile(&counting(&root, culprit, count), most, trials)?)
+                Ok(measured(compile(&counting(&root, culprit, count), Stage::Index, most, trials)?))
             })?;
             told(growth, need, false, &names[0], found);
+            if found.needed.is_none() {
+                or_without_another(&root, culprit, &open, &base, trials, found)?;
+            }
+            return Ok(());
+        }
+        if let (true, Value::String(pattern)) = (culprit.keyword == "pattern", value) {
+            let mut patterns = Patterns { trials, root: &root, pointer: &culprit.pointer };
+            of_text(pattern, need, &mut patterns, found)?;
+            // Offsets are those of the pattern, in which the schema's text has escapes.
+            found.span = None;
             return Ok(());
         }
         (base, open) = if culprit.keyword == "$ref"
@@ -94,6 +107,52 @@ pub(in crate::diagnose) fn over_budget(
     }
 }
 
+/// Names the other parts of the same schema without which it fits too.
+fn or_without_another(
+    root: &Value,
+    culprit: &Part,
+    beside: &[Part],
+    base: &str,
+    trials: &mut Trials<'_>,
+    found: &mut Finding,
+) -> Result<(), Stop> {
+    if beside.len() > MAX_BESIDE {
+        return Ok(());
+    }
+    for other in beside.iter().filter(|other| *other != culprit) {
+        if fits(root, std::slice::from_ref(other), trials)? {
+            let other = words::with_value(other, root, base);
+            found.reason = format!("{}, and without {other}", found.reason);
+        }
+    }
+    Ok(())
+}
+
+/// A pattern in a schema.
+struct Patterns<'t, 'a, 'r> {
+    trials: &'t mut Trials<'a>,
+    root: &'r Value,
+    pointer: &'r str,
+}
+
+impl Compiler for Patterns<'_, '_, '_> {
+    fn compile(&mut self, text: String, to: Stage, most_steps: u64) -> Result<Ended, Stop> {
+        let mut root = self.root.clone();
+        if let Some(pattern) = root.pointer_mut(self.pointer) {
+            *pattern = Value::String(text);
+        }
+        compile(&root, to, most_steps, self.trials)
+    }
+
+    fn trials(&self) -> &Trials<'_> {
+        self.trials
+    }
+
+    fn place(&self, _: usize) -> String {
+        self.pointer.to_owned()
+    }
+}
+
 /// The parts of a schema without which it may be smaller.
 fn costly(schema: &Value, base: &str) -> Vec<Part> {
     let mut parts = parts(schema, base);
@@ -104,12 +163,13 @@ fn costly(schema: &Value, base: &str) -> Vec<Part> {
 fn fits(root: &Value, left_out: &[Part], trials: &mut Trials<'_>) -> Result<bool, Stop> {
     let left_out: BTreeSet<&str> = left_out.iter().map(|part| part.pointer.as_str()).collect();
     let most = trials.steps_left() / SHARE;
-    Ok(matches!(compile(&without(root, "", &left_out), most, trials)?, Ended::Texts(_)))
+    let to = trials.failed();
+    Ok(matches!(compile(&without(root, "", &left_out), to, most, trials)?, Ended::Texts(_)))
 }
 
-fn compile(root: &Value, most_steps: u64, trials: &mut Trials<'_>) -> Result<Ended, Stop> {
+fn compile(root: &Value, to: Stage, most_steps: u64, trials: &mut Trials<'_>) -> Result<Ended, Stop> {
     let Some(options) = trials.schema_options() else { return Ok(Ended::Unclear) };
-    trials.compile(Source::Schema { schema: root.to_string(), options }, most_steps)
+    trials.compile(Source::Schema { schema: root.to_string(), options }, to, most_steps)
 }
 
 /// The document with another number at a keyword, and no greater one at the keyword below it.

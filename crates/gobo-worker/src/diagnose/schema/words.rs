@@ -37,11 +37,31 @@ pub(super) fn name(part: &Part, root: &Value, base: &str) -> String {
 pub(super) fn with_value(part: &Part, root: &Value, base: &str) -> String {
     let value = root.pointer(&part.pointer).unwrap_or(&Value::Null);
     let name = name(part, root, base);
-    match (&part.entry, name.split_once(" in ")) {
-        (Some(_), _) => name,
-        (None, Some((name, below))) => format!("{name} {} in {below}", short(value)),
-        (None, None) => format!("{name} {}", short(value)),
+    if part.entry.is_some() {
+        return name;
     }
+    let value = format!("{}{}", short(value), beside(part, root));
+    match name.split_once(" in ") {
+        Some((name, below)) => format!("{name} {value} in {below}"),
+        None => format!("{name} {value}"),
+    }
+}
+
+/// The keyword whose entries a keyword takes for its exceptions, where there is one.
+fn beside(part: &Part, root: &Value) -> String {
+    let keyword = match part.keyword.as_str() {
+        "additionalProperties" => "properties",
+        "additionalItems" => "items",
+        "items" => "prefixItems",
+        _ => return String::new(),
+    };
+    let around = part.pointer.rsplit_once('/').and_then(|(around, _)| root.pointer(around));
+    let entries = match around.and_then(|around| around.get(keyword)) {
+        Some(Value::Object(entries)) if keyword == "properties" => entries.len(),
+        Some(Value::Array(entries)) => entries.len(),
+        _ => return String::new(),
+    };
+    format!(" beside the {entries} of {keyword}")
 }
 
 /// Parts without the `type` of `base`, unless nothing else is there, and that type.
