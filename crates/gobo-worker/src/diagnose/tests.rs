@@ -30,7 +30,7 @@ fn refusal(constraint: &Constraint) -> Refusal {
     match verdict(constraint, CompileLimits::default()) {
         Err(CompileError::Refused(refusal)) => {
             assert_eq!(refusal.kind, RefusalKind::Unsatisfiable);
-            refusal
+            *refusal
         }
         other => panic!("{}: {other:?}", constraint.text()),
     }
@@ -38,7 +38,7 @@ fn refusal(constraint: &Constraint) -> Refusal {
 
 fn over(constraint: &Constraint, limits: CompileLimits) -> OverBudget {
     match verdict(constraint, limits) {
-        Err(CompileError::OverBudget(over)) => over,
+        Err(CompileError::OverBudget(over)) => *over,
         other => panic!("{}: {other:?}", constraint.text()),
     }
 }
