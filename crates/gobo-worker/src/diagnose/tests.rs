@@ -210,10 +210,10 @@ fn what_multiplies_is_named() {
         ),
         (
             schema(
-                r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string","maxLength":900,"pattern":"^(ab|c)*$"}}}"#,
+                r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string","maxLength":2000,"pattern":"^(ab|c)*$"}}}"#,
             ),
             "/properties/b/maxLength",
-            "it fits without maxLength 900",
+            "it fits without maxLength 2000",
         ),
         (
             schema(r#"{"type":"object","properties":{"a":{"pattern":"^(a|b)*a(a|b){25}$"}}}"#),
@@ -227,8 +227,8 @@ fn what_multiplies_is_named() {
             "{}: {over:?}",
             constraint.text()
         );
-        // What doubles is not to be helped by a limit, and the others are not foreseen.
-        assert!(over.needed.is_none() && !over.help.is_empty(), "{over:?}");
+        assert_ne!(over.needed.is_some(), !over.help.is_empty(), "{over:?}");
+        assert!(over.needed.is_none() || !over.reason.contains("grow"), "no limit helps: {over:?}");
         assert_eq!((over.limit, over.given), (Limit::MaxStates, 3000));
     }
 }
