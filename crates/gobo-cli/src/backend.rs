@@ -307,7 +307,8 @@ pub(crate) fn import(
 }
 
 /// What to do about a name that stands for something else.
-pub(crate) const TAKEN: &str = "hint: `gobo tokenizer import --replace` gives the name its new meaning; --name N takes another one";
+pub(crate) const TAKEN: &str =
+    "hint: `gobo tokenizer import --replace` gives the name its new meaning; --name N takes another one";
 
 /// The name that was given, else the one that the path gives.
 pub(crate) fn name_or_default(name: Option<String>, path: &std::path::Path) -> anyhow::Result<String> {

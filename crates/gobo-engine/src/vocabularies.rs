@@ -149,7 +149,10 @@ pub(crate) fn put_name(
     named: &NamedVocabulary,
     existing: Existing,
 ) -> Result<(), EngineError> {
-    if existing == Existing::Keep && matches!(store.get_name(name), Ok(None)) && store.put_new_name(name, named)? {
+    if existing == Existing::Keep
+        && matches!(store.get_name(name), Ok(None))
+        && store.put_new_name(name, named)?
+    {
         return Ok(());
     }
     let found = check_existing(store, name, &named.vocabulary, &named.binding, existing)?;

@@ -91,7 +91,9 @@ impl ServeError {
 fn next_step(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::AddrInUse => "; hint: another program listens there; port 0 takes a free one",
-        io::ErrorKind::AddrNotAvailable => "; hint: this host has no such address; 0.0.0.0 and [::] are all of its own",
+        io::ErrorKind::AddrNotAvailable => {
+            "; hint: this host has no such address; 0.0.0.0 and [::] are all of its own"
+        }
         io::ErrorKind::PermissionDenied => "; hint: ports below 1024 are for root; take a higher one",
         _ => "",
     }

@@ -174,13 +174,19 @@ mod tests {
         let missing = missing("constraint.source");
         let named = |status: &Status| {
             let violations = status.get_details_bad_request().unwrap().field_violations;
-            violations.into_iter().map(|violation| (violation.field, violation.description)).collect::<Vec<_>>()
+            violations
+                .into_iter()
+                .map(|violation| (violation.field, violation.description))
+                .collect::<Vec<_>>()
         };
         let why = "constraint.source is missing or not known to this version";
         assert_eq!(missing.message(), why);
         assert_eq!(named(&missing), [("constraint.source".to_owned(), why.to_owned())]);
         let within = within("constraints[7]", &missing);
-        assert_eq!((within.code(), within.message()), (Code::InvalidArgument, &*format!("constraints[7]: {why}")));
+        assert_eq!(
+            (within.code(), within.message()),
+            (Code::InvalidArgument, &*format!("constraints[7]: {why}"))
+        );
         assert_eq!(named(&within), [("constraints[7].source".to_owned(), why.to_owned())]);
     }
 

@@ -41,6 +41,6 @@ pub use directory::{FileSystem, PublishStep, Published, Store, Usage, Writers};
 pub use error::StoreError;
 pub use files::{NamedVocabulary, PendingIndex, Quarantine, Trimmed, write_file};
 pub use maintenance::Checked;
-pub use owner::{Owner, OwnerProcess};
 #[cfg(feature = "catalog")]
 pub use maintenance::{Candidate, CollectEvent, CollectPolicy, Collected, NoUses, Spared, Uses};
+pub use owner::{Owner, OwnerProcess};

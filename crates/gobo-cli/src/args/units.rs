@@ -49,10 +49,9 @@ pub(crate) fn host_and_port(text: &str) -> Result<String, String> {
     // Of an address of version 6 the last group would be taken for the port.
     let is_host = |host: &str| !host.contains(':') || host.starts_with('[') && host.ends_with(']');
     let is_port = |port: &str| !port.starts_with('+') && port.parse::<u16>().is_ok();
-    parts
-        .filter(|(host, port)| is_host(host) && is_port(port))
-        .map(|_| text.to_owned())
-        .ok_or_else(|| "expected a host and a port, such as localhost:50051, 10.0.0.7:7450 or [::1]:7450".to_owned())
+    parts.filter(|(host, port)| is_host(host) && is_port(port)).map(|_| text.to_owned()).ok_or_else(|| {
+        "expected a host and a port, such as localhost:50051, 10.0.0.7:7450 or [::1]:7450".to_owned()
+    })
 }
 
 fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {

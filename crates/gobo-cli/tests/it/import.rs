@@ -26,7 +26,8 @@ fn tokenizer(folder: &Path, name: &str, longer: &str) -> [PathBuf; 2] {
 
 fn import<'a>([file, special]: &'a [PathBuf; 2], more: &[&'a str]) -> Vec<&'a str> {
     let (file, special) = (file.to_str().unwrap(), special.to_str().unwrap());
-    [&["tokenizer", "import", file, "--special", special, "--eos", "<end>", "--name", "mine"][..], more].concat()
+    [&["tokenizer", "import", file, "--special", special, "--eos", "<end>", "--name", "mine"][..], more]
+        .concat()
 }
 
 fn said(output: &std::process::Output) -> String {
@@ -96,7 +97,10 @@ fn a_daemon_whose_disk_is_full_says_so_and_keeps_nothing() {
     assert!(said(&full).contains("no room to write"), "{}", said(&full));
     assert!(fs::read_dir(theirs.join("v0/names")).unwrap().next().is_none());
     for folder in fs::read_dir(theirs.join("v0/vocab")).unwrap() {
-        assert!(fs::read_dir(folder.unwrap().path()).unwrap().next().is_none(), "no file, and no temporary one");
+        assert!(
+            fs::read_dir(folder.unwrap().path()).unwrap().next().is_none(),
+            "no file, and no temporary one"
+        );
     }
     assert!(json(&ours, 0, &["status", "--server", &server])[0]["failed"] == 0, "it lives");
     drop(daemon);

@@ -63,10 +63,7 @@ impl ImportRequest {
         }
         let Binding { eos, bos, pad, logits_width } = &self.binding;
         if *logits_width as usize > MAX_LOGITS_WIDTH {
-            return refuse(
-                "binding.logits_width",
-                format!("{logits_width} is more than {MAX_LOGITS_WIDTH}"),
-            );
+            return refuse("binding.logits_width", format!("{logits_width} is more than {MAX_LOGITS_WIDTH}"));
         }
         if eos.len() > MAX_EOS {
             return refuse("binding.eos", format!("{} ids are more than {MAX_EOS}", eos.len()));
@@ -83,7 +80,8 @@ impl ImportRequest {
         drop(bytes);
         vocabulary.verify().map_err(EngineError::BadFile)?;
         if vocabulary.digest() != self.vocabulary {
-            let why = format!("the file is of {}, and {} was announced", vocabulary.digest(), self.vocabulary);
+            let why =
+                format!("the file is of {}, and {} was announced", vocabulary.digest(), self.vocabulary);
             return Err(EngineError::BadImport { field: "vocabulary_digest", why });
         }
         if self.binding.logits_width < vocabulary.len() {

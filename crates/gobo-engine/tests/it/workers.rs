@@ -102,7 +102,10 @@ fn verdicts_come_from_a_process_and_from_the_catalog_with_every_field() {
         }
     }
     let engine = open(folder.path());
-    assert_eq!(engine.resolve(request(&engine, "busy, in full")), Err(full_verdict("busy, in full").unwrap()));
+    assert_eq!(
+        engine.resolve(request(&engine, "busy, in full")),
+        Err(full_verdict("busy, in full").unwrap())
+    );
 }
 
 #[test]

@@ -176,7 +176,11 @@ async fn a_file_that_is_not_what_was_announced_is_not_published() {
         // Too short, too long, and an empty chunk.
         ([vec![Part::Head(head())], chunks(&bytes[1..])].concat(), Code::InvalidArgument, "ends after"),
         ([announced(head()), chunks(b"x")].concat(), Code::InvalidArgument, "or more"),
-        ([vec![Part::Head(head())], vec![Part::Chunk(vec![].into())]].concat(), Code::InvalidArgument, "empty"),
+        (
+            [vec![Part::Head(head())], vec![Part::Chunk(vec![].into())]].concat(),
+            Code::InvalidArgument,
+            "empty",
+        ),
         // Another digest than that of the file.
         (
             announced(v1::ImportHead { vocabulary_digest: vec![7; 32].into(), ..head() }),
@@ -189,16 +193,28 @@ async fn a_file_that_is_not_what_was_announced_is_not_published() {
             "has 31 bytes",
         ),
         (announced(v1::ImportHead { binding: None, ..head() }), Code::InvalidArgument, "head.binding"),
-        (announced(v1::ImportHead { tokenizer_kind: "\n".into(), ..head() }), Code::InvalidArgument, "visible"),
+        (
+            announced(v1::ImportHead { tokenizer_kind: "\n".into(), ..head() }),
+            Code::InvalidArgument,
+            "visible",
+        ),
         (
             announced(v1::ImportHead { total_bytes: u64::MAX, ..head() }),
             Code::InvalidArgument,
             "takes files of 1 to",
         ),
-        (announced(v1::ImportHead { total_bytes: 0, ..head() }), Code::InvalidArgument, "takes files of 1 to"),
+        (
+            announced(v1::ImportHead { total_bytes: 0, ..head() }),
+            Code::InvalidArgument,
+            "takes files of 1 to",
+        ),
     ];
     for name in ["", "../sent", "o200k_base", &"n".repeat(101)] {
-        cases.push((announced(v1::ImportHead { name: name.into(), ..head() }), Code::InvalidArgument, "name"));
+        cases.push((
+            announced(v1::ImportHead { name: name.into(), ..head() }),
+            Code::InvalidArgument,
+            "name",
+        ));
     }
     for binding in [
         v1::Binding { logits_width: 3, ..v1::Binding::default() },
@@ -282,7 +298,8 @@ fn begin(
         sender.try_send(v1::ImportVocabularyRequest { part: Some(part) }).unwrap();
     }
     let mut stub = raw(here);
-    let call = tokio::spawn(async move { stub.import_vocabulary(ReceiverStream::new(parts)).await.map(drop) });
+    let call =
+        tokio::spawn(async move { stub.import_vocabulary(ReceiverStream::new(parts)).await.map(drop) });
     (sender, call)
 }
 

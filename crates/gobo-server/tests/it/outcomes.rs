@@ -51,9 +51,10 @@ async fn verdicts_travel_with_every_field() {
         let (asked, expected) = (Constraint::regex(text), full_verdict(text).unwrap());
         // Twice: as it was compiled, and as it is remembered.
         for _ in 0..2 {
-            for error in
-                [here.resolve("tiny", &asked).await.unwrap_err(), here.check("tiny", &asked).await.unwrap_err()]
-            {
+            for error in [
+                here.resolve("tiny", &asked).await.unwrap_err(),
+                here.check("tiny", &asked).await.unwrap_err(),
+            ] {
                 let ClientError::Verdict(verdict) = error else { panic!("{error:?}") };
                 assert_eq!(verdict, expected);
             }

@@ -85,7 +85,8 @@ async fn reflection_is_understood_over_every_socket() {
     for address in addresses(&store, &daemon) {
         let output = python(&["-c", REFLECT, &address]).await;
         let shown = text(&output.stdout);
-        let (services, methods) = shown.split_once('\n').unwrap_or_else(|| panic!("{}", text(&output.stderr)));
+        let (services, methods) =
+            shown.split_once('\n').unwrap_or_else(|| panic!("{}", text(&output.stderr)));
         for service in ["gobo.v1.Gobo", "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"] {
             assert!(services.split(' ').any(|found| found == service), "{services}");
         }

@@ -86,7 +86,11 @@ impl Store {
     /// assert!(Store::check_name("../llama").is_err());
     /// ```
     pub fn check_name(name: &str) -> Result<(), StoreError> {
-        if is_name(name) { Ok(()) } else { Err(StoreError::BadName { name: name.chars().take(120).collect() }) }
+        if is_name(name) {
+            Ok(())
+        } else {
+            Err(StoreError::BadName { name: name.chars().take(120).collect() })
+        }
     }
 
     /// The vocabulary that `name` stands for; `None` if there is no such name, or if its file is irregular or far too long: such

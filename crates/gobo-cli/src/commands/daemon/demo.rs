@@ -43,7 +43,8 @@ pub(crate) fn run(global: &Global) -> anyhow::Result<Outcome> {
         let mut serving = ServeConfig::of(&engine);
         serving.tcp = vec![([127, 0, 0, 1], 0).into()];
         let server = Server::bind(engine, &serving).await?;
-        let address = format!("http://{}", server.tcp_addresses().next().context("the daemon has no address")?);
+        let address =
+            format!("http://{}", server.tcp_addresses().next().context("the daemon has no address")?);
         let (stop, stopped) = oneshot::channel::<()>();
         let daemon = tokio::spawn(server.run(async {
             let _ = stopped.await;
