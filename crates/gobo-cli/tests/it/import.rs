@@ -69,7 +69,7 @@ fn with_a_server_the_vocabulary_goes_there_and_nothing_stays_here() {
     assert!(fs::read_dir(ours.join("v0/names")).unwrap().next().is_none(), "nothing is here");
     assert_eq!(one(&theirs, 0, &["tokenizer", "show", "mine"])["digest"], sent["digest"]);
     let get = ["get", "--server", &server, "--tokenizer", "mine", "--regex", "abc+"];
-    assert_eq!(one(&ours, 0, &get)["source"], "compile");
+    assert_eq!(one(&ours, 0, &get)["source"], "stream");
 
     let refused = gobo(&ours, &import(&second, &["--server", &server]));
     let text = said(&refused);

@@ -1,4 +1,4 @@
-//! Verdicts of which every field is filled. The test worker and the server's tests include this file.
+//! Verdicts of which every field is filled. The test worker, and the tests of server and client include this file.
 
 use std::time::Duration;
 
