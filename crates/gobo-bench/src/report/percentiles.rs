@@ -5,6 +5,8 @@
 //!
 //! Rows of one [panel](Row::panel) are drawn together, two panels side by side, each with its own axes and legend. A floor is the
 //! dashed curve of its row's colour. A row without a good answer is a cross at the upper edge, with the number of its failed calls.
+use std::fmt::Write;
+
 use gobo_measure::axis::nanoseconds;
 use gobo_measure::palette::{COLOURS, colour};
 use gobo_measure::svg::LINE;
@@ -109,6 +111,7 @@ fn panel(svg: &mut Svg, (left, down): (f64, f64), name: &str, rows: &[&Row]) {
 
 /// What a legend says of a row: its name, two percentiles, and what failed.
 fn entry(row: &Row) -> String {
+    // Writing to a text never fails.
     let mut words = row.name.clone();
     if !row.times.is_empty() {
         let short = |quantile| {
@@ -121,10 +124,10 @@ fn entry(row: &Row) -> String {
                 _ => format!("{:.1} s", us / 1e6),
             }
         };
-        words += &format!(": p50 {}, p99 {}", short(0.5), short(0.99));
+        let _ = write!(words, ": p50 {}, p99 {}", short(0.5), short(0.99));
     }
     if row.failed > 0 {
-        words += &format!("; {} of {} calls failed", row.failed, row.n);
+        let _ = write!(words, "; {} of {} calls failed", row.failed, row.n);
     }
     words
 }
