@@ -110,7 +110,9 @@ fn at(command: clap::Command, path: &[&str], lines: &[&str]) -> clap::Command {
 mod tests {
     use clap::FromArgMatches as _;
 
-    use super::super::{Cli, command, uses};
+    use super::super::cli::Cli;
+    use super::super::parse::command;
+    use super::super::uses;
     use super::*;
 
     /// A line as a shell splits it: blanks, single quotes, comments.
