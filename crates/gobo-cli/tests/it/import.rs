@@ -1,5 +1,6 @@
 //! Imports of tokenizers: into the store at hand, and into that of a daemon.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,12 +13,12 @@ fn tokenizer(folder: &Path, name: &str, longer: &str) -> [PathBuf; 2] {
     let digit = |bits: usize| char::from(DIGITS[bits]);
     let mut ranks = String::new();
     for byte in 0..=255_usize {
-        ranks.push_str(&format!("{}{}== {byte}\n", digit(byte >> 2), digit((byte & 3) << 4)));
+        writeln!(ranks, "{}{}== {byte}", digit(byte >> 2), digit((byte & 3) << 4)).unwrap();
     }
     let [one, two, three] = longer.as_bytes() else { panic!("three bytes") };
     let bits = usize::from(*one) << 16 | usize::from(*two) << 8 | usize::from(*three);
     let text: String = [18, 12, 6, 0].map(|shift| digit(bits >> shift & 63)).iter().collect();
-    ranks.push_str(&format!("{text} 256\n"));
+    writeln!(ranks, "{text} 256").unwrap();
     let (file, special) = (folder.join(format!("{name}.tiktoken")), folder.join("special.json"));
     fs::write(&file, ranks).unwrap();
     fs::write(&special, r#"{"<end>": 257}"#).unwrap();
