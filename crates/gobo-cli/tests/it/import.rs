@@ -1,6 +1,5 @@
 //! Imports of tokenizers: into the store at hand, and into that of a daemon.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,16 +10,13 @@ fn tokenizer(folder: &Path, name: &str, longer: &str) -> [PathBuf; 2] {
     // Base64 of one byte, and of a text of three.
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digit = |bits: usize| char::from(DIGITS[bits]);
-    let mut ranks = String::new();
-    for byte in 0..=255_usize {
-        writeln!(ranks, "{}{}== {byte}", digit(byte >> 2), digit((byte & 3) << 4)).unwrap();
-    }
+    let rank = |byte: usize| format!("{}{}== {byte}\n", digit(byte >> 2), digit((byte & 3) << 4));
+    let bytes: String = (0..=255).map(rank).collect();
     let [one, two, three] = longer.as_bytes() else { panic!("three bytes") };
     let bits = usize::from(*one) << 16 | usize::from(*two) << 8 | usize::from(*three);
     let text: String = [18, 12, 6, 0].map(|shift| digit(bits >> shift & 63)).iter().collect();
-    writeln!(ranks, "{text} 256").unwrap();
     let (file, special) = (folder.join(format!("{name}.tiktoken")), folder.join("special.json"));
-    fs::write(&file, ranks).unwrap();
+    fs::write(&file, format!("{bytes}{text} 256\n")).unwrap();
     fs::write(&special, r#"{"<end>": 257}"#).unwrap();
     [file, special]
 }
