@@ -35,7 +35,7 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "gobo explain --index month.gobo --text 2026 --token 13",
             "gobo explain --index month.gobo --text 2026 --token /",
-            "gobo explain --index month.gobo --token-text 2026",
+            "gobo explain --index month.gobo --token-text 202",
         ],
     ),
     (
