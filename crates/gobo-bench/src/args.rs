@@ -1,10 +1,8 @@
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gobo_cli::options::{ConstraintArgs, Global};
 
-use crate::generator::Bounds;
 use crate::report::Out;
 
 /// What gobo costs on this host, each way beside the least that it can cost.
@@ -77,17 +75,11 @@ pub(crate) struct HitArgs {
 pub(crate) struct BoundsArgs {
     /// Most calls of each row of the table [default: as many as fit into its seconds]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-    count: Option<u64>,
+    pub(crate) count: Option<u64>,
     /// Seconds of each row of the table, the turns of its floor included and its warm-up not; bursts and cold schemas, which are
     /// counted, end earlier
     #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    seconds: u64,
-}
-
-impl BoundsArgs {
-    pub(crate) fn bounds(self) -> Bounds {
-        Bounds { count: self.count.unwrap_or(u64::MAX), time: Duration::from_secs(self.seconds) }
-    }
+    pub(crate) seconds: u64,
 }
 
 /// How the moments of arrival lie.

@@ -27,9 +27,9 @@ pub const LINE: f64 = 15.0;
 
 /// The page, the texts and the grid follow the reader's choice of light or dark; series have colours for both.
 const STYLE: &str = "<style>\
-    .page{fill:#ffffff} text{fill:#1f2328} .grid{stroke:#d8dee4} .ink{stroke:#1f2328} \
+    .page{fill:#ffffff} text{fill:#1f2328} .grid{stroke:#d8dee4} \
     @media (prefers-color-scheme: dark){\
-    .page{fill:#0d1117} text{fill:#e6edf3} .grid{stroke:#30363d} .ink{stroke:#e6edf3}}\
+    .page{fill:#0d1117} text{fill:#e6edf3} .grid{stroke:#30363d}}\
     </style>";
 
 /// Pixels of a small text, from above: fonts differ, and no text is cut off in the widest of the usual ones.
@@ -177,13 +177,6 @@ impl Svg {
         }
     }
 
-    /// A straight line in the colour of texts.
-    pub fn ink(&mut self, (x1, y1): Point, (x2, y2): Point, width: f64) {
-        self.shape(format_args!(
-            "<line class=\"ink\" stroke=\"#1f2328\" stroke-width=\"{width}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
-        ));
-    }
-
     /// A line of the grid.
     fn grid(&mut self, (x1, y1): Point, (x2, y2): Point) {
         self.shape(format_args!(
@@ -215,13 +208,6 @@ impl Svg {
     /// A filled circle.
     pub fn dot(&mut self, (x, y): Point, radius: f64, colour: &str) {
         self.shape(format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{colour}\"/>"));
-    }
-
-    /// A circle's line.
-    pub fn ring(&mut self, (x, y): Point, radius: f64, colour: &str) {
-        self.shape(format_args!(
-            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"none\" stroke=\"{colour}\"/>"
-        ));
     }
 
     /// An entry of a legend: a square of a colour, and what it stands for. The place is the upper left corner.

@@ -6,22 +6,20 @@
 mod beside;
 mod binding;
 mod byte_set;
-mod clipped;
 mod compile;
 mod constraint;
 mod dense_id;
 mod digest;
 mod error_kind;
 mod key;
-mod quantity;
 mod recent;
 mod table;
+mod text;
 mod transition;
 
 pub use beside::beside;
 pub use binding::Binding;
 pub use byte_set::ByteSet;
-pub use clipped::Clipped;
 pub use compile::{
     Budget, CompileError, CompileLimits, IsOutOfTime, Limit, OverBudget, Refusal, RefusalKind, Report,
     ReportEntry, Span,
@@ -35,9 +33,9 @@ pub use dense_id::{DenseId, checked_u32};
 pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};
 pub use error_kind::{ErrorKind, error_chain, panic_message};
 pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};
-pub use quantity::{grouped, human_bytes};
 pub use recent::{Recent, Slot};
 pub use table::Table;
+pub use text::{Clipped, grouped, human_bytes};
 pub use transition::{DEAD, NO_STEP};
 
 /// The id of a token: its position in the model's logits.

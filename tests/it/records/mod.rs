@@ -61,7 +61,8 @@ fn rewritten(document: &str, mut make: impl FnMut(&str) -> String) -> (String, u
     while let Some((before, after)) = rest.split_once(OPEN) {
         let (name, after) = after.split_once(" -->").expect("a name of the block");
         let (_, after) = after.split_once(CLOSE).unwrap_or_else(|| panic!("{name} has no end"));
-        written += &format!("{before}{OPEN}{name} -->\n{}\n{CLOSE}", make(name).trim_end());
+        let made = make(name);
+        written.extend([before, OPEN, name, " -->\n", made.trim_end(), "\n", CLOSE]);
         (rest, blocks) = (after, blocks + 1);
     }
     (written + rest, blocks)

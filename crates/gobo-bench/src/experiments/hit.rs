@@ -33,7 +33,7 @@ pub(super) fn run(global: &Global, args: &HitArgs) -> anyhow::Result<Outcome> {
     let out = Out::create(args.csv.as_deref(), None, (None, None))?;
     let server = global.server.as_deref().map(Remote::parse).transpose()?;
     let given = given(args)?;
-    let bounds = args.bounds.bounds();
+    let bounds = Bounds::from(args.bounds);
 
     let home = tempfile::tempdir().context("cannot make a temporary store")?;
     let loaded = Loaded::open(&args.tokenizer, global)?;

@@ -14,12 +14,20 @@ use std::time::Duration;
 use anyhow::Context;
 use tokio::runtime::{Builder, Runtime};
 
+use crate::args::BoundsArgs;
+
 /// The end of a measurement: the bound that is reached first.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     /// Most calls.
     pub(crate) count: u64,
     pub(crate) time: Duration,
+}
+
+impl From<BoundsArgs> for Bounds {
+    fn from(args: BoundsArgs) -> Self {
+        Self { count: args.count.unwrap_or(u64::MAX), time: Duration::from_secs(args.seconds) }
+    }
 }
 
 /// Threads on which calls are made.

@@ -5,9 +5,11 @@
 //!
 //! Rows of one [panel](Row::panel) are drawn together, two panels side by side, each with its own axes and legend. A floor is the
 //! dashed curve of its row's colour. A row without a good answer is a cross at the upper edge, with the number of its failed calls.
+use std::fmt::Write;
+
 use gobo_measure::axis::nanoseconds;
 use gobo_measure::palette::{COLOURS, colour};
-use gobo_measure::svg::LINE;
+use gobo_measure::svg::{LINE, width_of};
 use gobo_measure::{Anchor, LogAxis, Origin, Stroke, Svg};
 use hdrhistogram::Histogram;
 
@@ -20,8 +22,10 @@ const ACROSS: usize = 2;
 const AXIS: f64 = 76.0;
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 230.0;
-/// A panel with its margin on the right.
-const PANEL: f64 = AXIS + WIDTH + 34.0;
+/// The square of an entry of a legend, before its words.
+const MARK: f64 = 14.0;
+/// How floors are drawn.
+const FLOORS: &str = "dashed, in the same colour: the floor, whose calls take turns with these";
 /// Title and subtitles of the picture.
 const HEAD: f64 = 74.0;
 /// Title of a panel, and what the failures above its curves need.
@@ -50,18 +54,21 @@ pub(super) fn draw(title: &str, origin: &Origin, rows: &[Row]) -> String {
         let legend = line.iter().map(|(_, rows)| rows.len()).fold(0, usize::max);
         TOP + HEIGHT + FOOT + LINE * pixels(legend) + 18.0
     };
-    let across = panels.len().clamp(1, ACROSS);
-    let mut svg = Svg::new(PANEL * pixels(across), HEAD + lines.iter().map(|line| height(line)).sum::<f64>());
+    let across = pixels(panels.len().clamp(1, ACROSS));
+    let legend = rows.iter().map(|row| AXIS + MARK + width_of(&entry(row)));
+    let panel_width = legend.fold(AXIS + WIDTH + 24.0, f64::max) + 10.0;
+    let subtitles = [&origin.caption(), FLOORS];
+    let head_width = subtitles.iter().map(|words| 26.0 + width_of(words)).fold(0.0, f64::max);
+    let height_of_all = HEAD + lines.iter().map(|line| height(line)).sum::<f64>();
+    let mut svg = Svg::new((panel_width * across).max(head_width), height_of_all);
     svg.title((16.0, 24.0), title);
-    svg.subtitle((16.0, 42.0), &origin.caption());
-    svg.subtitle(
-        (16.0, 42.0 + LINE),
-        "dashed, in the same colour: the floor, whose calls take turns with these",
-    );
+    for (at, words) in subtitles.iter().enumerate() {
+        svg.subtitle((16.0, 42.0 + LINE * pixels(at)), words);
+    }
     let mut down = HEAD;
     for line in lines {
         for (at, (name, rows)) in line.iter().enumerate() {
-            panel(&mut svg, (PANEL * pixels(at), down), name, rows);
+            panel(&mut svg, (panel_width * pixels(at), down), name, rows);
         }
         down += height(line);
     }
@@ -109,6 +116,7 @@ fn panel(svg: &mut Svg, (left, down): (f64, f64), name: &str, rows: &[&Row]) {
 
 /// What a legend says of a row: its name, two percentiles, and what failed.
 fn entry(row: &Row) -> String {
+    // Writing to a text never fails.
     let mut words = row.name.clone();
     if !row.times.is_empty() {
         let short = |quantile| {
@@ -121,10 +129,10 @@ fn entry(row: &Row) -> String {
                 _ => format!("{:.1} s", us / 1e6),
             }
         };
-        words += &format!(": p50 {}, p99 {}", short(0.5), short(0.99));
+        let _ = write!(words, ": p50 {}, p99 {}", short(0.5), short(0.99));
     }
     if row.failed > 0 {
-        words += &format!("; {} of {} calls failed", row.failed, row.n);
+        let _ = write!(words, "; {} of {} calls failed", row.failed, row.n);
     }
     words
 }
@@ -170,8 +178,6 @@ fn percentile(nines: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use gobo_measure::svg::width_of;
-
     use super::super::histogram::histogram;
     use super::*;
 

@@ -35,7 +35,7 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "gobo explain --index month.gobo --text 2026 --token 13",
             "gobo explain --index month.gobo --text 2026 --token /",
-            "gobo explain --index month.gobo --token-text 2026",
+            "gobo explain --index month.gobo --token-text 202",
         ],
     ),
     (
@@ -110,7 +110,9 @@ fn at(command: clap::Command, path: &[&str], lines: &[&str]) -> clap::Command {
 mod tests {
     use clap::FromArgMatches as _;
 
-    use super::super::{Cli, command, uses};
+    use super::super::cli::Cli;
+    use super::super::parse::command;
+    use super::super::uses;
     use super::*;
 
     /// A line as a shell splits it: blanks, single quotes, comments.

@@ -5,7 +5,9 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 
 use self::GlobalOption::{Json, MaxBytes, MaxStates, MaxSteps, Server, Store, StoreWriters, Threads};
-use super::{Cli, Command, TargetArgs, TokenizerCommand};
+use super::cli::{Cli, Command};
+use super::constraint::TargetArgs;
+use super::tokenizer::TokenizerCommand;
 
 /// An option of all commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,11 +183,12 @@ pub(crate) fn refuse_unused(cli: &Cli, matches: &ArgMatches) -> Result<(), Unuse
 mod tests {
     use clap::FromArgMatches as _;
 
+    use super::super::parse::command;
     use super::*;
 
     /// What is said of a command line, `None` if nothing is refused.
     fn refused(line: &str) -> Option<String> {
-        let matches = super::super::command().try_get_matches_from(line.split(' ')).unwrap();
+        let matches = command().try_get_matches_from(line.split(' ')).unwrap();
         let mut cli = Cli::from_arg_matches(&matches).unwrap();
         // The environment of a test's caller is not its matter.
         if matches.value_source("server") == Some(ValueSource::EnvVariable) {
@@ -249,7 +252,7 @@ mod tests {
     /// A new option of all commands cannot be forgotten.
     #[test]
     fn all_options_of_all_commands_are_in_the_table() {
-        let command = super::super::command();
+        let command = command();
         let declared: Vec<&str> = command
             .get_arguments()
             .filter(|arg| arg.is_global_set())

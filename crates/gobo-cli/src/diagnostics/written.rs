@@ -42,7 +42,7 @@ impl Written {
     /// The place that a verdict names; `None` if it is about the whole, or about another document.
     pub fn find(&self, place: &str, span: Option<Span>) -> Option<Found> {
         let span = match span {
-            Some(span) if self.is_schema => self.from_compact(span),
+            Some(span) if self.is_schema => self.of_compact(span),
             Some(span) => span,
             None if self.is_schema && !place.is_empty() => self.at_pointer(place)?,
             None => return None,
@@ -76,7 +76,7 @@ impl Written {
     }
 
     /// Bytes of the text without whitespace between its tokens, as bytes of the text.
-    fn from_compact(&self, span: Span) -> Span {
+    fn of_compact(&self, span: Span) -> Span {
         let compact = compact_json(&self.text);
         let range = span.within(&compact);
         let mut chars = self.text.char_indices().peekable();

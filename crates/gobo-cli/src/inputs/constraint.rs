@@ -2,32 +2,13 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use gobo_types::{CompileError, Constraint, DEFAULT_START, MatchMode};
+use gobo_types::{Constraint, DEFAULT_START, MatchMode};
 
+use super::given::Given;
 use super::schema::schema_file;
 use super::text::read_text;
-use crate::diagnostics::{Problem, Written, verdict};
+use crate::diagnostics::{Problem, Written};
 use crate::options::{Builtin, ConstraintArgs, SourceArgs};
-use crate::output::Outcome;
-
-/// A constraint, and the text that a person wrote it in.
-#[derive(Debug, Clone)]
-pub struct Given {
-    /// The constraint.
-    pub constraint: Constraint,
-    /// Its text, as it was written.
-    pub written: Written,
-}
-
-impl Given {
-    /// Reports a compile of it that made no index: [`diagnostics::verdict`](verdict).
-    ///
-    /// # Errors
-    /// If stdout is closed or full.
-    pub fn verdict(&self, error: &CompileError, as_json: bool) -> anyhow::Result<Outcome> {
-        verdict(error, Some(&self.written), as_json)
-    }
-}
 
 impl ConstraintArgs {
     /// The constraint that was given.

@@ -2,12 +2,14 @@
 //! built-in encodings.
 
 mod constraint;
+mod given;
 mod key;
 mod schema;
 mod text;
 mod vocabulary;
 
-pub use constraint::{Given, choice_file, grammar_file, regex};
+pub use constraint::{choice_file, grammar_file, regex};
+pub use given::Given;
 pub use key::{KeyError, MIN_DIGITS, advised, begins_key, index_file, key_of, keys_of, open_index};
 pub use schema::{read_documents, schema_file};
 pub use vocabulary::{Loaded, unknown_tokenizer};

@@ -5,7 +5,7 @@ use gobo_types::{Constraint, SchemaDocument, SchemaOptions, Whitespace};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::constraint::Given;
+use super::given::Given;
 use super::text::read_text;
 use crate::diagnostics::{Problem, Written};
 use crate::options::{SchemaArgs, SchemaDefaults};

@@ -5,6 +5,8 @@
 #[path = "../../../gobo-server/tests/it/daemon.rs"]
 #[expect(dead_code, reason = "the tests of the server need the rest of it")]
 mod daemon;
+#[path = "../../../gobo-engine/tests/it/full_verdicts.rs"]
+mod full_verdicts;
 mod resolve;
 #[path = "../../../gobo-engine/tests/it/tiny.rs"]
 mod tiny;

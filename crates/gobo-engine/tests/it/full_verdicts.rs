@@ -1,4 +1,4 @@
-//! Verdicts of which every field is filled. The test worker and the server's tests include this file.
+//! Verdicts of which every field is filled. The test worker, and the tests of server and client include this file.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use gobo_types::{CompileError, Limit, OverBudget, Refusal, RefusalKind};
 /// The verdict on a constraint with this text, if it is one of those that ask for one.
 pub(crate) fn full_verdict(text: &str) -> Option<CompileError> {
     match text {
-        "refused, in full" => Some(CompileError::Refused(Refusal {
+        "refused, in full" => Some(CompileError::from(Refusal {
             kind: RefusalKind::Unsupported,
             place: "offset 3".into(),
             span: Some((3..7).into()),
             reason: "look-around".into(),
             help: "Leave it out.".into(),
         })),
-        "over budget, in full" => Some(CompileError::OverBudget(OverBudget {
+        "over budget, in full" => Some(CompileError::from(OverBudget {
             limit: Limit::MaxSteps,
             given: 12,
             phase: "determinise".into(),

@@ -176,7 +176,7 @@ fn a_verdict_and_its_diagnosis_are_the_same_in_a_process_and_on_any_pass() {
         let found = match &verdict {
             CompileError::Refused(refusal) => &refusal.place,
             CompileError::OverBudget(over) => &over.place,
-            _ => panic!("{verdict:?}"),
+            other => panic!("{other:?}"),
         };
         assert_eq!(found.as_str(), place, "{verdict:?}");
     }

@@ -12,7 +12,7 @@ use gobo_engine::{Engine, EngineError, Existing, ImportRequest, OpenVocabulary};
 use gobo_proto::v1;
 use gobo_proto::v1::import_vocabulary_request::Part;
 use gobo_types::ErrorKind;
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 use tokio::time::timeout;
 use tonic::{Status, Streaming};
 
@@ -34,22 +34,24 @@ const LEAST_BYTES_PER_SECOND: u64 = 128 << 10;
 /// The uploads under way.
 pub(crate) struct Uploads {
     gate: Arc<Gate>,
-    places: Semaphore,
+    places: Arc<Semaphore>,
+    /// Held while a file is verified and built: of the engine's threads for files, one is left to others.
+    building: Arc<Mutex<()>>,
 }
 
 impl Uploads {
     pub(crate) fn new(gate: Arc<Gate>) -> Self {
-        Self { gate, places: Semaphore::new(MAX_UPLOADS) }
+        Self { gate, places: Arc::new(Semaphore::new(MAX_UPLOADS)), building: Arc::default() }
     }
 
-    /// Receives a file, and has the engine import it.
+    /// Receives a file, and has the engine import it. Once it is whole it is imported even if its caller goes away.
     pub(crate) async fn receive(
         &self,
         engine: &Arc<Engine>,
         mut stream: Streaming<v1::ImportVocabularyRequest>,
     ) -> Result<Arc<OpenVocabulary>, Status> {
         // Before anything is decoded.
-        let _place = self.places.try_acquire().map_err(|_| {
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
             let why = format!("{MAX_UPLOADS} vocabularies are being imported already; try again");
             status::of_kind(ErrorKind::Busy, why)
         })?;
@@ -74,10 +76,15 @@ impl Uploads {
         charge.grow(2 * total)?;
         let within = self.gate.limits().body + Duration::from_secs(total / LEAST_BYTES_PER_SECOND);
         let bytes = in_time(within, file(&mut stream, total)).await?;
-        let imported = on(engine, move |engine| engine.import_file(&request, bytes)).await;
-        // The body of the request has the first of the three on its account.
-        drop(stream);
-        imported
+        let (engine, building) = (Arc::clone(engine), Arc::clone(&self.building));
+        // A caller that goes away ends this call, and not the work on its file: what that holds stays on the account.
+        let importing = tokio::spawn(async move {
+            let _alone = building.lock().await;
+            let imported = on(&engine, move |engine| engine.import_file(&request, bytes)).await;
+            drop((stream, charge, place));
+            imported
+        });
+        importing.await.unwrap_or_else(|_| Err(Status::internal("an import panicked; this is a bug of gobo")))
     }
 }
 

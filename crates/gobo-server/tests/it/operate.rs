@@ -123,3 +123,27 @@ async fn reflection_names_the_service_and_shows_its_messages() {
     drop((replies, reflection));
     daemon.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reflection_is_answered_in_its_older_version_too() {
+    use tonic_reflection::pb::v1alpha::server_reflection_client::ServerReflectionClient;
+    use tonic_reflection::pb::v1alpha::server_reflection_request::MessageRequest;
+    use tonic_reflection::pb::v1alpha::server_reflection_response::MessageResponse;
+
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path()).await;
+    let channel = tonic::transport::Endpoint::from_shared(daemon.tcp.clone()).unwrap();
+    let mut reflection = ServerReflectionClient::new(channel.connect().await.unwrap());
+    let request = tonic_reflection::pb::v1alpha::ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(MessageRequest::ListServices(String::new())),
+    };
+    let replies = reflection.server_reflection_info(tokio_stream::once(request)).await;
+    let reply = replies.unwrap().into_inner().message().await.unwrap().unwrap();
+    let Some(MessageResponse::ListServicesResponse(list)) = reply.message_response else {
+        panic!("{reply:?}")
+    };
+    assert!(list.service.iter().any(|service| service.name == "gobo.v1.Gobo"), "{list:?}");
+    drop(reflection);
+    daemon.stop().await;
+}

@@ -13,11 +13,12 @@ fn root() -> PathBuf {
 }
 
 /// Runs Python, without a proxy that the environment may name.
-async fn python(args: &[&str]) -> Output {
+fn python(args: &[&str]) -> Output {
     let program = std::env::var_os("GOBO_PYTHON").map(PathBuf::from);
     let mut command = Command::new(program.unwrap_or_else(|| root().join("target/python/bin/python")));
     command.args(args).env("no_proxy", "*");
-    tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+    // The daemon goes on in the other threads.
+    tokio::task::block_in_place(|| command.output().unwrap())
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -47,17 +48,17 @@ async fn the_example_resolves_and_shows_a_refusal() {
     let example = example.to_str().unwrap();
     let found = client(&store).resolve("tiny", &Constraint::regex("ab+")).await.unwrap();
     for address in addresses(&store, &daemon) {
-        let output = python(&[example, &address, "tiny", "--regex", "ab+"]).await;
+        let output = python(&[example, &address, "tiny", "--regex", "ab+"]);
         let expected = format!("key:  {}\npath: {}\n", found.key, found.path.display());
         assert_eq!(text(&output.stdout), expected, "{address}: {}", text(&output.stderr));
         assert_eq!(output.status.code(), Some(0));
 
-        let output = python(&[example, &address, "tiny", "--schema", r#"{"minLength": "a"}"#]).await;
+        let output = python(&[example, &address, "tiny", "--schema", r#"{"minLength": "a"}"#]);
         let shown = text(&output.stderr);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{address}: {shown}");
         assert!(shown.starts_with("refused:\n  where: /minLength\n  reason: "), "{shown}");
 
-        let output = python(&[example, &address, "nobody", "--regex", "a"]).await;
+        let output = python(&[example, &address, "nobody", "--regex", "a"]);
         let shown = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{shown}");
         assert!(shown.starts_with("INVALID_ARGUMENT: there is no vocabulary \"nobody\""), "{shown}");
@@ -83,7 +84,7 @@ async fn reflection_is_understood_over_every_socket() {
     let store = odd_store(folder.path());
     let daemon = Daemon::start(&store).await;
     for address in addresses(&store, &daemon) {
-        let output = python(&["-c", REFLECT, &address]).await;
+        let output = python(&["-c", REFLECT, &address]);
         let shown = text(&output.stdout);
         let (services, methods) =
             shown.split_once('\n').unwrap_or_else(|| panic!("{}", text(&output.stderr)));

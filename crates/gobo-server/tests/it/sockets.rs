@@ -7,6 +7,8 @@ use gobo_client::Client;
 use gobo_engine::{Engine, EngineConfig};
 use gobo_server::{ServeConfig, ServeError, Server};
 use gobo_types::ErrorKind;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
 
 use crate::daemon::{Daemon, client};
 
@@ -92,4 +94,57 @@ async fn every_address_is_answered_on() {
         let there = Client::builder().store(elsewhere.path()).server(address).connect().unwrap();
         there.ping().await.unwrap();
     }
+}
+
+/// The bytes of a client of gRPC's C core, which names the path of the socket as the host that it calls.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_whose_authority_is_a_path_is_answered() {
+    let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
+        let [.., middle, short] = u32::try_from(payload.len()).unwrap().to_be_bytes();
+        [&[0, middle, short, kind, flags, 0, 0, 0, stream], payload].concat()
+    };
+    let literal = |name: &str, value: &str| {
+        let length = |text: &str| u8::try_from(text.len()).unwrap();
+        [&[0x40, length(name)], name.as_bytes(), &[length(value)], value.as_bytes()].concat()
+    };
+    // `:scheme: http` and `:method: POST` by their numbers.
+    let headers = [
+        literal(":path", "/gobo.v1.Gobo/Ping"),
+        literal(":authority", "run%2Fgobo%2Fdaemon.sock"),
+        vec![0x83, 0x86],
+        literal("content-type", "application/grpc"),
+        literal("te", "trailers"),
+    ]
+    .concat();
+    let (end_stream, end_headers) = (0x1, 0x4);
+    let sent = [
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(),
+        frame(4, 0, 0, b""),
+        frame(1, end_headers, 1, &headers),
+        frame(0, end_stream, 1, b"\0\0\0\0\0"),
+    ]
+    .concat();
+
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path()).await;
+    let mut connection = UnixStream::connect(folder.path().join("daemon.sock")).await.unwrap();
+    connection.write_all(&sent).await.unwrap();
+    // The frames of the stream, up to its last one.
+    let mut kinds = Vec::new();
+    loop {
+        let mut head = [0; 9];
+        connection.read_exact(&mut head).await.unwrap();
+        let [_, middle, short, kind, flags, .., stream] = head;
+        let mut payload = vec![0; usize::from(u16::from_be_bytes([middle, short]))];
+        connection.read_exact(&mut payload).await.unwrap();
+        if stream == 1 && [0, 1, 3].contains(&kind) {
+            kinds.push(kind);
+            if kind == 3 || flags & end_stream != 0 {
+                break;
+            }
+        }
+    }
+    // Headers, the message, trailers; a reset (3) is none.
+    assert_eq!(kinds, [1, 0, 1]);
+    daemon.stop().await;
 }

@@ -301,3 +301,23 @@ fn a_place_that_cannot_be_a_store_is_named() {
         assert!(matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound), "{error:?}");
     }
 }
+
+#[test]
+fn a_name_and_a_vocabulary_are_removed_apart() {
+    let (_folder, store) = store();
+    let (digest, bytes) = vocabulary();
+    store.publish_vocabulary(&digest, &bytes).unwrap();
+    store.put_name("one", &named()).unwrap();
+    store.put_name("two", &named()).unwrap();
+    assert_eq!((store.remove_name("one").unwrap(), store.remove_name("one").unwrap()), (true, false));
+    assert_eq!(store.list_names().unwrap(), ["two"]);
+    assert!(matches!(store.remove_name("../two").unwrap_err(), StoreError::BadName { .. }));
+    let mapped = store.open_verified_vocabulary(&digest).unwrap().unwrap();
+    assert_eq!(
+        (store.remove_vocabulary(&digest).unwrap(), store.remove_vocabulary(&digest).unwrap()),
+        (true, false)
+    );
+    assert!(store.open_vocabulary(&digest).unwrap().is_none());
+    assert_eq!(mapped.bytes(0), b"a", "whoever has it mapped keeps it");
+    assert!(!store.vocabulary_path(&digest).with_extension("verified").exists());
+}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::quantity::{grouped, human_bytes};
+use crate::text::{grouped, human_bytes};
 
 /// One of the counted limits of a compile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -65,7 +65,7 @@ impl<'a> Load<'a> {
     }
 
     pub(super) fn bounds(&self) -> Bounds {
-        self.args.bounds.bounds()
+        self.args.bounds.into()
     }
 
     pub(super) fn deadline(&self) -> Duration {

@@ -88,13 +88,11 @@ fn watch(global: &Global, runtime: &Runtime, client: &Client, seconds: u64) -> a
             continue;
         }
         if line % PAGE == 0 {
-            output::line(
-                "  hits/s verdicts/s misses/s compiled/s shed/s killed  running  queued   oldest  indices      bytes",
-            )?;
+            output::line("hits/s verdict/s miss/s made/s shed/s killed run queue  oldest indices     bytes")?;
         }
         let rate = |of: fn(&DaemonStatus) -> u64| of(&now).saturating_sub(of(&before)).div_ceil(seconds);
         output::line(format_args!(
-            "{:>8} {:>10} {:>8} {:>10} {:>6} {:>6} {:>8} {:>7} {:>8} {:>8} {:>10}",
+            "{:>6} {:>9} {:>6} {:>6} {:>6} {:>6} {:>3} {:>5} {:>7} {:>7} {:>9}",
             rate(|of| of.hits),
             rate(|of| of.negative_hits),
             rate(|of| of.misses),
