@@ -114,8 +114,7 @@ fn of_target(target: &TargetArgs) -> Uses {
 fn uses(cli: &Cli) -> Uses {
     match &cli.command {
         Command::Tokenizer(
-            TokenizerCommand::Import { .. }
-            | TokenizerCommand::List
+            TokenizerCommand::List
             | TokenizerCommand::Verify { .. }
             | TokenizerCommand::Show { .. }
             | TokenizerCommand::Rm { .. },
@@ -145,7 +144,9 @@ fn uses(cli: &Cli) -> Uses {
         Command::Status(_) | Command::Gc(_) | Command::Pin(_) | Command::Unpin(_) | Command::Catalog(_) => {
             asks(cli)
         }
-        Command::Ls(_) => Uses::of(&[Store, Server, Json]),
+        Command::Ls(_) | Command::Tokenizer(TokenizerCommand::Import { .. }) => {
+            Uses::of(&[Store, Server, Json])
+        }
         Command::Demo => Uses::of(&[Threads, Json]).saying(&[
             (Store, "it works on a temporary one"),
             (StoreWriters, "it works on a temporary store"),
