@@ -6,3 +6,4 @@
 
 pub mod gbnf;
 pub mod json;
+pub mod near;

@@ -10,6 +10,7 @@
 
 mod compile;
 mod lower;
+mod misread;
 mod pass_time;
 mod process;
 

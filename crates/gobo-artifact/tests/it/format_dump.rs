@@ -299,14 +299,14 @@ fn index_root(dump: &mut Dump<'_>) {
 }
 
 fn report(dump: &mut Dump<'_>, length: usize) {
-    // The archive ends with its root: five vectors, each a distance back to its entries and their number.
+    // The archive ends with its root: six vectors, each a distance back to its entries and their number.
     let end = dump.at + length;
-    while dump.at < end - 40 {
-        let next = (end - 40 - dump.at).min(16);
+    while dump.at < end - 48 {
+        let next = (end - 48 - dump.at).min(16);
         let shown = text(&dump.file[dump.at..dump.at + next]).replace("\\x00", ".").replace("\\xff", ".");
         dump.field(next, format!("strings and entries: {shown}"));
     }
-    for list in ["enforced", "narrowed", "unspellable", "annotations", "widened"] {
+    for list in ["enforced", "narrowed", "unspellable", "annotations", "widened", "notes"] {
         let number = u32::from_le_bytes(dump.file[dump.at + 4..dump.at + 8].try_into().unwrap());
         dump.field(8, format!("{list}: distance, {number} entries"));
     }

@@ -8,6 +8,7 @@ use gobo_worker::compile_constraint;
 use serde_json::json;
 
 use crate::args::{CompileArgs, Global};
+use crate::commands::report::note_misspelt;
 use crate::destination::Destination;
 use crate::inputs::Loaded;
 use crate::output::{self, Outcome, grouped, human_bytes, human_us};
@@ -61,6 +62,7 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
             "distinct_rows": stats.distinct_rows,
             "class": index.class().name(),
             "warning": warning,
+            "notes": report.notes,
             "compile_us": {"min": min, "median": median, "max": max},
             "steps": stats.steps,
             "table_bytes": stats.bytes,
@@ -83,6 +85,7 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
             String::new()
         };
         say(&format_args!("compile  {}{spread}", human_us(median)))?;
+        note_misspelt(&report);
         if let Some(warning) = warning {
             output::note(format_args!("warning: {warning}"));
         }

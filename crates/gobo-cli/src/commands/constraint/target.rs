@@ -7,6 +7,7 @@ use gobo_types::Budget;
 use gobo_worker::compile_constraint;
 
 use crate::args::{Global, TargetArgs};
+use crate::commands::report::note_misspelt;
 use crate::inputs::Loaded;
 use crate::output::Outcome;
 
@@ -32,7 +33,13 @@ impl Target {
         let loaded = Loaded::open(tokenizer, global)?;
         let budget = Budget::new(global.limits());
         match compile_constraint(&loaded.vocabulary, &given.constraint, global.threads_or(1), &budget) {
-            Ok(compiled) => Ok(Ok(Self { index: Arc::new(Index::from_bytes(compiled.bytes())?), loaded })),
+            Ok(compiled) => {
+                let index = Arc::new(Index::from_bytes(compiled.bytes())?);
+                if !global.json {
+                    note_misspelt(&index.report()?);
+                }
+                Ok(Ok(Self { index, loaded }))
+            }
             Err(error) => Ok(Err(given.verdict(&error, global.json)?)),
         }
     }
