@@ -27,6 +27,7 @@ mod recursion_random;
 mod regressions;
 mod schema;
 mod schema_data;
+mod schema_notes;
 mod schema_random;
 mod schema_traps;
 mod subject;

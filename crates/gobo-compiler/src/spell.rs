@@ -14,6 +14,48 @@ use gobo_types::{
 
 use crate::rows::{RuleView, Walker};
 
+/// Where nothing of a constraint can be written.
+const OTHER_VOCABULARY: &str =
+    "Choose a vocabulary that can write it, or change the constraint to texts that this one can write.";
+
+/// Where a constraint has calls that cannot be expanded.
+fn without_recursion(source: &Source) -> &'static str {
+    match source {
+        Source::Schema { .. } => {
+            "Bound the nesting: take objects without additionalProperties to be closed (--closed, the field closed), or limit \
+             the nesting depth (--max-depth N, the field max_depth)."
+        }
+        Source::Json { .. } => {
+            "Use a schema with a limit to the nesting depth (--max-depth N, the field max_depth): {} allows any value."
+        }
+        _ => {
+            "Write the rules that recur out to the depth that is needed, or choose a vocabulary with a token for each byte."
+        }
+    }
+}
+
+/// The refusal of a constraint each of whose texts has bytes that no token contains.
+fn none_contains(constraint: &Constraint, needed: Vec<u8>) -> CompileError {
+    let bytes = name_bytes(needed.into_iter());
+    let reason = format!("no token contains {bytes}, without which no text can be written");
+    let place = format!("the whole {}", constraint.kind());
+    CompileError::refuse(RefusalKind::Unspellable, place, reason).advising(OTHER_VOCABULARY)
+}
+
+/// Of the bytes that no token contains, those without which the automaton accepts nothing. O(bytes × transitions).
+///
+/// # Errors
+/// [`CompileError::OverBudget`].
+fn indispensable(dfa: &Dfa, missing: &[u8], budget: &Budget) -> Result<Vec<u8>, CompileError> {
+    let mut needed = Vec::new();
+    for &byte in missing {
+        if dfa.needs(byte, budget)? {
+            needed.push(byte);
+        }
+    }
+    Ok(needed)
+}
+
 /// The automaton, restricted to the texts that the vocabulary can write.
 pub(crate) struct Spelled<'a> {
     pub(crate) dfa: Cow<'a, Dfa>,
@@ -61,6 +103,10 @@ pub(crate) fn spell<'a>(
     {
         // What tokens can reach through a stack is not worked out; where each byte is a token, it is what bytes can reach.
         let Some(expanded) = dfa.expand_calls(budget)? else {
+            let needed = indispensable(&dfa, &missing, budget)?;
+            if !needed.is_empty() {
+                return Err(none_contains(constraint, needed));
+            }
             return Err(CompileError::refuse(
                 RefusalKind::Unspellable,
                 format!("the whole {}", constraint.kind()),
@@ -68,12 +114,15 @@ pub(crate) fn spell<'a>(
                     "it is recursive, which needs a vocabulary where each byte of its texts is a token by itself, and {} is none",
                     name_bytes(std::iter::once(byte))
                 ),
-            ));
+            )
+            .advising(without_recursion(&constraint.source)));
         };
         dfa = Cow::Owned(expanded);
     }
+    let mut whole = None;
     if !missing.is_empty() {
-        dfa = Cow::Owned(dfa.restrict(&spellable, budget)?);
+        let restricted = dfa.restrict(&spellable, budget)?;
+        whole = Some(std::mem::replace(&mut dfa, Cow::Owned(restricted)));
     }
     let all_single = dfa.live_bytes().is_subset(&single);
     if let Source::Choice { items } = &constraint.source
@@ -86,11 +135,16 @@ pub(crate) fn spell<'a>(
             RefusalKind::Unspellable,
             format!("the whole {}", constraint.kind()),
             reason,
-        ))
+        )
+        .advising(OTHER_VOCABULARY))
     };
     if dfa.is_empty() {
+        let needed = indispensable(whole.as_deref().unwrap_or(&dfa), &missing, budget)?;
+        if !needed.is_empty() {
+            return Err(none_contains(constraint, needed));
+        }
         return refuse(format!(
-            "no token contains {}, without which no text can be written",
+            "each text needs one of {}, which no token contains",
             name_bytes(missing.into_iter())
         ));
     }
@@ -111,12 +165,7 @@ pub(crate) fn spell<'a>(
         token_useful(&dfa, &Walker::new(&dfa, &view), budget)?
     };
     if !useful[dfa.start.index()] {
-        let hint = if missing.is_empty() {
-            String::new()
-        } else {
-            format!("; no token contains {}", name_bytes(missing.into_iter()))
-        };
-        return refuse(format!("no sequence of tokens writes any text of it{hint}"));
+        return refuse("no sequence of tokens writes any text of it".to_owned());
     }
     let lost = reached.iter().filter(|&&state| !useful[state.index()]).count();
     if lost > 0 {
@@ -191,7 +240,8 @@ fn check_items(
             } else {
                 format!("it needs {}, which no token contains", name_bytes(missing.bytes()))
             };
-            return Err(CompileError::refuse(RefusalKind::Unspellable, format!("item {shown:?}"), reason));
+            return Err(CompileError::refuse(RefusalKind::Unspellable, format!("item {shown:?}"), reason)
+                .advising("Leave the item out, spell it with other characters, or choose a vocabulary that can write it."));
         }
     }
     Ok(())

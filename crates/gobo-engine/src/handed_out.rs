@@ -4,10 +4,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use gobo_types::{ArtifactDigest, IndexKey, VocabularyDigest};
+use gobo_types::{ArtifactDigest, IndexKey, ReportEntry, VocabularyDigest};
 
 /// Most locations that are remembered, some 16 MiB of them. Beyond, all are forgotten and found again one by one.
 const MAX_KNOWN: usize = 1 << 16;
@@ -46,6 +46,8 @@ pub struct Resolved {
     pub rows: u32,
     /// What the compile took in microseconds, from text to complete file in memory, if this engine did it; else 0.
     pub compile_us: u64,
+    /// The first notes of its report.
+    pub notes: Arc<[ReportEntry]>,
 }
 
 /// Files that were opened and found sound, so that a hit costs one look at a file's metadata; and when each was used last,
@@ -312,6 +314,7 @@ mod tests {
             states: 1,
             rows: 1,
             compile_us: 0,
+            notes: Arc::default(),
         }
     }
 

@@ -82,7 +82,8 @@ impl<'a> Reader<'a> {
                 RefusalKind::Unsupported,
                 "the whole grammar",
                 format!("the grammar has {} bytes, the limit is {MAX_GRAMMAR_BYTES}", grammar.len()),
-            ));
+            )
+            .spanning(0..0));
         }
         let mut reader =
             Self { text: grammar, at: 0, rules: Vec::new(), ids: HashMap::new(), repetitions: Vec::new() };
@@ -147,22 +148,39 @@ impl<'a> Reader<'a> {
 
     /// What stands here fits nowhere.
     fn unexpected(&self) -> CompileError {
-        let reason = match self.peek() {
-            None => "the text ends here too early".to_owned(),
-            Some(':') if self.rest().starts_with("::=") => {
+        let (reason, help) = match self.peek() {
+            None => ("the text ends here too early".to_owned(), ""),
+            Some(':') if self.rest().starts_with("::=") => (
                 "::= inside a rule: after ::=, after | and in parentheses a rule goes on over line ends; an empty one is \
                  written \"\""
-                    .to_owned()
-            }
-            Some('|') => {
+                    .to_owned(),
+                "Write \"\" for an empty rule, and close the parentheses of the rule before.",
+            ),
+            Some('|') => (
                 "| at the beginning of a line: outside parentheses a rule ends with its line, unless that ends with |"
-                    .to_owned()
+                    .to_owned(),
+                "Move | to the end of the line before, or put the alternatives in parentheses.",
+            ),
+            Some(')') => (
+                "a parenthesis is closed that was never opened".to_owned(),
+                "Leave it out, or write \")\" to match one.",
+            ),
+            Some('\'' | '“' | '”' | '‘' | '’') => {
+                ("literals stand in double quotes".to_owned(), "Write \"…\" with straight double quotes.")
             }
-            Some(')') => "a parenthesis is closed that was never opened".to_owned(),
-            Some('\'') => "literals stand in double quotes".to_owned(),
-            Some(other) => format!("unexpected {other:?}"),
+            Some(other @ (';' | ',')) => (
+                format!("unexpected {other:?}"),
+                "Leave it out: a rule ends with its line, and a sequence has no commas. Write it in double quotes to match it.",
+            ),
+            Some('/') => {
+                ("unexpected '/'".to_owned(), "A comment begins with #; write \"/\" to match a slash.")
+            }
+            Some(other) => (
+                format!("unexpected {other:?}"),
+                "Write characters that are to be matched in double quotes.",
+            ),
         };
-        self.malformed(self.at, reason)
+        self.malformed(self.at, reason).advising(help)
     }
 
     fn name(&mut self) -> &'a str {
@@ -184,7 +202,16 @@ impl<'a> Reader<'a> {
         }
         self.skip_whitespace(false);
         if !self.eat("::=") {
-            return Err(self.malformed(self.at, format!("::= is missing after the name {}", shown(name))));
+            let reason = format!("::= is missing after the name {}", shown(name));
+            let other =
+                ["=", ":=", ":", "->", "<-", "→"].into_iter().find(|sign| self.rest().starts_with(sign));
+            let help = match other {
+                Some(sign) => format!("Write ::= and not {sign}."),
+                None => "A rule begins with its name and ::=; only after ::=, after | and in parentheses a rule goes on \
+                     over line ends."
+                    .to_owned(),
+            };
+            return Err(self.malformed(self.at, reason).advising(help));
         }
         let id = self.id(name, at).index();
         if self.rules[id].body.is_some() {
@@ -269,7 +296,8 @@ impl<'a> Reader<'a> {
             }
             Some('<' | '!') => {
                 let reason = "token edges (<token>, <[id]>, !<…>) are not supported";
-                return Err(self.refuse(RefusalKind::Unsupported, at, reason));
+                let help = "Match what the token is written with, in double quotes; a special token is sampled by the caller.";
+                return Err(self.refuse(RefusalKind::Unsupported, at, reason).advising(help));
             }
             _ => return Ok(None),
         };
@@ -426,19 +454,28 @@ impl<'a> Reader<'a> {
             return Err(self.malformed(0, "a grammar without rules"));
         }
         if let Some(missing) = self.rules.iter().find(|rule| rule.body.is_none()) {
-            let near = near(missing.name, self.names())
-                .map_or_else(String::new, |name| format!("; did you mean {name}?"));
-            let reason = format!("the rule {} is not defined{near}", shown(missing.name));
-            return Err(self.malformed(missing.at, reason));
+            let help = match near(missing.name, self.names()) {
+                Some(near) => format!("Did you mean {near}?"),
+                None => "Define it, or write it in double quotes if it is a text to match.".to_owned(),
+            };
+            let reason = format!("the rule {} is not defined", shown(missing.name));
+            let span = missing.at..missing.at + missing.name.len();
+            return Err(self.malformed(missing.at, reason).spanning(span).advising(help));
         }
         let Some(&start) = self.ids.get(start) else {
             let names: Vec<String> = self.names().take(SHOWN_NAMES).map(shown).collect();
             let more = if self.rules.len() > SHOWN_NAMES { ", …" } else { "" };
+            let first = self.names().next().map_or_else(String::new, shown);
             return Err(CompileError::refuse(
                 RefusalKind::Malformed,
                 "the start rule",
                 format!("there is no rule {}; there are {}{more}", shown(start), names.join(", ")),
-            ));
+            )
+            .spanning(0..0)
+            .advising(format!(
+                "Name the rule of whole texts, as in --start {first} (the field start), or define {}.",
+                shown(start)
+            )));
         };
         let rules = self
             .rules
@@ -594,7 +631,12 @@ mod tests {
             ("a ::=\nb ::= \"x\"", Malformed, "line 2, column 3", "::= inside a rule"),
             ("a ::= \"x\" |\r\nb ::= \"x\"", Malformed, "line 2, column 3", "::= inside a rule"),
             ("r ::= s", Malformed, "line 1, column 7", "the rule s is not defined"),
-            ("r ::= \"é\" numbr\nnumber ::= r", Malformed, "line 1, column 11", "did you mean number?"),
+            (
+                "r ::= \"é\" numbr\nnumber ::= r",
+                Malformed,
+                "line 1, column 11",
+                "the rule numbr is not defined",
+            ),
             ("r ::= \"a\"\n\nr ::= \"b\"", Malformed, "line 3, column 1", "r is defined twice"),
             ("r ::= \"\\d\"", Malformed, "line 1, column 8", "unknown escape"),
             ("r ::= \"a\\", Malformed, "line 1, column 9", "unknown escape"),
@@ -649,6 +691,28 @@ mod tests {
         let refusal = refusal("a ::= b\nb ::= \"\"", "root");
         assert_eq!(refusal.place, "the start rule");
         assert_eq!(refusal.reason, "there is no rule root; there are a, b");
+        assert!(refusal.span.is_some() && refusal.help.contains("--start a"), "{:?}", refusal.help);
+    }
+
+    #[test]
+    fn refusals_say_what_to_do_next() {
+        for (grammar, help) in [
+            ("r = \"a\"", "::= and not =."),
+            ("r: \"a\"", "::= and not :."),
+            ("r -> \"a\"", "::= and not ->."),
+            ("r ::= numbr\nnumber ::= \"1\"", "Did you mean number?"),
+            ("r ::= hello", "double quotes"),
+            ("r ::= 'a'", "double quotes"),
+            ("r ::= \"a\" ;", "a rule ends with its line"),
+            ("r ::= \"a\"\n  | \"b\"", "end of the line before"),
+            ("r ::= <think>", "special token"),
+            ("r ::= \"a\" // b", "begins with #"),
+            ("r ::= \"a\")", "\")\""),
+        ] {
+            let refusal = refusal(grammar, "r");
+            assert!(refusal.help.contains(help), "{grammar:?}: {refusal} {:?}", refusal.help);
+            assert!(refusal.span.is_some(), "{grammar:?}");
+        }
     }
 
     #[test]
@@ -678,7 +742,7 @@ mod tests {
         let rules: Vec<String> = (0..50_000).map(|at| format!("r{at} ::= r{at}")).collect();
         let rules = rules.join("\n");
         assert!(refusal(&rules, "root").reason.len() < 200);
-        assert!(refusal(&format!("{rules}\nr ::= rx50000"), "r").reason.contains("did you mean"));
+        assert!(refusal(&format!("{rules}\nr ::= rx50000"), "r").help.contains("Did you mean"));
     }
 
     /// Grammars with every construct, as people write them.

@@ -6,5 +6,5 @@
 
 pub mod gbnf;
 pub mod json;
-mod near;
+pub mod near;
 mod outline;

@@ -18,6 +18,7 @@
 //! [`schema`](schema()) runs all of them.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod ecma;
 mod evaluate;
 mod formats;

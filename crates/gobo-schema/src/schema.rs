@@ -1,10 +1,13 @@
 //! The grammar of a schema, and the report of what it enforces.
 
+use foldhash::HashSet;
 use gobo_automata::Grammar;
 use gobo_types::{Budget, CompileError, PropertyOrder, Report, ReportEntry, SchemaOptions, Spelling};
 
 use crate::lower::arrays::MAX_UNIQUE;
 use crate::lower::lowering::{Lowering, lowered};
+use crate::read::entries::Entry;
+use crate::read::node::NodeId;
 use gobo_grammar::json::narrowed;
 
 /// The grammar of the texts that a schema allows, and what it enforces.
@@ -17,8 +20,10 @@ pub fn schema(
     budget: &Budget,
 ) -> Result<(Grammar, Report), CompileError> {
     let (mut lowering, start) = lowered(schema, "", options, budget)?;
+    add_places(&mut lowering);
     let mut report = lowering.context.facts.nodes.take_report()?;
     add_policies(&lowering, options, &mut report);
+    report.enforced.insert(0, ReportEntry::whole("schema", whole(&report)));
     Ok((lowering.context.rules.into_grammar(start), report))
 }
 
@@ -36,41 +41,64 @@ pub fn subschema(
     Ok(lowering.context.rules.into_grammar(start))
 }
 
-/// Adds the texts that the options exclude, and the constraints that they drop.
+/// What the texts are, all in all.
+fn whole(report: &Report) -> String {
+    // What shuts out values, and not only some of their texts.
+    let shuts_out =
+        |entry: &ReportEntry| matches!(&*entry.keyword, "format" | "closed" | "max_depth" | "depth");
+    let valid = if report.narrowed.iter().any(shuts_out) {
+        "the valid values but those that are narrowed"
+    } else {
+        "the valid values"
+    };
+    if report.widened.is_empty() {
+        format!("exactly {valid}")
+    } else {
+        format!("{valid}, and invalid ones where it is widened")
+    }
+}
+
+/// Adds what was dropped and the policies that hold for some objects alone, each at its place.
+fn add_places(lowering: &mut Lowering<'_>) {
+    let Lowering { context, objects, arrays } = lowering;
+    let nodes = &mut context.facts.nodes;
+    let mut add = |of: &[NodeId], keyword: &str, why: &str, is_widened: bool| {
+        let mut seen = HashSet::default();
+        for &node in of.iter().filter(|&&node| seen.insert(node)) {
+            let location = nodes.documents.nearest(nodes.location(node));
+            let entry = Entry { location, keyword: keyword.to_owned(), why: why.to_owned() };
+            if is_widened { nodes.entries.widened.push(entry) } else { nodes.entries.policies.push(entry) }
+        }
+    };
+    let unique = format!("items with more than {MAX_UNIQUE} values may be repeated");
+    add(&arrays.widened, "uniqueItems", &unique, true);
+    let last = "where it takes a property of some value among those that the schema does not name, one such property last";
+    add(&objects.witnesses.objects, "order", last, false);
+    add(objects.closed(), "closed", "no properties but those that the schema names", false);
+}
+
+/// Adds the policies that hold for all texts: one entry each, as they are the same at every place.
 fn add_policies(lowering: &Lowering<'_>, options: &SchemaOptions, report: &mut Report) {
     report.narrowed.extend(narrowed(options.whitespace));
-    let mut narrow = |keyword: &str, why: String| report.narrowed.push(ReportEntry::whole(keyword, why));
-    if options.order == PropertyOrder::Declared {
+    let mut narrow = |keyword: &str, why: &str| report.narrowed.push(ReportEntry::whole(keyword, why));
+    if options.order == PropertyOrder::Declared && lowering.objects.is_ordered {
         narrow(
             "order",
-            "members that the schema names in the order in which they first appear, others behind them"
-                .to_owned(),
-        );
-    }
-    if !lowering.objects.witnesses.last.is_empty() {
-        narrow(
-            "order",
-            "where it takes a member of some value among those that the schema does not name, one such member last"
-                .to_owned(),
+            "properties that the schema names in the order in which they first appear, others after them",
         );
     }
     if options.spelling == Spelling::Canonical {
-        narrow(
-            "spelling",
-            "each character of names and of strings under a constraint in its shortest form".to_owned(),
-        );
+        narrow("spelling", "each character of names and of strings under a constraint in its shortest form");
     }
-    narrow("numbers", "numbers under a constraint without exponent, or, under bounds alone, with one digit before the point; the digits of a number under no constraint as JSON has them".to_owned());
-    if lowering.objects.has_closed() {
-        narrow("closed", "no members but those that the schema names".to_owned());
-    }
+    narrow(
+        "numbers",
+        "numbers under a constraint without exponent, or, under bounds alone, with one digit before the point; the digits of \
+         a number under no constraint as JSON has them",
+    );
     if let Some(depth) = options.max_depth {
-        narrow("max_depth", format!("nothing inside more than {depth} brackets"));
-    }
-    if lowering.arrays.has_widened {
-        report.widened.push(ReportEntry::whole(
-            "uniqueItems",
-            format!("items with more than {MAX_UNIQUE} values may be repeated"),
-        ));
+        narrow("max_depth", &format!("values of a nesting depth of at most {depth}"));
     }
 }
+
+#[cfg(test)]
+mod tests;

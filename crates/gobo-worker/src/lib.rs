@@ -12,6 +12,7 @@
 mod compile;
 mod diagnose;
 mod lower;
+mod misread;
 mod pass_time;
 mod process;
 

@@ -6,6 +6,8 @@ use gobo_grammar::json::{json, narrowed};
 use gobo_schema::schema;
 use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
 
+use crate::misread::misread;
+
 /// Steps of a byte of grammar that is read.
 const STEPS_PER_BYTE: u64 = 2;
 
@@ -19,38 +21,39 @@ pub fn lower(constraint: &Constraint, budget: &Budget) -> Result<Lowered, Compil
 
 fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileError> {
     let text_start = constraint.text_start;
-    let mut report = Report::default();
-    let (dfa, why) = match &constraint.source {
+    let kind = constraint.kind();
+    let enforcing =
+        |why: String| Report { enforced: vec![ReportEntry::whole(kind, why)], ..Report::default() };
+    let (dfa, mut report) = match &constraint.source {
         Source::Regex { pattern, mode } => {
-            (Dfa::regex(pattern, *mode, text_start, budget)?, "exactly as written".to_owned())
+            let report = enforcing("exactly as written".to_owned());
+            (Dfa::regex(pattern, *mode, text_start, budget)?, Report { notes: misread(pattern), ..report })
         }
         Source::Choice { items } => {
-            (Dfa::choice(items, text_start, budget)?, "exactly one of the items".to_owned())
+            (Dfa::choice(items, text_start, budget)?, enforcing("exactly one of the items".to_owned()))
         }
         Source::Grammar { grammar, start, .. } => {
             budget.charge_steps("reading the grammar", grammar.len() as u64 * STEPS_PER_BYTE)?;
             let grammar = gbnf(grammar, start)?;
-            (Dfa::grammar(&grammar, text_start, budget)?, format!("exactly the texts of the rule {start}"))
+            let why = format!("exactly the texts of the rule {start}");
+            (Dfa::grammar(&grammar, text_start, budget)?, enforcing(why))
         }
         Source::Json { whitespace } => {
-            (Dfa::grammar(&json(*whitespace), text_start, budget)?, "any JSON value (RFC 8259)".to_owned())
+            let dfa = Dfa::grammar(&json(*whitespace), text_start, budget)?;
+            let report = enforcing("any JSON value (RFC 8259)".to_owned());
+            (dfa, Report { narrowed: narrowed(*whitespace), ..report })
         }
         Source::Schema { schema: text, options } => {
-            let (grammar, of_schema) = schema(text, options, budget)?;
-            report = of_schema;
-            (Dfa::grammar(&grammar, text_start, budget)?, "exactly the valid values".to_owned())
+            let (grammar, report) = schema(text, options, budget)?;
+            (Dfa::grammar(&grammar, text_start, budget)?, report)
         }
     };
     if dfa.is_empty() {
         return Err(CompileError::refuse(
             RefusalKind::Unsatisfiable,
-            format!("the whole {}", constraint.kind()),
+            format!("the whole {kind}"),
             "no text matches it",
         ));
-    }
-    report.enforced.insert(0, ReportEntry::whole(constraint.kind(), why));
-    if let Source::Json { whitespace } = constraint.source {
-        report.narrowed = narrowed(whitespace);
     }
     if text_start == TextStart::StripOneSpace {
         let why = "of what is left when one leading space is dropped";
@@ -163,6 +166,37 @@ mod tests {
                 Err(CompileError::Refused(refusal)) => {
                     assert_eq!((refusal.kind, refusal.place.as_str()), (kind, place), "{pattern}: {refusal}");
                     assert!(refusal.reason.contains(word), "{pattern}: {refusal}");
+                }
+                other => panic!("{pattern}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn refusals_of_patterns_say_what_to_do_next() {
+        for (pattern, help) in [
+            ("a(?=b)", "JSON Schema"),
+            (r"a\b", "JSON Schema"),
+            (r"(a)\1", "aa|bb"),
+            ("a{,5}", "{0,5}"),
+            ("(?>a)", "(?:…)"),
+            ("(?R)", "grammar"),
+            ("(?#x)a", "comment"),
+            (r"a\Z", r"\z"),
+            (r"\Qa\E", "backslash"),
+            (r"\h", r"[ \t]"),
+            (r"\p{Foo}", r"\p{L}"),
+            ("[b-a]", "lower character first"),
+            ("(a", r"\("),
+            ("a)", r"\)"),
+            ("[a", r"\["),
+            ("*a", "backslash"),
+            ("(?-u:.)", "(?-u)"),
+        ] {
+            match lower(&Constraint::regex(pattern), &budget()) {
+                Err(CompileError::Refused(refusal)) => {
+                    assert!(refusal.help.contains(help), "{pattern}: {refusal} {:?}", refusal.help);
+                    assert!(refusal.span.is_some(), "{pattern}");
                 }
                 other => panic!("{pattern}: {other:?}"),
             }

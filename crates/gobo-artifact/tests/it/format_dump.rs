@@ -15,8 +15,8 @@ const PATTERN: &str = "(ab)*";
 /// key. Whoever changes one of these values bumps it too.
 const VOCABULARY_DIGEST: &str = "e924e4ef1f94dbce217e03e40b2690b8bb20b8412704fd878dd89b2a80a38f1a";
 const VOCABULARY_FILE_DIGEST: &str = "d39939e5fd37b2674dea5615e51320979ee3be7d59065465c27f86845fe7e37e";
-const INDEX_KEY: &str = "a748462fb6790b97e2b829f44166e7b0062c6e63c699a47cdbe8e9143ccc0c95";
-const INDEX_FILE_DIGEST: &str = "6e1e79b0827401f9dfda3f603e50ae82a250e4fc29a8ccdbbd740093823d23bb";
+const INDEX_KEY: &str = "353fd6b1e17617cb6fe5980629095dca9bfffce781d096644a0a7136d2463ebe";
+const INDEX_FILE_DIGEST: &str = "16c69b6b7d0b18a804b46dc0b5471a890a503a91171024776f8aa4073a2571ca";
 
 /// Prints a file field by field. Every byte is printed exactly once.
 struct Dump<'a> {
@@ -299,14 +299,14 @@ fn index_root(dump: &mut Dump<'_>) {
 }
 
 fn report(dump: &mut Dump<'_>, length: usize) {
-    // The archive ends with its root: five vectors, each a distance back to its entries and their number.
+    // The archive ends with its root: six vectors, each a distance back to its entries and their number.
     let end = dump.at + length;
-    while dump.at < end - 40 {
-        let next = (end - 40 - dump.at).min(16);
+    while dump.at < end - 48 {
+        let next = (end - 48 - dump.at).min(16);
         let shown = text(&dump.file[dump.at..dump.at + next]).replace("\\x00", ".").replace("\\xff", ".");
         dump.field(next, format!("strings and entries: {shown}"));
     }
-    for list in ["enforced", "narrowed", "unspellable", "annotations", "widened"] {
+    for list in ["enforced", "narrowed", "unspellable", "annotations", "widened", "notes"] {
         let number = u32::from_le_bytes(dump.file[dump.at + 4..dump.at + 8].try_into().unwrap());
         dump.field(8, format!("{list}: distance, {number} entries"));
     }

@@ -82,6 +82,51 @@ fn merge_classes(
 }
 
 impl Dfa {
+    /// Whether every accepted text has a byte, as far as is seen without a stack: `true` is certain, and of an automaton without
+    /// calls `false` is too. A called rule is taken to have a text without the byte if one can begin without it.
+    ///
+    /// O(transitions).
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub fn needs(&self, byte: u8, budget: &Budget) -> Result<bool, CompileError> {
+        let of_byte = usize::from(self.classes[usize::from(byte)]);
+        let is_alone = self.classes.iter().filter(|&&class| usize::from(class) == of_byte).count() == 1;
+        let others = |state: StateId| {
+            let deltas = self.row(state).iter().enumerate();
+            deltas.filter(move |&(class, &delta)| delta != NO_STEP && !(is_alone && class == of_byte))
+        };
+        let mut reached = vec![false; self.len()];
+        reached[self.start.index()] = true;
+        let mut open = vec![self.start];
+        while let Some(state) = open.pop() {
+            if self.accepting[state] {
+                return Ok(false);
+            }
+            budget.charge_steps("restricting to the vocabulary", 1 + self.stride as u64)?;
+            let mut next: Vec<StateId> = others(state).map(|(_, &delta)| follow(state, delta)).collect();
+            if let Some(calls) = &self.calls {
+                for push in calls.push_transitions(state) {
+                    budget.charge_steps("restricting to the vocabulary", 1 + self.stride as u64)?;
+                    match calls.pushed(push).first() {
+                        // A call after which nothing is left to read.
+                        None => next.push(push.entry),
+                        Some(outermost) if others(push.entry).next().is_some() => {
+                            next.push(calls.returns[outermost.index()].state);
+                        }
+                        Some(_) => {}
+                    }
+                }
+            }
+            for state in next {
+                if !std::mem::replace(&mut reached[state.index()], true) {
+                    open.push(state);
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// The automaton without the edges on bytes outside `keep`: trimmed, minimal, numbered breadth first. It no longer
     /// knows its characters.
     ///

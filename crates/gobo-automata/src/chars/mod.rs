@@ -3,6 +3,7 @@
 //! An expression becomes an NFA ([`nfa`]), its sets of characters a small alphabet ([`alphabet`]), and both the automaton of the
 //! subset construction ([`determinize`]), which is made canonical ([`dfa`]).
 
+mod advice;
 pub(crate) mod alphabet;
 pub(crate) mod choice;
 pub(crate) mod determinize;

@@ -4,6 +4,7 @@ use gobo_types::{Budget, CompileError, MatchMode, RefusalKind};
 use regex_syntax::ast;
 use regex_syntax::hir::{self, Hir};
 
+use super::advice::advice;
 use super::alphabet::{Alphabet, CharSets};
 use super::determinize::determinize;
 use super::dfa::CharDfa;
@@ -52,7 +53,8 @@ fn parse(pattern: &str, budget: &Budget) -> Result<Hir, CompileError> {
             RefusalKind::Unsupported,
             format!("offset {MAX_PATTERN_BYTES}"),
             format!("the pattern has {} bytes, the limit is {MAX_PATTERN_BYTES}", pattern.len()),
-        ));
+        )
+        .spanning(MAX_PATTERN_BYTES..pattern.len()));
     }
     budget.charge_steps(PHASE, pattern.len() as u64 * STEPS_PER_BYTE)?;
     if let Some(at) = pattern.find('\0') {
@@ -78,7 +80,8 @@ fn parse(pattern: &str, budget: &Budget) -> Result<Hir, CompileError> {
                 }
                 other => (RefusalKind::Malformed, other.to_string()),
             };
-            refuse_at(kind, error.span(), reason)
+            let help = advice(error.kind(), pattern, error.span().start.offset);
+            refuse_at(kind, error.span(), reason).advising(help)
         })?;
     translate(pattern, &ast, budget)
 }

@@ -13,6 +13,7 @@ use regex_syntax::ast::{
 use regex_syntax::hir::translate::Translator;
 use regex_syntax::hir::{self, Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
+use super::advice::{LOOK_AROUND, PROPERTY, UNICODE};
 use super::set::CharSet;
 
 const PHASE: &str = "parsing";
@@ -155,7 +156,8 @@ impl Translation<'_> {
             hir::ErrorKind::InvalidUtf8 | hir::ErrorKind::UnicodeNotAllowed => RefusalKind::Unsupported,
             _ => RefusalKind::Malformed,
         };
-        refuse_at(kind, span, error.to_string())
+        let help = if kind == RefusalKind::Unsupported { UNICODE } else { PROPERTY };
+        refuse_at(kind, span, error.to_string()).advising(help)
     }
 
     fn charge_class(&self) -> Result<(), CompileError> {
@@ -197,7 +199,7 @@ impl Translation<'_> {
         let text = &self.pattern[assertion.span.start.offset..assertion.span.end.offset];
         let reason =
             format!("{text} is {why}; the only look-around supported is ^ $ \\A \\z without the m flag");
-        Err(refuse_at(RefusalKind::Unsupported, &assertion.span, reason))
+        Err(refuse_at(RefusalKind::Unsupported, &assertion.span, reason).advising(LOOK_AROUND))
     }
 
     /// One character of a set; without the flag `u` one of ASCII.

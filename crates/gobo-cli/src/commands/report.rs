@@ -7,12 +7,13 @@ use crate::output::{self, grouped};
 
 /// Prints a report with at most `places` places of each list; an empty list is left out.
 pub(crate) fn print_report(report: &Report, places: usize) -> anyhow::Result<()> {
-    let lists: [(&str, &[ReportEntry]); 5] = [
+    let lists: [(&str, &[ReportEntry]); 6] = [
         ("enforced", &report.enforced),
         ("narrowed", &report.narrowed),
         ("unspellable", &report.unspellable),
         ("annotation", &report.annotations),
         ("widened", &report.widened),
+        ("note", &report.notes),
     ];
     for (name, entries) in lists {
         for line in list(name, entries, places) {
@@ -20,6 +21,20 @@ pub(crate) fn print_report(report: &Report, places: usize) -> anyhow::Result<()>
         }
     }
     Ok(())
+}
+
+/// Notes for a person at most so many; the rest is counted.
+const NOTES_SHOWN: usize = 5;
+
+/// Says on stderr what the author of a constraint probably did not mean.
+pub(crate) fn note_misspelt(report: &Report) {
+    for entry in report.notes.iter().take(NOTES_SHOWN) {
+        let place = if entry.pointer.is_empty() { String::new() } else { format!(" ({})", entry.pointer) };
+        output::note(format_args!("note: {}{place}", entry.why));
+    }
+    if let Some(more @ 1..) = report.notes.len().checked_sub(NOTES_SHOWN) {
+        output::note(format_args!("note: and {} more; --json has all", grouped(more as u64)));
+    }
 }
 
 /// One list of a report: sentence by sentence where all are about the whole constraint, else by place, in the order in which

@@ -118,7 +118,7 @@ fn one_constraint_through_compile_inspect_verify_mask_explain_and_sample() {
 
     let inspected = one(store, 0, &["inspect", file]);
     has(&inspected, &["header", "sections", "report"]);
-    has(&inspected["report"], &["enforced", "narrowed", "unspellable", "annotations", "widened"]);
+    has(&inspected["report"], &["enforced", "narrowed", "unspellable", "annotations", "widened", "notes"]);
     assert_eq!(inspected["header"]["index_key"], compiled["index_key"]);
     assert_eq!(one(store, 0, &["verify", file])["artifact_digest"], compiled["artifact_digest"]);
 
@@ -247,13 +247,14 @@ fn grammars_and_json_are_constraints_everywhere() {
     let grammar = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/arithmetic.gbnf");
     let out = store.join("index.gobo");
     let compile = ["compile", "--tokenizer", TOKENIZER, "--out", out.to_str().unwrap()];
-    for (args, kind) in [
-        (&["--grammar", grammar][..], "grammar"),
-        (&["--grammar", grammar, "--start", "number"], "grammar"),
-        (&["--builtin", "json"], "json"),
-        (&["--builtin", "json", "--whitespace", "flexible:3"], "json"),
+    for (args, kind, class) in [
+        (&["--grammar", grammar][..], "grammar", "deterministic"),
+        (&["--grammar", grammar, "--start", "number"], "grammar", "regular"),
+        (&["--builtin", "json"], "json", "deterministic"),
+        (&["--builtin", "json", "--whitespace", "flexible:3"], "json", "deterministic"),
     ] {
-        one(store, 0, &[&compile[..], args].concat());
+        let compiled = one(store, 0, &[&compile[..], args].concat());
+        assert_eq!(compiled["class"], class, "{args:?}");
         let inspected = one(store, 0, &["inspect", out.to_str().unwrap()]);
         assert_eq!(inspected["header"]["constraint_kind"], kind, "{args:?}");
         let narrowed = inspected["report"]["narrowed"].as_array().unwrap();
@@ -267,6 +268,35 @@ fn grammars_and_json_are_constraints_everywhere() {
     std::fs::write(&cases, lines.join("\n")).unwrap();
     let printed = json(store, 0, &["check", "--tokenizer", TOKENIZER, cases.to_str().unwrap()]);
     assert_eq!(printed[2]["summary"]["index"], 2);
+}
+
+#[test]
+fn what_was_probably_misspelt_is_noted() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let file = store.join("a.json");
+    std::fs::write(&file, r#"{"properties":{"a":{"type":"null","maxlength":2}}}"#).unwrap();
+    let pair = ["--tokenizer", TOKENIZER, "--schema", file.to_str().unwrap(), "--closed"];
+    for command in ["compile", "mask", "get"] {
+        let printed = one(store, 0, &[&[command], &pair[..]].concat());
+        let note = &printed["notes"][0];
+        assert_eq!(
+            (&note["pointer"], &note["keyword"]),
+            (&"/properties/a".into(), &"maxlength".into()),
+            "{command}"
+        );
+    }
+    for command in ["compile", "mask", "get", "explain"] {
+        let shown = String::from_utf8(gobo(store, &[&[command], &pair[..]].concat()).stderr).unwrap();
+        let note = "note: maxlength is no keyword and says nothing; did you mean maxLength? (/properties/a)";
+        assert!(shown.contains(note), "{command}: {shown}");
+    }
+    let many: Vec<String> =
+        (0..9).map(|at| format!(r#""p{at}":{{"enum":[{at}],"maxlength":{at}}}"#)).collect();
+    std::fs::write(&file, format!(r#"{{"properties":{{{}}}}}"#, many.join(","))).unwrap();
+    let shown = String::from_utf8(gobo(store, &[&["compile"], &pair[..]].concat()).stderr).unwrap();
+    assert_eq!(shown.matches("note: ").count(), 6, "{shown}");
+    assert!(shown.contains("note: and 4 more"), "{shown}");
 }
 
 /// A grammar that a text can be read by in ever more ways: the index is made, and everything that speaks of it warns.

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gobo_proto::{digest, v1};
-use gobo_types::{ArtifactDigest, Binding, ConstraintDigest, IndexKey, Report, VocabularyDigest};
+use gobo_types::{
+    ArtifactDigest, Binding, ConstraintDigest, IndexKey, Report, ReportEntry, VocabularyDigest,
+};
 
 use crate::error::ClientError;
 
@@ -66,6 +68,8 @@ pub struct IndexLocation {
     pub rows: u32,
     /// The time of its compile, if this daemon made it since it started; else zero.
     pub compile: Duration,
+    /// The first notes of its report, at most [`Report::NOTES_TOLD`].
+    pub notes: Vec<ReportEntry>,
 }
 
 impl IndexLocation {
@@ -88,6 +92,7 @@ impl IndexLocation {
             states: location.states,
             rows: location.rows,
             compile: Duration::from_micros(location.compile_us),
+            notes: location.notes.into_iter().map(Into::into).collect(),
         })
     }
 }

@@ -130,6 +130,7 @@ impl Inner {
             states: record.states,
             rows: record.rows,
             compile_us,
+            notes: record.notes.as_slice().into(),
         }
     }
 }

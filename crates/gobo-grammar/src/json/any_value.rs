@@ -115,19 +115,19 @@ fn indented(by: u32) -> Grammar {
 /// Report entries: the JSON texts that the policy excludes.
 pub fn narrowed(whitespace: Whitespace) -> Vec<ReportEntry> {
     let limits = match whitespace {
-        Whitespace::Compact => "no blanks between tokens".to_owned(),
-        Whitespace::Single => "at most one space behind each , and each :, and no other blanks".to_owned(),
-        Whitespace::Flexible { max } => format!("at most {max} blanks in one place"),
+        Whitespace::Compact => "no whitespace between tokens".to_owned(),
+        Whitespace::Single => "at most one space after each , and each :, and no other whitespace".to_owned(),
+        Whitespace::Flexible { max } => format!("at most {max} whitespace characters in one place"),
         Whitespace::Indent { by } => {
-            format!("a line for each item and member, indented by {by} for each bracket")
+            format!("a line for each item and property, indented by {by} for each level of nesting")
         }
     };
     let mut narrowed = vec![
-        ReportEntry::whole("whitespace", format!("{limits}: other blanks spell the same values")),
+        ReportEntry::whole("whitespace", format!("{limits}: other whitespace writes the same values")),
         ReportEntry::whole("string", "no \\u escape of a surrogate without its partner: it is no character"),
     ];
     if let Whitespace::Indent { .. } = whitespace {
-        let why = format!("nothing inside more than {} brackets", Whitespace::MAX_INDENTED_DEPTH);
+        let why = format!("values of a nesting depth of at most {}", Whitespace::MAX_INDENTED_DEPTH);
         narrowed.push(ReportEntry::whole("depth", why));
     }
     narrowed

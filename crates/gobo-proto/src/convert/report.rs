@@ -13,6 +13,7 @@ impl From<Report> for v1::Report {
             unspellable: entries(report.unspellable),
             annotations: entries(report.annotations),
             widened: entries(report.widened),
+            notes: entries(report.notes),
         }
     }
 }
@@ -26,6 +27,7 @@ impl From<v1::Report> for Report {
             unspellable: entries(report.unspellable),
             annotations: entries(report.annotations),
             widened: entries(report.widened),
+            notes: entries(report.notes),
         }
     }
 }

@@ -8,6 +8,13 @@ use super::syntax::{Look, LookId, Node, Pattern};
 
 const PHASE: &str = "parsing";
 
+const BACK_REFERENCE: &str =
+    "Write the repeated texts out, as in aa|bb for ([ab])\\1; no automaton compares two parts of a text.";
+const LOOK_BEHIND: &str =
+    "Say the same with look-ahead, as in ^(?!.*x) for a text without x, or with classes.";
+const FLAGS: &str =
+    "Leave the flags out: write both cases of a letter, as in [aA], and [^] for any character.";
+
 /// Bytes that a node is charged.
 const NODE_BYTES: u64 = 64;
 
@@ -210,7 +217,7 @@ impl Parser<'_> {
         } else if self.eat("!") {
             Some(true)
         } else if self.rest().starts_with("<=") || self.rest().starts_with("<!") {
-            return Err(unsupported(start, "look-behind is not enforced"));
+            return Err(unsupported(start, "look-behind is not enforced").advising(LOOK_BEHIND));
         } else if self.eat("<") {
             self.group_name(start)?;
             None
@@ -248,10 +255,11 @@ impl Parser<'_> {
     /// The refusal of a group that begins with an unknown sign.
     fn bad_group(&self, start: usize) -> CompileError {
         let flags = self.rest().trim_start_matches(['i', 'm', 's', '-']);
-        if flags.len() < self.rest().len() && flags.starts_with(':') {
-            return unsupported(start, "flags of a group are not enforced");
+        if flags.len() < self.rest().len() && flags.starts_with([':', ')']) {
+            return unsupported(start, "flags of a group are not enforced").advising(FLAGS);
         }
-        malformed(start, "a group that begins with (? and nothing known")
+        let help = "ECMA-262 has (?:…), (?=…), (?!…) and (?<name>…).";
+        malformed(start, "a group that begins with (? and nothing known").advising(help)
     }
 
     /// The class after the bracket at `start`.
@@ -304,9 +312,11 @@ impl Parser<'_> {
     fn atom_escape(&mut self, start: usize) -> Result<Node, CompileError> {
         match self.peek() {
             Some('b' | 'B') => Ok(Node::Boundary { is_negated: self.next() == Some('B') }),
-            Some('1'..='9') => Err(unsupported(start, "a back-reference is not regular")),
+            Some('1'..='9') => {
+                Err(unsupported(start, "a back-reference is not regular").advising(BACK_REFERENCE))
+            }
             Some('k') if self.rest().starts_with("k<") => {
-                Err(unsupported(start, "a back-reference is not regular"))
+                Err(unsupported(start, "a back-reference is not regular").advising(BACK_REFERENCE))
             }
             _ => Ok(match self.escape(start)? {
                 // No text contains a lone surrogate.

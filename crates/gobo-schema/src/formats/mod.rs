@@ -1,8 +1,8 @@
 //! The formats of JSON Schema (draft 2020-12, Validation, section 7.3) as regular sets of string values.
 //!
 //! Every set is that of its standard, or a subset if the standard's set is not regular or needs very many states: an
-//! excluded text costs one way of writing a value, an included one would be a wrong answer. [`Format::narrowed`] states
-//! what is excluded.
+//! excluded text costs one way of writing a value, an included one would be a wrong answer. [`inexact`] states what is
+//! excluded.
 
 mod dates;
 mod hosts;
@@ -17,16 +17,7 @@ use std::sync::OnceLock;
 use gobo_automata::Language;
 use gobo_types::{Budget, CompileError, CompileLimits, Draft, RefusalKind};
 
-/// The language of a format.
-#[derive(Debug, Clone)]
-pub(crate) struct Format {
-    /// String values, not their JSON spellings.
-    pub(crate) language: Language,
-    /// What the language excludes of the standard's, as a clause; `None` if nothing.
-    pub(crate) narrowed: Option<&'static str>,
-    /// What the language includes beyond the standard's, as a clause.
-    pub(crate) widened: Option<&'static str>,
-}
+use crate::advice::{ALLOW_WIDENING, NO_FORMAT};
 
 /// A format with a language.
 struct Definition {
@@ -102,8 +93,8 @@ static FORMATS: [Definition; 19] = [
     ),
 ];
 
-/// The language of a format in a draft; `None` for a name that the standard does not define, which is an annotation. With
-/// `allow_widening`, texts that no automaton decides are included.
+/// The language of a format in a draft: string values, not their JSON spellings. `None` for a name that the standard does not
+/// define, which is an annotation. With `allow_widening`, texts that no automaton decides are included.
 ///
 /// # Errors
 /// A refusal with no place for a format without a language; [`CompileError::OverBudget`].
@@ -112,20 +103,16 @@ pub(crate) fn format(
     draft: Draft,
     allow_widening: bool,
     budget: &Budget,
-) -> Result<Option<Format>, CompileError> {
+) -> Result<Option<Language>, CompileError> {
     const PHASE: &str = "reading a format";
     if name == "regex" {
         // ECMA-262, section 22.2.1: Disjunction stands inside groups without limit.
-        let reason =
-            "format \"regex\": groups of a regular expression nest, so valid ones are not a regular set";
-        return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason));
+        let reason = "groups of a regular expression nest, so valid ones are not a regular set";
+        return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason).advising(NO_FORMAT));
     }
-    let Some(format) = FORMATS.iter().find(|format| format.name == name && draft <= format.until) else {
-        return Ok(None);
-    };
+    let Some(format) = definition(name, draft) else { return Ok(None) };
     if let Some(undecided) = format.undecided.filter(|_| !allow_widening) {
-        let reason = format!("format {name:?}: {undecided}; --allow-widening lets it pass");
-        return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason));
+        return Err(CompileError::refuse(RefusalKind::Unsupported, "", undecided).advising(ALLOW_WIDENING));
     }
     let language = format.built.get_or_init(|| {
         (format.build)(&Budget::new(CompileLimits::default())).expect("every format fits the default limits")
@@ -135,7 +122,21 @@ pub(crate) fn format(
     budget.check_states(PHASE, language.len())?;
     budget.charge_steps(PHASE, language.len() as u64)?;
     budget.charge_bytes(PHASE, language.len() as u64 * 64)?;
-    Ok(Some(Format { language: language.clone(), narrowed: format.narrowed, widened: format.undecided }))
+    Ok(Some(language.clone()))
+}
+
+fn definition(name: &str, draft: Draft) -> Option<&'static Definition> {
+    FORMATS.iter().find(|format| format.name == name && draft <= format.until)
+}
+
+/// What the language of a format excludes of the standard's and what it includes beyond, as clauses.
+pub(crate) fn inexact(name: &str, draft: Draft) -> (Option<&'static str>, Option<&'static str>) {
+    definition(name, draft).map_or((None, None), |format| (format.narrowed, format.undecided))
+}
+
+/// The names of all formats of the standard.
+pub(crate) fn format_names() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|format| format.name).chain(["regex"])
 }
 
 #[cfg(test)]

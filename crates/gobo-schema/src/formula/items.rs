@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use gobo_types::CompileError;
 
+use crate::advice::UNEVALUATED;
 use crate::formula::derivative::Next;
 use crate::formula::expansion::{Expansion, Leaves, Literal, opposite};
 use crate::formula::formulas::{ALWAYS, Atom, FormulaId, NEVER};
@@ -202,7 +203,7 @@ impl Expansion<'_, Arrays> {
                 Evaluates::Found(of) if condition.0 == ALWAYS => found.push(*of),
                 Evaluates::Found(_) => {
                     let reason = "beside contains in a subschema that may or may not hold";
-                    return Err(nodes.unsupported(node, "unevaluatedItems", reason));
+                    return Err(nodes.unsupported(node, "unevaluatedItems", reason).advising(UNEVALUATED));
                 }
             }
         }

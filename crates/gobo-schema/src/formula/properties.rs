@@ -8,6 +8,7 @@ use std::rc::Rc;
 use foldhash::HashMap;
 use gobo_types::CompileError;
 
+use crate::advice::UNEVALUATED;
 use crate::formula::derivative::Next;
 use crate::formula::expansion::{Either, Expansion, Leaves, Literal, opposite};
 use crate::formula::formulas::{ALWAYS, Atom, FormulaId, NEVER};
@@ -200,7 +201,7 @@ impl Expansion<'_, Objects> {
         patterns.dedup();
         if patterns.len() > MAX_PATTERNS {
             let reason = format!("beside more than {MAX_PATTERNS} patterns");
-            return Err(nodes.unsupported(node, "unevaluatedProperties", &reason));
+            return Err(nodes.unsupported(node, "unevaluatedProperties", &reason).advising(UNEVALUATED));
         }
         let mut parts = Vec::new();
         for name in &names {

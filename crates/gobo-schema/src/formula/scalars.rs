@@ -5,6 +5,7 @@ use std::hash::Hash;
 
 use gobo_types::CompileError;
 
+use crate::advice::MULTIPLE_OF;
 use crate::formula::expansion::{Expansion, Leaves};
 use crate::formula::formulas::{Atom, FormulaId, Formulas};
 use crate::formula::listed::Listed;
@@ -74,7 +75,7 @@ impl Leaves for Numbers {
         let kind = match keyword {
             Keyword::MultipleOf(modulus) if modulus.of > Modulus::MAX => {
                 let reason = format!("its digits are more than {}, the largest divisor", Modulus::MAX);
-                return Err(nodes.unsupported(node, "multipleOf", &reason));
+                return Err(nodes.unsupported(node, "multipleOf", &reason).advising(MULTIPLE_OF));
             }
             Keyword::Types { plain_integers, .. } => NumberKind::Integer { plain: *plain_integers },
             Keyword::Bound { limit, is_lower, is_exclusive } => {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::{Expr, MachineState};
-use gobo_types::{Budget, CompileError, RefusalKind};
+use gobo_types::{Budget, CompileError};
 
 use crate::formula::expansion::{Expansion, Literal};
 use crate::formula::formulas::{ALWAYS, Formula, FormulaId, Formulas, NEVER};
@@ -19,6 +19,7 @@ use crate::lower::context::Context;
 use crate::lower::outcomes::outcomes;
 use crate::lower::schema_set::SchemaSet;
 use crate::phase::LOWERING;
+use crate::read::node::NodeId;
 use crate::read::value::Json;
 
 /// Maximum number of values of items under `uniqueItems`: each doubles the states.
@@ -29,13 +30,13 @@ pub(crate) struct ArrayLowering<'a> {
     expansion: Expansion<'a, Arrays>,
     /// The indices of the values of items under `uniqueItems`.
     values: HashMap<Json, usize>,
-    /// Whether `uniqueItems` was dropped somewhere, as the options allow.
-    pub(crate) has_widened: bool,
+    /// The subschemas whose `uniqueItems` was dropped, as the options allow.
+    pub(crate) widened: Vec<NodeId>,
 }
 
 impl<'a> ArrayLowering<'a> {
     pub(crate) fn new(budget: &'a Budget) -> Self {
-        Self { expansion: Expansion::new(budget), values: HashMap::new(), has_widened: false }
+        Self { expansion: Expansion::new(budget), values: HashMap::new(), widened: Vec::new() }
     }
 
     /// The texts of the arrays that satisfy all of `literals`; `None` if there are none at a glance.
@@ -158,9 +159,9 @@ impl<'a> Array<'_, 'a> {
     fn widen_unique(&mut self, at: u32, formula: FormulaId) -> Result<(), CompileError> {
         if !self.context.policy.options.allow_widening {
             let reason = format!("uniqueItems of items with more than {MAX_UNIQUE} values");
-            return Err(self.context.refuse_at(self.set, RefusalKind::Unsupported, reason));
+            return Err(self.context.refuse_unique(self.set, reason));
         }
-        self.lowering.has_widened = true;
+        self.lowering.widened.extend(&self.set.unique);
         let formula_without = self.formulas().substitute(formula, &mut |atom| {
             matches!(atom, ItemAtom::Unique(_) | ItemAtom::Repeated(_)).then_some(true)
         })?;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use gobo_automata::{Expr, RuleId};
 use gobo_types::{Budget, CompileError, RefusalKind, SchemaOptions};
 
+use crate::advice::UNIQUE_ITEMS;
 use crate::formula::expansion::{Literal, opposite};
 use crate::lower::facts::Facts;
 use crate::lower::policy::Policy;
@@ -173,7 +174,16 @@ impl<'a> Context<'a> {
         kind: RefusalKind,
         reason: impl Into<String>,
     ) -> CompileError {
-        let pointer = set.nodes.first().map(|&node| self.facts.nodes.location(node).pointer.clone());
-        CompileError::refuse(kind, pointer.unwrap_or_default(), reason)
+        let place = set.nodes.first().map(|&node| self.facts.nodes.place(node));
+        CompileError::refuse(kind, place.unwrap_or_default(), reason)
+    }
+
+    /// The refusal of `uniqueItems` in a schema set.
+    pub(crate) fn refuse_unique(&self, set: &SchemaSet, reason: impl Into<String>) -> CompileError {
+        let error = match set.unique.first() {
+            Some(&node) => self.facts.nodes.unsupported(node, "uniqueItems", &reason.into()),
+            None => self.refuse_at(set, RefusalKind::Unsupported, reason),
+        };
+        error.advising(UNIQUE_ITEMS)
     }
 }

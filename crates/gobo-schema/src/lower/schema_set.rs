@@ -49,6 +49,8 @@ pub(crate) struct SchemaSet {
     /// Whether some subschema has `properties`, and whether one has `additionalProperties`.
     pub(crate) says_properties: bool,
     pub(crate) says_additional: bool,
+    /// The subschemas with `uniqueItems`.
+    pub(crate) unique: Vec<NodeId>,
 }
 
 impl SchemaSet {
@@ -238,6 +240,7 @@ impl Survey<'_, '_> {
                 Keyword::Contains { item, .. } => {
                     self.rows.push(Row { prefix: Vec::new(), rest: *item });
                 }
+                Keyword::Unique => self.set.unique.push(node),
                 Keyword::UnevaluatedProperties(schema) => self.set.unevaluated.push(*schema),
                 Keyword::UnevaluatedItems(schema) => {
                     self.rows.push(Row { prefix: Vec::new(), rest: *schema });

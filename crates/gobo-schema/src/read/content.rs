@@ -9,7 +9,7 @@ use gobo_types::{Budget, CompileError};
 
 use crate::phase::READING;
 use crate::read::value::Json;
-use crate::read::vocabulary::{KEYWORDS, LISTS, MAPS, SCHEMAS, STEPS_PER_KEYWORD};
+use crate::read::vocabulary::{LISTS, MAPS, SCHEMAS, STEPS_PER_KEYWORD, says_something};
 
 /// Maximum length of a canonical text, in bytes.
 const MAX_CONTENT_BYTES: usize = 1024;
@@ -24,7 +24,7 @@ pub(crate) fn write_schema(schema: &Json, out: &mut String, budget: &Budget) -> 
         budget.charge_steps(READING, STEPS_PER_KEYWORD)?;
         let is_written = match value {
             _ if matches!(key.as_str(), "$id" | "id") => false,
-            _ if !KEYWORDS.contains(&key.as_str()) => continue,
+            _ if !says_something(key) => continue,
             Json::Object(schemas) if MAPS.contains(&key.as_str()) => {
                 out.push_str(key);
                 let mut is_written = true;

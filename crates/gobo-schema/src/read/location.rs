@@ -1,7 +1,5 @@
 //! Locations: a document and a JSON pointer (RFC 6901) into it.
 
-use gobo_types::{CompileError, RefusalKind};
-
 /// A value in one of the documents.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Location {
@@ -26,27 +24,9 @@ impl Location {
         }
         Self { document: self.document, pointer }
     }
-
-    /// The location as reports show it: the pointer, after the number of a document other than the schema itself.
-    pub(crate) fn shown(&self) -> String {
-        match self.document {
-            0 => self.pointer.clone(),
-            document => format!("document {document}:{}", self.pointer),
-        }
-    }
 }
 
 /// One token of a JSON pointer, escaped (RFC 6901, section 3).
 pub(crate) fn escape_token(token: &str) -> String {
     token.replace('~', "~0").replace('/', "~1")
-}
-
-/// The refusal of a keyword of the subschema at a location.
-pub(crate) fn refuse(
-    kind: RefusalKind,
-    location: &Location,
-    keyword: &str,
-    reason: impl Into<String>,
-) -> CompileError {
-    CompileError::refuse(kind, location.at(&[keyword]).pointer, reason)
 }

@@ -8,14 +8,14 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::Language;
-use gobo_types::{
-    Budget, CompileError, DenseId as _, Draft, RefusalKind, Report, ReportEntry, SchemaOptions,
-};
+use gobo_types::{Budget, CompileError, DenseId as _, Draft, RefusalKind, SchemaOptions};
 
+use crate::advice::UNEVALUATED;
 use crate::phase::{LOWERING, READING};
 use crate::read::content::write_schema;
 use crate::read::documents::Documents;
-use crate::read::location::{Location, refuse};
+use crate::read::entries::Entries;
+use crate::read::location::Location;
 use crate::read::node::{FALSE, Keyword, NodeId, TRUE, TextId};
 use crate::read::value::{Json, ValueSet};
 use crate::read::vocabulary::STEPS_PER_SCHEMA;
@@ -44,13 +44,13 @@ pub(crate) struct Nodes<'a> {
     known: HashMap<Location, NodeId>,
     /// Small subschemas, by resource and canonical text.
     known_contents: HashMap<(usize, String), NodeId>,
-    /// Locations that share the node of an equal subschema elsewhere.
-    copies: Vec<(Location, NodeId)>,
+    /// Locations that share the node of an equal subschema elsewhere, with the length of its canonical text.
+    pub(super) copies: Vec<(Location, NodeId, usize)>,
     texts: Vec<Rc<Language>>,
     /// By keyword and text.
     known_texts: HashMap<(&'static str, String), TextId>,
     /// What became of the keywords that were read.
-    pub(crate) report: Report,
+    pub(crate) entries: Entries,
 }
 
 impl<'a> Nodes<'a> {
@@ -76,7 +76,7 @@ impl<'a> Nodes<'a> {
             copies: Vec::new(),
             texts: Vec::new(),
             known_texts: HashMap::new(),
-            report: Report::default(),
+            entries: Entries::default(),
         })
     }
 
@@ -95,6 +95,11 @@ impl<'a> Nodes<'a> {
     /// The location of a subschema.
     pub(crate) fn location(&self, node: NodeId) -> &Location {
         &self.all[node.index()].location
+    }
+
+    /// The location of a subschema as refusals and reports show it.
+    pub(crate) fn place(&self, node: NodeId) -> String {
+        self.documents.place(self.location(node))
     }
 
     /// Counts steps of reading the schema.
@@ -126,19 +131,20 @@ impl<'a> Nodes<'a> {
         if length <= MAX_CHAIN {
             return Ok(());
         }
-        let pointer = self.location(node).pointer.clone();
+        let pointer = self.place(node);
         let reason = format!("more than {MAX_CHAIN} subschemas refer to each other for the same value");
         Err(CompileError::refuse(RefusalKind::Unsupported, pointer, reason))
     }
 
     /// The refusal of a subschema that refers to itself for the same value.
     pub(crate) fn circular(&self, node: NodeId) -> CompileError {
-        let pointer = self.location(node).pointer.clone();
+        let pointer = self.place(node);
         CompileError::refuse(
             RefusalKind::Malformed,
             pointer,
             "it refers to itself without any step into a value",
         )
+        .advising("Let it refer to itself from inside properties or items, or leave the reference out.")
     }
 
     /// The node of the union of subschemas.
@@ -160,22 +166,23 @@ impl<'a> Nodes<'a> {
 
     /// The refusal of a keyword of a subschema.
     pub(crate) fn unsupported(&self, node: NodeId, keyword: &str, reason: &str) -> CompileError {
-        refuse(RefusalKind::Unsupported, self.location(node), keyword, reason)
+        self.documents.refuse(RefusalKind::Unsupported, self.location(node), keyword, reason)
     }
 
     /// The draft of the schema itself.
     pub(crate) fn draft(&self) -> Draft {
-        self.documents.draft(&Location { document: 0, pointer: String::new() })
+        self.documents.draft()
     }
 
     /// The refusal of a keyword that depends on what was evaluated of a known value.
     pub(crate) fn cannot_evaluate(&self, node: NodeId, keyword: &str) -> CompileError {
-        let pointer = self.location(node).pointer.clone();
+        let pointer = self.place(node);
         CompileError::refuse(
             RefusalKind::Unsupported,
             pointer,
             format!("{keyword} beside listed objects or arrays"),
         )
+        .advising(UNEVALUATED)
     }
 
     /// The node that allows exactly one value: the one at `token` inside value `at` of the `enum` or `const` of `node`.
@@ -232,7 +239,8 @@ impl<'a> Nodes<'a> {
             other => {
                 let found = other.map_or("nothing", Json::kind);
                 let reason = format!("a schema is an object or a boolean, not {found}");
-                return Err(CompileError::refuse(RefusalKind::Malformed, location.pointer, reason));
+                let place = self.documents.place(&location);
+                return Err(CompileError::refuse(RefusalKind::Malformed, place, reason));
             }
         };
         if let Some(&known) = self.known.get(&location) {
@@ -248,7 +256,7 @@ impl<'a> Nodes<'a> {
             let resource = self.documents.resource_number(&location);
             if let Some(&same) = self.known_contents.get(&(resource, content.clone())) {
                 self.known.insert(location.clone(), same);
-                self.copies.push((location, same));
+                self.copies.push((location, same, content.len()));
                 return Ok(same);
             }
             self.known_contents.insert((resource, content), id);
@@ -256,34 +264,6 @@ impl<'a> Nodes<'a> {
         self.known.insert(location.clone(), id);
         self.all.push(Node { location, keywords: None });
         Ok(id)
-    }
-
-    /// The report of the keywords that were read. Entries of a shared node are repeated for every location of it.
-    ///
-    /// # Errors
-    /// [`CompileError::OverBudget`].
-    pub(crate) fn take_report(&mut self) -> Result<Report, CompileError> {
-        let mut report = std::mem::take(&mut self.report);
-        for list in [&mut report.enforced, &mut report.narrowed, &mut report.annotations] {
-            let mut by_pointer: HashMap<&str, Vec<&ReportEntry>> = HashMap::new();
-            for entry in list.iter() {
-                by_pointer.entry(&entry.pointer).or_default().push(entry);
-            }
-            let mut copies = Vec::new();
-            for (location, node) in &self.copies {
-                let of_node = &self.all[node.index()].location;
-                self.charge(STEPS_PER_SCHEMA + of_node.steps())?;
-                let here = location.shown();
-                for entry in by_pointer.get(of_node.shown().as_str()).into_iter().flatten() {
-                    let bytes = here.len() + entry.keyword.len() + entry.why.len();
-                    self.charge(STEPS_PER_SCHEMA + bytes as u64 / 4)?;
-                    self.budget.charge_bytes(READING, 72 + bytes as u64)?;
-                    copies.push(ReportEntry { pointer: here.clone(), ..(*entry).clone() });
-                }
-            }
-            list.extend(copies);
-        }
-        Ok(report)
     }
 
     /// The keywords of a subschema, if they were read.

@@ -23,13 +23,13 @@ const MAX_SCHEMA_BYTES: usize = 8 << 20;
 pub(crate) fn parse_json(text: &str) -> Result<Json, CompileError> {
     if text.len() > MAX_SCHEMA_BYTES {
         let reason = format!("it has {} bytes, the limit is {MAX_SCHEMA_BYTES}", text.len());
-        return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason));
+        return Err(CompileError::refuse(RefusalKind::Unsupported, "offset 0", reason).spanning(0..0));
     }
     let mut parser = Parser { text, at: 0 };
     let value = parser.value(0)?;
     parser.skip_whitespace();
     if parser.at < text.len() {
-        return Err(parser.fault("something follows the value"));
+        return Err(parser.unexpected("the text goes on after the value"));
     }
     Ok(value)
 }
@@ -41,7 +41,48 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     fn fault(&self, reason: &str) -> CompileError {
-        CompileError::refuse(RefusalKind::Malformed, format!("offset {}", self.at), reason)
+        self.refuse(RefusalKind::Malformed, self.at, reason)
+    }
+
+    fn refuse(&self, kind: RefusalKind, at: usize, reason: impl Into<String>) -> CompileError {
+        let width = self.text[at..].chars().next().map_or(0, char::len_utf8);
+        CompileError::refuse(kind, format!("offset {at}"), reason).spanning(at..at + width)
+    }
+
+    /// The fault where something else stands than what has to: with what it probably is, in other dialects of JSON.
+    fn unexpected(&self, expected: &str) -> CompileError {
+        let rest = &self.text[self.at..];
+        let words = [
+            ("NaN", "JSON has no NaN: leave the keyword out, or write a number."),
+            ("Infinity", "JSON has no infinity: leave the bound out, or write a number."),
+            ("undefined", "JSON has no undefined: leave the key out, or write null."),
+            ("True", "JSON writes true in lower case."),
+            ("False", "JSON writes false in lower case."),
+            ("None", "JSON writes null."),
+        ];
+        let word = words.iter().find(|(word, _)| rest.starts_with(word));
+        let (found, help) = match (rest.chars().next(), word) {
+            (None, _) => ("the text ends".to_owned(), "Close what is open: the text was cut off, perhaps."),
+            (_, Some((word, help))) => (format!("{word} stands here"), *help),
+            (Some('\''), _) => {
+                ("a single quote stands here".to_owned(), "Write strings and keys in double quotes.")
+            }
+            (Some('/'), _) if rest.starts_with("//") || rest.starts_with("/*") => {
+                ("a comment stands here".to_owned(), "JSON has no comments: leave it out, or use $comment.")
+            }
+            (Some('#'), _) => {
+                ("a comment stands here".to_owned(), "JSON has no comments: leave it out, or use $comment.")
+            }
+            (Some(close @ ('}' | ']')), _) if self.text[..self.at].trim_end().ends_with(',') => {
+                (format!("{close} stands after a comma"), "Leave out the comma before it.")
+            }
+            (Some(char), _) if char.is_alphabetic() || matches!(char, '_' | '$') => (
+                format!("a word stands here, beginning with {char:?}"),
+                "Write strings and keys in double quotes.",
+            ),
+            (Some(char), _) => (format!("{char:?} stands here"), ""),
+        };
+        self.fault(&format!("{expected}; {found}")).advising(help)
     }
 
     fn peek(&self) -> Option<u8> {
@@ -76,8 +117,8 @@ impl Parser<'_> {
             Some(b'"') => Ok(Json::String(self.string()?)),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b'[' | b'{') if depth == MAX_NESTING => {
-                let reason = format!("it nests deeper than {MAX_NESTING} brackets");
-                Err(CompileError::refuse(RefusalKind::Unsupported, format!("offset {}", self.at), reason))
+                let reason = format!("it nests deeper than {MAX_NESTING} levels");
+                Err(self.refuse(RefusalKind::Unsupported, self.at, reason))
             }
             Some(b'[') => {
                 self.at += 1;
@@ -91,12 +132,12 @@ impl Parser<'_> {
                         return Ok(Json::Array(items.into()));
                     }
                     if !self.takes(b',') {
-                        return Err(self.fault("a comma or ] is missing"));
+                        return Err(self.unexpected("a comma or ] is missing"));
                     }
                 }
             }
             Some(b'{') => self.object(depth),
-            _ => Err(self.fault("no JSON value begins here")),
+            _ => Err(self.unexpected("no JSON value begins here")),
         }
     }
 
@@ -110,19 +151,19 @@ impl Parser<'_> {
         loop {
             self.skip_whitespace();
             if self.peek() != Some(b'"') {
-                return Err(self.fault("a key is missing"));
+                return Err(self.unexpected("a key is missing"));
             }
             offsets.push(self.at);
             let key = self.string()?;
             if !self.takes(b':') {
-                return Err(self.fault("a colon is missing"));
+                return Err(self.unexpected("a colon is missing"));
             }
             properties.push((key, self.value(depth + 1)?));
             if self.takes(b'}') {
                 break;
             }
             if !self.takes(b',') {
-                return Err(self.fault("a comma or } is missing"));
+                return Err(self.unexpected("a comma or } is missing"));
             }
         }
         Object::new(properties).map(|object| Json::Object(Rc::new(object))).map_err(|(repeated, key)| {
@@ -163,7 +204,7 @@ impl Parser<'_> {
         let number = Decimal::parse(&self.text[begin..self.at]);
         number.map(Json::Number).ok_or_else(|| {
             let reason = format!("a number of more than {MAX_DIGITS} digits");
-            CompileError::refuse(RefusalKind::Unsupported, format!("offset {begin}"), reason)
+            self.refuse(RefusalKind::Unsupported, begin, reason)
         })
     }
 

@@ -46,6 +46,7 @@ pub(crate) fn location(found: Resolved, binding: Option<&Binding>, store: &str) 
         states: found.states,
         rows: found.rows,
         compile_us: found.compile_us,
+        notes: found.notes.iter().cloned().map(Into::into).collect(),
     }
 }
 

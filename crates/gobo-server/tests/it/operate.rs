@@ -13,6 +13,21 @@ use crate::daemon::{Daemon, client, remote};
 use crate::raw::raw;
 use crate::tiny::tiny;
 
+/// Notes of a report are in every answer: of a compile, of a hit, of a check, and of what is on record.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn notes_are_told_with_the_location() {
+    let folder = tempfile::tempdir().unwrap();
+    let _daemon = Daemon::start(folder.path()).await;
+    let here = client(folder.path());
+    let misread = Constraint::regex("[:alpha:]b*");
+    let first = here.locate("tiny", &misread).await.unwrap();
+    assert_eq!(first.notes.len(), 1, "{first:?}");
+    assert!(first.notes[0].why.contains("[[:alpha:]]"), "{first:?}");
+    assert_eq!(here.locate("tiny", &misread).await.unwrap().notes, first.notes);
+    assert_eq!(here.check("tiny", &misread).await.unwrap().report.notes, first.notes);
+    assert_eq!(here.locate("tiny", &Constraint::regex("ab+")).await.unwrap().notes, []);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn describe_list_status_and_rebuild() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use gobo_artifact::Index;
 use gobo_types::{
     ArtifactDigest, CompileLimits, ConstraintDigest, Digest, IndexKey, KeyHasher, OverBudget, Refusal,
-    VocabularyDigest,
+    ReportEntry, VocabularyDigest,
 };
 use serde::{Deserialize, Serialize};
 
@@ -48,10 +48,14 @@ pub struct IndexRecord {
     pub rows: u32,
     /// When it was published, in milliseconds since 1970.
     pub created_unix_ms: u64,
+    /// The first notes of its report. None in records of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<ReportEntry>,
 }
 
 impl IndexRecord {
-    /// The record of an open index. `artifact_digest` is what publishing returned. O(1).
+    /// The record of an open index. `artifact_digest` is what publishing returned. O(report); a report that cannot be read has
+    /// no notes.
     pub fn of(index: &Index, artifact_digest: ArtifactDigest, created: SystemTime) -> Self {
         Self {
             artifact_digest,
@@ -63,6 +67,7 @@ impl IndexRecord {
             states: index.states(),
             rows: index.rows(),
             created_unix_ms: unix_ms(created),
+            notes: index.report().map(|report| report.notes_told().cloned().collect()).unwrap_or_default(),
         }
     }
 }

@@ -39,11 +39,31 @@ pub struct Report {
     pub annotations: Vec<ReportEntry>,
     /// Texts let through although the constraint forbids them; only at the caller's request.
     pub widened: Vec<ReportEntry>,
+    /// Parts that are probably not what their author meant, such as a misspelt keyword. They constrain nothing.
+    pub notes: Vec<ReportEntry>,
 }
 
 impl Report {
+    /// How many notes a person is told of at once, and an answer that is no report has at most.
+    pub const NOTES_TOLD: usize = 8;
+    /// Longest pointer of a note that is told of so, in bytes.
+    const MAX_POINTER_TOLD: usize = 1024;
+
     /// The keyword of [`Self::ambiguity`].
     pub const AMBIGUITY: &str = "ambiguity";
+
+    /// The first notes, at most [`Self::NOTES_TOLD`] and each with a pointer of at most 1 KiB. O(notes).
+    ///
+    /// ```
+    /// use gobo_types::{Report, ReportEntry};
+    ///
+    /// let notes = vec![ReportEntry::whole("maxlength", "did you mean maxLength?"); 9];
+    /// assert_eq!(Report { notes, ..Report::default() }.notes_told().count(), Report::NOTES_TOLD);
+    /// ```
+    pub fn notes_told(&self) -> impl Iterator<Item = &ReportEntry> {
+        let is_short = |entry: &&ReportEntry| entry.pointer.len() <= Self::MAX_POINTER_TOLD;
+        self.notes.iter().filter(is_short).take(Self::NOTES_TOLD)
+    }
 
     /// The warning that texts may have more configurations than a matcher keeps; it is one of those that are narrowed.
     pub fn ambiguity(&self) -> Option<&ReportEntry> {

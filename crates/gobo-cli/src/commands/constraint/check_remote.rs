@@ -77,7 +77,7 @@ fn describe(checked: &Checked) -> Value {
         "report": {
             "enforced": entries(&report.enforced), "narrowed": entries(&report.narrowed),
             "unspellable": entries(&report.unspellable), "annotations": entries(&report.annotations),
-            "widened": entries(&report.widened),
+            "widened": entries(&report.widened), "notes": entries(&report.notes),
         },
     })
 }

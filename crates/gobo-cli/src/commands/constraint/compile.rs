@@ -8,6 +8,7 @@ use gobo_worker::{compile_alone, compile_constraint};
 use serde_json::{Value, json};
 
 use crate::args::{CompileArgs, Global};
+use crate::commands::report::note_misspelt;
 use crate::destination::Destination;
 use crate::inputs::Loaded;
 use crate::interrupt::undisturbed;
@@ -121,6 +122,7 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
             "distinct_rows": stats.distinct_rows,
             "class": index.class().name(),
             "warning": warning,
+            "notes": report.notes,
             "compile_us": cold.json(),
             "warm_us": warm.as_ref().map(Times::json),
             "import_us": loaded.imported_in.map(micros),
@@ -152,6 +154,7 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
                 warm.shown(args.repeat)
             ))?;
         }
+        note_misspelt(&report);
         if let Some(warning) = warning {
             output::note(format_args!("warning: {warning}"));
         }

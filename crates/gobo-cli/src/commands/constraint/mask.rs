@@ -47,7 +47,10 @@ pub(crate) fn run(global: &Global, args: &MaskArgs) -> anyhow::Result<Outcome> {
     let ids = allowed(&matcher)?;
     let shown = &ids[..if args.ids { ids.len() } else { ids.len().min(IDS_SHOWN) }];
     if global.json {
-        output::line(json!({"complete": matcher.is_complete(), "allowed": ids.len(), "ids": shown}))?;
+        let notes = target.index.report()?.notes;
+        output::line(
+            json!({"complete": matcher.is_complete(), "allowed": ids.len(), "ids": shown, "notes": notes}),
+        )?;
         return Ok(Outcome::Yes);
     }
     output::line(format_args!("complete  {}", if matcher.is_complete() { "yes" } else { "no" }))?;

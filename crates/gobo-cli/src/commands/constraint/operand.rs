@@ -94,6 +94,12 @@ fn uncomparable(kind: &str, why: &str) -> CompileError {
         format!("the whole {kind}"),
         format!("{why}; only regular constraints can be compared"),
     )
+    .advising(match kind {
+        "schema" => {
+            "Compare with --closed, where objects without additionalProperties hold any value, or with --max-depth N."
+        }
+        _ => "Compare constraints whose rules do not recur.",
+    })
 }
 
 impl Opened {

@@ -7,6 +7,7 @@ use gobo_types::Budget;
 use gobo_worker::compile_constraint;
 
 use crate::args::{Global, TargetArgs};
+use crate::commands::report::note_misspelt;
 use crate::inputs::{Loaded, index_file, open_index};
 use crate::output::Outcome;
 
@@ -35,7 +36,13 @@ impl Target {
         loaded.note_first_use();
         let budget = Budget::new(global.limits());
         match compile_constraint(&loaded.vocabulary, &given.constraint, global.threads_or(1), &budget) {
-            Ok(compiled) => Ok(Ok(Self { index: Arc::new(Index::from_bytes(compiled.bytes())?), loaded })),
+            Ok(compiled) => {
+                let index = Arc::new(Index::from_bytes(compiled.bytes())?);
+                if !global.json {
+                    note_misspelt(&index.report()?);
+                }
+                Ok(Ok(Self { loaded, index }))
+            }
             Err(error) => Ok(Err(given.verdict(&error, global.json)?)),
         }
     }

@@ -17,6 +17,7 @@ use std::rc::Rc;
 use gobo_automata::{Expr, MachineState, RuleId};
 use gobo_types::{Budget, CompileError, RefusalKind};
 
+use crate::advice::{ANY_ORDER, REPEATED_NAMES};
 use crate::formula::derivative::Next;
 use crate::formula::expansion::{Expansion, Literal};
 use crate::formula::formulas::{FormulaId, Formulas, NEVER};
@@ -26,7 +27,7 @@ use crate::lower::context::Context;
 use crate::lower::outcomes::{Outcome, outcomes};
 use crate::lower::schema_set::{SchemaSet, SchemaSetId};
 use crate::phase::LOWERING;
-use crate::read::node::TextId;
+use crate::read::node::{NodeId, TextId};
 use gobo_grammar::json::strings::{string_steps, string_text};
 use scope::{Others, Scope, Scopes};
 use witnesses::{Witnesses, revocable};
@@ -39,16 +40,23 @@ pub(crate) struct ObjectLowering<'a> {
     expansion: Expansion<'a, Objects>,
     scopes: Scopes,
     pub(crate) witnesses: Witnesses,
+    /// Whether the declared order shuts out texts of some object.
+    pub(crate) is_ordered: bool,
 }
 
 impl<'a> ObjectLowering<'a> {
     pub(crate) fn new(budget: &'a Budget) -> Self {
-        Self { expansion: Expansion::new(budget), scopes: Scopes::new(), witnesses: Witnesses::new() }
+        Self {
+            expansion: Expansion::new(budget),
+            scopes: Scopes::new(),
+            witnesses: Witnesses::new(),
+            is_ordered: false,
+        }
     }
 
-    /// Whether some object is closed because the options ask for it.
-    pub(crate) fn has_closed(&self) -> bool {
-        self.scopes.has_closed
+    /// The first subschema of each object that is closed because the options ask for it.
+    pub(crate) fn closed(&self) -> &[NodeId] {
+        &self.scopes.closed
     }
 
     /// The texts of the objects that satisfy all of `literals`; `None` if there are none at a glance.
@@ -69,9 +77,10 @@ impl<'a> ObjectLowering<'a> {
         let names = u32::try_from(set.names.len()).expect("the budget keeps names below 2^32");
         if !context.policy.is_ordered() && set.names.len() > MAX_UNORDERED {
             let reason = format!("any order of {names} names; the limit is {MAX_UNORDERED}");
-            return Err(context.refuse_at(set, RefusalKind::Unsupported, reason));
+            return Err(context.refuse_at(set, RefusalKind::Unsupported, reason).advising(ANY_ORDER));
         }
         let scope = self.scopes.of(context, &self.expansion.formulas, set, formula)?;
+        self.is_ordered |= set.names.len() > usize::from(scope.others.is_empty());
         let builder = Builder::new("{", "}", context.policy.layout(), depth);
         let mut object = Object {
             formulas: &mut self.expansion.formulas,
@@ -285,6 +294,6 @@ impl Object<'_, '_> {
 
     fn refuse_repetition(&self) -> CompileError {
         let reason = "what holds depends on whether other names are repeated, which no automaton can see";
-        self.context.refuse_at(self.set, RefusalKind::Unsupported, reason)
+        self.context.refuse_at(self.set, RefusalKind::Unsupported, reason).advising(REPEATED_NAMES)
     }
 }

@@ -67,13 +67,13 @@ impl Scope {
 /// Finds scopes.
 pub(super) struct Scopes {
     classes: NameClasses,
-    /// Whether some object is closed because the options ask for it.
-    pub(super) has_closed: bool,
+    /// The first subschema of each object that is closed because the options ask for it.
+    pub(super) closed: Vec<NodeId>,
 }
 
 impl Scopes {
     pub(super) fn new() -> Self {
-        Self { classes: NameClasses::new(), has_closed: false }
+        Self { classes: NameClasses::new(), closed: Vec::new() }
     }
 
     /// The scope of a formula.
@@ -122,7 +122,9 @@ impl Scopes {
         sets: Vec<NameSet>,
     ) -> Result<Vec<Others>, CompileError> {
         let closed = context.policy.options.closed && set.says_properties && !set.says_additional;
-        self.has_closed |= closed;
+        if closed {
+            self.closed.extend(set.nodes.first());
+        }
         let patterns = set.patterns();
         let is_violating = |names: &NameSet| matches!(names, NameSet::Violating(_));
         if set.names.is_empty() && patterns.is_empty() && !sets.iter().any(is_violating) {

@@ -24,11 +24,13 @@ use crate::read::nodes::Nodes;
 pub(crate) struct Witnesses {
     /// By the subschemas of the schema set of the object.
     pub(crate) last: HashMap<Vec<NodeId>, PropertyAtom>,
+    /// The first subschema of each such object.
+    pub(crate) objects: Vec<NodeId>,
 }
 
 impl Witnesses {
     pub(super) fn new() -> Self {
-        Self { last: HashMap::new() }
+        Self { last: HashMap::new(), objects: Vec::new() }
     }
 
     /// Whether the witness of an atom may be put last: under the declared order, for the only such atom of the schema set,
@@ -43,9 +45,15 @@ impl Witnesses {
         atom: &PropertyAtom,
     ) -> Result<bool, CompileError> {
         let PropertyAtom::Some(_, (node, _)) = atom else { return Ok(false) };
-        Ok(context.policy.is_ordered()
-            && can_evaluate(&mut context.facts.nodes, *node)?
-            && *self.last.entry(set.nodes.clone()).or_insert_with(|| atom.clone()) == *atom)
+        if !context.policy.is_ordered() || !can_evaluate(&mut context.facts.nodes, *node)? {
+            return Ok(false);
+        }
+        let objects = &mut self.objects;
+        let last = self.last.entry(set.nodes.clone()).or_insert_with(|| {
+            objects.extend(set.nodes.first());
+            atom.clone()
+        });
+        Ok(last == atom)
     }
 }
 

@@ -3,25 +3,26 @@
 
 use std::rc::Rc;
 
+use gobo_grammar::near::near;
 use gobo_types::{CompileError, Draft, RefusalKind};
 
 use super::reader::Reader;
-use crate::read::documents::Documents;
-use crate::read::location::{Location, refuse};
+use crate::read::documents::{Documents, Fault};
+use crate::read::location::Location;
 use crate::read::node::{Keyword, TRUE, Types};
 use crate::read::value::{Json, ValueSet};
-use crate::read::vocabulary::{ANCILLARY, ANNOTATIONS};
 
-/// Reads a keyword for values of every type; `false` if it is none.
-pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, CompileError> {
-    use Draft::{Draft6, Draft7, Draft201909, Draft202012};
-    let draft = reader.draft;
+/// The names of the types.
+const TYPES: [&str; 7] = ["null", "boolean", "number", "integer", "string", "array", "object"];
+
+/// Reads a keyword for values of every type.
+pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<(), CompileError> {
     match keyword {
         "$ref" => reference(reader, keyword, Documents::resolve)?,
-        "$dynamicRef" if draft == Draft202012 => {
+        "$dynamicRef" => {
             reference(reader, keyword, Documents::resolve_dynamic)?;
         }
-        "$recursiveRef" if draft == Draft201909 => {
+        "$recursiveRef" => {
             reference(reader, keyword, |documents, from, _| documents.resolve_recursive(from))?;
         }
         "type" => types(reader)?,
@@ -32,7 +33,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, C
             }
             _ => return Err(reader.malformed("enum", "a list")),
         },
-        "const" if draft >= Draft6 => {
+        "const" => {
             let value = reader.value("const").cloned().unwrap_or(Json::Null);
             reader.push("const", Keyword::Values(Rc::new(ValueSet::new(Rc::new([value])))));
         }
@@ -52,33 +53,31 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, C
             let schema = reader.schema(&[keyword])?;
             reader.push(keyword, Keyword::Not(schema));
         }
-        "if" if draft >= Draft7 => {
+        "if" => {
             let condition = reader.schema(&[keyword])?;
             let then = reader.schema_if_any("then", TRUE)?;
             let otherwise = reader.schema_if_any("else", TRUE)?;
             reader.push(keyword, Keyword::If { condition, then, otherwise });
         }
-        _ if ANCILLARY.contains(&keyword) || ANNOTATIONS.contains(&keyword) => {}
-        "contentEncoding" | "contentMediaType" | "contentSchema" => {
-            reader.annotation(keyword, "an annotation by the standard");
-        }
-        _ => return Ok(false),
+        // Annotations, and what takes effect through others.
+        _ => {}
     }
-    Ok(true)
+    Ok(())
 }
 
 /// A reference: the subschema that it resolves to, as the only operand of `allOf`.
 fn reference(
     reader: &mut Reader<'_, '_>,
     keyword: &str,
-    resolve: impl FnOnce(&Documents, &Location, &str) -> Result<Location, String>,
+    resolve: impl FnOnce(&Documents, &Location, &str) -> Result<Location, Fault>,
 ) -> Result<(), CompileError> {
     let Some(Json::String(reference)) = reader.value(keyword) else {
         return Err(reader.malformed(keyword, "a string"));
     };
     reader.nodes.charge(reader.location.steps() + reference.len() as u64)?;
-    let target = resolve(&reader.nodes.documents, reader.location, reference)
-        .map_err(|reason| reader.unsupported(keyword, format!("{reference:?}: {reason}")))?;
+    let target = resolve(&reader.nodes.documents, reader.location, reference).map_err(|fault| {
+        reader.unsupported(keyword, format!("{reference:?}: {}", fault.reason)).advising(fault.help)
+    })?;
     let target = reader.nodes.node(target)?;
     reader.push(keyword, Keyword::AllOf(Rc::new([target])));
     Ok(())
@@ -100,13 +99,17 @@ fn types(reader: &mut Reader<'_, '_>) -> Result<(), CompileError> {
             "string" => Types::STRING,
             "array" => Types::ARRAY,
             "object" => Types::OBJECT,
-            "any" if reader.draft == Draft::Draft4 => Types::ALL,
+            "any" if reader.draft() == Draft::Draft4 => Types::ALL,
             _ => {
                 let reason = format!("{name:?} is no type");
-                return Err(refuse(RefusalKind::Malformed, reader.location, "type", reason));
+                let help = match near(name, TYPES.into_iter()) {
+                    Some(near) => format!("Did you mean {near:?}?"),
+                    None => format!("The types are {}.", TYPES.join(", ")),
+                };
+                return Err(reader.refuse(RefusalKind::Malformed, "type", reason).advising(help));
             }
         });
     }
-    reader.push("type", Keyword::Types { types, plain_integers: reader.draft == Draft::Draft4 });
+    reader.push("type", Keyword::Types { types, plain_integers: reader.draft() == Draft::Draft4 });
     Ok(())
 }

@@ -5,14 +5,11 @@ use std::rc::Rc;
 use gobo_types::{CompileError, Draft, RefusalKind};
 
 use super::reader::Reader;
-use crate::read::location::refuse;
 use crate::read::node::{Keyword, NodeId, TRUE};
 use crate::read::value::Json;
 
 /// Reads a keyword for arrays; `false` if it is none.
 pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, CompileError> {
-    use Draft::{Draft6, Draft201909, Draft202012};
-    let draft = reader.draft;
     match keyword {
         "items" | "prefixItems" | "additionalItems" => items(reader, keyword)?,
         "minItems" => {
@@ -23,9 +20,9 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, C
             let max = reader.count(keyword)?;
             reader.push(keyword, Keyword::ItemCount { min: 0, max: Some(max) });
         }
-        "contains" if draft >= Draft6 => {
+        "contains" => {
             let item = reader.schema(&[keyword])?;
-            let counts = draft >= Draft201909;
+            let counts = reader.dialect.has("minContains");
             let min = if counts && reader.value("minContains").is_some() {
                 reader.count("minContains")?
             } else {
@@ -36,9 +33,10 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, C
             } else {
                 None
             };
-            reader.push(keyword, Keyword::Contains { item, min, max, evaluates: draft >= Draft202012 });
+            let evaluates = reader.draft() >= Draft::Draft202012;
+            reader.push(keyword, Keyword::Contains { item, min, max, evaluates });
         }
-        "minContains" | "maxContains" if draft >= Draft201909 => {
+        "minContains" | "maxContains" => {
             if reader.value("contains").is_none() {
                 reader.annotation(keyword, "without contains it says nothing");
             }
@@ -48,7 +46,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, C
             Some(Json::Bool(false)) => {}
             _ => return Err(reader.malformed(keyword, "a boolean")),
         },
-        "unevaluatedItems" if draft >= Draft201909 => {
+        "unevaluatedItems" => {
             let schema = reader.schema(&[keyword])?;
             reader.push(keyword, Keyword::UnevaluatedItems(schema));
         }
@@ -59,11 +57,13 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, C
 
 /// Up to draft 2019-09, `items` may be a list, and `additionalItems` applies after it; later the list is `prefixItems`.
 fn items(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<(), CompileError> {
-    let is_new = reader.draft >= Draft::Draft202012;
+    let is_new = reader.draft() >= Draft::Draft202012;
     let is_list = matches!(reader.value("items"), Some(Json::Array(_)));
     if is_new && is_list {
-        let reason = "a list of schemas is prefixItems in draft 2020-12; for older schemas name the draft";
-        return Err(refuse(RefusalKind::Malformed, reader.location, "items", reason));
+        let reason = "a list of schemas is prefixItems in draft 2020-12";
+        return Err(reader.refuse(RefusalKind::Malformed, "items", reason).advising(
+            "Write prefixItems, and items for what comes after; or name the older draft in $schema (--draft, the field draft).",
+        ));
     }
     let counts = match keyword {
         "prefixItems" => is_new,

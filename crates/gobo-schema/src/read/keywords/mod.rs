@@ -13,13 +13,14 @@ mod scalars;
 
 use std::rc::Rc;
 
-use gobo_types::{CompileError, Draft, ReportEntry};
+use gobo_types::CompileError;
 
+use crate::read::entries::Entry;
 use crate::read::location::Location;
 use crate::read::node::{Keyword, NodeId};
 use crate::read::nodes::Nodes;
 use crate::read::value::{Json, Object};
-use crate::read::vocabulary::{ANCILLARY, ANNOTATIONS, STEPS_PER_KEYWORD};
+use crate::read::vocabulary::{Dialect, STEPS_PER_KEYWORD};
 use reader::Reader;
 
 /// The keywords of a subschema: a value satisfies it if it satisfies all of them.
@@ -33,16 +34,12 @@ pub(crate) fn keywords_of(nodes: &mut Nodes<'_>, node: NodeId) -> Result<Rc<[Key
     let location = nodes.location(node).clone();
     let documents = Rc::clone(&nodes.documents);
     let Some(Json::Object(schema)) = documents.get(&location) else { unreachable!("nodes are objects") };
-    let draft = documents.draft(&location);
+    let dialect = documents.dialect(&location)?;
     nodes.charge(location.steps() + STEPS_PER_KEYWORD * STEPS_PER_KEYWORD * schema.len() as u64)?;
-    let (keywords, enforced) = read(nodes, &location, draft, schema)?;
-    if !enforced.is_empty() {
-        nodes.report.enforced.push(ReportEntry {
-            pointer: location.shown(),
-            keyword: enforced.join(", "),
-            why: "exactly".to_owned(),
-        });
-    }
+    let (keywords, enforced) = read(nodes, &location, dialect, schema)?;
+    let entry = |keyword| Entry { location: location.clone(), keyword, why: String::new() };
+    nodes.entries.read.push(entry(String::new()));
+    nodes.entries.enforced.extend(enforced.into_iter().map(entry));
     let keywords: Rc<[Keyword]> = keywords.into();
     nodes.set_keywords(node, Rc::clone(&keywords));
     Ok(keywords)
@@ -52,35 +49,23 @@ pub(crate) fn keywords_of(nodes: &mut Nodes<'_>, node: NodeId) -> Result<Rc<[Key
 fn read(
     nodes: &mut Nodes<'_>,
     location: &Location,
-    draft: Draft,
+    dialect: Dialect,
     schema: &Object,
 ) -> Result<(Vec<Keyword>, Vec<String>), CompileError> {
-    let is_alone = draft <= Draft::Draft7 && schema.get("$ref").is_some();
-    let mut reader = Reader { nodes, location, schema, draft, keywords: Vec::new(), enforced: Vec::new() };
+    // Siblings of a reference and keywords of another draft are found again where the report is made.
+    let is_alone = dialect.ignores_siblings() && schema.get("$ref").is_some();
+    let mut reader = Reader { nodes, location, schema, dialect, keywords: Vec::new(), enforced: Vec::new() };
     for (name, _) in schema.iter() {
-        if is_alone && name != "$ref" {
-            beside_reference(&mut reader, name);
-        } else {
+        if dialect.has(name) && (!is_alone || name == "$ref") {
             read_keyword(&mut reader, name)?;
         }
     }
     Ok((reader.keywords, reader.enforced))
 }
 
-/// Up to draft 7, siblings of `$ref` are ignored.
-fn beside_reference(reader: &mut Reader<'_, '_>, keyword: &str) {
-    if !ANCILLARY.contains(&keyword) && !ANNOTATIONS.contains(&keyword) {
-        reader.annotation(keyword, "up to draft 7, nothing beside $ref counts");
-    }
-}
-
 fn read_keyword(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<(), CompileError> {
-    let is_known = scalars::read(reader, keyword)?
-        || objects::read(reader, keyword)?
-        || arrays::read(reader, keyword)?
-        || any_value::read(reader, keyword)?;
-    if !is_known {
-        reader.annotation(keyword, "no keyword of this draft");
+    if scalars::read(reader, keyword)? || objects::read(reader, keyword)? || arrays::read(reader, keyword)? {
+        return Ok(());
     }
-    Ok(())
+    any_value::read(reader, keyword)
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{CompileError, Draft};
+use gobo_types::{CompileError, RefusalKind};
 
 use super::reader::Reader;
 use crate::read::node::{Keyword, Properties, TRUE};
@@ -12,15 +12,19 @@ use crate::read::vocabulary::{STEPS_PER_KEYWORD, STEPS_PER_SCHEMA};
 
 /// Reads a keyword for objects; `false` if it is none.
 pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, CompileError> {
-    use Draft::{Draft6, Draft201909};
-    let draft = reader.draft;
     match keyword {
         "properties" | "patternProperties" | "additionalProperties" => properties(reader, keyword)?,
         "required" => {
+            if let Some(Json::Bool(_)) = reader.value(keyword) {
+                let reason = "required is a list of strings, not a boolean";
+                return Err(reader.refuse(RefusalKind::Malformed, keyword, reason).advising(
+                    "A boolean is the form of draft 3: list the name in required of the object around this property.",
+                ));
+            }
             let names = reader.strings(keyword, reader.value(keyword))?;
             reader.push(keyword, Keyword::Required(names));
         }
-        "propertyNames" if draft >= Draft6 => {
+        "propertyNames" => {
             let names = reader.schema(&[keyword])?;
             reader.push(keyword, Keyword::PropertyNames(names));
         }
@@ -32,10 +36,9 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, C
             let max = reader.count(keyword)?;
             reader.push(keyword, Keyword::PropertyCount { min: 0, max: Some(max) });
         }
-        // Later drafts keep it for compatibility, so it is enforced in all.
-        "dependencies" => dependencies(reader, keyword)?,
-        "dependentRequired" | "dependentSchemas" if draft >= Draft201909 => dependencies(reader, keyword)?,
-        "unevaluatedProperties" if draft >= Draft201909 => {
+        // Later drafts keep the first for compatibility, so it is enforced in all.
+        "dependencies" | "dependentRequired" | "dependentSchemas" => dependencies(reader, keyword)?,
+        "unevaluatedProperties" => {
             let schema = reader.schema(&[keyword])?;
             reader.push(keyword, Keyword::UnevaluatedProperties(schema));
         }

@@ -2,14 +2,16 @@
 
 use std::rc::Rc;
 
-use gobo_types::{CompileError, Draft, RefusalKind, ReportEntry};
+use gobo_types::{CompileError, Draft, RefusalKind};
 
 use crate::ecma::ecma;
 use crate::read::decimal::Decimal;
-use crate::read::location::{Location, refuse};
+use crate::read::entries::Entry;
+use crate::read::location::Location;
 use crate::read::node::{Keyword, NodeId, TextId};
 use crate::read::nodes::Nodes;
 use crate::read::value::{Json, Object};
+use crate::read::vocabulary::Dialect;
 
 /// A subschema, and what has been read of it.
 pub(super) struct Reader<'n, 'a> {
@@ -17,7 +19,7 @@ pub(super) struct Reader<'n, 'a> {
     pub(super) location: &'n Location,
     /// The subschema.
     pub(super) schema: &'n Object,
-    pub(super) draft: Draft,
+    pub(super) dialect: Dialect,
     /// The normalised keywords so far.
     pub(super) keywords: Vec<Keyword>,
     /// The names of the keywords that make demands.
@@ -31,24 +33,29 @@ impl<'n> Reader<'n, '_> {
 
     pub(super) fn malformed(&self, keyword: &str, expected: &str) -> CompileError {
         let found = self.value(keyword).map_or("nothing", Json::kind);
-        refuse(
-            RefusalKind::Malformed,
-            self.location,
-            keyword,
-            format!("{keyword} is {expected}, not {found}"),
-        )
+        self.refuse(RefusalKind::Malformed, keyword, format!("{keyword} is {expected}, not {found}"))
     }
 
     pub(super) fn unsupported(&self, keyword: &str, reason: impl Into<String>) -> CompileError {
-        refuse(RefusalKind::Unsupported, self.location, keyword, reason)
+        self.refuse(RefusalKind::Unsupported, keyword, reason)
+    }
+
+    pub(super) fn refuse(&self, kind: RefusalKind, keyword: &str, reason: impl Into<String>) -> CompileError {
+        self.nodes.documents.refuse(kind, self.location, keyword, reason)
+    }
+
+    pub(super) fn draft(&self) -> Draft {
+        self.dialect.draft
+    }
+
+    /// An entry of the report about a keyword.
+    pub(super) fn entry(&self, keyword: &str, why: impl Into<String>) -> Entry {
+        Entry { location: self.location.clone(), keyword: keyword.to_owned(), why: why.into() }
     }
 
     pub(super) fn annotation(&mut self, keyword: &str, why: &str) {
-        self.nodes.report.annotations.push(ReportEntry {
-            pointer: self.location.shown(),
-            keyword: keyword.to_owned(),
-            why: why.to_owned(),
-        });
+        let entry = self.entry(keyword, why);
+        self.nodes.entries.annotations.push(entry);
     }
 
     /// The node of the subschema at a keyword, or of one inside its value.
@@ -70,12 +77,7 @@ impl<'n> Reader<'n, '_> {
         let length = match self.value(keyword) {
             Some(Json::Array(items)) if !items.is_empty() => items.len(),
             Some(Json::Array(_)) => {
-                return Err(refuse(
-                    RefusalKind::Malformed,
-                    self.location,
-                    keyword,
-                    format!("{keyword} has no schema"),
-                ));
+                return Err(self.refuse(RefusalKind::Malformed, keyword, format!("{keyword} has no schema")));
             }
             _ => return Err(self.malformed(keyword, "a list of schemas")),
         };
@@ -133,11 +135,11 @@ impl<'n> Reader<'n, '_> {
         match text {
             Ok(Some(text)) => Ok(text),
             Ok(None) => unreachable!("a pattern is a set of strings"),
-            Err(CompileError::Refused(refusal)) => Err(CompileError::refuse(
-                refusal.kind,
-                self.location.at(tokens).pointer,
-                format!("{} in the pattern, {}: {}", refusal.place, pattern, refusal.reason),
-            )),
+            Err(CompileError::Refused(refusal)) => {
+                let place = self.nodes.documents.place(&self.location.at(tokens));
+                let reason = format!("{} in the pattern, {}: {}", refusal.place, pattern, refusal.reason);
+                Err(CompileError::refuse(refusal.kind, place, reason).advising(refusal.help.to_string()))
+            }
             Err(other) => Err(other),
         }
     }

@@ -1,9 +1,10 @@
 //! Keywords for numbers and strings (JSON Schema 2020-12, Validation, sections 6.2, 6.3 and 7).
 
-use gobo_types::{CompileError, Draft, FormatMode, ReportEntry};
+use gobo_types::{CompileError, Draft, FormatMode};
 
 use super::reader::Reader;
-use crate::formats::format;
+use crate::advice::MULTIPLE_OF;
+use crate::formats::{format, inexact};
 use crate::read::decimal::Modulus;
 use crate::read::node::Keyword;
 use crate::read::value::Json;
@@ -11,7 +12,7 @@ use crate::read::value::Json;
 /// Reads a keyword for numbers or strings; `false` if it is none.
 pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, CompileError> {
     use Draft::Draft4;
-    let draft = reader.draft;
+    let draft = reader.draft();
     match keyword {
         "minimum" | "maximum" => {
             let limit = reader.number(keyword)?;
@@ -37,10 +38,8 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<bool, C
                 return Err(reader.malformed(keyword, "a number above 0"));
             }
             let modulus = Modulus::of(&divisor).ok_or_else(|| {
-                reader.unsupported(
-                    keyword,
-                    format!("its digits are more than {}, the largest divisor", Modulus::MAX),
-                )
+                let reason = format!("its digits are more than {}, the largest divisor", Modulus::MAX);
+                reader.unsupported(keyword, reason).advising(MULTIPLE_OF)
             })?;
             reader.push(keyword, Keyword::MultipleOf(modulus));
         }
@@ -76,23 +75,17 @@ fn format_keyword(reader: &mut Reader<'_, '_>) -> Result<(), CompileError> {
         return Ok(());
     }
     let allow_widening = reader.nodes.options.allow_widening;
-    let (mut narrowed, mut widened) = (None, None);
-    let draft = reader.draft;
+    let draft = reader.draft();
     let text = reader.nodes.intern_text("format", &format!("{draft} {name}"), |budget| {
-        Ok(format(&name, draft, allow_widening, budget)?.map(|format| {
-            (narrowed, widened) = (format.narrowed, format.widened);
-            format.language
-        }))
+        format(&name, draft, allow_widening, budget)
     });
     match text {
         Ok(Some(text)) => {
-            let entry = |why: &str| ReportEntry {
-                pointer: reader.location.shown(),
-                keyword: "format".to_owned(),
-                why: format!("{name}: {why}"),
-            };
-            reader.nodes.report.narrowed.extend(narrowed.map(entry));
-            reader.nodes.report.widened.extend(widened.map(entry));
+            let entry = |why: &str| reader.entry("format", format!("{name}: {why}"));
+            let (narrowed, widened) = inexact(&name, draft);
+            let (narrowed, widened) = (narrowed.map(entry), widened.map(entry));
+            reader.nodes.entries.narrowed.extend(narrowed);
+            reader.nodes.entries.widened.extend(widened);
             reader.push("format", Keyword::Text(text));
             Ok(())
         }
@@ -101,7 +94,8 @@ fn format_keyword(reader: &mut Reader<'_, '_>) -> Result<(), CompileError> {
             Ok(())
         }
         Err(CompileError::Refused(refusal)) => {
-            Err(reader.unsupported("format", format!("{name}: {}", refusal.reason)))
+            let error = reader.unsupported("format", format!("format {name:?}: {}", refusal.reason));
+            Err(error.advising(refusal.help.to_string()))
         }
         Err(other) => Err(other),
     }
