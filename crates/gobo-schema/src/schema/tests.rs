@@ -15,7 +15,7 @@ fn report(text: &str) -> Report {
 
 fn refusal_with(text: &str, options: &SchemaOptions) -> Refusal {
     match schema(text, options, &Budget::new(CompileLimits::default())) {
-        Err(CompileError::Refused(refusal)) => refusal,
+        Err(CompileError::Refused(refusal)) => *refusal,
         Err(other) => panic!("{text}: {other}"),
         Ok(_) => panic!("{text}: not refused"),
     }
@@ -186,11 +186,11 @@ fn a_malformed_text_says_what_stands_there() {
     for (text, at, reason, help) in [
         (r#"{"a":1,}"#, 7, "after a comma", "comma"),
         (r#"{"a":[1,]}"#, 8, "after a comma", "comma"),
-        (r#"{'a':1}"#, 1, "single quote", "double quotes"),
+        (r"{'a':1}", 1, "single quote", "double quotes"),
         (r#"{"a":1 // b"#, 7, "comment", "$comment"),
         (r#"{"a":NaN}"#, 5, "NaN", "NaN"),
         (r#"{"a":True}"#, 5, "True", "lower case"),
-        (r#"{a:1}"#, 1, "a word", "double quotes"),
+        (r"{a:1}", 1, "a word", "double quotes"),
         (r#"{"a":1"#, 6, "the text ends", "cut off"),
         (r#"{"a":1} x"#, 8, "goes on", "quotes"),
     ] {
