@@ -14,10 +14,10 @@ mod subject;
 use std::process::ExitCode;
 
 use clap::Parser;
-use gobo_cli::output;
+use gobo_cli::{exit, output};
 
 fn main() -> ExitCode {
     let cli = args::Cli::parse();
     output::log_to_stderr("warn");
-    output::exit_code(experiments::run(&cli.options, &cli.experiment))
+    exit::exit_code(experiments::run(&cli.options, &cli.experiment))
 }

@@ -11,15 +11,15 @@ mod interrupt;
 
 use std::process::ExitCode;
 
-use gobo_cli::{diagnostics, inputs, output};
+use gobo_cli::{diagnostics, exit, inputs, output};
 
 fn main() -> ExitCode {
     let cli = match args::parse() {
         Ok(cli) => cli,
-        Err(unused) => return output::exit_code(Err(unused.into())),
+        Err(unused) => return exit::exit_code(Err(unused.into())),
     };
     // A daemon tells its operator what it does; a command speaks for itself.
     let level = if matches!(cli.command, args::Command::Serve(_)) { "info" } else { "warn" };
     output::log_to_stderr(level);
-    output::exit_code(commands::run(cli))
+    exit::exit_code(commands::run(cli))
 }

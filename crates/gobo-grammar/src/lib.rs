@@ -6,5 +6,6 @@
 
 pub mod gbnf;
 pub mod json;
+mod misfit;
 pub mod near;
 mod outline;

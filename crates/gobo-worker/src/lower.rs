@@ -180,7 +180,6 @@ mod tests {
             (r"(a)\1", "aa|bb"),
             ("a{,5}", "{0,5}"),
             ("(?>a)", "(?:…)"),
-            ("(?R)", "grammar"),
             ("(?#x)a", "comment"),
             (r"a\Z", r"\z"),
             (r"\Qa\E", "backslash"),

@@ -27,6 +27,10 @@ pub(crate) fn misread(pattern: &str) -> Vec<ReportEntry> {
         );
         notes.push(ReportEntry::whole("regex", why));
     }
+    if pattern.get(1..).is_some_and(|rest| rest.contains("(?R)")) {
+        let why = "(?R) sets the flag R, under which . and $ know CRLF; a pattern that contains itself is written as a grammar";
+        notes.push(ReportEntry::whole("regex", why));
+    }
     notes
 }
 
@@ -57,13 +61,22 @@ mod tests {
             ("/a/g", "leave them out"),
             ("[:alpha:]+", "[[:alpha:]]"),
             ("x[:digit:]", "[[:digit:]]"),
+            (r"\((?:[^()]|(?R))*\)", "grammar"),
         ] {
             let notes = misread(pattern);
             assert!(notes.len() == 1 && notes[0].why.contains(expected), "{pattern}: {notes:?}");
         }
-        for pattern in
-            ["/usr/bin", "/usr/bin/i", "/a/", "a/b/i", "[[:alpha:]]", "[^[:alpha:]x]", "[_[:digit:]]", ""]
-        {
+        for pattern in [
+            "(?R).$",
+            "/usr/bin",
+            "/usr/bin/i",
+            "/a/",
+            "a/b/i",
+            "[[:alpha:]]",
+            "[^[:alpha:]x]",
+            "[_[:digit:]]",
+            "",
+        ] {
             assert_eq!(misread(pattern), [], "{pattern}");
         }
     }

@@ -36,7 +36,7 @@ pub(super) fn run(global: &Global, args: &HitArgs) -> anyhow::Result<Outcome> {
     let bounds = Bounds::from(args.bounds);
 
     let home = tempfile::tempdir().context("cannot make a temporary store")?;
-    let loaded = Loaded::open(&args.tokenizer, global)?;
+    let loaded = Loaded::open_only(&args.tokenizer, global)?;
     let local = match LocalIndex::prepare(home, &loaded, &given.constraint, global)? {
         Ok(local) => local,
         Err(error) => return verdict(&error, Some(&given.written), global.json),

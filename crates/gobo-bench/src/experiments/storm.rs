@@ -80,7 +80,7 @@ fn prepare(global: &Global, args: &StormArgs, store: &Path) -> anyhow::Result<St
     config.workers = global.threads_or(config.workers);
     config.limits = global.limits();
     let engine = Engine::open(config)?;
-    publish(engine.store(), &Loaded::open(&args.tokenizer, global)?)?;
+    publish(engine.store(), &Loaded::open_only(&args.tokenizer, global)?)?;
     let vocabulary = engine.open_vocabulary(&VocabularyRef::Name(NAME.into()))?;
     let vocabulary = vocabulary.context("the vocabulary was published just now")?;
     let workload = Workload::new(0);

@@ -52,20 +52,39 @@ impl Loaded {
     /// # Errors
     /// If nothing has that name, or it cannot be read as a tokenizer.
     pub fn open(tokenizer: &str, global: &Global) -> anyhow::Result<Self> {
-        if !tokenizer.contains('/')
-            && let Some(store) = global.existing_store()?
-            && let Some(loaded) = Self::from_store(&store, tokenizer)?
-        {
+        if let Some(loaded) = Self::known(tokenizer, global)? {
             return Ok(loaded);
         }
-        let begun = Instant::now();
         if BUILTIN.contains(&tokenizer) {
+            let begun = Instant::now();
             match Self::publish_builtin(tokenizer, global) {
                 Ok(Some(loaded)) => return Ok(Self { imported_in: Some(begun.elapsed()), ..loaded }),
                 Ok(None) => {}
                 Err(error) => tracing::debug!("cannot keep the vocabulary {tokenizer}: {error:#}"),
             }
         }
+        Self::import(tokenizer, global)
+    }
+
+    /// As [`Self::open`], and nothing is written into the store.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn open_only(tokenizer: &str, global: &Global) -> anyhow::Result<Self> {
+        Self::known(tokenizer, global)?.map_or_else(|| Self::import(tokenizer, global), Ok)
+    }
+
+    /// The vocabulary of a name in the store at hand.
+    fn known(tokenizer: &str, global: &Global) -> anyhow::Result<Option<Self>> {
+        if tokenizer.contains('/') {
+            return Ok(None);
+        }
+        global.existing_store()?.map_or(Ok(None), |store| Self::from_store(&store, tokenizer))
+    }
+
+    /// The vocabulary of a built-in name or a path, imported now.
+    fn import(tokenizer: &str, global: &Global) -> anyhow::Result<Self> {
+        let begun = Instant::now();
         if let Some(imported) = gobo_tokenizer::builtin(tokenizer) {
             return Self::from_import(tokenizer, &imported, Tokenizer::Builtin(tokenizer.into()), begun);
         }

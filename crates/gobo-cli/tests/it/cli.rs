@@ -124,9 +124,9 @@ fn one_constraint_through_compile_inspect_verify_mask_explain_and_sample() {
 
     let mask =
         |prefix: &str| one(store, 0, &["mask", "--tokenizer", &tiny, "--regex", "(ab)*c", "--text", prefix]);
-    assert_eq!(mask(""), serde_json::json!({"complete": false, "allowed": 3, "ids": [0, 2, 3]}));
+    assert_eq!(mask(""), serde_json::json!({"complete": false, "allowed": 3, "ids": [0, 2, 3], "notes": []}));
     assert_eq!(mask("a")["ids"], serde_json::json!([1]));
-    assert_eq!(mask("abc"), serde_json::json!({"complete": true, "allowed": 1, "ids": [4]}));
+    assert_eq!(mask("abc"), serde_json::json!({"complete": true, "allowed": 1, "ids": [4], "notes": []}));
     let refused = one(store, 1, &["mask", "--tokenizer", &tiny, "--regex", "(ab)*c", "--text", "b"]);
     assert_eq!(refused["allowed"], 0);
     // An index stands for both, given its vocabulary's name or a store that knows it.

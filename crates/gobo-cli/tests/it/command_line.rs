@@ -37,7 +37,7 @@ fn budgets_have_units() {
     assert!(with(&["--max-bytes", "2G"], 2).contains("expected a size such as 32GiB"));
     assert!(with(&["--max-steps", "1e9"], 2).contains("expected a number such as 250k, 2G or 2,000,000"));
     assert!(with(&["--max-states", "2GiB"], 2).contains("expected a number"));
-    assert!(with(&["--max-states", "1"], 2).contains("max"));
+    assert!(with(&["--max-states", "1"], 2).contains("needs more than 1 states"));
 }
 
 #[test]

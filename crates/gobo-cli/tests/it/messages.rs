@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use crate::gobo::gobo;
+
 /// A bad input: what is wrong with it, the files of a folder, and the arguments of `gobo`. `T` stands for a tokenizer.
 struct Case {
     title: &'static str,
@@ -265,6 +267,9 @@ fn shown(store: &Path, case: &Case) -> String {
 #[test]
 fn the_page_of_messages_says_what_gobo_says() {
     let store = tempfile::tempdir().unwrap();
+    // The first use of a vocabulary takes longer, and is noted.
+    let first = gobo(store.path(), &["compile", "--tokenizer", "r50k_base", "--regex", "a"]);
+    assert!(first.status.success());
     let mut page = "# Messages\n\nWhat `gobo` says of bad input. A test makes this page; each message is what the command \
                     prints to stderr.\nOver gRPC the same parts are fields of `Refusal` and `OverBudget`, and with `--json` of \
                     one object.\n\n"

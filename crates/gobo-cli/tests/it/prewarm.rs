@@ -119,7 +119,7 @@ fn an_interrupted_prewarm_says_how_far_it_got_and_the_owner_of_the_catalog_is_na
     let stderr = String::from_utf8(second.stderr).unwrap();
     assert_eq!(second.status.code(), Some(2), "{stderr}");
     assert!(
-        stderr.contains("another process owns the catalog") && stderr.contains("gobo prewarm"),
+        stderr.contains(&format!("`gobo prewarm` (process {}) owns the catalog", child.id())),
         "{stderr}"
     );
     assert!(stderr.contains("\nhint: wait until it ends"), "{stderr}");

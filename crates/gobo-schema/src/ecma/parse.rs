@@ -255,8 +255,13 @@ impl Parser<'_> {
     /// The refusal of a group that begins with an unknown sign.
     fn bad_group(&self, start: usize) -> CompileError {
         let flags = self.rest().trim_start_matches(['i', 'm', 's', '-']);
-        if flags.len() < self.rest().len() && flags.starts_with([':', ')']) {
-            return unsupported(start, "flags of a group are not enforced").advising(FLAGS);
+        if flags.len() < self.rest().len() {
+            if flags.starts_with(':') {
+                return unsupported(start, "flags of a group are not enforced").advising(FLAGS);
+            }
+            if flags.starts_with(')') {
+                return malformed(start, "flags without a group").advising(FLAGS);
+            }
         }
         let help = "ECMA-262 has (?:…), (?=…), (?!…) and (?<name>…).";
         malformed(start, "a group that begins with (? and nothing known").advising(help)

@@ -8,7 +8,7 @@ use gobo_automata::{Expr, Grammar, RuleId};
 use gobo_grammar::gbnf::{Outline, gbnf, outline, place};
 use gobo_types::{DenseId as _, Dialect, Source};
 
-use super::Finding;
+use super::finding::Finding;
 use super::growth::Need;
 use super::pattern::quoted;
 use super::repetitions::{Compiler, Counted, Part, list, over_budget as too_large};

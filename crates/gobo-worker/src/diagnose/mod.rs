@@ -14,13 +14,14 @@
 //!
 //! Only what trials have shown is said, and where they run out less is said. The verdict itself never changes.
 //!
-//! Bounds: [`MAX_TRIALS`] trials and, in all, a quarter of the steps of the failed compile, but [`MIN_STEPS`] at least and
-//! [`MAX_STEPS`] at most; each trial within the job's own limits of states and bytes. All of that is counted, so a diagnosis is the
+//! Bounds: [`MAX_TRIALS`](trials::MAX_TRIALS) trials and, in all, a quarter of the steps of the failed compile, but [`MIN_STEPS`](trials::MIN_STEPS) at least and
+//! [`MAX_STEPS`](trials::MAX_STEPS) at most; each trial within the job's own limits of states and bytes. All of that is counted, so a diagnosis is the
 //! same on every host. A verdict that is not the last, over the steps of a pass, is not diagnosed.
 //!
 //! Above the trials, each kind of constraint is a floor of its own: [`schema`], [`pattern`], [`grammar`]. The latter two find
 //! repetitions and parts in a text, which [`repetitions`] judges.
 
+mod finding;
 mod grammar;
 mod growth;
 mod minimal;
@@ -34,31 +35,12 @@ mod tests;
 
 use gobo_artifact::Vocabulary;
 use gobo_types::{
-    Budget, Clipped, CompileError, Constraint, Limit, OverBudget, Refusal, RefusalKind, Source, Span,
+    Budget, Clipped, CompileError, Constraint, Limit, OverBudget, Refusal, RefusalKind, Source,
 };
 
+use self::finding::Finding;
 use self::growth::Need;
 use self::trials::{Stage, Stop, Trials};
-
-/// Least steps of a diagnosis: some 10 to 20 ms.
-const MIN_STEPS: u64 = 2_000_000;
-
-/// Most steps of a diagnosis: about a third of a second.
-const MAX_STEPS: u64 = 64_000_000;
-
-/// Most compiles of one diagnosis.
-const MAX_TRIALS: u32 = 256;
-
-/// What is known of a verdict.
-#[derive(Debug, Default)]
-struct Finding {
-    /// As in [`Refusal::place`].
-    place: String,
-    span: Option<Span>,
-    reason: String,
-    help: String,
-    needed: Option<u64>,
-}
 
 /// The verdict, with the place, the reason and the advice that can be found within the bounds of a diagnosis.
 ///

@@ -6,7 +6,7 @@ use gobo_automata::NEST_LIMIT;
 use gobo_types::{MatchMode, Source};
 use regex_syntax::ast::{self, AssertionKind, Ast, RepetitionKind, RepetitionRange};
 
-use super::Finding;
+use super::finding::Finding;
 use super::growth::Need;
 use super::minimal::minimal;
 use super::repetitions::{Compiler, Counted, Part, edited, list, over_budget as too_large};

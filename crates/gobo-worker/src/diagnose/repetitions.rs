@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use gobo_types::{Limit, grouped};
 
-use super::Finding;
+use super::finding::Finding;
 use super::growth::{Growth, Need, growth};
 use super::minimal::minimal;
 use super::trials::{Cost, Ended, Stage, Stop, Trials};

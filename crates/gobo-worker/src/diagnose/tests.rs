@@ -4,6 +4,7 @@ use gobo_types::{CompileLimits, SchemaOptions};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::trials::{MAX_STEPS, MAX_TRIALS, MIN_STEPS};
 use super::*;
 use crate::lower::lower;
 

@@ -7,8 +7,16 @@ use gobo_types::{
     Budget, CompileError, CompileLimits, Constraint, Limit, RefusalKind, SchemaOptions, Source,
 };
 
-use super::{MAX_STEPS, MAX_TRIALS, MIN_STEPS};
 use crate::lower::lower;
+
+/// Least steps of a diagnosis: some 10 to 20 ms.
+pub(super) const MIN_STEPS: u64 = 2_000_000;
+
+/// Most steps of a diagnosis: about a third of a second.
+pub(super) const MAX_STEPS: u64 = 64_000_000;
+
+/// Most compiles of one diagnosis.
+pub(super) const MAX_TRIALS: u32 = 256;
 
 /// How far a trial goes.
 #[derive(Clone, Copy, PartialEq, Eq)]

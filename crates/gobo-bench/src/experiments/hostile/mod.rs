@@ -75,7 +75,7 @@ pub(super) fn run(options: &Options, args: &HostileArgs) -> anyhow::Result<Outco
     let trials = Trials {
         launcher: Launcher::of(options)?,
         args,
-        loaded: Loaded::open(&args.tokenizer, global)?,
+        loaded: Loaded::open_only(&args.tokenizer, global)?,
         runtime: runtime()?,
         home: tempfile::tempdir().context("cannot make a temporary store")?,
     };

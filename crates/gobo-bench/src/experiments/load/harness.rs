@@ -55,7 +55,7 @@ impl<'a> Load<'a> {
         Ok(Self {
             global,
             args,
-            loaded: Loaded::open(&args.tokenizer, global)?,
+            loaded: Loaded::open_only(&args.tokenizer, global)?,
             runtime: runtime()?,
             workload: Workload::new(nonce),
             daemons,

@@ -129,7 +129,7 @@ impl Soak {
         let launcher = Launcher::of(options)?;
         let folder = home.join("store");
         let store = Store::open(&folder)?;
-        publish(&store, &Loaded::open(&args.tokenizer, &options.global)?)?;
+        publish(&store, &Loaded::open_only(&args.tokenizer, &options.global)?)?;
         let soak = Self {
             runtime: runtime()?,
             ledger: Arc::new(Ledger::new(Workload::new(args.seed))),

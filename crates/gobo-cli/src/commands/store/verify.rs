@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::inspect::AnyArtifact;
 use crate::args::{Global, VerifyArgs};
+use crate::exit;
 use crate::inputs::{Loaded, advised, index_file, read_documents};
 use crate::interrupt::TempFolder;
 use crate::output::{self, Outcome, grouped};
@@ -220,7 +221,7 @@ fn print(global: &Global, file: Option<&PathBuf>, recompiled: bool, verdict: &Ve
         }
         Verdict::Ok { digest } => output::line(format_args!("{place}ok {digest}")),
         Verdict::Fault(fault) => {
-            output::complain(fault);
+            exit::complain(fault);
             Ok(())
         }
         Verdict::Undecided { why } => {

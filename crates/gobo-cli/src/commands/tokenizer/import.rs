@@ -11,7 +11,7 @@ use gobo_engine::Existing;
 use gobo_store::Store;
 use gobo_tokenizer::ImportOptions;
 
-use super::{describe, print, show};
+use super::show::{describe, print, show};
 use crate::args::Global;
 use crate::backend::{self, TAKEN};
 use crate::output::Outcome;

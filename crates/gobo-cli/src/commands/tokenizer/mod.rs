@@ -2,6 +2,7 @@
 
 mod import;
 mod remove;
+mod show;
 mod verify;
 
 use std::collections::BTreeSet;
@@ -11,11 +12,9 @@ use gobo_artifact::Vocabulary;
 use gobo_engine::Existing;
 use gobo_store::{NamedVocabulary, Store};
 use gobo_tokenizer::{BUILTIN, ImportOptions, TokenChoice};
-use gobo_types::Binding;
 use serde_json::{Value, json};
 
 use crate::args::{Global, TokenizerCommand};
-use crate::inputs::Loaded;
 use crate::output::{self, Outcome, grouped, human_bytes};
 
 pub(crate) fn run(global: &Global, command: TokenizerCommand) -> anyhow::Result<Outcome> {
@@ -35,50 +34,8 @@ pub(crate) fn run(global: &Global, command: TokenizerCommand) -> anyhow::Result<
         TokenizerCommand::Verify { tokenizer, source } => verify::run(global, &tokenizer, source.as_deref()),
         TokenizerCommand::List => list(global),
         TokenizerCommand::Rm { name, force } => remove::run(global, &name, force),
-        TokenizerCommand::Show { tokenizer } => show(global, &tokenizer),
+        TokenizerCommand::Show { tokenizer } => show::show(global, &tokenizer),
     }
-}
-
-/// A summary of a vocabulary. O(1).
-fn describe(name: &str, kind: &str, vocabulary: &Vocabulary, binding: &Binding) -> Value {
-    let root = vocabulary.root();
-    json!({
-        "name": name,
-        "kind": kind,
-        "tokens": root.tokens,
-        "vocabulary_len": root.len,
-        "logits_width": binding.logits_width,
-        "special": root.special,
-        "eos": binding.eos,
-        "bos": binding.bos,
-        "pad": binding.pad,
-        "digest": vocabulary.digest().to_string(),
-        "bytes": vocabulary.file_bytes().len(),
-    })
-}
-
-fn show(global: &Global, tokenizer: &str) -> anyhow::Result<Outcome> {
-    let Loaded { name, kind, vocabulary, binding, .. } = &Loaded::open(tokenizer, global)?;
-    print(global, &describe(name, kind, vocabulary, binding))?;
-    Ok(Outcome::Yes)
-}
-
-fn print(global: &Global, described: &Value) -> anyhow::Result<()> {
-    if global.json {
-        return output::line(described);
-    }
-    for (key, value) in described.as_object().into_iter().flatten() {
-        let shown = match (key.as_str(), value) {
-            (_, Value::Null) => "none".into(),
-            (_, Value::String(text)) => text.clone(),
-            ("bytes", bytes) => bytes.as_u64().map_or_else(|| bytes.to_string(), human_bytes),
-            // Ids are names, and not counts.
-            ("eos" | "bos" | "pad", ids) => ids.to_string(),
-            (_, count) => count.as_u64().map_or_else(|| count.to_string(), grouped),
-        };
-        output::line(format_args!("{key:<15} {shown}"))?;
-    }
-    Ok(())
 }
 
 /// Reads names and the heads of their vocabularies only. A built-in vocabulary that was never used has no numbers:
@@ -92,7 +49,7 @@ fn list(global: &Global) -> anyhow::Result<Outcome> {
         let described = match store.as_ref().filter(|_| stored.contains(&name)) {
             None => json!({"name": name, "kind": "tiktoken"}),
             Some(store) => match open_named(store, &name) {
-                Ok((named, vocabulary)) => describe(&name, &named.kind, &vocabulary, &named.binding),
+                Ok((named, vocabulary)) => show::describe(&name, &named.kind, &vocabulary, &named.binding),
                 // One broken name hides no other.
                 Err(error) => {
                     output::note(format_args!("{error:#}"));

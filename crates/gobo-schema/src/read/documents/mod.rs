@@ -9,12 +9,13 @@
 //! Cost: a step for each byte of the texts; for each subschema and keyword a constant, and the length of its pointer.
 
 mod dialects;
+mod resource;
 mod scopes;
 mod search;
 
 use std::rc::Rc;
 
-use foldhash::{HashMap, HashMapExt, HashSet};
+use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError, Draft, RefusalKind, SchemaOptions};
 
 use crate::phase::READING;
@@ -26,21 +27,8 @@ use crate::read::value::Json;
 use crate::read::vocabulary::{Dialect, STEPS_PER_SCHEMA};
 use dialects::Dialects;
 pub(crate) use dialects::Fault;
+use resource::Resource;
 use search::{find_references, find_resources};
-
-/// A schema resource: a whole document, or a subschema with `$id`.
-#[derive(Debug)]
-struct Resource {
-    location: Location,
-    uri: Rc<str>,
-    dialect: Dialect,
-    /// Why its subschemas cannot be read.
-    fault: Option<Fault>,
-    /// Pointers by anchor name; the first anchor of a name counts.
-    anchors: HashMap<String, String>,
-    dynamic_anchors: HashSet<String>,
-    is_recursive_anchor: bool,
-}
 
 /// The schema, and the documents that it may refer to.
 #[derive(Debug)]
@@ -108,7 +96,13 @@ impl Documents {
         let mut references = Vec::new();
         let mut document = 0;
         while document < documents.roots.len() {
-            for (from, uri) in find_references(&documents, document, budget)? {
+            let has_parts = documents.by_pointer[document].len() > 1;
+            let base = |location: &Location| {
+                let from = documents.resource_number(location);
+                (from, &*documents.resources[from].uri)
+            };
+            let found = find_references(&documents.roots[document], document, has_parts, base, budget)?;
+            for (from, uri) in found {
                 documents.add_meta_schema(&uri, &dialects, budget)?;
                 references.push((from, uri));
             }

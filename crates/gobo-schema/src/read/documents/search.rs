@@ -6,7 +6,7 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 use gobo_types::{Budget, CompileError, Draft};
 
 use super::dialects::{Dialects, Fault};
-use super::{Documents, Resource};
+use super::resource::Resource;
 use crate::phase::READING;
 use crate::read::location::Location;
 use crate::read::uri::{resolve, split_fragment};
@@ -33,16 +33,20 @@ pub(super) fn find_resources(
 /// Every reference to another resource in a document: the number of the resource that it stands in, and the URI that it leads
 /// to. Objects that are no schemas count: a reference may lead to one, and make it a schema.
 ///
+/// `resource` has the number and the URI of the resource around a location, `has_parts` says whether the document has more than
+/// one.
+///
 /// # Errors
 /// [`CompileError::OverBudget`].
-pub(super) fn find_references(
-    documents: &Documents,
+pub(super) fn find_references<'d>(
+    root: &Json,
     document: usize,
+    has_parts: bool,
+    resource: impl Fn(&Location) -> (usize, &'d str),
     budget: &Budget,
 ) -> Result<Vec<(usize, String)>, CompileError> {
     let mut found = Vec::new();
-    let mut open = vec![(&documents.roots[document], Location { document, pointer: String::new() })];
-    let has_parts = documents.by_pointer[document].len() > 1;
+    let mut open = vec![(root, Location { document, pointer: String::new() })];
     while let Some((value, location)) = open.pop() {
         budget.charge_steps(READING, STEPS_PER_KEYWORD + location.steps())?;
         // The pointer matters where it may lead into another resource.
@@ -54,8 +58,7 @@ pub(super) fn find_references(
                         Json::String(reference) if matches!(name.as_str(), "$ref" | "$dynamicRef") => {
                             let address = split_fragment(reference).0;
                             if !address.is_empty() {
-                                let from = documents.resource_number(&location);
-                                let base = &documents.resources[from].uri;
+                                let (from, base) = resource(&location);
                                 budget.charge_steps(READING, (base.len() + address.len()) as u64)?;
                                 found.push((from, resolve(base, address)));
                             }

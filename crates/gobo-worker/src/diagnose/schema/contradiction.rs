@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::document::{Part, alternatives, around, has_inner_resources, local_target, parts, without};
 use super::words;
-use crate::diagnose::Finding;
+use crate::diagnose::finding::Finding;
 use crate::diagnose::minimal::minimal;
 use crate::diagnose::repetitions::list;
 use crate::diagnose::trials::{Ended, Stop, Trials};

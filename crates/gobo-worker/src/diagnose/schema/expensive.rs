@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::document::{Part, alternatives, local_target, parts, without};
 use super::words;
-use crate::diagnose::Finding;
+use crate::diagnose::finding::Finding;
 use crate::diagnose::growth::{Need, growth};
 use crate::diagnose::minimal::minimal;
 use crate::diagnose::pattern::of_text;
