@@ -31,13 +31,13 @@ impl<'a> Diagnostic<'a> {
             .zip(place)
             .and_then(|(written, place)| written.find(place, span).map(|found| (written, found.span)))
             .filter(|(written, span)| line_around(&written.text, *span).1.len() <= MAX_LINE_BYTES);
-        let title = match error {
-            // The place is drawn.
-            CompileError::Refused(refusal) if place.is_some_and(|(written, _)| !written.is_schema) => {
-                format!("{}: {}", refusal.kind, refusal.reason)
-            }
-            error => error.to_string(),
-        };
+        let mut title = error.to_string();
+        // The place is drawn; a JSON pointer says more than that.
+        if place.is_some_and(|(written, _)| !written.is_schema)
+            && let (Some(drawn), _, _) = parts(error)
+        {
+            title = title.replacen(&format!(" ({})", drawn.as_str()), "", 1);
+        }
         Self { title, place, help: super::help(error) }
     }
 

@@ -39,7 +39,7 @@ enum Next {
 }
 
 /// Looks for the contradiction; what was found before the bounds of the diagnosis are reached stands.
-pub(in crate::diagnose) fn without_text(
+pub(crate) fn without_text(
     schema: &str,
     trials: &mut Trials<'_>,
     found: &mut Option<Finding>,

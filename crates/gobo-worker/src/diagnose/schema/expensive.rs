@@ -39,7 +39,7 @@ const COUNTS: [(&str, &str); 8] = [
 ];
 
 /// Looks for the keyword; what was found before the bounds of the diagnosis are reached stands.
-pub(in crate::diagnose) fn over_budget(
+pub(crate) fn over_budget(
     schema: &str,
     need: Need,
     trials: &mut Trials<'_>,
