@@ -7,7 +7,7 @@ use regex_syntax::ast::ErrorKind;
 
 /// Where look-around is refused.
 pub(super) const LOOK_AROUND: &str = "Say the same without it, with classes and alternatives. The pattern of a JSON Schema string takes look-ahead and \
-     \\b; look-behind nothing takes.";
+     \\b; nothing takes look-behind.";
 
 /// Where a byte that is no character is asked for.
 pub(super) const UNICODE: &str =

@@ -1,6 +1,6 @@
 //! What a person reads where a constraint has no index: what, where in the text that they wrote, why, and what to do next.
 //!
-//! [`written`] keeps that text and finds places in it, [`render`] draws them.
+//! `written` keeps that text and finds places in it, `render` draws them.
 
 mod problem;
 mod render;

@@ -7,13 +7,13 @@ use super::labels::{IDN_PART, Kind, LABEL, Names, ascii, explored, international
 use super::pattern::regex;
 
 pub(super) const NARROWED: &str = "\
-    a host name has at most 63 characters behind its first dot";
+    a host name has at most 63 characters after its first dot";
 
 /// RFC 5890, section 2.3.2.1.
 pub(super) const UNDECIDED: &str = "whether what follows xn-- in a label is valid Punycode is not regular";
 
 pub(super) const IDN_NARROWED: &str = "\
-    a host name has at most 63 characters behind its first dot; one outside ASCII has at most 58 before and 58 behind the first dot, of which each outside ASCII \
+    a host name has at most 63 characters after its first dot; one outside ASCII has at most 58 before and 58 after the first dot, of which each outside ASCII \
     counts six, no capitals, and outside ASCII only common Latin, Greek, Cyrillic, Japanese, Chinese and \
     Korean letters";
 

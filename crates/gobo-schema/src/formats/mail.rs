@@ -8,11 +8,11 @@ use super::labels::{ENCODED, IDN_PART, Kind, Names, ascii, explored, internation
 use super::pattern::regex;
 
 pub(super) const NARROWED: &str = "\
-    the domain of an e-mail address has at most 63 characters behind its first dot";
+    the domain of an e-mail address has at most 63 characters after its first dot";
 
 pub(super) const IDN_NARROWED: &str = "\
-    the domain of an e-mail address has at most 63 characters behind its first dot; one outside ASCII has at \
-    most 58 before and 58 behind it, of which each outside ASCII counts six, no capitals, no label with \
+    the domain of an e-mail address has at most 63 characters after its first dot; one outside ASCII has at \
+    most 58 before and 58 after it, of which each outside ASCII counts six, no capitals, no label with \
     hyphens in third and fourth place, and outside ASCII only common Latin, Greek, Cyrillic, Japanese, \
     Chinese and Korean letters";
 
