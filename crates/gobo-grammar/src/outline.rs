@@ -5,7 +5,7 @@ use std::ops::Range;
 /// Where the parts of a grammar stand in its text, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
-    /// In the order of the rules of [`gbnf`].
+    /// In the order of the rules of `gbnf`.
     pub rules: Vec<OutlinedRule>,
     /// The repetitions with braces.
     pub repetitions: Vec<OutlinedRepetition>,
