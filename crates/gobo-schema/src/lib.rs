@@ -32,5 +32,6 @@ mod schema;
 mod text;
 
 pub use policy_form::PolicyForm;
+pub use read::vocabulary::SCHEMAS as SCHEMA_KEYWORDS;
 pub use schema::{schema, subschema};
 pub use text::plain::plain_text;

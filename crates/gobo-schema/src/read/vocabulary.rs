@@ -9,7 +9,7 @@ pub(crate) const STEPS_PER_SCHEMA: u64 = 32;
 pub(crate) const STEPS_PER_KEYWORD: u64 = 4;
 
 /// Keywords whose value is a schema.
-pub(crate) const SCHEMAS: [&str; 12] = [
+pub const SCHEMAS: [&str; 12] = [
     "items",
     "additionalItems",
     "additionalProperties",

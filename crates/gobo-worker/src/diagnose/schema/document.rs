@@ -6,24 +6,10 @@
 
 use std::collections::BTreeSet;
 
+use gobo_schema::SCHEMA_KEYWORDS;
 use serde_json::{Map, Value};
 
-/// Keywords whose value is a schema.
-const SCHEMAS: [&str; 12] = [
-    "items",
-    "additionalItems",
-    "additionalProperties",
-    "propertyNames",
-    "contains",
-    "not",
-    "if",
-    "then",
-    "else",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-    "contentSchema",
-];
-/// Of these, those of which a schema without values can be the reason that another has none.
+/// Of the keywords whose value is a schema, those of which a schema without values can be the reason that another has none.
 const DESCENDED: [&str; 7] =
     ["items", "additionalItems", "additionalProperties", "propertyNames", "contains", "then", "else"];
 /// Keywords whose value is a list of schemas, of which all hold, each for what it speaks of.
@@ -131,7 +117,7 @@ pub(super) fn parts(schema: &Value, base: &str) -> Vec<Part> {
             Value::Array(entries) if key == "required" => {
                 parts.extend((0..entries.len()).map(|at| Part::entry(base, key, &at.to_string())));
             }
-            _ if ASSERTIONS.contains(&key) || SCHEMAS.contains(&key) && key != "contentSchema" => {
+            _ if ASSERTIONS.contains(&key) || SCHEMA_KEYWORDS.contains(&key) && key != "contentSchema" => {
                 parts.push(Part::keyword(base, key));
             }
             _ => {}
@@ -207,7 +193,7 @@ pub(super) fn without(schema: &Value, base: &str, left_out: &BTreeSet<&str>) -> 
                 };
                 Value::Array(entries.iter().enumerate().map(entry).collect())
             }
-            Value::Object(_) if SCHEMAS.contains(&key) => without(value, &pointer, left_out),
+            Value::Object(_) if SCHEMA_KEYWORDS.contains(&key) => without(value, &pointer, left_out),
             _ => value.clone(),
         };
         kept.insert(key.to_owned(), value);
