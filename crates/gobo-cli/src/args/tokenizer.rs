@@ -31,7 +31,7 @@ pub(crate) enum TokenizerCommand {
         #[arg(long)]
         replace: bool,
     },
-    /// List the names in the store, and the built-in ones
+    /// List the names in the store, and the built-in ones. With --server: those in the daemon's store
     List,
     /// Compare a vocabulary with its source, id by id, and list what it cannot write
     Verify {
@@ -49,7 +49,7 @@ pub(crate) enum TokenizerCommand {
         #[arg(long)]
         force: bool,
     },
-    /// Show one vocabulary
+    /// Show one vocabulary. With --server: one of the daemon's, by its name
     Show {
         /// A built-in name, an imported name, or a path
         tokenizer: String,

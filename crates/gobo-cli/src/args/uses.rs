@@ -114,10 +114,7 @@ fn of_target(target: &TargetArgs) -> Uses {
 fn uses(cli: &Cli) -> Uses {
     match &cli.command {
         Command::Tokenizer(
-            TokenizerCommand::List
-            | TokenizerCommand::Verify { .. }
-            | TokenizerCommand::Show { .. }
-            | TokenizerCommand::Rm { .. },
+            TokenizerCommand::Verify { .. } | TokenizerCommand::Rm { .. },
         )
         | Command::Inspect(_) => READS,
         Command::Compile(_) => COMPILES,
@@ -144,9 +141,10 @@ fn uses(cli: &Cli) -> Uses {
         Command::Status(_) | Command::Gc(_) | Command::Pin(_) | Command::Unpin(_) | Command::Catalog(_) => {
             asks(cli)
         }
-        Command::Ls(_) | Command::Tokenizer(TokenizerCommand::Import { .. }) => {
-            Uses::of(&[Store, Server, Json])
-        }
+        Command::Ls(_)
+        | Command::Tokenizer(
+            TokenizerCommand::Import { .. } | TokenizerCommand::List | TokenizerCommand::Show { .. },
+        ) => Uses::of(&[Store, Server, Json]),
         Command::Demo => Uses::of(&[Threads, Json]).saying(&[
             (Store, "it works on a temporary one"),
             (StoreWriters, "it works on a temporary store"),

@@ -64,7 +64,13 @@ fn with_a_server_the_vocabulary_goes_there_and_nothing_stays_here() {
     let sent = one(&ours, 0, &import(&first, &["--server", &server]));
     assert_eq!(sent, one(&home.path().join("alone"), 0, &import(&first, &[])), "as without a daemon");
     assert!(fs::read_dir(ours.join("v0/names")).unwrap().next().is_none(), "nothing is here");
-    assert_eq!(one(&theirs, 0, &["tokenizer", "show", "mine"])["digest"], sent["digest"]);
+    let shown = one(&theirs, 0, &["tokenizer", "show", "mine"]);
+    assert_eq!(shown["digest"], sent["digest"]);
+    // The daemon says of it what a command beside its store says.
+    assert_eq!(one(&ours, 0, &["tokenizer", "show", "mine", "--server", &server]), shown);
+    assert_eq!(json(&ours, 0, &["tokenizer", "list", "--server", &server]), [shown]);
+    let unknown = gobo(&ours, &["tokenizer", "show", "yours", "--server", &server]);
+    assert!(unknown.status.code() == Some(2) && said(&unknown).contains("yours"), "{}", said(&unknown));
     let get = ["get", "--server", &server, "--tokenizer", "mine", "--regex", "abc+"];
     assert_eq!(one(&ours, 0, &get)["source"], "stream");
 
@@ -79,6 +85,21 @@ fn with_a_server_the_vocabulary_goes_there_and_nothing_stays_here() {
     let alone = gobo(&ours, &import(&first, &["--server", &server, "--replace"]));
     assert_eq!(alone.status.code(), Some(2));
     assert!(said(&alone).contains("no daemon answers"), "{}", said(&alone));
+}
+
+#[test]
+fn a_tokenizer_that_is_given_by_its_path_is_sent_to_the_daemon_that_was_named() {
+    let home = tempfile::tempdir().unwrap();
+    let (theirs, ours) = (home.path().join("theirs"), home.path().join("ours"));
+    // Rank files say nothing of their special tokens: none is needed here.
+    let [file, _] = tokenizer(home.path(), "path", "abc");
+    let _daemon = Daemon::start(&theirs, &[]);
+    let server = format!("unix:{}", theirs.join("daemon.sock").display());
+    let get = ["get", "--server", &server, "--tokenizer", file.to_str().unwrap(), "--regex", "abc+"];
+    assert_eq!(one(&ours, 0, &get)["source"], "stream");
+    assert_eq!(json(&theirs, 0, &["tokenizer", "list", "--server", &server])[0]["name"], "path");
+    // The same file again stands for the same.
+    assert_eq!(one(&ours, 0, &get)["source"], "map");
 }
 
 #[test]

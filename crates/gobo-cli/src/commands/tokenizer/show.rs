@@ -1,10 +1,12 @@
 //! What a vocabulary is, for a person and for a script.
 
 use gobo_artifact::Vocabulary;
+use gobo_client::{Client, VocabularyInfo};
 use gobo_types::Binding;
 use serde_json::{Value, json};
 
 use crate::args::Global;
+use crate::backend;
 use crate::inputs::Loaded;
 use crate::output::{self, Outcome, grouped, human_bytes};
 
@@ -26,7 +28,32 @@ pub(super) fn describe(name: &str, kind: &str, vocabulary: &Vocabulary, binding:
     })
 }
 
-pub(super) fn show(global: &Global, tokenizer: &str) -> anyhow::Result<Outcome> {
+/// As [`describe`], of a vocabulary in a daemon's store.
+pub(super) fn describe_remote(info: &VocabularyInfo) -> Value {
+    let binding = info.binding.as_ref();
+    json!({
+        "name": info.name,
+        "kind": info.tokenizer_kind,
+        "tokens": info.tokens,
+        "vocabulary_len": info.length,
+        "logits_width": binding.map(|binding| binding.logits_width),
+        "special": info.special,
+        "eos": binding.map(|binding| &binding.eos),
+        "bos": binding.and_then(|binding| binding.bos),
+        "pad": binding.and_then(|binding| binding.pad),
+        "digest": info.digest.to_string(),
+        "bytes": info.bytes,
+    })
+}
+
+pub(super) fn remote(global: &Global, address: &str, name: &str) -> anyhow::Result<Outcome> {
+    let runtime = backend::runtime()?;
+    let client = Client::builder().store(global.store_dir()?).server(address).connect()?;
+    print(global, &describe_remote(&runtime.block_on(client.vocabulary(name))?))?;
+    Ok(Outcome::Yes)
+}
+
+pub(super) fn local(global: &Global, tokenizer: &str) -> anyhow::Result<Outcome> {
     let Loaded { name, kind, vocabulary, binding, .. } = &Loaded::open(tokenizer, global)?;
     print(global, &describe(name, kind, vocabulary, binding))?;
     Ok(Outcome::Yes)
