@@ -19,7 +19,8 @@ use crate::output::{self, Outcome, grouped, human_bytes};
 pub(super) fn local(global: &Global) -> anyhow::Result<Outcome> {
     let store = global.existing_store()?;
     let stored = store.as_ref().map(Store::list_names).transpose()?.unwrap_or_default();
-    let names: BTreeSet<String> = stored.iter().cloned().chain(BUILTIN.map(Into::into)).collect();
+    let names: BTreeSet<String> =
+        stored.iter().cloned().chain(BUILTIN.iter().map(|&name| name.to_owned())).collect();
     let mut described = Vec::new();
     for name in names {
         described.push(match store.as_ref().filter(|_| stored.contains(&name)) {
