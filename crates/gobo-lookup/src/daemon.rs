@@ -28,8 +28,12 @@ const DEAF_FOR: Duration = Duration::from_secs(10);
 /// The longest advice to come again that is followed.
 const LONGEST_ADVICE: Duration = Duration::from_secs(1);
 
-/// Half of the time that a request has for the daemon to show that it lives, where requests have as long as it takes.
+/// How long a daemon may be silent, and then how long it may take to answer an empty call, where requests have as long as
+/// it takes; where they have less, a quarter of that.
 const PATIENCE: Duration = Duration::from_millis(2500);
+
+/// However little time requests have: a busy machine is no deaf daemon.
+const LEAST_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Why the daemon gave no index.
 pub(crate) enum Turned {
@@ -50,7 +54,7 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// One that is asked on behalf of requests that may take so long.
     pub(crate) fn new(timeout: Option<Duration>) -> Self {
-        let patience = timeout.map_or(PATIENCE, |timeout| timeout / 4);
+        let patience = timeout.map_or(PATIENCE, |timeout| (timeout / 4).max(LEAST_PATIENCE));
         Self { patience, deaf_until: Mutex::default(), sent: tokio::sync::Mutex::default() }
     }
 

@@ -30,6 +30,7 @@
 //! Identical requests are one flight through stages 3 and 4. Nothing of the caller's thread is in it: `request` starts a task
 //! or puts a job into a queue, and returns.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -105,7 +106,7 @@ impl Order {
                 return Request::known(key, bound, Ok(Arc::new(made)));
             }
             Ok(None) => {}
-            Err(error) => counters.fell_back(Reason::StoreFailed, &key, error_chain(&error)),
+            Err(error) => counters.fell_back(Reason::StoreFailed, &key, &error_chain(&error)),
         }
         if let Some(verdict) = self.host.verdicts.get(&key) {
             counters.remembered();
@@ -159,7 +160,7 @@ impl Drop for Order {
 fn connect(
     config: &LookupConfig,
     server: &str,
-    store: &std::path::Path,
+    store: &Path,
 ) -> Result<BlockingClient, ClientError> {
     // Looked at first, because a client that cannot be made may leave folders behind.
     Store::open(store)?;

@@ -197,7 +197,7 @@ impl Waiting {
             counters.waited(self.since.elapsed());
             counters.ended(&error);
             if matches!(*error, LookupError::Timeout { .. }) {
-                counters.fell_back(Reason::Timeout, &self.key, &error);
+                counters.fell_back(Reason::Timeout, &self.key, &error.to_string());
             }
         }
         flight.leave(*place);

@@ -195,13 +195,12 @@ impl Counters {
     }
 
     /// A stage is passed over. The first time for each reason is worth a line in the log.
-    pub(crate) fn fell_back(&self, reason: Reason, key: &IndexKey, detail: impl ToString) {
+    pub(crate) fn fell_back(&self, reason: Reason, key: &IndexKey, detail: &str) {
         let fallbacks = &self.fallbacks[reason as usize];
         add(&fallbacks.count, 1);
         fallbacks.first.get_or_init(|| {
-            let detail = detail.to_string();
             tracing::warn!(%key, reason = reason.name(), detail, "the next in order has its turn");
-            (*key, detail)
+            (*key, detail.to_owned())
         });
     }
 

@@ -95,7 +95,7 @@ impl Host {
         if !in_memory && self.has_room(key) {
             match self.store().begin_index(key) {
                 Ok(pending) => return Ok(Begun { pending, is_published: true }),
-                Err(error) => self.counters.fell_back(Reason::StoreFailed, key, error_chain(&error)),
+                Err(error) => self.counters.fell_back(Reason::StoreFailed, key, &error_chain(&error)),
             }
         }
         let pending = self.scratch.store()?.begin_index(key)?;
@@ -147,7 +147,7 @@ impl Host {
         });
         if used >= limit {
             let detail = format!("{used} bytes of indices, limit {limit}");
-            self.counters.fell_back(Reason::StoreFull, key, detail);
+            self.counters.fell_back(Reason::StoreFull, key, &detail);
         }
         used < limit
     }

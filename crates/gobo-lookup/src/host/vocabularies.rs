@@ -71,12 +71,14 @@ impl Vocabularies {
         if let Some(mapped) = self.mapped().get(digest).and_then(Weak::upgrade) {
             return Ok(Some(mapped));
         }
-        let mut opened = self.store.open_vocabulary(digest)?;
-        if opened.is_none()
-            && let Some(scratch) = self.scratch.existing()
-        {
-            opened = scratch.open_vocabulary(digest)?;
-        }
+        let opened = match (self.store.open_vocabulary(digest), self.scratch.existing()) {
+            (Ok(Some(vocabulary)), _) => Some(vocabulary),
+            (missing, None) => missing?,
+            (missing, Some(scratch)) => match scratch.open_vocabulary(digest)? {
+                Some(vocabulary) => Some(vocabulary),
+                None => missing?,
+            },
+        };
         Ok(opened.map(|vocabulary| self.remember(vocabulary)))
     }
 
@@ -91,9 +93,10 @@ impl Vocabularies {
     /// Publishes an imported tokenizer, and lets a name stand for it. O(bytes) if it is not here yet.
     pub(crate) fn publish(&self, name: Option<&str>, imported: &Imported) -> Result<Bound, LookupError> {
         let digest = imported.table.digest();
-        let vocabulary = match self.open(&digest)? {
-            Some(vocabulary) => vocabulary,
-            None => self.build(name, imported)?,
+        let opened = self.open(&digest).inspect_err(|error| self.store_failed(&digest, error));
+        let vocabulary = match opened {
+            Ok(Some(vocabulary)) => vocabulary,
+            Ok(None) | Err(_) => self.build(name, imported)?,
         };
         let binding = imported.binding();
         let name = name.filter(|name| self.put_name(name, imported.kind, &vocabulary, &binding));
@@ -171,6 +174,6 @@ impl Vocabularies {
     fn store_failed(&self, digest: &VocabularyDigest, error: &LookupError) {
         // The key of a vocabulary stands in the place of an index's: it is for a log.
         let key = IndexKey(digest.0);
-        self.counters.fell_back(Reason::StoreFailed, &key, error_chain(error));
+        self.counters.fell_back(Reason::StoreFailed, &key, &error_chain(error));
     }
 }

@@ -3,7 +3,7 @@
 use gobo_types::{CompileError, CompileLimits, Limit, error_chain};
 use gobo_worker::{Failure, PassTime, WorkerProcess};
 
-use super::Job;
+use super::job::Job;
 use crate::found::Made;
 use crate::host::{Host, NotKept};
 

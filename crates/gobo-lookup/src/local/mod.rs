@@ -21,6 +21,7 @@
 //! - A panic of the compiler, or a file that is not sound: failed, a bug.
 
 mod attempt;
+mod job;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,15 +29,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gobo_types::{Constraint, panic_message};
+use gobo_types::panic_message;
 use gobo_worker::{EndCounters, WorkerConfig, WorkerProcess};
 
 use crate::error::LookupError;
-use crate::flight::Lead;
-use crate::found::Bound;
 use crate::host::Host;
 use crate::stats::Reason;
 use attempt::{Attempt, PASSES, attempt};
+pub(crate) use job::Job;
 
 /// Most compiles that wait.
 const MAX_JOBS: usize = 1024;
@@ -49,37 +49,6 @@ const IDLE: Duration = Duration::from_secs(60);
 
 /// How long closing waits for a compile to see that nobody wants it.
 const CLOSING: Duration = Duration::from_secs(3);
-
-/// A compile for a flight.
-pub(crate) struct Job {
-    lead: Lead,
-    bound: Bound,
-    constraint: Constraint,
-    /// What the stages before this one said.
-    tried: String,
-    /// Passes that it was too expensive for.
-    pass: usize,
-    /// Attempts that ended for a transient reason.
-    retries: u32,
-    /// The store could not take it.
-    in_memory: bool,
-}
-
-impl Job {
-    pub(crate) fn new(lead: Lead, bound: Bound, constraint: Constraint, tried: String) -> Self {
-        Self { lead, bound, constraint, tried, pass: 0, retries: 0, in_memory: false }
-    }
-
-    fn bytes(&self) -> usize {
-        self.constraint.text_bytes()
-    }
-
-    /// Ends the flight: nobody compiled it.
-    fn end_unavailable(self, why: &str) {
-        let (key, tried) = (*self.lead.key(), format!("{}; the local worker: {why}", self.tried));
-        self.lead.end(Err(LookupError::Unavailable { key, tried }));
-    }
-}
 
 /// The local worker of one process.
 pub(crate) struct Local(Arc<Shared>);
@@ -133,7 +102,11 @@ impl Local {
         let shared = &self.0;
         let mut state = shared.lock();
         let has_room = state.waiting() < MAX_JOBS && state.bytes + job.bytes() <= MAX_BYTES;
-        if state.is_closed || !has_room {
+        if state.is_closed {
+            drop(state);
+            return job.end_unavailable("the lookup was closed");
+        }
+        if !has_room {
             drop(state);
             let why = format!("too many compiles wait (limit {MAX_JOBS}, {} MiB)", MAX_BYTES >> 20);
             shared.host.counters.fell_back(Reason::LocalFull, job.lead.key(), &why);

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use gobo_lookup::{Bound, FoundSource, LocalConfig, Lookup, LookupConfig, LookupError};
@@ -19,6 +19,7 @@ fn main() {
     let folder = tempfile::tempdir().unwrap();
     a_child_begins_anew(&folder.path().join("one"));
     a_worker_ends_with_its_parent_though_a_child_lives(&folder.path().join("two"));
+    a_temporary_folder_goes_with_its_process(&folder.path().join("three"));
     println!("forks: ok");
 }
 
@@ -43,6 +44,10 @@ fn workers(folder: &Path) -> Vec<i32> {
 fn is_over(process: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with(['Z', 'X']))
+}
+
+fn living(folder: &Path) -> usize {
+    workers(folder).into_iter().filter(|worker| !is_over(*worker)).count()
 }
 
 fn until(what: &str, condition: impl Fn() -> bool) {
@@ -81,6 +86,7 @@ fn a_child_begins_anew(folder: &Path) {
     let ended = lookup.request(&bound, Constraint::regex("a"));
     let pending = lookup.request(&bound, Constraint::regex("hang"));
     until("the worker has begun", || lookup.stats().local_compiles == 2);
+    let dropped_by_child = Mutex::new(Some(Arc::new(Lookup::open(LookupConfig::new(folder.join("store"))).unwrap())));
 
     let child = fork(|| {
         assert!(ended.poll().unwrap().is_ok(), "what had ended stays what it is");
@@ -95,15 +101,14 @@ fn a_child_begins_anew(folder: &Path) {
         assert!(matches!(get(&lookup, &bound, "slow|c"), FoundSource::Local | FoundSource::Map));
         let grandchild = fork(|| assert_eq!(get(&lookup, &bound, "d"), FoundSource::Local));
         assert_eq!(wait(grandchild), 0, "the grandchild");
-        drop((pending, lookup.clone()));
+        drop(dropped_by_child.lock().unwrap().take());
         lookup.close();
-        drop(lookup);
     });
     assert_eq!(wait(child), 0, "the child");
     // The parent's worker was not touched, and what it does can still be cancelled.
     assert!(pending.poll().is_none());
-    let own = workers(folder).into_iter().filter(|worker| !is_over(*worker)).count();
-    assert_eq!(own, 1, "one worker of three is left");
+    assert_eq!(workers(folder).len(), 3);
+    until("those of child and grandchild end", || living(folder) == 1);
     drop(pending);
     assert_eq!(get(&lookup, &bound, "b"), FoundSource::Map, "published by the child");
     assert_eq!(get(&lookup, &bound, "e"), FoundSource::Local);
@@ -134,4 +139,29 @@ fn a_worker_ends_with_its_parent_though_a_child_lives(folder: &Path) {
     assert!(!is_over(child), "and did not because the child ended");
     // SAFETY: a process that this one started, by its id.
     unsafe { libc::kill(child, libc::SIGKILL) };
+}
+
+fn a_temporary_folder_goes_with_its_process(folder: &Path) {
+    fs::create_dir_all(folder).unwrap();
+    fs::write(folder.join("store"), "no store").unwrap();
+    let lookup = open(folder);
+    let bound = lookup.publish_vocabulary(None, &tiny::tiny()).unwrap();
+    assert_eq!(get(&lookup, &bound, "a"), FoundSource::Local);
+    let made = || {
+        let prefix = format!("gobo-{}-", std::process::id());
+        let names = fs::read_dir(std::env::temp_dir()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_str().is_some_and(|name| name.starts_with(&prefix))).count()
+    };
+    assert_eq!(made(), 1);
+    let child = fork(|| {
+        assert_eq!(get(&lookup, &bound, "b"), FoundSource::Local);
+        assert_eq!(made(), 1, "its own");
+        lookup.close();
+        assert_eq!(made(), 0);
+    });
+    assert_eq!(wait(child), 0);
+    assert_eq!(made(), 1, "the child left its parent's alone");
+    lookup.close();
+    assert_eq!(made(), 0);
+    assert!(!bound.vocabulary.bytes(0).is_empty(), "what was mapped of it stays mapped");
 }

@@ -17,13 +17,6 @@ fn forbid_new_files(store: &Path, kind: &str) {
     }
 }
 
-/// The folders that lookups of this process made for what no store took.
-fn temporary_folders() -> Vec<String> {
-    let prefix = format!("gobo-{}-", std::process::id());
-    let names = fs::read_dir(std::env::temp_dir()).unwrap().map(|entry| entry.unwrap().file_name());
-    names.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with(&prefix)).collect()
-}
-
 #[test]
 fn what_a_store_does_not_take_stays_in_memory() {
     let place = Place::new();
@@ -55,10 +48,6 @@ fn a_store_that_cannot_be_made_is_stood_in_for() {
     let found = get(&lookup, "a").unwrap();
     assert_eq!((found.source, found.path.clone()), (FoundSource::Local, None));
     assert_eq!(get(&lookup, "a").unwrap().source, FoundSource::Map);
-    let made = temporary_folders();
-    assert!(!made.is_empty());
-    lookup.close();
-    assert!(temporary_folders().len() < made.len(), "{made:?}");
 }
 
 #[test]
@@ -118,14 +107,11 @@ fn an_index_may_be_evicted_replaced_or_damaged_between_requests() {
     assert_eq!(get(&fresh, "a+").unwrap().source, FoundSource::Local);
 
     // Another index in its place, and one with a wrong byte.
-    for damage in [&|| fs::read(&other).unwrap(), &|| {
-        let mut bytes = expected("a+");
-        bytes[100] ^= 1;
-        bytes
-    }] as [&dyn Fn() -> Vec<u8>; 2]
-    {
+    let mut damaged = expected("a+");
+    damaged[100] ^= 1;
+    for bytes in [fs::read(other).unwrap(), damaged] {
         fs::remove_file(&path).unwrap();
-        fs::write(&path, damage()).unwrap();
+        fs::write(&path, bytes).unwrap();
         let fresh = place.lookup();
         let again = get(&fresh, "a+").unwrap();
         assert_eq!((again.source, again.index.file_bytes()), (FoundSource::Local, &expected("a+")[..]));
