@@ -1,5 +1,6 @@
 //! Programs in C, built with the real header against the real library, as C99 and as C++.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -45,8 +46,12 @@ impl Language {
             return Some(command);
         }
         // Past the harness, which keeps what passing tests print.
-        writeln!(std::io::stderr(), "\n!!! SKIPPED: {test}: there is no {first}; install gcc or clang")
-            .unwrap();
+        let said = format!(
+            "
+!!! SKIPPED: {test}: there is no {first}; install gcc or clang
+"
+        );
+        std::io::stderr().write_all(said.as_bytes()).unwrap();
         None
     }
 }
@@ -197,9 +202,9 @@ fn expected(fixture: &Fixture, case: &Case, text: &str) -> (String, bool) {
         let allowed: Vec<TokenId> =
             (0..width).filter(|id| mask[*id as usize / 32] >> (id % 32) & 1 == 1).collect();
         lines += "mask:";
-        allowed.iter().take(8).for_each(|id| lines += &format!(" {id}"));
+        allowed.iter().take(8).for_each(|id| write!(lines, " {id}").unwrap());
         let more = if allowed.len() > 8 { " ..." } else { "" };
-        lines += &format!("{more}, {} of {width} ids\n", allowed.len());
+        writeln!(lines, "{more}, {} of {width} ids", allowed.len()).unwrap();
         let bytes = |id: &TokenId| fixture.vocabulary.bytes(*id);
         let fits = |id: &&TokenId| {
             !fixture.vocabulary.is_special(**id) && !bytes(id).is_empty() && rest.starts_with(bytes(id))
@@ -207,7 +212,7 @@ fn expected(fixture: &Fixture, case: &Case, text: &str) -> (String, bool) {
         // The first of the longest.
         let Some(longest) = allowed.iter().filter(fits).rev().max_by_key(|id| bytes(id).len()) else { break };
         matcher.advance(*longest).unwrap();
-        lines += &format!("token {longest}: {}\n", String::from_utf8_lossy(bytes(longest)));
+        writeln!(lines, "token {longest}: {}", String::from_utf8_lossy(bytes(longest))).unwrap();
         rest = &rest[bytes(longest).len()..];
     }
     let is_completed = matcher.is_complete() && rest.is_empty();

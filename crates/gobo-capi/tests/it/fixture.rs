@@ -179,9 +179,9 @@ impl Opened {
     }
 
     /// A matcher with the defaults.
-    pub(crate) fn matcher(&self, constraint: &CStr) -> Box<gobo_matcher> {
-        let index = self.find(constraint).unwrap();
-        let matcher = matcher(&index).unwrap();
+    pub(crate) fn matcher(&self, constraint: &CStr) -> Result<Box<gobo_matcher>, (gobo_status, String)> {
+        let index = self.find(constraint)?;
+        let matcher = matcher(&index);
         gobo_index_free(Some(index));
         matcher
     }
