@@ -1,7 +1,7 @@
 //! Files as the system has them: opened without waiting, mapped read-only, each with its state in the file system.
 //!
-//! Nothing here knows the contents of a file; that is [`layout`](crate::layout). The one unsafe block of the shipped code
-//! stands in `map.rs`.
+//! Nothing here knows the contents of a file; that is [`layout`](crate::layout). The one unsafe block of
+//! this crate stands in `map.rs`.
 
 mod aligned;
 mod map;

@@ -1,0 +1,136 @@
+//! A constraint from its JSON: the form in which `gobo_types::Constraint` is serialised, made canonical.
+//!
+//! A member that the form does not have is refused, not skipped: a misspelt option would stand for another constraint.
+
+use std::collections::BTreeMap;
+
+use gobo_types::{Constraint, Source};
+use serde_json::value::RawValue;
+
+use crate::status::{Failure, gobo_status};
+
+/// The constraint of a JSON text. O(length of the text).
+pub(crate) fn read(json: &str) -> Result<Constraint, Failure> {
+    let malformed = |error: serde_json::Error| invalid(&format!("{error}"));
+    let constraint: Constraint = serde_json::from_str(json).map_err(malformed)?;
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(json).map_err(malformed)?;
+    let known = members_of(&constraint.source);
+    let is_known = |name: &str| ["kind", "text_start"].contains(&name) || known.contains(&name);
+    if let Some(unknown) = members.keys().find(|name| !is_known(name)) {
+        let (kind, known) = (constraint.kind(), known.join(", "));
+        return Err(invalid(&format!(
+            "unknown member {unknown:?}; of kind {kind:?} there are {known} and text_start"
+        )));
+    }
+    Ok(canonical(constraint))
+}
+
+fn invalid(why: &str) -> Failure {
+    Failure::new(gobo_status::GOBO_INVALID, format!("the JSON of the constraint cannot be read: {why}"))
+}
+
+/// The members of the kind, those that all kinds have apart.
+fn members_of(source: &Source) -> &'static [&'static str] {
+    match source {
+        Source::Regex { .. } => &["pattern", "match"],
+        Source::Choice { .. } => &["items"],
+        Source::Grammar { .. } => &["dialect", "grammar", "start"],
+        Source::Json { .. } => &["whitespace"],
+        Source::Schema { .. } => &["schema", "options"],
+    }
+}
+
+/// The same constraint as its constructor makes it: keys are derived from that form.
+fn canonical(constraint: Constraint) -> Constraint {
+    let Constraint { source, text_start } = constraint;
+    match source {
+        Source::Choice { items } => Constraint::choice(items).starting(text_start),
+        Source::Schema { schema, options } => Constraint::schema(&schema, *options).starting(text_start),
+        source @ (Source::Regex { .. } | Source::Grammar { .. } | Source::Json { .. }) => {
+            Constraint { source, text_start }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gobo_types::{Draft, PropertyOrder, SchemaDocument, SchemaOptions, Spelling, TextStart, Whitespace};
+
+    use super::*;
+
+    #[test]
+    fn every_kind_reads_back_as_it_is_made() {
+        let options = SchemaOptions {
+            draft: Some(Draft::Draft7),
+            order: PropertyOrder::Any,
+            whitespace: Whitespace::Flexible { max: 3 },
+            spelling: Spelling::Any,
+            closed: true,
+            max_depth: Some(3),
+            documents: vec![SchemaDocument { uri: "x:y".into(), document: "{}".into() }],
+            ..SchemaOptions::default()
+        };
+        for constraint in [
+            Constraint::regex("a\"\\d"),
+            Constraint::search("a").starting(TextStart::StripOneSpace),
+            Constraint::choice(["yes", "no"]),
+            Constraint::gbnf("root ::= \"a\"", "root"),
+            Constraint::json(Whitespace::Indent { by: 2 }),
+            Constraint::schema("{\"type\":\"string\"}", SchemaOptions::default()),
+            Constraint::schema("true", options),
+        ] {
+            let json = serde_json::to_string(&constraint).unwrap();
+            assert_eq!(read(&json).unwrap(), constraint, "{json}");
+        }
+    }
+
+    /// As docs/c-api.md writes them.
+    #[test]
+    fn the_short_forms_have_the_digests_of_the_constructors() {
+        let documents = vec![SchemaDocument { uri: "x:y".into(), document: "{ }".into() }];
+        let schema =
+            Constraint::schema("{\"a\": 1}", SchemaOptions { documents, ..SchemaOptions::default() });
+        for (json, constraint) in [
+            (r#"{"kind": "regex", "pattern": "[0-9]{4}"}"#, Constraint::regex("[0-9]{4}")),
+            (r#"{"kind": "regex", "pattern": "a", "match": "search"}"#, Constraint::search("a")),
+            (r#"{"kind": "choice", "items": ["b", "a", "b"]}"#, Constraint::choice(["a", "b"])),
+            (
+                r#"{"kind": "grammar", "grammar": "root ::= \"a\""}"#,
+                Constraint::gbnf("root ::= \"a\"", "root"),
+            ),
+            (r#"{"kind": "json"}"#, Constraint::json(Whitespace::Single)),
+            (
+                r#"{"kind": "schema", "schema": "{ \"a\" : 1 }", "options": {"documents": [{"uri": "x:y", "document": "{}"}]}}"#,
+                schema,
+            ),
+        ] {
+            assert_eq!(read(json).unwrap().digest(), constraint.digest(), "{json}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_the_form_is_refused() {
+        for json in [
+            "",
+            "null",
+            "[]",
+            "{}",
+            r#"{"kind": "regex"}"#,
+            r#"{"kind": "lark", "grammar": ""}"#,
+            r#"{"kind": "regex", "pattern": 1}"#,
+            r#"{"kind": "regex", "pattern": "a", "pattern": "b"}"#,
+            r#"{"kind": "regex", "pattern": "a", "mach": "search"}"#,
+            r#"{"kind": "regex", "pattern": "a", "items": ["a"]}"#,
+            r#"{"kind": "regex", "pattern": "a", "match": "some"}"#,
+            r#"{"kind": "json", "whitespace": "flexible:65"}"#,
+            r#"{"kind": "schema", "schema": {}}"#,
+            r#"{"kind": "schema", "schema": "{}", "options": {"close": true}}"#,
+            r#"{"kind": "schema", "schema": "{}", "options": {"max_depth": -1}}"#,
+            r#"{"kind": "regex", "pattern": "\ud800"}"#,
+            r#"{"kind": "json"} x"#,
+            &"[".repeat(100_000),
+        ] {
+            assert!(read(json).is_err(), "{json}");
+        }
+    }
+}
