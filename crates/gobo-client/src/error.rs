@@ -58,7 +58,7 @@ pub enum ClientError {
     Unreachable {
         /// Where.
         address: String,
-        /// The error of the transport.
+        /// What the system says of it, without the errors of gRPC, HTTP/2 and the connector around it.
         source: Box<dyn Error + Send + Sync>,
     },
     /// The daemon answered with an error.
@@ -179,7 +179,7 @@ impl ClientError {
         }
         // A daemon that answers says so in its trailers; a transport that fails, also in the middle of a call, has a source.
         if status.source().is_some() {
-            return Self::Unreachable { address: address.to_owned(), source: Box::new(status) };
+            return Self::Unreachable { address: address.to_owned(), source: root_cause(&status).into() };
         }
         if let Some(digest) = unknown_vocabulary(&status) {
             return Self::UnknownVocabulary { digest };
@@ -224,6 +224,15 @@ fn kind_of(code: Code) -> ErrorKind {
         Code::Cancelled => ErrorKind::Cancelled,
         _ => ErrorKind::Internal,
     }
+}
+
+/// The last error of a chain, as text: each one before it says less, or the same again.
+fn root_cause(error: &dyn Error) -> String {
+    let mut last = error;
+    while let Some(next) = last.source() {
+        last = next;
+    }
+    last.to_string()
 }
 
 #[cfg(test)]

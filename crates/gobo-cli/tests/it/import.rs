@@ -85,6 +85,7 @@ fn with_a_server_the_vocabulary_goes_there_and_nothing_stays_here() {
     let alone = gobo(&ours, &import(&first, &["--server", &server, "--replace"]));
     assert_eq!(alone.status.code(), Some(2));
     assert!(said(&alone).contains("no daemon answers"), "{}", said(&alone));
+    assert_eq!(said(&alone).matches("caused by").count(), 1, "what the system says, once: {}", said(&alone));
 }
 
 #[test]
