@@ -114,7 +114,7 @@ async fn a_daemon_that_ends_in_the_middle_of_a_burst_hands_it_over() {
 async fn a_daemon_that_is_late_or_busy_is_passed_over() {
     let place = Place::new();
     let daemon = Daemon::start(&place.store).await;
-    let config = LookupConfig { timeout: Some(Duration::from_secs(1)), ..place.config("told") };
+    let config = LookupConfig { timeout: Some(Duration::from_secs(4)), ..place.config("told") };
     let lookup = open(config);
     let bound = bound(&lookup);
     daemon.gate.shut.store(true, Ordering::SeqCst);
@@ -140,9 +140,10 @@ fn a_deaf_daemon_is_passed_over_and_not_asked_again_at_once() {
     let lookup = open(config.clone());
     // Takes connections, and says nothing.
     let _deaf = UnixListener::bind(place.store.join("daemon.sock")).unwrap();
-    let request = lookup.request_within(&bound(&lookup), Constraint::regex("a"), Some(LONG));
-    assert_eq!(end(&request).unwrap().source, FoundSource::Local);
-    assert_eq!(get(&lookup, "b").unwrap().source, FoundSource::Local);
+    for pattern in ["a", "b"] {
+        let request = lookup.request_within(&bound(&lookup), Constraint::regex(pattern), Some(LONG));
+        assert_eq!(end(&request).unwrap().source, FoundSource::Local);
+    }
     let stats = lookup.stats();
     assert_eq!((stats.fell_back(Reason::DeafDaemon), stats.fallbacks.len()), (2, 1), "{stats:?}");
 
