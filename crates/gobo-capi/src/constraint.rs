@@ -84,7 +84,15 @@ mod tests {
         }
     }
 
-    /// As docs/c-api.md writes them.
+    /// One of each kind.
+    #[test]
+    fn the_examples_of_the_page_are_constraints() {
+        let (_, block) = include_str!("../../../docs/c-api.md").split_once("```json\n").unwrap();
+        let examples: Vec<&str> = block.split_once("```").unwrap().0.lines().collect();
+        let kinds: Vec<&str> = examples.iter().map(|json| read(json).unwrap().kind()).collect();
+        assert_eq!(kinds, ["regex", "choice", "grammar", "json", "schema"]);
+    }
+
     #[test]
     fn the_short_forms_have_the_digests_of_the_constructors() {
         let documents = vec![SchemaDocument { uri: "x:y".into(), document: "{ }".into() }];
