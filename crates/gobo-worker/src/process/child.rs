@@ -66,6 +66,7 @@ pub fn run_worker_with(compile: &CompileFn) -> Result<(), WorkerError> {
         None => return Ok(()),
     };
     set_limits(&limits).map_err(WorkerError::Limits)?;
+    end_with_parent();
 
     let (sender, jobs) = mpsc::channel();
     thread::spawn(move || read_orders(orders, &sender));
@@ -139,6 +140,14 @@ fn set_limits(limits: &Limits) -> io::Result<()> {
     // Where memory runs out on the whole host, a worker should go first. Not every system has this.
     let _ = fs::write("/proc/self/oom_score_adj", "500");
     Ok(())
+}
+
+/// Has the system end this process when the thread ends that started it. The end of the socket says so too, but not as long
+/// as a child that the parent forked has a copy of it.
+fn end_with_parent() {
+    // Not every system has this.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
 }
 
 /// Lets this process use so many more seconds of processor time.

@@ -1,0 +1,91 @@
+//! Vocabularies that a caller names, and indices that it is given.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gobo_artifact::{Index, Vocabulary};
+use gobo_types::{Binding, IndexKey};
+
+/// A vocabulary, mapped, with the binding that a caller uses it under.
+#[derive(Debug, Clone)]
+pub struct Bound {
+    /// A name of the store that stands for it, if one is known.
+    pub name: Option<String>,
+    /// The kind of tokenizer from which it was imported; empty where only its digest is known.
+    pub kind: String,
+    /// The vocabulary.
+    pub vocabulary: Arc<Vocabulary>,
+    /// The ids that end a text, and the number of logits.
+    pub binding: Arc<Binding>,
+}
+
+/// An index, mapped or in memory, with all that a matcher needs.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The index.
+    pub index: Arc<Index>,
+    /// The vocabulary that it was compiled for, as the caller gave it.
+    pub bound: Bound,
+    /// How it was come by.
+    pub source: FoundSource,
+    /// Its key.
+    pub key: IndexKey,
+    /// Its file on this host. `None`: it is in the memory of this process alone.
+    pub path: Option<PathBuf>,
+}
+
+/// How an index was come by, from the nearest to the farthest.
+///
+/// ```
+/// use gobo_lookup::FoundSource;
+///
+/// assert_eq!(FoundSource::ALL.map(FoundSource::name), ["map", "host", "compile", "stream", "local"]);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FoundSource {
+    /// On this host, without a call: mapped by this process, in its memory, or a file of the store.
+    Map,
+    /// The daemon of this host knew it.
+    Host,
+    /// The daemon of this host compiled it.
+    Compile,
+    /// Streamed from a daemon on another host, verified, and published here.
+    Stream,
+    /// Compiled by the local worker.
+    Local,
+}
+
+impl FoundSource {
+    /// All of them, in their order.
+    pub const ALL: [Self; 5] = [Self::Map, Self::Host, Self::Compile, Self::Stream, Self::Local];
+
+    /// Its word in counters: `map`, `host`, `compile`, `stream` or `local`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Map => "map",
+            Self::Host => "host",
+            Self::Compile => "compile",
+            Self::Stream => "stream",
+            Self::Local => "local",
+        }
+    }
+}
+
+impl From<gobo_client::Source> for FoundSource {
+    fn from(source: gobo_client::Source) -> Self {
+        match source {
+            gobo_client::Source::Map => Self::Map,
+            gobo_client::Source::Host => Self::Host,
+            gobo_client::Source::Compile => Self::Compile,
+            gobo_client::Source::Stream => Self::Stream,
+        }
+    }
+}
+
+/// An index before it is handed to one of those who asked for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Made {
+    pub(crate) index: Arc<Index>,
+    pub(crate) source: FoundSource,
+    pub(crate) path: Option<PathBuf>,
+}
