@@ -8,8 +8,9 @@ use crate::answer::{
     PinnedIndex, VocabularyInfo,
 };
 use crate::client::Client;
-use crate::daemon::by_name;
+use crate::daemon::wanted;
 use crate::error::ClientError;
+use crate::vocabulary_ref::VocabularyRef;
 
 /// The daemon's largest page.
 const PAGE: u32 = 1000;
@@ -30,7 +31,7 @@ impl Client {
     /// # }
     /// ```
     pub async fn ping(&self) -> Result<(), ClientError> {
-        let reply = self.daemon.stub().ping(v1::PingRequest {}).await;
+        let reply = self.daemon.stub().ping(self.daemon.request(v1::PingRequest {})).await;
         reply.map(drop).map_err(|status| self.daemon.failed(status))
     }
 
@@ -53,15 +54,16 @@ impl Client {
     /// # }
     /// ```
     pub async fn status(&self) -> Result<DaemonStatus, ClientError> {
-        let reply = self.daemon.stub().status(v1::StatusRequest {}).await;
+        let reply = self.daemon.stub().status(self.daemon.request(v1::StatusRequest {})).await;
         let reply = reply.map_err(|status| self.daemon.failed(status))?;
         Ok(DaemonStatus::read(reply.into_inner()))
     }
 
-    /// The facts about one vocabulary. A built-in one is imported at its first use.
+    /// The facts about one vocabulary. A built-in one is imported at its first use. By digest there is no name, and no binding.
     ///
     /// # Errors
-    /// [`ClientError::Daemon`], of kind `NotFound` for an unknown name, and [`ClientError::Unreachable`].
+    /// [`ClientError::Daemon`], of kind `NotFound` for an unknown name, [`ClientError::UnknownVocabulary`] for a digest that the
+    /// daemon lacks, and [`ClientError::Unreachable`].
     ///
     /// ```
     /// use gobo_client::ErrorKind;
@@ -76,10 +78,17 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn vocabulary(&self, name: &str) -> Result<VocabularyInfo, ClientError> {
-        let request = v1::GetVocabularyRequest { vocabulary: Some(by_name(name)) };
-        let reply =
-            self.daemon.stub().get_vocabulary(request).await.map_err(|status| self.daemon.failed(status))?;
+    pub async fn vocabulary<'a>(
+        &self,
+        vocabulary: impl Into<VocabularyRef<'a>>,
+    ) -> Result<VocabularyInfo, ClientError> {
+        let request = v1::GetVocabularyRequest { vocabulary: wanted(vocabulary.into()) };
+        let reply = self
+            .daemon
+            .stub()
+            .get_vocabulary(self.daemon.request(request))
+            .await
+            .map_err(|status| self.daemon.failed(status))?;
         let info = reply.into_inner().vocabulary.ok_or_else(|| ClientError::missing("vocabulary"))?;
         VocabularyInfo::read(info)
     }
@@ -100,7 +109,8 @@ impl Client {
     /// # }
     /// ```
     pub async fn vocabularies(&self) -> Result<Vec<VocabularyInfo>, ClientError> {
-        let reply = self.daemon.stub().list_vocabularies(v1::ListVocabulariesRequest {}).await;
+        let reply =
+            self.daemon.stub().list_vocabularies(self.daemon.request(v1::ListVocabulariesRequest {})).await;
         let reply = reply.map_err(|status| self.daemon.failed(status))?;
         reply.into_inner().vocabularies.into_iter().map(VocabularyInfo::read).collect()
     }
@@ -126,7 +136,7 @@ impl Client {
     /// ```
     pub async fn describe(&self, key: &IndexKey) -> Result<IndexDescription, ClientError> {
         let request = v1::DescribeRequest { key: key.as_bytes().to_vec().into() };
-        let reply = self.daemon.stub().describe(request).await;
+        let reply = self.daemon.stub().describe(self.daemon.request(request)).await;
         IndexDescription::read(reply.map_err(|status| self.daemon.failed(status))?.into_inner())
     }
 
@@ -156,7 +166,7 @@ impl Client {
             let reply = self
                 .daemon
                 .stub()
-                .list_indices(request)
+                .list_indices(self.daemon.request(request))
                 .await
                 .map_err(|status| self.daemon.failed(status))?;
             let page = reply.into_inner();
@@ -186,7 +196,8 @@ impl Client {
     /// # }
     /// ```
     pub async fn rebuild_catalog(&self) -> Result<CatalogRebuild, ClientError> {
-        let reply = self.daemon.stub().rebuild_catalog(v1::RebuildCatalogRequest {}).await;
+        let reply =
+            self.daemon.stub().rebuild_catalog(self.daemon.request(v1::RebuildCatalogRequest {})).await;
         let reply = reply.map_err(|status| self.daemon.failed(status))?;
         Ok(CatalogRebuild::read(reply.into_inner()))
     }
@@ -226,8 +237,12 @@ impl Client {
         mut each: impl FnMut(GarbageEvent),
     ) -> Result<GarbageSummary, ClientError> {
         let request = v1::CollectGarbageRequest { max_bytes, dry_run };
-        let reply =
-            self.daemon.stub().collect_garbage(request).await.map_err(|status| self.daemon.failed(status))?;
+        let reply = self
+            .daemon
+            .stub()
+            .collect_garbage(self.daemon.request(request))
+            .await
+            .map_err(|status| self.daemon.failed(status))?;
         let mut parts = reply.into_inner();
         while let Some(reply) = parts.message().await.map_err(|status| self.daemon.failed(status))? {
             match GarbagePart::read(reply)? {
@@ -258,7 +273,8 @@ impl Client {
     /// # }
     /// ```
     pub async fn pin(&self, keys: &[IndexKey]) -> Result<u64, ClientError> {
-        let reply = self.daemon.stub().pin(v1::PinRequest { keys: bytes_of(keys) }).await;
+        let reply =
+            self.daemon.stub().pin(self.daemon.request(v1::PinRequest { keys: bytes_of(keys) })).await;
         reply.map(|reply| reply.into_inner().pinned).map_err(|status| self.daemon.failed(status))
     }
 
@@ -281,7 +297,8 @@ impl Client {
     /// # }
     /// ```
     pub async fn unpin(&self, keys: &[IndexKey]) -> Result<u64, ClientError> {
-        let reply = self.daemon.stub().unpin(v1::UnpinRequest { keys: bytes_of(keys) }).await;
+        let reply =
+            self.daemon.stub().unpin(self.daemon.request(v1::UnpinRequest { keys: bytes_of(keys) })).await;
         reply.map(|reply| reply.into_inner().unpinned).map_err(|status| self.daemon.failed(status))
     }
 
@@ -305,7 +322,7 @@ impl Client {
     /// # }
     /// ```
     pub async fn pins(&self) -> Result<Vec<PinnedIndex>, ClientError> {
-        let reply = self.daemon.stub().list_pins(v1::ListPinsRequest {}).await;
+        let reply = self.daemon.stub().list_pins(self.daemon.request(v1::ListPinsRequest {})).await;
         let reply = reply.map_err(|status| self.daemon.failed(status))?;
         reply.into_inner().pins.iter().map(PinnedIndex::read).collect()
     }

@@ -8,8 +8,9 @@ use tonic::Streaming;
 
 use crate::answer::IndexLocation;
 use crate::client::Client;
-use crate::daemon::by_name;
+use crate::daemon::wanted;
 use crate::error::ClientError;
+use crate::vocabulary_ref::VocabularyRef;
 
 /// How one constraint of a batch ended.
 ///
@@ -104,8 +105,8 @@ impl Client {
     /// of each does that. With `prewarm` they come after every interactive call.
     ///
     /// # Errors
-    /// [`ClientError::Daemon`] for a batch that is no request (an unknown vocabulary, more than 16 MiB) and
-    /// [`ClientError::Unreachable`] if there is no daemon.
+    /// [`ClientError::Daemon`] for a batch that is no request (an unknown name, more than 16 MiB),
+    /// [`ClientError::UnknownVocabulary`] for a digest that the daemon lacks, and [`ClientError::Unreachable`] if there is no daemon.
     ///
     /// ```
     /// use gobo_client::Constraint;
@@ -121,14 +122,14 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn resolve_batch(
+    pub async fn resolve_batch<'a>(
         &self,
-        vocabulary: &str,
+        vocabulary: impl Into<VocabularyRef<'a>>,
         constraints: &[Constraint],
         prewarm: bool,
     ) -> Result<Batch, ClientError> {
         let request = v1::ResolveBatchRequest {
-            vocabulary: Some(by_name(vocabulary)),
+            vocabulary: wanted(vocabulary.into()),
             constraints: constraints.iter().map(Into::into).collect(),
             limits: self.daemon.limits(),
             prewarm,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use gobo_store::Store;
 use gobo_types::CompileLimits;
 
+use crate::blocking::BlockingClient;
 use crate::client::Client;
 use crate::daemon::Connection;
 use crate::error::ClientError;
@@ -74,8 +75,9 @@ impl ClientBuilder {
         self
     }
 
-    /// How long this client waits for the daemon with each call. The daemon knows, and turns away at once a call that it
-    /// could not begin in time. Default: as long as it takes.
+    /// How long this client waits for the daemon with each call, and for each piece of a file that is streamed; then
+    /// [`ClientError::Timeout`]. The daemon knows, and turns away at once a call that it could not begin in time. Connecting has 5
+    /// seconds of its own. Default: as long as it takes.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
@@ -119,6 +121,24 @@ impl ClientBuilder {
         let open_indices = self.open_indices.unwrap_or(OPEN_INDICES);
         let max_file_bytes = self.max_file_bytes.unwrap_or(MAX_FILE_BYTES);
         Ok(Client::new(store, connection, open_indices, max_file_bytes))
+    }
+
+    /// As [`Self::connect`], for a program without a tokio runtime. No thread is started before a call needs one.
+    ///
+    /// # Errors
+    /// As for [`Self::connect`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use gobo_client::Client;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let client = Client::builder().store(folder.path()).timeout(Duration::from_secs(5)).connect_blocking()?;
+    /// assert_eq!(client.client().store().root(), folder.path());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn connect_blocking(self) -> Result<BlockingClient, ClientError> {
+        self.connect().map(BlockingClient::new)
     }
 }
 

@@ -62,6 +62,12 @@ impl Client {
         }
     }
 
+    /// A client with the same options, and nothing of what this one has in memory: for a process that was forked from this one's.
+    /// Reads nothing that has a lock.
+    pub(crate) fn fresh(&self) -> Self {
+        Self::new(self.store.clone(), self.daemon.fresh(), self.indices.capacity(), self.max_file_bytes)
+    }
+
     /// The store on this host. O(1).
     ///
     /// ```
@@ -90,7 +96,7 @@ impl Client {
         self.daemon.address()
     }
 
-    /// A matcher at the empty text, for the default binding of the vocabulary's name. Costs the memory of 256 steps back: O(1).
+    /// A matcher at the empty text, for the binding that was resolved with. Costs the memory of 256 steps back: O(1).
     ///
     /// # Errors
     /// [`MatcherError`] if the binding does not fit the vocabulary.

@@ -4,11 +4,13 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use gobo_proto::ConvertError;
+use gobo_proto::{ConvertError, ERROR_DOMAIN, UNKNOWN_VOCABULARY};
 use gobo_store::StoreError;
-use gobo_types::{CompileError, ErrorKind, IndexKey};
-use tonic::{Code, Status};
+use gobo_types::{CompileError, ErrorKind, IndexKey, VocabularyDigest};
+use tonic::{Code, Status, TimeoutExpired};
 use tonic_types::StatusExt as _;
+
+use crate::background::Lost;
 
 /// Why a client has no index to give.
 ///
@@ -69,6 +71,22 @@ pub enum ClientError {
         /// After which time another attempt may succeed, where the daemon advises one.
         retry_after: Option<Duration>,
     },
+    /// No answer of the daemon in time: the call was given up. The daemon goes on only with what others wait for, too.
+    #[error("the daemon at {address} gave no answer in time")]
+    Timeout {
+        /// Where.
+        address: String,
+    },
+    /// The daemon has no vocabulary of this digest. [`Client::import_vocabulary`](crate::Client::import_vocabulary) sends one to a
+    /// daemon on another host, [`Client::publish_vocabulary`](crate::Client::publish_vocabulary) puts one into a store that both share.
+    #[error("the daemon has no vocabulary {digest}; import its tokenizer there, or send its file")]
+    UnknownVocabulary {
+        /// The digest that was asked for.
+        digest: VocabularyDigest,
+    },
+    /// The call ended on this side.
+    #[error(transparent)]
+    Lost(#[from] Lost),
     /// The daemon answered with something that means nothing.
     #[error("the daemon's answer cannot be read")]
     Reply(#[source] Box<dyn Error + Send + Sync>),
@@ -118,6 +136,9 @@ impl ClientError {
             Self::NoStore | Self::Address { .. } | Self::Tenant { .. } => ErrorKind::Invalid,
             Self::Unreachable { .. } | Self::Thread(_) => ErrorKind::Busy,
             Self::Daemon { kind, .. } => *kind,
+            Self::Timeout { .. } => ErrorKind::Deadline,
+            Self::UnknownVocabulary { .. } => ErrorKind::NotFound,
+            Self::Lost(lost) => lost.kind(),
             Self::Reply(_) | Self::OtherKey { .. } => ErrorKind::Version,
             Self::TooLarge { .. } => ErrorKind::Limit,
             Self::Stream { .. } | Self::Vanished { .. } => ErrorKind::Corrupt,
@@ -156,8 +177,21 @@ impl ClientError {
         if status.code() == Code::Unavailable && status.source().is_some() {
             return Self::Unreachable { address: address.to_owned(), source: Box::new(status) };
         }
+        // The deadline of a call is kept on both sides, and either may be the first.
+        if status.code() == Code::Cancelled && status.message() == TimeoutExpired(()).to_string() {
+            return Self::Timeout { address: address.to_owned() };
+        }
+        if let Some(digest) = unknown_vocabulary(&status) {
+            return Self::UnknownVocabulary { digest };
+        }
         let retry_after = status.get_details_retry_info().and_then(|info| info.retry_delay);
         Self::Daemon { kind: kind_of(status.code()), message: status.message().to_owned(), retry_after }
+    }
+
+    /// Whether a file of the daemon's, or one that it told of, is gone or damaged: asked again, it mends that.
+    pub(crate) fn is_about_a_file(&self) -> bool {
+        matches!(self.kind(), ErrorKind::NotFound | ErrorKind::Corrupt)
+            && !matches!(self, Self::UnknownVocabulary { .. })
     }
 
     pub(crate) fn unreadable(error: ConvertError) -> Self {
@@ -167,6 +201,13 @@ impl ClientError {
     pub(crate) fn missing(field: &'static str) -> Self {
         Self::unreadable(ConvertError::Missing { field })
     }
+}
+
+/// The vocabulary that the daemon has not, where this is what it says.
+fn unknown_vocabulary(status: &Status) -> Option<VocabularyDigest> {
+    let info = status.get_details_error_info()?;
+    let is_this = info.domain == ERROR_DOMAIN && info.reason == UNKNOWN_VOCABULARY;
+    info.metadata.get("digest").filter(|_| is_this)?.parse().ok()
 }
 
 /// The daemon's table read backwards.
@@ -203,5 +244,19 @@ mod tests {
         assert_eq!((draining.kind(), draining.retry_after()), (ErrorKind::Busy, None));
         let shed = CompileError::Unavailable { why: "full".into(), retry_after: Some(advised) };
         assert_eq!(ClientError::Verdict(shed).retry_after(), Some(advised));
+    }
+
+    #[test]
+    fn a_deadline_is_one_error_on_whichever_side_it_passes() {
+        // As the transport makes it here, and as it comes from a daemon.
+        let here = Status::from_error(Box::new(TimeoutExpired(())));
+        let there = Status::cancelled(here.message());
+        for status in [here, there] {
+            let error = ClientError::of_status(status, "unix:x");
+            assert!(matches!(&error, ClientError::Timeout { address } if address == "unix:x"), "{error}");
+            assert_eq!(error.kind(), ErrorKind::Deadline);
+        }
+        let other = ClientError::of_status(Status::cancelled("by the daemon"), "unix:x");
+        assert_eq!(other.kind(), ErrorKind::Cancelled);
     }
 }

@@ -9,15 +9,16 @@ use gobo_types::{Binding, Constraint, IndexKey, SchemaOptions, VocabularyDigest,
 use crate::answer::Source;
 use crate::client::Client;
 use crate::error::ClientError;
-use crate::local::Named;
+use crate::local::Bound;
 use crate::resolved::Resolved;
+use crate::vocabulary_ref::VocabularyRef;
 
-/// A vocabulary and the binding of the name that it was found by.
-type Bound = (Arc<Vocabulary>, Arc<Binding>);
+/// A vocabulary, and the binding of the name that it was found by, or of the caller.
+type VocabularyAndBinding = (Arc<Vocabulary>, Arc<Binding>);
 
 impl Client {
     /// Finds an index on this host and nowhere else: no call, at most three files opened, none if they are mapped
-    /// already. `None`: the name or the index is not here, or its file is damaged and was set aside.
+    /// already. `None`: the vocabulary or the index is not here, or its file is damaged and was set aside.
     ///
     /// # Errors
     /// [`ClientError::Store`] if a file is there and cannot be read.
@@ -36,12 +37,16 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn find(&self, vocabulary: &str, constraint: &Constraint) -> Result<Option<Resolved>, ClientError> {
+    pub fn find<'a>(
+        &self,
+        vocabulary: impl Into<VocabularyRef<'a>>,
+        constraint: &Constraint,
+    ) -> Result<Option<Resolved>, ClientError> {
         let begun = Instant::now();
-        let Some(named) = self.named(vocabulary)? else { return Ok(None) };
-        let key = index_key(&named.digest, &constraint.digest());
+        let Some(bound) = self.bound(vocabulary.into())? else { return Ok(None) };
+        let key = index_key(&bound.digest, &constraint.digest());
         let Some(index) = self.open_index(&key)? else { return Ok(None) };
-        Ok(Some(self.resolved(index, named, Source::Map, key, begun)))
+        Ok(Some(self.resolved(index, bound, Source::Map, key, begun)))
     }
 
     /// Finds an index on this host by its key, as [`Client::find`] does. One that was found before and is mapped still costs a
@@ -67,8 +72,8 @@ impl Client {
         self.open_index(key)
     }
 
-    /// The vocabulary of a name on this host, mapped, and the name's default binding: what a matcher needs beside an index.
-    /// `None` if the name is not here.
+    /// A vocabulary on this host, mapped, and the default binding of its name, or the caller's: what a matcher needs beside an
+    /// index. `None` if it is not here.
     ///
     /// # Errors
     /// [`ClientError::Store`] if the name or the vocabulary is there and cannot be read.
@@ -84,11 +89,14 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn find_vocabulary(&self, name: &str) -> Result<Option<Bound>, ClientError> {
-        Ok(self.named(name)?.map(|named| (named.vocabulary, named.binding)))
+    pub fn find_vocabulary<'a>(
+        &self,
+        vocabulary: impl Into<VocabularyRef<'a>>,
+    ) -> Result<Option<VocabularyAndBinding>, ClientError> {
+        Ok(self.bound(vocabulary.into())?.map(|bound| (bound.vocabulary, bound.binding)))
     }
 
-    /// The key of a schema's index over a vocabulary of this host; `None` if the name is not here. The same as from
+    /// The key of a schema's index over a vocabulary; `None` if its name is not on this host. The same as from
     /// [`Constraint::schema`], for callers that get the same texts again and again: a text that was given before, byte for byte and
     /// with the same options, is not parsed and hashed again. Up to 512 texts of at most 64 KiB are remembered, and none that
     /// have documents beside them.
@@ -109,29 +117,32 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn key_of_schema(
+    pub fn key_of_schema<'a>(
         &self,
-        vocabulary: &str,
+        vocabulary: impl Into<VocabularyRef<'a>>,
         schema: &str,
         options: &SchemaOptions,
     ) -> Result<Option<IndexKey>, ClientError> {
-        let Some(named) = self.named(vocabulary)? else { return Ok(None) };
+        let digest = match vocabulary.into() {
+            VocabularyRef::Name(name) => self.named(name)?.map(|named| named.digest),
+            VocabularyRef::Digest { digest, .. } => Some(*digest),
+        };
         let derive = || Constraint::schema(schema, options.clone()).digest();
-        Ok(Some(index_key(&named.digest, &self.texts.digest(schema, options, derive))))
+        Ok(digest.map(|digest| index_key(&digest, &self.texts.digest(schema, options, derive))))
     }
 
     pub(crate) fn resolved(
         &self,
         index: Arc<Index>,
-        named: Named,
+        bound: Bound,
         source: Source,
         key: IndexKey,
         begun: Instant,
     ) -> Resolved {
         Resolved {
             index,
-            vocabulary: named.vocabulary,
-            binding: named.binding,
+            vocabulary: bound.vocabulary,
+            binding: bound.binding,
             source,
             key,
             path: self.store.index_path(&key),
@@ -139,13 +150,23 @@ impl Client {
         }
     }
 
-    pub(crate) fn named(&self, name: &str) -> Result<Option<Named>, ClientError> {
+    /// A vocabulary of this host. By digest no name is looked at.
+    pub(crate) fn bound(&self, vocabulary: VocabularyRef<'_>) -> Result<Option<Bound>, ClientError> {
+        let (digest, binding) = match vocabulary {
+            VocabularyRef::Name(name) => return self.named(name),
+            VocabularyRef::Digest { digest, binding } => (*digest, binding),
+        };
+        let vocabulary = self.open_vocabulary(&digest)?;
+        Ok(vocabulary.map(|vocabulary| Bound { digest, vocabulary, binding: Arc::clone(binding) }))
+    }
+
+    fn named(&self, name: &str) -> Result<Option<Bound>, ClientError> {
         if let Some(named) = self.names.get(name) {
             return Ok(Some(named));
         }
         let Some(found) = self.store.get_name(name)? else { return Ok(None) };
         let Some(vocabulary) = self.open_vocabulary(&found.vocabulary)? else { return Ok(None) };
-        let named = Named { digest: found.vocabulary, vocabulary, binding: Arc::new(found.binding) };
+        let named = Bound { digest: found.vocabulary, vocabulary, binding: Arc::new(found.binding) };
         self.names.keep(name, named.clone());
         Ok(Some(named))
     }

@@ -1,4 +1,4 @@
-//! Sends a vocabulary to a daemon.
+//! Brings a vocabulary into a store: into that of this host, or to a daemon.
 
 use std::iter;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct VocabularyImport {
     pub name: String,
     /// What kind of tokenizer it came from, for a person: 1 to 64 visible characters of ASCII.
     pub tokenizer_kind: String,
-    /// The vocabulary. Its file is sent as it is.
+    /// The vocabulary. Its file is sent as it is; [`Vocabulary::from_bytes`] makes one from bytes that are in no file.
     pub vocabulary: Arc<Vocabulary>,
     /// The default binding of the name.
     pub binding: Binding,
@@ -38,6 +38,42 @@ impl AsRef<[u8]> for File {
 }
 
 impl Client {
+    /// Publishes a vocabulary in the store of this host under its digest, unless it is there. No name stands for it: it is found by
+    /// [`VocabularyRef::Digest`](crate::VocabularyRef::Digest), here and by a daemon of the same store. The file is verified to its last
+    /// byte before it is visible. Blocks until it is on the disk. O(bytes), O(1) if it is there.
+    ///
+    /// # Errors
+    /// [`ClientError::Store`] if the store cannot be written to, or the bytes are no sound vocabulary file.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use gobo_client::{Client, Vocabulary, VocabularyRef};
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// # let (built, binding) = client.find_vocabulary("tiny")?.expect("the daemon imported it");
+    /// # let bytes = built.file_bytes().to_vec();
+    /// # let folder = tempfile::tempdir()?;
+    /// // `bytes` are the file of a vocabulary, as a tokenizer's importer builds it.
+    /// let vocabulary = Vocabulary::from_bytes(&bytes)?;
+    /// let client = Client::builder().store(folder.path()).connect()?;
+    /// client.publish_vocabulary(&vocabulary)?;
+    /// let by_digest = VocabularyRef::Digest { digest: &vocabulary.digest(), binding: &binding };
+    /// assert!(client.find_vocabulary(by_digest)?.is_some());
+    /// assert!(client.store().list_names()?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn publish_vocabulary(&self, vocabulary: &Vocabulary) -> Result<(), ClientError> {
+        let digest = vocabulary.digest();
+        if self.open_vocabulary(&digest)?.is_none() {
+            self.store.publish_verified_vocabulary(&digest, vocabulary.file_bytes())?;
+        }
+        Ok(())
+    }
+
     /// Sends a vocabulary to the daemon, and lets a name of its store stand for it. The daemon verifies the file and builds it
     /// again before it publishes it. Nothing is changed on this host. O(bytes).
     ///

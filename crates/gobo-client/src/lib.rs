@@ -17,13 +17,18 @@
 //! # }
 //! ```
 //!
+//! A program that is not made of tasks, such as an inference engine's scheduler, takes a [`BlockingClient`]: its calls block, or give
+//! a [`Pending`] to look at now and then.
+//!
 //! A file of this host's store is opened without any call, so an index that was compiled once serves on while the daemon
 //! is down. A file from another host is verified to its last byte before it is published here.
 #![forbid(unsafe_code)]
 
 mod admin;
 mod answer;
+mod background;
 mod batch;
+mod blocking;
 mod builder;
 mod client;
 mod daemon;
@@ -33,21 +38,25 @@ mod import;
 mod local;
 mod resolve;
 mod resolved;
+mod vocabulary_ref;
 
 pub use answer::{
     CatalogRebuild, Checked, DaemonStatus, GarbageEvent, GarbageIndex, GarbageSummary, IndexDescription,
     IndexEntry, IndexLocation, PinnedIndex, Source, VocabularyInfo,
 };
+pub use background::{Lost, Pending};
 pub use batch::{Batch, BatchItem};
+pub use blocking::BlockingClient;
 pub use builder::ClientBuilder;
 pub use client::Client;
 pub use daemon::OneFrame;
 pub use error::ClientError;
 pub use gobo_artifact::{BatchError, Fill, Index, IndexClass, Matcher, MatcherError, Vocabulary, fill_batch};
-pub use gobo_store::{Store, StoreError};
+pub use gobo_store::{NamedVocabulary, Store, StoreError};
 pub use gobo_types::{
     ArtifactDigest, Binding, CompileError, CompileLimits, Constraint, ConstraintDigest, ErrorKind, IndexKey,
     OverBudget, Refusal, Report, ReportEntry, SchemaDocument, SchemaOptions, TokenId, VocabularyDigest,
 };
 pub use import::VocabularyImport;
 pub use resolved::Resolved;
+pub use vocabulary_ref::VocabularyRef;

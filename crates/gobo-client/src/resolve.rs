@@ -8,25 +8,28 @@ use gobo_artifact::Index;
 use gobo_proto::{digest, v1};
 use gobo_store::NamedVocabulary;
 use gobo_types::{
-    CompileError, Constraint, ErrorKind, IndexKey, OverBudget, Refusal, VocabularyDigest, index_key,
+    Binding, CompileError, Constraint, IndexKey, OverBudget, Refusal, VocabularyDigest, index_key,
 };
 use metrics::histogram;
 
 use crate::answer::{Checked, IndexLocation, Source};
 use crate::client::Client;
-use crate::daemon::{Fetched, by_name, fetch};
+use crate::daemon::{Fetched, wanted};
 use crate::error::ClientError;
 use crate::find::micros;
-use crate::local::{Named, on_thread};
+use crate::local::{Bound, on_thread};
 use crate::resolved::Resolved;
+use crate::vocabulary_ref::VocabularyRef;
 
 impl Client {
     /// Finds an index here, or has the daemon find or compile it. Microseconds for one that is mapped, a round trip for one that the
-    /// daemon has, a compile otherwise.
+    /// daemon has, a compile otherwise. From a daemon on another host the index is streamed, and the vocabulary where this host lacks
+    /// it; both are verified and published here. A name of the daemon's is then a name here too; by digest no name is written.
     ///
     /// # Errors
-    /// [`ClientError::Verdict`] where there is no such index; [`ClientError::Daemon`] for what the daemon cannot do
-    /// (its `kind` says whether to try again) and [`ClientError::Unreachable`] if there is none;
+    /// [`ClientError::Verdict`] where there is no such index; [`ClientError::UnknownVocabulary`] for a digest that the daemon lacks;
+    /// [`ClientError::Daemon`] for what the daemon cannot do (its `kind` says whether to try again),
+    /// [`ClientError::Unreachable`] if there is none, and [`ClientError::Timeout`] if it gives no answer in time;
     /// [`ClientError::Store`] if this host's store fails; the others for a daemon that does not keep to the protocol.
     ///
     /// ```
@@ -45,20 +48,43 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn resolve(&self, vocabulary: &str, constraint: &Constraint) -> Result<Resolved, ClientError> {
-        let begun = Instant::now();
-        let found = match self.find(vocabulary, constraint)? {
-            Some(found) => found,
-            None => match self.ask(vocabulary, constraint, begun, Round::First).await {
-                // The file is damaged or has just gone. The daemon notices when it is asked again, and compiles again.
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => {
-                    self.ask(vocabulary, constraint, begun, Round::Last).await?
-                }
-                answer => answer?,
-            },
+    pub async fn resolve<'a>(
+        &self,
+        vocabulary: impl Into<VocabularyRef<'a>>,
+        constraint: &Constraint,
+    ) -> Result<Resolved, ClientError> {
+        let (vocabulary, begun) = (vocabulary.into(), Instant::now());
+        match self.resolve_here(vocabulary, constraint, begun)? {
+            Some(found) => Ok(found),
+            None => self.resolve_there(vocabulary, constraint, begun).await,
+        }
+    }
+
+    /// The first half of a resolve: what is on this host.
+    pub(crate) fn resolve_here(
+        &self,
+        vocabulary: VocabularyRef<'_>,
+        constraint: &Constraint,
+        begun: Instant,
+    ) -> Result<Option<Resolved>, ClientError> {
+        Ok(self.find(vocabulary, constraint)?.map(|found| recorded(found, begun)))
+    }
+
+    /// The second half: what the daemon finds or compiles.
+    pub(crate) async fn resolve_there(
+        &self,
+        vocabulary: VocabularyRef<'_>,
+        constraint: &Constraint,
+        begun: Instant,
+    ) -> Result<Resolved, ClientError> {
+        let found = match self.ask(vocabulary, constraint, begun, Round::First).await {
+            // The file is damaged or has just gone. The daemon notices when it is asked again, and compiles again.
+            Err(error) if error.is_about_a_file() => {
+                self.ask(vocabulary, constraint, begun, Round::Last).await?
+            }
+            answer => answer?,
         };
-        histogram!("gobo_client_resolve_seconds", "source" => found.source.name()).record(begun.elapsed());
-        Ok(Resolved { resolve_us: micros(begun), ..found })
+        Ok(recorded(found, begun))
     }
 
     /// Has the daemon find or compile an index, and says where it is on the daemon's host. Nothing is mapped or streamed here, and
@@ -80,15 +106,15 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn locate(
+    pub async fn locate<'a>(
         &self,
-        vocabulary: &str,
+        vocabulary: impl Into<VocabularyRef<'a>>,
         constraint: &Constraint,
     ) -> Result<IndexLocation, ClientError> {
         use v1::resolve_reply::Outcome;
 
         let request = v1::ResolveRequest {
-            vocabulary: Some(by_name(vocabulary)),
+            vocabulary: wanted(vocabulary.into()),
             constraint: Some(constraint.into()),
             limits: self.daemon.limits(),
         };
@@ -121,11 +147,15 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn check(&self, vocabulary: &str, constraint: &Constraint) -> Result<Checked, ClientError> {
+    pub async fn check<'a>(
+        &self,
+        vocabulary: impl Into<VocabularyRef<'a>>,
+        constraint: &Constraint,
+    ) -> Result<Checked, ClientError> {
         use v1::check_reply::Outcome;
 
         let request = v1::CheckRequest {
-            vocabulary: Some(by_name(vocabulary)),
+            vocabulary: wanted(vocabulary.into()),
             constraint: Some(constraint.into()),
             limits: self.daemon.limits(),
         };
@@ -141,14 +171,18 @@ impl Client {
     /// One round with the daemon.
     async fn ask(
         &self,
-        vocabulary: &str,
+        vocabulary: VocabularyRef<'_>,
         constraint: &Constraint,
         begun: Instant,
         round: Round,
     ) -> Result<Resolved, ClientError> {
         let location = self.locate(vocabulary, constraint).await?;
-        let (key, vocabulary_digest) = (location.key, location.vocabulary_digest);
-        let expected = index_key(&vocabulary_digest, &constraint.digest());
+        let key = location.key;
+        let meant = match vocabulary {
+            VocabularyRef::Name(_) => location.vocabulary_digest,
+            VocabularyRef::Digest { digest, .. } => *digest,
+        };
+        let expected = index_key(&meant, &constraint.digest());
         if key != expected {
             return Err(ClientError::OtherKey { expected, found: key });
         }
@@ -156,17 +190,17 @@ impl Client {
         if self.is_own_store(&location.store) {
             match self.open_index(&key)? {
                 Some(index) => {
-                    let named = self.fetch_named(vocabulary, &vocabulary_digest, &location).await?;
-                    return Ok(self.resolved(index, named, location.source, key, begun));
+                    let bound = self.fetch_bound(vocabulary, meant, location.binding).await?;
+                    return Ok(self.resolved(index, bound, location.source, key, begun));
                 }
                 None if round == Round::First => return Err(ClientError::Vanished { key }),
                 // Another host's store that happens to have the same path.
                 None => {}
             }
         }
-        let named = self.fetch_named(vocabulary, &vocabulary_digest, &location).await?;
+        let bound = self.fetch_bound(vocabulary, meant, location.binding).await?;
         let index = self.fetch_index(&key).await?;
-        Ok(self.resolved(index, named, Source::Stream, key, begun))
+        Ok(self.resolved(index, bound, Source::Stream, key, begun))
     }
 
     fn is_own_store(&self, store: &Path) -> bool {
@@ -175,64 +209,74 @@ impl Client {
 
     async fn fetch_index(&self, key: &IndexKey) -> Result<Arc<Index>, ClientError> {
         let request = v1::FetchIndexRequest { key: key.as_bytes().to_vec().into() };
-        let reply =
-            self.daemon.stub().fetch_index(request).await.map_err(|status| self.daemon.failed(status))?;
-        let Fetched { bytes, .. } =
-            fetch(reply.into_inner(), self.max_file_bytes, self.daemon.address()).await?;
+        let reply = self.daemon.stub().fetch_index(self.daemon.request(request)).await;
+        let Fetched { bytes, .. } = self.daemon.fetched(reply, self.max_file_bytes).await?;
         let (store, wanted) = (self.store.clone(), *key);
         on_thread(move || store.publish_verified_index(&wanted, &bytes)).await??;
         self.open_index(key)?.ok_or(ClientError::Vanished { key: *key })
     }
 
-    /// The vocabulary of an answer, mapped, with the binding of its name: both streamed and published where this host
-    /// lacks them.
-    async fn fetch_named(
+    /// The vocabulary of an answer, mapped, and its binding: that of the answer for a name, else the caller's. The vocabulary is
+    /// streamed and published where this host lacks it, and with it the name, if it was asked for by one.
+    async fn fetch_bound(
         &self,
-        name: &str,
-        wanted: &VocabularyDigest,
-        location: &IndexLocation,
-    ) -> Result<Named, ClientError> {
-        if let Some(named) = self.named(name)?.filter(|named| named.digest == *wanted) {
-            return Ok(named);
+        vocabulary: VocabularyRef<'_>,
+        meant: VocabularyDigest,
+        of_name: Option<Binding>,
+    ) -> Result<Bound, ClientError> {
+        if let Some(bound) = self.bound(vocabulary)?.filter(|bound| bound.digest == meant) {
+            return Ok(bound);
         }
-        let binding = location.binding.clone().ok_or_else(|| ClientError::missing("index.binding"))?;
-        let request = v1::FetchVocabularyRequest { vocabulary: Some(by_name(name)) };
-        let reply = self
-            .daemon
-            .stub()
-            .fetch_vocabulary(request)
-            .await
-            .map_err(|status| self.daemon.failed(status))?;
-        let Fetched { head, bytes } =
-            fetch(reply.into_inner(), self.max_file_bytes, self.daemon.address()).await?;
+        let binding = match vocabulary {
+            VocabularyRef::Name(_) => Arc::new(of_name.ok_or_else(|| ClientError::missing("index.binding"))?),
+            VocabularyRef::Digest { binding, .. } => Arc::clone(binding),
+        };
+        let request = v1::FetchVocabularyRequest { vocabulary: wanted(vocabulary) };
+        let reply = self.daemon.stub().fetch_vocabulary(self.daemon.request(request)).await;
+        let Fetched { head, bytes } = self.daemon.fetched(reply, self.max_file_bytes).await?;
         let found: VocabularyDigest =
             digest("head.vocabulary_digest", &head.vocabulary_digest).map_err(ClientError::unreadable)?;
-        if found != *wanted {
+        if found != meant {
             // The name was given another meaning between the two calls.
-            return Err(ClientError::Stream { what: format!("vocabulary {found} instead of {wanted}") });
+            return Err(ClientError::Stream { what: format!("vocabulary {found} instead of {meant}") });
         }
-        let (store, name_here, binding_here) = (self.store.clone(), name.to_owned(), binding.clone());
-        on_thread(move || {
-            store.publish_verified_vocabulary(&found, &bytes)?;
+        let name = match vocabulary {
+            VocabularyRef::Name(name) => Some(name),
+            VocabularyRef::Digest { .. } => None,
+        };
+        let named = name.map(|name| {
             let named = NamedVocabulary {
-                vocabulary: found,
-                binding: binding_here,
+                vocabulary: meant,
+                binding: (*binding).clone(),
                 kind: head.tokenizer_kind,
                 tokens: head.tokens,
                 special: head.special,
                 source: None,
                 source_digest: None,
             };
-            store.put_name(&name_here, &named)
+            (name.to_owned(), named)
+        });
+        let store = self.store.clone();
+        on_thread(move || {
+            store.publish_verified_vocabulary(&meant, &bytes)?;
+            named.map_or(Ok(()), |(name, named)| store.put_name(&name, &named))
         })
         .await??;
-        let vocabulary = self.open_vocabulary(wanted)?.ok_or_else(|| ClientError::Stream {
-            what: format!("vocabulary {wanted}, which is gone again"),
+        let opened = self.open_vocabulary(&meant)?.ok_or_else(|| ClientError::Stream {
+            what: format!("vocabulary {meant}, which is gone again"),
         })?;
-        let named = Named { digest: *wanted, vocabulary, binding: Arc::new(binding) };
-        self.names.keep(name, named.clone());
-        Ok(named)
+        let bound = Bound { digest: meant, vocabulary: opened, binding };
+        if let Some(name) = name {
+            self.names.keep(name, bound.clone());
+        }
+        Ok(bound)
     }
+}
+
+/// A resolve that has ended well: its time is taken, and told to the program's recorder.
+fn recorded(found: Resolved, begun: Instant) -> Resolved {
+    histogram!("gobo_client_resolve_seconds", "source" => found.source.name()).record(begun.elapsed());
+    Resolved { resolve_us: micros(begun), ..found }
 }
 
 fn refused(refusal: v1::Refusal) -> ClientError {

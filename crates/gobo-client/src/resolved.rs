@@ -18,7 +18,7 @@ use crate::answer::Source;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let (client, _folder) = doc::client().await;
 /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
-/// // For another binding than that of the vocabulary's name; `Client::matcher` takes that one.
+/// // What `Client::matcher` does; another binding may stand here.
 /// let matcher = Matcher::new(resolved.index.clone(), resolved.vocabulary.clone(), &resolved.binding)?;
 /// assert!(!matcher.is_complete());
 /// # Ok(())
@@ -30,7 +30,7 @@ pub struct Resolved {
     pub index: Arc<Index>,
     /// The vocabulary that it was compiled for.
     pub vocabulary: Arc<Vocabulary>,
-    /// The default binding of the vocabulary's name.
+    /// The default binding of the vocabulary's name; the caller's where the vocabulary was asked for by digest.
     pub binding: Arc<Binding>,
     /// Where it was found.
     pub source: Source,

@@ -155,8 +155,8 @@ impl Engine {
     /// worker and published; who asks for it meanwhile waits for the same import. Everything else is ready at once,
     /// after reading at most one small file.
     ///
-    /// Errors are [`EngineError::UnknownVocabulary`], [`EngineError::MissingVocabulary`], [`EngineError::Store`], and
-    /// for imports [`EngineError::QueueFull`] and [`EngineError::Panicked`].
+    /// Errors are [`EngineError::UnknownVocabulary`], [`EngineError::UnknownDigest`], [`EngineError::MissingVocabulary`],
+    /// [`EngineError::Store`], and for imports [`EngineError::QueueFull`] and [`EngineError::Panicked`].
     pub fn vocabulary(&self, wanted: &VocabularyRef) -> Ticket<VocabularyOutcome> {
         let inner = &self.inner;
         match inner.vocabularies.find(&inner.store, wanted) {
@@ -180,8 +180,8 @@ impl Engine {
     /// not there. Blocks on reading at most one small file.
     ///
     /// # Errors
-    /// [`EngineError::MissingVocabulary`] and [`EngineError::Store`]; [`EngineError::UnknownVocabulary`] for a digest
-    /// that is not there.
+    /// [`EngineError::MissingVocabulary`] and [`EngineError::Store`]; [`EngineError::UnknownDigest`] for a digest that is
+    /// not there.
     pub fn open_vocabulary(
         &self,
         wanted: &VocabularyRef,

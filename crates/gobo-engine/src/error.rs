@@ -19,8 +19,14 @@ pub enum EngineError {
     /// Neither in the store nor built in.
     #[error("there is no vocabulary {name:?}; import its tokenizer under that name first")]
     UnknownVocabulary {
-        /// The name, or the digest as text.
+        /// The name.
         name: String,
+    },
+    /// No vocabulary of this digest is in the store.
+    #[error("there is no vocabulary {digest} in the store; import its tokenizer, or send its file")]
+    UnknownDigest {
+        /// The digest.
+        digest: VocabularyDigest,
     },
     /// A name stands for a vocabulary whose file is not there, or was damaged and set aside.
     #[error("the file of vocabulary {digest} is missing or damaged; import the tokenizer of {name:?} again")]
@@ -106,9 +112,10 @@ impl EngineError {
         match self {
             Self::Store(source) => source.kind(),
             Self::Artifact(source) => source.kind(),
-            Self::UnknownVocabulary { .. } | Self::MissingVocabulary { .. } | Self::UnknownIndex { .. } => {
-                ErrorKind::NotFound
-            }
+            Self::UnknownVocabulary { .. }
+            | Self::UnknownDigest { .. }
+            | Self::MissingVocabulary { .. }
+            | Self::UnknownIndex { .. } => ErrorKind::NotFound,
             Self::Vocabulary { source, .. } => source.kind(),
             Self::NameTaken { .. } => ErrorKind::Exists,
             Self::BadImport { .. } => ErrorKind::Invalid,

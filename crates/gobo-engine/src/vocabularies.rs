@@ -200,9 +200,8 @@ impl Vocabularies {
         let name = match wanted {
             VocabularyRef::Name(name) => name,
             VocabularyRef::Digest(digest) => {
-                let vocabulary = self
-                    .open(store, digest)?
-                    .ok_or_else(|| EngineError::UnknownVocabulary { name: digest.to_string() })?;
+                let unknown = || EngineError::UnknownDigest { digest: *digest };
+                let vocabulary = self.open(store, digest)?.ok_or_else(unknown)?;
                 return Ok(Some(Arc::new(OpenVocabulary { vocabulary, named: None })));
             }
         };

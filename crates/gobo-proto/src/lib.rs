@@ -37,3 +37,12 @@ pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
 /// Most bytes of any other request: 1 MiB, the keys of 30,000 pins.
 pub const MAX_PLAIN_BYTES: usize = 1 << 20;
+
+/// The domain of the `ErrorInfo` in a status of a daemon.
+pub const ERROR_DOMAIN: &str = "gobo";
+
+/// The reason in that `ErrorInfo` where the daemon has no vocabulary of the `digest` that is beside it.
+pub const UNKNOWN_VOCABULARY: &str = "VOCABULARY_UNKNOWN";
+
+/// The reason in that `ErrorInfo` where a `name` is to be given to another vocabulary.
+pub const NAME_TAKEN: &str = "VOCABULARY_NAME_TAKEN";

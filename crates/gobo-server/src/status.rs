@@ -3,7 +3,7 @@
 //! | kind | code |
 //! |---|---|
 //! | `Invalid`, `Unsupported`, `Limit` | `INVALID_ARGUMENT`: the request itself; what is wrong with a constraint is a reply |
-//! | `NotFound` | `NOT_FOUND` |
+//! | `NotFound` | `NOT_FOUND`; for the digest of a vocabulary with `ErrorInfo` |
 //! | `Exists` | `ALREADY_EXISTS` with `ErrorInfo` |
 //! | `Version` | `FAILED_PRECONDITION` |
 //! | `Corrupt` | `DATA_LOSS` |
@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use gobo_engine::EngineError;
-use gobo_proto::{ConvertError, CostError};
+use gobo_proto::{ConvertError, CostError, ERROR_DOMAIN, NAME_TAKEN, UNKNOWN_VOCABULARY};
 use gobo_types::{Clipped, CompileError, ErrorKind, error_chain};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
@@ -97,22 +97,27 @@ pub(crate) fn of_engine(error: &EngineError) -> Status {
         EngineError::BadImport { field, .. } => {
             of_field(error.kind(), format!("head.{field}"), error.to_string())
         }
-        EngineError::NameTaken { name, stands_for, given } => {
-            let facts = [
-                ("name", name.clone()),
-                ("stands_for", stands_for.to_string()),
-                ("given", given.to_string()),
-            ];
-            let facts: HashMap<_, _> = facts.into_iter().map(|(key, fact)| (key.to_owned(), fact)).collect();
-            let details = ErrorDetails::with_error_info("VOCABULARY_NAME_TAKEN", "gobo", facts);
-            Status::with_error_details(code(error.kind()), clipped(error.to_string()), details)
+        EngineError::NameTaken { name, stands_for, given } => of_reason(
+            error,
+            NAME_TAKEN,
+            [("name", name.clone()), ("stands_for", stands_for.to_string()), ("given", given.to_string())],
+        ),
+        EngineError::UnknownDigest { digest } => {
+            of_reason(error, UNKNOWN_VOCABULARY, [("digest", digest.to_string())])
         }
         error => of_kind(error.kind(), error_chain(error)),
     }
 }
 
+/// A status that a program can tell from others of its code: by its reason, with facts beside it.
+fn of_reason<const N: usize>(error: &EngineError, reason: &str, facts: [(&str, String); N]) -> Status {
+    let facts: HashMap<_, _> = facts.into_iter().map(|(key, fact)| (key.to_owned(), fact)).collect();
+    let details = ErrorDetails::with_error_info(reason, ERROR_DOMAIN, facts);
+    Status::with_error_details(code(error.kind()), clipped(error.to_string()), details)
+}
+
 /// As [`of_engine`], for a vocabulary that a request names to compile over: naming one that does not exist is a
-/// mistake in the request.
+/// mistake in the request. A digest is none: the vocabulary exists, and can be sent.
 pub(crate) fn of_request_vocabulary(error: &EngineError) -> Status {
     match error {
         EngineError::UnknownVocabulary { .. } => of_kind(ErrorKind::Invalid, error_chain(error)),
@@ -237,5 +242,17 @@ mod tests {
         let unknown = EngineError::UnknownVocabulary { name: "x".into() };
         assert_eq!(of_request_vocabulary(&unknown).code(), Code::InvalidArgument);
         assert_eq!(of_engine(&unknown).code(), Code::NotFound);
+    }
+
+    #[test]
+    fn an_unknown_digest_is_told_apart_from_an_unknown_index() {
+        let digest = gobo_types::VocabularyDigest::from([7; 32]);
+        let unknown = of_request_vocabulary(&EngineError::UnknownDigest { digest });
+        assert_eq!(unknown.code(), Code::NotFound);
+        let info = unknown.get_details_error_info().unwrap();
+        assert_eq!((info.reason.as_str(), info.domain.as_str()), ("VOCABULARY_UNKNOWN", "gobo"));
+        assert_eq!(info.metadata["digest"], digest.to_string());
+        let index = of_engine(&EngineError::UnknownIndex { key: [7; 32].into() });
+        assert_eq!((index.code(), index.get_details_error_info()), (Code::NotFound, None));
     }
 }

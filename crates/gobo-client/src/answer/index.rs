@@ -60,7 +60,7 @@ pub struct IndexLocation {
     pub source: Source,
     /// The vocabulary that it was compiled for.
     pub vocabulary_digest: VocabularyDigest,
-    /// The default binding of the vocabulary's name.
+    /// The default binding of the vocabulary's name; none where it was asked for by digest.
     pub binding: Option<Binding>,
     /// Number of states.
     pub states: u32,

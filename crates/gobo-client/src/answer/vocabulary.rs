@@ -7,18 +7,18 @@ use gobo_types::{Binding, VocabularyDigest};
 
 use crate::error::ClientError;
 
-/// A vocabulary under a name of a daemon's store.
+/// A vocabulary under a name of a daemon's store, or under its digest alone.
 ///
 /// The answer of [`Client::vocabulary`](crate::Client::vocabulary), which has an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VocabularyInfo {
-    /// Its name.
+    /// Its name; empty where it was asked for by digest.
     pub name: String,
     /// The digest of the canonical table.
     pub digest: VocabularyDigest,
-    /// The default binding of the name.
+    /// The default binding of the name; none by digest.
     pub binding: Option<Binding>,
-    /// The kind of tokenizer that it came from.
+    /// The kind of tokenizer that it came from; empty by digest.
     pub tokenizer_kind: String,
     /// Number of ids that stand for bytes or are special.
     pub tokens: u32,

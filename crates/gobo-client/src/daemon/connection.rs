@@ -8,10 +8,12 @@ use gobo_proto::{MAX_MESSAGE_BYTES, v1};
 use gobo_types::CompileLimits;
 use tonic::metadata::AsciiMetadataValue;
 use tonic::transport::Endpoint;
-use tonic::{Request, Status};
+use tonic::{Request, Response, Status, Streaming};
 
+use crate::daemon::fetch::{Fetched, fetch};
 use crate::daemon::one_frame::OneFrame;
 use crate::error::ClientError;
+use crate::vocabulary_ref::VocabularyRef;
 
 /// The metadata key of a tenant's name.
 const TENANT: &str = "x-gobo-tenant";
@@ -53,6 +55,18 @@ impl Connection {
         Ok(Self { address, endpoint, channel: OnceLock::new(), limits, tenant, timeout })
     }
 
+    /// A connection with the same options, not made yet.
+    pub(crate) fn fresh(&self) -> Self {
+        Self {
+            address: self.address.clone(),
+            endpoint: self.endpoint.clone(),
+            channel: OnceLock::new(),
+            limits: self.limits,
+            tenant: self.tenant.clone(),
+            timeout: self.timeout,
+        }
+    }
+
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
@@ -81,6 +95,16 @@ impl Connection {
         request
     }
 
+    /// The file that a stream brings, of at most `limit` bytes. Each of its messages has as much time as a call.
+    pub(crate) async fn fetched(
+        &self,
+        reply: Result<Response<Streaming<v1::FetchReply>>, Status>,
+        limit: u64,
+    ) -> Result<Fetched, ClientError> {
+        let reply = reply.map_err(|status| self.failed(status))?;
+        fetch(reply.into_inner(), limit, self.timeout, &self.address).await
+    }
+
     pub(crate) fn failed(&self, status: Status) -> ClientError {
         ClientError::of_status(status, &self.address)
     }
@@ -94,6 +118,12 @@ fn metadata(name: &str) -> Option<AsciiMetadataValue> {
 }
 
 /// A vocabulary as a request names it.
-pub(crate) fn by_name(name: &str) -> v1::VocabularyRef {
-    v1::VocabularyRef { by: Some(v1::vocabulary_ref::By::Name(name.to_owned())) }
+pub(crate) fn wanted(vocabulary: VocabularyRef<'_>) -> Option<v1::VocabularyRef> {
+    use v1::vocabulary_ref::By;
+
+    let by = match vocabulary {
+        VocabularyRef::Name(name) => By::Name(name.to_owned()),
+        VocabularyRef::Digest { digest, .. } => By::Digest(digest.as_bytes().to_vec().into()),
+    };
+    Some(v1::VocabularyRef { by: Some(by) })
 }

@@ -1,5 +1,7 @@
 //! The bytes of a file, as they come from a daemon: a head, then chunks.
 
+use std::time::Duration;
+
 use gobo_proto::v1::fetch_reply::Part;
 use gobo_proto::{digest, v1};
 use gobo_types::{ArtifactDigest, Digest};
@@ -17,15 +19,16 @@ pub(crate) struct Fetched {
 }
 
 /// Reads a stream to its end: a head, then exactly the bytes that it announced, of which there may be `limit`. Never holds more
-/// than that and one message.
-pub(crate) async fn fetch(
+/// than that and one message, for which it waits no longer than `timeout`.
+pub(super) async fn fetch(
     mut stream: Streaming<v1::FetchReply>,
     limit: u64,
+    timeout: Option<Duration>,
     address: &str,
 ) -> Result<Fetched, ClientError> {
-    let failed = |status| ClientError::of_status(status, address);
     let refuse = |what: String| ClientError::Stream { what };
-    let Some(Part::Head(head)) = stream.message().await.map_err(failed)?.and_then(|first| first.part) else {
+    let first = message(&mut stream, timeout, address).await?;
+    let Some(Part::Head(head)) = first.and_then(|first| first.part) else {
         return Err(refuse("something else before the head".into()));
     };
     let announced = head.total_bytes;
@@ -34,8 +37,8 @@ pub(crate) async fn fetch(
     }
     let reserve = usize::try_from(announced.min(MAX_RESERVE_BYTES)).unwrap_or_default();
     let mut bytes = Vec::with_capacity(reserve);
-    while let Some(message) = stream.message().await.map_err(failed)? {
-        let Some(Part::Chunk(chunk)) = message.part else { return Err(ClientError::missing("chunk")) };
+    while let Some(next) = message(&mut stream, timeout, address).await? {
+        let Some(Part::Chunk(chunk)) = next.part else { return Err(ClientError::missing("chunk")) };
         let length = (bytes.len() + chunk.len()) as u64;
         if length > announced {
             return Err(refuse(format!("{length} bytes or more after announcing {announced}")));
@@ -52,6 +55,23 @@ pub(crate) async fn fetch(
         return Err(refuse(format!("a file with digest {found} after announcing {expected}")));
     }
     Ok(Fetched { head, bytes })
+}
+
+/// The next message; `None` after the last.
+async fn message(
+    stream: &mut Streaming<v1::FetchReply>,
+    timeout: Option<Duration>,
+    address: &str,
+) -> Result<Option<v1::FetchReply>, ClientError> {
+    let message = stream.message();
+    let message = match timeout {
+        None => message.await,
+        Some(timeout) => {
+            let late = |_| ClientError::Timeout { address: address.to_owned() };
+            tokio::time::timeout(timeout, message).await.map_err(late)?
+        }
+    };
+    message.map_err(|status| ClientError::of_status(status, address))
 }
 
 #[cfg(test)]
@@ -90,7 +110,7 @@ mod tests {
         )]);
         let body = Full::new(body.freeze()).with_trailers(std::future::ready(Some(Ok(trailers))));
         let stream = Streaming::new_response(decoder, body, http::StatusCode::OK, None, None);
-        fetch(stream, limit, "here").await.map(|fetched| fetched.bytes)
+        fetch(stream, limit, None, "here").await.map(|fetched| fetched.bytes)
     }
 
     #[tokio::test]

@@ -4,6 +4,6 @@ mod connection;
 mod fetch;
 mod one_frame;
 
-pub(crate) use connection::{Connection, by_name};
-pub(crate) use fetch::{Fetched, fetch};
+pub(crate) use connection::{Connection, wanted};
+pub(crate) use fetch::Fetched;
 pub use one_frame::OneFrame;

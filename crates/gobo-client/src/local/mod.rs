@@ -5,7 +5,7 @@ mod open_files;
 mod schema_digests;
 mod thread;
 
-pub(crate) use names::{Named, Names};
+pub(crate) use names::{Bound, Names};
 pub(crate) use open_files::OpenFiles;
 pub(crate) use schema_digests::SchemaDigests;
 pub(crate) use thread::on_thread;

@@ -24,6 +24,11 @@ impl<K: Eq + Hash + Copy, V> OpenFiles<K, V> {
         Self { capacity: capacity.max(1), state: Mutex::new(State { now: 0, entries: HashMap::new() }) }
     }
 
+    /// Most files that are kept.
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     pub(crate) fn get(&self, key: &K) -> Option<Arc<V>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.now += 1;

@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod blocking;
+mod by_digest;
 #[path = "../../../gobo-server/tests/it/daemon.rs"]
 #[expect(dead_code, reason = "the tests of the server need the rest of it")]
 mod daemon;
