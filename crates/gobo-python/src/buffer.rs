@@ -92,7 +92,7 @@ enum Owner {
     /// An export: the exporter neither frees nor moves its memory until it is released, which dropping does.
     Export(#[expect(dead_code, reason = "held, and dropped")] PyUntypedBuffer),
     /// A tensor that was taken: its storage lives until its deleter is called, which dropping does.
-    Taken(Taken),
+    Taken(#[expect(dead_code, reason = "held, and dropped")] Taken),
     /// Memory from `Box::into_raw`.
     Own(NonNull<[u32]>),
     /// The caller vouches for the memory, as long as this object lives.

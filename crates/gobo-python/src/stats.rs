@@ -169,7 +169,7 @@ pub(crate) fn news(py: Python<'_>) {
         first
     });
     for (reason, key, detail) in first {
-        log(py, "fallback", (reason, key, detail));
+        log(py, "passed_over", (reason, key, detail));
     }
     minute(py);
 }

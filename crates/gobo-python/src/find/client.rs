@@ -1,5 +1,6 @@
 //! The methods of a client: where indices come from.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -45,8 +46,8 @@ impl PyClient {
 
     /// The folder of the store, absolute.
     #[getter]
-    fn store(&self) -> PathBuf {
-        self.finder.lookup.store_root().to_owned()
+    fn store(&self) -> OsString {
+        self.finder.lookup.store_root().as_os_str().to_owned()
     }
 
     /// The address of the daemon.

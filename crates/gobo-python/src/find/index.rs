@@ -1,5 +1,6 @@
 //! An index that was found.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -82,8 +83,8 @@ impl PyIndex {
 
     /// The file; None for an index in the memory of this process alone.
     #[getter]
-    fn path(&self) -> Option<PathBuf> {
-        self.found.path.clone()
+    fn path(&self) -> Option<OsString> {
+        self.found.path.clone().map(PathBuf::into_os_string)
     }
 
     /// Number of states.

@@ -1,5 +1,6 @@
 //! Vocabularies, each with the binding that its model uses it under.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -181,12 +182,12 @@ impl PyVocabulary {
 }
 
 /// What a pickle holds of a vocabulary: the store, the digest, and the binding.
-pub(crate) type StoredVocabulary = (PathBuf, String, Vec<u32>, u32);
+pub(crate) type StoredVocabulary = (OsString, String, Vec<u32>, u32);
 
 pub(crate) fn stored(bound: &BoundVocabulary, finder: &Finder) -> StoredVocabulary {
     let Binding { eos, logits_width, .. } = &*bound.binding;
     let digest = bound.vocabulary.digest().to_string();
-    (finder.lookup.store_root().to_owned(), digest, eos.clone(), *logits_width)
+    (finder.lookup.store_root().as_os_str().to_owned(), digest, eos.clone(), *logits_width)
 }
 
 /// A vocabulary from what its pickle holds, by its digest.
