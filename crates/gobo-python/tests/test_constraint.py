@@ -111,7 +111,10 @@ def test_megabytes_and_nul(client, vocabulary):
     large = gobo.Constraint.schema({"type": "string", "description": "x" * 10_000_000})
     with pytest.raises(gobo.GoboError):
         client.get(vocabulary, large)
-    assert client.get(vocabulary, gobo.Constraint.regex("a\0b")).matcher().forced() == b"a\0b"
+    assert client.get(vocabulary, gobo.Constraint.regex("a\\x00b")).matcher().forced() == b"a\0b"
+    assert client.get(vocabulary, gobo.Constraint.choice(["a\0b"])).matcher().forced() == b"a\0b"
+    with pytest.raises(gobo.RefusedError, match="NUL"):
+        client.get(vocabulary, gobo.Constraint.regex("a\0b"))
     with pytest.raises(gobo.RefusedError):
         client.get(vocabulary, gobo.Constraint.gbnf('root ::= "a\0"'))
     with pytest.raises(gobo.RefusedError):

@@ -29,7 +29,7 @@ def test_the_order_is_mapped_then_local(client, vocabulary):
 
 def test_reports_say_what_is_enforced(index_of):
     report = index_of(gobo.Constraint.schema({"type": "integer", "minimum": 3, "title": "n", "minimun": 3})).report
-    assert {"pointer": "", "keyword": "minimum"}.items() <= next(entry for entry in report["enforced"] if entry["keyword"] == "minimum").items()
+    assert {"pointer": "", "keyword": "type, minimum", "why": "exactly"} in report["enforced"]
     assert [entry["keyword"] for entry in report["notes"]] == ["minimun"] and report["widened"] == []
     assert sorted(report) == ["annotations", "enforced", "narrowed", "notes", "unspellable", "widened"]
 
@@ -48,7 +48,7 @@ def test_verdicts(client, vocabulary):
     refused = error.value
     assert (refused.kind, refused.pointer, refused.place) == ("invalid", None, "offset 0") and refused.reason and isinstance(refused, ValueError)
     with pytest.raises(gobo.RefusedError) as error:
-        client.get(vocabulary, gobo.Constraint.schema({"properties": {"a": {"type": "string", "minLength": 3, "maxLength": 2}}, "required": ["a"]}))
+        client.get(vocabulary, gobo.Constraint.schema({"type": "object", "properties": {"a": {"type": "string", "minLength": 3, "maxLength": 2}}, "required": ["a"]}))
     assert error.value.kind == "unsupported" and error.value.pointer is not None
     with pytest.raises(gobo.OverBudgetError) as error:
         client.get(vocabulary, gobo.Constraint.regex("(?:a|b)*a(?:a|b){40}"))
@@ -90,33 +90,35 @@ def test_waits_are_bounded(tmp_path, client, vocabulary):
 
 
 WAITING = """
-import signal, sys, threading, time, os
+import os, signal, socket, sys, threading, time
 import gobo_masks as gobo
-client = gobo.Client(sys.argv[1], timeout=None)
+deaf = socket.socket(socket.AF_UNIX)
+deaf.bind(sys.argv[1] + "/deaf.sock")
+deaf.listen()
+client = gobo.Client(sys.argv[1], f"unix:{sys.argv[1]}/deaf.sock", timeout=None, local=False)
 vocabulary = gobo.Vocabulary.from_tokens([bytes([n]) for n in range(256)], client=client)
-ticks = 0
+ticks, sent = 0, None
+
 def tick():
-    global ticks
+    global ticks, sent
     while True:
         ticks += 1
         time.sleep(0.001)
+        if ticks == 100:
+            sent = time.monotonic()
+            os.kill(os.getpid(), signal.SIGINT)
+
 threading.Thread(target=tick, daemon=True).start()
-slow = gobo.Constraint.regex("(?:" + "|".join(f"a{n}b*c{n}" for n in range(20000)) + ")*")
-threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-began = time.monotonic()
 try:
-    client.get(vocabulary, slow)
+    client.get(vocabulary, gobo.Constraint.regex("a"))
 except KeyboardInterrupt:
-    print("interrupted", time.monotonic() - began < 20, ticks > 20)
-except gobo.GoboError as error:
-    print("ended", error)
+    print("interrupted", ticks, time.monotonic() - sent)
 """
 
 
 def test_a_wait_is_interrupted_and_holds_no_gil(tmp_path):
-    # A store without a local worker or a daemon would end at once: the compile has to be under way.
     ended = subprocess.run([sys.executable, "-c", WAITING, str(tmp_path)], capture_output=True, text=True, timeout=120)
-    assert ended.stdout.startswith(("interrupted True True", "ended")), ended.stderr
+    assert ended.stdout.startswith("interrupted 1"), ended.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

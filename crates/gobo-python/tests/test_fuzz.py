@@ -47,8 +47,9 @@ except ImportError:
 else:
 
     def strided(dtype, shape, steps, order, writable, shift):
+        steps = steps[: len(shape)]
         base = numpy.zeros([length * abs(step) + 1 for length, step in zip(shape, steps)], dtype, order=order)
-        made = base[tuple(slice(shift, None, step) for step in steps)] if len(shape) > 1 else base[:: steps[0]]
+        made = base[tuple(slice(shift, None, step) for step in steps)]
         made.flags.writeable = writable
         return made
 

@@ -133,8 +133,9 @@ def _number(node: ast.expr) -> Any:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value = _number(node.operand) if isinstance(node.operand, ast.Constant) else None
         return None if value is None else -value
-    is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
-    return node.value if is_number else None
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return node.value
+    return None
 
 
 class _String(_Form):
@@ -228,8 +229,7 @@ class _Constants(_Form):
     def read(self, node: ast.expr) -> Any:
         for value, text in self.values:
             if isinstance(value, enum.Enum):
-                found = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-                if found and f"{node.value.id}.{node.attr}" == text:
+                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and f"{node.value.id}.{node.attr}" == text:
                     return value
             elif isinstance(value, int) and not isinstance(value, bool):
                 number = _number(node)
@@ -321,10 +321,11 @@ class _Tuple(_Form):
         return f"({items[0]},)" if len(items) == 1 else "(" + ", ".join(items) + ")"
 
     def read(self, node: ast.expr) -> Any:
-        forms = self._forms(len(node.elts)) if isinstance(node, ast.Tuple) else None
-        if forms is None:
+        items = node.elts if isinstance(node, ast.Tuple) else None
+        forms = None if items is None else self._forms(len(items))
+        if items is None or forms is None:
             raise _Mismatch(f"{_shown(node)} is no such tuple")
-        return tuple(form.read(item) for form, item in zip(forms, node.elts))
+        return tuple(form.read(item) for form, item in zip(forms, items))
 
 
 class _Dict(_Form):
@@ -375,12 +376,11 @@ class _Call(_Form):
         return f"{self.name}({', '.join(written)})"
 
     def read(self, node: ast.expr) -> Any:
-        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == self.name
-        if not is_call or node.args:
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == self.name and not node.args):
             raise _Mismatch(f"{_shown(node)} is no call of {self.name} by keywords")
         values = {}
         for given in node.keywords:
-            if given.arg not in self.fields or given.arg in values:
+            if given.arg is None or given.arg not in self.fields or given.arg in values:
                 raise _Mismatch(f"{self.name} has no field {given.arg}, or it is given twice")
             values[given.arg] = self.fields[given.arg].read(given.value)
         missing = [field for field in self.fields if field not in values]
@@ -436,13 +436,8 @@ class _Forms:
             raise InvalidError(f"{cls.__qualname__} is not called with its fields: {odd}")
         hints = hints_of(cls)
         for field in names:
-            self._name_of_field(cls, field)
             form.fields[field] = self.of(hints[field], f"{cls.__qualname__}.{field}")
         return form
-
-    def _name_of_field(self, cls: type, field: str) -> None:
-        if unicodedata.normalize("NFKC", field) != field:
-            raise InvalidError(f"{cls.__qualname__}.{field} is no name in Python")
 
     def of(self, annotation: Any, place: str) -> _Form:
         simple: dict[Any, Callable[[], _Form]] = {

@@ -6,6 +6,7 @@ walks over the annotations; what it does not know is refused by name, and never 
 
 import dataclasses
 import enum
+import importlib
 import json
 import types
 import typing
@@ -43,10 +44,10 @@ def _of_class(cls: Any) -> Any:
     if not (dataclasses.is_dataclass(cls) or typing.is_typeddict(cls)):
         raise InvalidError(f"{_name(cls)} is no Pydantic model, dataclass or TypedDict")
     try:
-        from pydantic import TypeAdapter
+        pydantic: Any = importlib.import_module("pydantic")
     except ImportError:
         return _Walk().whole(cls)
-    return _asked(lambda: TypeAdapter(cls).json_schema(), cls)
+    return _asked(lambda: pydantic.TypeAdapter(cls).json_schema(), cls)
 
 
 def _asked(schema: Any, cls: Any) -> Any:
