@@ -10,6 +10,7 @@ mod classes;
 mod data;
 mod difference;
 mod documents;
+mod drafts;
 mod fuzz;
 mod history;
 mod house;

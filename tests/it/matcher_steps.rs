@@ -9,6 +9,7 @@ use proptest::sample::Index;
 use proptest::test_runner::TestCaseError;
 
 use crate::cases::{case, config};
+use crate::drafts;
 use crate::oracle_agrees::both;
 use crate::subject::{Answer, allowed, answer, expected};
 
@@ -22,7 +23,7 @@ pub(crate) enum Step {
     Rollback(usize),
     /// Goes on with a copy, and looks back at the original after some steps of the copy.
     Fork(Vec<TokenId>),
-    /// Asks how far these would go.
+    /// Asks how far these would go, and for the masks along and over drafts made of them.
     Validate(Vec<TokenId>),
     /// All the way back.
     Reset,
@@ -34,7 +35,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         2 => (0..400_u32).prop_map(Step::Try),
         3 => (0..6_usize).prop_map(Step::Rollback),
         1 => vec(0..300_u32, 0..4).prop_map(Step::Fork),
-        1 => vec(0..300_u32, 0..4).prop_map(Step::Validate),
+        1 => vec(0..300_u32, 0..8).prop_map(Step::Validate),
         1 => Just(Step::Reset),
     ]
 }
@@ -107,7 +108,7 @@ impl Model<'_> {
         prop_assert_eq!(matcher.validate(ids), expected);
         let mut stepped = matcher.clone();
         prop_assert_eq!(ids.iter().take_while(|&&id| stepped.advance(id).is_ok()).count(), expected);
-        Ok(())
+        drafts::check(matcher, ids)
     }
 }
 

@@ -12,6 +12,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{TestCaseError, TestRunner};
 
 use crate::cases::config;
+use crate::drafts;
 use crate::judge::{Judge, Place, Taken, Verdict, Words};
 use crate::matcher_steps::{Step, step};
 use crate::subject::allowed;
@@ -171,7 +172,11 @@ impl Walk<'_> {
                     prop_assert_eq!(result, Err(MatcherError::Rollback { given: *n, available }));
                 }
             }
-            Step::Fork(ids) | Step::Validate(ids) => self.validate(ids)?,
+            Step::Fork(ids) => self.validate(ids)?,
+            Step::Validate(ids) => {
+                self.validate(ids)?;
+                drafts::check(&self.matcher, ids)?;
+            }
             Step::Reset => {
                 self.matcher.reset();
                 self.places.truncate(1);

@@ -234,7 +234,8 @@ impl Engine {
     /// Finds an index or has it compiled.
     ///
     /// A file in the store and a remembered verdict are ready at once. Else the ticket joins the compile of this key
-    /// under these limits, or begins it: identical requests at the same time share one. Dropping a ticket never stops
+    /// under these limits, or begins it: identical requests at the same time share one. A file that another process has put into the
+    /// store is verified on a reader's thread first, and handed out instead. Dropping a ticket never stops
     /// a compile that others wait for; once nobody waits any more it is cancelled, unless some
     /// [`Priority::Prewarm`](crate::Priority::Prewarm) request wants it.
     ///
@@ -285,13 +286,18 @@ impl Engine {
         }
     }
 
-    /// The index of `key`, mapped, and where it is. Blocks on opening one file, O(1).
+    /// The index of `key`, mapped, and where it is. Blocks on opening one file, O(1); the first time on reading all of a file that
+    /// another process has put there.
     ///
     /// # Errors
     /// [`EngineError::UnknownIndex`] if it is not in the store, or was damaged and set aside;
     /// [`EngineError::Store`] if it cannot be read.
     pub fn index(&self, key: &IndexKey) -> Result<(Resolved, Index), EngineError> {
-        let found = self.inner.find_file(key)?.zip(self.inner.store.open_index(key)?);
+        let found = match self.inner.find_file(key)? {
+            Some(found) => Some(found),
+            None => self.inner.adopt(key)?,
+        };
+        let found = found.zip(self.inner.store.open_index(key)?);
         found.ok_or(EngineError::UnknownIndex { key: *key })
     }
 

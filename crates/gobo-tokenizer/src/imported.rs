@@ -30,8 +30,8 @@ pub struct Imported {
     /// Every id's bytes and special flag.
     pub table: TokenTable,
     /// The kind of tokenizer: `byte-level BPE`, `byte-fallback BPE`, `Unigram`, `WordPiece`,
-    /// `tekken`, `SentencePiece BPE`, `SentencePiece Unigram`, `GGUF gpt2`, `GGUF llama` or
-    /// `tiktoken`.
+    /// `tekken`, `SentencePiece BPE`, `SentencePiece Unigram`, `GGUF gpt2`, `GGUF llama`,
+    /// `tiktoken` or `table`.
     pub kind: &'static str,
     /// The ids that end a text, ascending, each once.
     pub eos: Vec<TokenId>,

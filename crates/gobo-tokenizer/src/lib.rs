@@ -2,12 +2,13 @@
 //!
 //! Imported are Hugging Face `tokenizer.json` files of byte-level BPE, of SentencePiece-style BPE with byte fallback,
 //! of Unigram and of `WordPiece`; Mistral's `tekken.json`; `.model` files of SentencePiece; GGUF files (their metadata
-//! alone); `.tiktoken` rank files, with a list of special tokens where there is one; and the [`BUILTIN`] vocabularies.
+//! alone); `.tiktoken` rank files, with a list of special tokens where there is one; and the [`BUILTIN`] vocabularies
+//! (with the feature `builtin`, which is on unless turned off).
 //! Every other kind is refused by name.
 //!
 //! The floors, each of which uses only those before it: `bytes` (from the text of a token to its bytes), `checked` (fields that
-//! formats share), `formats` (one file for each format), `model` (the files beside a tokenizer, and the binding), `encode`
-//! (the tokenizer's own encoder and decoder).
+//! formats share), `formats` (one file for each format), `model` (the files beside a tokenizer, and the binding), `builtin` (the
+//! encodings that are part of the program), `encode` (the tokenizer's own encoder and decoder).
 //!
 //! # The bytes of a token
 //!
@@ -57,11 +58,20 @@
 //!
 //! A file that is imported by its own path stands for itself.
 //!
+//! # From memory
+//!
+//! [`import_bytes`] reads what a file would hold, and [`import_table`] takes the bytes of each id from whoever has them already.
+//!
 //! ```
-//! let gpt2 = gobo_tokenizer::builtin("r50k_base").expect("a built-in name");
-//! assert_eq!(gpt2.table.tokens().len(), 50_257);
-//! assert_eq!(gpt2.eos, [50_256]);
-//! assert_eq!(gpt2.table.tokens()[262].bytes, b" the");
+//! use gobo_tokenizer::{ImportOptions, import_bytes};
+//!
+//! let json = br#"{"pre_tokenizer": {"type": "ByteLevel"}, "added_tokens": [{"id": 2, "content": "</s>", "special": true}],
+//!     "model": {"type": "BPE", "vocab": {"a": 0, "\u0120the": 1}, "merges": []}}"#;
+//! let imported = import_bytes("my-model", json, &ImportOptions::default())?;
+//! assert_eq!(imported.kind, "byte-level BPE");
+//! assert_eq!(imported.eos, [2]);
+//! assert_eq!(imported.table.tokens()[1].bytes, b" the");
+//! # Ok::<(), gobo_tokenizer::ImportError>(())
 //! ```
 #![forbid(unsafe_code)]
 
@@ -78,10 +88,9 @@ mod named_tokens;
 mod problem;
 mod role;
 mod surrogate;
+mod table;
 
 use std::path::Path;
-
-use gobo_vocab::VocabError;
 
 pub use builtin::{BUILTIN, builtin};
 pub use encode::{CORPUS, Conformance, EncodeError, Encoder, Mismatch, RoundTrip, ordinary_bytes};
@@ -90,6 +99,7 @@ pub use file::MAX_FILE_BYTES;
 pub use imported::{ImportOptions, Imported};
 pub use problem::{BinaryProblem, MergeProblem, RankProblem};
 pub use role::{TokenChoice, TokenRole};
+pub use table::import_table;
 
 use formats::{Content, SourceFile, gguf, hugging_face, ranks, sentence_piece, tekken};
 use model::ModelFolder;
@@ -104,10 +114,38 @@ use model::ModelFolder;
 pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
     let source = SourceFile::open(path)?;
     let folder = if path.is_dir() { ModelFolder::read(path)? } else { ModelFolder::default() };
-    if options.special.is_some() && !matches!(source.content, Content::Ranks(_)) {
-        return Err(ImportError::OwnSpecialTokens { path: source.path });
-    }
+    read(&source, &folder, options)
+}
+
+/// As [`import`], of the bytes of one file: recognised by its content alone. Errors say `name` where those of a file say its path. Nothing
+/// is read from a disk but [`ImportOptions::special`]. O(bytes).
+///
+/// # Errors
+/// As for [`import`].
+///
+/// ```
+/// use gobo_tokenizer::{ImportOptions, import_bytes};
+///
+/// // Ranks in the format of tiktoken.
+/// let imported = import_bytes("ranks", b"YQ== 0\nYg== 1\n", &ImportOptions::default())?;
+/// assert_eq!(imported.table.tokens()[1].bytes, b"b");
+/// let error = import_bytes("my-model", b"hello", &ImportOptions::default()).unwrap_err();
+/// assert!(error.to_string().starts_with("my-model is not a tokenizer file"));
+/// # Ok::<(), gobo_tokenizer::ImportError>(())
+/// ```
+pub fn import_bytes(name: &str, bytes: &[u8], options: &ImportOptions) -> Result<Imported, ImportError> {
+    read(&SourceFile::of_bytes(name, bytes)?, &ModelFolder::default(), options)
+}
+
+fn read(
+    source: &SourceFile<'_>,
+    folder: &ModelFolder,
+    options: &ImportOptions,
+) -> Result<Imported, ImportError> {
     let path = &source.path;
+    if options.special.is_some() && !matches!(source.content, Content::Ranks(_)) {
+        return Err(ImportError::OwnSpecialTokens { path: path.clone() });
+    }
     let tokens = match &source.content {
         Content::HuggingFace(text) => hugging_face::read(path, text)?,
         Content::Ranks(text) => {
@@ -115,11 +153,8 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, ImportEr
             ranks::read(path, text, special.unwrap_or_default())?
         }
         Content::Tekken(text) => tekken::read(path, text)?,
-        Content::Gguf => gguf::read(path)?,
+        Content::Gguf(bytes) => gguf::read(path, *bytes)?,
         Content::SentencePiece(bytes) => sentence_piece::read(path, bytes)?,
     };
-    if !tokens.table.tokens().iter().any(|token| !token.special && !token.bytes.is_empty()) {
-        return Err(ImportError::Token { path: source.path, source: VocabError::Empty });
-    }
-    tokens.with_added(&source.path, &folder)?.bind(&source.path, &folder, options)
+    tokens.spelling_something(path)?.with_added(path, folder)?.bind(path, folder, options)
 }

@@ -1,8 +1,11 @@
 //! The result of reading a tokenizer file: its table, and the names of its special and added tokens.
 
-use gobo_types::TokenId;
-use gobo_vocab::TokenTable;
+use std::path::Path;
 
+use gobo_types::TokenId;
+use gobo_vocab::{TokenTable, VocabError};
+
+use crate::ImportError;
 use crate::bytes::Spelling;
 use crate::role::ByRole;
 
@@ -30,5 +33,15 @@ impl NamedTokens {
         names: Vec<(String, TokenId)>,
     ) -> Self {
         Self { table, kind, spelling, names, stated: ByRole::default(), logits_width: None }
+    }
+    /// The same, unless no token of it spells anything.
+    ///
+    /// # Errors
+    /// [`ImportError::Token`] of the file at `path`.
+    pub(crate) fn spelling_something(self, path: &Path) -> Result<Self, ImportError> {
+        if self.table.tokens().iter().any(|token| !token.special && !token.bytes.is_empty()) {
+            return Ok(self);
+        }
+        Err(ImportError::Token { path: path.into(), source: VocabError::Empty })
     }
 }

@@ -127,26 +127,8 @@ impl Matcher {
     /// assert_eq!(matcher.validate(&[2, 0, 1, 1]), 3);
     /// ```
     pub fn validate(&self, tokens: &[TokenId]) -> usize {
-        if let Some(all) = &self.configurations {
-            let (mut all, mut is_ended) = (all.probe(), self.state == ENDED);
-            let mut takes = |id: TokenId| {
-                let next = advance_all(&mut all, is_ended, &self.index, &self.vocabulary, &self.binding, id);
-                is_ended |= next == Ok(ENDED);
-                next.is_ok()
-            };
-            return tokens.iter().take_while(|&&id| takes(id)).count();
-        }
-        let mut state = self.state;
-        tokens
-            .iter()
-            .take_while(|&&id| match self.step(state, id) {
-                Ok(next) => {
-                    state = next;
-                    true
-                }
-                Err(_) => false,
-            })
-            .count()
+        let mut probe = self.probe(false);
+        tokens.iter().take_while(|&&id| probe.advance(id).is_ok()).count()
     }
 
     /// Takes back the last `n` tokens, an EOS among them. O(1); with calls O(n).
@@ -202,7 +184,7 @@ impl Matcher {
 
 /// Takes a token in an index with calls: [`ENDED`] after an EOS, any other number after text.
 #[inline]
-fn advance_all(
+pub(super) fn advance_all(
     all: &mut Configurations,
     is_ended: bool,
     index: &Index,

@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 
 use crate::matcher::error::{BatchError, MatcherError};
+use crate::matcher::matrix::{row_of, write_row};
 use crate::matcher::{Fill, Matcher};
 
 /// Fills the masks of many texts in one matrix: row `n`, the words from `n * row_stride_words` on, is the mask of
@@ -46,46 +47,109 @@ pub fn fill_batch<M: Borrow<Matcher> + Sync>(
     if fills.len() != rows {
         return Err(BatchError::Fills { given: fills.len(), expected: rows });
     }
-    let share = rows.div_ceil(threads.max(1));
-    if share == rows {
-        fill_rows(matchers, matrix, row_stride_words, fills);
-        return Ok(());
-    }
-    std::thread::scope(|scope| {
-        let (mut matchers, mut matrix, mut fills) = (matchers, matrix, fills);
-        while matchers.len() > share {
-            let (some, more_matchers) = matchers.split_at(share);
-            let (words, more_words) = matrix.split_at_mut(share * row_stride_words);
-            let (said, more_fills) = fills.split_at_mut(share);
-            scope.spawn(move || fill_rows(some, words, row_stride_words, said));
-            (matchers, matrix, fills) = (more_matchers, more_words, more_fills);
-        }
-        // The last share is the caller's.
-        fill_rows(matchers, matrix, row_stride_words, fills);
-    });
+    fill_all(matchers, |n| n, matrix, row_stride_words, threads, fills);
     Ok(())
 }
 
-fn fill_rows<M: Borrow<Matcher>>(
+/// As [`fill_batch`], at any rows: the mask of `matchers[n]` goes to row `rows[n]`, in whatever order. Rows that are not named
+/// are left as they are. The last row of the matrix may be shorter than a stride, as in a view of a wider matrix.
+///
+/// Nothing is allocated with `threads` of 1 or less where the rows ascend; else a byte for each row of the matrix.
+///
+/// # Errors
+/// [`BatchError::Rows`] and [`BatchError::Fills`] for lists of another length than that of the matchers, [`BatchError::Beyond`]
+/// for a row that the matrix does not have, [`BatchError::Twice`] for one that is named again; nothing is written then. What is wrong
+/// with one mask is said in its place in `fills`, as by [`fill_batch`].
+///
+/// ```
+/// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+/// use gobo_artifact::{BatchError, Fill, fill_rows};
+///
+/// # let (mut one, mut two) = (small::matcher(), small::matcher());
+/// one.advance(0)?;
+/// let matchers = [one, two];
+/// let mut matrix = [7; 4];
+/// let mut fills = vec![Ok(Fill::Ended); 2];
+/// fill_rows(&matchers, &[3, 1], &mut matrix, 1, 1, &mut fills)?;
+/// assert_eq!(matrix, [7, 0b1101, 7, 0b0010]);
+/// let error = fill_rows(&matchers, &[1, 4], &mut matrix, 1, 1, &mut fills);
+/// assert_eq!(error, Err(BatchError::Beyond { row: 4, rows: 4 }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn fill_rows<M: Borrow<Matcher> + Sync>(
     matchers: &[M],
-    mut matrix: &mut [u32],
+    rows: &[usize],
+    matrix: &mut [u32],
     row_stride_words: usize,
+    threads: usize,
     fills: &mut [Result<Fill, MatcherError>],
-) {
-    for (matcher, fill) in matchers.iter().zip(fills) {
-        let (row, rest) = matrix.split_at_mut(row_stride_words);
-        matrix = rest;
-        *fill = fill_row(matcher.borrow(), row);
-        if fill.is_err() {
-            row.fill(0);
-        }
+) -> Result<(), BatchError> {
+    let expected = matchers.len();
+    if rows.len() != expected {
+        return Err(BatchError::Rows { given: rows.len(), expected });
+    }
+    if fills.len() != expected {
+        return Err(BatchError::Fills { given: fills.len(), expected });
+    }
+    // A stride of no words makes no rows.
+    let there = if row_stride_words == 0 { 0 } else { matrix.len().div_ceil(row_stride_words) };
+    check_rows(rows, there)?;
+    fill_all(matchers, |n| rows[n], matrix, row_stride_words, threads, fills);
+    Ok(())
+}
+
+/// Whether each of `rows` is one of the first `there` rows, and none is named twice.
+fn check_rows(rows: &[usize], there: usize) -> Result<(), BatchError> {
+    if let Some(&row) = rows.iter().find(|row| **row >= there) {
+        return Err(BatchError::Beyond { row, rows: there });
+    }
+    if rows.is_sorted_by(|one, next| one < next) {
+        return Ok(());
+    }
+    let mut named = vec![false; there];
+    match rows.iter().find(|row| std::mem::replace(&mut named[**row], true)) {
+        Some(&row) => Err(BatchError::Twice { row }),
+        None => Ok(()),
     }
 }
 
+/// Fills row `row_of_matcher(n)` with the mask of `matchers[n]`: rows that the matrix has, each once.
+fn fill_all<M: Borrow<Matcher> + Sync>(
+    matchers: &[M],
+    row_of_matcher: impl Fn(usize) -> usize,
+    matrix: &mut [u32],
+    row_stride_words: usize,
+    threads: usize,
+    fills: &mut [Result<Fill, MatcherError>],
+) {
+    let share = matchers.len().div_ceil(threads.max(1));
+    if share == matchers.len() {
+        for (n, (matcher, fill)) in matchers.iter().zip(fills).enumerate() {
+            *fill = fill_row(matcher.borrow(), row_of(matrix, row_stride_words, row_of_matcher(n)));
+        }
+        return;
+    }
+    // Each thread takes its rows out of all rows of the matrix.
+    let mut all: Vec<Option<&mut [u32]>> = matrix.chunks_mut(row_stride_words.max(1)).map(Some).collect();
+    // Of rows without words there is none.
+    let take = |n| all.get_mut(row_of_matcher(n)).and_then(Option::take).unwrap_or_default();
+    let mut rows: Vec<&mut [u32]> = (0..matchers.len()).map(take).collect();
+    let shares = matchers.chunks(share).zip(rows.chunks_mut(share)).zip(fills.chunks_mut(share));
+    let mut shares = shares.map(|((matchers, rows), fills)| {
+        move || {
+            for ((matcher, row), fill) in matchers.iter().zip(rows).zip(fills) {
+                *fill = fill_row(matcher.borrow(), row);
+            }
+        }
+    });
+    // The first share is the caller's.
+    let own = shares.next();
+    std::thread::scope(|scope| {
+        shares.for_each(|share| drop(scope.spawn(share)));
+        own.into_iter().for_each(|share| share());
+    });
+}
+
 fn fill_row(matcher: &Matcher, row: &mut [u32]) -> Result<Fill, MatcherError> {
-    let (given, expected) = (row.len(), matcher.mask_words());
-    let (mask, tail) =
-        row.split_at_mut_checked(expected).ok_or(MatcherError::BufferLength { given, expected })?;
-    tail.fill(0);
-    matcher.fill(mask)
+    write_row(row, matcher.mask_words(), |mask| matcher.fill(mask))
 }

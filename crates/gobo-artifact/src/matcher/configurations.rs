@@ -130,21 +130,20 @@ impl Configurations {
         self.now.push(Configuration { state: start, frame: BOTTOM });
     }
 
-    /// The same text, without the steps before.
-    pub(crate) fn probe(&self) -> Self {
-        let mut probe = Self {
-            frames: self.frames.clone(),
+    /// The same text, without the steps before, with room to go back `remembered` steps. O(frames kept): those of the steps before
+    /// are copied with the others, and held for as long as the copy lives.
+    pub(crate) fn probe(&self, remembered: usize) -> Self {
+        Self {
+            frames: self.frames.with_room(),
             now: self.now.clone(),
             next: Vec::new(),
             last: Vec::new(),
             returned: Vec::new(),
             kept: VecDeque::new(),
             lengths: VecDeque::new(),
-            remembered: 0,
+            remembered,
             max_depth: self.max_depth,
-        };
-        self.kept.iter().for_each(|at| probe.frames.release(at.frame));
-        probe
+        }
     }
 
     /// The present configurations: at least one.

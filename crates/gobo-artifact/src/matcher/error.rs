@@ -1,4 +1,4 @@
-//! Why a matcher cannot be made or does not take a step, and why a batch cannot be filled.
+//! Why a matcher cannot be made or does not take a step, and why a batch, a chain or a tree cannot be filled.
 
 use gobo_types::{ErrorKind, TokenId, VocabularyDigest};
 
@@ -142,9 +142,115 @@ pub enum BatchError {
         /// Matchers given.
         expected: usize,
     },
+    /// There is not one row for each matcher.
+    #[error("{given} rows are named, for {expected} matchers")]
+    Rows {
+        /// Rows named.
+        given: usize,
+        /// Matchers given.
+        expected: usize,
+    },
+    /// The matrix does not have this row.
+    #[error("row {row} is named, and the matrix has {rows} rows")]
+    Beyond {
+        /// The row.
+        row: usize,
+        /// Rows of the matrix.
+        rows: usize,
+    },
+    /// A row has two masks to hold.
+    #[error("row {row} is named twice")]
+    Twice {
+        /// The row.
+        row: usize,
+    },
 }
 
 impl BatchError {
+    /// The kind of error.
+    pub fn kind(&self) -> ErrorKind {
+        ErrorKind::Invalid
+    }
+}
+
+/// Why a chain or a tree of drafts cannot be filled: nothing was written.
+///
+/// ```
+/// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+/// use gobo_artifact::DraftError;
+///
+/// # let matcher = small::matcher();
+/// // A mask here, and one after each of two drafts.
+/// let error = matcher.fill_chain(&[0, 1], &mut [0; 2], 1).unwrap_err();
+/// assert_eq!(error, DraftError::Matrix { given: 2, rows: 3, row_stride_words: 1 });
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DraftError {
+    /// A row is shorter than a mask.
+    #[error("a row has {given} words, and a mask of this binding {expected}")]
+    Row {
+        /// Words from one row to the next.
+        given: usize,
+        /// Words of a mask.
+        expected: usize,
+    },
+    /// The matrix has no row for each mask.
+    #[error("the matrix has {given} words, too few for {rows} rows of {row_stride_words}")]
+    Matrix {
+        /// Words given.
+        given: usize,
+        /// Rows needed.
+        rows: usize,
+        /// Words from one row to the next.
+        row_stride_words: usize,
+    },
+    /// The arrays of a tree do not have one length, or there is no root.
+    #[error(
+        "a tree needs one token, one first child and one next sibling for each node, and a root: given are {tokens} tokens, \
+         {first_children} first children and {next_siblings} next siblings"
+    )]
+    Lengths {
+        /// Tokens given.
+        tokens: usize,
+        /// First children given.
+        first_children: usize,
+        /// Next siblings given.
+        next_siblings: usize,
+    },
+    /// A link of a tree leads to no node.
+    #[error("node {node} leads to {link}, which is neither one of the {nodes} nodes nor -1 for none")]
+    Link {
+        /// The node that has the link.
+        node: usize,
+        /// The link.
+        link: i64,
+        /// Number of nodes.
+        nodes: usize,
+    },
+    /// The root of a tree has a sibling.
+    #[error("node 0 is the root, and {sibling} is given as its next sibling")]
+    RootSibling {
+        /// The link.
+        sibling: i64,
+    },
+    /// Two links lead to one node, or a link leads back.
+    #[error("node {node} is reached twice")]
+    Twice {
+        /// The node.
+        node: usize,
+    },
+    /// The token of a node is no token id.
+    #[error("the token of node {node} is {token}, which is no token id")]
+    Token {
+        /// The node.
+        node: usize,
+        /// What was given.
+        token: i64,
+    },
+}
+
+impl DraftError {
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         ErrorKind::Invalid

@@ -4,6 +4,7 @@
 use gobo_types::TokenId;
 
 use crate::layout::Row;
+use crate::matcher::configurations::Configurations;
 use crate::matcher::error::MatcherError;
 use crate::matcher::{ENDED, Matcher};
 
@@ -89,16 +90,28 @@ impl Matcher {
         if out.len() != self.mask_words() {
             return Err(MatcherError::BufferLength { given: out.len(), expected: self.mask_words() });
         }
-        if self.state == ENDED {
+        self.fill_at(self.state, self.configurations.as_deref(), out)
+    }
+
+    /// The mask of the text that stands there: `[mask_words]`.
+    #[inline]
+    pub(super) fn fill_at(
+        &self,
+        state: u32,
+        configurations: Option<&Configurations>,
+        out: &mut [u32],
+    ) -> Result<Fill, MatcherError> {
+        if state == ENDED {
             out.fill(0);
             return Ok(Fill::Ended);
         }
+        let corrupt = || MatcherError::Corrupt { state };
         let (words, tail) = out.split_at_mut(self.index.row_words());
-        let is_empty = match &self.configurations {
+        let is_empty = match configurations {
             None => {
-                let row = self.row(self.state).ok_or_else(|| self.corrupt())?;
+                let row = self.row(state).ok_or_else(corrupt)?;
                 if !row.write(words) {
-                    return Err(self.corrupt());
+                    return Err(corrupt());
                 }
                 row.is_empty()
             }
@@ -111,13 +124,13 @@ impl Matcher {
                     fits
                 })?;
                 if !fits {
-                    return Err(self.corrupt());
+                    return Err(corrupt());
                 }
                 is_empty
             }
         };
         tail.fill(0);
-        if self.is_complete() {
+        if self.is_complete_at(state, configurations) {
             for &id in &self.binding.eos {
                 out[(id >> 5) as usize] |= 1 << (id & 31);
             }
@@ -127,7 +140,7 @@ impl Matcher {
         // Of an index without calls that was verified, a row without tokens is that of a complete state. Through a stack
         // this cannot be told beforehand.
         if is_empty {
-            return Err(self.corrupt());
+            return Err(corrupt());
         }
         let mut cleared = false;
         for &id in &self.binding.eos {

@@ -20,7 +20,7 @@ impl Matcher {
     /// ```
     pub fn forced(&self, out: &mut Vec<u8>) {
         if let Some(all) = self.configurations.as_ref().filter(|_| self.state != ENDED) {
-            let mut all = all.probe();
+            let mut all = all.probe(0);
             for _ in 0..self.index.states() {
                 if all.is_complete(&self.index) {
                     return;

@@ -3,26 +3,34 @@
 //! - `fill.rs`: the mask at the present state, and whether one token may come next.
 //! - `advance.rs`: takes tokens or bytes, takes tokens back, and tries tokens without moving.
 //! - `forced.rs`: the bytes that must come next.
+//! - `probe.rs`: a place that moves while its matcher stays.
+//! - `drafts.rs`: the masks along a chain and over a tree of draft tokens; `draft_tree.rs` has the tree.
 //! - `configurations.rs`: the ways to read a text under an index with calls, each a state and a stack; `stack.rs` has the
 //!   stacks.
-//! - `batch.rs`: the masks of many texts in one matrix.
+//! - `batch.rs`: the masks of many texts in one matrix; `matrix.rs` has its rows.
 
 mod advance;
 mod batch;
 mod configurations;
+mod draft_tree;
+mod drafts;
 mod error;
 mod fill;
 mod forced;
+mod matrix;
+mod probe;
 mod stack;
 
 use std::sync::Arc;
 
 use gobo_types::Binding;
 
-pub use self::batch::fill_batch;
+pub use self::batch::{fill_batch, fill_rows};
 use self::configurations::Configurations;
 pub use self::configurations::{DEFAULT_MAX_STACK_DEPTH, MAX_CONFIGURATIONS};
-pub use self::error::{BatchError, MatcherError};
+pub use self::draft_tree::DraftTree;
+pub use self::drafts::Chain;
+pub use self::error::{BatchError, DraftError, MatcherError};
 pub use self::fill::Fill;
 use crate::layout::index::root::IndexClass;
 use crate::layout::{DEAD, Row};
@@ -50,7 +58,7 @@ const ENDED: u32 = u32::MAX;
 /// A few words for each text; the index and its vocabulary are shared by all texts and threads. Under an index with
 /// calls a matcher also holds the stack, shared with those it can go back to. No method allocates once the stack has been
 /// as deep as it gets, except [`Self::new`], [`Clone::clone`] (which is the fork, O(depth)), [`Self::forced`] into its
-/// buffer, and [`Self::validate`] where there is a stack.
+/// buffer, [`Self::fill_tree`], and [`Self::validate`] and [`Self::fill_chain`] where there is a stack.
 ///
 /// Text is the concatenation of the bytes of the tokens taken, exactly. An EOS of the binding is allowed exactly
 /// where the text is complete, and ends it.
@@ -269,9 +277,14 @@ impl Matcher {
     /// # Ok::<(), gobo_artifact::MatcherError>(())
     /// ```
     pub fn is_complete(&self) -> bool {
-        match &self.configurations {
-            _ if self.state == ENDED => true,
-            None => self.index.is_complete(self.state),
+        self.is_complete_at(self.state, self.configurations.as_deref())
+    }
+
+    #[inline]
+    fn is_complete_at(&self, state: u32, configurations: Option<&Configurations>) -> bool {
+        match configurations {
+            _ if state == ENDED => true,
+            None => self.index.is_complete(state),
             Some(all) => all.is_complete(&self.index),
         }
     }
@@ -287,10 +300,6 @@ impl Matcher {
     /// ```
     pub fn is_ended(&self) -> bool {
         self.state == ENDED
-    }
-
-    fn corrupt(&self) -> MatcherError {
-        MatcherError::Corrupt { state: self.state }
     }
 
     #[inline]

@@ -10,6 +10,9 @@ pub(crate) const BOTTOM: u32 = 0;
 /// No frame.
 const NONE: u32 = u32::MAX;
 
+/// Frames that a copy has room for beside its own.
+const ROOM: usize = 16;
+
 /// One return state of a stack.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
@@ -54,6 +57,13 @@ impl Frames {
             completes: true,
         };
         Self { all: vec![bottom], free: NONE, fresh: Vec::new() }
+    }
+
+    /// A copy with room for some frames more, so that the next push does not copy all of them once again.
+    pub(crate) fn with_room(&self) -> Self {
+        let mut all = Vec::with_capacity(self.all.len() + ROOM);
+        all.extend_from_slice(&self.all);
+        Self { all, free: self.free, fresh: Vec::new() }
     }
 
     #[inline]

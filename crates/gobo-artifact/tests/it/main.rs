@@ -2,6 +2,8 @@
 //! that describe the format.
 #![expect(clippy::unwrap_used, reason = "test code")]
 
+mod batch;
+mod drafts;
 mod example;
 mod format_dump;
 mod matcher;

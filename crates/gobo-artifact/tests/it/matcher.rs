@@ -2,28 +2,28 @@
 
 use std::sync::Arc;
 
-use gobo_artifact::{BatchError, Fill, Index, Matcher, MatcherError, Vocabulary, fill_batch};
+use gobo_artifact::{Fill, Index, Matcher, MatcherError, Vocabulary};
 use gobo_types::{Binding, Constraint, ErrorKind, TokenId};
 
 use crate::example;
 
-const A: TokenId = 0;
-const B: TokenId = 1;
-const AB: TokenId = 2;
-const EOS: TokenId = 3;
-const TOKENS: &[(&[u8], bool)] = &[(b"a", false), (b"b", false), (b"ab", false), (b"<eos>", true)];
+pub(crate) const A: TokenId = 0;
+pub(crate) const B: TokenId = 1;
+pub(crate) const AB: TokenId = 2;
+pub(crate) const EOS: TokenId = 3;
+pub(crate) const TOKENS: &[(&[u8], bool)] = &[(b"a", false), (b"b", false), (b"ab", false), (b"<eos>", true)];
 
-fn open(tokens: &[(&[u8], bool)], pattern: &str) -> (Arc<Index>, Arc<Vocabulary>) {
+pub(crate) fn open(tokens: &[(&[u8], bool)], pattern: &str) -> (Arc<Index>, Arc<Vocabulary>) {
     let (vocabulary, index) = example::build(tokens, &Constraint::regex(pattern));
     let index = Index::from_bytes(&index).unwrap();
     (Arc::new(index), Arc::new(Vocabulary::from_bytes(&vocabulary).unwrap()))
 }
 
-fn matcher(pattern: &str, eos: &[TokenId]) -> Matcher {
+pub(crate) fn matcher(pattern: &str, eos: &[TokenId]) -> Matcher {
     with_rollback(pattern, eos, 256)
 }
 
-fn with_rollback(pattern: &str, eos: &[TokenId], max_rollback: usize) -> Matcher {
+pub(crate) fn with_rollback(pattern: &str, eos: &[TokenId], max_rollback: usize) -> Matcher {
     let (index, vocabulary) = open(TOKENS, pattern);
     Matcher::with_rollback(index, vocabulary, &Binding::new(eos.to_vec(), 70), max_rollback).unwrap()
 }
@@ -354,70 +354,4 @@ fn threads_share_one_index() {
     });
     assert_eq!(together, expected);
     assert_ne!(expected[0], expected[1]);
-}
-
-#[test]
-fn a_batch_is_each_matcher_in_a_row_of_its_own() {
-    // Different indices and bindings: complete and not, ended, without a way on, and a mask that is wider than a row.
-    let mut matchers =
-        vec![matcher("(ab)*", &[EOS, 69]), matcher("aa", &[A]), matcher("ab?", &[]), matcher("a|b", &[EOS])];
-    matchers[2].advance(AB).unwrap();
-    matchers[3].advance(A).unwrap();
-    matchers[3].advance(EOS).unwrap();
-    let (index, vocabulary) = open(TOKENS, "b");
-    matchers.push(Matcher::new(index, vocabulary, &Binding::new(vec![], 32 * 6)).unwrap());
-    matchers.push(matcher("b", &[EOS]));
-    let stride = 5;
-    let alone: Vec<(Vec<u32>, Result<Fill, MatcherError>)> = matchers
-        .iter()
-        .map(|matcher| {
-            let mut mask = vec![0; matcher.mask_words()];
-            let said = matcher.fill(&mut mask);
-            mask.resize(stride, 0);
-            (mask, said)
-        })
-        .collect();
-    for threads in [0, 1, 2, 3, 6, 100] {
-        let mut matrix = vec![u32::MAX; stride * matchers.len()];
-        let mut fills = vec![Ok(Fill::Masked); matchers.len()];
-        fill_batch(&matchers, &mut matrix, stride, threads, &mut fills).unwrap();
-        for (row, (mask, said)) in alone.iter().enumerate() {
-            let words = &matrix[row * stride..(row + 1) * stride];
-            match row {
-                4 => {
-                    assert_eq!(fills[row], Err(MatcherError::BufferLength { given: 5, expected: 6 }));
-                    assert!(words.iter().all(|&word| word == 0));
-                }
-                _ => assert_eq!((words, &fills[row]), (mask.as_slice(), said), "row {row}"),
-            }
-        }
-        assert_eq!(fills[1], Err(MatcherError::OnlyEos));
-        assert_eq!(fills[2], Ok(Fill::Ended));
-        assert_eq!(fills[3], Ok(Fill::Ended));
-    }
-}
-
-#[test]
-fn a_batch_of_another_shape_is_refused_untouched() {
-    let matchers = [&matcher("(ab)*", &[EOS]), &matcher("ab", &[EOS])];
-    let mut fills = vec![Ok(Fill::Ended); 2];
-    for (given, row_stride_words) in [(0, 3), (5, 3), (7, 3), (6, usize::MAX), (6, 2)] {
-        let mut matrix = vec![7; given];
-        assert_eq!(
-            fill_batch(&matchers, &mut matrix, row_stride_words, 1, &mut fills),
-            Err(BatchError::Matrix { given, rows: 2, row_stride_words })
-        );
-        assert!(matrix.iter().all(|&word| word == 7));
-    }
-    for given in [0, 1] {
-        let mut matrix = vec![7; 6];
-        let refused = fill_batch(&matchers, &mut matrix, 3, 2, &mut fills[..given]);
-        assert_eq!(refused, Err(BatchError::Fills { given, expected: 2 }));
-        assert!(matrix.iter().all(|&word| word == 7));
-    }
-    assert_eq!(fills, [Ok(Fill::Ended), Ok(Fill::Ended)]);
-    // No rows, and rows without words.
-    fill_batch::<Matcher>(&[], &mut [], 3, 4, &mut []).unwrap();
-    fill_batch(&matchers, &mut [], 0, 2, &mut fills).unwrap();
-    assert_eq!(fills, vec![Err(MatcherError::BufferLength { given: 0, expected: 3 }); 2]);
 }

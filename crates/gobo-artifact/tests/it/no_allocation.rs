@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use gobo_artifact::layout::Row;
-use gobo_artifact::{Fill, Index, Matcher, Vocabulary, fill_batch};
+use gobo_artifact::{Fill, Index, Matcher, Vocabulary, fill_batch, fill_rows};
 use gobo_types::{Binding, Constraint, TokenId};
 
 use crate::example;
@@ -66,6 +66,8 @@ fn a_step_allocates_nothing() {
     let binding = Binding::new(vec![eos], eos + 1);
     let mut matcher = Matcher::with_rollback(index, vocabulary, &binding, 8).unwrap();
     let mut mask = vec![0; matcher.mask_words()];
+    let stride = mask.len();
+    let mut matrix = vec![0; 6 * stride];
     let mut forced = Vec::with_capacity(64);
     let (zero, letter, pair) = (0, 10, 40);
 
@@ -90,6 +92,7 @@ fn a_step_allocates_nothing() {
                 matcher.allows(u32::MAX);
                 matcher.advance(u32::MAX).unwrap_err();
                 matcher.validate(&[letter, pair, zero, eos, letter]);
+                matcher.fill_chain(&[letter, pair, zero, eos, letter], &mut matrix, stride).unwrap();
                 matcher.forced(&mut forced);
                 matcher.advance(id).unwrap();
                 matcher.rollback(1).unwrap();
@@ -111,6 +114,9 @@ fn a_step_allocates_nothing() {
     let count = allocations(|| fill_batch(&matchers, &mut matrix, mask.len(), 1, &mut fills).unwrap());
     assert_eq!(fills, [Ok(Fill::Masked), Ok(Fill::Masked)]);
     assert_eq!(count, 0, "a batch of one thread allocates nothing either");
+    let mut matrix = vec![0; 4 * stride];
+    let count = allocations(|| fill_rows(&matchers, &[1, 3], &mut matrix, stride, 1, &mut fills).unwrap());
+    assert_eq!(count, 0, "nor does one at rows that ascend");
 }
 
 #[test]

@@ -173,7 +173,7 @@ impl Loaded {
                 }
             }
         }
-        for name in BUILTIN {
+        for &name in BUILTIN {
             let loaded = Self::open(name, global)?;
             if loaded.vocabulary.digest() == digest {
                 return Ok(loaded);
@@ -215,7 +215,7 @@ impl Loaded {
 /// The error of a tokenizer that is not there, with the names that are most like it.
 pub fn unknown_tokenizer(given: &str, store: Option<&Store>) -> anyhow::Error {
     let stored = store.and_then(|store| store.list_names().ok()).unwrap_or_default();
-    let like = like(given, stored.into_iter().chain(BUILTIN.map(str::to_owned)));
+    let like = like(given, stored.into_iter().chain(BUILTIN.iter().map(|&name| name.to_owned())));
     let meant =
         if like.is_empty() { String::new() } else { format!("\nhint: did you mean {}?", like.join(", ")) };
     anyhow!(
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_slip_of_the_pen_is_understood() {
-        let of = |given| like(given, BUILTIN.map(str::to_owned).into_iter().chain(["qwen2.5".to_owned()]));
+        let of = |given| like(given, BUILTIN.iter().copied().chain(["qwen2.5"]).map(str::to_owned));
         assert_eq!(of("o200k")[0], "o200k_base");
         assert_eq!(of("cl100k-base")[0], "cl100k_base");
         assert_eq!(of("Qwen2.5"), ["qwen2.5"]);

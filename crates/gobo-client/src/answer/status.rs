@@ -21,7 +21,8 @@ pub struct DaemonStatus {
     pub bytes: u64,
     /// Resolves since the start that found a file.
     pub hits: u64,
-    /// Resolves since the start that had to wait for a compile, shared ones included.
+    /// Resolves since the start that had to wait: for a compile, or until the file of another process was verified; shared
+    /// ones included.
     pub misses: u64,
     /// Compiles and imports on a worker now.
     pub in_flight: u64,

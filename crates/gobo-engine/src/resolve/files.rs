@@ -1,9 +1,9 @@
-//! The files of indices: found, put on record, taken over; and verdicts without a file, remembered.
+//! The files of indices: found, and put on record; and verdicts without a file, remembered.
 
 use std::time::SystemTime;
 
 use gobo_store::{IndexRecord, StoreError};
-use gobo_types::{ArtifactDigest, CompileError, Digest, IndexKey, error_chain};
+use gobo_types::{ArtifactDigest, CompileError, IndexKey, error_chain};
 
 use super::job::{Job, store_trouble};
 use crate::EngineError;
@@ -77,27 +77,8 @@ impl Inner {
         Ok(location)
     }
 
-    /// Takes over a file that is in the store without a record, or has changed since it was handed out: verified to its last
-    /// byte first, and it has to be the one on record if there is a record.
-    pub(super) fn adopt(&self, key: &IndexKey) -> Result<Option<Resolved>, EngineError> {
-        let record = self.catalog.get(|catalog| catalog.get_index(key))?;
-        let opened = match record.and_then(|record| record.header_digest) {
-            Some(header) => self.store.open_recorded_index(key, &header, true)?,
-            None => self.store.verify_index(key)?,
-        };
-        let Some(index) = opened else {
-            self.known.remove(key);
-            return Ok(None);
-        };
-        let digest = ArtifactDigest(Digest::of(index.file_bytes()));
-        let record = IndexRecord::of(&index, digest, SystemTime::now());
-        self.record(key, &record);
-        let location = self.location(key, &record, Source::Host, 0);
-        Ok(self.known.put(&location).then_some(location))
-    }
-
     /// The file is what counts: a catalog that refuses the record costs a verification later, not this answer.
-    fn record(&self, key: &IndexKey, record: &IndexRecord) {
+    pub(super) fn record(&self, key: &IndexKey, record: &IndexRecord) {
         if let Err(error) = self.catalog.with(|catalog| catalog.put_index(key, record)) {
             tracing::warn!(%key, error = error_chain(&error), "cannot record a published index");
         }
@@ -119,7 +100,13 @@ impl Inner {
         }
     }
 
-    fn location(&self, key: &IndexKey, record: &IndexRecord, source: Source, compile_us: u64) -> Resolved {
+    pub(super) fn location(
+        &self,
+        key: &IndexKey,
+        record: &IndexRecord,
+        source: Source,
+        compile_us: u64,
+    ) -> Resolved {
         Resolved {
             key: *key,
             path: self.store.index_path(key),

@@ -6,7 +6,11 @@ use gobo_types::{CompileError, CompileLimits, ErrorKind, IndexKey, error_chain};
 
 use crate::EngineError;
 use crate::handed_out::Resolved;
-use crate::request::{Purpose, Request};
+use crate::request::{FlightEnd, FlightKey, Purpose, Request};
+use crate::single_flight::Lead;
+
+/// The duty to end the flight of a job.
+pub(super) type FlightLead = Lead<FlightKey, FlightEnd>;
 
 /// What a compile job carries.
 pub(super) struct Job {

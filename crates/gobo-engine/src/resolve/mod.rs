@@ -1,8 +1,9 @@
 //! From a request to a verdict: the file, else a remembered verdict, else one shared compile.
 //!
-//! `files` finds and records the files of indices, `passes` takes a `job` through the queue and the
-//! workers, `compile` is one pass of it.
+//! `files` finds and records the files of indices, `adopt` takes over those of other processes, `passes` takes a `job` through the
+//! queue and the workers, `compile` is one pass of it.
 
+mod adopt;
 mod compile;
 mod files;
 mod job;
@@ -80,7 +81,7 @@ impl Inner {
         match lead {
             Some(lead) => {
                 let submitted = Instant::now();
-                self.dispatch(lead, Arc::new(Job { request, key, limits, purpose, submitted }));
+                self.begin(lead, Arc::new(Job { request, key, limits, purpose, submitted }));
             }
             // What was begun ahead of demand is in demand now.
             None if priority == Priority::Interactive => self.pool.promote(&cancelled),
@@ -99,13 +100,19 @@ impl Inner {
             Counters::count(&self.counters.hits);
             return Ok(Some(Ok(found)));
         }
+        // Whatever a compile ended with, a file that is there is looked at first.
+        if self.is_there(key) { Ok(None) } else { Ok(self.recall(key, limits)?.map(Err)) }
+    }
+
+    /// A verdict that a compile under these limits ended with before, and that need not be found out again.
+    fn recall(&self, key: &IndexKey, limits: &CompileLimits) -> Result<Option<CompileError>, EngineError> {
         let remembered = self.catalog.get(|catalog| catalog.get_verdict(key, limits, SystemTime::now()))?;
         Ok(remembered.map(|verdict| {
             Counters::count(&self.counters.negative_hits);
-            Err(match verdict {
+            match verdict {
                 CachedVerdict::Refused(refusal) => refusal.into(),
                 CachedVerdict::OverBudget(over) => over.into(),
-            })
+            }
         }))
     }
 }

@@ -8,15 +8,12 @@ use std::time::Instant;
 use gobo_types::{CompileError, CompileLimits, Limit, panic_message};
 use gobo_worker::Failure;
 
-use super::job::{Job, Made, store_trouble};
+use super::job::{FlightLead, Job, Made, store_trouble};
 use crate::handed_out::{Resolved, Source};
 use crate::inner::{Inner, take};
-use crate::request::{Checked, Done, FlightEnd, FlightKey};
-use crate::single_flight::Lead;
+use crate::request::{Checked, Done, FlightEnd};
 use crate::stats::{Counters, QUEUE, RESOLVE, record};
 use crate::workers::{Ask, Call, CompileExecutor, Priority, Then, Turned};
-
-type FlightLead = Lead<FlightKey, FlightEnd>;
 
 /// Which attempt of a job this is.
 #[derive(Debug, Clone, Copy, Default)]
@@ -183,12 +180,9 @@ impl Inner {
         executor: &mut CompileExecutor,
         cancelled: &Arc<AtomicBool>,
     ) -> Attempt {
-        // A flight may have ended between this caller's look and its joining; and a file may be there without a
-        // record, published by a process that died or that owns no catalog.
-        match self.find_unchanged(&job.key).and_then(|found| match found {
-            Some(found) => Ok(Some(found)),
-            None => self.adopt(&job.key),
-        }) {
+        // A flight may have ended between this caller's look and its joining; and another process may have published the file
+        // while this waited.
+        match self.find_or_adopt(&job.key) {
             Ok(Some(found)) => return Attempt::End(Ok(Done::Index(found))),
             Ok(None) => {}
             Err(error) => return Attempt::End(Err(store_trouble(&error))),

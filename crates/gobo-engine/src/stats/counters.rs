@@ -14,7 +14,7 @@ pub struct Stats {
     pub hits: u64,
     /// Resolves that found a cached verdict.
     pub negative_hits: u64,
-    /// Resolves that had to wait for a compile, shared ones included.
+    /// Resolves that had to wait: for a compile, or until the file of another process was verified; shared ones included.
     pub misses: u64,
     /// Compiles that ended in an index, those for a report alone included.
     pub compiled: u64,

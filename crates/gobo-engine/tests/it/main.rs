@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod adopted;
 mod engine;
 mod full_disk;
 mod full_verdicts;

@@ -1,15 +1,16 @@
 //! The tokenizer's own encoder and decoder, by the `tokenizers` and `tiktoken` libraries.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
+use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use gobo_types::{ErrorKind, TokenId};
-use tiktoken_rs::CoreBPE;
 use tokenizers::Tokenizer;
 
+use crate::ImportError;
+use crate::builtin::Encoding;
 use crate::formats::{Content, SourceFile, gguf, ranks, sentence_piece, tekken};
 use crate::model::ModelFolder;
-use crate::{BUILTIN, ImportError, builtin};
 
 const LIBRARY: &str = "the tokenizers library, with the file itself";
 const TIKTOKEN: &str = "the tiktoken library, with its own ranks";
@@ -24,7 +25,7 @@ pub struct Encoder {
 
 enum Inner {
     HuggingFace(Box<Tokenizer>),
-    Tiktoken(&'static CoreBPE),
+    Tiktoken(Encoding),
 }
 
 /// Why there is no encoder, or it failed.
@@ -57,7 +58,7 @@ pub enum EncodeError {
         /// Length of the text with its sentinel.
         text_bytes: usize,
         /// The error of the library.
-        source: tiktoken_rs::EncodeError,
+        source: Box<dyn Error + Send + Sync>,
     },
 }
 
@@ -88,10 +89,10 @@ impl Encoder {
         let added = folder.added.iter().flat_map(|(_, added)| added.keys().copied()).collect();
         let SourceFile { path, content } = SourceFile::open(path)?;
         let (json, judge) = match content {
-            Content::HuggingFace(text) => (text, LIBRARY),
+            Content::HuggingFace(text) => (text.into_owned(), LIBRARY),
             Content::Ranks(text) => {
                 let tokens = ranks::parse(&path, &text)?;
-                if let Some(encoding) = with_ranks(&tokens) {
+                if let Some(encoding) = Encoding::with_ranks(&tokens) {
                     return Ok(Self { inner: Inner::Tiktoken(encoding), judge: TIKTOKEN, added });
                 }
                 let judge = "the tokenizers library, with the file's ranks; texts are split as for GPT-2, since the \
@@ -102,10 +103,10 @@ impl Encoder {
                 tekken::surrogate(&path, &text)?.to_string(),
                 "the tokenizers library, with the file's ranks and pattern",
             ),
-            Content::Gguf => {
+            Content::Gguf(bytes) => {
                 let judge = "the tokenizers library, with the file's tokens and merges or scores; texts are split as \
                              for GPT-2, since the file does not say how";
-                (gguf::surrogate(&path)?.to_string(), judge)
+                (gguf::surrogate(&path, bytes)?.to_string(), judge)
             }
             Content::SentencePiece(bytes) => (
                 sentence_piece::surrogate(&path, &bytes)?.to_string(),
@@ -130,13 +131,13 @@ impl Encoder {
         self.added.contains(&id)
             && match &self.inner {
                 Inner::HuggingFace(tokenizer) => tokenizer.id_to_token(id).is_none(),
-                Inner::Tiktoken(encoding) => encoding.decode_bytes(&[id]).is_err(),
+                Inner::Tiktoken(encoding) => encoding.decode(&[id]).is_none(),
             }
     }
 
-    /// The encoder of a built-in vocabulary, `None` if `name` is none of [`BUILTIN`].
+    /// The encoder of a built-in vocabulary, `None` if `name` is none of [`BUILTIN`](crate::BUILTIN).
     pub fn builtin(name: &str) -> Option<Self> {
-        builtin::encoding(name).map(|encoding| Self {
+        Encoding::named(name).map(|encoding| Self {
             inner: Inner::Tiktoken(encoding),
             judge: TIKTOKEN,
             added: BTreeSet::new(),
@@ -150,11 +151,9 @@ impl Encoder {
                 Ok(encoding) => Ok(encoding.get_ids().to_vec()),
                 Err(source) => Err(EncodeError::HuggingFace { text_bytes, source }),
             },
-            // Not `encode_ordinary`, which panics where the split regex gives up.
-            Inner::Tiktoken(encoding) => match encoding.encode(text, &HashSet::new()) {
-                Ok((ids, _)) => Ok(ids),
-                Err(source) => Err(EncodeError::Split { text_bytes, source }),
-            },
+            Inner::Tiktoken(encoding) => {
+                encoding.encode(text).map_err(|source| EncodeError::Split { text_bytes, source })
+            }
         }
     }
 
@@ -166,7 +165,7 @@ impl Encoder {
                 .map_err(|source| EncodeError::HuggingFace { text_bytes: 0, source }),
             // An unknown id writes nothing.
             Inner::Tiktoken(encoding) => {
-                Ok(String::from_utf8_lossy(&encoding.decode_bytes(ids).unwrap_or_default()).into_owned())
+                Ok(String::from_utf8_lossy(&encoding.decode(ids).unwrap_or_default()).into_owned())
             }
         }
     }
@@ -194,24 +193,4 @@ fn whole_and_literal(mut tokenizer: Tokenizer) -> Tokenizer {
     tokenizer.with_truncation(None).expect("only a truncation to some length can be wrong");
     tokenizer.set_encode_special_tokens(true);
     tokenizer
-}
-
-/// The built-in encoding that has exactly these ranks.
-fn with_ranks(tokens: &[(Vec<u8>, TokenId)]) -> Option<&'static CoreBPE> {
-    let name = BUILTIN.into_iter().find(|name| builtin::rank_count(name) == Some(tokens.len()))?;
-    let encoding = builtin::encoding(name)?;
-    let equal = tokens
-        .iter()
-        .all(|(bytes, rank)| encoding.decode_bytes(&[*rank]).is_ok_and(|expected| expected == *bytes));
-    equal.then_some(encoding)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranks_of_no_known_encoding_have_no_split() {
-        assert!(with_ranks(&[(b"a".to_vec(), 0)]).is_none());
-    }
 }

@@ -1,6 +1,7 @@
 //! The tokenizer in the metadata of a GGUF file. Only the head of the file is read, never its tensors.
 
 use std::borrow::Cow;
+use std::io::{Read, Seek};
 use std::path::Path;
 
 use gobo_types::TokenId;
@@ -22,15 +23,16 @@ pub(crate) const MAGIC: &[u8] = b"GGUF";
 const MAX_KEY_BYTES: u64 = (1 << 16) - 1;
 /// Longest text that is kept: names and tokens. In the byte alphabet, most bytes of a token take two.
 const MAX_TEXT_BYTES: u64 = 1 << 14;
-/// Reads the tokenizer of a GGUF file of version 2 or 3.
+
+/// Reads the tokenizer of a GGUF file of version 2 or 3: the one at `path`, or `bytes` that are called so.
 ///
 /// # Errors
 /// [`ImportError::Binary`] for a file that is cut or no such file; [`ImportError::Field`] for metadata that is
 /// missing or of another type; [`ImportError::UnsupportedKind`] for other versions and tokenizers;
 /// [`ImportError::OutsideAlphabet`]; [`ImportError::Merge`]; [`ImportError::Token`]; [`ImportError::TooLarge`] for metadata beyond
 /// [`MAX_FILE_BYTES`](crate::MAX_FILE_BYTES).
-pub(crate) fn read(path: &Path) -> Result<NamedTokens, ImportError> {
-    let metadata = Metadata::read(path)?;
+pub(crate) fn read(path: &Path, bytes: Option<&[u8]>) -> Result<NamedTokens, ImportError> {
+    let metadata = Metadata::read(path, bytes)?;
     if metadata.is_byte_level(path)? {
         metadata.merges(path)?;
         metadata.into_tokens(path, "GGUF gpt2", Spelling::ByteLevel, gpt2_token)
@@ -45,8 +47,8 @@ pub(crate) fn read(path: &Path) -> Result<NamedTokens, ImportError> {
 ///
 /// # Errors
 /// As for [`read`].
-pub(crate) fn surrogate(path: &Path) -> Result<serde_json::Value, ImportError> {
-    let mut metadata = Metadata::read(path)?;
+pub(crate) fn surrogate(path: &Path, bytes: Option<&[u8]>) -> Result<serde_json::Value, ImportError> {
+    let mut metadata = Metadata::read(path, bytes)?;
     let byte_level = metadata.is_byte_level(path)?;
     let merges = if byte_level { metadata.merges(path)? } else { Vec::new() };
     let (space_first, scores) = (metadata.space_first.unwrap_or(true), std::mem::take(&mut metadata.scores));
@@ -67,8 +69,14 @@ pub(crate) fn surrogate(path: &Path) -> Result<serde_json::Value, ImportError> {
 }
 
 impl Metadata {
-    fn read(path: &Path) -> Result<Self, ImportError> {
-        let mut file = GgufReader::open(path)?;
+    fn read(path: &Path, bytes: Option<&[u8]>) -> Result<Self, ImportError> {
+        match bytes {
+            Some(bytes) => Self::of(path, GgufReader::over(path, bytes)),
+            None => Self::of(path, GgufReader::open(path)?),
+        }
+    }
+
+    fn of(path: &Path, mut file: GgufReader<'_, impl Read + Seek>) -> Result<Self, ImportError> {
         let unsupported = |kind: String| ImportError::UnsupportedKind { path: path.into(), kind };
         file.take::<4>()?;
         let version = file.u32()?;
@@ -140,7 +148,7 @@ struct Metadata {
 
 impl Metadata {
     /// Reads a key and its value, and keeps or skips it.
-    fn read_one(&mut self, file: &mut GgufReader<'_>) -> Result<(), ImportError> {
+    fn read_one(&mut self, file: &mut GgufReader<'_, impl Read + Seek>) -> Result<(), ImportError> {
         let key = file.text(MAX_KEY_BYTES)?;
         let at = file.at;
         let kind = file.u32()?;

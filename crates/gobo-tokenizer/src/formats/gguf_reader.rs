@@ -1,7 +1,7 @@
 //! Reads the values of a GGUF file, forwards and with checked lengths.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
 use crate::checked::ID_LIMIT;
@@ -20,22 +20,31 @@ const ARRAY: u32 = 9;
 pub(super) const UINT64: u32 = 10;
 
 /// A reader of the head of a file. Nothing is allocated for a length before the file is known to be that long.
-pub(super) struct GgufReader<'a> {
+pub(super) struct GgufReader<'a, F> {
     pub(super) path: &'a Path,
-    file: BufReader<File>,
+    file: BufReader<F>,
     /// Offset of the next byte.
     pub(super) at: u64,
     length: u64,
 }
 
-impl<'a> GgufReader<'a> {
+impl<'a> GgufReader<'a, File> {
     pub(super) fn open(path: &'a Path) -> Result<Self, ImportError> {
         let failed = |source| ImportError::Read { path: path.into(), source };
         let file = File::open(path).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
         Ok(Self { path, file: BufReader::new(file), at: 0, length })
     }
+}
 
+impl<'a, 'b> GgufReader<'a, Cursor<&'b [u8]>> {
+    /// A reader of bytes that are called `path`.
+    pub(super) fn over(path: &'a Path, bytes: &'b [u8]) -> Self {
+        Self { path, file: BufReader::new(Cursor::new(bytes)), at: 0, length: bytes.len() as u64 }
+    }
+}
+
+impl<F: Read + Seek> GgufReader<'_, F> {
     pub(super) fn fault(&self, offset: u64, source: BinaryProblem) -> ImportError {
         ImportError::Binary { path: self.path.into(), offset, source }
     }

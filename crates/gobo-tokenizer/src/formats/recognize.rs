@@ -1,76 +1,109 @@
 //! Finds the tokenizer file of a folder, and recognises the format of a file by its content.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::{gguf, ranks};
+use super::{gguf, ranks, sentence_piece};
 use crate::ImportError;
 use crate::file::{MAX_FILE_BYTES, begins_with, is_lfs_pointer, read_capped};
 
 /// A tokenizer file's content, by format.
 #[derive(Debug)]
-pub(crate) enum Content {
+pub(crate) enum Content<'b> {
     /// `tokenizer.json` of Hugging Face `tokenizers`.
-    HuggingFace(String),
+    HuggingFace(Cow<'b, str>),
     /// Lines of base64 and rank, in the format of tiktoken.
-    Ranks(String),
+    Ranks(Cow<'b, str>),
     /// `tekken.json` of Mistral.
-    Tekken(String),
+    Tekken(Cow<'b, str>),
     /// `.model` of SentencePiece.
-    SentencePiece(Vec<u8>),
-    /// GGUF. Nothing is read yet: the file has the weights too.
-    Gguf,
+    SentencePiece(Cow<'b, [u8]>),
+    /// GGUF, in memory. Of a file nothing is read yet: it has the weights too.
+    Gguf(Option<&'b [u8]>),
 }
 
 /// A tokenizer file, read and recognised.
 #[derive(Debug)]
-pub(crate) struct SourceFile {
+pub(crate) struct SourceFile<'b> {
     /// The file itself, also if a folder is imported.
     pub(crate) path: PathBuf,
-    pub(crate) content: Content,
+    pub(crate) content: Content<'b>,
 }
 
-impl SourceFile {
+impl SourceFile<'static> {
     /// Finds, reads and recognises the tokenizer at `path`.
     pub(crate) fn open(path: &Path) -> Result<Self, ImportError> {
         let path = locate(path)?;
         if begins_with(&path, gguf::MAGIC)? {
-            return Ok(Self { path, content: Content::Gguf });
+            return Ok(Self { path, content: Content::Gguf(None) });
         }
         let bytes = read_capped(&path, MAX_FILE_BYTES)?;
-        Self::recognize(path, bytes)
-    }
-
-    fn recognize(path: PathBuf, bytes: Vec<u8>) -> Result<Self, ImportError> {
-        if is_lfs_pointer(&bytes) {
-            return Err(ImportError::LfsPointer { path });
-        }
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        // The first field of a SentencePiece model is a nested message (tag 0x0a); the ranks that some models call
-        // `tokenizer.model` are base64 text.
-        if bytes.first() == Some(&0x0a) && extension == "model" {
-            return Ok(Self { path, content: Content::SentencePiece(bytes) });
-        }
-        let text =
-            String::from_utf8(bytes).map_err(|error| ImportError::not_text(&path, error.utf8_error()))?;
-        let content = if extension == "json" || text.trim_start().starts_with('{') {
-            if is_tekken(&path, &text) { Content::Tekken(text) } else { Content::HuggingFace(text) }
-        } else if extension == "tiktoken" || ranks::looks_like_ranks(&text) {
-            Content::Ranks(text)
-        } else {
-            return Err(ImportError::Unrecognized { path });
-        };
+        let file_name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let content = recognize(&path, file_name, Cow::Owned(bytes))?;
         Ok(Self { path, content })
     }
 }
 
+impl<'b> SourceFile<'b> {
+    /// Recognises the bytes of a file, whose name tells nothing.
+    pub(crate) fn of_bytes(name: &str, bytes: &'b [u8]) -> Result<Self, ImportError> {
+        let path = PathBuf::from(name);
+        if bytes.starts_with(gguf::MAGIC) {
+            return Ok(Self { path, content: Content::Gguf(Some(bytes)) });
+        }
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            return Err(ImportError::TooLarge { path, limit_bytes: MAX_FILE_BYTES });
+        }
+        let content = recognize(&path, "", Cow::Borrowed(bytes))?;
+        Ok(Self { path, content })
+    }
+}
+
+/// The format of a file, by its content where its name does not tell.
+fn recognize<'b>(path: &Path, file_name: &str, bytes: Cow<'b, [u8]>) -> Result<Content<'b>, ImportError> {
+    if is_lfs_pointer(&bytes) {
+        return Err(ImportError::LfsPointer { path: path.into() });
+    }
+    let extension = Path::new(file_name).extension().and_then(|extension| extension.to_str());
+    let extension = extension.unwrap_or_default();
+    // The first field of a SentencePiece model is a nested message (tag 0x0a); the ranks that some models call
+    // `tokenizer.model` are base64 text.
+    let is_model = match extension {
+        "model" => bytes.first() == Some(&0x0a),
+        "json" | "tiktoken" => false,
+        _ => sentence_piece::looks_like_a_model(&bytes),
+    };
+    if is_model {
+        return Ok(Content::SentencePiece(bytes));
+    }
+    let text = text(path, bytes)?;
+    if extension == "json" || text.trim_start().starts_with('{') {
+        Ok(if is_tekken(file_name, &text) { Content::Tekken(text) } else { Content::HuggingFace(text) })
+    } else if extension == "tiktoken" || ranks::looks_like_ranks(&text) {
+        Ok(Content::Ranks(text))
+    } else {
+        Err(ImportError::Unrecognized { path: path.into() })
+    }
+}
+
+fn text<'b>(path: &Path, bytes: Cow<'b, [u8]>) -> Result<Cow<'b, str>, ImportError> {
+    match bytes {
+        Cow::Borrowed(bytes) => {
+            std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|error| ImportError::not_text(path, error))
+        }
+        Cow::Owned(bytes) => String::from_utf8(bytes)
+            .map(Cow::Owned)
+            .map_err(|error| ImportError::not_text(path, error.utf8_error())),
+    }
+}
+
 /// Whether JSON is Mistral's: by its name, or by a field that only its configuration has, which comes first.
-fn is_tekken(path: &Path, text: &str) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+fn is_tekken(file_name: &str, text: &str) -> bool {
     let head = &text.as_bytes()[..text.len().min(1 << 12)];
     let field = b"\"default_num_special_tokens\"";
-    name.starts_with("tekken") || head.windows(field.len()).any(|window| window == field)
+    file_name.starts_with("tekken") || head.windows(field.len()).any(|window| window == field)
 }
 
 /// The names of tokenizer files in a folder, the most informative first.
@@ -98,8 +131,8 @@ mod tests {
 
     use super::*;
 
-    fn recognize(name: &str, bytes: &[u8]) -> Result<Content, ImportError> {
-        SourceFile::recognize(name.into(), bytes.to_vec()).map(|source| source.content)
+    fn recognize<'b>(name: &str, bytes: &'b [u8]) -> Result<Content<'b>, ImportError> {
+        super::recognize(Path::new(name), name, Cow::Borrowed(bytes))
     }
 
     #[test]
@@ -110,6 +143,9 @@ mod tests {
         assert!(matches!(recognize("tokenizer.model", b"IQ== 0\nIg== 1\n").unwrap(), Content::Ranks(_)));
         let model = recognize("tokenizer.model", b"\n\x0e\n\x05<unk>").unwrap();
         assert!(matches!(model, Content::SentencePiece(_)));
+        let model = recognize("any-1.5", b"\n\x0e\n\x05<unk>\xff").unwrap();
+        assert!(matches!(model, Content::SentencePiece(_)));
+        assert!(matches!(recognize("any", b"\n\n {}").unwrap(), Content::HuggingFace(_)));
         assert!(matches!(recognize("tekken_240718.json", b"{}").unwrap(), Content::Tekken(_)));
         let tekken = br#"{"config": {"default_num_special_tokens": 3}}"#;
         assert!(matches!(recognize("tokenizer.json", tekken).unwrap(), Content::Tekken(_)));
@@ -124,6 +160,17 @@ mod tests {
         let error = recognize("tokenizer.json", b"{\"a\": \"\xff\"}").unwrap_err();
         assert!(matches!(error, ImportError::NotText { offset: 7, .. }));
         assert!(matches!(recognize("x", b"hello").unwrap_err(), ImportError::Unrecognized { .. }));
+    }
+
+    #[test]
+    fn bytes_are_known_by_content_alone() {
+        let of = |bytes| SourceFile::of_bytes("x.tiktoken", bytes).map(|source| source.content);
+        assert!(matches!(of(b"{}").unwrap(), Content::HuggingFace(Cow::Borrowed("{}"))));
+        assert!(matches!(of(b"GGUF").unwrap(), Content::Gguf(Some(b"GGUF"))));
+        assert!(matches!(of(b"IQ== 0").unwrap(), Content::Ranks(_)));
+        assert!(
+            matches!(of(b""), Err(ImportError::Unrecognized { path }) if path == Path::new("x.tiktoken"))
+        );
     }
 
     #[test]

@@ -14,6 +14,11 @@ use crate::role::ByRole;
 use crate::surrogate::{self, PieceModel};
 use crate::{BinaryProblem, ImportError};
 
+/// Whether bytes begin as a model does: with a piece of less than 128 bytes, which begins with its text.
+pub(crate) fn looks_like_a_model(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x0a, length, 0x0a, ..] if *length < 0x80)
+}
+
 /// Reads a `.model` file. The position of a piece is its id.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use gobo_tokenizer::{ImportError, ImportOptions, Imported, import};
+use gobo_tokenizer::{ImportError, ImportOptions, Imported, import, import_bytes};
 use gobo_types::ErrorKind;
 
 /// Most ids of a vocabulary.
@@ -22,6 +22,10 @@ fn try_import(name: &str, content: &[u8]) -> Result<Imported, ImportError> {
     fs::write(&file, content).unwrap();
     let found = import(&file, &ImportOptions::default());
     fs::remove_dir_all(&folder).unwrap();
+    if found.is_err() {
+        let error = import_bytes("from memory", content, &ImportOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("from memory"), "the bytes are named: {error}");
+    }
     found
 }
 

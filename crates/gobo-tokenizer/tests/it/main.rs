@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod bad_files;
+mod memory;
 mod model_folder;
 mod real_files;
 mod special_list;

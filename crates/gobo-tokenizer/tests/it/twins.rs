@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use gobo_tokenizer::{
     BinaryProblem, CORPUS, Conformance, Encoder, ImportError, ImportOptions, Imported, MergeProblem, import,
-    ordinary_bytes,
+    import_bytes, ordinary_bytes,
 };
 use gobo_types::ErrorKind;
 
@@ -28,6 +28,12 @@ fn try_import(name: &str, content: &[u8]) -> Result<Imported, ImportError> {
     let file = written(name, content);
     let found = import(&file, &ImportOptions::default());
     fs::remove_dir_all(file.parent().unwrap()).unwrap();
+    // The content alone says as much.
+    match (&found, import_bytes("from memory", content, &ImportOptions::default())) {
+        (Ok(found), Ok(of_bytes)) => assert_eq!(&of_bytes, found, "{name}"),
+        (Err(_), Err(error)) => assert!(error.to_string().contains("from memory"), "{name}: {error}"),
+        (found, of_bytes) => panic!("{name}: {found:?} from the file, {of_bytes:?} from its bytes"),
+    }
     found
 }
 

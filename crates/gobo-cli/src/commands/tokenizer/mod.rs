@@ -43,7 +43,8 @@ pub(crate) fn run(global: &Global, command: TokenizerCommand) -> anyhow::Result<
 fn list(global: &Global) -> anyhow::Result<Outcome> {
     let store = global.existing_store()?;
     let stored = store.as_ref().map(Store::list_names).transpose()?.unwrap_or_default();
-    let names: BTreeSet<String> = stored.iter().cloned().chain(BUILTIN.map(Into::into)).collect();
+    let names: BTreeSet<String> =
+        stored.iter().cloned().chain(BUILTIN.iter().map(|&name| name.to_owned())).collect();
     let mut rows = Vec::new();
     for name in names {
         let described = match store.as_ref().filter(|_| stored.contains(&name)) {

@@ -1,0 +1,91 @@
+//! A place that moves while its matcher stays: what tries tokens, chains and trees of drafts without a step of the matcher.
+//!
+//! A probe begins where its matcher stands. Under an index without calls it is a state; else it is a copy of the configurations
+//! and of the frames of their stacks, taken once, however many tokens are tried. Going back to an earlier place costs O(1) for each
+//! token: a probe that is told to remember keeps the places before all of its steps, beside the matcher's own memory, which
+//! neither grows nor forgets by it.
+
+use gobo_types::TokenId;
+
+use crate::matcher::advance::advance_all;
+use crate::matcher::configurations::Configurations;
+use crate::matcher::error::MatcherError;
+use crate::matcher::{ENDED, Fill, Matcher};
+
+/// A place of a text, beginning at that of a matcher.
+pub(super) struct Probe<'m> {
+    matcher: &'m Matcher,
+    /// As in the matcher.
+    state: u32,
+    configurations: Option<Configurations>,
+    /// The states before all steps, if they are remembered.
+    past: Option<Vec<u32>>,
+}
+
+impl Matcher {
+    /// A probe here, which remembers its steps or not.
+    pub(super) fn probe(&self, remembers: bool) -> Probe<'_> {
+        let remembered = if remembers { usize::MAX } else { 0 };
+        Probe {
+            matcher: self,
+            state: self.state,
+            configurations: self.configurations.as_ref().map(|all| all.probe(remembered)),
+            past: remembers.then(Vec::new),
+        }
+    }
+}
+
+impl Probe<'_> {
+    /// Takes a token, as [`Matcher::advance`] does.
+    #[inline]
+    pub(super) fn advance(&mut self, id: TokenId) -> Result<(), MatcherError> {
+        let Matcher { index, vocabulary, binding, .. } = self.matcher;
+        let next = match &mut self.configurations {
+            None => self.matcher.step(self.state, id)?,
+            Some(all) => advance_all(all, self.state == ENDED, index, vocabulary, binding, id)?,
+        };
+        if let Some(past) = &mut self.past {
+            past.push(self.state);
+        }
+        self.state = next;
+        Ok(())
+    }
+
+    /// Takes back all but the first `taken` tokens; nothing if no more were taken.
+    pub(super) fn back_to(&mut self, taken: usize) {
+        let Some(past) = &mut self.past else { return };
+        let Some(&state) = past.get(taken) else { return };
+        let steps = past.len() - taken;
+        past.truncate(taken);
+        self.state = state;
+        if let Some(all) = &mut self.configurations {
+            all.rollback(steps);
+        }
+    }
+
+    /// The mask here, as of [`Matcher::fill`]: `[mask_words]`.
+    #[inline]
+    pub(super) fn fill(&self, out: &mut [u32]) -> Result<Fill, MatcherError> {
+        self.matcher.fill_at(self.state, self.configurations.as_ref(), out)
+    }
+
+    /// Whether the text has ended: after an EOS, and where the binding has none and nothing can follow. There is no mask then.
+    pub(super) fn has_ended(&self) -> bool {
+        let Matcher { index, vocabulary, binding, .. } = self.matcher;
+        if self.state == ENDED || !binding.eos.is_empty() {
+            return self.state == ENDED;
+        }
+        let mut is_empty = true;
+        match &self.configurations {
+            None => is_empty = self.matcher.row(self.state).is_some_and(|row| row.is_empty()),
+            Some(all) => {
+                let rows = all.rows(index, vocabulary, |row| {
+                    is_empty = row.is_empty();
+                    is_empty
+                });
+                is_empty &= rows.is_ok();
+            }
+        }
+        is_empty && self.matcher.is_complete_at(self.state, self.configurations.as_ref())
+    }
+}

@@ -1,0 +1,100 @@
+//! Files that other processes have put into the store: an inference worker that compiled by itself, or somebody who copied them.
+//!
+//! Such a file is there without a record, and nobody has vouched for it. It is read to its last byte once, by a reader, put on
+//! record, and handed out as any other file of this host; a damaged one goes to quarantine, and the workers compile it. This is a stage
+//! of a flight, before the queue of compiles: all who ask meanwhile wait for the same look, and a busy queue turns nobody away whose
+//! file is there.
+
+use std::fs;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+use gobo_store::IndexRecord;
+use gobo_types::{ArtifactDigest, Digest, IndexKey};
+
+use super::job::{FlightLead, Job};
+use crate::EngineError;
+use crate::handed_out::{Resolved, Source};
+use crate::inner::{Inner, contained, take};
+use crate::request::Done;
+use crate::workers::{Ask, Call, Then};
+
+impl Inner {
+    /// Whether something lies where the index of `key` would. One look at a folder.
+    pub(super) fn is_there(&self, key: &IndexKey) -> bool {
+        fs::symlink_metadata(self.store.index_path(key)).is_ok()
+    }
+
+    /// Has the work of a flight done: by a reader if there is a file, and where that is none to hand out, by a worker.
+    pub(super) fn begin(self: &Arc<Self>, lead: FlightLead, job: Arc<Job>) {
+        if !self.is_there(&job.key) {
+            return self.dispatch(lead, job);
+        }
+        let ask = Ask::plain(Arc::clone(lead.cancelled()));
+        // The queue takes the job or drops it; the lead has to come back from one that is turned away.
+        let lead = Arc::new(Mutex::new(Some(lead)));
+        let (inner, in_queue, asked) = (Arc::clone(self), Arc::clone(&lead), Arc::clone(&job));
+        let turned = self.reads.submit(ask, move |call| match (take(&in_queue), call) {
+            (Some(lead), Call::Run((), ..)) => inner.look_first(lead, asked),
+            (Some(lead), Call::Turned(_)) => {
+                inner.dispatch(lead, asked);
+                Then::Done
+            }
+            (None, _) => Then::Done,
+        });
+        // A worker looks for the file too.
+        if turned.is_err()
+            && let Some(lead) = take(&lead)
+        {
+            self.dispatch(lead, job);
+        }
+    }
+
+    /// Runs on a reader's thread.
+    fn look_first(self: &Arc<Self>, lead: FlightLead, job: Arc<Job>) -> Then<()> {
+        if lead.cancelled().load(Ordering::Relaxed) {
+            return Then::Done;
+        }
+        // Whatever goes wrong here, a worker meets it again and says so.
+        let end = match contained(|| self.find_or_adopt(&job.key)) {
+            Ok(Some(found)) => Ok(Done::Index(found)),
+            _ => match self.recall(&job.key, &job.limits) {
+                Ok(Some(verdict)) => Err(verdict),
+                _ => {
+                    self.dispatch(lead, job);
+                    return Then::Done;
+                }
+            },
+        };
+        Then::Tell(Box::new(move || lead.deliver(&end)))
+    }
+
+    /// The location of an index whose file is in the store, on record or not, unchanged or not. O(1) if it is on record and has not
+    /// changed since it was handed out; O(bytes) else.
+    pub(super) fn find_or_adopt(&self, key: &IndexKey) -> Result<Option<Resolved>, EngineError> {
+        match self.find_unchanged(key)? {
+            Some(found) => Ok(Some(found)),
+            None => self.adopt(key),
+        }
+    }
+
+    /// Takes over a file that is in the store without a record, or has changed since it was handed out: verified to its last
+    /// byte first, and it has to be the one on record if there is a record.
+    pub(crate) fn adopt(&self, key: &IndexKey) -> Result<Option<Resolved>, EngineError> {
+        let record = self.catalog.get(|catalog| catalog.get_index(key))?;
+        let opened = match record.and_then(|record| record.header_digest) {
+            Some(header) => self.store.open_recorded_index(key, &header, true)?,
+            None => self.store.verify_index(key)?,
+        };
+        let Some(index) = opened else {
+            self.known.remove(key);
+            return Ok(None);
+        };
+        let digest = ArtifactDigest(Digest::of(index.file_bytes()));
+        let record = IndexRecord::of(&index, digest, SystemTime::now());
+        self.record(key, &record);
+        let location = self.location(key, &record, Source::Host, 0);
+        Ok(self.known.put(&location).then_some(location))
+    }
+}
