@@ -53,7 +53,7 @@ pub enum ClientError {
         /// The text that was given.
         name: String,
     },
-    /// No daemon answers.
+    /// No daemon answers: there is none, or it went away before it had answered.
     #[error("no daemon answers at {address}; start one with `gobo serve`")]
     Unreachable {
         /// Where.
@@ -173,13 +173,13 @@ impl ClientError {
     }
 
     pub(crate) fn of_status(status: Status, address: &str) -> Self {
-        // A daemon that answers says so in its trailers; a transport that fails has a source.
-        if status.code() == Code::Unavailable && status.source().is_some() {
-            return Self::Unreachable { address: address.to_owned(), source: Box::new(status) };
-        }
         // The deadline of a call is kept on both sides, and either may be the first.
         if status.code() == Code::Cancelled && status.message() == TimeoutExpired(()).to_string() {
             return Self::Timeout { address: address.to_owned() };
+        }
+        // A daemon that answers says so in its trailers; a transport that fails, also in the middle of a call, has a source.
+        if status.source().is_some() {
+            return Self::Unreachable { address: address.to_owned(), source: Box::new(status) };
         }
         if let Some(digest) = unknown_vocabulary(&status) {
             return Self::UnknownVocabulary { digest };

@@ -47,7 +47,9 @@ pub enum LookupError {
         key: IndexKey,
     },
     /// The request was made before this process was forked.
-    #[error("the request for index {key} belongs to process {process}, from which this one was forked; ask again")]
+    #[error(
+        "the request for index {key} belongs to process {process}, from which this one was forked; ask again"
+    )]
     Forked {
         /// The index.
         key: IndexKey,

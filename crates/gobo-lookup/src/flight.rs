@@ -252,7 +252,10 @@ mod tests {
             scope.spawn(|| second.flight.wait(Duration::from_secs(3600)));
             lead.end(Err(LookupError::Cancelled { key }));
         });
-        assert!(matches!(**second.flight.end().unwrap().as_ref().unwrap_err(), LookupError::Cancelled { .. }));
+        assert!(matches!(
+            **second.flight.end().unwrap().as_ref().unwrap_err(),
+            LookupError::Cancelled { .. }
+        ));
         assert_eq!(flights.counters.read((0, 0)).waits.count, 2);
         assert!(flights.join(&key, Instant::now()).lead.is_some(), "what has ended is asked for again");
     }

@@ -157,11 +157,7 @@ impl Drop for Order {
     }
 }
 
-fn connect(
-    config: &LookupConfig,
-    server: &str,
-    store: &Path,
-) -> Result<BlockingClient, ClientError> {
+fn connect(config: &LookupConfig, server: &str, store: &Path) -> Result<BlockingClient, ClientError> {
     // Looked at first, because a client that cannot be made may leave folders behind.
     Store::open(store)?;
     let mut builder = Client::builder().store(store).server(server);

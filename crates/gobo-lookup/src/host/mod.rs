@@ -125,7 +125,8 @@ impl Host {
 
     fn keep_in_memory(&self, key: &IndexKey, pending: &PendingIndex) -> Result<Made, NotKept> {
         let bytes = fs::read(pending.path());
-        let bytes = bytes.map_err(|error| NotKept::Store(format!("{}: {error}", pending.path().display())))?;
+        let bytes =
+            bytes.map_err(|error| NotKept::Store(format!("{}: {error}", pending.path().display())))?;
         let unsound = |error: gobo_artifact::ArtifactError| NotKept::Unsound(error_chain(&error));
         let index = Index::from_bytes(&bytes).map_err(unsound)?;
         drop(bytes);

@@ -74,7 +74,7 @@ mod tests {
         drop(scratch);
         assert!(!root.exists());
 
-        let of_parent = Scratch { process: 1, ..Scratch::new() };
+        let of_parent = Scratch { process: 1, made: Mutex::default() };
         let root = of_parent.store().unwrap().root().to_owned();
         drop(of_parent);
         assert!(root.exists(), "a child does not remove its parent's");

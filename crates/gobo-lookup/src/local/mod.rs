@@ -201,7 +201,8 @@ impl Shared {
             Attempt::Failed(format!("the thread of the local worker panicked: {}", panic_message(&*panic)))
         });
         // A compile that was cancelled says that it is unavailable.
-        let is_wanted = matches!(attempted, Attempt::Made(_) | Attempt::Verdict(_)) || !job.lead.is_cancelled();
+        let is_wanted =
+            matches!(attempted, Attempt::Made(_) | Attempt::Verdict(_)) || !job.lead.is_cancelled();
         if !is_wanted {
             return;
         }

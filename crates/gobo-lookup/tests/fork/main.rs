@@ -86,7 +86,8 @@ fn a_child_begins_anew(folder: &Path) {
     let ended = lookup.request(&bound, Constraint::regex("a"));
     let pending = lookup.request(&bound, Constraint::regex("hang"));
     until("the worker has begun", || lookup.stats().local_compiles == 2);
-    let dropped_by_child = Mutex::new(Some(Arc::new(Lookup::open(LookupConfig::new(folder.join("store"))).unwrap())));
+    let dropped_by_child =
+        Mutex::new(Some(Arc::new(Lookup::open(LookupConfig::new(folder.join("store"))).unwrap())));
 
     let child = fork(|| {
         assert!(ended.poll().unwrap().is_ok(), "what had ended stays what it is");
@@ -114,7 +115,8 @@ fn a_child_begins_anew(folder: &Path) {
     assert_eq!(get(&lookup, &bound, "e"), FoundSource::Local);
 
     // Two processes publish one key.
-    let child = fork(|| assert!(matches!(get(&lookup, &bound, "slow|f"), FoundSource::Local | FoundSource::Map)));
+    let child =
+        fork(|| assert!(matches!(get(&lookup, &bound, "slow|f"), FoundSource::Local | FoundSource::Map)));
     assert!(matches!(get(&lookup, &bound, "slow|f"), FoundSource::Local | FoundSource::Map));
     assert_eq!(wait(child), 0, "both have it");
 }

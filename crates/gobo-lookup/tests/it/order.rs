@@ -76,7 +76,10 @@ fn nobody_to_ask_is_said_by_name() {
     let lookup = open(LookupConfig { local: None, ..place.config("told") });
     for _ in 0..2 {
         let error = get(&lookup, "a").unwrap_err();
-        assert!(matches!(&*error, LookupError::Unavailable { tried, .. } if tried.contains("daemon")), "{error}");
+        assert!(
+            matches!(&*error, LookupError::Unavailable { tried, .. } if tried.contains("daemon")),
+            "{error}"
+        );
         assert_eq!(error.kind(), ErrorKind::Busy);
     }
     let stats = lookup.stats();
