@@ -82,7 +82,7 @@ impl Client {
         &self,
         vocabulary: impl Into<VocabularyRef<'a>>,
     ) -> Result<VocabularyInfo, ClientError> {
-        let request = v1::GetVocabularyRequest { vocabulary: wanted(vocabulary.into()) };
+        let request = v1::GetVocabularyRequest { vocabulary: Some(wanted(vocabulary.into())) };
         let reply = self
             .daemon
             .stub()

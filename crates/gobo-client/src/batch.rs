@@ -129,7 +129,7 @@ impl Client {
         prewarm: bool,
     ) -> Result<Batch, ClientError> {
         let request = v1::ResolveBatchRequest {
-            vocabulary: wanted(vocabulary.into()),
+            vocabulary: Some(wanted(vocabulary.into())),
             constraints: constraints.iter().map(Into::into).collect(),
             limits: self.daemon.limits(),
             prewarm,

@@ -114,7 +114,7 @@ impl Client {
         use v1::resolve_reply::Outcome;
 
         let request = v1::ResolveRequest {
-            vocabulary: wanted(vocabulary.into()),
+            vocabulary: Some(wanted(vocabulary.into())),
             constraint: Some(constraint.into()),
             limits: self.daemon.limits(),
         };
@@ -155,7 +155,7 @@ impl Client {
         use v1::check_reply::Outcome;
 
         let request = v1::CheckRequest {
-            vocabulary: wanted(vocabulary.into()),
+            vocabulary: Some(wanted(vocabulary.into())),
             constraint: Some(constraint.into()),
             limits: self.daemon.limits(),
         };
@@ -231,7 +231,7 @@ impl Client {
             VocabularyRef::Name(_) => Arc::new(of_name.ok_or_else(|| ClientError::missing("index.binding"))?),
             VocabularyRef::Digest { binding, .. } => Arc::clone(binding),
         };
-        let request = v1::FetchVocabularyRequest { vocabulary: wanted(vocabulary) };
+        let request = v1::FetchVocabularyRequest { vocabulary: Some(wanted(vocabulary)) };
         let reply = self.daemon.stub().fetch_vocabulary(self.daemon.request(request)).await;
         let Fetched { head, bytes } = self.daemon.fetched(reply, self.max_file_bytes).await?;
         let found: VocabularyDigest =

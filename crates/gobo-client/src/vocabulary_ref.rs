@@ -8,7 +8,8 @@ use gobo_types::{Binding, VocabularyDigest};
 ///
 /// A *name* means what the store, or the daemon, lets it stand for at the moment, with the name's default binding. A *digest*
 /// means one table of tokens for ever: no name is read or written, and the binding is the caller's own, such as the ids at which
-/// one request ends. Every method that takes one takes a `&str` for a name.
+/// one request ends. Every method that takes one takes a `&str`, a `&String`
+/// and the like for a name.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -45,15 +46,9 @@ pub enum VocabularyRef<'a> {
     },
 }
 
-impl<'a> From<&'a str> for VocabularyRef<'a> {
-    fn from(name: &'a str) -> Self {
-        Self::Name(name)
-    }
-}
-
-impl<'a> From<&'a String> for VocabularyRef<'a> {
-    fn from(name: &'a String) -> Self {
-        Self::Name(name)
+impl<'a, S: AsRef<str> + ?Sized> From<&'a S> for VocabularyRef<'a> {
+    fn from(name: &'a S) -> Self {
+        Self::Name(name.as_ref())
     }
 }
 

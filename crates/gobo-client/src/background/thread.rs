@@ -133,7 +133,7 @@ mod tests {
         let (dropped, told) = mpsc::channel::<()>();
         running.spawn(async move {
             let _dropped = dropped;
-            pending().await
+            pending::<()>().await;
         });
         drop(running);
         assert!(told.recv().is_err(), "what ran on it is dropped");

@@ -118,12 +118,12 @@ fn metadata(name: &str) -> Option<AsciiMetadataValue> {
 }
 
 /// A vocabulary as a request names it.
-pub(crate) fn wanted(vocabulary: VocabularyRef<'_>) -> Option<v1::VocabularyRef> {
+pub(crate) fn wanted(vocabulary: VocabularyRef<'_>) -> v1::VocabularyRef {
     use v1::vocabulary_ref::By;
 
     let by = match vocabulary {
         VocabularyRef::Name(name) => By::Name(name.to_owned()),
         VocabularyRef::Digest { digest, .. } => By::Digest(digest.as_bytes().to_vec().into()),
     };
-    Some(v1::VocabularyRef { by: Some(by) })
+    v1::VocabularyRef { by: Some(by) }
 }

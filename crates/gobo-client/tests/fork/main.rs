@@ -28,6 +28,7 @@ const LONG: Option<Duration> = Some(Duration::from_secs(60));
 
 /// Runs `body` in a child of this process, and waits for its end. A child that hangs is killed, and fails the test.
 #[track_caller]
+#[expect(clippy::exit, reason = "a child must not go on with the tests of its parent")]
 fn in_child(body: impl FnOnce()) {
     let child = match fork::fork().unwrap() {
         Fork::Child => {
