@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use pyo3::prelude::*;
 use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
 use pyo3::types::{PyEllipsis, PyString};
 
 use crate::errors::{invalid, invalid_from};

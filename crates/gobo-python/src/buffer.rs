@@ -15,77 +15,20 @@
 #![expect(unsafe_code, reason = "memory of other libraries is borrowed by protocols of C")]
 
 use std::ffi::{CStr, c_int, c_void};
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null_mut};
 use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::buffer::PyUntypedBuffer;
-use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::PyCapsule;
 
 use crate::arguments::Count;
-use crate::dlpack::{self, DataType, Device, Managed, ManagedVersioned, Tensor, Version};
+use crate::dlpack::{self, DataType, Deleter, Device, Managed, ManagedVersioned, Tensor, Version};
 use crate::errors::{invalid, invalid_from};
-
-/// What the elements of a matrix are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Element {
-    Int32,
-    Int64,
-    Float16,
-    BFloat16,
-    Float32,
-    Float64,
-}
-
-impl Element {
-    fn bytes(self) -> usize {
-        match self {
-            Self::Float16 | Self::BFloat16 => 2,
-            Self::Int32 | Self::Float32 => 4,
-            Self::Int64 | Self::Float64 => 8,
-        }
-    }
-
-    /// By a format of the buffer protocol. Only the machine's own order of bytes: it is little-endian.
-    fn of_format(format: &CStr, item_bytes: usize) -> Option<Self> {
-        let code = match format.to_bytes() {
-            [code] | [b'@' | b'=' | b'<', code] => *code,
-            _ => return None,
-        };
-        match (code, item_bytes) {
-            (b'i' | b'I' | b'l' | b'L', 4) => Some(Self::Int32),
-            (b'l' | b'L' | b'q' | b'Q', 8) => Some(Self::Int64),
-            (b'e', 2) => Some(Self::Float16),
-            (b'f', 4) => Some(Self::Float32),
-            (b'd', 8) => Some(Self::Float64),
-            _ => None,
-        }
-    }
-
-    fn of_data_type(of: DataType) -> Option<Self> {
-        match (of.code, of.bits, of.lanes) {
-            (dlpack::INT | dlpack::UINT, 32, 1) => Some(Self::Int32),
-            (dlpack::INT | dlpack::UINT, 64, 1) => Some(Self::Int64),
-            (dlpack::FLOAT, 16, 1) => Some(Self::Float16),
-            (dlpack::BFLOAT, 16, 1) => Some(Self::BFloat16),
-            (dlpack::FLOAT, 32, 1) => Some(Self::Float32),
-            (dlpack::FLOAT, 64, 1) => Some(Self::Float64),
-            _ => None,
-        }
-    }
-}
-
-mod sealed {
-    /// The bits of an element: every pattern of them is a value.
-    pub(crate) trait Bits: Copy {}
-    impl Bits for u16 {}
-    impl Bits for u32 {}
-    impl Bits for u64 {}
-}
-pub(crate) use sealed::Bits;
+use crate::layout::{Bits, Element, Layout};
 
 /// What keeps the memory of a view.
 enum Owner {
@@ -100,40 +43,18 @@ enum Owner {
 }
 
 /// A managed tensor that nobody else will delete.
-enum Taken {
-    Unversioned(NonNull<Managed>),
-    Versioned(NonNull<ManagedVersioned>),
-}
-
-impl Taken {
-    fn tensor(&self) -> (Tensor, u64) {
-        match self {
-            // SAFETY: a taken tensor is valid until its deleter is called, which only `drop` does.
-            Self::Unversioned(managed) => (unsafe { managed.as_ref() }.tensor, 0),
-            // SAFETY: as above.
-            Self::Versioned(managed) => {
-                let managed = unsafe { managed.as_ref() };
-                (managed.tensor, managed.flags)
-            }
-        }
-    }
+struct Taken {
+    tensor: Tensor,
+    flags: u64,
+    managed: NonNull<c_void>,
+    deleter: Deleter,
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        match self {
+        if let Some(deleter) = self.deleter {
             // SAFETY: the consumer of a tensor calls its deleter once, when it needs the memory no more.
-            Self::Unversioned(managed) => unsafe {
-                if let Some(deleter) = managed.as_ref().deleter {
-                    deleter(managed.as_ptr());
-                }
-            },
-            // SAFETY: as above.
-            Self::Versioned(managed) => unsafe {
-                if let Some(deleter) = managed.as_ref().deleter {
-                    deleter(managed.as_ptr());
-                }
-            },
+            unsafe { deleter(self.managed.as_ptr()) };
         }
     }
 }
@@ -144,44 +65,6 @@ impl Drop for Owner {
             // SAFETY: the pointer came from `Box::into_raw`, and is given back once.
             drop(unsafe { Box::from_raw(words.as_ptr()) });
         }
-    }
-}
-
-/// The layout of a matrix: rows of elements that lie side by side.
-#[derive(Debug, Clone, Copy)]
-struct Layout {
-    rows: usize,
-    columns: usize,
-    /// Elements from one row to the next: at least the columns, where there are several rows.
-    stride: usize,
-}
-
-impl Layout {
-    /// Of one or two dimensions, by their lengths and strides in elements.
-    fn of(shape: &[usize], strides: &[isize]) -> Result<Self, String> {
-        let (rows, columns, stride, step) = match (shape, strides) {
-            ([columns], [step]) => (1, *columns, *columns, *step),
-            ([rows, columns], [stride, step]) => {
-                let stride = usize::try_from(*stride);
-                let stride = if *rows > 1 { stride } else { Ok(*columns) };
-                let stride = stride.map_err(|_| "its rows lie in reverse order".to_owned())?;
-                (*rows, *columns, stride, *step)
-            }
-            _ => return Err(format!("it has {} dimensions, and a matrix has 2 (a row 1)", shape.len())),
-        };
-        if columns > 1 && step != 1 {
-            return Err(format!("the elements of a row lie {step} apart, and not side by side"));
-        }
-        if rows > 1 && stride < columns {
-            return Err(format!("its rows overlap: they have {columns} elements and lie {stride} apart"));
-        }
-        Ok(Self { rows, columns, stride })
-    }
-
-    /// Elements from the first of the first row to the last of the last.
-    fn span(self) -> Option<usize> {
-        let Some(before) = self.rows.checked_sub(1) else { return Some(0) };
-        before.checked_mul(self.stride)?.checked_add(self.columns)
     }
 }
 
@@ -239,21 +122,8 @@ impl View {
 
     fn of_tensor(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
-        let refused = |error| invalid_from(py, "the tensor cannot be borrowed", error);
-        let device = object.call_method0("__dlpack_device__").map_err(refused)?;
-        let (kind, _) = device.extract::<(i32, i32)>().map_err(refused)?;
-        if !dlpack::ON_HOST.contains(&kind) {
-            return Err(invalid(py, format!("the tensor lies on a device of type {kind}, not in the CPU's memory")));
-        }
-        let newest = PyDict::new(py);
-        newest.set_item("max_version", (1, 0))?;
-        let capsule = object.call_method("__dlpack__", (), Some(&newest)).or_else(|error| {
-            // Libraries before version 1 do not know the argument.
-            let is_older = error.is_instance_of::<PyTypeError>(py);
-            if is_older { object.call_method0("__dlpack__") } else { Err(error) }
-        });
-        let taken = take(&capsule.map_err(refused)?)?;
-        let (tensor, flags) = taken.tensor();
+        let taken = take(&dlpack::capsule_of(object)?)?;
+        let Taken { tensor, flags, .. } = taken;
         if flags & dlpack::IS_COPIED != 0 {
             return Err(invalid(py, "the tensor lends a copy of itself"));
         }
@@ -266,34 +136,24 @@ impl View {
             invalid(py, format!("its elements are of type {code} with {bits} bits and {lanes} lanes"))
         })?;
         let dimensions = usize::try_from(tensor.dimensions).unwrap_or(0);
-        let array = |data: *mut i64| -> Vec<i64> {
-            if dimensions == 0 || data.is_null() {
-                return Vec::new();
-            }
+        let array = |data: *mut i64| {
             // SAFETY: a tensor has as many lengths and strides as dimensions, valid as long as it is.
-            unsafe { slice::from_raw_parts(data, dimensions) }.to_vec()
+            (dimensions > 0 && !data.is_null()).then(|| unsafe { slice::from_raw_parts(data, dimensions) })
         };
-        let shape: Option<Vec<usize>> =
-            array(tensor.shape).into_iter().map(|length| usize::try_from(length).ok()).collect();
-        let shape = shape.filter(|shape| shape.len() == dimensions);
-        let shape = shape.ok_or_else(|| invalid(py, "the tensor has no shape"))?;
-        let strides: Vec<isize> = if tensor.strides.is_null() {
-            (0..dimensions).map(|at| shape[at + 1..].iter().product::<usize>().cast_signed()).collect()
-        } else {
-            array(tensor.strides).into_iter().map(|stride| isize::try_from(stride).unwrap_or(0)).collect()
-        };
-        let layout = Layout::of(&shape, &strides).map_err(|why| invalid(py, why))?;
+        let shape = array(tensor.shape).ok_or_else(|| invalid(py, "the tensor has no shape"))?;
+        let layout = Layout::of_tensor(shape, array(tensor.strides)).map_err(|why| invalid(py, why))?;
         let offset = usize::try_from(tensor.byte_offset).unwrap_or(usize::MAX);
         let (address, is_writable) = (tensor.data.wrapping_byte_add(offset), flags & dlpack::READ_ONLY == 0);
         Self::checked(py, address, element, layout, is_writable, Owner::Taken(taken))
     }
 
     /// Memory of its own, each bit set.
-    fn own(py: Python<'_>, rows: usize, words: usize) -> PyResult<Self> {
+    pub(crate) fn own(py: Python<'_>, rows: usize, words: usize) -> PyResult<Self> {
         let layout = Layout { rows, columns: words, stride: words };
         let mut memory = Vec::new();
         let span = layout.span().filter(|span| memory.try_reserve_exact(*span).is_ok());
-        let span = span.ok_or_else(|| invalid(py, format!("{rows} rows of {words} words do not fit in memory")))?;
+        let span =
+            span.ok_or_else(|| invalid(py, format!("{rows} rows of {words} words do not fit in memory")))?;
         memory.resize(span, u32::MAX);
         // SAFETY: a box is not null.
         let words = unsafe { NonNull::new_unchecked(Box::into_raw(memory.into_boxed_slice())) };
@@ -342,18 +202,8 @@ impl View {
         self.element
     }
 
-    pub(crate) fn rows(&self) -> usize {
-        self.layout.rows
-    }
-
-    /// Elements of a row.
-    pub(crate) fn columns(&self) -> usize {
-        self.layout.columns
-    }
-
-    /// Elements from one row to the next.
-    pub(crate) fn stride(&self) -> usize {
-        self.layout.stride
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
     }
 
     pub(crate) fn is_writable(&self) -> bool {
@@ -395,36 +245,32 @@ impl View {
 
 /// Takes the tensor out of a capsule, so that nobody else deletes it.
 fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Taken> {
-    let py = capsule.py();
-    let capsule = capsule.cast::<PyCapsule>()?;
-    let taken = |name: &CStr, used: &'static CStr| -> PyResult<Option<NonNull<c_void>>> {
-        // SAFETY: the capsule is a living one, the names are strings of C, and the second one is static, as a capsule's name has to
-        // outlive it.
-        unsafe {
-            if ffi::PyCapsule_IsValid(capsule.as_ptr(), name.as_ptr()) == 0 {
-                return Ok(None);
-            }
-            let pointer = ffi::PyCapsule_GetPointer(capsule.as_ptr(), name.as_ptr());
-            if ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) != 0 {
-                return Err(PyErr::fetch(py));
-            }
-            Ok(NonNull::new(pointer))
+    let (py, capsule) = (capsule.py(), capsule.cast::<PyCapsule>()?);
+    let held =
+        |name: &CStr| capsule.is_valid_checked(Some(name)).then(|| capsule.pointer_checked(Some(name)));
+    let (used, taken) = if let Some(managed) = held(dlpack::VERSIONED).transpose()? {
+        // SAFETY: a capsule of that name holds a tensor that begins with its version, whatever that is.
+        let Version { major, .. } = unsafe { managed.cast().read() };
+        if major != 1 {
+            return Err(invalid(py, format!("the tensor speaks DLPack {major}, not 1")));
         }
+        // SAFETY: a capsule of that name holds such a tensor, of version 1.
+        let of = unsafe { managed.cast::<ManagedVersioned>().as_ref() };
+        (dlpack::VERSIONED_USED, (of.tensor, of.flags, managed, of.deleter))
+    } else {
+        let managed = held(dlpack::UNVERSIONED).transpose()?;
+        let managed =
+            managed.ok_or_else(|| invalid(py, "the capsule of DLPack was taken already, or is none"))?;
+        // SAFETY: a capsule of that name holds such a tensor.
+        let of = unsafe { managed.cast::<Managed>().as_ref() };
+        (dlpack::UNVERSIONED_USED, (of.tensor, 0, managed, of.deleter))
     };
-    if let Some(managed) = taken(dlpack::VERSIONED, dlpack::VERSIONED_USED)? {
-        let managed: NonNull<ManagedVersioned> = managed.cast();
-        let taken = Taken::Versioned(managed);
-        // SAFETY: a capsule of that name holds such a tensor; version and deleter stand at its beginning in every version.
-        let version = unsafe { managed.as_ref() }.version;
-        return if version.major == 1 {
-            Ok(taken)
-        } else {
-            Err(invalid(py, format!("the tensor speaks DLPack {}, not 1", version.major)))
-        };
+    // SAFETY: the capsule is a living one, and the name is static, as a capsule's name has to outlive it.
+    if unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) } != 0 {
+        return Err(PyErr::fetch(py));
     }
-    let managed = taken(dlpack::UNVERSIONED, dlpack::UNVERSIONED_USED)?;
-    let managed = managed.ok_or_else(|| invalid(py, "the capsule of DLPack was taken already, or is none"))?;
-    Ok(Taken::Unversioned(managed.cast()))
+    let (tensor, flags, managed, deleter) = taken;
+    Ok(Taken { tensor, flags, managed, deleter })
 }
 
 /// A matrix of masks, bound once: `[rows, words]` of int32 in the CPU's memory, bit `id & 31` of word `id >> 5`. Fills through it
@@ -436,8 +282,6 @@ fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Taken> {
 #[pyclass(frozen, module = "gobo_masks", name = "Bitmask")]
 pub(crate) struct PyBitmask {
     view: Mutex<View>,
-    rows: usize,
-    words: usize,
     exported: Exported,
 }
 
@@ -457,7 +301,7 @@ unsafe impl Sync for Exported {}
 
 impl PyBitmask {
     /// A view as a matrix of masks: words of 32 bits that may be written.
-    fn of(py: Python<'_>, view: View) -> PyResult<Self> {
+    pub(crate) fn of(py: Python<'_>, view: View) -> PyResult<Self> {
         if view.element() != Element::Int32 {
             return Err(invalid(py, format!("a mask has elements of int32, not {:?}", view.element())));
         }
@@ -468,7 +312,7 @@ impl PyBitmask {
         let (stride, word) = ((stride * size_of::<u32>()).cast_signed(), size_of::<u32>().cast_signed());
         let shape = [rows.cast_signed(), words.cast_signed()];
         let exported = Exported { address: view.address, shape, strides: [stride, word] };
-        Ok(Self { view: Mutex::new(view), rows, words, exported })
+        Ok(Self { view: Mutex::new(view), exported })
     }
 
     /// Binds whatever lends a matrix of masks.
@@ -482,54 +326,31 @@ impl PyBitmask {
     pub(crate) fn view(&self) -> MutexGuard<'_, View> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Without shape and strides, which [`lend`] sets.
-    fn tensor(&self) -> Tensor {
-        Tensor {
-            data: self.exported.address.as_ptr(),
-            device: Device { kind: dlpack::CPU, id: 0 },
-            dimensions: 2,
-            data_type: DataType { code: dlpack::INT, bits: 32, lanes: 1 },
-            shape: std::ptr::null_mut(),
-            strides: std::ptr::null_mut(),
-            byte_offset: 0,
-        }
-    }
 }
 
-/// What a tensor that was lent by DLPack points to.
-struct Context {
+/// A tensor that was lent by DLPack, and what it points to. It stands first, so that one address is that of both.
+#[repr(C)]
+struct Lent {
+    managed: Managed,
     shape: [i64; 2],
     strides: [i64; 2],
-    #[expect(dead_code, reason = "held, and dropped")]
     owner: Py<PyBitmask>,
 }
 
-/// A tensor and its context, deleted together. The tensor stands first, so that one address is that of both.
-#[repr(C)]
-struct Lent<T> {
-    managed: T,
-    context: Context,
-}
-
 /// Deletes what was lent: the deleter of a managed tensor, and what a capsule does that nobody took.
-unsafe extern "C" fn delete<T>(managed: *mut T) {
+unsafe extern "C" fn delete(managed: *mut c_void) {
     // SAFETY: the pointer is that of a `Lent` from `Box::into_raw`, of which the managed tensor is the first field; a deleter is
     // called once. `Py` may be dropped by a thread without the GIL.
-    drop(unsafe { Box::from_raw(managed.cast::<Lent<T>>()) });
+    drop(unsafe { Box::from_raw(managed.cast::<Lent>()) });
 }
 
 /// The destructor of a capsule: whoever took the tensor has renamed the capsule, and deletes the tensor itself.
 unsafe extern "C" fn drop_capsule(capsule: *mut ffi::PyObject) {
-    // SAFETY: called by Python with the capsule that is going; the names are strings of C, and a capsule that still has one of them
-    // holds what `__dlpack__` put there.
+    // SAFETY: called by Python with the capsule that is going; the name is a string of C, and a capsule that still has it holds what
+    // `__dlpack__` put there.
     unsafe {
-        for (name, is_versioned) in [(dlpack::UNVERSIONED, false), (dlpack::VERSIONED, true)] {
-            if ffi::PyCapsule_IsValid(capsule, name.as_ptr()) == 0 {
-                continue;
-            }
-            let pointer = ffi::PyCapsule_GetPointer(capsule, name.as_ptr());
-            if is_versioned { delete::<ManagedVersioned>(pointer.cast()) } else { delete::<Managed>(pointer.cast()) }
+        if ffi::PyCapsule_IsValid(capsule, dlpack::UNVERSIONED.as_ptr()) == 1 {
+            delete(ffi::PyCapsule_GetPointer(capsule, dlpack::UNVERSIONED.as_ptr()));
         }
     }
 }
@@ -560,18 +381,18 @@ impl PyBitmask {
 
     /// Number of rows.
     #[getter]
-    fn rows(&self) -> usize {
-        self.rows
+    fn rows(&self) -> isize {
+        self.exported.shape[0]
     }
 
     /// Words of a row, of 32 bits each.
     #[getter]
-    fn words(&self) -> usize {
-        self.words
+    fn words(&self) -> isize {
+        self.exported.shape[1]
     }
 
     fn __repr__(&self) -> String {
-        format!("<gobo_masks.Bitmask {} rows of {} words>", self.rows, self.words)
+        format!("<gobo_masks.Bitmask {} rows of {} words>", self.rows(), self.words())
     }
 
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
@@ -580,15 +401,14 @@ impl PyBitmask {
         let is_contiguous = exported.shape[0] <= 1 || stride == exported.shape[1] * word;
         let wants = |flag: c_int| flags & flag == flag;
         let is_fortran = wants(ffi::PyBUF_F_CONTIGUOUS) && exported.shape[0] > 1 && exported.shape[1] > 1;
-        let needs_contiguous = !wants(ffi::PyBUF_STRIDES)
-            || wants(ffi::PyBUF_C_CONTIGUOUS)
-            || wants(ffi::PyBUF_ANY_CONTIGUOUS);
+        let needs_contiguous =
+            !wants(ffi::PyBUF_STRIDES) || wants(ffi::PyBUF_C_CONTIGUOUS) || wants(ffi::PyBUF_ANY_CONTIGUOUS);
         if view.is_null() {
             return Err(PyBufferError::new_err("there is no view to fill"));
         }
         if is_fortran || (needs_contiguous && !is_contiguous) {
             // SAFETY: Python gives a view to be filled, and asks that a failed one has no object.
-            unsafe { (*view).obj = std::ptr::null_mut() };
+            unsafe { (*view).obj = null_mut() };
             return Err(PyBufferError::new_err("the rows of the bitmask do not lie as asked for"));
         }
         // SAFETY: Python gives a view to be filled. What it points to belongs to the bitmask, which `obj` holds until the view is
@@ -598,25 +418,22 @@ impl PyBitmask {
             (*view).len = exported.shape[0] * exported.shape[1] * word;
             (*view).readonly = 0;
             (*view).itemsize = word;
-            (*view).format =
-                if wants(ffi::PyBUF_FORMAT) { c"i".as_ptr().cast_mut() } else { std::ptr::null_mut() };
             (*view).ndim = 2;
+            (*view).format = if wants(ffi::PyBUF_FORMAT) { c"i".as_ptr().cast_mut() } else { null_mut() };
             (*view).shape =
-                if wants(ffi::PyBUF_ND) { exported.shape.as_ptr().cast_mut() } else { std::ptr::null_mut() };
-            (*view).strides = if wants(ffi::PyBUF_STRIDES) {
-                exported.strides.as_ptr().cast_mut()
-            } else {
-                std::ptr::null_mut()
-            };
-            (*view).suboffsets = std::ptr::null_mut();
-            (*view).internal = std::ptr::null_mut();
+                if wants(ffi::PyBUF_ND) { exported.shape.as_ptr().cast_mut() } else { null_mut() };
+            (*view).strides =
+                if wants(ffi::PyBUF_STRIDES) { exported.strides.as_ptr().cast_mut() } else { null_mut() };
+            (*view).suboffsets = null_mut();
+            (*view).internal = null_mut();
             (*view).obj = slf.into_any().into_ptr();
         }
         Ok(())
     }
 
-    /// Lends the memory by DLPack, of version 1 where the consumer knows it.
+    /// Lends the memory by DLPack. The tensor is one from before version 1, which every consumer takes.
     #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
+    #[expect(unused_variables, reason = "part of the protocol")]
     fn __dlpack__<'py>(
         slf: &Bound<'py, Self>,
         stream: Option<&Bound<'py, PyAny>>,
@@ -624,52 +441,45 @@ impl PyBitmask {
         dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        if stream.is_some() || dl_device.is_some_and(|device| device != (dlpack::CPU, 0)) || copy == Some(true) {
-            return Err(PyBufferError::new_err("a bitmask lends the CPU's memory, without a stream or a copy"));
+        if stream.is_some()
+            || dl_device.is_some_and(|device| device != (dlpack::CPU, 0))
+            || copy == Some(true)
+        {
+            return Err(PyBufferError::new_err(
+                "a bitmask lends the CPU's memory, without a stream or a copy",
+            ));
         }
-        let Exported { shape: [rows, words], strides: [stride, word], .. } = slf.get().exported;
-        let (shape, strides) = ([rows as i64, words as i64], [(stride / word) as i64, 1]);
-        let context = Context { shape, strides, owner: slf.clone().unbind() };
-        let tensor = slf.get().tensor();
-        let (pointer, name): (NonNull<c_void>, _) = if max_version.is_some_and(|(major, _)| major >= 1) {
-            let version = Version { major: 1, minor: 0 };
-            let deleter = Some(delete::<ManagedVersioned> as unsafe extern "C" fn(_));
-            let managed =
-                ManagedVersioned { version, context: std::ptr::null_mut(), deleter, flags: 0, tensor };
-            (lend(Lent { managed, context }, |managed| &mut managed.tensor), dlpack::VERSIONED)
-        } else {
-            let deleter = Some(delete::<Managed> as unsafe extern "C" fn(_));
-            let managed = Managed { tensor, context: std::ptr::null_mut(), deleter };
-            (lend(Lent { managed, context }, |managed| &mut managed.tensor), dlpack::UNVERSIONED)
+        let Exported { address, shape: [rows, words], strides: [stride, word] } = slf.get().exported;
+        let tensor = Tensor {
+            data: address.as_ptr(),
+            device: Device { kind: dlpack::CPU, id: 0 },
+            dimensions: 2,
+            data_type: DataType { code: dlpack::INT, bits: 32, lanes: 1 },
+            shape: null_mut(),
+            strides: null_mut(),
+            byte_offset: 0,
         };
-        // SAFETY: the pointer is not null, the name is static, and the destructor deletes what nobody took.
+        let (shape, strides) = ([rows as i64, words as i64], [(stride / word) as i64, 1]);
+        let managed = Managed { tensor, context: null_mut(), deleter: Some(delete) };
+        let mut lent = Box::new(Lent { managed, shape, strides, owner: slf.clone().unbind() });
+        lent.managed.tensor.shape = lent.shape.as_mut_ptr();
+        lent.managed.tensor.strides = lent.strides.as_mut_ptr();
+        // SAFETY: a box is not null; the name is static, and the destructor deletes what nobody took.
         let capsule = unsafe {
-            PyCapsule::new_with_pointer_and_destructor(py, pointer, name, Some(drop_capsule))
+            let pointer = NonNull::new_unchecked(Box::into_raw(lent)).cast();
+            PyCapsule::new_with_pointer_and_destructor(
+                slf.py(),
+                pointer,
+                dlpack::UNVERSIONED,
+                Some(drop_capsule),
+            )
         };
         Ok(capsule?.into_any())
     }
 
     /// The CPU's memory.
+    #[expect(clippy::unused_self, reason = "a method of Python")]
     fn __dlpack_device__(&self) -> (i32, i32) {
         (dlpack::CPU, 0)
     }
-}
-
-/// Puts what is lent where it stays, and lets the tensor point to its own context.
-fn lend<T>(lent: Lent<T>, tensor: impl FnOnce(&mut T) -> &mut Tensor) -> NonNull<c_void> {
-    let mut lent = Box::new(lent);
-    let (shape, strides) = (lent.context.shape.as_mut_ptr(), lent.context.strides.as_mut_ptr());
-    let tensor = tensor(&mut lent.managed);
-    (tensor.shape, tensor.strides) = (shape, strides);
-    // SAFETY: a box is not null.
-    unsafe { NonNull::new_unchecked(Box::into_raw(lent)).cast() }
-}
-
-/// A matrix of masks in memory of its own, with every bit set, as engines have it: every token is allowed. `width` is the number of
-/// logits; a row has `ceil(width / 32)` words.
-#[pyfunction]
-#[pyo3(signature = (rows, width))]
-pub(crate) fn allocate_token_bitmask(py: Python<'_>, rows: Count, width: Count) -> PyResult<PyBitmask> {
-    PyBitmask::of(py, View::own(py, rows.0, width.0.div_ceil(32))?)
 }

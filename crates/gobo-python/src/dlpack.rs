@@ -2,6 +2,12 @@
 
 use std::ffi::{CStr, c_void};
 
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{invalid, invalid_from};
+
 /// A managed tensor before version 1.
 pub(crate) const UNVERSIONED: &CStr = c"dltensor";
 /// The name of its capsule once somebody has taken it.
@@ -55,12 +61,15 @@ pub(crate) struct Tensor {
     pub(crate) byte_offset: u64,
 }
 
+/// Lets a managed tensor go, to which its argument points.
+pub(crate) type Deleter = Option<unsafe extern "C" fn(*mut c_void)>;
+
 /// A tensor with its owner, before version 1.
 #[repr(C)]
 pub(crate) struct Managed {
     pub(crate) tensor: Tensor,
     pub(crate) context: *mut c_void,
-    pub(crate) deleter: Option<unsafe extern "C" fn(*mut Managed)>,
+    pub(crate) deleter: Deleter,
 }
 
 #[repr(C)]
@@ -75,7 +84,29 @@ pub(crate) struct Version {
 pub(crate) struct ManagedVersioned {
     pub(crate) version: Version,
     pub(crate) context: *mut c_void,
-    pub(crate) deleter: Option<unsafe extern "C" fn(*mut ManagedVersioned)>,
+    pub(crate) deleter: Deleter,
     pub(crate) flags: u64,
     pub(crate) tensor: Tensor,
+}
+
+/// The capsule that an object lends, of a tensor in the CPU's memory.
+pub(crate) fn capsule_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let refused = |error| invalid_from(py, "the tensor cannot be borrowed", error);
+    let device = object.call_method0("__dlpack_device__").map_err(refused)?;
+    let (kind, _) = device.extract::<(i32, i32)>().map_err(refused)?;
+    if !ON_HOST.contains(&kind) {
+        return Err(invalid(
+            py,
+            format!("the tensor lies on a device of type {kind}, not in the CPU's memory"),
+        ));
+    }
+    let newest = PyDict::new(py);
+    newest.set_item("max_version", (1, 0))?;
+    let capsule = object.call_method("__dlpack__", (), Some(&newest)).or_else(|error| {
+        // Libraries before version 1 do not know the argument.
+        let is_older = error.is_instance_of::<PyTypeError>(py);
+        if is_older { object.call_method0("__dlpack__") } else { Err(error) }
+    });
+    capsule.map_err(refused)
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `arguments`, `errors` | what Python gives, and what it is told |
 //! | `stats`, `fork` | counters and log lines; what happens at a fork |
-//! | `dlpack`, `buffer` | memory that others own, as matrices: all unsafe code |
+//! | `dlpack`, `layout`, `buffer` | memory that others own, as matrices: all unsafe code is in `buffer` |
 //! | `mask` | from an index to masks in memory |
 //! | `find` | from a tokenizer and a constraint to an index |
 
@@ -14,6 +14,7 @@ mod dlpack;
 mod errors;
 mod find;
 mod fork;
+mod layout;
 mod mask;
 mod stats;
 
@@ -39,7 +40,7 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<find::pending::PyPending>()?;
     module.add_class::<find::vocabulary::PyVocabulary>()?;
     module.add_class::<mask::matcher::PyMatcher>()?;
-    module.add_function(wrap_pyfunction!(buffer::allocate_token_bitmask, module)?)?;
+    module.add_function(wrap_pyfunction!(mask::rows::allocate_token_bitmask, module)?)?;
     module.add_function(wrap_pyfunction!(mask::apply::apply_token_bitmask_inplace, module)?)?;
     module.add_function(wrap_pyfunction!(mask::batch::batch_fill_next_token_bitmask, module)?)?;
     module.add_function(wrap_pyfunction!(find::finder::default_client, module)?)?;

@@ -162,7 +162,9 @@ pub(crate) fn news(py: Python<'_>) {
         let mut first = Vec::new();
         for fallback in process.living().into_iter().flat_map(|stats| stats.fallbacks) {
             if process.told.insert(fallback.reason.name().to_owned()) {
-                let (key, detail) = fallback.first.map_or((None, None), |(key, detail)| (Some(key.to_string()), Some(detail)));
+                let (key, detail) = fallback
+                    .first
+                    .map_or((None, None), |(key, detail)| (Some(key.to_string()), Some(detail)));
                 first.push((fallback.reason.name().to_owned(), key, detail));
             }
         }
@@ -224,7 +226,6 @@ pub(crate) fn as_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py
 /// `key` of the index and a `detail` for people.
 #[pyfunction]
 #[pyo3(signature = (reason, key = None, detail = None))]
-#[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
 pub(crate) fn count_fallback(py: Python<'_>, reason: Text, key: Option<Text>, detail: Option<Text>) {
     let is_first = with(|process| {
         *process.fallbacks.entry(reason.0.clone()).or_default() += 1;

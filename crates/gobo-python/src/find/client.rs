@@ -59,7 +59,12 @@ impl PyClient {
     /// The index, if it is on this host: mapped already, or a file of the store. No call is made; None if it is not there.
     ///
     /// O(length of the constraint), and a few microseconds; some 50 for a file that is mapped for the first time.
-    fn find(&self, py: Python<'_>, vocabulary: &PyVocabulary, constraint: &PyConstraint) -> PyResult<Option<PyIndex>> {
+    fn find(
+        &self,
+        py: Python<'_>,
+        vocabulary: &PyVocabulary,
+        constraint: &PyConstraint,
+    ) -> PyResult<Option<PyIndex>> {
         let found = self.finder.lookup.find(&vocabulary.bound, &constraint.constraint);
         let found = found.map_err(|error| of_lookup(py, &error, false))?;
         stats::minute(py);
@@ -79,10 +84,12 @@ impl PyClient {
         timeout: Timeout,
     ) -> PyResult<PyIndex> {
         let time = timeout.or(self.finder.timeout);
-        let request = self.finder.lookup.request_within(&vocabulary.bound, constraint.constraint.clone(), time);
+        let request =
+            self.finder.lookup.request_within(&vocabulary.bound, constraint.constraint.clone(), time);
         let outcome = wait(py, &request, None)?;
         stats::news(py);
-        let found = outcome.map_err(|error| of_lookup(py, &error, constraint.constraint.kind() == "schema"))?;
+        let found =
+            outcome.map_err(|error| of_lookup(py, &error, constraint.constraint.kind() == "schema"))?;
         Ok(PyIndex::new(found, &self.finder))
     }
 

@@ -40,7 +40,9 @@ fn schema_text(schema: &Bound<'_, PyAny>) -> PyResult<String> {
     }
     if let Ok(bytes) = schema.cast::<PyBytes>() {
         let text = std::str::from_utf8(bytes.as_bytes());
-        return text.map(str::to_owned).map_err(|error| invalid(py, format!("the schema is no UTF-8: {error}")));
+        return text
+            .map(str::to_owned)
+            .map_err(|error| invalid(py, format!("the schema is no UTF-8: {error}")));
     }
     if let Ok(is_all) = schema.cast::<PyBool>() {
         return Ok(is_all.is_true().to_string());
@@ -69,8 +71,7 @@ impl PyConstraint {
     #[pyo3(signature = (pattern, *, search = false, text_start = Text("exact".into())), text_signature = "(pattern, *, search=False, text_start='exact')")]
     #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
     fn regex(py: Python<'_>, pattern: Text, search: bool, text_start: Text) -> PyResult<Self> {
-        let constraint =
-            if search { Constraint::search(pattern.0) } else { Constraint::regex(pattern.0) };
+        let constraint = if search { Constraint::search(pattern.0) } else { Constraint::regex(pattern.0) };
         Ok(constraint.starting(self::text_start(py, &text_start)?).into())
     }
 
@@ -201,8 +202,7 @@ impl PyConstraint {
     }
 
     fn __hash__(&self) -> u64 {
-        let [a, b, c, d, e, f, g, h, ..] = *self.digest.as_bytes();
-        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+        self.digest.as_bytes().first_chunk().map_or(0, |first| u64::from_le_bytes(*first))
     }
 
     fn __repr__(&self) -> String {
@@ -213,7 +213,8 @@ impl PyConstraint {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let stored = serde_json::to_string(&self.constraint).map_err(|error| invalid(py, error.to_string()))?;
+        let stored =
+            serde_json::to_string(&self.constraint).map_err(|error| invalid(py, error.to_string()))?;
         Ok((py.import("gobo_masks._native")?.getattr("_constraint")?, (stored,)))
     }
 }

@@ -65,8 +65,9 @@ pub(super) fn local_worker(py: Python<'_>, asked: Option<bool>) -> PyResult<Opti
     let mut config = LocalConfig::new(executable, ["-P", "-m", "gobo_masks.worker"]);
     if let Some(bytes) = variable("GOBO_LOCAL_STORE_BYTES") {
         let read = bytes.to_str().and_then(|text| text.parse().ok());
-        config.store_bytes =
-            read.ok_or_else(|| invalid(py, format!("GOBO_LOCAL_STORE_BYTES is {bytes:?}, no number of bytes")))?;
+        config.store_bytes = read.ok_or_else(|| {
+            invalid(py, format!("GOBO_LOCAL_STORE_BYTES is {}, no number of bytes", bytes.display()))
+        })?;
     }
     Ok(Some(config))
 }

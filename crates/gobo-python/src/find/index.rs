@@ -126,7 +126,8 @@ impl PyIndex {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (StoredVocabulary, String))> {
         if self.found.path.is_none() {
-            let message = "an index in the memory of one process cannot be pickled: its store could not be written";
+            let message =
+                "an index in the memory of one process cannot be pickled: its store could not be written";
             return Err(of_kind(py, ErrorKind::Unsupported, message));
         }
         let stored = (stored(&self.found.bound, &self.finder), self.found.key.to_string());
@@ -138,9 +139,14 @@ impl PyIndex {
 #[pyfunction]
 #[pyo3(name = "_index")]
 #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
-pub(crate) fn restore(py: Python<'_>, vocabulary: (PathBuf, Text, Vec<u32>, u32), key: Text) -> PyResult<PyIndex> {
+pub(crate) fn restore(
+    py: Python<'_>,
+    vocabulary: (PathBuf, Text, Vec<u32>, u32),
+    key: Text,
+) -> PyResult<PyIndex> {
     let (store, digest, eos, width) = vocabulary;
-    let missing = |what: String| of_kind(py, ErrorKind::NotFound, format!("{what} is not in {}", store.display()));
+    let missing =
+        |what: String| of_kind(py, ErrorKind::NotFound, format!("{what} is not in {}", store.display()));
     let wrong = |error: gobo_types::ParseDigestError| invalid(py, error.to_string());
     let digest = digest.0.parse::<VocabularyDigest>().map_err(wrong)?;
     let key = key.0.parse::<IndexKey>().map_err(wrong)?;

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gobo_lookup::{Bound as BoundVocabulary, Lookup, LookupError};
-use gobo_tokenizer::{ImportError, ImportOptions, Imported, MAX_FILE_BYTES, import, import_bytes, import_table};
+use gobo_tokenizer::{
+    ImportError, ImportOptions, Imported, MAX_FILE_BYTES, import, import_bytes, import_table,
+};
 use gobo_types::Binding;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -70,7 +72,8 @@ fn published(
 
 pub(super) fn of_name_or_path(py: Python<'_>, lookup: &Lookup, text: String) -> PyResult<BoundVocabulary> {
     // A built-in name may be imported now.
-    let named = py.detach(|| lookup.vocabulary_by_name(&text)).map_err(|error| of_lookup(py, &error, false))?;
+    let named =
+        py.detach(|| lookup.vocabulary_by_name(&text)).map_err(|error| of_lookup(py, &error, false))?;
     if let Some(bound) = named {
         return Ok(bound);
     }

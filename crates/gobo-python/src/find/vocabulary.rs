@@ -34,9 +34,11 @@ pub(crate) fn rebound(
     }
     let length = bound.vocabulary.len();
     let width = match width {
-        Some(Count(width)) => u32::try_from(width).ok().filter(|width| *width >= length).ok_or_else(|| {
-            invalid(py, format!("logits of width {width} cannot hold a vocabulary of length {length}"))
-        })?,
+        Some(Count(width)) => {
+            u32::try_from(width).ok().filter(|width| *width >= length).ok_or_else(|| {
+                invalid(py, format!("logits of width {width} cannot hold a vocabulary of length {length}"))
+            })?
+        }
         None => bound.binding.logits_width,
     };
     let eos = match eos {

@@ -4,8 +4,9 @@ use pyo3::prelude::*;
 
 use super::ids;
 use super::rows::{Matrix, out_of_range};
-use crate::buffer::{Bits, Element, View};
+use crate::buffer::View;
 use crate::errors::invalid;
+use crate::layout::{Bits, Element};
 
 /// Puts minus infinity where the bit of a mask is 0: row `n` of `logits` is under row `n` of the matrix. Both have as many rows, or
 /// `indices` names the rows. Logits are float16, bfloat16, float32 or float64 in the CPU's memory; those beyond the words of the mask
@@ -26,17 +27,21 @@ pub(crate) fn apply_token_bitmask_inplace(
     }
     let rows: Vec<i64> = match indices {
         Some(indices) => ids::read(indices)?,
-        None if logits.rows() == masks.rows() => (0..).take(logits.rows()).collect(),
+        None if logits.layout().rows == masks.layout().rows => (0..).take(logits.layout().rows).collect(),
         None => {
-            let message = format!("there are {} rows of logits and {} of masks", logits.rows(), masks.rows());
+            let message = format!(
+                "there are {} rows of logits and {} of masks",
+                logits.layout().rows,
+                masks.layout().rows
+            );
             return Err(invalid(py, message));
         }
     };
-    let there = logits.rows().min(masks.rows());
+    let there = logits.layout().rows.min(masks.layout().rows);
     let row = |row: i64| usize::try_from(row).map_err(|_| invalid(py, format!("row {row} is below 0")));
     let rows = rows.into_iter().map(row).collect::<PyResult<Vec<usize>>>()?;
     if let Some(&row) = rows.iter().find(|row| **row >= there) {
-        let view = if row < masks.rows() { &logits } else { &masks };
+        let view = if row < masks.layout().rows { &logits } else { &masks };
         return Err(out_of_range(py, view, row, 1));
     }
     for row in rows {

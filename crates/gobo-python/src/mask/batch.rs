@@ -31,8 +31,10 @@ pub(crate) fn batch_fill_next_token_bitmask(
     indices: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<bool>> {
     let py = bitmask.py();
-    let matchers: Vec<Bound<'_, PyMatcher>> =
-        matchers.try_iter()?.map(|matcher| Ok(matcher?.cast_into::<PyMatcher>()?)).collect::<PyResult<_>>()?;
+    let matchers: Vec<Bound<'_, PyMatcher>> = matchers
+        .try_iter()?
+        .map(|matcher| Ok(matcher?.cast_into::<PyMatcher>()?))
+        .collect::<PyResult<_>>()?;
     let rows: Vec<usize> = match indices {
         None => (0..matchers.len()).collect(),
         Some(indices) => {
@@ -41,7 +43,7 @@ pub(crate) fn batch_fill_next_token_bitmask(
         }
     };
     let matrix = Matrix::of(bitmask)?;
-    let texts: Vec<&PyMatcher> = matchers.iter().map(|matcher| matcher.get()).collect();
+    let texts: Vec<&PyMatcher> = matchers.iter().map(Bound::get).collect();
     let fills = {
         let bitmask = matrix.bitmask();
         let work = || {
@@ -87,10 +89,12 @@ fn fill(
     view: &mut View,
 ) -> Result<Vec<Result<Fill, MatcherError>>, Fault> {
     let mut fills = vec![Ok(Fill::Ended); texts.len()];
-    if let Some(mask_words) = texts.iter().map(|text| text.mask_words()).find(|words| *words > view.columns()) {
+    if let Some(mask_words) =
+        texts.iter().map(|text| text.mask_words()).find(|words| *words > view.layout().columns)
+    {
         return Err(Fault::Width { mask_words });
     }
-    if let Some(row) = rows.iter().find(|row| **row >= view.rows()) {
+    if let Some(row) = rows.iter().find(|row| **row >= view.layout().rows) {
         return Err(Fault::Row(*row));
     }
     // One text may stand in several rows, and other calls take several texts too: each lock once, in the order of addresses.
@@ -110,7 +114,7 @@ fn fill(
     }
     let matchers: Vec<&Matcher> = guard_of.iter().map(|guard| &guards[*guard].matcher).collect();
     let threads = matchers.len().div_ceil(ROWS_PER_THREAD).min(MAX_THREADS).min(cores());
-    let (words, stride, there) = (view.columns(), view.stride(), view.rows());
+    let (words, stride, there) = (view.layout().columns, view.layout().stride, view.layout().rows);
     let Some(lent) = view.rows_mut::<u32>(0, there) else { return Ok(fills) };
     if stride == words || there == 1 {
         fill_rows(&matchers, rows, lent, words, threads, &mut fills).map_err(Fault::Batch)?;

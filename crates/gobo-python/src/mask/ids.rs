@@ -4,8 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
 
 use crate::arguments::Id;
-use crate::buffer::{Element, View};
+use crate::buffer::View;
 use crate::errors::invalid;
+use crate::layout::Element;
 
 /// The ids in order. O(ids).
 pub(crate) fn read(given: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
@@ -29,15 +30,20 @@ pub(crate) fn read(given: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
 
 fn of_array(given: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
     let view = View::bind(given)?;
-    if view.rows() > 1 {
-        return Err(invalid(given.py(), format!("token ids have one dimension, not {} rows", view.rows())));
+    if view.layout().rows > 1 {
+        return Err(invalid(
+            given.py(),
+            format!("token ids have one dimension, not {} rows", view.layout().rows),
+        ));
     }
-    if view.rows() * view.columns() == 0 {
+    if view.layout().rows * view.layout().columns == 0 {
         return Ok(Vec::new());
     }
     let ids = match view.element() {
         Element::Int64 => view.row::<u64>(0).map(|row| row.iter().map(|id| id.cast_signed()).collect()),
-        Element::Int32 => view.row::<u32>(0).map(|row| row.iter().map(|id| id.cast_signed().into()).collect()),
+        Element::Int32 => {
+            view.row::<u32>(0).map(|row| row.iter().map(|id| id.cast_signed().into()).collect())
+        }
         _ => None,
     };
     ids.ok_or_else(|| invalid(given.py(), format!("token ids are int32 or int64, not {:?}", view.element())))
@@ -47,8 +53,7 @@ fn of_array(given: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
 pub(crate) fn chain(given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     let ids = read(given)?;
     let until = ids.iter().take_while(|id| **id != -1);
-    let token = |id: &i64| {
-        u32::try_from(*id).map_err(|_| invalid(given.py(), format!("{id} is no token id")))
-    };
+    let token =
+        |id: &i64| u32::try_from(*id).map_err(|_| invalid(given.py(), format!("{id} is no token id")));
     until.map(token).collect()
 }

@@ -57,7 +57,8 @@ impl State {
         }
         let binding = self.matcher.binding();
         if !binding.eos.is_empty() {
-            let ends = taken.checked_sub(1).map_or(self.matcher.is_ended(), |last| binding.is_eos(tokens[last]));
+            let ends =
+                taken.checked_sub(1).map_or(self.matcher.is_ended(), |last| binding.is_eos(tokens[last]));
             return (taken, ends);
         }
         // Without an EOS only the state tells whether anything can follow.
@@ -153,9 +154,8 @@ impl PyMatcher {
         let matrix = Matrix::of(bitmask)?;
         let mut view = matrix.bitmask().view();
         check_width(py, &view, self.mask_words())?;
-        let row = match view.rows_mut::<u32>(index.0, 1) {
-            Some(row) => row,
-            None => return Err(out_of_range(py, &view, index.0, 1)),
+        let Some(row) = view.rows_mut::<u32>(index.0, 1) else {
+            return Err(out_of_range(py, &view, index.0, 1));
         };
         let (mask, tail) = row.split_at_mut(self.mask_words());
         tail.fill(0);
@@ -232,7 +232,8 @@ impl PyMatcher {
     /// Another matcher at the same text, which goes its own way from here.
     fn fork(&self, py: Python<'_>) -> Self {
         let state = self.state().clone();
-        let (index, binding, lookup) = (self.index.clone_ref(py), self.binding.clone(), Arc::clone(&self.lookup));
+        let (index, binding, lookup) =
+            (self.index.clone_ref(py), self.binding.clone(), Arc::clone(&self.lookup));
         Self { state: Mutex::new(state), index, binding, lookup }
     }
 
@@ -256,13 +257,18 @@ impl PyMatcher {
     /// Writes the masks along a chain of drafts: row `index` is the mask here, row `index + i` the mask after the first `i` drafts.
     /// Returns how many drafts can be taken one after the other; -1 ends them. There is no mask after an EOS, nor after a draft
     /// that cannot be taken: those rows are left as they were. The matcher stays as it is, what it can take back included.
-    fn fill_draft_chain(&self, bitmask: &Bound<'_, PyAny>, index: Count, drafts: &Bound<'_, PyAny>) -> PyResult<usize> {
+    fn fill_draft_chain(
+        &self,
+        bitmask: &Bound<'_, PyAny>,
+        index: Count,
+        drafts: &Bound<'_, PyAny>,
+    ) -> PyResult<usize> {
         let py = bitmask.py();
         let drafts = self.chain(drafts)?;
         let matrix = Matrix::of(bitmask)?;
         let mut view = matrix.bitmask().view();
         check_width(py, &view, self.mask_words())?;
-        let (words, rows) = (view.columns(), drafts.len() + 1);
+        let (words, rows) = (view.layout().columns, drafts.len() + 1);
         let mut state = self.state();
         self.has_filled(&mut state);
         let filled =
@@ -271,7 +277,9 @@ impl PyMatcher {
         let chain = filled.ok_or_else(|| out_of_range(py, &view, index.0, rows))?;
         let chain = chain.map_err(|error| of(py, error.kind(), &error))?;
         match chain.stopped {
-            Some(error @ (MatcherError::Corrupt { .. } | MatcherError::OnlyEos)) => Err(of_matcher(py, &error)),
+            Some(error @ (MatcherError::Corrupt { .. } | MatcherError::OnlyEos)) => {
+                Err(of_matcher(py, &error))
+            }
             _ => Ok(chain.taken),
         }
     }
@@ -294,12 +302,11 @@ impl PyMatcher {
         let py = bitmask.py();
         let (first_child, next_sibling) = (ids::read(first_child)?, ids::read(next_sibling)?);
         let tokens = ids::read(tokens)?;
-        let tree =
-            DraftTree { tokens: &tokens, first_child: &first_child, next_sibling: &next_sibling };
+        let tree = DraftTree { tokens: &tokens, first_child: &first_child, next_sibling: &next_sibling };
         let matrix = Matrix::of(bitmask)?;
         let mut view = matrix.bitmask().view();
         check_width(py, &view, self.mask_words())?;
-        let (words, rows) = (view.columns(), tokens.len().max(1));
+        let (words, rows) = (view.layout().columns, tokens.len().max(1));
         let mut broken = None;
         let mut state = self.state();
         self.has_filled(&mut state);
@@ -323,6 +330,7 @@ impl PyMatcher {
         format!("<gobo_masks.Matcher complete={is_complete} ended={has_ended}>")
     }
 
+    #[expect(clippy::unused_self, reason = "a method of Python")]
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
         Err(of_kind(py, ErrorKind::Unsupported, "a matcher does not pickle; its index does"))
     }

@@ -1,7 +1,8 @@
-//! Rows of a matrix: one that is bound, or one that is bound for a single call.
+//! Rows of a matrix: one that is bound, or one that is bound for a single call; and memory for one.
 
 use pyo3::prelude::*;
 
+use crate::arguments::Count;
 use crate::buffer::{PyBitmask, View};
 use crate::errors::invalid;
 
@@ -34,16 +35,21 @@ impl<'a> Matrix<'a> {
 /// Why rows cannot be lent.
 #[cold]
 pub(crate) fn out_of_range(py: Python<'_>, view: &View, from: usize, rows: usize) -> PyErr {
-    let there = view.rows();
-    let named = if rows == 1 { format!("row {from}") } else { format!("rows {from} to {}", from.saturating_add(rows)) };
+    let there = view.layout().rows;
+    let named = if rows == 1 {
+        format!("row {from}")
+    } else {
+        format!("rows {from} to {}", from.saturating_add(rows))
+    };
     invalid(py, format!("{named} of a matrix of {there} rows"))
 }
 
 /// Refuses rows that are shorter than a mask.
 #[inline]
 pub(crate) fn check_width(py: Python<'_>, view: &View, mask_words: usize) -> PyResult<()> {
-    if view.columns() < mask_words {
-        let message = format!("a row has {} words, and a mask of this binding {mask_words}", view.columns());
+    if view.layout().columns < mask_words {
+        let message =
+            format!("a row has {} words, and a mask of this binding {mask_words}", view.layout().columns);
         return Err(invalid(py, message));
     }
     Ok(())
@@ -59,7 +65,7 @@ pub(crate) fn with_whole_rows<T>(
     rows: usize,
     write: impl FnOnce(&mut [u32]) -> T,
 ) -> Option<T> {
-    let (words, stride) = (view.columns(), view.stride());
+    let (words, stride) = (view.layout().columns, view.layout().stride);
     let lent = view.rows_mut::<u32>(from, rows)?;
     if rows == 1 || words == stride {
         return Some(write(lent));
@@ -67,6 +73,16 @@ pub(crate) fn with_whole_rows<T>(
     let mut copy = Vec::with_capacity(rows * words);
     lent.chunks(stride).for_each(|row| copy.extend_from_slice(&row[..words]));
     let result = write(&mut copy);
-    lent.chunks_mut(stride).zip(copy.chunks(words)).for_each(|(row, written)| row[..words].copy_from_slice(written));
+    lent.chunks_mut(stride)
+        .zip(copy.chunks(words))
+        .for_each(|(row, written)| row[..words].copy_from_slice(written));
     Some(result)
+}
+
+/// A matrix of masks in memory of its own, with every bit set, as engines have it: every token is allowed. `width` is the number of
+/// logits; a row has `ceil(width / 32)` words.
+#[pyfunction]
+#[pyo3(signature = (rows, width))]
+pub(crate) fn allocate_token_bitmask(py: Python<'_>, rows: Count, width: Count) -> PyResult<PyBitmask> {
+    PyBitmask::of(py, View::own(py, rows.0, width.0.div_ceil(32))?)
 }
