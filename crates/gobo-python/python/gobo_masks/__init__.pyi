@@ -14,6 +14,30 @@ class _SupportsDLPack(Protocol):
 _Matrix: TypeAlias = Bitmask | Buffer | _SupportsDLPack
 _Ids: TypeAlias = Iterable[int] | _SupportsDLPack
 
+__all__ = [
+    "Bitmask",
+    "Client",
+    "Constraint",
+    "GoboError",
+    "Index",
+    "InvalidError",
+    "Matcher",
+    "OverBudgetError",
+    "Pending",
+    "RefusedError",
+    "UnavailableError",
+    "Vocabulary",
+    "WaitTimeout",
+    "__version__",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "batch_fill_next_token_bitmask",
+    "count_fallback",
+    "default_client",
+    "parse_call",
+    "stats",
+]
+
 __version__: str
 
 class GoboError(Exception):
