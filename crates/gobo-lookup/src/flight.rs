@@ -34,9 +34,21 @@ pub(crate) struct Flights {
 
 #[derive(Default)]
 struct Table {
+    /// The number of the next place.
     next: u64,
-    /// Each with the places of those who wait, and since when they do.
-    flights: HashMap<IndexKey, (Arc<Flight>, Vec<(u64, Instant)>)>,
+    flights: HashMap<IndexKey, Waited>,
+}
+
+/// A flight, and who waits for it.
+struct Waited {
+    flight: Arc<Flight>,
+    places: Vec<Place>,
+}
+
+/// One of those who wait, and since when.
+struct Place {
+    number: u64,
+    since: Instant,
 }
 
 /// One piece of work.
@@ -63,6 +75,13 @@ pub(crate) struct Joined {
     pub(crate) lead: Option<Lead>,
 }
 
+impl Waited {
+    /// Whether it is this very flight, and not a later one of the same key.
+    fn is_for(&self, flight: &Flight) -> bool {
+        std::ptr::eq(Arc::as_ptr(&self.flight), flight)
+    }
+}
+
 impl Flights {
     pub(crate) fn new(counters: SharedCounters) -> Self {
         Self { counters, table: Mutex::default() }
@@ -74,7 +93,7 @@ impl Flights {
         let place = table.next;
         table.next += 1;
         let mut lead = None;
-        let (flight, places) = table.flights.entry(*key).or_insert_with(|| {
+        let Waited { flight, places } = table.flights.entry(*key).or_insert_with(|| {
             let flight = Arc::new(Flight {
                 key: *key,
                 of: Arc::downgrade(self),
@@ -85,18 +104,18 @@ impl Flights {
                 task: Mutex::default(),
             });
             lead = Some(Lead(Arc::clone(&flight)));
-            (flight, Vec::new())
+            Waited { flight, places: Vec::new() }
         });
-        places.push((place, since));
+        places.push(Place { number: place, since });
         Joined { flight: Arc::clone(flight), place, lead }
     }
 
     /// Takes a flight off the table, with those who wait for it.
-    fn remove(&self, flight: &Flight) -> Vec<(u64, Instant)> {
+    fn remove(&self, flight: &Flight) -> Vec<Place> {
         let mut table = lock(&self.table);
         match table.flights.get(&flight.key) {
-            Some((found, _)) if std::ptr::eq(&raw const **found, flight) => {
-                table.flights.remove(&flight.key).map_or_else(Vec::new, |(_, places)| places)
+            Some(waited) if waited.is_for(flight) => {
+                table.flights.remove(&flight.key).map_or_else(Vec::new, |waited| waited.places)
             }
             _ => Vec::new(),
         }
@@ -105,7 +124,7 @@ impl Flights {
     /// Ends all flights: nobody works on them any more.
     pub(crate) fn close(&self) {
         let flights: Vec<Arc<Flight>> =
-            lock(&self.table).flights.values().map(|(flight, _)| Arc::clone(flight)).collect();
+            lock(&self.table).flights.values().map(|waited| Arc::clone(&waited.flight)).collect();
         for flight in flights {
             flight.cancel();
             flight.finish(Err(unavailable(&flight.key, "the lookup was closed")));
@@ -139,12 +158,11 @@ impl Flight {
     pub(crate) fn leave(&self, place: u64) {
         let Some(flights) = self.of.upgrade() else { return };
         let mut table = lock(&flights.table);
-        let Some((found, places)) = table.flights.get_mut(&self.key) else { return };
-        if !std::ptr::eq(&raw const **found, self) {
+        let Some(waited) = table.flights.get_mut(&self.key).filter(|waited| waited.is_for(self)) else {
             return;
-        }
-        places.retain(|(other, _)| *other != place);
-        if !places.is_empty() {
+        };
+        waited.places.retain(|other| other.number != place);
+        if !waited.places.is_empty() {
             return;
         }
         let removed = table.flights.remove(&self.key);
@@ -165,7 +183,7 @@ impl Flight {
         }
         // Who joins between these two steps joins what has ended.
         if let Some(flights) = self.of.upgrade() {
-            for (_, since) in flights.remove(self) {
+            for Place { since, .. } in flights.remove(self) {
                 flights.counters.waited(since.elapsed());
                 match &end {
                     Ok(made) => flights.counters.found(made.source),

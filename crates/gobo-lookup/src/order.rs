@@ -35,7 +35,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gobo_client::{BlockingClient, Client, ClientError};
-use gobo_store::Store;
 use gobo_types::{Constraint, IndexKey, error_chain, index_key};
 use gobo_worker::WorkerConfig;
 
@@ -158,8 +157,6 @@ impl Drop for Order {
 }
 
 fn connect(config: &LookupConfig, server: &str, store: &Path) -> Result<BlockingClient, ClientError> {
-    // Looked at first, because a client that cannot be made may leave folders behind.
-    Store::open(store)?;
     let mut builder = Client::builder().store(store).server(server);
     if let Some(tenant) = &config.tenant {
         builder = builder.tenant(tenant);

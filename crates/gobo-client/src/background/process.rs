@@ -10,6 +10,9 @@
 //! drops its value in the process that made it and leaks it elsewhere. Links are set by one compare-and-swap: no thread of a
 //! parent can leave the chain locked, and of two threads that make a value at once the first wins.
 //!
+//! Processes are told apart by their ids. Two processes of one chain of forks have one id only if the first has ended and the system
+//! has gone through all ids since, or if each is the first process of a PID namespace; then the second takes itself for the first.
+//!
 //! Cost: a system call (`getpid`) and one atomic load for each fork between; what was leaked stays in the child's memory, which it
 //! shares with its parent until either writes to it.
 

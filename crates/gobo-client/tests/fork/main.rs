@@ -26,17 +26,22 @@ use crate::daemon::{Daemon, until};
 /// Longer than any of these tests, and an end nevertheless.
 const LONG: Option<Duration> = Some(Duration::from_secs(60));
 
-/// Runs `body` in a child of this process, and waits for its end. A child that hangs is killed, and fails the test.
-#[track_caller]
+/// A child of this process that runs `body`, and then ends.
 #[expect(clippy::exit, reason = "a child must not go on with the tests of its parent")]
-fn in_child(body: impl FnOnce()) {
-    let child = match fork::fork().unwrap() {
+fn child(body: impl FnOnce()) -> Pid {
+    match fork::fork().unwrap() {
         Fork::Child => {
             let has_failed = catch_unwind(AssertUnwindSafe(body)).is_err();
             std::process::exit(i32::from(has_failed));
         }
         Fork::Parent(child) => Pid::from_raw(child).unwrap(),
-    };
+    }
+}
+
+/// Runs `body` in a child of this process, and waits for its end. A child that hangs is killed, and fails the test.
+#[track_caller]
+fn in_child(body: impl FnOnce()) {
+    let child = child(body);
     let begun = Instant::now();
     loop {
         if let Some((_, status)) = waitpid(Some(child), WaitOptions::NOHANG).unwrap() {
@@ -64,6 +69,39 @@ fn resolve(client: &BlockingClient, pattern: &str) -> Source {
 
 /// One test, because a fork copies whatever others are doing.
 #[test]
+fn processes() {
+    a_daemon_is_killed_while_it_compiles();
+    a_child_has_a_thread_and_a_connection_of_its_own_and_hangs_nowhere();
+}
+
+fn a_daemon_is_killed_while_it_compiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = child(|| {
+        Runtime::new().unwrap().block_on(async {
+            let daemon = Daemon::start(folder.path()).await;
+            daemon.gate.shut.store(true, Ordering::SeqCst);
+            tokio::time::sleep(LONG.unwrap()).await;
+        });
+    });
+    let client = Client::builder().store(folder.path()).connect_blocking().unwrap();
+    let begun = Instant::now();
+    let pending = loop {
+        assert!(begun.elapsed() < LONG.unwrap());
+        let pending = client.request("tiny", Constraint::regex("killed"));
+        match pending.wait(Some(Duration::from_millis(100))) {
+            // No daemon yet.
+            Some(ended) => assert_eq!(ended.as_ref().unwrap_err().kind(), ErrorKind::Busy),
+            None => break pending,
+        }
+    };
+    kill_process(daemon, Signal::KILL).unwrap();
+    waitpid(Some(daemon), WaitOptions::empty()).unwrap();
+    let ended = pending.wait(LONG).unwrap();
+    assert!(matches!(ended, Err(ClientError::Unreachable { .. })), "{ended:?}");
+    let none = client.resolve("tiny", &Constraint::regex("killed"), LONG);
+    assert!(matches!(none, Err(ClientError::Unreachable { .. })), "{none:?}");
+}
+
 fn a_child_has_a_thread_and_a_connection_of_its_own_and_hangs_nowhere() {
     let runtime = Runtime::new().unwrap();
     let folder = tempfile::tempdir().unwrap();

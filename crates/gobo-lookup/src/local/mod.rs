@@ -12,13 +12,16 @@
 //! stream of cheap ones ends by its caller's timeout. The last pass has the limits of the caller, so passes change the cost of
 //! an end and not the end. Jobs and their bytes are bounded; what comes on top is refused as unavailable.
 //!
-//! # Ends
+//! # Ends, and their counters
 //!
 //! - *refused*, *over budget*: a verdict, remembered.
-//! - The worker dies, or is killed from without: another one is started and the job tried once more, then unavailable.
-//! - It was killed for what the job used of it: unavailable at once, as another try would cost as much again.
-//! - The file cannot be written or published: tried once more with a file in the temporary folder, and the index stays in memory.
-//! - A panic of the compiler, or a file that is not sound: failed, a bug.
+//! - `local_died`: the worker died, was killed from without, or could not be started. Another one is started and the job tried
+//!   once more, then it is unavailable.
+//! - `store_failed`: the file cannot be written or published. Tried once more with a file in the temporary folder; the index
+//!   stays in memory. `store_full`: so from the beginning.
+//! - `local_failed`: the worker was killed for what the job used of it, and another try would cost as much again: unavailable. Or
+//!   the compiler panicked, or wrote a file that is not sound: failed, a bug.
+//! - `local_full`: there is no room in the queue: unavailable.
 
 mod attempt;
 mod job;

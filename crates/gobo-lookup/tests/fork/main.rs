@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use gobo_lookup::{Bound, FoundSource, LocalConfig, Lookup, LookupConfig, LookupError};
+use gobo_engine::{CompileFn, Engine, EngineConfig};
+use gobo_lookup::{Bound, FoundSource, LocalConfig, Lookup, LookupConfig, LookupError, Reason};
+use gobo_server::{ServeConfig, Server};
 use gobo_types::Constraint;
 
 #[path = "../../../gobo-engine/tests/it/tiny.rs"]
@@ -17,10 +19,11 @@ const LONG: Duration = Duration::from_secs(60);
 
 fn main() {
     let folder = tempfile::tempdir().unwrap();
+    // The first, because the daemon is a fork of a process without threads.
+    a_daemon_that_is_killed_in_a_burst_hands_it_over(&folder.path().join("zero"));
     a_child_begins_anew(&folder.path().join("one"));
     a_worker_ends_with_its_parent_though_a_child_lives(&folder.path().join("two"));
     a_temporary_folder_goes_with_its_process(&folder.path().join("three"));
-    println!("forks: ok");
 }
 
 fn open(folder: &Path) -> Arc<Lookup> {
@@ -166,4 +169,41 @@ fn a_temporary_folder_goes_with_its_process(folder: &Path) {
     lookup.close();
     assert_eq!(made(), 0);
     assert!(!bound.vocabulary.bytes(0).is_empty(), "what was mapped of it stays mapped");
+}
+
+fn a_daemon_that_is_killed_in_a_burst_hands_it_over(folder: &Path) {
+    let (store, up) = (folder.join("store"), folder.join("up"));
+    fs::create_dir_all(&store).unwrap();
+    let daemon = fork(|| serve(&store, &up));
+    until("the daemon listens", || up.exists());
+    let lookup = open(folder);
+    let bound = lookup.publish_vocabulary(Some("tiny"), &tiny::tiny()).unwrap();
+    let ask = |number: u32| lookup.request(&bound, Constraint::regex(format!("a{{{number}}}")));
+    let requests: Vec<_> = (1..=8).map(ask).collect();
+    let first = requests[0].wait(LONG).unwrap().unwrap();
+    // SAFETY: a process that this one started, by its id.
+    unsafe { libc::kill(daemon, libc::SIGKILL) };
+    wait(daemon);
+    let ends: Vec<_> = requests.iter().map(|request| request.wait(LONG).unwrap().unwrap().source).collect();
+    assert_eq!(first.source, FoundSource::Compile);
+    let passed_over = lookup.stats().fell_back(Reason::NoDaemon);
+    assert!(passed_over > 0, "{:?}", lookup.stats());
+    assert!(ends.contains(&FoundSource::Local), "{ends:?}");
+    assert!(lookup.stats().failures == 0 && ends.len() == 8);
+}
+
+/// A daemon that takes its time, until it is killed.
+fn serve(store: &Path, up: &Path) {
+    let compile: Box<CompileFn> = Box::new(|vocabulary, constraint, budget| {
+        std::thread::sleep(Duration::from_millis(200));
+        gobo_worker::compile_constraint(vocabulary, constraint, 1, budget)
+    });
+    let config = EngineConfig { workers: 1, ..EngineConfig::new(store) };
+    let engine = Arc::new(Engine::open_with(config, compile).unwrap());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let server = Server::bind(Arc::clone(&engine), &ServeConfig::of(&engine)).await.unwrap();
+        fs::write(up, "").unwrap();
+        server.run(std::future::pending()).await.unwrap();
+    });
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use gobo_lookup::{FoundSource, LookupConfig, LookupError, Reason};
 use gobo_types::{Binding, Constraint, ErrorKind};
+use tokio::task::block_in_place;
 
 use crate::daemon::{Daemon, client};
 use crate::fixture::{LONG, Place, ask, bound, end, expected, get, open, until};
@@ -96,9 +97,8 @@ async fn a_daemon_that_ends_in_the_middle_of_a_burst_hands_it_over() {
     let requests: Vec<_> = (1..=8).map(|number| ask(&lookup, &format!("a{{{number}}}"))).collect();
     until("compiles begin", || daemon.gate.begun.load(Ordering::SeqCst) > 0);
     daemon.shut_down();
-    for (number, request) in (1..=8).zip(&requests) {
-        let request = request.clone();
-        let found = tokio::task::spawn_blocking(move || end(&request)).await.unwrap().unwrap();
+    for (number, request) in (1..=8).zip(requests) {
+        let found = block_in_place(|| end(&request)).unwrap();
         assert_eq!(found.source, FoundSource::Local);
         assert_eq!(found.index.file_bytes(), expected(&format!("a{{{number}}}")));
     }
@@ -110,6 +110,29 @@ async fn a_daemon_that_ends_in_the_middle_of_a_burst_hands_it_over() {
     assert_eq!(passed_over, 8, "{stats:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_daemon_that_is_late_or_busy_is_passed_over() {
+    let place = Place::new();
+    let daemon = Daemon::start(&place.store).await;
+    let config = LookupConfig { timeout: Some(Duration::from_secs(4)), ..place.config("told") };
+    let lookup = open(config);
+    let bound = bound(&lookup);
+    daemon.gate.shut.store(true, Ordering::SeqCst);
+    // It lives, and answers what it is not asked to compile.
+    let request = lookup.request_within(&bound, Constraint::regex("a"), Some(LONG));
+    assert_eq!(block_in_place(|| end(&request)).unwrap().source, FoundSource::Local);
+    daemon.gate.shut.store(false, Ordering::SeqCst);
+    assert_eq!(lookup.stats().fell_back(Reason::LateDaemon), 1);
+
+    // Neither the daemon nor the worker has room, and both are heard.
+    let request = lookup.request_within(&bound, Constraint::regex("busy, in full"), Some(LONG));
+    let error = block_in_place(|| end(&request)).unwrap_err();
+    assert_eq!(error.to_string().matches("the room is full").count(), 2, "{error}");
+    let stats = lookup.stats();
+    assert_eq!((stats.fell_back(Reason::BusyDaemon), stats.fell_back(Reason::DeafDaemon)), (1, 0));
+    daemon.stop().await;
+}
+
 #[test]
 fn a_deaf_daemon_is_passed_over_and_not_asked_again_at_once() {
     let place = Place::new();
@@ -117,9 +140,10 @@ fn a_deaf_daemon_is_passed_over_and_not_asked_again_at_once() {
     let lookup = open(config.clone());
     // Takes connections, and says nothing.
     let _deaf = UnixListener::bind(place.store.join("daemon.sock")).unwrap();
-    let request = lookup.request_within(&bound(&lookup), Constraint::regex("a"), Some(LONG));
-    assert_eq!(end(&request).unwrap().source, FoundSource::Local);
-    assert_eq!(get(&lookup, "b").unwrap().source, FoundSource::Local);
+    for pattern in ["a", "b"] {
+        let request = lookup.request_within(&bound(&lookup), Constraint::regex(pattern), Some(LONG));
+        assert_eq!(end(&request).unwrap().source, FoundSource::Local);
+    }
     let stats = lookup.stats();
     assert_eq!((stats.fell_back(Reason::DeafDaemon), stats.fallbacks.len()), (2, 1), "{stats:?}");
 
@@ -142,7 +166,7 @@ async fn a_daemon_on_another_host_is_sent_the_vocabulary() {
     let requests: Vec<_> =
         (1..=8).map(|number| lookup.request(&bound, Constraint::regex(format!("a{{{number}}}")))).collect();
     for request in requests {
-        let found = tokio::task::spawn_blocking(move || end(&request)).await.unwrap().unwrap();
+        let found = block_in_place(|| end(&request)).unwrap();
         assert_eq!(found.source, FoundSource::Stream);
         assert!(found.path.unwrap().starts_with(&here.store));
     }
@@ -160,7 +184,7 @@ async fn verdicts_are_the_daemons_and_are_remembered() {
         for lookup in &asked {
             for _ in 0..2 {
                 let request = ask(lookup, text);
-                let ended = tokio::task::spawn_blocking(move || end(&request)).await.unwrap();
+                let ended = block_in_place(|| end(&request));
                 let LookupError::Verdict(verdict) = &*ended.unwrap_err() else { panic!("{text}") };
                 ends.push(verdict.clone());
             }

@@ -28,10 +28,8 @@ fn main() {
         // Says at its first compile what a worker says whose disk is full.
         "no_room_once" => {
             let is_full = AtomicBool::new(true);
-            work(move |_| match is_full.swap(false, Ordering::SeqCst) {
-                true => Err(CompileError::unavailable("cannot write it: No space left on device")),
-                false => Ok(()),
-            });
+            let full = || CompileError::unavailable("cannot write it: No space left on device");
+            work(move |_| if is_full.swap(false, Ordering::SeqCst) { Err(full()) } else { Ok(()) });
         }
         _ => panic!("no role of a worker: {args:?}"),
     }

@@ -7,7 +7,7 @@
 //! A worker is a child with one socket, its standard input. Frames of JSON travel both ways ([`wire`]): a job names the
 //! mapped vocabulary file, the constraint, its budget, and the temporary file for the index; the answer says what was
 //! made. The child writes that file and nothing else; its parent verifies and publishes it. When the parent is gone, the
-//! socket ends, and the child with it.
+//! socket ends, and the child with it; where the parent was forked, and its copy still holds the socket, the system ends the child.
 
 mod child;
 mod parent;
