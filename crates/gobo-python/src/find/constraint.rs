@@ -1,0 +1,229 @@
+//! Constraints: the texts of a pattern, a list, a grammar, JSON, a schema, or a constructor call.
+
+use gobo_types::{
+    Constraint, ConstraintDigest, DEFAULT_START, Draft, SchemaDocument, SchemaOptions, TextStart, Whitespace,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyMapping, PyString, PyType};
+
+use crate::arguments::{Count, Text, word};
+use crate::errors::invalid;
+
+/// A rule that texts have to obey, and every option that can change which texts those are.
+///
+/// Made by one of the static methods. Two constraints are equal if their digests are. Pickles.
+#[pyclass(frozen, module = "gobo_masks", name = "Constraint")]
+pub(crate) struct PyConstraint {
+    pub(crate) constraint: Constraint,
+    digest: ConstraintDigest,
+}
+
+impl From<Constraint> for PyConstraint {
+    fn from(constraint: Constraint) -> Self {
+        Self { digest: constraint.digest(), constraint }
+    }
+}
+
+fn text_start(py: Python<'_>, word: &Text) -> PyResult<TextStart> {
+    match word.0.as_str() {
+        "exact" => Ok(TextStart::Exact),
+        "strip_one_space" => Ok(TextStart::StripOneSpace),
+        other => Err(invalid(py, format!("text_start: {other:?} is none of exact, strip_one_space"))),
+    }
+}
+
+/// The text of a schema, from whatever states one.
+fn schema_text(schema: &Bound<'_, PyAny>) -> PyResult<String> {
+    let py = schema.py();
+    if schema.is_instance_of::<PyString>() {
+        return Ok(schema.extract::<Text>()?.0);
+    }
+    if let Ok(bytes) = schema.cast::<PyBytes>() {
+        let text = std::str::from_utf8(bytes.as_bytes());
+        return text
+            .map(str::to_owned)
+            .map_err(|error| invalid(py, format!("the schema is no UTF-8: {error}")));
+    }
+    if let Ok(is_all) = schema.cast::<PyBool>() {
+        return Ok(is_all.is_true().to_string());
+    }
+    Ok(py.import("gobo_masks._schema")?.getattr("text")?.call1((schema,))?.extract::<Text>()?.0)
+}
+
+fn documents(given: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<SchemaDocument>> {
+    let Some(given) = given else { return Ok(Vec::new()) };
+    let mut documents = Vec::new();
+    for item in given.items()?.iter() {
+        let (uri, document) = item.extract::<(Text, Bound<'_, PyAny>)>()?;
+        documents.push(SchemaDocument { uri: uri.0, document: schema_text(&document)? });
+    }
+    Ok(documents)
+}
+
+#[pymethods]
+impl PyConstraint {
+    /// A regular expression that the whole text must match, or with `search` some part of it.
+    ///
+    /// The syntax is that of Rust's `regex` with Unicode on: `\d` is any Unicode digit, `.` takes no line end, and there is
+    /// neither look-around nor a back reference. `text_start` is `exact` for text after a prompt, or `strip_one_space` for
+    /// decoders that drop one leading space.
+    #[staticmethod]
+    #[pyo3(signature = (pattern, *, search = false, text_start = Text("exact".into())), text_signature = "(pattern, *, search=False, text_start='exact')")]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
+    fn regex(py: Python<'_>, pattern: Text, search: bool, text_start: Text) -> PyResult<Self> {
+        let constraint = if search { Constraint::search(pattern.0) } else { Constraint::regex(pattern.0) };
+        Ok(constraint.starting(self::text_start(py, &text_start)?).into())
+    }
+
+    /// One of `items`, a list of texts. Order and repetitions do not matter.
+    #[staticmethod]
+    #[pyo3(signature = (items, *, text_start = Text("exact".into())), text_signature = "(items, *, text_start='exact')")]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
+    fn choice(items: &Bound<'_, PyAny>, text_start: Text) -> PyResult<Self> {
+        let py = items.py();
+        if items.is_instance_of::<PyString>() {
+            return Err(invalid(py, "a choice is a list of texts, not one text"));
+        }
+        let items = items.try_iter()?.map(|item| Ok(item?.extract::<Text>()?.0));
+        let items = items.collect::<PyResult<Vec<String>>>()?;
+        Ok(Constraint::choice(items).starting(self::text_start(py, &text_start)?).into())
+    }
+
+    /// Any JSON value. `whitespace` is `compact`, `single` (at most one space after a comma or colon), `flexible:N` (up to N
+    /// whitespace characters wherever JSON allows them, N from 1 to 64) or `indent:N`.
+    #[staticmethod]
+    #[pyo3(signature = (*, whitespace = Text("single".into()), text_start = Text("exact".into())), text_signature = "(*, whitespace='single', text_start='exact')")]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
+    fn json(py: Python<'_>, whitespace: Text, text_start: Text) -> PyResult<Self> {
+        let whitespace = word::<Whitespace>(py, "whitespace", &whitespace)?;
+        Ok(Constraint::json(whitespace).starting(self::text_start(py, &text_start)?).into())
+    }
+
+    /// The JSON texts of the values that a JSON Schema allows. The schema is a text, bytes, a bool, a mapping (the order of its
+    /// keys is the order of properties), a Pydantic model, a dataclass or a `TypedDict`.
+    ///
+    /// - `draft`: `draft4`, `draft6`, `draft7`, `draft2019-09` or `draft2020-12`, for schemas without `$schema`.
+    /// - `order`: properties come as `declared`, or in `any` order (at most 10 names).
+    /// - `whitespace`: as for `json`.
+    /// - `spelling`: characters are spelled in their `canonical` (shortest) form, or in `any`.
+    /// - `format`: is an `assert`ion, or an `annotate`ion that constrains nothing.
+    /// - `closed`: objects have no other members than those declared, unless the schema says so.
+    /// - `max_depth`: greatest nesting depth, at most 64.
+    /// - `documents`: texts of other schemas by their address, for references.
+    /// - `allow_widening`: keywords that cannot be enforced are ignored and reported, and not refused.
+    #[staticmethod]
+    #[pyo3(
+        signature = (schema, *, draft = None, order = Text("declared".into()), whitespace = Text("single".into()), spelling = Text("canonical".into()), format = Text("assert".into()), closed = false, max_depth = None, documents = None, allow_widening = false, text_start = Text("exact".into())),
+        text_signature = "(schema, *, draft=None, order='declared', whitespace='single', spelling='canonical', format='assert', closed=False, max_depth=None, documents=None, allow_widening=False, text_start='exact')"
+    )]
+    #[expect(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "keywords of Python")]
+    fn schema(
+        schema: &Bound<'_, PyAny>,
+        draft: Option<Text>,
+        order: Text,
+        whitespace: Text,
+        spelling: Text,
+        format: Text,
+        closed: bool,
+        max_depth: Option<Count>,
+        documents: Option<&Bound<'_, PyMapping>>,
+        allow_widening: bool,
+        text_start: Text,
+    ) -> PyResult<Self> {
+        let py = schema.py();
+        let max_depth = max_depth.map(|depth| {
+            let most = SchemaOptions::MAX_DEPTH;
+            let within = u32::try_from(depth.0).ok().filter(|depth| *depth <= most);
+            within.ok_or_else(|| invalid(py, format!("max_depth: {} is more than {most}", depth.0)))
+        });
+        let options = SchemaOptions {
+            draft: draft.map(|draft| word::<Draft>(py, "draft", &draft)).transpose()?,
+            order: word(py, "order", &order)?,
+            whitespace: word(py, "whitespace", &whitespace)?,
+            spelling: word(py, "spelling", &spelling)?,
+            format: word(py, "format", &format)?,
+            closed,
+            max_depth: max_depth.transpose()?,
+            documents: self::documents(documents)?,
+            allow_widening,
+        };
+        let text_start = self::text_start(py, &text_start)?;
+        let text = schema_text(schema)?;
+        // Megabytes of schema are read by other threads' leave.
+        let made = py.detach(|| Self::from(Constraint::schema(&text, options).starting(text_start)));
+        Ok(made)
+    }
+
+    /// The texts of a grammar in llama.cpp's GBNF, from its rule `start`.
+    #[staticmethod]
+    #[pyo3(signature = (grammar, *, start = Text(DEFAULT_START.into()), text_start = Text("exact".into())), text_signature = "(grammar, *, start='root', text_start='exact')")]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
+    fn gbnf(py: Python<'_>, grammar: Text, start: Text, text_start: Text) -> PyResult<Self> {
+        let text_start = self::text_start(py, &text_start)?;
+        Ok(Constraint::gbnf(grammar.0, start.0).starting(text_start).into())
+    }
+
+    /// Constructor calls of a dataclass, `Person(name="Ada", age=3)`: all its fields as keywords, in their order, with literals of
+    /// their types. `name` is written instead of the name of the class. `parse_call` reads such a text.
+    ///
+    /// Annotations may be `str`, `int` (up to 640 digits), `float`, `bool`, `None`, `list`, `tuple` and `dict` of such, `Optional`,
+    /// `Union`, `Literal`, enumerations, and other dataclasses. Others raise `InvalidError`.
+    #[staticmethod]
+    #[pyo3(signature = (cls, *, name = None, text_start = Text("exact".into())), text_signature = "(cls, *, name=None, text_start='exact')")]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
+    fn call(cls: &Bound<'_, PyType>, name: Option<Text>, text_start: Text) -> PyResult<Self> {
+        let py = cls.py();
+        let grammar = py.import("gobo_masks._call")?.getattr("grammar")?;
+        let grammar = grammar.call1((cls, name.map(|name| name.0)))?.extract::<Text>()?;
+        let text_start = self::text_start(py, &text_start)?;
+        Ok(Constraint::gbnf(grammar.0, DEFAULT_START).starting(text_start).into())
+    }
+
+    /// `regex`, `choice`, `json`, `schema` or `grammar`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.constraint.kind()
+    }
+
+    /// The canonical text of the rule: the pattern, the items one per line, the grammar, the schema without whitespace.
+    #[getter]
+    fn text(&self) -> String {
+        self.constraint.text()
+    }
+
+    /// The digest over the rule and all options, 64 hexadecimal digits.
+    #[getter]
+    fn digest(&self) -> String {
+        self.digest.to_string()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().digest == self.digest)
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.digest.as_bytes().first_chunk().map_or(0, |first| u64::from_le_bytes(*first))
+    }
+
+    fn __repr__(&self) -> String {
+        let (text, mut shown) = (self.constraint.text(), String::new());
+        shown.extend(text.chars().take(60));
+        let more = if shown.len() < text.len() { "…" } else { "" };
+        format!("<gobo_masks.Constraint {} {shown:?}{more}>", self.constraint.kind())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let stored =
+            serde_json::to_string(&self.constraint).map_err(|error| invalid(py, error.to_string()))?;
+        Ok((py.import("gobo_masks._native")?.getattr("_constraint")?, (stored,)))
+    }
+}
+
+/// A constraint from what its pickle holds.
+#[pyfunction]
+#[pyo3(name = "_constraint")]
+#[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
+pub(crate) fn restore(py: Python<'_>, stored: Text) -> PyResult<PyConstraint> {
+    let constraint = serde_json::from_str::<Constraint>(&stored.0);
+    constraint.map(PyConstraint::from).map_err(|error| invalid(py, format!("no pickled constraint: {error}")))
+}

@@ -1,0 +1,148 @@
+//! The masks of many texts in one call, without the GIL.
+
+use std::sync::MutexGuard;
+
+use gobo_artifact::{BatchError, Fill, Matcher, MatcherError, fill_rows};
+use pyo3::prelude::*;
+
+use super::ids;
+use super::matcher::{PyMatcher, State};
+use super::rows::{Matrix, check_width, out_of_range};
+use crate::buffer::View;
+use crate::errors::{invalid, of, of_matcher};
+use crate::fork;
+
+/// Rows below which one thread fills them all: a second one costs as much as some dozen rows to start.
+const ROWS_PER_THREAD: usize = 128;
+
+/// Most threads of one batch: beyond, memory is what they wait for.
+const MAX_THREADS: usize = 8;
+
+/// Writes the masks of many texts: that of `matchers[n]` to row `indices[n]` of a matrix, to row `n` unless given. Returns, for each,
+/// what `fill_next_token_bitmask` does: False where the text has ended. Rows that are not named stay as they are.
+///
+/// One call, without the GIL, on several threads from some hundred rows on. Raises `InvalidError` if a row is named twice or is not
+/// there, and nothing is written then; if a mask fails its row is zero, the others are written, and the error is raised.
+#[pyfunction]
+#[pyo3(signature = (matchers, bitmask, indices = None))]
+pub(crate) fn batch_fill_next_token_bitmask(
+    matchers: &Bound<'_, PyAny>,
+    bitmask: &Bound<'_, PyAny>,
+    indices: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<bool>> {
+    let py = bitmask.py();
+    let matchers: Vec<Bound<'_, PyMatcher>> = matchers
+        .try_iter()?
+        .map(|matcher| Ok(matcher?.cast_into::<PyMatcher>()?))
+        .collect::<PyResult<_>>()?;
+    let rows: Vec<usize> = match indices {
+        None => (0..matchers.len()).collect(),
+        Some(indices) => {
+            let row = |row| usize::try_from(row).map_err(|_| invalid(py, format!("row {row} is below 0")));
+            ids::read(indices)?.into_iter().map(row).collect::<PyResult<_>>()?
+        }
+    };
+    let matrix = Matrix::of(bitmask)?;
+    let texts: Vec<&PyMatcher> = matchers.iter().map(Bound::get).collect();
+    let fills = {
+        let bitmask = matrix.bitmask();
+        let work = || {
+            let mut view = bitmask.view();
+            let result = fill(&texts, &rows, &mut view);
+            // The lock goes before the GIL is waited for.
+            drop(view);
+            result
+        };
+        fork::outside(py, work)
+    };
+    let fills = fills.map_err(|fault| fault.raised(py, &matrix.bitmask().view()))?;
+    let fill = |fill: Result<Fill, MatcherError>| match fill {
+        Ok(fill) => Ok(fill == Fill::Masked),
+        Err(error) => Err(of_matcher(py, &error)),
+    };
+    fills.into_iter().map(fill).collect()
+}
+
+/// Why nothing was written.
+enum Fault {
+    Batch(BatchError),
+    Width { mask_words: usize },
+    Row(usize),
+}
+
+impl Fault {
+    fn raised(&self, py: Python<'_>, view: &View) -> PyErr {
+        match self {
+            Self::Batch(error) => of(py, error.kind(), error),
+            Self::Width { mask_words } => {
+                let wide = check_width(py, view, *mask_words);
+                wide.err().unwrap_or_else(|| invalid(py, "the rows cannot be written"))
+            }
+            Self::Row(row) => out_of_range(py, view, *row, 1),
+        }
+    }
+}
+
+fn fill(
+    texts: &[&PyMatcher],
+    rows: &[usize],
+    view: &mut View,
+) -> Result<Vec<Result<Fill, MatcherError>>, Fault> {
+    let mut fills = vec![Ok(Fill::Ended); texts.len()];
+    if let Some(mask_words) =
+        texts.iter().map(|text| text.mask_words()).find(|words| *words > view.layout().columns)
+    {
+        return Err(Fault::Width { mask_words });
+    }
+    if let Some(row) = rows.iter().find(|row| **row >= view.layout().rows) {
+        return Err(Fault::Row(*row));
+    }
+    // One text may stand in several rows, and other calls take several texts too: each lock once, in the order of addresses.
+    let mut order: Vec<usize> = (0..texts.len()).collect();
+    order.sort_unstable_by_key(|at| std::ptr::from_ref(texts[*at]).addr());
+    let mut guards: Vec<MutexGuard<'_, State>> = Vec::with_capacity(texts.len());
+    let mut guard_of = vec![0; texts.len()];
+    let mut before: Option<&PyMatcher> = None;
+    for at in order {
+        if before.is_none_or(|before| !std::ptr::eq(before, texts[at])) {
+            let mut guard = texts[at].state();
+            texts[at].has_filled(&mut guard);
+            guards.push(guard);
+        }
+        guard_of[at] = guards.len() - 1;
+        before = Some(texts[at]);
+    }
+    let matchers: Vec<&Matcher> = guard_of.iter().map(|guard| &guards[*guard].matcher).collect();
+    let threads = matchers.len().div_ceil(ROWS_PER_THREAD).min(MAX_THREADS).min(cores());
+    let (words, stride, there) = (view.layout().columns, view.layout().stride, view.layout().rows);
+    let Some(lent) = view.rows_mut::<u32>(0, there) else { return Ok(fills) };
+    if stride == words || there == 1 {
+        fill_rows(&matchers, rows, lent, words, threads, &mut fills).map_err(Fault::Batch)?;
+        return Ok(fills);
+    }
+    // What lies between the rows belongs to others: the masks are written elsewhere, and copied.
+    distinct(rows, matchers.len(), there).map_err(Fault::Batch)?;
+    let mut copy = vec![0; matchers.len() * words];
+    let all: Vec<usize> = (0..matchers.len()).collect();
+    fill_rows(&matchers, &all, &mut copy, words, threads, &mut fills).map_err(Fault::Batch)?;
+    for (row, mask) in rows.iter().zip(copy.chunks(words)) {
+        lent[row * stride..row * stride + words].copy_from_slice(mask);
+    }
+    Ok(fills)
+}
+
+/// One row for each matcher, and none twice.
+fn distinct(rows: &[usize], expected: usize, there: usize) -> Result<(), BatchError> {
+    if rows.len() != expected {
+        return Err(BatchError::Rows { given: rows.len(), expected });
+    }
+    let mut named = vec![false; there];
+    match rows.iter().find(|row| std::mem::replace(&mut named[**row], true)) {
+        Some(&row) => Err(BatchError::Twice { row }),
+        None => Ok(()),
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}

@@ -1,0 +1,337 @@
+//! One text being decoded, as engines know it: tokens that come after the end are taken and ignored, and -1 ends a chain.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gobo_artifact::{DraftTree, Fill, Index, Matcher, MatcherError, Vocabulary};
+use gobo_lookup::Lookup;
+use gobo_types::{Binding, ErrorKind};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+
+use super::ids;
+use super::rows::{Matrix, check_width, out_of_range, with_whole_rows};
+use crate::arguments::{Count, Id};
+use crate::errors::{invalid, of, of_kind, of_matcher};
+
+/// Most tokens that a matcher may be asked to take back: 4 bytes each.
+const MAX_ROLLBACK: usize = 1 << 20;
+
+/// One text being decoded: the mask of its next token, and steps forward and back. Any number of threads may share one; each call is
+/// one step. Does not pickle.
+///
+/// The text has ended once an EOS was taken, or where nothing can follow and the binding has no EOS. `accept_tokens` takes
+/// and ignores tokens that come after the end, as engines that draft tokens have them.
+#[pyclass(frozen, module = "gobo_masks", name = "Matcher")]
+pub(crate) struct PyMatcher {
+    state: Mutex<State>,
+    /// The object of Python that it was made by.
+    index: Py<PyAny>,
+    binding: Binding,
+    lookup: Arc<Lookup>,
+}
+
+#[derive(Clone)]
+pub(crate) struct State {
+    pub(crate) matcher: Matcher,
+    /// Tokens after the end that were taken and ignored.
+    ignored: usize,
+    /// Whether a mask was written, for the counter of first masks.
+    has_filled: bool,
+}
+
+impl State {
+    /// Whether nothing comes after the text. O(1), but for a binding without EOS: a mask.
+    fn has_ended(&self) -> bool {
+        if self.matcher.is_ended() || !self.matcher.binding().eos.is_empty() || !self.matcher.is_complete() {
+            return self.matcher.is_ended();
+        }
+        let mut mask = vec![0; self.matcher.mask_words()];
+        self.matcher.fill(&mut mask) == Ok(Fill::Ended)
+    }
+
+    /// How many of the tokens are text or an EOS, and whether the text has ended after those.
+    fn split(&self, tokens: &[u32]) -> (usize, bool) {
+        let taken = self.matcher.validate(tokens);
+        if taken == tokens.len() {
+            return (taken, false);
+        }
+        let binding = self.matcher.binding();
+        if !binding.eos.is_empty() {
+            let ends =
+                taken.checked_sub(1).map_or(self.matcher.is_ended(), |last| binding.is_eos(tokens[last]));
+            return (taken, ends);
+        }
+        // Without an EOS only the state tells whether anything can follow.
+        let mut ahead = self.clone();
+        let has_moved = tokens[..taken].iter().all(|&id| ahead.matcher.advance(id).is_ok());
+        (taken, has_moved && ahead.has_ended())
+    }
+}
+
+impl PyMatcher {
+    pub(crate) fn new(
+        index: &Bound<'_, PyAny>,
+        file: Arc<Index>,
+        vocabulary: Arc<Vocabulary>,
+        binding: &Binding,
+        max_rollback: usize,
+        lookup: Arc<Lookup>,
+    ) -> PyResult<Self> {
+        let py = index.py();
+        if max_rollback > MAX_ROLLBACK {
+            return Err(invalid(py, format!("max_rollback: {max_rollback} is more than {MAX_ROLLBACK}")));
+        }
+        let matcher = Matcher::with_rollback(file, vocabulary, binding, max_rollback);
+        let matcher = matcher.map_err(|error| of_matcher(py, &error))?;
+        let state = State { matcher, ignored: 0, has_filled: false };
+        Ok(Self { state: Mutex::new(state), index: index.clone().unbind(), binding: binding.clone(), lookup })
+    }
+
+    /// The text, for this caller alone.
+    #[inline]
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Words of a mask.
+    pub(crate) fn mask_words(&self) -> usize {
+        self.binding.mask_words()
+    }
+
+    /// Counts the first mask of the text.
+    #[inline]
+    pub(crate) fn has_filled(&self, state: &mut State) {
+        if !state.has_filled {
+            state.has_filled = true;
+            self.lookup.count_first_mask();
+        }
+    }
+
+    #[inline]
+    fn id(&self, py: Python<'_>, id: i64) -> PyResult<u32> {
+        let width = self.binding.logits_width;
+        let known = u32::try_from(id).ok().filter(|id| *id < width);
+        known.ok_or_else(|| invalid(py, format!("id {id} lies outside of logits of width {width}")))
+    }
+
+    /// The ids of a chain: up to the first -1, and all of them logits.
+    fn chain(&self, tokens: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+        let ids = ids::chain(tokens)?;
+        if let Some(id) = ids.iter().find(|id| **id >= self.binding.logits_width) {
+            return self.id(tokens.py(), i64::from(*id)).map(|_| Vec::new());
+        }
+        Ok(ids)
+    }
+}
+
+#[pymethods]
+impl PyMatcher {
+    /// The index.
+    #[getter]
+    fn index(&self, py: Python<'_>) -> Py<PyAny> {
+        self.index.clone_ref(py)
+    }
+
+    /// The ids that end the text, ascending.
+    #[getter]
+    fn eos<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.binding.eos)
+    }
+
+    /// The number of logits.
+    #[getter]
+    fn width(&self) -> u32 {
+        self.binding.logits_width
+    }
+
+    /// Writes the mask of the next token to row `index` of a matrix: bit `id & 31` of word `id >> 5` says whether `id` may come next,
+    /// and words after the mask are zero. False if the text has ended: the row is all zero.
+    ///
+    /// About one copy of a row through a `Bitmask`; a matrix that is bound for this call alone costs some microseconds more.
+    #[pyo3(signature = (bitmask, index = Count(0)), text_signature = "($self, bitmask, index=0)")]
+    fn fill_next_token_bitmask(&self, bitmask: &Bound<'_, PyAny>, index: Count) -> PyResult<bool> {
+        let py = bitmask.py();
+        let matrix = Matrix::of(bitmask)?;
+        let mut view = matrix.bitmask().view();
+        check_width(py, &view, self.mask_words())?;
+        let Some(row) = view.rows_mut::<u32>(index.0, 1) else {
+            return Err(out_of_range(py, &view, index.0, 1));
+        };
+        let (mask, tail) = row.split_at_mut(self.mask_words());
+        tail.fill(0);
+        let mut state = self.state();
+        self.has_filled(&mut state);
+        match state.matcher.fill(mask) {
+            Ok(fill) => Ok(fill == Fill::Masked),
+            Err(error) => {
+                mask.fill(0);
+                drop(state);
+                Err(of_matcher(py, &error))
+            }
+        }
+    }
+
+    /// Takes a token. False if it is not allowed here, or the text has ended: nothing has changed then.
+    fn accept_token(&self, py: Python<'_>, token: Id) -> PyResult<bool> {
+        let id = self.id(py, token.0)?;
+        let result = self.state().matcher.advance(id);
+        match result {
+            Ok(()) => Ok(true),
+            Err(MatcherError::Refused { .. } | MatcherError::Ended) => Ok(false),
+            Err(error) => Err(of_matcher(py, &error)),
+        }
+    }
+
+    /// Takes all of some tokens, or none: False if one of them is not allowed where it stands. -1 ends them. Tokens that come after the
+    /// end of the text are taken and ignored; `rollback` counts them.
+    fn accept_tokens(&self, tokens: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let tokens = self.chain(tokens)?;
+        let mut state = self.state();
+        let (taken, has_ended) = state.split(&tokens);
+        if taken < tokens.len() && !has_ended {
+            return Ok(false);
+        }
+        for (at, &id) in tokens[..taken].iter().enumerate() {
+            // What could be taken can be: this fails of a damaged file alone.
+            if state.matcher.advance(id).is_err() {
+                return Ok(state.matcher.rollback(at).is_err());
+            }
+        }
+        state.ignored += tokens.len() - taken;
+        Ok(true)
+    }
+
+    /// The longest beginning of some tokens that `accept_tokens` would take. The text does not move.
+    fn validate_tokens<'py>(&self, tokens: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let ids = self.chain(tokens)?;
+        let (taken, has_ended) = self.state().split(&ids);
+        PyList::new(tokens.py(), &ids[..if has_ended { ids.len() } else { taken }])
+    }
+
+    /// Takes back the last `count` tokens, an EOS and ignored ones among them. Raises `InvalidError` if fewer are remembered; nothing
+    /// is taken back then.
+    #[pyo3(signature = (count = Count(1)), text_signature = "($self, count=1)")]
+    fn rollback(&self, py: Python<'_>, count: Count) -> PyResult<()> {
+        let mut state = self.state();
+        let ignored = state.ignored.min(count.0);
+        let result = state.matcher.rollback(count.0 - ignored);
+        if result.is_ok() {
+            state.ignored -= ignored;
+        }
+        drop(state);
+        result.map_err(|error| of_matcher(py, &error))
+    }
+
+    /// Goes back to the empty text, and forgets the tokens before.
+    fn reset(&self) {
+        let mut state = self.state();
+        state.matcher.reset();
+        state.ignored = 0;
+    }
+
+    /// Another matcher at the same text, which goes its own way from here.
+    fn fork(&self, py: Python<'_>) -> Self {
+        let state = self.state().clone();
+        let (index, binding, lookup) =
+            (self.index.clone_ref(py), self.binding.clone(), Arc::clone(&self.lookup));
+        Self { state: Mutex::new(state), index, binding, lookup }
+    }
+
+    /// Whether the text has ended: an EOS was taken, or it is complete, nothing can follow, and the binding has no EOS.
+    fn is_terminated(&self) -> bool {
+        self.state().has_ended()
+    }
+
+    /// Whether the text so far satisfies the constraint.
+    fn is_completed(&self) -> bool {
+        self.state().matcher.is_complete()
+    }
+
+    /// The bytes that must come next, whatever tokens they are made of; empty where there is a choice.
+    fn forced<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let mut bytes = Vec::new();
+        self.state().matcher.forced(&mut bytes);
+        PyBytes::new(py, &bytes)
+    }
+
+    /// Writes the masks along a chain of drafts: row `index` is the mask here, row `index + i` the mask after the first `i` drafts.
+    /// Returns how many drafts can be taken one after the other; -1 ends them. There is no mask after an EOS, nor after a draft
+    /// that cannot be taken: those rows are left as they were. The matcher stays as it is, what it can take back included.
+    fn fill_draft_chain(
+        &self,
+        bitmask: &Bound<'_, PyAny>,
+        index: Count,
+        drafts: &Bound<'_, PyAny>,
+    ) -> PyResult<usize> {
+        let py = bitmask.py();
+        let drafts = self.chain(drafts)?;
+        let matrix = Matrix::of(bitmask)?;
+        let mut view = matrix.bitmask().view();
+        check_width(py, &view, self.mask_words())?;
+        let (words, rows) = (view.layout().columns, drafts.len() + 1);
+        let mut state = self.state();
+        self.has_filled(&mut state);
+        let filled =
+            with_whole_rows(&mut view, index.0, rows, |rows| state.matcher.fill_chain(&drafts, rows, words));
+        drop(state);
+        let chain = filled.ok_or_else(|| out_of_range(py, &view, index.0, rows))?;
+        let chain = chain.map_err(|error| of(py, error.kind(), &error))?;
+        match chain.stopped {
+            Some(error @ (MatcherError::Corrupt { .. } | MatcherError::OnlyEos)) => {
+                Err(of_matcher(py, &error))
+            }
+            _ => Ok(chain.taken),
+        }
+    }
+
+    /// Writes the masks over a tree of drafts, which is given as arrays of the first child and the next sibling of each node (-1 for
+    /// none) and of the nodes' tokens. Node 0 is the root, whose token was taken. Row `index + i` is the mask after the tokens
+    /// on the path to node `i`; rows of nodes that cannot be taken, that lie below such, or where the text has ended are left as they
+    /// were. The matcher stays as it is, what it can take back included.
+    ///
+    /// The arrays are lists, or arrays of int32 or int64. One call, and about one copy of a row for each node.
+    #[pyo3(signature = (first_child, next_sibling, tokens, bitmask, index = Count(0)), text_signature = "($self, first_child, next_sibling, tokens, bitmask, index=0)")]
+    fn traverse_draft_tree(
+        &self,
+        first_child: &Bound<'_, PyAny>,
+        next_sibling: &Bound<'_, PyAny>,
+        tokens: &Bound<'_, PyAny>,
+        bitmask: &Bound<'_, PyAny>,
+        index: Count,
+    ) -> PyResult<()> {
+        let py = bitmask.py();
+        let (first_child, next_sibling) = (ids::read(first_child)?, ids::read(next_sibling)?);
+        let tokens = ids::read(tokens)?;
+        let tree = DraftTree { tokens: &tokens, first_child: &first_child, next_sibling: &next_sibling };
+        let matrix = Matrix::of(bitmask)?;
+        let mut view = matrix.bitmask().view();
+        check_width(py, &view, self.mask_words())?;
+        let (words, rows) = (view.layout().columns, tokens.len().max(1));
+        let mut broken = None;
+        let mut state = self.state();
+        self.has_filled(&mut state);
+        let visited = |_, fill: Result<Fill, MatcherError>| {
+            if let Err(error @ (MatcherError::Corrupt { .. } | MatcherError::OnlyEos)) = fill {
+                broken.get_or_insert(error);
+            }
+        };
+        let filled = with_whole_rows(&mut view, index.0, rows, |rows| {
+            state.matcher.fill_tree(tree, rows, words, visited)
+        });
+        drop(state);
+        let filled = filled.ok_or_else(|| out_of_range(py, &view, index.0, rows))?;
+        filled.map_err(|error| of(py, error.kind(), &error))?;
+        broken.map_or(Ok(()), |error| Err(of_matcher(py, &error)))
+    }
+
+    fn __repr__(&self) -> String {
+        let state = self.state();
+        let (is_complete, has_ended) = (state.matcher.is_complete(), state.matcher.is_ended());
+        format!("<gobo_masks.Matcher complete={is_complete} ended={has_ended}>")
+    }
+
+    #[expect(clippy::unused_self, reason = "a method of Python")]
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(of_kind(py, ErrorKind::Unsupported, "a matcher does not pickle; its index does"))
+    }
+}

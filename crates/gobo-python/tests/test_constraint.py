@@ -1,0 +1,177 @@
+"""Constraints, and the schemas of classes."""
+
+import dataclasses
+import enum
+import json
+import pickle
+import sys
+import typing
+
+import pytest
+from conftest import tokens_of
+
+import gobo_masks as gobo
+from gobo_masks import _schema
+
+
+class Size(enum.Enum):
+    SMALL = "s"
+    LARGE = "l"
+
+
+@dataclasses.dataclass
+class Item:
+    name: str
+    count: int = 1
+
+
+class Order(typing.TypedDict):
+    items: list[Item]
+    size: Size
+    note: typing.NotRequired[str | None]
+    pair: tuple[int, float]
+    flags: dict[str, bool]
+    kind: typing.Literal["a", 2]
+
+
+@dataclasses.dataclass
+class Node:
+    value: typing.Any
+    below: "list[Node]"
+
+
+def walked(cls):
+    return _schema._Walk().whole(cls)
+
+
+def test_constraints_are_equal_by_what_they_allow():
+    one, two = gobo.Constraint.choice(["b", "a", "a"]), gobo.Constraint.choice(("a", "b"))
+    assert one == two and hash(one) == hash(two) and one.digest == two.digest and one != gobo.Constraint.choice(["a"]) and one != 3
+    assert (one.kind, one.text) == ("choice", "a\nb")
+    all_ = [
+        gobo.Constraint.regex("a"),
+        gobo.Constraint.regex("a", search=True),
+        gobo.Constraint.regex("a", text_start="strip_one_space"),
+        gobo.Constraint.json(),
+        gobo.Constraint.json(whitespace="flexible:3"),
+        gobo.Constraint.gbnf('root ::= "a"\nother ::= "b"'),
+        gobo.Constraint.gbnf('root ::= "a"\nother ::= "b"', start="other"),
+        gobo.Constraint.schema({}),
+        gobo.Constraint.schema({}, draft="draft7", order="any", whitespace="compact", spelling="any", format="annotate", closed=True, max_depth=3, documents={"x:y": {"type": "null"}}, allow_widening=True),
+        gobo.Constraint.schema(True),
+    ]
+    assert len({constraint.digest for constraint in all_}) == len(all_)
+    for constraint in all_:
+        copy = pickle.loads(pickle.dumps(constraint))
+        assert copy == constraint and copy.digest == constraint.digest and repr(copy)
+
+
+def test_schemas_come_in_many_forms():
+    schema = {"type": "object", "properties": {"b": {"type": "integer"}, "a": {"const": "é\U0001f600"}}}
+    text = json.dumps(schema)
+    of_dict = gobo.Constraint.schema(schema)
+    assert of_dict.text == json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    assert gobo.Constraint.schema(json.dumps(schema, ensure_ascii=False)) == of_dict == gobo.Constraint.schema(json.dumps(schema, ensure_ascii=False, indent=3).encode())
+    assert gobo.Constraint.schema(text).text == text.replace(" ", "")
+    assert gobo.Constraint.schema(True).text == "true" and gobo.Constraint.schema(False).text == "false"
+
+
+def test_options_that_are_none():
+    for option in ("draft", "order", "whitespace", "spelling", "format", "text_start"):
+        with pytest.raises(gobo.InvalidError, match="other"):
+            gobo.Constraint.schema({}, **{option: "other"})
+    for bad in (65, -1, 1 << 90):
+        with pytest.raises(gobo.InvalidError):
+            gobo.Constraint.schema({}, max_depth=bad)
+    with pytest.raises(gobo.InvalidError):
+        gobo.Constraint.choice("abc")
+    with pytest.raises(TypeError):
+        gobo.Constraint.regex(3)
+
+
+def test_texts_that_are_none():
+    class Loop(dict):
+        pass
+
+    loop = {}
+    loop["a"] = loop
+    deep = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+    for schema in (loop, deep, {"a": float("nan")}, {"a": {1, 2}}, {("a",): 1}, {"a": "\ud800"}, "\ud800", b"\xff", 3, None, [1], int, object(), str):
+        with pytest.raises(gobo.InvalidError):
+            gobo.Constraint.schema(schema)
+    del deep
+    for make in (gobo.Constraint.regex, gobo.Constraint.gbnf, lambda text: gobo.Constraint.choice([text]), lambda text: gobo.Constraint.json(whitespace=text)):
+        with pytest.raises(gobo.InvalidError):
+            make("a\ud800b")
+
+
+def test_megabytes_and_nul(client, vocabulary):
+    large = gobo.Constraint.schema({"type": "string", "description": "x" * 10_000_000})
+    with pytest.raises(gobo.GoboError):
+        client.get(vocabulary, large)
+    assert client.get(vocabulary, gobo.Constraint.regex("a\\x00b")).matcher().forced() == b"a\0b"
+    assert client.get(vocabulary, gobo.Constraint.choice(["a\0b"])).matcher().forced() == b"a\0b"
+    with pytest.raises(gobo.RefusedError, match="NUL"):
+        client.get(vocabulary, gobo.Constraint.regex("a\0b"))
+    with pytest.raises(gobo.RefusedError):
+        client.get(vocabulary, gobo.Constraint.gbnf('root ::= "a\0"'))
+    with pytest.raises(gobo.RefusedError):
+        client.get(vocabulary, gobo.Constraint.schema('{"a": \0}'))
+
+
+def test_the_schema_of_a_class():
+    assert walked(Item) == {"type": "object", "properties": {"name": {"type": "string"}, "count": {"type": "integer"}}, "required": ["name"]}
+    order = walked(Order)
+    assert order["required"] == ["items", "size", "pair", "flags", "kind"] and list(order["$defs"]) == ["Item"]
+    assert order["properties"] == {
+        "items": {"type": "array", "items": {"$ref": "#/$defs/Item"}},
+        "size": {"enum": ["s", "l"]},
+        "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "pair": {"type": "array", "minItems": 2, "maxItems": 2, "prefixItems": [{"type": "integer"}, {"type": "number"}]},
+        "flags": {"type": "object", "additionalProperties": {"type": "boolean"}},
+        "kind": {"enum": ["a", 2]},
+    }
+    assert walked(Node)["$ref"] == "#/$defs/Node" and walked(Node)["$defs"]["Node"]["properties"]["value"] == {}
+
+
+def broken(annotation):
+    return dataclasses.make_dataclass("Broken", [("field", annotation)])
+
+
+@pytest.mark.parametrize("annotation", [set[int], complex, bytes, dict[int, int], "NotThere", typing.Callable[[], int], typing.Literal[b"x"]])
+def test_annotations_without_a_schema(annotation):
+    with pytest.raises(gobo.InvalidError):
+        walked(broken(annotation))
+
+
+def test_texts_of_classes(index_of):
+    matcher = index_of(gobo.Constraint.schema(Order, closed=True)).matcher()
+    assert matcher.accept_tokens(tokens_of(b'{"items": [{"name": "a", "count": 3}], "size": "s", "pair": [1, 2.5], "flags": {"x": true}, "kind": 2}'))
+    assert matcher.is_completed()
+    matcher = index_of(gobo.Constraint.schema(Node)).matcher()
+    assert matcher.accept_tokens(tokens_of(b'{"value": [null], "below": [{"value": 1, "below": []}]}')) and matcher.is_completed()
+
+
+def test_pydantic_models(index_of):
+    pydantic = pytest.importorskip("pydantic")
+
+    class Tree(pydantic.BaseModel):
+        value: int
+        below: list["Tree"] = []
+
+    matcher = index_of(gobo.Constraint.schema(Tree)).matcher()
+    assert matcher.accept_tokens(tokens_of(b'{"value": 1, "below": [{"value": 2}]}')) and matcher.is_completed()
+    assert gobo.Constraint.schema(Item) == gobo.Constraint.schema(pydantic.TypeAdapter(Item).json_schema())
+
+    class Odd(pydantic.BaseModel):
+        field: typing.Callable[[], int]
+
+    with pytest.raises(gobo.InvalidError):
+        gobo.Constraint.schema(Odd)
+
+
+def test_pydantic_is_not_needed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pydantic", None)
+    assert json.loads(gobo.Constraint.schema(Item).text) == walked(Item)
