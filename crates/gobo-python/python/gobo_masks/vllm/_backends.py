@@ -12,7 +12,7 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar, StructuredOutputOptions
 from vllm.v1.structured_output.utils import choice_as_grammar
 
-from .. import _engines, default_client
+from .. import Index, _engines, default_client
 from . import _words
 from ._grammar import GoboGrammar, Rows
 
@@ -35,31 +35,44 @@ class _Served:
         self.gobo_rollback = max(MIN_ROLLBACK, drafts + 1)
         # Ranks that compile for themselves must agree, so that nothing there may be decided by time.
         self.gobo_is_timed = config.parallel_config.distributed_executor_backend != "external_launcher"
+        # Of each constraint without stop ids: its index, or None where the stock class serves it.
+        self.gobo_settled: dict[tuple[StructuredOutputOptions, str], Index | None] = {}
         # Read on a thread while the first constraint is looked at.
         _words.vocabulary(self.tokenizer, self.vocab_size)
 
     def compile_grammar(
         self, request_type: StructuredOutputOptions, grammar_spec: str, stop_token_ids: set[int] | None = None
     ) -> StructuredOutputGrammar:
-        """The grammar of a request, by the rule of all."""
-        return _engines.serve(
-            lambda: self._gobo_grammar(request_type, grammar_spec, stop_token_ids),
+        """The grammar of a request, by the rule of all.
+
+        Requests of the manager state their stop ids. Offline beam search does not, and asks again for each beam at each step: its
+        answer is settled once, since a text that was begun under one engine's masks cannot go on under another's.
+        """
+        asked = (request_type, grammar_spec)
+        if stop_token_ids is None and asked in self.gobo_settled:
+            settled = self.gobo_settled[asked]
+            return self._stock_grammar(*asked, None) if settled is None else self._grammar_of(settled, None)
+        grammar = _engines.serve(
+            lambda: self._grammar_of(self._index(request_type, grammar_spec), stop_token_ids),
             lambda: self.gobo_objection(request_type, grammar_spec),
             lambda: self._stock_grammar(request_type, grammar_spec, stop_token_ids),
             engine=self.engine,
         )
+        if stop_token_ids is None:
+            self.gobo_settled[asked] = grammar.matcher.index if isinstance(grammar, GoboGrammar) else None
+        return grammar
 
-    def _gobo_grammar(
-        self, request_type: StructuredOutputOptions, text: str, stop_token_ids: set[int] | None
-    ) -> StructuredOutputGrammar:
+    def _index(self, request_type: StructuredOutputOptions, text: str) -> Index:
         constraint = _words.constraint(request_type.name, text, closed=self.closed, blanks=self.gobo_blanks)
         vocabulary = _words.vocabulary(self.tokenizer, self.vocab_size).result()
         client = default_client()
-        index = client.find(vocabulary, constraint)
-        if index is None:
-            index = client.get(vocabulary, constraint) if self.gobo_is_timed else client.get(vocabulary, constraint, timeout=None)
-        matcher = index.matcher(stop_token_ids or None, max_rollback=self.gobo_rollback)
-        return GoboGrammar(matcher, self.gobo_rows)
+        found = client.find(vocabulary, constraint)
+        if found is not None:
+            return found
+        return client.get(vocabulary, constraint) if self.gobo_is_timed else client.get(vocabulary, constraint, timeout=None)
+
+    def _grammar_of(self, index: Index, stop_token_ids: set[int] | None) -> GoboGrammar:
+        return GoboGrammar(index.matcher(stop_token_ids or None, max_rollback=self.gobo_rollback), self.gobo_rows)
 
     def _stock_grammar(
         self, request_type: StructuredOutputOptions, text: str, stop_token_ids: set[int] | None
