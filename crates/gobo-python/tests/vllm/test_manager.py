@@ -109,7 +109,7 @@ def reasoner_of(end):
 
 def test_a_grammar_begins_where_reasoning_ends(engine, gpt2):
     """In the middle of the tokens of one step."""
-    end = gpt2.convert_tokens_to_ids("!")
+    end = gpt2.convert_tokens_to_ids("?")
     one = engine(reasoner=reasoner_of(end))
     request = one.request(regex="[0-9]{3}")
     ids = {char: gpt2.convert_tokens_to_ids(char) for char in "12x"}
@@ -126,7 +126,7 @@ def test_a_grammar_begins_where_reasoning_ends(engine, gpt2):
 
 
 def test_drafts_over_the_end_of_reasoning(engine, gpt2):
-    end = gpt2.convert_tokens_to_ids("!")
+    end = gpt2.convert_tokens_to_ids("?")
     one = engine(reasoner=reasoner_of(end), drafts=4)
     request = one.request(regex="[0-9]{3}")
     ids = {char: gpt2.convert_tokens_to_ids(char) for char in "12x"}
