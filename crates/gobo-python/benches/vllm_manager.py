@@ -56,7 +56,6 @@ class Ready:
 
 def instances(tokenizer):
     """Schemas with the ids of a valid text, from JSONSchemaBench."""
-    found = []
     for line in (DATA / "jsonschemabench" / "Glaiveai2K.jsonl").open():
         entry = json.loads(line)
         schema, valid = entry.get("schema") or entry.get("json_schema"), None
@@ -66,8 +65,7 @@ def instances(tokenizer):
                 break
         if valid is None:
             continue
-        yield schema, tokenizer.encode(json.dumps(valid, ensure_ascii=False))
-    return found
+        yield schema, tokenizer.encode(json.dumps(valid, ensure_ascii=False), add_special_tokens=False)
 
 
 def main():

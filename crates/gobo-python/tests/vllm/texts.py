@@ -38,11 +38,14 @@ RELAXED = {
 
 
 def weights(tokenizer, width):
-    """What the score function likes: tokens that end strings, members and texts, since a text must end some day."""
+    """What the score function likes: tokens that end strings, members and texts, since a text must end some day; and no whitespace,
+    which the two do not bound alike, unless there is nothing else."""
     liked = np.zeros(width)
     for id in range(len(tokenizer)):
-        text = tokenizer.convert_ids_to_tokens(id) or ""
+        text = tokenizer.decode([id])
         liked[id] = 900 if text in ('"', "}", "]", '"}', '"]', '",') else 500 if set(text) <= set('",:}]') else -4 * len(text)
+        if any(char.isspace() for char in text):
+            liked[id] -= 5000
     liked[tokenizer.eos_token_id] = 2000
     return liked
 
