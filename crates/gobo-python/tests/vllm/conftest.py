@@ -17,12 +17,6 @@ collect_ignore_glob = [] if HAS_VLLM else ["*"]
 DATA = pathlib.Path(os.environ.get("GOBO_DATA", pathlib.Path(__file__).parents[4].parent / "shared" / "data"))
 
 
-@pytest.fixture(scope="session")
-def store(tmp_path_factory):
-    """A store of this run, that the process's default client uses."""
-    return os.environ["GOBO_STORE"]
-
-
 def pytest_configure(config):
     import tempfile
 
@@ -35,13 +29,6 @@ def pytest_configure(config):
 
 def pytest_unconfigure(config):
     config.gobo_store.cleanup()
-
-
-@pytest.fixture(scope="session")
-def vllm_release():
-    import importlib.metadata
-
-    return importlib.metadata.version("vllm")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -136,7 +136,6 @@ def schemas(count):
 
 def compare(count, tell=print):
     from vllm.v1 import structured_output
-    from vllm.v1.structured_output import backend_xgrammar
     from vllm.v1.structured_output.backend_types import StructuredOutputOptions as Kind
 
     import gobo_masks
