@@ -6,7 +6,7 @@ import logging
 
 import pytest
 import torch
-from gobo_masks import GoboError, Index, UnavailableError, _engines
+from gobo_masks import GoboError, Index, UnavailableError, _engines, stats
 from gobo_masks import sglang as adapter
 from gobo_masks.sglang.backend import GoboGrammarBackend, GoboReasonerBackend
 from gobo_masks.sglang.grammar import GoboGrammar
@@ -18,8 +18,8 @@ from sglang.srt.constrained.xgrammar_backend import XGrammarGrammar, XGrammarGra
 from sglang_support import rows_of, settled
 
 ENUM = '{"enum": ["red", "blue"]}'
-# xgrammar's validator refuses `multipleOf` in SGLang, gobo compiles it.
-ONLY_GOBO = '{"type": "integer", "multipleOf": 7, "minimum": 0, "maximum": 100}'
+# SGLang's validator refuses `not` for xgrammar; gobo compiles it.
+ONLY_GOBO = '{"enum": ["red", "blue", null], "not": {"type": "null"}}'
 # A look-ahead is refused by both.
 NEITHER = "a(?=b)b"
 
@@ -196,7 +196,7 @@ def test_structural_tags_and_other_grammars_stay_with_the_stock_engine(backend):
 
 def test_what_only_gobo_takes_is_served(backend, tokenizer, width):
     grammar = settled(backend.get_cached_or_future_value(("json", ONLY_GOBO), False))
-    assert texts(grammar, tokenizer, width) == {str(number) for number in range(0, 100, 7)}
+    assert texts(grammar, tokenizer, width) == {'"red"', '"blue"'}
 
 
 def test_what_nobody_takes_fails_with_gobos_reason_and_is_remembered(backend):
@@ -290,21 +290,23 @@ def test_a_nul_is_refused_whether_the_index_is_there_or_not(backend):
 # -- tokenizers -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_tokenizer_that_gobo_cannot_read_is_the_stock_engines(make_backend, monkeypatch, caplog):
+def test_a_tokenizer_that_gobo_cannot_read_is_the_stock_engines(make_backend, monkeypatch):
     def of(*args, **kwargs):
         raise GoboError("no such kind of tokenizer")
 
     monkeypatch.setattr("gobo_masks.sglang.backend.Vocabulary", type("Vocabulary", (), {"of": staticmethod(of)}))
     backend = make_backend()
     assert type(settled(backend.get_cached_or_future_value(("json", ENUM), False))) is XGrammarGrammar
+    failed = settled(backend.get_cached_or_future_value(("json", ONLY_GOBO), False))
+    assert "no such kind of tokenizer" in failed.error_message
 
 
 def test_logits_narrower_than_the_vocabulary_are_the_stock_engines(registered, publish, tokenizer):
-    backend = base_grammar_backend.create_grammar_backend(
-        publish().server_args, tokenizer, len(tokenizer) - 3, {tokenizer.eos_token_id - 0}
-    )
-    grammar = settled(backend.get_cached_or_future_value(("json", ENUM), False))
-    assert type(grammar) is XGrammarGrammar or isinstance(grammar, InvalidGrammarObject)
+    narrow = len(tokenizer) - 3
+    backend = base_grammar_backend.create_grammar_backend(publish().server_args, tokenizer, narrow, {narrow - 1})
+    before = stats()["fallback"].get("invalid", 0)
+    assert type(settled(backend.get_cached_or_future_value(("json", ENUM), False))) is XGrammarGrammar
+    assert stats()["fallback"]["invalid"] == before + 1
 
 
 def test_an_index_is_found_again_without_a_future(backend):

@@ -20,7 +20,11 @@ def grammar(backend):
 
 
 def empty(grammar, rows):
-    return grammar.allocate_vocab_mask(grammar.vocab_size, rows, "cpu")
+    return grammar.allocate_vocab_mask(width_of(grammar), rows, "cpu")
+
+
+def width_of(grammar):
+    return getattr(grammar, "grammar", grammar).vocab_size
 
 
 def mask_of(grammar):
@@ -75,7 +79,7 @@ def test_a_copy_is_at_the_start(grammar, tokenizer):
 def test_a_batch_fills_gobos_rows_and_foreign_ones(make_backend, tokenizer):
     plain = make_backend()
     gobo = settled(plain.get_cached_or_future_value(("json", SCHEMA), False))
-    foreign = XGrammarBackend_dispatch(plain, '{"enum": ["red"]}')
+    foreign = stock_grammar(plain, '{"enum": ["red"]}')
     wrapped = settled(make_backend(reasoning_parser="qwen3").get_cached_or_future_value(("json", SCHEMA), False))
     thinking = settled(make_backend(reasoning_parser="qwen3").get_cached_or_future_value(("json", SCHEMA), True))
     batch = {0: gobo, 2: foreign, 3: wrapped, 4: thinking, 6: gobo.copy()}
@@ -92,7 +96,7 @@ def test_a_batch_fills_gobos_rows_and_foreign_ones(make_backend, tokenizer):
     assert torch.equal(mask[4], torch.full_like(mask[1], -1)), "a text that still reasons is free"
 
 
-def XGrammarBackend_dispatch(backend, schema):
+def stock_grammar(backend, schema):
     from sglang.srt.constrained.xgrammar_backend import XGrammarGrammarBackend
 
     grammar = XGrammarGrammarBackend.dispatch_json(backend, schema)
@@ -175,18 +179,14 @@ def test_a_tree_in_one_call_is_the_engines_walk(make_backend, tokenizer, wrap):
         for id in ids[:taken]:
             grammar.accept_token(id)
         likely = [*ids[taken : taken + 3], tokenizer.eos_token_id, *tokenizer.encode("tr")]
-        first, sibling, drafts = random_tree(chance, chance.randrange(1, 12), likely, grammar_width(grammar))
+        first, sibling, drafts = random_tree(chance, chance.randrange(1, 12), likely, width_of(grammar))
         expected, found = empty(grammar, len(drafts)), empty(grammar, len(drafts))
         stock = getattr(spec_utils.traverse_tree, "__wrapped__", spec_utils.traverse_tree)
-        stock(first, sibling, drafts, grammar, expected, vocab_size=grammar_width(grammar))
+        stock(first, sibling, drafts, grammar, expected, vocab_size=width_of(grammar))
         before = rolled_back(grammar, taken)
-        traverse_tree(_never, first, sibling, drafts, grammar, found, vocab_size=grammar_width(grammar))
+        traverse_tree(_never, first, sibling, drafts, grammar, found, vocab_size=width_of(grammar))
         assert torch.equal(found, expected), round
         assert rolled_back(grammar, taken) == before, "as many tokens can be taken back as before"
-
-
-def grammar_width(grammar):
-    return getattr(grammar, "grammar", grammar).vocab_size
 
 
 def rolled_back(grammar, taken):
@@ -212,7 +212,7 @@ def test_a_tree_that_still_reasons_is_walked_by_the_engine(make_backend, tokeniz
     arrays = torch.tensor([1, 2, -1]), torch.tensor([-1, -1, -1]), torch.tensor([0, end, brace])
     mask = empty(grammar, 3)
     stock = getattr(spec_utils.traverse_tree, "__wrapped__", spec_utils.traverse_tree)
-    traverse_tree(stock, *arrays, grammar, mask, vocab_size=grammar_width(grammar))
+    traverse_tree(stock, *arrays, grammar, mask, vocab_size=width_of(grammar))
     free = torch.full_like(mask[0], -1)
     assert torch.equal(mask[0], free) and not torch.equal(mask[1], free) and not torch.equal(mask[2], mask[1])
     assert grammar._is_thinking()
