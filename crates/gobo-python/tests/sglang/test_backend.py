@@ -2,7 +2,9 @@
 
 import importlib.metadata
 import json
-import logging
+import os
+import signal
+from pathlib import Path
 
 import pytest
 import torch
@@ -285,6 +287,29 @@ def test_a_nul_is_refused_whether_the_index_is_there_or_not(backend):
     schema = '{"const": "a\\u0000b"}'
     for _ in range(2):
         assert isinstance(settled(backend.get_cached_or_future_value(("json", schema), False)), InvalidGrammarObject)
+
+
+def workers():
+    """The local workers of this process."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid() and "gobo_masks.worker" in (folder / "cmdline").read_text():
+                yield int(folder.name)
+        except (OSError, ValueError):
+            continue
+
+
+def test_requests_are_served_after_the_local_worker_was_killed(backend):
+    settled(backend.get_cached_or_future_value(("regex", "before[0-9]"), False))
+    killed = list(workers())
+    assert killed, "no daemon runs here, so there is a local worker"
+    for worker in killed:
+        os.kill(worker, signal.SIGKILL)
+    for text in ("after[0-9]", "later[0-9]"):
+        served = settled(backend.get_cached_or_future_value(("regex", text), False))
+        assert isinstance(served, XGrammarGrammar), "by gobo's next worker, or by the stock engine"
+    assert isinstance(served, GoboGrammar)
 
 
 # -- tokenizers -------------------------------------------------------------------------------------------------------------
