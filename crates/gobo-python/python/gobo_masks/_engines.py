@@ -123,9 +123,7 @@ class NotServed(GoboError, ValueError):
 
 def is_verdict(error: BaseException) -> bool:
     """The error says something about the constraint, the same on every host and for all time: it may be cached."""
-    return isinstance(error, (RefusedError, OverBudgetError, NotServed)) or (
-        isinstance(error, InvalidError) and not isinstance(error, TimeoutError)
-    )
+    return isinstance(error, (RefusedError, OverBudgetError, NotServed, InvalidError))
 
 
 def reason(error: BaseException) -> str:
@@ -166,12 +164,12 @@ def serve(
         raise failed
     objected = objection()
     if objected is not None:
-        raise _with(failed, f"{failed}; {engine} does not take it either: {objected}") from failed
+        raise copied(failed, f"{failed}; {engine} does not take it either: {objected}") from failed
     return stock()
 
 
-def _with(error: GoboError, message: str) -> GoboError:
-    """The same error with another message."""
+def copied(error: GoboError, message: str) -> GoboError:
+    """The same error as another object, with another message. An object that is raised again and again keeps every place it was at."""
     copy = type(error)(message)
     copy.__dict__.update(error.__dict__)
     return copy

@@ -1,0 +1,93 @@
+"""What vLLM's words mean: a kind of request and its text, as a constraint; and a tokenizer, as a vocabulary."""
+
+import functools
+import json
+import os
+import threading
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any
+
+from .. import Constraint, GoboError, InvalidError, Vocabulary, WaitTimeout, _engines
+
+
+def constraint(kind: str, text: str, *, closed: bool, blanks: str) -> Constraint:
+    """The constraint of a request: `kind` is the name of one of vLLM's `StructuredOutputOptions`, and `text` what goes with it.
+
+    Raises `NotServed` for what stays with the stock engine, and `InvalidError` for a text that is none of its kind. The last ones are
+    remembered, because beam search asks for each beam at each step.
+    """
+    if len(text) > _REMEMBERED_TEXT:
+        return _constraint.__wrapped__(kind, text, closed, blanks)
+    return _constraint(kind, text, closed, blanks)
+
+
+_REMEMBERED_TEXT = 64 * 1024
+
+
+@functools.lru_cache(maxsize=256)
+def _constraint(kind: str, text: str, closed: bool, blanks: str) -> Constraint:
+    if kind == "JSON":
+        return Constraint.schema(text, closed=closed, whitespace=blanks)
+    if kind == "JSON_OBJECT":
+        return _engines.any_object(blanks)
+    if kind == "REGEX":
+        return Constraint.regex(text)
+    if kind == "CHOICE":
+        return Constraint.choice(items(text))
+    if kind == "GRAMMAR":
+        found = _engines.grammar(text)
+        if found is None:
+            raise _engines.NotServed("gobo reads grammars in GBNF, with `::=`, and no Lark yet")
+        return found
+    raise _engines.NotServed(f"gobo has no {kind.lower().replace('_', ' ')} yet")
+
+
+def items(text: str) -> list[str]:
+    """The items of a choice, from its JSON."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise InvalidError(f"a choice that is no JSON: {error}") from error
+    if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+        raise InvalidError("a choice is a list of texts")
+    return found
+
+
+# Of each tokenizer and width: the tokenizer, so that its id stays its own, and its vocabulary to come.
+_vocabularies: dict[tuple[int, int, int], tuple[Any, Future[Vocabulary]]] = {}
+_lock = threading.Lock()
+
+
+def vocabulary(tokenizer: Any, width: int, timeout: float | None = None) -> Vocabulary:
+    """The vocabulary of a tokenizer with `width` logits. It is made once in a process, on a thread of its own, because reading a
+    tokenizer takes up to a second and a front end asks in its event loop. Raises `WaitTimeout` after `timeout` seconds, and
+    `InvalidError` for a tokenizer that gobo cannot read."""
+    future = begin(tokenizer, width)
+    try:
+        error = future.exception(timeout)
+    except FutureTimeout:
+        raise WaitTimeout("the tokenizer is still being read") from None
+    if error is None:
+        return future.result()
+    if isinstance(error, GoboError):
+        raise _engines.copied(error, str(error))
+    raise GoboError(f"{type(error).__name__}: {error}")
+
+
+def begin(tokenizer: Any, width: int) -> Future[Vocabulary]:
+    """Begins to read a tokenizer."""
+    key = (os.getpid(), id(tokenizer), width)
+    with _lock:
+        if key not in _vocabularies:
+            future: Future[Vocabulary] = Future()
+            _vocabularies[key] = (tokenizer, future)
+            threading.Thread(target=_read, args=(tokenizer, width, future), name="gobo-vocabulary", daemon=True).start()
+        return _vocabularies[key][1]
+
+
+def _read(tokenizer: Any, width: int, future: Future[Vocabulary]) -> None:
+    try:
+        future.set_result(Vocabulary.of(tokenizer, width=width))
+    except BaseException as error:
+        future.set_exception(error)

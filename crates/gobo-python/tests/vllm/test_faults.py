@@ -1,0 +1,182 @@
+"""Whatever fails ends one request at most: a matcher in the middle of a fill, no daemon, a verdict; and the switches."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gobo_masks
+from gobo_masks.vllm._grammar import GoboGrammar
+
+
+class Broken:
+    """A matcher that fails."""
+
+    def __init__(self, real, what):
+        self.real = real
+        self.what = what
+
+    def __getattr__(self, name):
+        if name in self.what:
+
+            def fails(*_):
+                raise gobo_masks.GoboError("the file is damaged")
+
+            return fails
+        return getattr(self.real, name)
+
+
+def broken(grammar, *what):
+    return GoboGrammar(Broken(grammar.matcher, what), grammar.rows)
+
+
+def test_a_matcher_that_fails_inside_fill_ends_its_request_alone(engine):
+    one = engine()
+    requests = [one.request(regex="[0-9]+") for _ in range(3)]
+    grammar = one.grammar(requests[1])
+    requests[1].structured_output_request.grammar = broken(grammar, "fill_next_token_bitmask")
+    before = gobo_masks.stats()["fallback"].get("matcher_failed", 0)
+    masks = one.masks(requests)
+    eos = one.tokenizer.eos_token_id
+    assert list(np.flatnonzero(masks[1][0])) == [eos]
+    assert not one.manager.accept_tokens(requests[1], [eos])
+    assert gobo_masks.stats()["fallback"]["matcher_failed"] == before + 1
+    for request, (mask,) in (requests[0], masks[0]), (requests[2], masks[2]):
+        token = int(np.flatnonzero(mask)[0])
+        assert one.accept(request, [token])
+
+
+@pytest.mark.parametrize("rows", [4, 200])
+def test_every_matcher_of_a_batch_fails_and_the_engine_lives(engine, rows):
+    one = engine()
+    requests = [one.request(regex="[0-9]+") for _ in range(rows)]
+    for request in requests[::2]:
+        request.structured_output_request.grammar = broken(one.grammar(request), "fill_next_token_bitmask")
+    masks = one.masks(requests)
+    assert [len(np.flatnonzero(mask)) == 1 for (mask,) in masks] == [row % 2 == 0 for row in range(rows)]
+
+
+def test_a_rollback_that_fails_does_not_raise(engine):
+    one = engine(drafts=4)
+    request = one.request(regex="[0-9]+")
+    request.structured_output_request.grammar = broken(one.grammar(request), "rollback")
+    digit = one.tokenizer.convert_tokens_to_ids("1")
+    one.masks([request], [[digit] * 4])
+    assert not one.manager.accept_tokens(request, [digit])
+    (rows,) = one.masks([request])
+    assert list(np.flatnonzero(rows[0])) == [one.tokenizer.eos_token_id]
+
+
+@pytest.mark.parametrize("what", ["accept_tokens", "validate_tokens", "is_terminated"])
+def test_other_calls_do_not_raise_either(engine, what):
+    one = engine()
+    request = one.request(regex="[0-9]+")
+    request.structured_output_request.grammar = broken(one.grammar(request), what)
+    digit = one.tokenizer.convert_tokens_to_ids("1")
+    one.manager.validate_tokens(request, [digit])
+    one.manager.accept_tokens(request, [digit])
+    one.masks([request])
+
+
+def test_a_matrix_of_another_kind_fails_its_requests_alone(engine):
+    import torch
+
+    one = engine()
+    grammar = one.grammar(one.request(regex="[0-9]+"))
+    words = (one.width + 31) // 32
+    grammar.fill_bitmask(torch.zeros((1, words), dtype=torch.int64), 0)
+    assert not grammar.accept_tokens("", [1])
+    for matrix, row in ((torch.zeros((1, words), dtype=torch.int32), 1), (torch.zeros((1, 3), dtype=torch.int32), 0)):
+        grammar = one.grammar(one.request(regex="[0-9]+"))
+        grammar.fill_bitmask(matrix, row)
+        assert not grammar.accept_tokens("", [1])
+
+
+def test_ids_outside_of_the_logits_are_refused(engine):
+    one = engine()
+    grammar = one.grammar(one.request(regex="[0-9]+"))
+    assert not grammar.accept_tokens("", [1 << 40])
+    grammar = one.grammar(one.request(regex="[0-9]+"))
+    assert grammar.validate_tokens([one.width + 5]) == []
+
+
+SCRIPT = """
+import os, sys
+sys.path.insert(0, {folder!r})
+import conftest, gobo_masks
+class Config: pass
+conftest.pytest_configure(Config)
+{before}
+import gobo_masks.vllm
+from vllm.v1 import structured_output
+stock = structured_output.XgrammarBackend
+gobo_masks.vllm.register()
+gobo_masks.vllm.register()
+is_stock = structured_output.XgrammarBackend is stock
+{after}
+"""
+
+
+def run(before="", after="print(is_stock)", **environ):
+    script = SCRIPT.format(folder=os.path.dirname(__file__), before=before, after=after)
+    environ = {key: value for key, value in {**os.environ, **environ}.items() if value is not None}
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], env=environ, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip().splitlines()[-1], done.stderr
+
+
+REQUEST = """
+one = conftest.Engine(conftest.tokenizer("gpt2", "<|endoftext|>"), backend="xgrammar")
+try:
+    grammar = one.grammar(one.request({constraint}))
+    print(type(grammar).__name__, gobo_masks.stats()["fallback"])
+except Exception as error:
+    print(type(error).__name__, str(error).replace(chr(10), " "))
+"""
+
+
+def test_under_gobo_disable_nothing_changes():
+    assert run(before='os.environ["GOBO_DISABLE"] = "1"')[0] == "True"
+
+
+def test_a_release_it_was_not_tested_with_stays_as_it_was():
+    before = "import importlib.metadata as m; real = m.version\nm.version = lambda name: '0.34.0' if name == 'vllm' else real(name)"
+    last, log = run(before=before)
+    assert last == "True"
+    assert log.count("gobo leaves vLLM as it is: vllm 0.34.0 is none of those that it was tested with") == 1
+
+
+def test_another_signature_leaves_vllm_as_it_was():
+    before = (
+        "from vllm.v1.structured_output import backend_guidance\n"
+        "backend_guidance.validate_guidance_grammar = lambda sampling_params, tokenizer=None, more=None: None"
+    )
+    last, log = run(before=before)
+    assert last == "True"
+    assert log.count("gobo leaves vLLM as it is") == 1 and "(sampling_params, tokenizer, more)" in log
+
+
+def test_without_a_daemon_and_a_local_worker_the_stock_engine_serves_what_its_validator_takes():
+    last, log = run(before='os.environ["GOBO_LOCAL"] = "0"', after=REQUEST.format(constraint="regex='[0-9]+'"))
+    assert last.startswith("XgrammarGrammar") and "'unavailable': 1" in last
+
+
+def test_without_a_daemon_and_a_local_worker_the_rest_fails_by_name():
+    last, log = run(
+        before='os.environ["GOBO_LOCAL"] = "0"', after=REQUEST.format(constraint="json={'type': 'integer', 'multipleOf': 7}")
+    )
+    assert last.startswith("VLLMValidationError") and "gobo: " in last
+
+
+def test_under_refuse_a_verdict_fails_its_request():
+    last, log = run(before='os.environ["GOBO_FALLBACK"] = "refuse"', after=REQUEST.format(constraint="grammar='start: \"a\"'"))
+    assert last.startswith("VLLMValidationError") and "Lark" in last
+
+
+def test_the_plug_in_is_found_by_its_entry_point():
+    import importlib.metadata
+
+    (point,) = [one for one in importlib.metadata.entry_points(group="vllm.general_plugins") if one.name == "gobo"]
+    assert point.value == "gobo_masks.vllm:register"
