@@ -1,5 +1,5 @@
 //! The masks along a chain and over a tree of draft tokens, for the verification of drafts in one pass of a model (Leviathan et
-//! al., *Fast Inference from Transformers via Speculative Decoding*, 2023; for trees, Miao et al., *SpecInfer*, 2024).
+//! al., *Fast Inference from Transformers via Speculative Decoding*, 2023; for trees, Miao et al., *`SpecInfer`*, 2024).
 //!
 //! One probe goes along the chain, or through the tree in preorder, and back up by its own memory: each draft is taken once. The
 //! matcher stays as it is, what it can take back included. Most of the cost is that of writing the rows.

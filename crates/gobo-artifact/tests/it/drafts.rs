@@ -28,7 +28,7 @@ const BRACKETS: &str = r#"root ::= "[" root? "]""#;
 /// As many tokens as a matcher can take back.
 fn memory(matcher: &Matcher) -> usize {
     let mut matcher = matcher.clone();
-    (0..).take_while(|_| matcher.rollback(1).is_ok()).count()
+    std::iter::from_fn(|| matcher.rollback(1).ok()).count()
 }
 
 /// The chain over a matrix of ones, and the words that it left: `[drafts + 1][mask words]`.
@@ -43,7 +43,7 @@ fn chain(matcher: &Matcher, drafts: &[TokenId]) -> (Chain, Vec<u32>) {
 fn path(drafts: &[TokenId]) -> (Vec<i64>, Vec<i64>, Vec<i64>) {
     let tokens = [-1].into_iter().chain(drafts.iter().map(|&id| id.into())).collect();
     let nodes = i64::try_from(drafts.len()).unwrap();
-    ((tokens), (1..=nodes).chain([-1]).collect(), vec![-1; drafts.len() + 1])
+    (tokens, (1..=nodes).chain([-1]).collect(), vec![-1; drafts.len() + 1])
 }
 
 /// What a fork says step by step: the chain and the matrix that are expected.
