@@ -247,7 +247,7 @@ def corpus(data, every):
     """Schemas with at least one valid instance, each `every`-th, spread over all files."""
     kept = []
     for file in sorted(Path(data, "jsonschemabench").glob("*.jsonl")):
-        for number, text in enumerate(file.read_text().splitlines()):
+        for number, text in enumerate(file.read_text().strip().split("\n")):
             case = json.loads(text)
             valid = [test["data"] for test in case.get("tests", ()) if test["valid"]]
             if number % every == 0 and valid:

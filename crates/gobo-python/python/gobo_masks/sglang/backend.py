@@ -215,7 +215,7 @@ class GoboGrammarBackend(_Answering, XGrammarGrammarBackend):
     def _question(self, kind: str, text: str) -> tuple[Vocabulary, Constraint]:
         """What the index is of. Raises what keeps gobo from serving it."""
         if isinstance(self._vocabulary, InvalidError):
-            raise self._vocabulary
+            raise _engines.copied(self._vocabulary, str(self._vocabulary))
         return self._vocabulary, self._constraint(kind, text)
 
     def _constraint(self, kind: str, text: str) -> Constraint:

@@ -124,7 +124,7 @@ class GoboGrammar(XGrammarGrammar):
     def _fail(self, error: Exception) -> None:
         if self._failure is None:
             self._failure = error
-            count_fallback("failed_mask", self.ctx.key, str(error))
+            count_fallback("matcher_failed", self.ctx.key, str(error))
 
     def _allow_stop(self, row: torch.Tensor) -> None:
         row.zero_()
