@@ -77,3 +77,12 @@ def test_the_example_runs(tmp_path):
     [example] = re.findall(r"```python\n(.*?)```", (FOLDER / "README.md").read_text(), re.S)
     printed = run(example, env={**os.environ, "GOBO_STORE": str(tmp_path)})
     assert '"city"' in printed
+
+
+def test_the_example_of_the_first_page_runs(tmp_path):
+    page = FOLDER.parents[1] / "README.md"
+    if not page.exists():
+        pytest.skip("the package stands alone: there is no page above it")
+    [example] = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+    printed = run(example + "\nprint(matcher.forced(), matcher.is_completed())\n", env={**os.environ, "GOBO_STORE": str(tmp_path)})
+    assert printed.strip() == "b'' False"
