@@ -56,18 +56,20 @@ def test_the_stubs_are_those_of_the_module(tmp_path):
     pytest.importorskip("mypy.stubtest")
     # The native module is private; its public names are those of the package.
     known = [r"gobo_masks\._native\..*"]
+    # Adapters import their engines, which are not in this environment.
+    known.append(r"gobo_masks\.(vllm|sglang|transformers)(\..*)?")
     if sys.version_info < (3, 12):
         # The buffer protocol has methods of Python from there on.
         known.append(r"gobo_masks\.Bitmask\.__buffer__")
     (tmp_path / "private").write_text("\n".join(known))
-    arguments = ["gobo_masks", "--ignore-disjoint-bases", "--allowlist", "private"]
+    arguments = ["gobo_masks", "--ignore-disjoint-bases", "--allowlist", "private", "--ignore-unused-allowlist"]
     ended = subprocess.run([sys.executable, "-m", "mypy.stubtest", *arguments], capture_output=True, text=True, timeout=600, cwd=tmp_path)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 def test_the_modules_are_typed(tmp_path):
     pytest.importorskip("mypy")
-    own = ["_errors", "_schema", "_call", "_vocabulary", "_log"]
+    own = ["_errors", "_schema", "_call", "_vocabulary", "_log", "_engines", "vllm._words"]
     arguments = [part for name in own for part in ("-m", f"gobo_masks.{name}")]
     ended = subprocess.run([sys.executable, "-m", "mypy", "--strict", *arguments], capture_output=True, text=True, timeout=600, cwd=tmp_path)
     assert ended.returncode == 0, ended.stdout + ended.stderr
