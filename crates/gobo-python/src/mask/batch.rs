@@ -12,8 +12,8 @@ use crate::buffer::View;
 use crate::errors::{invalid, of, of_matcher};
 use crate::fork;
 
-/// Rows below which one thread fills them all: a second one costs as much as some dozen rows to start.
-const ROWS_PER_THREAD: usize = 128;
+/// Rows for which another thread is worth its start: it costs as much as some hundred rows whose words are in a cache.
+const ROWS_PER_THREAD: usize = 256;
 
 /// Most threads of one batch: beyond, memory is what they wait for.
 const MAX_THREADS: usize = 8;
