@@ -113,9 +113,7 @@ fn of_target(target: &TargetArgs) -> Uses {
 /// The table.
 fn uses(cli: &Cli) -> Uses {
     match &cli.command {
-        Command::Tokenizer(
-            TokenizerCommand::Verify { .. } | TokenizerCommand::Rm { .. },
-        )
+        Command::Tokenizer(TokenizerCommand::Verify { .. } | TokenizerCommand::Rm { .. })
         | Command::Inspect(_) => READS,
         Command::Compile(_) => COMPILES,
         Command::Mask(args) => of_target(&args.target),
