@@ -23,8 +23,11 @@ fn draft(at: &Matcher, seed: TokenId) -> TokenId {
     if ids.is_empty() || seed % 5 == 4 { seed } else { ids[seed as usize % ids.len()] }
 }
 
+/// Whether a text is complete, and its configurations: states, each with its stack.
+type Moment = (bool, Vec<(u32, Vec<u32>)>);
+
 /// All that can be seen of a matcher: where it is, and where it was.
-fn history(matcher: &Matcher) -> Vec<(bool, Vec<(u32, Vec<u32>)>)> {
+fn history(matcher: &Matcher) -> Vec<Moment> {
     let mut matcher = matcher.clone();
     let mut places = vec![(matcher.is_ended(), matcher.configurations())];
     while matcher.rollback(1).is_ok() {

@@ -32,7 +32,7 @@ impl Client {
     /// ```
     pub async fn ping(&self) -> Result<(), ClientError> {
         let reply = self.daemon.stub().ping(self.daemon.request(v1::PingRequest {})).await;
-        reply.map(drop).map_err(|status| self.daemon.failed(status))
+        reply.map(drop).map_err(|status| self.daemon.failed(&status))
     }
 
     /// The state of the daemon and its counters.
@@ -55,7 +55,7 @@ impl Client {
     /// ```
     pub async fn status(&self) -> Result<DaemonStatus, ClientError> {
         let reply = self.daemon.stub().status(self.daemon.request(v1::StatusRequest {})).await;
-        let reply = reply.map_err(|status| self.daemon.failed(status))?;
+        let reply = reply.map_err(|status| self.daemon.failed(&status))?;
         Ok(DaemonStatus::read(reply.into_inner()))
     }
 
@@ -88,7 +88,7 @@ impl Client {
             .stub()
             .get_vocabulary(self.daemon.request(request))
             .await
-            .map_err(|status| self.daemon.failed(status))?;
+            .map_err(|status| self.daemon.failed(&status))?;
         let info = reply.into_inner().vocabulary.ok_or_else(|| ClientError::missing("vocabulary"))?;
         VocabularyInfo::read(info)
     }
@@ -111,7 +111,7 @@ impl Client {
     pub async fn vocabularies(&self) -> Result<Vec<VocabularyInfo>, ClientError> {
         let reply =
             self.daemon.stub().list_vocabularies(self.daemon.request(v1::ListVocabulariesRequest {})).await;
-        let reply = reply.map_err(|status| self.daemon.failed(status))?;
+        let reply = reply.map_err(|status| self.daemon.failed(&status))?;
         reply.into_inner().vocabularies.into_iter().map(VocabularyInfo::read).collect()
     }
 
@@ -137,7 +137,7 @@ impl Client {
     pub async fn describe(&self, key: &IndexKey) -> Result<IndexDescription, ClientError> {
         let request = v1::DescribeRequest { key: key.as_bytes().to_vec().into() };
         let reply = self.daemon.stub().describe(self.daemon.request(request)).await;
-        IndexDescription::read(reply.map_err(|status| self.daemon.failed(status))?.into_inner())
+        IndexDescription::read(reply.map_err(|status| self.daemon.failed(&status))?.into_inner())
     }
 
     /// All indices in the daemon's catalog, ascending by key; one call per thousand.
@@ -168,7 +168,7 @@ impl Client {
                 .stub()
                 .list_indices(self.daemon.request(request))
                 .await
-                .map_err(|status| self.daemon.failed(status))?;
+                .map_err(|status| self.daemon.failed(&status))?;
             let page = reply.into_inner();
             for entry in page.indices {
                 indices.push(IndexEntry::read(entry)?);
@@ -198,7 +198,7 @@ impl Client {
     pub async fn rebuild_catalog(&self) -> Result<CatalogRebuild, ClientError> {
         let reply =
             self.daemon.stub().rebuild_catalog(self.daemon.request(v1::RebuildCatalogRequest {})).await;
-        let reply = reply.map_err(|status| self.daemon.failed(status))?;
+        let reply = reply.map_err(|status| self.daemon.failed(&status))?;
         Ok(CatalogRebuild::read(reply.into_inner()))
     }
 
@@ -242,9 +242,9 @@ impl Client {
             .stub()
             .collect_garbage(self.daemon.request(request))
             .await
-            .map_err(|status| self.daemon.failed(status))?;
+            .map_err(|status| self.daemon.failed(&status))?;
         let mut parts = reply.into_inner();
-        while let Some(reply) = parts.message().await.map_err(|status| self.daemon.failed(status))? {
+        while let Some(reply) = parts.message().await.map_err(|status| self.daemon.failed(&status))? {
             match GarbagePart::read(reply)? {
                 GarbagePart::Done(summary) => return Ok(summary),
                 GarbagePart::Event(event) => each(event),
@@ -275,7 +275,7 @@ impl Client {
     pub async fn pin(&self, keys: &[IndexKey]) -> Result<u64, ClientError> {
         let reply =
             self.daemon.stub().pin(self.daemon.request(v1::PinRequest { keys: bytes_of(keys) })).await;
-        reply.map(|reply| reply.into_inner().pinned).map_err(|status| self.daemon.failed(status))
+        reply.map(|reply| reply.into_inner().pinned).map_err(|status| self.daemon.failed(&status))
     }
 
     /// Lets indices be evicted again; returns how many of them were pinned.
@@ -299,7 +299,7 @@ impl Client {
     pub async fn unpin(&self, keys: &[IndexKey]) -> Result<u64, ClientError> {
         let reply =
             self.daemon.stub().unpin(self.daemon.request(v1::UnpinRequest { keys: bytes_of(keys) })).await;
-        reply.map(|reply| reply.into_inner().unpinned).map_err(|status| self.daemon.failed(status))
+        reply.map(|reply| reply.into_inner().unpinned).map_err(|status| self.daemon.failed(&status))
     }
 
     /// Every pin, ascending by key.
@@ -323,7 +323,7 @@ impl Client {
     /// ```
     pub async fn pins(&self) -> Result<Vec<PinnedIndex>, ClientError> {
         let reply = self.daemon.stub().list_pins(self.daemon.request(v1::ListPinsRequest {})).await;
-        let reply = reply.map_err(|status| self.daemon.failed(status))?;
+        let reply = reply.map_err(|status| self.daemon.failed(&status))?;
         reply.into_inner().pins.iter().map(PinnedIndex::read).collect()
     }
 }

@@ -75,7 +75,7 @@ impl Batch {
         use v1::resolve_batch_reply::Outcome;
 
         let message = self.stream.message().await;
-        let message = message.map_err(|status| ClientError::of_status(status, &self.address))?;
+        let message = message.map_err(|status| ClientError::of_status(&status, &self.address))?;
         let Some(reply) = message else { return Ok(None) };
         let outcome = match reply.outcome.ok_or_else(|| ClientError::missing("outcome"))? {
             Outcome::Index(location) => Ok(IndexLocation::read(location)?),
@@ -135,7 +135,7 @@ impl Client {
             prewarm,
         };
         let reply = self.daemon.stub().resolve_batch(self.daemon.request(request)).await;
-        let reply = reply.map_err(|status| self.daemon.failed(status))?;
+        let reply = reply.map_err(|status| self.daemon.failed(&status))?;
         Ok(Batch { stream: reply.into_inner(), address: self.address().to_owned() })
     }
 }

@@ -172,16 +172,16 @@ impl ClientError {
         }
     }
 
-    pub(crate) fn of_status(status: Status, address: &str) -> Self {
+    pub(crate) fn of_status(status: &Status, address: &str) -> Self {
         // The deadline of a call is kept on both sides, and either may be the first.
         if status.code() == Code::Cancelled && status.message() == TimeoutExpired(()).to_string() {
             return Self::Timeout { address: address.to_owned() };
         }
         // A daemon that answers says so in its trailers; a transport that fails, also in the middle of a call, has a source.
         if status.source().is_some() {
-            return Self::Unreachable { address: address.to_owned(), source: root_cause(&status).into() };
+            return Self::Unreachable { address: address.to_owned(), source: root_cause(status).into() };
         }
-        if let Some(digest) = unknown_vocabulary(&status) {
+        if let Some(digest) = unknown_vocabulary(status) {
             return Self::UnknownVocabulary { digest };
         }
         let retry_after = status.get_details_retry_info().and_then(|info| info.retry_delay);
@@ -246,10 +246,10 @@ mod tests {
         let advised = Duration::from_millis(1500);
         let details = ErrorDetails::with_retry_info(Some(advised));
         let busy = Status::with_error_details(Code::ResourceExhausted, "full", details);
-        let error = ClientError::of_status(busy, "unix:x");
+        let error = ClientError::of_status(&busy, "unix:x");
         assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Busy, Some(advised)));
         assert_eq!(error.to_string(), "the daemon answered: full");
-        let draining = ClientError::of_status(Status::unavailable("shutting down"), "unix:x");
+        let draining = ClientError::of_status(&Status::unavailable("shutting down"), "unix:x");
         assert_eq!((draining.kind(), draining.retry_after()), (ErrorKind::Busy, None));
         let shed = CompileError::Unavailable { why: "full".into(), retry_after: Some(advised) };
         assert_eq!(ClientError::Verdict(shed).retry_after(), Some(advised));
@@ -261,11 +261,11 @@ mod tests {
         let here = Status::from_error(Box::new(TimeoutExpired(())));
         let there = Status::cancelled(here.message());
         for status in [here, there] {
-            let error = ClientError::of_status(status, "unix:x");
+            let error = ClientError::of_status(&status, "unix:x");
             assert!(matches!(&error, ClientError::Timeout { address } if address == "unix:x"), "{error}");
             assert_eq!(error.kind(), ErrorKind::Deadline);
         }
-        let other = ClientError::of_status(Status::cancelled("by the daemon"), "unix:x");
+        let other = ClientError::of_status(&Status::cancelled("by the daemon"), "unix:x");
         assert_eq!(other.kind(), ErrorKind::Cancelled);
     }
 }

@@ -126,7 +126,7 @@ impl Client {
         let parts = parts.map(|part| v1::ImportVocabularyRequest { part: Some(part) });
         let request = self.daemon.request(tokio_stream::iter(parts));
         let reply = self.daemon.stub().import_vocabulary(request).await;
-        let reply = reply.map_err(|status| self.daemon.failed(status))?.into_inner();
+        let reply = reply.map_err(|status| self.daemon.failed(&status))?.into_inner();
         VocabularyInfo::read(reply.vocabulary.ok_or_else(|| ClientError::missing("vocabulary"))?)
     }
 }

@@ -119,7 +119,7 @@ impl Client {
             limits: self.daemon.limits(),
         };
         let reply = self.daemon.stub().resolve(self.daemon.request(request)).await;
-        match reply.map_err(|status| self.daemon.failed(status))?.into_inner().outcome {
+        match reply.map_err(|status| self.daemon.failed(&status))?.into_inner().outcome {
             Some(Outcome::Index(location)) => IndexLocation::read(location),
             Some(Outcome::Refused(refusal)) => Err(refused(refusal)),
             Some(Outcome::OverBudget(over)) => Err(over_budget(over)),
@@ -160,7 +160,7 @@ impl Client {
             limits: self.daemon.limits(),
         };
         let reply = self.daemon.stub().check(self.daemon.request(request)).await;
-        match reply.map_err(|status| self.daemon.failed(status))?.into_inner().outcome {
+        match reply.map_err(|status| self.daemon.failed(&status))?.into_inner().outcome {
             Some(Outcome::Checked(checked)) => Checked::read(checked),
             Some(Outcome::Refused(refusal)) => Err(refused(refusal)),
             Some(Outcome::OverBudget(over)) => Err(over_budget(over)),

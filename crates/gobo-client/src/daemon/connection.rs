@@ -101,11 +101,11 @@ impl Connection {
         reply: Result<Response<Streaming<v1::FetchReply>>, Status>,
         limit: u64,
     ) -> Result<Fetched, ClientError> {
-        let reply = reply.map_err(|status| self.failed(status))?;
+        let reply = reply.map_err(|status| self.failed(&status))?;
         fetch(reply.into_inner(), limit, self.timeout, &self.address).await
     }
 
-    pub(crate) fn failed(&self, status: Status) -> ClientError {
+    pub(crate) fn failed(&self, status: &Status) -> ClientError {
         ClientError::of_status(status, &self.address)
     }
 }

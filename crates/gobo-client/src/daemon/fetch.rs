@@ -71,7 +71,7 @@ async fn message(
             tokio::time::timeout(timeout, message).await.map_err(late)?
         }
     };
-    message.map_err(|status| ClientError::of_status(status, address))
+    message.map_err(|status| ClientError::of_status(&status, address))
 }
 
 #[cfg(test)]
