@@ -16,6 +16,9 @@ use crate::arguments::Text;
 /// Least time between two lines with counts.
 const MINUTE: Duration = Duration::from_secs(60);
 
+/// Most words of adapters that are counted apart.
+const MAX_REASONS: usize = 64;
+
 #[derive(Default)]
 struct Process {
     lookups: Vec<Weak<Lookup>>,
@@ -222,17 +225,19 @@ pub(crate) fn as_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py
     counts.as_dict(py)
 }
 
-/// Counts that a request is not served by gobo, for adapters: `reason` is one word. The first of each reason is logged, with the
-/// `key` of the index and a `detail` for people.
+/// Counts that a request is not served by gobo, for adapters: `reason` is one word of a fixed set. The first of each reason is
+/// logged, with the `key` of the index and a `detail` for people. Beyond 64 reasons the rest is counted as `other`.
 #[pyfunction]
 #[pyo3(signature = (reason, key = None, detail = None))]
 pub(crate) fn count_fallback(py: Python<'_>, reason: Text, key: Option<Text>, detail: Option<Text>) {
-    let is_first = with(|process| {
-        *process.fallbacks.entry(reason.0.clone()).or_default() += 1;
-        process.told.insert(reason.0.clone())
+    let (is_first, reason) = with(|process| {
+        let is_room = process.fallbacks.len() < MAX_REASONS || process.fallbacks.contains_key(&reason.0);
+        let reason = if is_room { reason.0 } else { "other".to_owned() };
+        *process.fallbacks.entry(reason.clone()).or_default() += 1;
+        (process.told.insert(reason.clone()), reason)
     });
     if is_first {
-        log(py, "fallback", (reason.0, key.map(|key| key.0), detail.map(|detail| detail.0)));
+        log(py, "fallback", (reason, key.map(|key| key.0), detail.map(|detail| detail.0)));
     }
     minute(py);
 }

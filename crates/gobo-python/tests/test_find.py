@@ -238,3 +238,15 @@ def test_counts_and_log_lines(tmp_path, vocabulary, caplog):
     del client, here, index, matchers
     total = gobo.stats()
     assert total["found"]["local"] == after["found"]["local"] + 1, "counts of a client that is gone stay"
+
+
+def test_reasons_that_are_counted_apart_are_bounded():
+    program = """
+import gobo_masks as gobo
+for nth in range(100):
+    gobo.count_fallback(f"reason {nth}")
+counts = gobo.stats()["fallback"]
+print(len(counts), counts["reason 0"], counts["other"])
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout.split() == ["65", "1", "36"]

@@ -15,7 +15,8 @@ use crate::errors::invalid;
 #[pyclass(frozen, module = "gobo_masks", name = "Constraint")]
 pub(crate) struct PyConstraint {
     pub(crate) constraint: Constraint,
-    digest: ConstraintDigest,
+    /// Of the constraint: derived once.
+    pub(super) digest: ConstraintDigest,
 }
 
 impl From<Constraint> for PyConstraint {

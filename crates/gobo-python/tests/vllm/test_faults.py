@@ -158,19 +158,19 @@ def test_another_signature_leaves_vllm_as_it_was():
     assert log.count("gobo leaves vLLM as it is") == 1 and "(sampling_params, tokenizer, more)" in log
 
 
-def test_without_a_daemon_and_a_local_worker_the_stock_engine_serves_what_its_validator_takes():
+def test_without_a_daemon_and_a_local_worker_the_stock_engine_serves_what_its_validator_takes(gpt2):
     last, log = run(before='os.environ["GOBO_LOCAL"] = "0"', after=REQUEST.format(constraint="regex='[0-9]+'"))
     assert last.startswith("XgrammarGrammar") and "'unavailable': 1" in last
 
 
-def test_without_a_daemon_and_a_local_worker_the_rest_fails_by_name():
+def test_without_a_daemon_and_a_local_worker_the_rest_fails_by_name(gpt2):
     last, log = run(
         before='os.environ["GOBO_LOCAL"] = "0"', after=REQUEST.format(constraint="json={'type': 'integer', 'multipleOf': 7}")
     )
     assert last.startswith("VLLMValidationError") and "gobo: " in last
 
 
-def test_under_refuse_a_verdict_fails_its_request():
+def test_under_refuse_a_verdict_fails_its_request(gpt2):
     last, log = run(before='os.environ["GOBO_FALLBACK"] = "refuse"', after=REQUEST.format(constraint="grammar='start: \"a\"'"))
     assert last.startswith("VLLMValidationError") and "Lark" in last
 

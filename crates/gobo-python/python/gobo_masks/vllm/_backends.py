@@ -7,6 +7,7 @@ is checked by the stock validator here as well, because the front end may have a
 end validates little, and releases before 0.33 compile a request that was validated for one backend with another one.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,9 @@ from ._grammar import GoboGrammar, Rows
 
 # A matcher takes back as many tokens as ever are drafted at once, and some more.
 MIN_ROLLBACK = 256
+# Constraints of beam searches whose engine is settled. The one that was asked for longest ago is forgotten first: a search asks for its
+# own at every step.
+MAX_SETTLED = 1024
 
 
 class _Served:
@@ -38,7 +42,7 @@ class _Served:
         # Ranks that compile for themselves must agree, so that nothing there may be decided by time.
         self.gobo_is_timed = config.parallel_config.distributed_executor_backend != "external_launcher"
         # Of each constraint without stop ids: its index, or None where the stock class serves it.
-        self.gobo_settled: dict[tuple[StructuredOutputOptions, str], Index | None] = {}
+        self.gobo_settled: OrderedDict[tuple[StructuredOutputOptions, str], Index | None] = OrderedDict()
         # Read on a thread while the first constraint is looked at.
         _words.begin(self.tokenizer, self.vocab_size)
 
@@ -53,6 +57,7 @@ class _Served:
         asked = (request_type, grammar_spec)
         if stop_token_ids is None and asked in self.gobo_settled:
             settled = self.gobo_settled[asked]
+            self.gobo_settled.move_to_end(asked)
             return self._stock_grammar(*asked, None) if settled is None else self._grammar_of(settled, None)
         grammar = _engines.serve(
             lambda: self._grammar_of(self._index(request_type, grammar_spec), stop_token_ids),
@@ -62,6 +67,8 @@ class _Served:
         )
         if stop_token_ids is None:
             self.gobo_settled[asked] = grammar.matcher.index if isinstance(grammar, GoboGrammar) else None
+            if len(self.gobo_settled) > MAX_SETTLED:
+                self.gobo_settled.popitem(last=False)
         return grammar
 
     def _index(self, request_type: StructuredOutputOptions, text: str) -> Index:

@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import threading
+from collections import OrderedDict
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
@@ -54,8 +55,10 @@ def items(text: str) -> list[str]:
     return found
 
 
-# Of each tokenizer and width: the tokenizer, so that its id stays its own, and its vocabulary to come.
-_vocabularies: dict[tuple[int, int, int], tuple[Any, Future[Vocabulary]]] = {}
+# Of each tokenizer and width: the tokenizer, so that its id stays its own, and its vocabulary to come. An engine has one or two; the
+# one that was asked for longest ago is forgotten first.
+_vocabularies: OrderedDict[tuple[int, int, int], tuple[Any, Future[Vocabulary]]] = OrderedDict()
+MAX_TOKENIZERS = 16
 _lock = threading.Lock()
 
 
@@ -70,19 +73,36 @@ def vocabulary(tokenizer: Any, width: int, timeout: float | None = None) -> Voca
         raise WaitTimeout("the tokenizer is still being read") from None
     if error is None:
         return future.result()
+    if not _engines.is_verdict(error):
+        # Whatever is wrong now may be mended: the next request reads it again.
+        _forget(tokenizer, width, future)
     if isinstance(error, GoboError):
         raise _engines.copied(error, str(error))
     raise GoboError(f"{type(error).__name__}: {error}")
 
 
+def _forget(tokenizer: Any, width: int, future: Future[Vocabulary]) -> None:
+    key = _key(tokenizer, width)
+    with _lock:
+        if key in _vocabularies and _vocabularies[key][1] is future:
+            del _vocabularies[key]
+
+
+def _key(tokenizer: Any, width: int) -> tuple[int, int, int]:
+    return os.getpid(), id(tokenizer), width
+
+
 def begin(tokenizer: Any, width: int) -> Future[Vocabulary]:
     """Begins to read a tokenizer."""
-    key = (os.getpid(), id(tokenizer), width)
+    key = _key(tokenizer, width)
     with _lock:
         if key not in _vocabularies:
             future: Future[Vocabulary] = Future()
             _vocabularies[key] = (tokenizer, future)
+            if len(_vocabularies) > MAX_TOKENIZERS:
+                _vocabularies.popitem(last=False)
             threading.Thread(target=_read, args=(tokenizer, width, future), name="gobo-vocabulary", daemon=True).start()
+        _vocabularies.move_to_end(key)
         return _vocabularies[key][1]
 
 
