@@ -9,9 +9,9 @@
 //!
 //! Within this crate a view is written through `&mut View`, and a bound one lies in a mutex: two fills never write the same memory at
 //! once, whether or not they hold the GIL. Code outside of this crate may write it meanwhile only by breaking the rule of
-//! every borrower of a buffer: not to touch it from another thread during the call. What comes of that is a torn mask. The code here and
-//! below branches on no word that it reads from a matrix, but for one: whether a mask is empty once an EOS bit was cleared, which
-//! decides between two results.
+//! every borrower of a buffer: not to touch it from another thread during the call; a matrix that is bound twice has two borrowers.
+//! What comes of that is a torn mask. The code here and below branches on no word that it reads from a matrix, but for one: whether a
+//! mask is empty once an EOS bit was cleared, which decides between two results.
 #![expect(unsafe_code, reason = "memory of other libraries is borrowed by protocols of C")]
 
 use std::ffi::{CStr, c_int, c_void};
@@ -26,7 +26,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::arguments::Count;
-use crate::dlpack::{self, DataType, Deleter, Device, Managed, ManagedVersioned, Tensor, Version};
+use crate::dlpack::{self, DataType, Deleter, Device, Lendable, Managed, ManagedVersioned, Tensor, Version};
 use crate::errors::{invalid, invalid_from};
 use crate::layout::{Bits, Element, Layout};
 
@@ -330,29 +330,56 @@ impl PyBitmask {
 
 /// A tensor that was lent by DLPack, and what it points to. It stands first, so that one address is that of both.
 #[repr(C)]
-struct Lent {
-    managed: Managed,
+struct Lent<M> {
+    managed: M,
     shape: [i64; 2],
     strides: [i64; 2],
     owner: Py<PyBitmask>,
 }
 
 /// Deletes what was lent: the deleter of a managed tensor, and what a capsule does that nobody took.
-unsafe extern "C" fn delete(managed: *mut c_void) {
-    // SAFETY: the pointer is that of a `Lent` from `Box::into_raw`, of which the managed tensor is the first field; a deleter is
+unsafe extern "C" fn delete<M>(managed: *mut c_void) {
+    // SAFETY: the pointer is that of a `Lent<M>` from `Box::into_raw`, of which the managed tensor is the first field; a deleter is
     // called once. `Py` may be dropped by a thread without the GIL.
-    drop(unsafe { Box::from_raw(managed.cast::<Lent>()) });
+    drop(unsafe { Box::from_raw(managed.cast::<Lent<M>>()) });
 }
 
 /// The destructor of a capsule: whoever took the tensor has renamed the capsule, and deletes the tensor itself.
-unsafe extern "C" fn drop_capsule(capsule: *mut ffi::PyObject) {
+unsafe extern "C" fn drop_capsule<M: Lendable>(capsule: *mut ffi::PyObject) {
     // SAFETY: called by Python with the capsule that is going; the name is a string of C, and a capsule that still has it holds what
-    // `__dlpack__` put there.
+    // `lend` put there.
     unsafe {
-        if ffi::PyCapsule_IsValid(capsule, dlpack::UNVERSIONED.as_ptr()) == 1 {
-            delete(ffi::PyCapsule_GetPointer(capsule, dlpack::UNVERSIONED.as_ptr()));
+        if ffi::PyCapsule_IsValid(capsule, M::NAME.as_ptr()) == 1 {
+            delete::<M>(ffi::PyCapsule_GetPointer(capsule, M::NAME.as_ptr()));
         }
     }
+}
+
+/// A capsule that lends the memory of a bitmask.
+fn lend<'py, M: Lendable>(bitmask: &Bound<'py, PyBitmask>) -> PyResult<Bound<'py, PyAny>> {
+    let Exported { address, shape: [rows, words], strides: [stride, word] } = bitmask.get().exported;
+    let tensor = Tensor {
+        data: address.as_ptr(),
+        device: Device { kind: dlpack::CPU, id: 0 },
+        dimensions: 2,
+        data_type: DataType { code: dlpack::INT, bits: 32, lanes: 1 },
+        shape: null_mut(),
+        strides: null_mut(),
+        byte_offset: 0,
+    };
+    let (shape, strides) = ([rows as i64, words as i64], [(stride / word) as i64, 1]);
+    let (managed, owner) = (M::new(tensor, Some(delete::<M>)), bitmask.clone().unbind());
+    let mut lent = Box::new(Lent { managed, shape, strides, owner });
+    let (shape, strides) = (lent.shape.as_mut_ptr(), lent.strides.as_mut_ptr());
+    let tensor = lent.managed.tensor();
+    (tensor.shape, tensor.strides) = (shape, strides);
+    let (py, pointer) = (bitmask.py(), Box::into_raw(lent));
+    // SAFETY: a box is not null; the name is static, and the destructor deletes what nobody took.
+    let capsule = unsafe {
+        let pointer = NonNull::new_unchecked(pointer).cast();
+        PyCapsule::new_with_pointer_and_destructor(py, pointer, M::NAME, Some(drop_capsule::<M>))
+    };
+    Ok(capsule?.into_any())
 }
 
 #[pymethods]
@@ -431,9 +458,9 @@ impl PyBitmask {
         Ok(())
     }
 
-    /// Lends the memory by DLPack. The tensor is one from before version 1, which every consumer takes.
+    /// Lends the memory by DLPack: as a tensor of version 1 to whoever takes that (`max_version`), else as one from before it, of which
+    /// some consumers make an array that may only be read.
     #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
-    #[expect(unused_variables, reason = "part of the protocol")]
     fn __dlpack__<'py>(
         slf: &Bound<'py, Self>,
         stream: Option<&Bound<'py, PyAny>>,
@@ -449,32 +476,11 @@ impl PyBitmask {
                 "a bitmask lends the CPU's memory, without a stream or a copy",
             ));
         }
-        let Exported { address, shape: [rows, words], strides: [stride, word] } = slf.get().exported;
-        let tensor = Tensor {
-            data: address.as_ptr(),
-            device: Device { kind: dlpack::CPU, id: 0 },
-            dimensions: 2,
-            data_type: DataType { code: dlpack::INT, bits: 32, lanes: 1 },
-            shape: null_mut(),
-            strides: null_mut(),
-            byte_offset: 0,
-        };
-        let (shape, strides) = ([rows as i64, words as i64], [(stride / word) as i64, 1]);
-        let managed = Managed { tensor, context: null_mut(), deleter: Some(delete) };
-        let mut lent = Box::new(Lent { managed, shape, strides, owner: slf.clone().unbind() });
-        lent.managed.tensor.shape = lent.shape.as_mut_ptr();
-        lent.managed.tensor.strides = lent.strides.as_mut_ptr();
-        // SAFETY: a box is not null; the name is static, and the destructor deletes what nobody took.
-        let capsule = unsafe {
-            let pointer = NonNull::new_unchecked(Box::into_raw(lent)).cast();
-            PyCapsule::new_with_pointer_and_destructor(
-                slf.py(),
-                pointer,
-                dlpack::UNVERSIONED,
-                Some(drop_capsule),
-            )
-        };
-        Ok(capsule?.into_any())
+        if max_version.is_some_and(|(major, _)| major >= 1) {
+            lend::<ManagedVersioned>(slf)
+        } else {
+            lend::<Managed>(slf)
+        }
     }
 
     /// The CPU's memory.

@@ -1,6 +1,7 @@
 //! The structures of DLPack 1.x, as `dlpack.h` lays them out: how tensor libraries lend each other memory.
 
 use std::ffi::{CStr, c_void};
+use std::ptr::null_mut;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -87,6 +88,41 @@ pub(crate) struct ManagedVersioned {
     pub(crate) deleter: Deleter,
     pub(crate) flags: u64,
     pub(crate) tensor: Tensor,
+}
+
+/// What a capsule can lend: a tensor, and the function that lets it go.
+pub(crate) trait Lendable {
+    /// The name of its capsule.
+    const NAME: &'static CStr;
+
+    /// A tensor whose memory is written as much as read.
+    fn new(tensor: Tensor, deleter: Deleter) -> Self;
+
+    fn tensor(&mut self) -> &mut Tensor;
+}
+
+impl Lendable for Managed {
+    const NAME: &'static CStr = UNVERSIONED;
+
+    fn new(tensor: Tensor, deleter: Deleter) -> Self {
+        Self { tensor, context: null_mut(), deleter }
+    }
+
+    fn tensor(&mut self) -> &mut Tensor {
+        &mut self.tensor
+    }
+}
+
+impl Lendable for ManagedVersioned {
+    const NAME: &'static CStr = VERSIONED;
+
+    fn new(tensor: Tensor, deleter: Deleter) -> Self {
+        Self { version: Version { major: 1, minor: 0 }, context: null_mut(), deleter, flags: 0, tensor }
+    }
+
+    fn tensor(&mut self) -> &mut Tensor {
+        &mut self.tensor
+    }
 }
 
 /// The capsule that an object lends, of a tensor in the CPU's memory.

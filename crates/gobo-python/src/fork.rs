@@ -5,7 +5,7 @@
 //! crate ([`outside`]). Before a fork Python calls [`_before_fork`], which lets no more of it begin, and waits for the end of what
 //! has begun: that is the time of a batch, and it needs no GIL.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -14,7 +14,8 @@ use pyo3::types::PyDict;
 use crate::stats;
 
 static WORKING: AtomicUsize = AtomicUsize::new(0);
-static FORKING: AtomicBool = AtomicBool::new(false);
+/// Forks that are about to happen: hooks of others may let a second thread come to its own before the first one forks.
+static FORKING: AtomicUsize = AtomicUsize::new(0);
 
 struct Working;
 
@@ -27,7 +28,7 @@ impl Drop for Working {
 /// Does work that takes locks without the GIL; with it, if a fork is about to happen.
 pub(crate) fn outside<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     // With the GIL, as in `_before_fork`: one of the two comes first.
-    if FORKING.load(Ordering::Acquire) {
+    if FORKING.load(Ordering::Acquire) > 0 {
         return work();
     }
     WORKING.fetch_add(1, Ordering::Relaxed);
@@ -40,7 +41,7 @@ pub(crate) fn outside<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) 
 /// Lets no work without the GIL begin, and waits for what has begun.
 #[pyfunction]
 pub(crate) fn _before_fork() {
-    FORKING.store(true, Ordering::Release);
+    FORKING.fetch_add(1, Ordering::Release);
     while WORKING.load(Ordering::Acquire) > 0 {
         std::thread::sleep(Duration::from_micros(20));
     }
@@ -49,13 +50,14 @@ pub(crate) fn _before_fork() {
 /// The parent goes on.
 #[pyfunction]
 pub(crate) fn _after_fork_in_parent() {
-    FORKING.store(false, Ordering::Release);
+    // Of a fork that had begun when these hooks were registered, `_before_fork` knows nothing.
+    let _ = FORKING.fetch_update(Ordering::Release, Ordering::Relaxed, |forks| forks.checked_sub(1));
 }
 
 /// The child begins: it has done nothing yet.
 #[pyfunction]
 pub(crate) fn _after_fork_in_child() {
-    FORKING.store(false, Ordering::Release);
+    FORKING.store(0, Ordering::Release);
     stats::forget();
 }
 

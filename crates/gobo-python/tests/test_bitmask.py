@@ -167,6 +167,53 @@ def test_its_own_memory_outlives_it(matcher, expected):
     assert list(by_dlpack[1].astype("uint32")) == expected == rows_of(again)[1]
 
 
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({}, "dltensor"),
+        ({"max_version": None}, "dltensor"),
+        ({"max_version": (0, 8)}, "dltensor"),
+        ({"max_version": (1, 0), "copy": False, "dl_device": (1, 0)}, "dltensor_versioned"),
+        ({"max_version": (2, 3)}, "dltensor_versioned"),
+    ],
+)
+def test_a_capsule_is_of_the_version_that_the_consumer_takes(options, name):
+    bitmask = gobo.allocate_token_bitmask(3, 300)
+    references = sys.getrefcount(bitmask)
+    capsule = bitmask.__dlpack__(**options)
+    assert f'"{name}"' in repr(capsule) and sys.getrefcount(bitmask) == references + 1
+
+    class Consumed:
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **_):
+            return capsule
+
+    assert gobo.Bitmask(Consumed()).rows == 3
+    with pytest.raises(gobo.InvalidError):
+        gobo.Bitmask(Consumed())
+    del capsule
+    gc.collect()
+    assert sys.getrefcount(bitmask) == references, "taken or not, what was lent is given back"
+    bitmask.__dlpack__(**options)
+    # A deleter may run without the GIL: the reference is given back when somebody has it.
+    assert bitmask.rows == 3 and sys.getrefcount(bitmask) == references
+    for refused in ({"copy": True}, {"dl_device": (2, 0)}, {"stream": 1}):
+        with pytest.raises(BufferError):
+            bitmask.__dlpack__(**options | refused)
+
+
+def test_arrays_of_a_bitmask_can_be_written():
+    np = numpy()
+    bitmask = gobo.allocate_token_bitmask(2, 64)
+    array = np.from_dlpack(bitmask)
+    if not array.flags.writeable:
+        pytest.skip("this numpy takes no tensors of version 1")
+    array[1] = 7
+    assert rows_of(bitmask) == [[FULL] * 2, [7] * 2]
+
+
 def test_a_bitmask_over_a_view_lends_its_rows():
     np = numpy()
     wide = np.arange(60, dtype="int32").reshape(5, 12)
@@ -269,8 +316,13 @@ def test_batches_that_are_none(matcher):
         gobo.batch_fill_next_token_bitmask([matcher] * 4, bitmask)
     with pytest.raises(TypeError):
         gobo.batch_fill_next_token_bitmask([matcher, None], bitmask)
+    # A matrix without rows, and lists that do not go together.
+    for empty in (gobo.allocate_token_bitmask(0, 300), bitmask):
+        for texts, indices in (([matcher], []), ([], [0])):
+            with pytest.raises(gobo.InvalidError):
+                gobo.batch_fill_next_token_bitmask(texts, empty, indices)
+        assert gobo.batch_fill_next_token_bitmask([], empty) == []
     assert rows_of(bitmask) == [[FULL] * 10] * 3
-    assert gobo.batch_fill_next_token_bitmask([], bitmask) == []
 
 
 def test_batches_in_threads_over_the_same_texts(index_of):

@@ -135,7 +135,7 @@ def test_the_text_is_as_documented():
     [
         "", "Point", "Point()", "Point(x=1)", "Point(1, 2.0)", "Point(x=1, y=2.0, z=3)", "Point(x=1, x=1, y=2.0)", "Point(x=1, y=2)", "Point(x=True, y=2.0)",
         "Point(x=1.0, y=2.0)", "Point(x='1', y=2.0)", "Point(x=1+1, y=2.0)", "Point(x=--1, y=2.0)", "Point(**{'x': 1, 'y': 2.0})", "Other(x=1, y=2.0)",
-        "m.Point(x=1, y=2.0)", "Point(x=1, y=2.0); x", "Point(x=1, y=2.0)\x00", "Point(x=__import__('os'), y=2.0)", "(" * 5000, "Point(x=" + "9" * 5000 + ", y=2.0)", "\ud800", "lambda: 0",
+        "m.Point(x=1, y=2.0)", "Point(x=1, y=2.0); x", "Point(x=1, y=2.0)\x00", "Point(x=__import__('os'), y=2.0)", "(" * 5000, "Point(x=" + "9" * 5000 + ", y=2.0)", "\ud800", "lambda: 0", "Point(x=1, y=0x" + "f" * 5000 + ")",
     ],
 )
 def test_texts_that_are_no_such_call(text):
@@ -166,6 +166,38 @@ def broken(annotation, **options):
 def test_classes_without_such_calls(cls):
     with pytest.raises((gobo.InvalidError, TypeError)):
         gobo.Constraint.call(cls)
+
+
+def nested(depth):
+    annotation = int
+    for _ in range(depth):
+        annotation = list[annotation]
+    return annotation
+
+
+def test_a_grammar_grows_with_the_annotations_and_not_with_their_nesting():
+    few, many = (len(gobo.Constraint.call(broken(dict[str, nested(depth)] | tuple[nested(depth), ...])).text) for depth in (10, 40))
+    assert many < 6 * few
+    endless = typing.NewType("endless", int)
+    endless.__supertype__ = list[endless]
+    with pytest.raises(gobo.InvalidError, match="nested too deeply"):
+        gobo.Constraint.call(broken(endless))
+
+
+def test_nested_types_read_back(index_of):
+    cls = dataclasses.make_dataclass("Nested", [("a", list[list[list[int | None]]]), ("b", dict[str, tuple[list[bool], Colour]])])
+    value = cls([[], [[1, None], []]], {"k": ([True], Colour.BLUE), "": ([], Colour.RED)})
+    text = _call.spell(value)
+    assert text == 'Nested(a=[[], [[1, None], []]], b={"k": ([True], Colour.BLUE), "": ([], Colour.RED)})'
+    assert gobo.parse_call(cls, text) == value
+    matcher = index_of(gobo.Constraint.call(cls)).matcher()
+    assert matcher.accept_tokens(tokens_of(text.encode())) and matcher.is_completed()
+
+
+def test_members_that_python_reads_under_another_name():
+    # It reads the ligature of `fi` as two letters.
+    with pytest.raises(gobo.InvalidError, match="no name in Python"):
+        gobo.Constraint.call(broken(enum.Enum("Ligatures", ["\ufb01"])))
 
 
 @pytest.mark.parametrize("name", ["", "a b", "None", "a.b", "1a", "ﬁ", "a\ud800"])

@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 
 import pytest
 from conftest import EOS, STOP, TOKENS
@@ -68,6 +69,39 @@ def test_a_table(client, vocabulary):
     assert gobo.Vocabulary.of(vocabulary.name, client=client).digest == vocabulary.digest
     holes = gobo.Vocabulary.from_tokens([b"a", None, b"", b"b"], client=client)
     assert len(holes) == 4 and holes.token_bytes(1) == b""
+
+
+def test_a_file_that_is_replaced_while_it_is_read_gets_no_wrong_name(tmp_path):
+    """A name stands for the bytes that it is made of, for every process that comes later."""
+    contents = [JSON, {**JSON, "model": {**JSON["model"], "vocab": {"b": 0, "a": 1, "\u0120the": 2}}}]
+    texts = [json.dumps(content) for content in contents]
+    steady = [tmp_path / str(number) / "tokenizer.json" for number in range(2)]
+    for path, text in zip(steady, texts):
+        path.parent.mkdir()
+        path.write_text(text)
+    expected = [gobo.Vocabulary.of(path, client=gobo.Client(tmp_path / "expected")).digest for path in steady]
+    assert expected[0] != expected[1]
+    moving, stop = tmp_path / "moving" / "tokenizer.json", threading.Event()
+    moving.parent.mkdir()
+    moving.write_text(texts[0])
+
+    def replace():
+        turn = 0
+        while not stop.is_set():
+            turn += 1
+            (moving.parent / "next").write_text(texts[turn % 2])
+            os.replace(moving.parent / "next", moving)
+
+    replacing = threading.Thread(target=replace)
+    replacing.start()
+    try:
+        for turn in range(60):
+            store = tmp_path / "stores" / str(turn)
+            assert gobo.Vocabulary.of(moving, client=gobo.Client(store)).digest in expected
+            assert [gobo.Vocabulary.of(path, client=gobo.Client(store)).digest for path in steady] == expected
+    finally:
+        stop.set()
+        replacing.join()
 
 
 def test_bindings(vocabulary):

@@ -1,6 +1,8 @@
 //! The masks of many texts in one matrix, on several threads.
 
 use std::borrow::Borrow;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use crate::matcher::error::{BatchError, MatcherError};
 use crate::matcher::matrix::{row_of, write_row};
@@ -12,7 +14,7 @@ use crate::matcher::{Fill, Matcher};
 ///
 /// With `threads` of 1 or less the caller fills all rows and nothing is allocated. With more, others are started and ended
 /// within the call, each with its share of the rows: that takes some ten microseconds for each, and is worth it for
-/// hundreds of rows.
+/// hundreds of rows. Where the system gives fewer threads, those that there are do all shares.
 ///
 /// # Errors
 /// [`BatchError::Matrix`] and [`BatchError::Fills`] for a matrix or a list of another size; nothing is written then. What
@@ -135,18 +137,20 @@ fn fill_all<M: Borrow<Matcher> + Sync>(
     let take = |n| all.get_mut(row_of_matcher(n)).and_then(Option::take).unwrap_or_default();
     let mut rows: Vec<&mut [u32]> = (0..matchers.len()).map(take).collect();
     let shares = matchers.chunks(share).zip(rows.chunks_mut(share)).zip(fills.chunks_mut(share));
-    let mut shares = shares.map(|((matchers, rows), fills)| {
-        move || {
+    let others = shares.len() - 1;
+    let shares = Mutex::new(shares);
+    let work = || {
+        let next = || shares.lock().unwrap_or_else(PoisonError::into_inner).next();
+        while let Some(((matchers, rows), fills)) = next() {
             for ((matcher, row), fill) in matchers.iter().zip(rows).zip(fills) {
                 *fill = fill_row(matcher.borrow(), row);
             }
         }
-    });
-    // The first share is the caller's.
-    let own = shares.next();
-    std::thread::scope(|scope| {
-        shares.for_each(|share| drop(scope.spawn(share)));
-        own.into_iter().for_each(|share| share());
+    };
+    thread::scope(|scope| {
+        // Where the system gives no thread, those that there are do its share.
+        let _ = (0..others).try_for_each(|_| thread::Builder::new().spawn_scoped(scope, work).map(drop));
+        work();
     });
 }
 

@@ -3,7 +3,8 @@ model decoding*, section 5.2.
 
 A dataclass becomes a *form*: a tree that mirrors its annotations, and that does three things with the same knowledge. `rule`
 writes the texts of the type in GBNF, `spell` writes the one text of a value, and `read` turns the syntax tree of such a text back
-into the value. The texts are Python's literals in one fixed spelling:
+into the value. A form that has others in it is a rule of its own, so that the grammar grows with the annotations and not with
+their nesting. The texts are Python's literals in one fixed spelling:
 
 - all fields of a call as keywords, in the order of their declaration; one space after each comma and colon, and nowhere else;
 - strings in double quotes, with `\\\\ \\" \\n \\r \\t`, `\\xNN` for other control characters, and `\\udNNN` for lone surrogates;
@@ -23,7 +24,7 @@ import types
 import typing
 import unicodedata
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from ._errors import InvalidError
 from ._schema import hints_of
@@ -36,22 +37,28 @@ _GREATEST = "7976931348623157"
 
 
 class _Mismatch(Exception):
-    """A syntax tree that is no value of a form."""
+    """A syntax tree that is no value of a form. It is spelled for the message alone: a union tries one form after another."""
+
+    def __init__(self, what: str, node: ast.expr | None = None) -> None:
+        self.what, self.node = what, node
+
+    def __str__(self) -> str:
+        return self.what if self.node is None else f"{_shown(self.node)} {self.what}"
 
 
 def grammar(cls: type, name: str | None = None) -> str:
     """The constructor calls of `cls` as a grammar in GBNF, with the start rule `root`."""
     forms = _Forms()
-    root = forms.of_call(cls, name)
+    root = _of_call(forms, cls, name)
     rules = [f"root ::= {root.rule()}"]
-    rules += [f"{form.rule_name} ::= {form.body()}" for form in forms.calls.values()]
+    rules += [f"{form.rule_name} ::= {form.body()}" for form in forms.compound]
     rules += [f"{name} ::= {body}" for name, body in _SHARED.items()]
     return "\n".join(rules) + "\n"
 
 
 def parse(cls: type, text: str, name: str | None = None) -> Any:
     """The instance that a constructor call writes."""
-    form = _Forms().of_call(cls, name)
+    form = _of_call(_Forms(), cls, name)
     if not isinstance(text, str):
         raise InvalidError(f"a constructor call is a str, not {type(text).__name__}")
     try:
@@ -67,7 +74,14 @@ def parse(cls: type, text: str, name: str | None = None) -> Any:
 
 def spell(value: Any, name: str | None = None) -> str:
     """The text of an instance: the one that the constraint of its class allows."""
-    return _Forms().of_call(type(value), name).spell(value)
+    return _of_call(_Forms(), type(value), name).spell(value)
+
+
+def _of_call(forms: "_Forms", cls: Any, name: str | None) -> "_Call":
+    try:
+        return forms.of_call(cls, name)
+    except RecursionError as error:
+        raise InvalidError(f"the annotations of {cls.__qualname__} are nested too deeply", kind="limit") from error
 
 
 # -- GBNF ----------------------------------------------------------------------------------------------------------------------
@@ -128,6 +142,19 @@ class _Form:
         raise NotImplementedError
 
 
+class _Compound(_Form):
+    """A form with a rule of its own."""
+
+    rule_name: str
+
+    def rule(self) -> str:
+        return self.rule_name
+
+    def body(self) -> str:
+        """What the rule stands for."""
+        raise NotImplementedError
+
+
 def _number(node: ast.expr) -> Any:
     """The number of a literal, perhaps with a minus; None if it is none."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -160,7 +187,7 @@ class _String(_Form):
     def read(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Constant) and type(node.value) is str:
             return node.value
-        raise _Mismatch(f"{_shown(node)} is no str")
+        raise _Mismatch("is no str", node)
 
 
 class _Int(_Form):
@@ -179,7 +206,7 @@ class _Int(_Form):
         value = _number(node)
         if type(value) is int:
             return value
-        raise _Mismatch(f"{_shown(node)} is no int")
+        raise _Mismatch("is no int", node)
 
 
 class _Float(_Form):
@@ -202,17 +229,17 @@ class _Float(_Form):
         value = _number(node)
         if type(value) is float:
             return value
-        raise _Mismatch(f"{_shown(node)} is no float")
+        raise _Mismatch("is no float", node)
 
 
-class _Constants(_Form):
+class _Constants(_Compound):
     """One of some values with a text each: a bool, None, a literal, a member of an enumeration."""
 
     def __init__(self, values: list[tuple[Any, str]]) -> None:
         self.values = values
 
-    def rule(self) -> str:
-        return "(" + " | ".join(_quoted(text) for _, text in self.values) + ")"
+    def body(self) -> str:
+        return " | ".join(_quoted(text) for _, text in self.values)
 
     def _text(self, value: Any) -> str | None:
         return next((text for known, text in self.values if type(known) is type(value) and known == value), None)
@@ -237,16 +264,16 @@ class _Constants(_Form):
                     return value
             elif isinstance(node, ast.Constant) and type(node.value) is type(value) and node.value == value:
                 return value
-        raise _Mismatch(f"{_shown(node)} is none of {', '.join(text for _, text in self.values)}")
+        raise _Mismatch("is none of " + ", ".join(text for _, text in self.values), node)
 
 
-class _Union(_Form):
+class _Union(_Compound):
     def __init__(self, forms: list[_Form]) -> None:
         self.forms = forms
         self.hashable = all(form.hashable for form in forms)
 
-    def rule(self) -> str:
-        return "(" + " | ".join(form.rule() for form in self.forms) + ")"
+    def body(self) -> str:
+        return " | ".join(form.rule() for form in self.forms)
 
     def holds(self, value: Any) -> bool:
         return any(form.holds(value) for form in self.forms)
@@ -265,16 +292,16 @@ class _Union(_Form):
                 return form.read(node)
             except _Mismatch:
                 continue
-        raise _Mismatch(f"{_shown(node)} is of no type of the union")
+        raise _Mismatch("is of no type of the union", node)
 
 
-class _List(_Form):
+class _List(_Compound):
     hashable = False
 
     def __init__(self, item: _Form) -> None:
         self.item = item
 
-    def rule(self) -> str:
+    def body(self) -> str:
         return f'"[" {_separated(self.item.rule())} "]"'
 
     def holds(self, value: Any) -> bool:
@@ -285,18 +312,18 @@ class _List(_Form):
 
     def read(self, node: ast.expr) -> Any:
         if not isinstance(node, ast.List):
-            raise _Mismatch(f"{_shown(node)} is no list")
+            raise _Mismatch("is no list", node)
         return [self.item.read(item) for item in node.elts]
 
 
-class _Tuple(_Form):
+class _Tuple(_Compound):
     """A tuple of these items, or of any number of one kind."""
 
     def __init__(self, items: list[_Form], *, repeats: bool) -> None:
         self.items, self.repeats = items, repeats
         self.hashable = all(item.hashable for item in items)
 
-    def rule(self) -> str:
+    def body(self) -> str:
         rules = [item.rule() for item in self.items]
         if self.repeats:
             return f'"(" ({rules[0]} "," | {_separated(rules[0], 2)})? ")"'
@@ -324,17 +351,17 @@ class _Tuple(_Form):
         items = node.elts if isinstance(node, ast.Tuple) else None
         forms = None if items is None else self._forms(len(items))
         if items is None or forms is None:
-            raise _Mismatch(f"{_shown(node)} is no such tuple")
+            raise _Mismatch("is no such tuple", node)
         return tuple(form.read(item) for form, item in zip(forms, items))
 
 
-class _Dict(_Form):
+class _Dict(_Compound):
     hashable = False
 
     def __init__(self, key: _Form, value: _Form) -> None:
         self.key, self.value = key, value
 
-    def rule(self) -> str:
+    def body(self) -> str:
         member = f'{self.key.rule()} ": " {self.value.rule()}'
         return f'"{{" {_separated(member)} "}}"'
 
@@ -346,21 +373,18 @@ class _Dict(_Form):
 
     def read(self, node: ast.expr) -> Any:
         if not isinstance(node, ast.Dict) or None in node.keys:
-            raise _Mismatch(f"{_shown(node)} is no dict")
+            raise _Mismatch("is no dict", node)
         return {self.key.read(k): self.value.read(v) for k, v in zip(node.keys, node.values) if k is not None}
 
 
-class _Call(_Form):
+class _Call(_Compound):
     """A call of a dataclass. It is made before its fields are known, because they may contain it."""
 
     hashable = False
 
-    def __init__(self, cls: type, name: str, rule_name: str) -> None:
-        self.cls, self.name, self.rule_name = cls, name, rule_name
+    def __init__(self, cls: type, name: str) -> None:
+        self.cls, self.name = cls, name
         self.fields: dict[str, _Form] = {}
-
-    def rule(self) -> str:
-        return self.rule_name
 
     def body(self) -> str:
         parts = [_quoted(f"{self.name}(")]
@@ -377,7 +401,7 @@ class _Call(_Form):
 
     def read(self, node: ast.expr) -> Any:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == self.name and not node.args):
-            raise _Mismatch(f"{_shown(node)} is no call of {self.name} by keywords")
+            raise _Mismatch(f"is no call of {self.name} by keywords", node)
         values = {}
         for given in node.keywords:
             if given.arg is None or given.arg not in self.fields or given.arg in values:
@@ -393,7 +417,11 @@ class _Call(_Form):
 
 
 def _shown(node: ast.expr) -> str:
-    text = ast.unparse(node)
+    try:
+        text = ast.unparse(node)
+    except (RecursionError, ValueError):
+        # Of integers with more digits than the interpreter writes.
+        return "what is there"
     return text if len(text) <= 60 else text[:59] + "…"
 
 
@@ -403,6 +431,13 @@ def _shown(node: ast.expr) -> str:
 _BOOL = [(True, "True"), (False, "False")]
 _NONE = [(None, "None")]
 
+C = TypeVar("C", bound=_Compound)
+
+
+def _is_name(name: str) -> bool:
+    """Whether it is a name that Python reads as it is written."""
+    return name.isidentifier() and not keyword.iskeyword(name) and unicodedata.normalize("NFKC", name) == name
+
 
 class _Forms:
     """The forms of one constraint: each class has one, and each name stands for one class."""
@@ -410,9 +445,15 @@ class _Forms:
     def __init__(self) -> None:
         self.calls: dict[type, _Call] = {}
         self.named: dict[str, type] = {}
+        self.compound: list[_Compound] = []
+
+    def _add(self, form: C) -> C:
+        form.rule_name = f"part-{len(self.compound)}"
+        self.compound.append(form)
+        return form
 
     def _name(self, cls: type, name: str) -> str:
-        if not name.isidentifier() or keyword.iskeyword(name) or unicodedata.normalize("NFKC", name) != name:
+        if not _is_name(name):
             raise InvalidError(f"{name!r} is no name in Python")
         if self.named.setdefault(name, cls) is not cls:
             raise InvalidError(f"two classes are called {name}")
@@ -423,7 +464,7 @@ class _Forms:
             raise InvalidError(f"{getattr(cls, '__qualname__', cls)!r} is no dataclass")
         if cls in self.calls:
             return self.calls[cls]
-        form = _Call(cls, self._name(cls, cls.__name__ if name is None else name), f"call-{len(self.calls)}")
+        form = self._add(_Call(cls, self._name(cls, cls.__name__ if name is None else name)))
         self.calls[cls] = form
         names = [field.name for field in dataclasses.fields(cls) if field.init]
         takes = {
@@ -444,9 +485,9 @@ class _Forms:
             str: _String,
             int: _Int,
             float: _Float,
-            bool: lambda: _Constants(_BOOL),
-            None: lambda: _Constants(_NONE),
-            type(None): lambda: _Constants(_NONE),
+            bool: lambda: self._add(_Constants(_BOOL)),
+            None: lambda: self._add(_Constants(_NONE)),
+            type(None): lambda: self._add(_Constants(_NONE)),
         }
         try:
             make = simple.get(annotation)
@@ -458,22 +499,22 @@ class _Forms:
         if origin is typing.Annotated:
             return self.of(arguments[0], place)
         if origin in (typing.Union, types.UnionType):
-            return _Union([self.of(argument, place) for argument in arguments])
+            return self._add(_Union([self.of(argument, place) for argument in arguments]))
         if origin is typing.Literal:
-            return _Constants([(value, self._constant(value, place)) for value in arguments])
+            return self._add(_Constants([(value, self._constant(value, place)) for value in arguments]))
         if origin is list:
-            return _List(self.of(arguments[0], place))
+            return self._add(_List(self.of(arguments[0], place)))
         if origin is tuple:
             repeats = len(arguments) == 2 and arguments[1] is Ellipsis
             items = [self.of(argument, place) for argument in (arguments[:1] if repeats else arguments)]
-            return _Tuple(items, repeats=repeats)
+            return self._add(_Tuple(items, repeats=repeats))
         if origin is dict:
             key = self.of(arguments[0], place)
             if not key.hashable:
                 raise InvalidError(f"{place}: {annotation} has keys that cannot be keys")
-            return _Dict(key, self.of(arguments[1], place))
+            return self._add(_Dict(key, self.of(arguments[1], place)))
         if isinstance(annotation, type) and issubclass(annotation, enum.Enum) and len(annotation) > 0:
-            return _Constants([(member, self._constant(member, place)) for member in annotation])
+            return self._add(_Constants([(member, self._constant(member, place)) for member in annotation]))
         if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
             return self.of_call(annotation)
         own = getattr(annotation, "__supertype__", None) or getattr(annotation, "__value__", None)
@@ -485,7 +526,7 @@ class _Forms:
     def _constant(self, value: Any, place: str) -> str:
         if isinstance(value, enum.Enum):
             cls = type(value)
-            if not value.name.isidentifier() or keyword.iskeyword(value.name):
+            if not _is_name(value.name):
                 raise InvalidError(f"{place}: {cls.__qualname__} has a member whose name is no name in Python")
             return f"{self._name(cls, cls.__name__)}.{value.name}"
         if value is None or isinstance(value, bool):

@@ -154,11 +154,8 @@ def serve(
     """
     try:
         return gobo()
-    except GoboError as error:
-        failed: GoboError = error
-    except Exception as error:
-        failed = GoboError(f"{type(error).__name__}: {error}")
-        failed.__cause__ = error
+    except BaseException as error:
+        failed = caught(error)
     count_fallback(reason(failed), key, str(failed))
     if refuses():
         raise failed
@@ -166,6 +163,18 @@ def serve(
     if objected is not None:
         raise copied(failed, f"{failed}; {engine} does not take it either: {objected}") from failed
     return stock()
+
+
+def caught(error: BaseException) -> GoboError:
+    """Whatever a call has raised, as an error of gobo: also a panic of Rust, which is no `Exception` of Python. What ends the process is
+    raised again."""
+    if isinstance(error, (KeyboardInterrupt, SystemExit)):
+        raise error
+    if isinstance(error, GoboError):
+        return error
+    failed = GoboError(f"{type(error).__name__}: {error}")
+    failed.__cause__ = error
+    return failed
 
 
 def copied(error: GoboError, message: str) -> GoboError:

@@ -21,6 +21,7 @@ cannot be served; it is refused.
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -93,7 +94,7 @@ class ConstraintLogitsProcessor:
         """Forgets all texts, so that the processor may serve another call of `generate`."""
         self._prompts: torch.Tensor | None = None
         self._width = 0
-        self._states: OrderedDict[tuple[int, bytes], _State] = OrderedDict()
+        self._states: OrderedDict[tuple[int, int, bytes], _State] = OrderedDict()
         self._has_forgotten = False
 
     @property
@@ -115,7 +116,8 @@ class ConstraintLogitsProcessor:
             )
         # An assistant's logits may be wider or narrower than those of the first call.
         self._width = self._width or width
-        words = torch.full((rows, (max(width, self._width) + 31) // 32), -1, dtype=torch.int32)
+        # On the CPU, whatever the program's default device is.
+        words = torch.full((rows, (max(width, self._width) + 31) // 32), -1, dtype=torch.int32, device="cpu")
         matchers, unfinished = [], []
         for row, state in enumerate(self._states_of(input_ids)):
             if state is None:
@@ -156,22 +158,28 @@ class ConstraintLogitsProcessor:
         return states
 
     def _state(self, slot: int, index: Index, prefix: bytes) -> _State:
-        """The state behind the ids of `prefix`, made from that of the longest prefix that is kept."""
+        """The state after the ids of `prefix`, made from that of the longest prefix that is kept."""
         kept = len(prefix)
-        while kept and (slot, prefix[:kept]) not in self._states:
+        while kept and _key(slot, prefix[:kept]) not in self._states:
             kept -= _ID_BYTES
         if len(prefix) > kept + _ID_BYTES and not self._has_forgotten:
             raise _another_call()
-        state = self._states.get((slot, prefix[:kept])) or _State(index.matcher(self._eos, self._width))
+        state = self._states.get(_key(slot, prefix[:kept])) or _State(index.matcher(self._eos, self._width))
         for end in range(kept + _ID_BYTES, len(prefix) + 1, _ID_BYTES):
             state = state.after(int.from_bytes(prefix[end - _ID_BYTES : end], sys.byteorder, signed=True))
-        self._states[slot, prefix] = state
-        self._states.move_to_end((slot, prefix))
+        key = _key(slot, prefix)
+        self._states[key] = state
+        self._states.move_to_end(key)
         return state
 
 
+def _key(slot: int, prefix: bytes) -> tuple[int, int, bytes]:
+    """What a prefix is kept under: its digest, because 1,024 prefixes of long texts would take more memory than their states."""
+    return slot, len(prefix), hashlib.blake2b(prefix, digest_size=16).digest()
+
+
 class _State:
-    """Where a prefix of ids stands: within a text, behind its end, or refused."""
+    """Where a prefix of ids stands: within a text, after its end, or refused."""
 
     __slots__ = ("is_refused", "is_unfinished", "matcher", "padding")
 
@@ -230,10 +238,12 @@ def generate(
 
         generate(model, **inputs, tokenizer=tokenizer, constraint=Constraint.regex("[0-9]{4}-[0-9]{2}"), max_new_tokens=20)
     """
-    config = kwargs.get("generation_config") or model.generation_config
+    configs = (kwargs.get("generation_config"), model.generation_config)
 
     def setting(name: str) -> Any:
-        return kwargs[name] if kwargs.get(name) is not None else getattr(config, name, None)
+        """What `generate` takes: an argument, else what its configuration says, else the model's."""
+        given = (kwargs.get(name), *(getattr(config, name, None) for config in configs))
+        return next((value for value in given if value is not None), None)
 
     eos = setting("eos_token_id")
     eos = (eos,) if isinstance(eos, int) else None if eos is None else tuple(int(id) for id in eos)

@@ -86,16 +86,21 @@ pub(super) fn of_name_or_path(py: Python<'_>, lookup: &Lookup, text: String) -> 
 }
 
 pub(super) fn of_path(py: Python<'_>, lookup: &Lookup, path: &Path) -> PyResult<BoundVocabulary> {
-    let read = || match content(path) {
-        Some(parts) => {
-            let parts = parts.iter().flat_map(|(name, bytes)| [name.as_bytes(), bytes]);
-            published(lookup, &name_of(parts), || import(path, &ImportOptions::default()))
-        }
-        None => {
-            let imported = import(path, &ImportOptions::default()).map_err(Fault::Import)?;
+    let import = || import(path, &ImportOptions::default()).map_err(Fault::Import);
+    let read = || {
+        let Some(parts) = content(path) else {
+            let imported = import()?;
             let name = name_of([b"table".as_slice(), imported.table.digest().as_bytes()]);
-            lookup.publish_vocabulary(Some(&name), &imported).map_err(Fault::Lookup)
+            return lookup.publish_vocabulary(Some(&name), &imported).map_err(Fault::Lookup);
+        };
+        let name = name_of(parts.iter().flat_map(|(name, bytes)| [name.as_bytes(), bytes]));
+        if let Some(bound) = lookup.vocabulary_by_name(&name).map_err(Fault::Lookup)? {
+            return Ok(bound);
         }
+        let imported = import()?;
+        // The import has read the files again: if they were replaced meanwhile, the name is none of what it found.
+        let name = (content(path).as_ref() == Some(&parts)).then_some(name);
+        lookup.publish_vocabulary(name.as_deref(), &imported).map_err(Fault::Lookup)
     };
     py.detach(read).map_err(|fault| fault.raised(py))
 }

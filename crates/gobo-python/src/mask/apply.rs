@@ -2,8 +2,9 @@
 
 use pyo3::prelude::*;
 
+use super::fault::Fault;
 use super::ids;
-use super::rows::{Matrix, out_of_range};
+use super::rows::Matrix;
 use crate::buffer::View;
 use crate::errors::invalid;
 use crate::layout::{Bits, Element};
@@ -19,39 +20,39 @@ pub(crate) fn apply_token_bitmask_inplace(
     indices: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let py = logits.py();
-    let mut logits = View::bind(logits)?;
-    let matrix = Matrix::of(bitmask)?;
-    let masks = matrix.bitmask().view();
+    let row = |row: i64| usize::try_from(row).map_err(|_| invalid(py, format!("row {row} is below 0")));
+    let rows = indices.map(|indices| ids::read(indices)?.into_iter().map(row).collect::<PyResult<Vec<_>>>());
+    let (rows, mut logits, matrix) = (rows.transpose()?, View::bind(logits)?, Matrix::of(bitmask)?);
     if !logits.is_writable() {
         return Err(invalid(py, "the logits may only be read"));
     }
-    let rows: Vec<i64> = match indices {
-        Some(indices) => ids::read(indices)?,
-        None if logits.layout().rows == masks.layout().rows => (0..).take(logits.layout().rows).collect(),
-        None => {
-            let message = format!(
-                "there are {} rows of logits and {} of masks",
-                logits.layout().rows,
-                masks.layout().rows
-            );
-            return Err(invalid(py, message));
-        }
+    if matches!(logits.element(), Element::Int32 | Element::Int64) {
+        return Err(invalid(py, format!("logits are floats, not {:?}", logits.element())));
+    }
+    let applied = apply(&mut logits, &matrix.bitmask().view(), rows);
+    applied.map_err(|fault| fault.raised(py))
+}
+
+fn apply(logits: &mut View, masks: &View, rows: Option<Vec<usize>>) -> Result<(), Fault> {
+    let (of_logits, of_masks) = (logits.layout().rows, masks.layout().rows);
+    let rows = match rows {
+        Some(rows) => rows,
+        None if of_logits == of_masks => (0..of_logits).collect(),
+        None => return Err(Fault::Counts { logits: of_logits, masks: of_masks }),
     };
-    let there = logits.layout().rows.min(masks.layout().rows);
-    let row = |row: i64| usize::try_from(row).map_err(|_| invalid(py, format!("row {row} is below 0")));
-    let rows = rows.into_iter().map(row).collect::<PyResult<Vec<usize>>>()?;
-    if let Some(&row) = rows.iter().find(|row| **row >= there) {
-        let view = if row < masks.layout().rows { &logits } else { &masks };
-        return Err(out_of_range(py, view, row, 1));
+    let there = of_logits.min(of_masks);
+    if let Some(&from) = rows.iter().find(|row| **row >= there) {
+        let there = if from < of_masks { of_logits } else { of_masks };
+        return Err(Fault::Rows { from, rows: 1, there });
     }
     for row in rows {
         let Some(mask) = masks.row::<u32>(row) else { continue };
         match logits.element() {
-            Element::Float16 => shut_out::<u16>(&mut logits, row, mask, 0xfc00),
-            Element::BFloat16 => shut_out::<u16>(&mut logits, row, mask, 0xff80),
-            Element::Float32 => shut_out::<u32>(&mut logits, row, mask, f32::NEG_INFINITY.to_bits()),
-            Element::Float64 => shut_out::<u64>(&mut logits, row, mask, f64::NEG_INFINITY.to_bits()),
-            other => return Err(invalid(py, format!("logits are floats, not {other:?}"))),
+            Element::Float16 => shut_out::<u16>(logits, row, mask, 0xfc00),
+            Element::BFloat16 => shut_out::<u16>(logits, row, mask, 0xff80),
+            Element::Float32 => shut_out::<u32>(logits, row, mask, f32::NEG_INFINITY.to_bits()),
+            Element::Float64 => shut_out::<u64>(logits, row, mask, f64::NEG_INFINITY.to_bits()),
+            Element::Int32 | Element::Int64 => {}
         }
     }
     Ok(())

@@ -5,11 +5,12 @@ use std::sync::MutexGuard;
 use gobo_artifact::{BatchError, Fill, Matcher, MatcherError, fill_rows};
 use pyo3::prelude::*;
 
+use super::fault::Fault;
 use super::ids;
 use super::matcher::{PyMatcher, State};
-use super::rows::{Matrix, check_width, out_of_range};
+use super::rows::{Matrix, check_width, rows_mut};
 use crate::buffer::View;
-use crate::errors::{invalid, of, of_matcher};
+use crate::errors::{invalid, of_matcher};
 use crate::fork;
 
 /// Rows for which another thread is worth its start: it costs as much as some hundred rows whose words are in a cache.
@@ -55,7 +56,7 @@ pub(crate) fn batch_fill_next_token_bitmask(
         };
         fork::outside(py, work)
     };
-    let fills = fills.map_err(|fault| fault.raised(py, &matrix.bitmask().view()))?;
+    let fills = fills.map_err(|fault| fault.raised(py))?;
     let fill = |fill: Result<Fill, MatcherError>| match fill {
         Ok(fill) => Ok(fill == Fill::Masked),
         Err(error) => Err(of_matcher(py, &error)),
@@ -63,39 +64,22 @@ pub(crate) fn batch_fill_next_token_bitmask(
     fills.into_iter().map(fill).collect()
 }
 
-/// Why nothing was written.
-enum Fault {
-    Batch(BatchError),
-    Width { mask_words: usize },
-    Row(usize),
-}
-
-impl Fault {
-    fn raised(&self, py: Python<'_>, view: &View) -> PyErr {
-        match self {
-            Self::Batch(error) => of(py, error.kind(), error),
-            Self::Width { mask_words } => {
-                let wide = check_width(py, view, *mask_words);
-                wide.err().unwrap_or_else(|| invalid(py, "the rows cannot be written"))
-            }
-            Self::Row(row) => out_of_range(py, view, *row, 1),
-        }
-    }
-}
-
 fn fill(
     texts: &[&PyMatcher],
     rows: &[usize],
     view: &mut View,
 ) -> Result<Vec<Result<Fill, MatcherError>>, Fault> {
-    let mut fills = vec![Ok(Fill::Ended); texts.len()];
-    if let Some(mask_words) =
-        texts.iter().map(|text| text.mask_words()).find(|words| *words > view.layout().columns)
-    {
-        return Err(Fault::Width { mask_words });
+    let there = view.layout().rows;
+    if rows.len() != texts.len() {
+        return Err(BatchError::Rows { given: rows.len(), expected: texts.len() }.into());
     }
-    if let Some(row) = rows.iter().find(|row| **row >= view.layout().rows) {
-        return Err(Fault::Row(*row));
+    texts.iter().try_for_each(|text| check_width(view, text.mask_words()))?;
+    if let Some(&from) = rows.iter().find(|row| **row >= there) {
+        return Err(Fault::Rows { from, rows: 1, there });
+    }
+    let mut fills = vec![Ok(Fill::Ended); texts.len()];
+    if texts.is_empty() {
+        return Ok(fills);
     }
     // One text may stand in several rows, and other calls take several texts too: each lock once, in the order of addresses.
     let mut order: Vec<usize> = (0..texts.len()).collect();
@@ -114,28 +98,25 @@ fn fill(
     }
     let matchers: Vec<&Matcher> = guard_of.iter().map(|guard| &guards[*guard].matcher).collect();
     let threads = matchers.len().div_ceil(ROWS_PER_THREAD).min(MAX_THREADS).min(cores());
-    let (words, stride, there) = (view.layout().columns, view.layout().stride, view.layout().rows);
-    let Some(lent) = view.rows_mut::<u32>(0, there) else { return Ok(fills) };
+    let (words, stride) = (view.layout().columns, view.layout().stride);
+    let lent = rows_mut(view, 0, there)?;
     if stride == words || there == 1 {
-        fill_rows(&matchers, rows, lent, words, threads, &mut fills).map_err(Fault::Batch)?;
+        fill_rows(&matchers, rows, lent, words, threads, &mut fills)?;
         return Ok(fills);
     }
     // What lies between the rows belongs to others: the masks are written elsewhere, and copied.
-    distinct(rows, matchers.len(), there).map_err(Fault::Batch)?;
+    distinct(rows, there)?;
     let mut copy = vec![0; matchers.len() * words];
     let all: Vec<usize> = (0..matchers.len()).collect();
-    fill_rows(&matchers, &all, &mut copy, words, threads, &mut fills).map_err(Fault::Batch)?;
+    fill_rows(&matchers, &all, &mut copy, words, threads, &mut fills)?;
     for (row, mask) in rows.iter().zip(copy.chunks(words)) {
         lent[row * stride..row * stride + words].copy_from_slice(mask);
     }
     Ok(fills)
 }
 
-/// One row for each matcher, and none twice.
-fn distinct(rows: &[usize], expected: usize, there: usize) -> Result<(), BatchError> {
-    if rows.len() != expected {
-        return Err(BatchError::Rows { given: rows.len(), expected });
-    }
+/// No row twice.
+fn distinct(rows: &[usize], there: usize) -> Result<(), BatchError> {
     let mut named = vec![false; there];
     match rows.iter().find(|row| std::mem::replace(&mut named[**row], true)) {
         Some(&row) => Err(BatchError::Twice { row }),

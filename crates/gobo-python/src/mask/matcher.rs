@@ -8,10 +8,12 @@ use gobo_types::{Binding, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
+use super::fault::Fault;
 use super::ids;
-use super::rows::{Matrix, check_width, out_of_range, with_whole_rows};
+use super::rows::{Matrix, check_width, rows_mut, with_whole_rows};
 use crate::arguments::{Count, Id};
-use crate::errors::{invalid, of, of_kind, of_matcher};
+use crate::buffer::PyBitmask;
+use crate::errors::{invalid, of_kind, of_matcher};
 
 /// Most tokens that a matcher may be asked to take back: 4 bytes each.
 const MAX_ROLLBACK: usize = 1 << 20;
@@ -108,6 +110,51 @@ impl PyMatcher {
     }
 
     #[inline]
+    fn fill_row(&self, bitmask: &PyBitmask, row: usize) -> Result<bool, Fault> {
+        let mut view = bitmask.view();
+        check_width(&view, self.mask_words())?;
+        let (mask, tail) = rows_mut(&mut view, row, 1)?.split_at_mut(self.mask_words());
+        tail.fill(0);
+        let mut state = self.state();
+        self.has_filled(&mut state);
+        let filled = state.matcher.fill(mask);
+        if filled.is_err() {
+            mask.fill(0);
+        }
+        Ok(filled? == Fill::Masked)
+    }
+
+    fn fill_chain(&self, bitmask: &PyBitmask, from: usize, drafts: &[u32]) -> Result<usize, Fault> {
+        let mut view = bitmask.view();
+        check_width(&view, self.mask_words())?;
+        let (words, rows) = (view.layout().columns, drafts.len() + 1);
+        let mut state = self.state();
+        self.has_filled(&mut state);
+        let chain =
+            with_whole_rows(&mut view, from, rows, |rows| state.matcher.fill_chain(drafts, rows, words))??;
+        match chain.stopped {
+            Some(error @ (MatcherError::Corrupt { .. } | MatcherError::OnlyEos)) => Err(error.into()),
+            _ => Ok(chain.taken),
+        }
+    }
+
+    fn fill_tree(&self, bitmask: &PyBitmask, from: usize, tree: DraftTree<'_>) -> Result<(), Fault> {
+        let mut view = bitmask.view();
+        check_width(&view, self.mask_words())?;
+        let (words, rows) = (view.layout().columns, tree.tokens.len().max(1));
+        let mut broken = None;
+        let mut state = self.state();
+        self.has_filled(&mut state);
+        let visited = |_, fill: Result<Fill, MatcherError>| {
+            if let Err(error @ (MatcherError::Corrupt { .. } | MatcherError::OnlyEos)) = fill {
+                broken.get_or_insert(error);
+            }
+        };
+        with_whole_rows(&mut view, from, rows, |rows| state.matcher.fill_tree(tree, rows, words, visited))??;
+        broken.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    #[inline]
     fn id(&self, py: Python<'_>, id: i64) -> PyResult<u32> {
         let width = self.binding.logits_width;
         let known = u32::try_from(id).ok().filter(|id| *id < width);
@@ -152,23 +199,7 @@ impl PyMatcher {
     fn fill_next_token_bitmask(&self, bitmask: &Bound<'_, PyAny>, index: Count) -> PyResult<bool> {
         let py = bitmask.py();
         let matrix = Matrix::of(bitmask)?;
-        let mut view = matrix.bitmask().view();
-        check_width(py, &view, self.mask_words())?;
-        let Some(row) = view.rows_mut::<u32>(index.0, 1) else {
-            return Err(out_of_range(py, &view, index.0, 1));
-        };
-        let (mask, tail) = row.split_at_mut(self.mask_words());
-        tail.fill(0);
-        let mut state = self.state();
-        self.has_filled(&mut state);
-        match state.matcher.fill(mask) {
-            Ok(fill) => Ok(fill == Fill::Masked),
-            Err(error) => {
-                mask.fill(0);
-                drop(state);
-                Err(of_matcher(py, &error))
-            }
-        }
+        self.fill_row(matrix.bitmask(), index.0).map_err(|fault| fault.raised(py))
     }
 
     /// Takes a token. False if it is not allowed here, or the text has ended: nothing has changed then.
@@ -183,8 +214,9 @@ impl PyMatcher {
     }
 
     /// Takes all of some tokens, or none: False if one of them is not allowed where it stands. -1 ends them. Tokens that come after the
-    /// end of the text are taken and ignored; `rollback` counts them.
+    /// end of the text are taken and ignored; `rollback` counts them. After an error of kind `corrupt` the matcher is of no more use.
     fn accept_tokens(&self, tokens: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = tokens.py();
         let tokens = self.chain(tokens)?;
         let mut state = self.state();
         let (taken, has_ended) = state.split(&tokens);
@@ -193,8 +225,10 @@ impl PyMatcher {
         }
         for (at, &id) in tokens[..taken].iter().enumerate() {
             // What could be taken can be: this fails of a damaged file alone.
-            if state.matcher.advance(id).is_err() {
-                return Ok(state.matcher.rollback(at).is_err());
+            if let Err(error) = state.matcher.advance(id) {
+                let _ = state.matcher.rollback(at);
+                drop(state);
+                return Err(of_matcher(py, &error));
             }
         }
         state.ignored += tokens.len() - taken;
@@ -266,22 +300,7 @@ impl PyMatcher {
         let py = bitmask.py();
         let drafts = self.chain(drafts)?;
         let matrix = Matrix::of(bitmask)?;
-        let mut view = matrix.bitmask().view();
-        check_width(py, &view, self.mask_words())?;
-        let (words, rows) = (view.layout().columns, drafts.len() + 1);
-        let mut state = self.state();
-        self.has_filled(&mut state);
-        let filled =
-            with_whole_rows(&mut view, index.0, rows, |rows| state.matcher.fill_chain(&drafts, rows, words));
-        drop(state);
-        let chain = filled.ok_or_else(|| out_of_range(py, &view, index.0, rows))?;
-        let chain = chain.map_err(|error| of(py, error.kind(), &error))?;
-        match chain.stopped {
-            Some(error @ (MatcherError::Corrupt { .. } | MatcherError::OnlyEos)) => {
-                Err(of_matcher(py, &error))
-            }
-            _ => Ok(chain.taken),
-        }
+        self.fill_chain(matrix.bitmask(), index.0, &drafts).map_err(|fault| fault.raised(py))
     }
 
     /// Writes the masks over a tree of drafts, which is given as arrays of the first child and the next sibling of each node (-1 for
@@ -304,24 +323,7 @@ impl PyMatcher {
         let tokens = ids::read(tokens)?;
         let tree = DraftTree { tokens: &tokens, first_child: &first_child, next_sibling: &next_sibling };
         let matrix = Matrix::of(bitmask)?;
-        let mut view = matrix.bitmask().view();
-        check_width(py, &view, self.mask_words())?;
-        let (words, rows) = (view.layout().columns, tokens.len().max(1));
-        let mut broken = None;
-        let mut state = self.state();
-        self.has_filled(&mut state);
-        let visited = |_, fill: Result<Fill, MatcherError>| {
-            if let Err(error @ (MatcherError::Corrupt { .. } | MatcherError::OnlyEos)) = fill {
-                broken.get_or_insert(error);
-            }
-        };
-        let filled = with_whole_rows(&mut view, index.0, rows, |rows| {
-            state.matcher.fill_tree(tree, rows, words, visited)
-        });
-        drop(state);
-        let filled = filled.ok_or_else(|| out_of_range(py, &view, index.0, rows))?;
-        filled.map_err(|error| of(py, error.kind(), &error))?;
-        broken.map_or(Ok(()), |error| Err(of_matcher(py, &error)))
+        self.fill_tree(matrix.bitmask(), index.0, tree).map_err(|fault| fault.raised(py))
     }
 
     fn __repr__(&self) -> String {

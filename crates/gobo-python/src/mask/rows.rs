@@ -2,9 +2,9 @@
 
 use pyo3::prelude::*;
 
+use super::fault::Fault;
 use crate::arguments::Count;
 use crate::buffer::{PyBitmask, View};
-use crate::errors::invalid;
 
 /// A matrix of masks, as an argument.
 pub(crate) enum Matrix<'a> {
@@ -32,43 +32,34 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// Why rows cannot be lent.
-#[cold]
-pub(crate) fn out_of_range(py: Python<'_>, view: &View, from: usize, rows: usize) -> PyErr {
-    let there = view.layout().rows;
-    let named = if rows == 1 {
-        format!("row {from}")
-    } else {
-        format!("rows {from} to {}", from.saturating_add(rows))
-    };
-    invalid(py, format!("{named} of a matrix of {there} rows"))
-}
-
 /// Refuses rows that are shorter than a mask.
 #[inline]
-pub(crate) fn check_width(py: Python<'_>, view: &View, mask_words: usize) -> PyResult<()> {
-    if view.layout().columns < mask_words {
-        let message =
-            format!("a row has {} words, and a mask of this binding {mask_words}", view.layout().columns);
-        return Err(invalid(py, message));
-    }
-    Ok(())
+pub(super) fn check_width(view: &View, mask_words: usize) -> Result<(), Fault> {
+    let words = view.layout().columns;
+    if words < mask_words { Err(Fault::Width { words, mask_words }) } else { Ok(()) }
+}
+
+/// Rows to be written, as [`View::rows_mut`] has them.
+#[inline]
+pub(super) fn rows_mut(view: &mut View, from: usize, rows: usize) -> Result<&mut [u32], Fault> {
+    let there = view.layout().rows;
+    view.rows_mut(from, rows).ok_or(Fault::Rows { from, rows, there })
 }
 
 /// Rows one after another without a gap, for writers that take rows of a stride to be whole.
 ///
 /// Where rows of the matrix lie side by side these are they. Else what lies between them belongs to others: the rows are copied, written, and
 /// copied back.
-pub(crate) fn with_whole_rows<T>(
+pub(super) fn with_whole_rows<T>(
     view: &mut View,
     from: usize,
     rows: usize,
     write: impl FnOnce(&mut [u32]) -> T,
-) -> Option<T> {
+) -> Result<T, Fault> {
     let (words, stride) = (view.layout().columns, view.layout().stride);
-    let lent = view.rows_mut::<u32>(from, rows)?;
+    let lent = rows_mut(view, from, rows)?;
     if rows == 1 || words == stride {
-        return Some(write(lent));
+        return Ok(write(lent));
     }
     let mut copy = Vec::with_capacity(rows * words);
     lent.chunks(stride).for_each(|row| copy.extend_from_slice(&row[..words]));
@@ -76,7 +67,7 @@ pub(crate) fn with_whole_rows<T>(
     lent.chunks_mut(stride)
         .zip(copy.chunks(words))
         .for_each(|(row, written)| row[..words].copy_from_slice(written));
-    Some(result)
+    Ok(result)
 }
 
 /// A matrix of masks in memory of its own, with every bit set, as engines have it: every token is allowed. `width` is the number of

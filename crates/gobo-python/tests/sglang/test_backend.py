@@ -257,6 +257,39 @@ def test_in_gobos_absence_the_stock_engine_serves_what_it_takes_and_nothing_is_c
     assert isinstance(settled(backend.get_cached_or_future_value(("json", ONLY_GOBO), False)), GoboGrammar)
 
 
+class Crash(BaseException):
+    """As a panic of Rust is in Python: no `Exception`."""
+
+
+@pytest.mark.parametrize("error", [TypeError, Crash])
+def test_whatever_a_search_raises_the_scheduler_lives(backend, monkeypatch, error):
+    class Failing(Absent):
+        def find(self, vocabulary, constraint):
+            raise error("on purpose")
+
+    monkeypatch.setattr(backend, "_client", Failing())
+    assert type(settled(backend.get_cached_or_future_value(("json", ENUM), False))) is XGrammarGrammar
+    failed = settled(backend.get_cached_or_future_value(("json", ONLY_GOBO), False))
+    assert isinstance(failed, InvalidGrammarObject) and "on purpose" in failed.error_message
+    assert backend.cache == {}
+
+
+def test_a_constraint_that_is_no_text_fails_alone(backend):
+    value, is_hit = backend.get_cached_or_future_value(("regex", 5), False)
+    assert not is_hit
+    with pytest.raises(Exception):
+        value.result(60)
+    assert isinstance(settled(backend.get_cached_or_future_value(("json", ENUM), False)), GoboGrammar)
+
+
+def test_answers_that_are_cached_are_bounded(backend, monkeypatch):
+    monkeypatch.setattr("gobo_masks.sglang.backend._MAX_CACHED", 4)
+    keys = [("regex", f"[0-9]{{{count}}}") for count in range(1, 8)]
+    for key in keys:
+        settled(backend.get_cached_or_future_value(key, False))
+    assert list(backend.cache) == keys[-4:], "the oldest goes first"
+
+
 def test_refuse_takes_the_stock_engine_away(backend, monkeypatch):
     monkeypatch.setenv("GOBO_FALLBACK", "refuse")
     monkeypatch.setattr(backend, "_client", Absent())

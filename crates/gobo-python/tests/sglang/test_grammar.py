@@ -107,29 +107,54 @@ def stock_grammar(backend, schema):
 # -- failures ---------------------------------------------------------------------------------------------------------------
 
 
+class Panic(BaseException):
+    """As a panic of Rust is in Python: no `Exception`."""
+
+
 class Broken:
     """A matcher whose index was damaged under it."""
 
-    def __init__(self, matcher):
+    def __init__(self, matcher, error=RuntimeError):
         self.eos = matcher.eos
+        self.error = error
 
     def is_terminated(self):
         return False
 
     def __getattr__(self, name):
         def fail(*args):
-            raise RuntimeError("the index is damaged")
+            raise self.error("the index is damaged")
 
         return fail
 
 
-def test_a_failed_row_allows_the_stop_ids_and_the_next_token_ends_the_request(grammar, tokenizer):
-    grammar.matcher = Broken(grammar.matcher)
+@pytest.mark.parametrize("error", [RuntimeError, Panic])
+def test_a_failed_row_allows_the_stop_ids_and_the_next_token_ends_the_request(grammar, tokenizer, error):
+    grammar.matcher = Broken(grammar.matcher, error)
     assert rows_of(mask_of(grammar).unsqueeze(0)) == [{tokenizer.eos_token_id}]
     grammar.rollback(3)
     assert not grammar.is_terminated()
     with pytest.raises(ValueError, match="damaged"):
         grammar.accept_token(tokenizer.eos_token_id)
+
+
+def test_ctrl_c_is_no_failure(grammar):
+    grammar.matcher = Broken(grammar.matcher, KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        mask_of(grammar)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [torch.zeros((1, 16), dtype=torch.int64), torch.zeros((1, 16), dtype=torch.int32, device="meta"), torch.zeros((1, 32), dtype=torch.int32)[:, ::2]],
+    ids=["int64", "another device", "steps"],
+)
+def test_a_matrix_of_another_kind_ends_its_request_alone(grammar, tokenizer, matrix):
+    broken = grammar.copy()
+    GoboGrammar.fill_vocab_mask_batched([GrammarRow(0, broken)], matrix)
+    with pytest.raises(ValueError, match="matrix of masks"):
+        broken.accept_token(tokenizer.encode("{")[0])
+    grammar.accept_token(tokenizer.encode("{")[0])
 
 
 def test_a_failed_rollback_does_not_raise(grammar, tokenizer):

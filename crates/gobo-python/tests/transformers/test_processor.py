@@ -79,14 +79,35 @@ def test_a_constraint_for_each_prompt(model, tokenizer, vocabulary):
         assert all(text in ("red", "blue") for text in texts[4:])
 
 
-def test_fewer_texts_than_beams(model, tokenizer, vocabulary):
-    inputs = batch_of(tokenizer, ["a"])
-    output = generate(
-        model, **inputs, constraint=Constraint.choice(["red"]), tokenizer=vocabulary,
-        max_new_tokens=12, num_beams=4, num_return_sequences=4,
-    )  # fmt: skip
-    texts = check(output, inputs, tokenizer, "red")
-    assert texts[0] == "red"
+@pytest.mark.parametrize("options", [{}, {"do_sample": True}, {"early_stopping": True}, {"length_penalty": 3.0}], ids=str)
+def test_fewer_texts_than_beams(model, tokenizer, vocabulary, options):
+    """A beam that has ended may be carried on: under stop ids alone, so that its text stays what it was."""
+    inputs = batch_of(tokenizer, ["a", "b"])
+    for texts in (["red"], ["red", "rd"], ["red", "blue", "true"]):
+        torch.manual_seed(0)
+        output = generate(
+            model, **inputs, constraint=Constraint.choice(texts), tokenizer=vocabulary,
+            max_new_tokens=12, num_beams=4, num_return_sequences=4, **options,
+        )  # fmt: skip
+        found = check(output, inputs, tokenizer, "|".join(texts))
+        assert found[0] in texts and found[4] in texts
+        for row in output[:, inputs["input_ids"].shape[1] :].tolist():
+            if tokenizer.eos_token_id in row:
+                after = row[row.index(tokenizer.eos_token_id) :]
+                assert set(after) <= {tokenizer.eos_token_id, tokenizer.pad_token_id}, "nothing follows a text"
+
+
+def test_ended_rows_allow_stop_ids_under_beams_and_are_left_alone_else(index, tokenizer):
+    text = tokenizer.encode("12-red") + [tokenizer.eos_token_id]
+    prompt, scores = torch.ones(2, 3, dtype=torch.int64), torch.zeros(2, 320)
+    for beams, allowed in ((1, set(range(320))), (2, {tokenizer.eos_token_id})):
+        processor = ConstraintLogitsProcessor(index, num_beams=beams)
+        ids = prompt
+        masked = processor(ids, scores)
+        for id in text:
+            ids = torch.cat([ids, torch.full((2, 1), id)], dim=1)
+            masked = processor(ids, scores)
+        assert {int(id) for id in masked[1].isfinite().nonzero()} == allowed
 
 
 def test_scores_without_a_processor_are_masked_like_a_walk(model, tokenizer, index):
@@ -189,6 +210,26 @@ def test_scores_of_another_device():
     assert adapter._bits(words.to("meta")).device.type == "meta"
 
 
+def test_a_default_device_without_memory_changes_nothing(index):
+    """As in programs that call `torch.set_default_device("cuda")`: the words of masks are the CPU's."""
+    ids, scores = torch.ones(2, 5, dtype=torch.int64), torch.randn(2, 320)
+    expected = ConstraintLogitsProcessor(index)(ids, scores)
+    with torch.device("meta"):
+        found = ConstraintLogitsProcessor(index)(ids, scores)
+    assert torch.equal(found, expected)
+
+
+def test_what_is_remembered_does_not_grow_with_the_texts(vocabulary, tokenizer):
+    index = default_client().get(vocabulary, Constraint.regex("[0-9]{0,9000}"))
+    digit = tokenizer.encode("7")[0]
+    processor = ConstraintLogitsProcessor(index)
+    ids, scores = torch.full((1, 600), digit), torch.zeros(1, 320)
+    for length in range(600):
+        processor(ids[:, : length + 1], scores)
+    keys = [part for key in processor._states for part in key if isinstance(part, bytes)]
+    assert len(keys) == 600 and max(map(len, keys)) == 16
+
+
 def test_few_states_are_kept_and_the_texts_are_the_same(model, tokenizer, index):
     inputs = batch_of(tokenizer, [str(number) for number in range(8)])
     outputs = []
@@ -252,6 +293,17 @@ def test_a_constraint_needs_a_tokenizer(model, tokenizer):
 def test_a_refused_constraint_fails_by_name(model, tokenizer, vocabulary):
     with pytest.raises(GoboError, match="look"):
         generate(model, **batch_of(tokenizer), constraint=Constraint.regex("a(?=b)b"), tokenizer=vocabulary)
+
+
+def test_a_generation_config_without_stop_ids_has_those_of_the_model(model, tokenizer, monkeypatch):
+    """`generate` takes what a configuration leaves open from the model's; so the texts end where it stops."""
+    end = tokenizer.convert_tokens_to_ids("</think>")
+    monkeypatch.setattr(model.generation_config, "eos_token_id", end)
+    inputs = batch_of(tokenizer)
+    config = GenerationConfig(max_new_tokens=12, do_sample=False)
+    output = generate(model, **inputs, constraint=Constraint.regex(SHORT), tokenizer=tokenizer, generation_config=config)
+    for row in output[:, inputs["input_ids"].shape[1] :].tolist():
+        assert re.fullmatch(SHORT, tokenizer.decode(row[: row.index(end)]))
 
 
 def test_stop_ids_of_the_generation_config(model, tokenizer):

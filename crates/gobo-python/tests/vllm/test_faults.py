@@ -170,6 +170,46 @@ def test_without_a_daemon_and_a_local_worker_the_rest_fails_by_name(gpt2):
     assert last.startswith("VLLMValidationError") and "gobo: " in last
 
 
+STOCK = """
+one = conftest.Engine(conftest.tokenizer("gpt2", "<|endoftext|>"), backend="xgrammar", **{options})
+for constraint in (dict(regex="[0-9]+"), dict(json={{"type": "integer", "multipleOf": 7}})):
+    try:
+        print(type(one.grammar(one.request(**constraint))).__name__, end=" ")
+    except Exception as error:
+        print(type(error).__name__, str(error).replace(chr(10), " "), end=" ")
+print(gobo_masks.stats()["fallback"])
+"""
+
+
+def test_logits_narrower_than_the_vocabulary_are_the_stock_engines(gpt2):
+    last, log = run(after=STOCK.format(options="dict(width=50_000)"))
+    assert last.startswith("XgrammarGrammar VLLMValidationError") and "width 50000" in last and "'invalid'" in last
+
+
+def test_a_tokenizer_that_gobo_cannot_read_is_the_stock_engines(gpt2):
+    before = (
+        "class Unread:\n"
+        "    def of(*args, **kwargs):\n"
+        "        raise gobo_masks.InvalidError('no such kind of tokenizer', kind='unsupported')\n"
+        "import gobo_masks.vllm._words\n"
+        "gobo_masks.vllm._words.Vocabulary = Unread"
+    )
+    last, log = run(before=before, after=STOCK.format(options="{}"))
+    assert last.startswith("XgrammarGrammar VLLMValidationError") and "no such kind of tokenizer" in last and "'invalid'" in last
+
+
+def test_a_panic_is_an_absence(gpt2):
+    before = (
+        "class Panic(BaseException): pass\n"
+        "class Client:\n"
+        "    def find(*args): raise Panic('on purpose')\n"
+        "import gobo_masks.vllm._backends, gobo_masks.vllm._validators\n"
+        "gobo_masks.vllm._backends.default_client = gobo_masks.vllm._validators.default_client = Client"
+    )
+    last, log = run(before=before, after=STOCK.format(options="{}"))
+    assert last.startswith("XgrammarGrammar VLLMValidationError") and "on purpose" in last and "'failed'" in last
+
+
 def test_under_refuse_a_verdict_fails_its_request(gpt2):
     last, log = run(before='os.environ["GOBO_FALLBACK"] = "refuse"', after=REQUEST.format(constraint="grammar='start: \"a\"'"))
     assert last.startswith("VLLMValidationError") and "Lark" in last

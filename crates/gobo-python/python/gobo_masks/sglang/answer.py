@@ -20,7 +20,7 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 from .. import GoboError, Index, Pending, WaitTimeout
-from .._engines import is_verdict
+from .._engines import caught, is_verdict
 
 __all__ = ["Answer"]
 
@@ -98,8 +98,8 @@ class Answer(Future):
     def _take(self, made: Callable[[], Any]) -> None:
         try:
             self.set_result(made())
-        except Exception as error:
-            self.set_exception(error)
+        except BaseException as error:
+            self.set_exception(error if isinstance(error, Exception) else caught(error))
 
     def _outcome(self) -> Index | GoboError | None:
         """An index, or what ends the search for one; None: not yet."""
@@ -113,9 +113,11 @@ class Answer(Future):
                     return asked
                 self._pending = asked
             index = self._pending.poll()
-        except GoboError as error:
-            if is_verdict(error) or self._timeout is not None:
-                return error
+        except BaseException as error:
+            # An exception of `done` would end the scheduler with all its requests.
+            failed = caught(error)
+            if is_verdict(failed) or self._timeout is not None:
+                return failed
             self._pending = None
             self._not_before = now + self._pause
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)

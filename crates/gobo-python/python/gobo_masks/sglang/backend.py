@@ -8,7 +8,8 @@ own backends, though not around registered ones; so `create` does. It has the ca
 what both have in common.
 
 SGLang caches whatever a request got, for ever: a timeout of the moment too. Here an answer is cached if it stays true, as
-indices, verdicts, and what the stock engine makes after a verdict do.
+indices, verdicts, and what the stock engine makes after a verdict do; and the oldest goes when there are too many, because each
+keeps an index mapped.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ __all__ = ["GoboGrammarBackend", "GoboReasonerBackend", "create"]
 
 _KINDS = {"json": "json", "regex": "regex", "ebnf": "ebnf", "full_assistant_ebnf": "ebnf"}
 """What gobo may serve of SGLang's kinds of keys."""
+
+_MAX_CACHED = 4096
+"""Answers that are cached, as many as a client keeps indices mapped."""
 
 _TIMEOUT = 10.0
 """Seconds that a single rank waits for an index before the stock engine serves."""
@@ -129,8 +133,11 @@ class _Answering(BaseGrammarBackend):
             super().set_cache(key, value)
 
     def cache_answer(self, key: tuple[str, str], value: BaseGrammarObject) -> None:
-        """Caches what every later request may get too."""
+        """Caches what every later request may get too. The executor's threads come here as well as the scheduler's."""
         super().set_cache(key, value.copy())
+        # A list is made in one step, whatever other threads do.
+        for oldest in list(self.cache)[:-_MAX_CACHED]:
+            self.cache.pop(oldest, None)
 
 
 class GoboGrammarBackend(_Answering, XGrammarGrammarBackend):

@@ -19,7 +19,8 @@ from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject, Gramm
 from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarObject
 from sglang.srt.constrained.xgrammar_backend import MAX_ROLLBACK_TOKENS, XGrammarGrammar
 
-from .. import Bitmask, Index, batch_fill_next_token_bitmask, count_fallback
+from .. import Bitmask, GoboError, Index, InvalidError, batch_fill_next_token_bitmask, count_fallback
+from .._engines import caught
 
 __all__ = ["GoboGrammar", "traverse_tree"]
 
@@ -31,7 +32,7 @@ class GoboGrammar(XGrammarGrammar):
         matcher = index.matcher(eos, vocab_size, max_rollback=MAX_ROLLBACK_TOKENS)
         super().__init__(matcher, vocab_size, index, None, key_string, GrammarStats(dispatch_type=kind))
         self._eos = eos
-        self._failure: Exception | None = None
+        self._failure: GoboError | None = None
 
     def copy(self) -> GoboGrammar:
         """A grammar at the start, as SGLang means it; no fork."""
@@ -46,7 +47,7 @@ class GoboGrammar(XGrammarGrammar):
         self.current_token = token
         try:
             accepted = self._failure is None and self.matcher.accept_token(token)
-        except Exception as error:
+        except BaseException as error:
             self._fail(error)
             accepted = False
         if not accepted:
@@ -62,7 +63,7 @@ class GoboGrammar(XGrammarGrammar):
             return
         try:
             self.matcher.rollback(k)
-        except Exception as error:
+        except BaseException as error:
             self._fail(error)
         del self.accepted_tokens[-k:]
 
@@ -76,9 +77,9 @@ class GoboGrammar(XGrammarGrammar):
             try:
                 self.matcher.fill_next_token_bitmask(_bound(vocab_mask), idx)
                 return
-            except Exception as error:
+            except BaseException as error:
                 self._fail(error)
-        self._allow_stop(vocab_mask[idx])
+        self._allow_stop(vocab_mask, idx)
 
     @staticmethod
     def fill_vocab_mask_batched(entries: list[GrammarRow], vocab_mask: torch.Tensor) -> None:
@@ -95,7 +96,8 @@ class GoboGrammar(XGrammarGrammar):
             matchers = [entry.grammar.matcher for entry in ours]
             try:
                 batch_fill_next_token_bitmask(matchers, _bound(vocab_mask), [entry.row for entry in ours])
-            except Exception:
+            except BaseException as error:
+                caught(error)
                 others += ours  # one by one, so that only those that fail are ended
         for entry in others:
             entry.grammar.fill_vocab_mask(vocab_mask, entry.row)
@@ -115,23 +117,28 @@ class GoboGrammar(XGrammarGrammar):
                     first_child.tolist(), next_sibling.tolist(), tokens.tolist(), _bound(vocab_mask), 0
                 )
                 return
-            except Exception as error:
+            except BaseException as error:
                 self._fail(error)
-        for row in vocab_mask:
-            self._allow_stop(row)
+        for row in range(len(vocab_mask)):
+            self._allow_stop(vocab_mask, row)
 
     def try_jump_forward(self, tokenizer: Any) -> None:
         """None: SGLang does not call this."""
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: BaseException) -> None:
+        failure = caught(error)
         if self._failure is None:
-            self._failure = error
-            count_fallback("matcher_failed", self.ctx.key, str(error))
+            self._failure = failure
+            count_fallback("matcher_failed", self.ctx.key, str(failure))
 
-    def _allow_stop(self, row: torch.Tensor) -> None:
-        row.zero_()
-        for id in self.matcher.eos:
-            row[id >> 5] |= _BITS[id & 31]
+    def _allow_stop(self, vocab_mask: torch.Tensor, idx: int) -> None:
+        try:
+            row = vocab_mask[idx].zero_()
+            for id in self.matcher.eos:
+                row[id >> 5] |= _BITS[id & 31]
+        except (RuntimeError, IndexError):
+            # No such row, or none that can be written. Whatever is sampled there, the next accept refuses it.
+            pass
 
     def __repr__(self) -> str:
         return f"GoboGrammar({self.key_string=}, index={self.ctx.key}, {self.accepted_tokens=}, {self.current_token=})"
@@ -149,6 +156,8 @@ def _bound(vocab_mask: torch.Tensor) -> Bitmask:
     if last is not None and last[0] is vocab_mask:
         return last[1]
     rows, words = vocab_mask.shape
+    if not (vocab_mask.is_cpu and vocab_mask.dtype is torch.int32 and vocab_mask.stride(1) == 1):
+        raise InvalidError(f"a matrix of masks is int32 on the CPU, not {vocab_mask.dtype} on {vocab_mask.device}")
     bitmask = Bitmask.from_pointer(vocab_mask.data_ptr(), rows, words, stride=vocab_mask.stride(0), owner=vocab_mask)
     _last_bound = (vocab_mask, bitmask)
     return bitmask

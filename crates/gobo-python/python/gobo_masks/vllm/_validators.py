@@ -79,10 +79,8 @@ def _admit(sampling_params: SamplingParams, *, closed: bool, engine: str, stock:
             return None
         pending = default_client().request(vocabulary, constraint)
         _ask_ahead(pending)
-    except GoboError as error:
-        failed = error
-    except Exception as error:
-        failed = GoboError(f"{type(error).__name__}: {error}")
+    except BaseException as error:
+        failed = _engines.caught(error)
     objected: Exception | None = None
     if not _engines.refuses():
         try:
