@@ -171,7 +171,7 @@ def test_without_a_daemon_and_a_local_worker_the_rest_fails_by_name(gpt2):
 
 
 STOCK = """
-one = conftest.Engine(conftest.tokenizer("gpt2", "<|endoftext|>"), backend="xgrammar", **{options})
+one = conftest.Engine(conftest.tokenizer("gpt2", {eos!r}), backend="xgrammar", **{options})
 for constraint in (dict(regex="[0-9]+"), dict(json={{"type": "integer", "multipleOf": 7}})):
     try:
         print(type(one.grammar(one.request(**constraint))).__name__, end=" ")
@@ -182,7 +182,8 @@ print(gobo_masks.stats()["fallback"])
 
 
 def test_logits_narrower_than_the_vocabulary_are_the_stock_engines(gpt2):
-    last, log = run(after=STOCK.format(options="dict(width=50_000)"))
+    # XGrammar takes no stop id beyond the logits, and gpt2's own is its last id.
+    last, log = run(after=STOCK.format(eos="!", options="dict(width=50_000)"))
     assert last.startswith("XgrammarGrammar VLLMValidationError") and "width 50000" in last and "'invalid'" in last
 
 
@@ -194,7 +195,7 @@ def test_a_tokenizer_that_gobo_cannot_read_is_the_stock_engines(gpt2):
         "import gobo_masks.vllm._words\n"
         "gobo_masks.vllm._words.Vocabulary = Unread"
     )
-    last, log = run(before=before, after=STOCK.format(options="{}"))
+    last, log = run(before=before, after=STOCK.format(eos="<|endoftext|>", options="{}"))
     assert last.startswith("XgrammarGrammar VLLMValidationError") and "no such kind of tokenizer" in last and "'invalid'" in last
 
 
@@ -206,7 +207,7 @@ def test_a_panic_is_an_absence(gpt2):
         "import gobo_masks.vllm._backends, gobo_masks.vllm._validators\n"
         "gobo_masks.vllm._backends.default_client = gobo_masks.vllm._validators.default_client = Client"
     )
-    last, log = run(before=before, after=STOCK.format(options="{}"))
+    last, log = run(before=before, after=STOCK.format(eos="<|endoftext|>", options="{}"))
     assert last.startswith("XgrammarGrammar VLLMValidationError") and "on purpose" in last and "'failed'" in last
 
 
