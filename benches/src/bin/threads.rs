@@ -21,7 +21,9 @@ fn main() -> anyhow::Result<()> {
     let gobo = Gobo::new(&Source::built_in("o200k_base", folder.path())?)?;
     let matchers = texts(&gobo, ROWS[ROWS.len() - 1])?;
     let (words, clock) = (gobo.mask_words(), Clock::calibrated());
-    println!("| rows | one thread, p50 | p99 | two threads, p50 | p99 | p50 ratio |\n|---|---:|---:|---:|---:|---:|");
+    println!(
+        "| rows | one thread, p50 | p99 | two threads, p50 | p99 | p50 ratio |\n|---|---:|---:|---:|---:|---:|"
+    );
     let mut slower = 0;
     for rows in ROWS {
         let mut matrix = vec![0; rows * words];

@@ -200,7 +200,7 @@ pub(crate) enum Looked {
     /// This process has it mapped.
     Mapped(Arc<OpenVocabulary>),
     /// This process has not opened its file, which may have to be read whole.
-    Unopened(Meaning),
+    Unopened(Box<Meaning>),
     /// The name is not there.
     Unknown,
 }
@@ -229,7 +229,7 @@ impl Vocabularies {
             Looked::Mapped(found) => Ok(Some(found)),
             Looked::Unknown => Ok(None),
             Looked::Unopened(meaning) => match self.open(store, &meaning.digest)? {
-                Some(vocabulary) => Ok(Some(self.keep(meaning, vocabulary))),
+                Some(vocabulary) => Ok(Some(self.keep(*meaning, vocabulary))),
                 None => Err(meaning.missing()),
             },
         }
@@ -253,7 +253,7 @@ impl Vocabularies {
         };
         Ok(match self.mapped(store, &meaning.digest) {
             Some(vocabulary) => Looked::Mapped(self.keep(meaning, vocabulary)),
-            None => Looked::Unopened(meaning),
+            None => Looked::Unopened(Box::new(meaning)),
         })
     }
 

@@ -23,7 +23,11 @@ pub(super) fn figures(records: &Records) -> String {
         let cell = |who| {
             let Some(row) = of(who) else { return "–".to_owned() };
             let figure = |column| in_unit(row.get("unit").unwrap_or_default(), row.number(column));
-            if row.get("n") == Some("1") { figure("p50") } else { format!("{}, {}", figure("p50"), figure("p99")) }
+            if row.get("n") == Some("1") {
+                figure("p50")
+            } else {
+                format!("{}, {}", figure("p50"), figure("p99"))
+            }
         };
         let note = of("gobo").and_then(|row| row.get("note")).unwrap_or_default();
         let mut cells = vec![format!("{part}: {case}")];
@@ -61,6 +65,9 @@ fn a_record_of_python_is_shown_and_its_targets_are_counted() {
     };
     assert_eq!(record.comments().count(), 1);
     let shown = figures(&Records([("python".to_owned(), record)].into()));
-    assert!(shown.contains("| batch: 512 rows | 1.00 ms, 1.50 ms | – | – | 1.00 ms, 1.40 ms |  |"), "{shown}");
+    assert!(
+        shown.contains("| batch: 512 rows | 1.00 ms, 1.50 ms | – | – | 1.00 ms, 1.40 ms |  |"),
+        "{shown}"
+    );
     assert!(shown.contains("| process: the wheel | 4.50 MiB | – | – | – | a, b |"), "{shown}");
 }

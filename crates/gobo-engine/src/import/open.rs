@@ -16,7 +16,7 @@ impl Inner {
     pub(crate) fn vocabulary(self: &Arc<Self>, wanted: &VocabularyRef) -> Ticket<VocabularyOutcome> {
         match self.vocabularies.look(&self.store, wanted) {
             Ok(Looked::Mapped(found)) => Ticket::ready(Ok(found)),
-            Ok(Looked::Unopened(meaning)) => self.open_by_reader(meaning),
+            Ok(Looked::Unopened(meaning)) => self.open_by_reader(*meaning),
             Ok(Looked::Unknown) => {
                 let name = wanted.to_string();
                 if is_builtin(&name) {

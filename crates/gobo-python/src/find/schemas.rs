@@ -33,9 +33,8 @@ pub(super) fn is_remembered(text: &str, options: &SchemaOptions) -> bool {
 /// The constraint of a schema: that of an equal text under equal options, else read now. O(length).
 pub(super) fn read(text: &str, options: SchemaOptions, text_start: TextStart) -> Read {
     let slot = READ.slot(text);
-    let is_it = |(kept, under, starting): &Given| {
-        **kept == *text && *under == options && *starting == text_start
-    };
+    let is_it =
+        |(kept, under, starting): &Given| **kept == *text && *under == options && *starting == text_start;
     READ.get(slot, is_it).unwrap_or_else(|| {
         let constraint = Constraint::schema(text, options.clone()).starting(text_start);
         let bytes = text.len() + constraint.text_bytes();

@@ -35,7 +35,9 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 #[non_exhaustive]
 pub enum WorkerError {
     /// Standard input is no socket, or the parent does not speak as a parent does.
-    #[error("a worker process is started by `gobo serve`, or by an inference worker where no daemon answers, with a socket for its standard input")]
+    #[error(
+        "a worker process is started by `gobo serve`, or by an inference worker where no daemon answers, with a socket for its standard input"
+    )]
     NoParent(#[source] io::Error),
     /// The system refuses its limits.
     #[error("cannot set the limits of a worker process")]
