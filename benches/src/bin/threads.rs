@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use gobo_artifact::{Fill, Matcher, fill_batch};
 use gobo_benches::cases;
 use gobo_benches::clock::Clock;
-use gobo_benches::contestants::Gobo;
+use gobo_benches::contestants::{Contestant as _, Gobo};
 use gobo_benches::run::Tokens;
 use gobo_benches::spread::Spread;
 use gobo_benches::vocabularies::Source;
