@@ -147,4 +147,3 @@ fn distinct(rows: &[usize], expected: usize, there: usize) -> Result<(), BatchEr
         None => Ok(()),
     }
 }
-
