@@ -97,8 +97,15 @@ pub(super) fn of_path(py: Python<'_>, lookup: &Lookup, path: &Path) -> PyResult<
         if let Some(bound) = lookup.vocabulary_by_name(&name).map_err(Fault::Lookup)? {
             return Ok(bound);
         }
+        if let ([(_, bytes)], false) = (parts.as_slice(), path.is_dir()) {
+            // The bytes that the name is made of, whatever the path leads to by now.
+            let imported = import_bytes(&path.display().to_string(), bytes, &ImportOptions::default());
+            return lookup
+                .publish_vocabulary(Some(&name), &imported.map_err(Fault::Import)?)
+                .map_err(Fault::Lookup);
+        }
         let imported = import()?;
-        // The import has read the files again: if they were replaced meanwhile, the name is none of what it found.
+        // The import has read the files again: if one was replaced meanwhile, the name is none of what it found.
         let name = (content(path).as_ref() == Some(&parts)).then_some(name);
         lookup.publish_vocabulary(name.as_deref(), &imported).map_err(Fault::Lookup)
     };
