@@ -9,8 +9,9 @@
 # skipped, so a run that was cut off is started again with the same words. Commit the records when all are made; then
 # `UPDATE=1 cargo test --workspace --test it -- records` writes their figures into README.md and docs/performance.md.
 #
-# Needs a Rust toolchain, valgrind (instructions), the data of GOBO_DATA or shared/data (table, recursion, schema, vocabulary), and a
-# machine with nothing else to do: the script waits for a load average below 0.5 before each part, for five minutes at most.
+# Needs a Rust toolchain, valgrind (instructions), the data of GOBO_DATA or shared/data (table, recursion, schema, vocabulary, python),
+# and a machine with nothing else to do: the script waits for a load average below 0.5 before each part, for five minutes at most.
+# The part `python` needs the folder that `.ci/engines/build` makes; GOBO_ENGINES names another than target/engines.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -25,6 +26,7 @@ parts=(
   "storm 1 processes that start at once"
   "soak 61 an hour of load while workers and daemons are killed"
   "hostile 12 a good tenant beside each attack"
+  "python 10 the wheel inside vLLM and SGLang, beside their own backends"
 )
 
 list() {
@@ -88,6 +90,25 @@ laboratory() {
   mv "$file.csv.new" "$file.csv"
 }
 
+# The wheel in engines, whose environment is built beforehand.
+engines() {
+  local target=${CARGO_TARGET_DIR:-target} file=$folder/$GOBO_RECORD_DATE-python.csv wheel result=0
+  local place=${GOBO_ENGINES:-$target/engines} newer=$target/record-peers
+  local -a peers=(--peers "$newer")
+  [[ -x $place/env/bin/python ]] || {
+    echo "  left out: $place has no engines; .ci/engines/build makes them, and GOBO_ENGINES names another folder" >&2
+    return 1
+  }
+  wheel=$(.ci/wheel) || return 1
+  # The engines' environment has the release of llguidance that they ask for.
+  [[ -d $newer/llguidance-1.9.1.dist-info ]] \
+    || "$place/env/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --target "$newer" llguidance==1.9.1 \
+    || { echo "  llguidance 1.9.1 cannot be had: that of $place is measured" >&2; peers=(); }
+  python3 benches/python/record.py --engines "$place" --wheel "$wheel" "${peers[@]}" --machine "$machine" >"$file.new" || result=$?
+  mv "$file.new" "$file"
+  return "$result"
+}
+
 list
 echo "parts: ${wanted[*]}; commit $commit"
 cargo build --release -p gobo-cli -p gobo-bench
@@ -116,6 +137,7 @@ for part in "${wanted[@]}"; do
     storm) laboratory storm ;;
     soak) laboratory soak --seconds 3600 --seed 7 ;;
     hostile) laboratory hostile ;;
+    python) engines || status=1 ;;
   esac
 done
 exit "$status"

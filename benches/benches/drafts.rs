@@ -51,7 +51,8 @@ fn drafts(criterion: &mut Criterion) {
                 });
             });
             group.bench_function(format!("chain_of_{count}"), |bencher| {
-                bencher.iter(|| matcher.fill_chain(black_box(&drafts[..count]), black_box(&mut matrix), words));
+                bencher
+                    .iter(|| matcher.fill_chain(black_box(&drafts[..count]), black_box(&mut matrix), words));
             });
         }
         group.bench_function(format!("steps_of_{DRAFTS}_and_back"), |bencher| {

@@ -72,6 +72,28 @@ impl Client {
         self.open_index(key)
     }
 
+    /// The index of a key, if this client has it mapped: a look into a table, no I/O. [`Client::find_key`] opens the file of one
+    /// that it has not.
+    ///
+    /// ```
+    /// use gobo_client::Constraint;
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, _folder) = doc::client().await;
+    /// let resolved = client.resolve("tiny", &Constraint::regex("a+b")).await?;
+    /// assert!(client.find_mapped(&resolved.key).is_some());
+    /// // Another client of the same store begins with nothing.
+    /// let other = gobo_client::Client::builder().store(client.store().root()).connect()?;
+    /// assert!(other.find_mapped(&resolved.key).is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn find_mapped(&self, key: &IndexKey) -> Option<Arc<Index>> {
+        self.indices.get(key)
+    }
+
     /// A vocabulary on this host, mapped, and the default binding of its name, or the caller's: what a matcher needs beside an
     /// index. `None` if it is not here.
     ///

@@ -11,7 +11,7 @@ use gobo_worker::{CompileFn, WorkerProcess, compile_constraint};
 use tokio::sync::oneshot;
 
 use crate::handed_out::{Known, Resolved};
-use crate::import::{ImportRequest, is_builtin};
+use crate::import::ImportRequest;
 use crate::inner::{Inner, VocabularyOutcome, contained};
 use crate::owned_catalog::{Databases, OwnedCatalog};
 use crate::request::{Checked, Outcome, Request};
@@ -121,6 +121,7 @@ impl Engine {
             upkeep: Mutex::default(),
             vocabularies: Vocabularies::default(),
             imports: SingleFlight::new(),
+            openings: SingleFlight::new(),
             naming: Mutex::default(),
             closed: AtomicBool::new(false),
             opened: Instant::now(),
@@ -151,33 +152,19 @@ impl Engine {
         self.inner.config.limits
     }
 
-    /// Finds a vocabulary and maps it, once per process. A built-in name that is not in the store yet is imported on a
-    /// worker and published; who asks for it meanwhile waits for the same import. Everything else is ready at once,
-    /// after reading at most one small file.
+    /// Finds a vocabulary and maps it, once per process. One that is mapped is ready at once, after reading at most one small
+    /// file. Any other is opened on a reader's thread, which reads all of it where no stamp vouches for it; a built-in name that
+    /// is not in the store yet is imported on a worker and published. Who asks for it meanwhile waits for the same work.
     ///
     /// Errors are [`EngineError::UnknownVocabulary`], [`EngineError::UnknownDigest`], [`EngineError::MissingVocabulary`],
-    /// [`EngineError::Store`], and for imports [`EngineError::QueueFull`] and [`EngineError::Panicked`].
+    /// [`EngineError::Store`], and for openings and imports [`EngineError::QueueFull`], [`EngineError::Closed`] and
+    /// [`EngineError::Panicked`].
     pub fn vocabulary(&self, wanted: &VocabularyRef) -> Ticket<VocabularyOutcome> {
-        let inner = &self.inner;
-        match inner.vocabularies.find(&inner.store, wanted) {
-            Ok(Some(found)) => Ticket::ready(Ok(found)),
-            Err(EngineError::MissingVocabulary { name, .. }) if is_builtin(&name) => {
-                inner.import_builtin(name)
-            }
-            Err(error) => Ticket::ready(Err(Arc::new(error))),
-            Ok(None) => {
-                let name = wanted.to_string();
-                if is_builtin(&name) {
-                    inner.import_builtin(name)
-                } else {
-                    Ticket::ready(Err(Arc::new(EngineError::UnknownVocabulary { name })))
-                }
-            }
-        }
+        self.inner.vocabulary(wanted)
     }
 
-    /// A vocabulary that is in the store already: what [`Engine::vocabulary`] has ready at once. `None`: the name is
-    /// not there. Blocks on reading at most one small file.
+    /// A vocabulary that is in the store already. `None`: the name is not there. Blocks on reading one small file, and where
+    /// this process has not opened the vocabulary and no stamp vouches for it, on reading all of it.
     ///
     /// # Errors
     /// [`EngineError::MissingVocabulary`] and [`EngineError::Store`]; [`EngineError::UnknownDigest`] for a digest that is

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use gobo_artifact::Vocabulary;
 use gobo_store::{Opened, Store};
-use gobo_types::panic_message;
+use gobo_types::{VocabularyDigest, panic_message};
 
 use crate::handed_out::Known;
 use crate::owned_catalog::OwnedCatalog;
@@ -19,6 +20,9 @@ use crate::{EngineConfig, EngineError};
 
 /// Errors are shared by all who waited.
 pub(crate) type VocabularyOutcome = Result<Arc<OpenVocabulary>, Arc<EngineError>>;
+
+/// How the opening of a vocabulary's file ends; `None`: it is not there.
+type OpeningEnd = Result<Option<Arc<Vocabulary>>, Arc<EngineError>>;
 
 /// What the jobs of the pool share with their engine.
 pub(crate) struct Inner {
@@ -37,6 +41,7 @@ pub(crate) struct Inner {
     /// Held by whoever removes many files, or looks for files without a record.
     pub(crate) upkeep: Mutex<()>,
     pub(crate) imports: SingleFlight<String, VocabularyOutcome>,
+    pub(crate) openings: SingleFlight<VocabularyDigest, OpeningEnd>,
     /// Held while a name is given to a file that a caller has sent.
     pub(crate) naming: Mutex<()>,
     pub(crate) closed: AtomicBool,

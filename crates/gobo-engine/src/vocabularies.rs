@@ -177,6 +177,34 @@ fn is_there(store: &Store, vocabulary: &Vocabulary) -> bool {
     })
 }
 
+/// What was asked for, as far as names say it.
+pub(crate) struct Meaning {
+    pub(crate) digest: VocabularyDigest,
+    /// The name that was asked for, and what it stands for. `None`: by digest.
+    pub(crate) named: Option<(String, NamedVocabulary)>,
+}
+
+impl Meaning {
+    /// The error of a vocabulary whose file is not there.
+    pub(crate) fn missing(self) -> EngineError {
+        let digest = self.digest;
+        match self.named {
+            Some((name, _)) => EngineError::MissingVocabulary { name, digest },
+            None => EngineError::UnknownDigest { digest },
+        }
+    }
+}
+
+/// How far a vocabulary is found without opening its file.
+pub(crate) enum Looked {
+    /// This process has it mapped.
+    Mapped(Arc<OpenVocabulary>),
+    /// This process has not opened its file, which may have to be read whole.
+    Unopened(Box<Meaning>),
+    /// The name is not there.
+    Unknown,
+}
+
 /// Vocabularies that were opened, and what names stood for a moment ago.
 #[derive(Default)]
 pub(crate) struct Vocabularies {
@@ -191,44 +219,70 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Vocabularies {
-    /// Finds a vocabulary that is in the store. `None`: the name is not there.
+    /// Finds a vocabulary that is in the store. `None`: the name is not there. Blocks, as [`Vocabularies::open`] does.
     pub(crate) fn find(
         &self,
         store: &Store,
         wanted: &VocabularyRef,
     ) -> Result<Option<Arc<OpenVocabulary>>, EngineError> {
-        let name = match wanted {
-            VocabularyRef::Name(name) => name,
-            VocabularyRef::Digest(digest) => {
-                let unknown = || EngineError::UnknownDigest { digest: *digest };
-                let vocabulary = self.open(store, digest)?.ok_or_else(unknown)?;
-                return Ok(Some(Arc::new(OpenVocabulary { vocabulary, named: None })));
-            }
-        };
-        let seen = lock(&self.names).get(name).cloned();
-        if let Some((seen, found)) = seen
-            && seen.elapsed() < NAME_TTL
-            && is_there(store, &found.vocabulary)
-        {
-            return Ok(Some(found));
+        match self.look(store, wanted)? {
+            Looked::Mapped(found) => Ok(Some(found)),
+            Looked::Unknown => Ok(None),
+            Looked::Unopened(meaning) => match self.open(store, &meaning.digest)? {
+                Some(vocabulary) => Ok(Some(self.keep(*meaning, vocabulary))),
+                None => Err(meaning.missing()),
+            },
         }
-        let Some(named) = store.get_name(name)? else { return Ok(None) };
-        let Some(vocabulary) = self.open(store, &named.vocabulary)? else {
-            return Err(EngineError::MissingVocabulary { name: name.clone(), digest: named.vocabulary });
-        };
-        let found = Arc::new(OpenVocabulary { vocabulary, named: Some((name.clone(), named)) });
-        let mut names = lock(&self.names);
-        if names.len() >= MAX_REMEMBERED {
-            names.clear();
-        }
-        names.insert(name.clone(), (Instant::now(), Arc::clone(&found)));
-        Ok(Some(found))
     }
 
-    fn open(&self, store: &Store, digest: &VocabularyDigest) -> Result<Option<Arc<Vocabulary>>, EngineError> {
+    /// Looks for a vocabulary among those that this process has mapped. Reads at most the small file of a name.
+    pub(crate) fn look(&self, store: &Store, wanted: &VocabularyRef) -> Result<Looked, EngineError> {
+        let meaning = match wanted {
+            VocabularyRef::Digest(digest) => Meaning { digest: *digest, named: None },
+            VocabularyRef::Name(name) => {
+                let seen = lock(&self.names).get(name).cloned();
+                if let Some((seen, found)) = seen
+                    && seen.elapsed() < NAME_TTL
+                    && is_there(store, &found.vocabulary)
+                {
+                    return Ok(Looked::Mapped(found));
+                }
+                let Some(named) = store.get_name(name)? else { return Ok(Looked::Unknown) };
+                Meaning { digest: named.vocabulary, named: Some((name.clone(), named)) }
+            }
+        };
+        Ok(match self.mapped(store, &meaning.digest) {
+            Some(vocabulary) => Looked::Mapped(self.keep(meaning, vocabulary)),
+            None => Looked::Unopened(Box::new(meaning)),
+        })
+    }
+
+    /// The vocabulary that was meant, and the name remembered.
+    pub(crate) fn keep(&self, meaning: Meaning, vocabulary: Arc<Vocabulary>) -> Arc<OpenVocabulary> {
+        let found = Arc::new(OpenVocabulary { vocabulary, named: meaning.named });
+        if let Some((name, _)) = &found.named {
+            let mut names = lock(&self.names);
+            if names.len() >= MAX_REMEMBERED {
+                names.clear();
+            }
+            names.insert(name.clone(), (Instant::now(), Arc::clone(&found)));
+        }
+        found
+    }
+
+    fn mapped(&self, store: &Store, digest: &VocabularyDigest) -> Option<Arc<Vocabulary>> {
         let open = lock(&self.open).get(digest).cloned();
-        if let Some(open) = open.filter(|open| is_there(store, open)) {
-            return Ok(Some(open));
+        open.filter(|open| is_there(store, open))
+    }
+
+    /// Opens the vocabulary of a digest, once for each process. Blocks: where no stamp vouches for its file, on reading all of it.
+    pub(crate) fn open(
+        &self,
+        store: &Store,
+        digest: &VocabularyDigest,
+    ) -> Result<Option<Arc<Vocabulary>>, EngineError> {
+        if let Some(mapped) = self.mapped(store, digest) {
+            return Ok(Some(mapped));
         }
         // Verified, by this process or one before: a wrong byte would make wrong masks under a right key.
         let opened = if self.is_suspect(digest) {

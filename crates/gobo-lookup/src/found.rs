@@ -43,9 +43,9 @@ pub struct Found {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FoundSource {
-    /// On this host, without a call: mapped by this process, in its memory, or a file of the store.
+    /// Mapped by this process before, or in its memory.
     Map,
-    /// The daemon of this host knew it.
+    /// A file of this host, opened now; by the word of its daemon where it was not there when it was looked for.
     Host,
     /// The daemon of this host compiled it.
     Compile,
@@ -74,8 +74,8 @@ impl FoundSource {
 impl From<gobo_client::Source> for FoundSource {
     fn from(source: gobo_client::Source) -> Self {
         match source {
-            gobo_client::Source::Map => Self::Map,
-            gobo_client::Source::Host => Self::Host,
+            // A client calls `Map` what it finds without a call. It is asked for what was not mapped a moment ago.
+            gobo_client::Source::Map | gobo_client::Source::Host => Self::Host,
             gobo_client::Source::Compile => Self::Compile,
             gobo_client::Source::Stream => Self::Stream,
         }

@@ -15,10 +15,14 @@ impl FromPyObject<'_, '_> for Text {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        let text = object.cast::<PyString>()?;
-        let read = text.to_str().map(|text| Self(text.to_owned()));
-        read.map_err(|error| invalid_from(object.py(), "the text cannot be written as UTF-8", error))
+        utf8(&*object.cast::<PyString>()?).map(|text| Self(text.to_owned()))
     }
+}
+
+/// The UTF-8 of a text, as the object keeps it.
+pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
+    let read = text.to_str();
+    read.map_err(|error| invalid_from(text.py(), "the text cannot be written as UTF-8", error))
 }
 
 /// An integer of 64 bits.

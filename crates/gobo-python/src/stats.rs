@@ -209,7 +209,7 @@ fn log<'py>(py: Python<'py>, function: &str, arguments: impl pyo3::call::PyCallA
     }
 }
 
-/// What this process has done, all clients together: `found` by source, `fallback` by reason, `verdicts` and how many of them were
+/// What this process has done, all clients together: `found` by source (`Index.source`), `fallback` by reason, `verdicts` and how many of them were
 /// `remembered`, `failures` (requests with neither an index nor a verdict), `waits` and `wait_seconds` (requests that were not
 /// answered at once), `first_masks` (texts that got one), `local_compiles`, and `in_memory` indices and their bytes.
 #[pyfunction]

@@ -3,7 +3,9 @@
 import dataclasses
 import enum
 import json
+import pathlib
 import pickle
+import resource
 import sys
 import typing
 
@@ -74,6 +76,49 @@ def test_schemas_come_in_many_forms():
     assert gobo.Constraint.schema(json.dumps(schema, ensure_ascii=False)) == of_dict == gobo.Constraint.schema(json.dumps(schema, ensure_ascii=False, indent=3).encode())
     assert gobo.Constraint.schema(text).text == text.replace(" ", "")
     assert gobo.Constraint.schema(True).text == "true" and gobo.Constraint.schema(False).text == "false"
+
+
+def test_schemas_that_were_read_before():
+    """Whatever is remembered: the constraint is that of this text under these options."""
+
+    def digest(schema, **options):
+        return gobo.Constraint.schema(schema, **options).digest
+
+    text = json.dumps({"type": "object", "properties": {"é": {"type": "string"}}})
+    options = ["draft", "order", "whitespace", "spelling", "format", "closed", "max_depth", "allow_widening", "text_start"]
+    values = ["draft7", "any", "compact", "any", "annotate", True, 3, True, "strip_one_space"]
+    for _ in range(2):
+        digests = [digest(text, **{option: value}) for option, value in zip(options, values)] + [digest(text)]
+        assert len(set(digests)) == len(digests)
+        for option, value in zip(options, values):
+            # Another text of the same schema has a place of its own.
+            assert digest(text + " ", **{option: value}) == digest(text, **{option: value})
+
+    class Text(str):
+        pass
+
+    assert digest(text) == digest("".join(list(text))) == digest(Text(text)) == digest(text.encode())
+    # With documents beside it, and too long: read each time.
+    documents = [{"x:y": {"type": kind}} for kind in ("null", "string")]
+    assert len({digest(text, documents=beside) for beside in (None, *documents, *documents)}) == 3
+    long = json.dumps({"const": "x" * (1 << 17)})
+    assert digest(long) == digest(long) != digest(text)
+    # More than are remembered.
+    texts = [json.dumps({"const": number}) for number in range(2000)]
+    first = [digest(one) for one in texts]
+    assert first == [digest(one) for one in texts] and len(set(first)) == 2000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_schemas_that_are_remembered_stay_few():
+    def resident():
+        return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    gobo.Constraint.schema({})
+    before = resident()
+    for number in range(5_000):
+        gobo.Constraint.schema(json.dumps({"const": f"{number:08}" + "x" * 16_000}))
+    assert resident() - before < 64 << 20
 
 
 def test_options_that_are_none():

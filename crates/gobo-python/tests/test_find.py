@@ -24,7 +24,9 @@ def test_the_order_is_mapped_then_local(client, vocabulary):
     assert len(index.key) == 64 and index.states > 3 and index.rows > 1
     assert index.vocabulary.digest == vocabulary.digest and index.vocabulary.eos == (EOS,)
     other = gobo.Client(client.store, local=False)
-    assert other.find(vocabulary, constraint).key == index.key
+    opened, mapped = (other.find(vocabulary, constraint) for _ in range(2))
+    assert (opened.key, opened.source, mapped.source) == (index.key, "host", "map")
+    assert other.stats()["found"] == {"map": 1, "host": 1, "compile": 0, "stream": 0, "local": 0}
 
 
 def test_reports_say_what_is_enforced(index_of):
@@ -164,7 +166,7 @@ def test_indices_pickle_by_key(client, vocabulary, index_of):
     index = index_of(gobo.Constraint.regex("pick(le)?"))
     stored = pickle.dumps(index)
     copy = pickle.loads(stored)
-    assert (copy.key, copy.source, copy.vocabulary.eos, copy.vocabulary.width) == (index.key, "map", (EOS,), 300)
+    assert (copy.key, copy.source, copy.vocabulary.eos, copy.vocabulary.width) == (index.key, "host", (EOS,), 300)
     assert len(stored) < 1000
     script = f"import pickle; print(pickle.loads({stored!r}).matcher().forced())"
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)

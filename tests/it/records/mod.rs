@@ -14,6 +14,7 @@ mod markdown;
 mod newest;
 mod peers;
 mod picture;
+mod python;
 mod service;
 mod targets;
 
@@ -50,6 +51,7 @@ fn block(name: &str, records: &Records, up: &str) -> String {
         "storm" => service::figures_of(records, "storm"),
         "soak" => service::figures_of(records, "soak"),
         "hostile" => service::hostile(records),
+        "python" => python::figures(records),
         "targets" => targets::table(records, up),
         other => panic!("no block is called {other}"),
     }

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "mapping a file is the point of the format, and memmap2 cannot make it safe")]
 
 use std::fs::{File, Metadata};
+use std::io;
 use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -55,7 +56,9 @@ impl Backing {
     pub(crate) fn map_file(file: &File) -> Result<Self, OpenError> {
         let metadata = file.metadata()?;
         check_regular(metadata.file_type())?;
-        if metadata.len() == 0 {
+        // Told to the map, which would ask the system once more.
+        let bytes = usize::try_from(metadata.len()).map_err(io::Error::other)?;
+        if bytes == 0 {
             // An empty file cannot be mapped; it fails the header check like any other foreign file.
             return Ok(Self::Heap(AlignedBytes::new()));
         }
@@ -63,7 +66,7 @@ impl Backing {
         // does: a published file has mode 0444, is complete before its name exists, is never opened for writing
         // again, and goes away by unlink only, which live maps survive. Whoever writes into a store by other means
         // breaks this promise; the documentation says so.
-        let map = unsafe { memmap2::Mmap::map(file) }.map_err(OpenError::Io)?;
+        let map = unsafe { memmap2::MmapOptions::new().len(bytes).map(file) }.map_err(OpenError::Io)?;
         Ok(Self::Mapped(map, FileState::of(&metadata)))
     }
 

@@ -8,12 +8,12 @@ use crate::vocabularies::{OpenVocabulary, VocabularyRef, publish_builtin};
 use crate::workers::{Ask, Then};
 use crate::{EngineError, Ticket};
 
-pub(crate) fn is_builtin(name: &str) -> bool {
+pub(super) fn is_builtin(name: &str) -> bool {
     gobo_tokenizer::BUILTIN.contains(&name)
 }
 
 impl Inner {
-    pub(crate) fn import_builtin(self: &Arc<Self>, name: String) -> Ticket<VocabularyOutcome> {
+    pub(super) fn import_builtin(self: &Arc<Self>, name: String) -> Ticket<VocabularyOutcome> {
         // Kept: it is wanted sooner or later, and cannot be cancelled anyway.
         let Joined { waiter, cancelled, lead } = self.imports.join(&name, &"".into(), true);
         if let Some(lead) = lead {

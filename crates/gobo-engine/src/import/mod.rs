@@ -1,7 +1,7 @@
-//! Imports into a store: built-in vocabularies at their first use, and vocabulary files that callers send.
+//! Vocabularies that callers ask for, and imports into a store: built-in ones at their first use, and files that callers send.
 
 mod builtin;
 mod file;
+mod open;
 
-pub(crate) use builtin::is_builtin;
 pub use file::{ImportRequest, MAX_VOCABULARIES};

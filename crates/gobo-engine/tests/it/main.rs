@@ -6,6 +6,7 @@ mod adopted;
 mod engine;
 mod full_disk;
 mod full_verdicts;
+mod opened;
 mod replaced;
 mod tiny;
 mod upkeep;

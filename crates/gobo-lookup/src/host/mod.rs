@@ -84,9 +84,12 @@ impl Host {
         if let Some(index) = self.in_memory.get(key) {
             return Ok(Some(Made { index, source: FoundSource::Map, path: None }));
         }
-        let index = self.client.find_key(key)?;
+        let found = match self.client.find_mapped(key) {
+            Some(index) => Some((index, FoundSource::Map)),
+            None => self.client.find_key(key)?.map(|index| (index, FoundSource::Host)),
+        };
         let path = || Some(self.store().index_path(key));
-        Ok(index.map(|index| Made { index, source: FoundSource::Map, path: path() }))
+        Ok(found.map(|(index, source)| Made { index, source, path: path() }))
     }
 
     /// An empty file for a new index: in the store, unless it is full, cannot be written or is not to be (`in_memory`);

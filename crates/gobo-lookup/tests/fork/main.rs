@@ -100,9 +100,9 @@ fn a_child_begins_anew(folder: &Path) {
         }
         drop(pending.clone());
         assert_eq!(lookup.stats().local_compiles, 0, "its own numbers");
-        assert_eq!(get(&lookup, &bound, "a"), FoundSource::Map);
+        assert_eq!(get(&lookup, &bound, "a"), FoundSource::Host, "its own maps");
         assert_eq!(get(&lookup, &bound, "b"), FoundSource::Local);
-        assert!(matches!(get(&lookup, &bound, "slow|c"), FoundSource::Local | FoundSource::Map));
+        assert!(matches!(get(&lookup, &bound, "slow|c"), FoundSource::Local | FoundSource::Host));
         let grandchild = fork(|| assert_eq!(get(&lookup, &bound, "d"), FoundSource::Local));
         assert_eq!(wait(grandchild), 0, "the grandchild");
         drop(dropped_by_child.lock().unwrap().take());
@@ -114,13 +114,13 @@ fn a_child_begins_anew(folder: &Path) {
     assert_eq!(workers(folder).len(), 3);
     until("those of child and grandchild end", || living(folder) == 1);
     drop(pending);
-    assert_eq!(get(&lookup, &bound, "b"), FoundSource::Map, "published by the child");
+    assert_eq!(get(&lookup, &bound, "b"), FoundSource::Host, "published by the child");
     assert_eq!(get(&lookup, &bound, "e"), FoundSource::Local);
 
     // Two processes publish one key.
     let child =
-        fork(|| assert!(matches!(get(&lookup, &bound, "slow|f"), FoundSource::Local | FoundSource::Map)));
-    assert!(matches!(get(&lookup, &bound, "slow|f"), FoundSource::Local | FoundSource::Map));
+        fork(|| assert!(matches!(get(&lookup, &bound, "slow|f"), FoundSource::Local | FoundSource::Host)));
+    assert!(matches!(get(&lookup, &bound, "slow|f"), FoundSource::Local | FoundSource::Host));
     assert_eq!(wait(child), 0, "both have it");
 }
 

@@ -29,10 +29,13 @@ async fn a_daemon_then_files_then_maps() {
 
     // Another process of this host, by file; and the daemon's own answer for a file that this one does not see.
     let second = place.lookup();
+    assert_eq!(get(&second, "a+b").unwrap().source, FoundSource::Host);
     assert_eq!(get(&second, "a+b").unwrap().source, FoundSource::Map);
     daemon.stop().await;
+    let [first_found, second_found] =
+        [&first, &second].map(|lookup| FoundSource::ALL.map(|source| lookup.stats().found.of(source)));
+    assert_eq!((first_found, second_found), ([1, 0, 1, 0, 0], [1, 1, 0, 0, 0]), "in the order of `ALL`");
     let stats = first.stats();
-    assert_eq!((stats.found.of(FoundSource::Compile), stats.found.of(FoundSource::Map)), (1, 1));
     assert_eq!((stats.waits.count, stats.local_compiles, stats.fallbacks), (1, 0, vec![]));
     assert!(place.workers().is_empty(), "no worker was started");
 }
@@ -62,7 +65,7 @@ fn without_a_daemon_the_local_worker_serves_and_publishes() {
     assert_eq!(stats.fallbacks[0].first.as_ref().unwrap().0, found.key);
     // Whoever comes next finds the file.
     let none = open(LookupConfig::new(&place.store));
-    assert_eq!(get(&none, "a+b").unwrap().source, FoundSource::Map);
+    assert_eq!(get(&none, "a+b").unwrap().source, FoundSource::Host);
     let by_name = none.vocabulary_by_name("tiny").unwrap().unwrap();
     assert_eq!((by_name.kind.as_str(), by_name.binding), ("test", bound(&lookup).binding));
     let by_digest = none.vocabulary_by_digest(&by_name.vocabulary.digest(), Binding::new(vec![1], 200));

@@ -102,7 +102,7 @@ impl PyClient {
         }
         let time = timeout.or(self.finder.timeout);
         let request =
-            self.finder.lookup.request_within(&vocabulary.bound, constraint.constraint.clone(), time);
+            self.finder.lookup.request_within(&vocabulary.bound, (*constraint.constraint).clone(), time);
         let outcome = wait(py, &request, None)?;
         stats::news(py);
         let found =
@@ -112,7 +112,7 @@ impl PyClient {
 
     /// Asks for the index and returns at once. What is on this host, and a remembered verdict, is done when it returns.
     fn request(&self, py: Python<'_>, vocabulary: &PyVocabulary, constraint: &PyConstraint) -> PyPending {
-        let request = self.finder.lookup.request(&vocabulary.bound, constraint.constraint.clone());
+        let request = self.finder.lookup.request(&vocabulary.bound, (*constraint.constraint).clone());
         stats::news(py);
         PyPending::new(request, &self.finder, constraint.constraint.kind() == "schema")
     }

@@ -1,12 +1,16 @@
 //! Constraints: the texts of a pattern, a list, a grammar, JSON, a schema, or a constructor call.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use gobo_types::{
     Constraint, ConstraintDigest, DEFAULT_START, Draft, SchemaDocument, SchemaOptions, TextStart, Whitespace,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyMapping, PyString, PyType};
 
-use crate::arguments::{Count, Text, word};
+use super::schemas;
+use crate::arguments::{Count, Text, utf8, word};
 use crate::errors::invalid;
 
 /// A rule that texts have to obey, and every option that can change which texts those are.
@@ -14,14 +18,14 @@ use crate::errors::invalid;
 /// Made by one of the static methods. Two constraints are equal if their digests are. Pickles.
 #[pyclass(frozen, module = "gobo_masks", name = "Constraint")]
 pub(crate) struct PyConstraint {
-    pub(crate) constraint: Constraint,
+    pub(crate) constraint: Arc<Constraint>,
     /// Of the constraint: derived once.
     pub(super) digest: ConstraintDigest,
 }
 
 impl From<Constraint> for PyConstraint {
     fn from(constraint: Constraint) -> Self {
-        Self { digest: constraint.digest(), constraint }
+        Self { digest: constraint.digest(), constraint: Arc::new(constraint) }
     }
 }
 
@@ -34,21 +38,21 @@ fn text_start(py: Python<'_>, word: &Text) -> PyResult<TextStart> {
 }
 
 /// The text of a schema, from whatever states one.
-fn schema_text(schema: &Bound<'_, PyAny>) -> PyResult<String> {
+fn schema_text<'a>(schema: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
     let py = schema.py();
-    if schema.is_instance_of::<PyString>() {
-        return Ok(schema.extract::<Text>()?.0);
+    if let Ok(text) = schema.cast::<PyString>() {
+        return utf8(text).map(Cow::Borrowed);
     }
     if let Ok(bytes) = schema.cast::<PyBytes>() {
         let text = std::str::from_utf8(bytes.as_bytes());
-        return text
-            .map(str::to_owned)
-            .map_err(|error| invalid(py, format!("the schema is no UTF-8: {error}")));
+        let wrong = |error| invalid(py, format!("the schema is no UTF-8: {error}"));
+        return text.map(Cow::Borrowed).map_err(wrong);
     }
     if let Ok(is_all) = schema.cast::<PyBool>() {
-        return Ok(is_all.is_true().to_string());
+        return Ok(Cow::Owned(is_all.is_true().to_string()));
     }
-    Ok(py.import("gobo_masks._schema")?.getattr("text")?.call1((schema,))?.extract::<Text>()?.0)
+    let text = py.import("gobo_masks._schema")?.getattr("text")?.call1((schema,))?;
+    Ok(Cow::Owned(text.extract::<Text>()?.0))
 }
 
 fn documents(given: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<SchemaDocument>> {
@@ -56,7 +60,7 @@ fn documents(given: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<SchemaDocumen
     let mut documents = Vec::new();
     for item in given.items()?.iter() {
         let (uri, document) = item.extract::<(Text, Bound<'_, PyAny>)>()?;
-        documents.push(SchemaDocument { uri: uri.0, document: schema_text(&document)? });
+        documents.push(SchemaDocument { uri: uri.0, document: schema_text(&document)?.into_owned() });
     }
     Ok(documents)
 }
@@ -112,6 +116,9 @@ impl PyConstraint {
     /// - `max_depth`: greatest nesting depth, at most 64.
     /// - `documents`: texts of other schemas by their address, for references.
     /// - `allow_widening`: keywords that cannot be enforced are ignored and reported, and not refused.
+    ///
+    /// O(length): some microseconds for each KiB. A text that was given before with the same options, as another object too, is
+    /// compared and not read again; up to 512 texts of at most 64 KiB, without documents, are remembered.
     #[staticmethod]
     #[pyo3(
         signature = (schema, *, draft = None, order = Text("declared".into()), whitespace = Text("single".into()), spelling = Text("canonical".into()), format = Text("assert".into()), closed = false, max_depth = None, documents = None, allow_widening = false, text_start = Text("exact".into())),
@@ -150,9 +157,12 @@ impl PyConstraint {
         };
         let text_start = self::text_start(py, &text_start)?;
         let text = schema_text(schema)?;
+        if schemas::is_remembered(&text, &options) {
+            let (constraint, digest) = schemas::read(&text, options, text_start);
+            return Ok(Self { constraint, digest });
+        }
         // Megabytes of schema are read by other threads' leave.
-        let made = py.detach(|| Self::from(Constraint::schema(&text, options).starting(text_start)));
-        Ok(made)
+        Ok(py.detach(|| Self::from(Constraint::schema(&text, options).starting(text_start))))
     }
 
     /// The texts of a grammar in llama.cpp's GBNF, from its rule `start`.
@@ -215,7 +225,7 @@ impl PyConstraint {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
         let stored =
-            serde_json::to_string(&self.constraint).map_err(|error| invalid(py, error.to_string()))?;
+            serde_json::to_string(&*self.constraint).map_err(|error| invalid(py, error.to_string()))?;
         Ok((py.import("gobo_masks._native")?.getattr("_constraint")?, (stored,)))
     }
 }

@@ -49,8 +49,8 @@ impl PyIndex {
         self.found.key.to_string()
     }
 
-    /// How it was come by: `map` (on this host), `host` (the daemon knew it), `compile` (the daemon made it), `stream` (from
-    /// another host), or `local` (the local worker made it).
+    /// How it was come by: `map` (this process had mapped it), `host` (a file of this host, opened now), `compile` (the daemon made
+    /// it), `stream` (from another host), or `local` (the local worker made it).
     #[getter]
     fn source(&self) -> &'static str {
         self.found.source.name()

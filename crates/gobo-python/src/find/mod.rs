@@ -1,7 +1,8 @@
 //! From a tokenizer and a constraint to an index.
 //!
 //! - `finder.rs`: the store, the daemon and the local worker, behind `gobo-lookup`; the default one of a process.
-//! - `constraint.rs`, `vocabulary.rs`: what is asked for. `tokenizer.rs`: what vocabularies are read from.
+//! - `constraint.rs`, `vocabulary.rs`: what is asked for. `schemas.rs`: schemas that were asked for before. `tokenizer.rs`: what
+//!   vocabularies are read from.
 //! - `index.rs`, `pending.rs`: what is found, and what is waited for.
 //! - `client.rs`: the methods of a client, over all of these.
 //!
@@ -13,5 +14,6 @@ pub(crate) mod constraint;
 pub(crate) mod finder;
 pub(crate) mod index;
 pub(crate) mod pending;
+mod schemas;
 mod tokenizer;
 pub(crate) mod vocabulary;

@@ -1,6 +1,6 @@
 //! The masks of many texts in one call, without the GIL.
 
-use std::sync::MutexGuard;
+use std::sync::{LazyLock, MutexGuard};
 
 use gobo_artifact::{BatchError, Fill, Matcher, MatcherError, fill_rows};
 use pyo3::prelude::*;
@@ -13,11 +13,16 @@ use crate::buffer::View;
 use crate::errors::{invalid, of_matcher};
 use crate::fork;
 
-/// Rows for which another thread is worth its start: it costs as much as some hundred rows whose words are in a cache.
+/// Rows for which another thread is worth its start: it costs as much as some hundred rows whose words are in a cache. The bench
+/// `threads` of `benches/` measures from how many rows on.
 const ROWS_PER_THREAD: usize = 256;
 
 /// Most threads of one batch: beyond, memory is what they wait for.
 const MAX_THREADS: usize = 8;
+
+/// Cores that this process may use. Asked for once: the answer reads files of the system, as long as dozens of rows take.
+static CORES: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
 
 /// Writes the masks of many texts: that of `matchers[n]` to row `indices[n]` of a matrix, to row `n` unless given. Returns, for each,
 /// what `fill_next_token_bitmask` does: False where the text has ended. Rows that are not named stay as they are.
@@ -97,7 +102,7 @@ fn fill(
         before = Some(texts[at]);
     }
     let matchers: Vec<&Matcher> = guard_of.iter().map(|guard| &guards[*guard].matcher).collect();
-    let threads = matchers.len().div_ceil(ROWS_PER_THREAD).min(MAX_THREADS).min(cores());
+    let threads = matchers.len().div_ceil(ROWS_PER_THREAD).min(MAX_THREADS).min(*CORES);
     let (words, stride) = (view.layout().columns, view.layout().stride);
     let lent = rows_mut(view, 0, there)?;
     if stride == words || there == 1 {
@@ -122,8 +127,4 @@ fn distinct(rows: &[usize], there: usize) -> Result<(), BatchError> {
         Some(&row) => Err(BatchError::Twice { row }),
         None => Ok(()),
     }
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }

@@ -261,16 +261,16 @@ impl Gobo for Service {
         &self,
         _: Request<v1::ListVocabulariesRequest>,
     ) -> Result<Response<v1::ListVocabulariesReply>, Status> {
-        let names = self.on_engine(|engine| Ok(engine.store().list_names()?)).await?;
-        let mut vocabularies = Vec::with_capacity(names.len());
-        for name in names {
-            let info = match self.engine.open_vocabulary(&VocabularyRef::Name(name.clone())) {
-                Ok(Some(open)) => vocabulary_info(&self.engine, &open, &self.store),
+        let store = Arc::clone(&self.store);
+        let describe = move |engine: &Engine| {
+            let describe = |name: String| match engine.open_vocabulary(&VocabularyRef::Name(name.clone())) {
+                Ok(Some(open)) => vocabulary_info(engine, &open, &store),
                 // Damaged, or removed meanwhile: it is listed, so that it is noticed.
                 Ok(None) | Err(_) => v1::VocabularyInfo { name, ..v1::VocabularyInfo::default() },
             };
-            vocabularies.push(info);
-        }
+            Ok(engine.store().list_names()?.into_iter().map(describe).collect())
+        };
+        let vocabularies = self.on_engine(describe).await?;
         Ok(Response::new(v1::ListVocabulariesReply { vocabularies }))
     }
 
