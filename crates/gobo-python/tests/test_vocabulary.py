@@ -71,7 +71,8 @@ def test_a_table(client, vocabulary):
     assert len(holes) == 4 and holes.token_bytes(1) == b""
 
 
-def test_a_file_that_is_replaced_while_it_is_read_gets_no_wrong_name(tmp_path):
+@pytest.mark.parametrize("place", [lambda path: path, lambda path: path.parent], ids=["file", "folder"])
+def test_a_file_that_is_replaced_while_it_is_read_gets_no_wrong_name(tmp_path, place):
     """A name stands for the bytes that it is made of, for every process that comes later."""
     contents = [JSON, {**JSON, "model": {**JSON["model"], "vocab": {"b": 0, "a": 1, "\u0120the": 2}}}]
     texts = [json.dumps(content) for content in contents]
@@ -79,7 +80,7 @@ def test_a_file_that_is_replaced_while_it_is_read_gets_no_wrong_name(tmp_path):
     for path, text in zip(steady, texts):
         path.parent.mkdir()
         path.write_text(text)
-    expected = [gobo.Vocabulary.of(path, client=gobo.Client(tmp_path / "expected")).digest for path in steady]
+    expected = [gobo.Vocabulary.of(place(path), client=gobo.Client(tmp_path / "expected")).digest for path in steady]
     assert expected[0] != expected[1]
     moving, stop = tmp_path / "moving" / "tokenizer.json", threading.Event()
     moving.parent.mkdir()
@@ -97,8 +98,8 @@ def test_a_file_that_is_replaced_while_it_is_read_gets_no_wrong_name(tmp_path):
     try:
         for turn in range(60):
             store = tmp_path / "stores" / str(turn)
-            assert gobo.Vocabulary.of(moving, client=gobo.Client(store)).digest in expected
-            assert [gobo.Vocabulary.of(path, client=gobo.Client(store)).digest for path in steady] == expected
+            assert gobo.Vocabulary.of(place(moving), client=gobo.Client(store)).digest in expected
+            assert [gobo.Vocabulary.of(place(path), client=gobo.Client(store)).digest for path in steady] == expected
     finally:
         stop.set()
         replacing.join()

@@ -60,7 +60,8 @@
 //!
 //! # From memory
 //!
-//! [`import_bytes`] reads what a file would hold, and [`import_table`] takes the bytes of each id from whoever has them already.
+//! [`Files`] holds what an import of a path reads, for callers that name what they import by its bytes. [`import_bytes`] reads what a
+//! file would hold, and [`import_table`] takes the bytes of each id from whoever has them already.
 //!
 //! ```
 //! use gobo_tokenizer::{ImportOptions, import_bytes};
@@ -81,6 +82,7 @@ mod checked;
 mod encode;
 mod error;
 mod file;
+mod files;
 mod formats;
 mod imported;
 mod model;
@@ -96,6 +98,7 @@ pub use builtin::{BUILTIN, builtin};
 pub use encode::{CORPUS, Conformance, EncodeError, Encoder, Mismatch, RoundTrip, ordinary_bytes};
 pub use error::ImportError;
 pub use file::MAX_FILE_BYTES;
+pub use files::Files;
 pub use imported::{ImportOptions, Imported};
 pub use problem::{BinaryProblem, MergeProblem, RankProblem};
 pub use role::{TokenChoice, TokenRole};
@@ -112,9 +115,7 @@ use model::ModelFolder;
 /// [`ImportError`]: each variant says when. Nothing is guessed: a file that is not understood to the last token is
 /// refused.
 pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
-    let source = SourceFile::open(path)?;
-    let folder = if path.is_dir() { ModelFolder::read(path)? } else { ModelFolder::default() };
-    read(&source, &folder, options)
+    Files::read(path)?.import(options)
 }
 
 /// As [`import`], of the bytes of one file: recognised by its content alone. Errors say `name` where those of a file say its path. Nothing

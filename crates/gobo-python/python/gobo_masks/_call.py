@@ -268,9 +268,13 @@ class _Constants(_Compound):
 
 
 class _Union(_Compound):
+    """One of several types. What it has read of a node is kept, because types that begin alike read the same nodes, and where they
+    contain the union, each level of a text would double the work."""
+
     def __init__(self, forms: list[_Form]) -> None:
         self.forms = forms
         self.hashable = all(form.hashable for form in forms)
+        self.known: dict[ast.expr, Any] = {}
 
     def body(self) -> str:
         return " | ".join(form.rule() for form in self.forms)
@@ -287,12 +291,20 @@ class _Union(_Compound):
         raise InvalidError(f"{value!r} is of no type of the union")
 
     def read(self, node: ast.expr) -> Any:
+        if node not in self.known:
+            self.known[node] = self._read(node)
+        value = self.known[node]
+        if isinstance(value, _Mismatch):
+            raise value.with_traceback(None)
+        return value
+
+    def _read(self, node: ast.expr) -> Any:
         for form in self.forms:
             try:
                 return form.read(node)
             except _Mismatch:
                 continue
-        raise _Mismatch("is of no type of the union", node)
+        return _Mismatch("is of no type of the union", node)
 
 
 class _List(_Compound):

@@ -4,33 +4,17 @@
 //! every byte that the import would read. So the next process maps it, and a changed file or object has another name. The head of
 //! a GGUF file is not told apart from its weights without reading it, so that such a file is imported each time.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gobo_lookup::{Bound as BoundVocabulary, Lookup, LookupError};
-use gobo_tokenizer::{
-    ImportError, ImportOptions, Imported, MAX_FILE_BYTES, import, import_bytes, import_table,
-};
+use gobo_tokenizer::{Files, ImportError, ImportOptions, Imported, import_bytes, import_table};
 use gobo_types::Binding;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::arguments::Text;
 use crate::errors::{invalid, of, of_kind, of_lookup};
-
-/// The files of a model's folder that an import may read.
-const FOLDER: [&str; 8] = [
-    "tokenizer.json",
-    "tekken.json",
-    "tokenizer.model",
-    "spiece.model",
-    "generation_config.json",
-    "config.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-];
 
 /// Why there is no vocabulary.
 enum Fault {
@@ -86,54 +70,19 @@ pub(super) fn of_name_or_path(py: Python<'_>, lookup: &Lookup, text: String) -> 
 }
 
 pub(super) fn of_path(py: Python<'_>, lookup: &Lookup, path: &Path) -> PyResult<BoundVocabulary> {
-    let import = || import(path, &ImportOptions::default()).map_err(Fault::Import);
+    let options = ImportOptions::default();
     let read = || {
-        let Some(parts) = content(path) else {
-            let imported = import()?;
+        let files = Files::read(path).map_err(Fault::Import)?;
+        let Some(contents) = files.contents() else {
+            let imported = files.import(&options).map_err(Fault::Import)?;
             let name = name_of([b"table".as_slice(), imported.table.digest().as_bytes()]);
             return lookup.publish_vocabulary(Some(&name), &imported).map_err(Fault::Lookup);
         };
+        let parts: Vec<_> = contents.collect();
         let name = name_of(parts.iter().flat_map(|(name, bytes)| [name.as_bytes(), bytes]));
-        if let Some(bound) = lookup.vocabulary_by_name(&name).map_err(Fault::Lookup)? {
-            return Ok(bound);
-        }
-        if let ([(_, bytes)], false) = (parts.as_slice(), path.is_dir()) {
-            // The bytes that the name is made of, whatever the path leads to by now.
-            let imported = import_bytes(&path.display().to_string(), bytes, &ImportOptions::default());
-            return lookup
-                .publish_vocabulary(Some(&name), &imported.map_err(Fault::Import)?)
-                .map_err(Fault::Lookup);
-        }
-        let imported = import()?;
-        // The import has read the files again: if one was replaced meanwhile, the name is none of what it found.
-        let name = (content(path).as_ref() == Some(&parts)).then_some(name);
-        lookup.publish_vocabulary(name.as_deref(), &imported).map_err(Fault::Lookup)
+        published(lookup, &name, || files.import(&options))
     };
     py.detach(read).map_err(|fault| fault.raised(py))
-}
-
-/// The files that an import of `path` reads; `None` where they are too large, missing or GGUF, so that the import has the say.
-fn content(path: &Path) -> Option<Vec<(String, Vec<u8>)>> {
-    let names: Vec<(String, PathBuf)> = if path.is_dir() {
-        let files = FOLDER.iter().map(|name| ((*name).to_owned(), path.join(name)));
-        files.filter(|(_, file)| file.exists()).collect()
-    } else {
-        // A few formats are told by the end of the name.
-        let name = path.file_name()?.to_string_lossy().into_owned();
-        vec![(name, path.to_owned())]
-    };
-    names.into_iter().map(|(name, file)| Some((name, bytes_of(&file)?))).collect()
-}
-
-fn bytes_of(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|of| of.is_file()))?;
-    file.by_ref().take(4).read_to_end(&mut bytes).ok()?;
-    if bytes == b"GGUF" {
-        return None;
-    }
-    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }
 
 /// What `_vocabulary.describe` says of an object: its form, its content, its special ids, and the binding that it knows.

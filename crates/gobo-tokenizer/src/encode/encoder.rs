@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use gobo_types::{ErrorKind, TokenId};
 use tokenizers::Tokenizer;
 
-use crate::ImportError;
+use crate::{Files, ImportError};
 use crate::builtin::Encoding;
 use crate::formats::{Content, SourceFile, gguf, ranks, sentence_piece, tekken};
-use crate::model::ModelFolder;
 
 const LIBRARY: &str = "the tokenizers library, with the file itself";
 const TIKTOKEN: &str = "the tiktoken library, with its own ranks";
@@ -85,13 +84,13 @@ impl Encoder {
     /// # Errors
     /// [`EncodeError::Import`] if the file cannot be read; [`EncodeError::Load`] if `tokenizers` refuses it.
     pub fn open(path: &Path) -> Result<Self, EncodeError> {
-        let folder = if path.is_dir() { ModelFolder::read(path)? } else { ModelFolder::default() };
-        let added = folder.added.iter().flat_map(|(_, added)| added.keys().copied()).collect();
-        let SourceFile { path, content } = SourceFile::open(path)?;
+        let files = Files::read(path)?;
+        let added = files.folder()?.added.iter().flat_map(|(_, added)| added.keys().copied()).collect();
+        let SourceFile { path, content } = files.source()?;
         let (json, judge) = match content {
-            Content::HuggingFace(text) => (text.into_owned(), LIBRARY),
+            Content::HuggingFace(text) => (text.to_owned(), LIBRARY),
             Content::Ranks(text) => {
-                let tokens = ranks::parse(&path, &text)?;
+                let tokens = ranks::parse(&path, text)?;
                 if let Some(encoding) = Encoding::with_ranks(&tokens) {
                     return Ok(Self { inner: Inner::Tiktoken(encoding), judge: TIKTOKEN, added });
                 }
@@ -100,7 +99,7 @@ impl Encoder {
                 (ranks::surrogate(tokens).to_string(), judge)
             }
             Content::Tekken(text) => (
-                tekken::surrogate(&path, &text)?.to_string(),
+                tekken::surrogate(&path, text)?.to_string(),
                 "the tokenizers library, with the file's ranks and pattern",
             ),
             Content::Gguf(bytes) => {
@@ -109,7 +108,7 @@ impl Encoder {
                 (gguf::surrogate(&path, bytes)?.to_string(), judge)
             }
             Content::SentencePiece(bytes) => (
-                sentence_piece::surrogate(&path, &bytes)?.to_string(),
+                sentence_piece::surrogate(&path, bytes)?.to_string(),
                 "the tokenizers library, with the file's pieces and scores, without its table of normalization",
             ),
         };

@@ -14,4 +14,4 @@ mod recognize;
 pub(crate) mod sentence_piece;
 pub(crate) mod tekken;
 
-pub(crate) use recognize::{Content, SourceFile};
+pub(crate) use recognize::{Content, SourceFile, find};

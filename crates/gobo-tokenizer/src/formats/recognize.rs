@@ -1,6 +1,5 @@
 //! Finds the tokenizer file of a folder, and recognises the format of a file by its content.
 
-use std::borrow::Cow;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,14 +12,14 @@ use crate::file::{MAX_FILE_BYTES, begins_with, is_lfs_pointer, read_capped};
 #[derive(Debug)]
 pub(crate) enum Content<'b> {
     /// `tokenizer.json` of Hugging Face `tokenizers`.
-    HuggingFace(Cow<'b, str>),
+    HuggingFace(&'b str),
     /// Lines of base64 and rank, in the format of tiktoken.
-    Ranks(Cow<'b, str>),
+    Ranks(&'b str),
     /// `tekken.json` of Mistral.
-    Tekken(Cow<'b, str>),
+    Tekken(&'b str),
     /// `.model` of SentencePiece.
-    SentencePiece(Cow<'b, [u8]>),
-    /// GGUF, in memory. Of a file nothing is read yet: it has the weights too.
+    SentencePiece(&'b [u8]),
+    /// GGUF, in memory. Of a file nothing is read yet.
     Gguf(Option<&'b [u8]>),
 }
 
@@ -32,21 +31,15 @@ pub(crate) struct SourceFile<'b> {
     pub(crate) content: Content<'b>,
 }
 
-impl SourceFile<'static> {
-    /// Finds, reads and recognises the tokenizer at `path`.
-    pub(crate) fn open(path: &Path) -> Result<Self, ImportError> {
-        let path = locate(path)?;
-        if begins_with(&path, gguf::MAGIC)? {
-            return Ok(Self { path, content: Content::Gguf(None) });
-        }
-        let bytes = read_capped(&path, MAX_FILE_BYTES)?;
+impl<'b> SourceFile<'b> {
+    /// Recognises the bytes of the file at `path`; none are given of GGUF.
+    pub(crate) fn of_file(path: PathBuf, bytes: Option<&'b [u8]>) -> Result<Self, ImportError> {
+        let Some(bytes) = bytes else { return Ok(Self { path, content: Content::Gguf(None) }) };
         let file_name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let content = recognize(&path, file_name, Cow::Owned(bytes))?;
+        let content = recognize(&path, file_name, bytes)?;
         Ok(Self { path, content })
     }
-}
 
-impl<'b> SourceFile<'b> {
     /// Recognises the bytes of a file, whose name tells nothing.
     pub(crate) fn of_bytes(name: &str, bytes: &'b [u8]) -> Result<Self, ImportError> {
         let path = PathBuf::from(name);
@@ -56,14 +49,14 @@ impl<'b> SourceFile<'b> {
         if bytes.len() as u64 > MAX_FILE_BYTES {
             return Err(ImportError::TooLarge { path, limit_bytes: MAX_FILE_BYTES });
         }
-        let content = recognize(&path, "", Cow::Borrowed(bytes))?;
+        let content = recognize(&path, "", bytes)?;
         Ok(Self { path, content })
     }
 }
 
 /// The format of a file, by its content where its name does not tell.
-fn recognize<'b>(path: &Path, file_name: &str, bytes: Cow<'b, [u8]>) -> Result<Content<'b>, ImportError> {
-    if is_lfs_pointer(&bytes) {
+fn recognize<'b>(path: &Path, file_name: &str, bytes: &'b [u8]) -> Result<Content<'b>, ImportError> {
+    if is_lfs_pointer(bytes) {
         return Err(ImportError::LfsPointer { path: path.into() });
     }
     let extension = Path::new(file_name).extension().and_then(|extension| extension.to_str());
@@ -73,29 +66,18 @@ fn recognize<'b>(path: &Path, file_name: &str, bytes: Cow<'b, [u8]>) -> Result<C
     let is_model = match extension {
         "model" => bytes.first() == Some(&0x0a),
         "json" | "tiktoken" => false,
-        _ => sentence_piece::looks_like_a_model(&bytes),
+        _ => sentence_piece::looks_like_a_model(bytes),
     };
     if is_model {
         return Ok(Content::SentencePiece(bytes));
     }
-    let text = text(path, bytes)?;
+    let text = std::str::from_utf8(bytes).map_err(|error| ImportError::not_text(path, error))?;
     if extension == "json" || text.trim_start().starts_with('{') {
-        Ok(if is_tekken(file_name, &text) { Content::Tekken(text) } else { Content::HuggingFace(text) })
-    } else if extension == "tiktoken" || ranks::looks_like_ranks(&text) {
+        Ok(if is_tekken(file_name, text) { Content::Tekken(text) } else { Content::HuggingFace(text) })
+    } else if extension == "tiktoken" || ranks::looks_like_ranks(text) {
         Ok(Content::Ranks(text))
     } else {
         Err(ImportError::Unrecognized { path: path.into() })
-    }
-}
-
-fn text<'b>(path: &Path, bytes: Cow<'b, [u8]>) -> Result<Cow<'b, str>, ImportError> {
-    match bytes {
-        Cow::Borrowed(bytes) => {
-            std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|error| ImportError::not_text(path, error))
-        }
-        Cow::Owned(bytes) => String::from_utf8(bytes)
-            .map(Cow::Owned)
-            .map_err(|error| ImportError::not_text(path, error.utf8_error())),
     }
 }
 
@@ -108,6 +90,16 @@ fn is_tekken(file_name: &str, text: &str) -> bool {
 
 /// The names of tokenizer files in a folder, the most informative first.
 const FILE_NAMES: [&str; 4] = ["tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model"];
+
+/// The tokenizer file at `path` and its bytes. Of GGUF nothing is read: it has the weights too.
+pub(crate) fn find(path: &Path) -> Result<(PathBuf, Option<Vec<u8>>), ImportError> {
+    let path = locate(path)?;
+    if begins_with(&path, gguf::MAGIC)? {
+        return Ok((path, None));
+    }
+    let bytes = read_capped(&path, MAX_FILE_BYTES)?;
+    Ok((path, Some(bytes)))
+}
 
 fn locate(path: &Path) -> Result<PathBuf, ImportError> {
     let metadata = fs::metadata(path).map_err(|source| ImportError::Read { path: path.into(), source })?;
@@ -132,7 +124,7 @@ mod tests {
     use super::*;
 
     fn recognize<'b>(name: &str, bytes: &'b [u8]) -> Result<Content<'b>, ImportError> {
-        super::recognize(Path::new(name), name, Cow::Borrowed(bytes))
+        super::recognize(Path::new(name), name, bytes)
     }
 
     #[test]
@@ -165,7 +157,7 @@ mod tests {
     #[test]
     fn bytes_are_known_by_content_alone() {
         let of = |bytes| SourceFile::of_bytes("x.tiktoken", bytes).map(|source| source.content);
-        assert!(matches!(of(b"{}").unwrap(), Content::HuggingFace(Cow::Borrowed("{}"))));
+        assert!(matches!(of(b"{}").unwrap(), Content::HuggingFace("{}")));
         assert!(matches!(of(b"GGUF").unwrap(), Content::Gguf(Some(b"GGUF"))));
         assert!(matches!(of(b"IQ== 0").unwrap(), Content::Ranks(_)));
         assert!(
@@ -177,8 +169,8 @@ mod tests {
     fn missing_files() {
         let folder = std::env::temp_dir().join(format!("gobo-tokenizer-source-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        assert!(matches!(SourceFile::open(&folder), Err(ImportError::NoTokenizer { .. })));
-        let missing = SourceFile::open(&folder.join("none")).unwrap_err();
+        assert!(matches!(find(&folder), Err(ImportError::NoTokenizer { .. })));
+        let missing = find(&folder.join("none")).unwrap_err();
         assert_eq!(missing.kind(), Kind::NotFound);
         fs::remove_dir_all(&folder).unwrap();
     }

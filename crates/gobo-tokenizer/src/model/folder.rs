@@ -32,17 +32,43 @@ pub(crate) struct ModelFolder {
     pub(crate) added: Option<(PathBuf, BTreeMap<TokenId, AddedToken>)>,
 }
 
+/// The files beside a tokenizer, in order of precedence.
+const FILE_NAMES: [&str; 4] =
+    ["generation_config.json", "config.json", "tokenizer_config.json", "special_tokens_map.json"];
+
+/// The text of a file beside a tokenizer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct SideText {
+    pub(crate) path: PathBuf,
+    pub(crate) name: &'static str,
+    pub(crate) text: String,
+}
+
+impl SideText {
+    /// Reads those that are there.
+    pub(crate) fn read_all(folder: &Path) -> Result<Vec<Self>, ImportError> {
+        let mut found = Vec::new();
+        for name in FILE_NAMES {
+            let path = folder.join(name);
+            match read_text(&path, MAX_SIDE_FILE_BYTES) {
+                Err(ImportError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+                text => found.push(Self { text: text?, path, name }),
+            }
+        }
+        Ok(found)
+    }
+}
+
 impl ModelFolder {
-    /// Reads the existing files.
+    /// What the files say.
     ///
     /// # Errors
     /// [`ImportError::Field`] for a value of a wrong type, and the variants for files that are not JSON.
-    pub(crate) fn read(folder: &Path) -> Result<Self, ImportError> {
+    pub(crate) fn of(files: &[SideText]) -> Result<Self, ImportError> {
         let mut found = Self::default();
-        for name in
-            ["generation_config.json", "config.json", "tokenizer_config.json", "special_tokens_map.json"]
-        {
-            let Some(file) = SideFile::open(folder.join(name))? else { continue };
+        for file in files {
+            let name = file.name;
+            let file = SideFile::of(file)?;
             match name {
                 "config.json" => {
                     let width = first_of(|object| file.width(object))?;
@@ -76,19 +102,14 @@ struct SideFile {
 }
 
 impl SideFile {
-    /// `None` if there is no such file.
-    fn open(path: PathBuf) -> Result<Option<Self>, ImportError> {
-        let text = match read_text(&path, MAX_SIDE_FILE_BYTES) {
-            Err(ImportError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
-            read => read?,
-        };
+    fn of(SideText { path, text, .. }: &SideText) -> Result<Self, ImportError> {
         let value: Value =
-            serde_json::from_str(&text).map_err(|source| ImportError::from_json(&path, &text, source))?;
-        let file = Self { path, value };
+            serde_json::from_str(text).map_err(|source| ImportError::from_json(path, text, source))?;
+        let file = Self { path: path.clone(), value };
         if !file.value.is_object() {
             return Err(file.wrong("(whole file)", &file.value, "an object"));
         }
-        Ok(Some(file))
+        Ok(file)
     }
 
     /// A field of the object called `object`, of the file itself if that is empty. `null` is like nothing.

@@ -7,4 +7,4 @@ mod added_tokens;
 mod binding;
 mod folder;
 
-pub(crate) use folder::ModelFolder;
+pub(crate) use folder::{ModelFolder, SideText};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gobo_tokenizer::{ImportError, ImportOptions, Imported, TokenChoice, import};
+use gobo_tokenizer::{Files, ImportError, ImportOptions, Imported, TokenChoice, import};
 
 const TOKENIZER: &str = r#"{"pre_tokenizer": {"type": "ByteLevel"}, "added_tokens": [
     {"id": 2, "content": "</s>", "special": true}, {"id": 3, "content": "<stop>", "special": true}],
@@ -32,6 +32,26 @@ impl Drop for Folder {
     fn drop(&mut self) {
         fs::remove_dir_all(&self.0).unwrap();
     }
+}
+
+#[test]
+fn files_that_were_read_are_imported_whatever_replaces_them() {
+    let config = r#"{"eos_token_id": 3, "vocab_size": 8}"#;
+    let folder = Folder::new("files", &[("config.json", config)]);
+    let files = Files::read(&folder.0).unwrap();
+    let contents: Vec<_> = files.contents().unwrap().collect();
+    let of = |name: &'static str, text: &'static str| (name.into(), text.as_bytes());
+    assert_eq!(contents, [of("tokenizer.json", TOKENIZER), of("config.json", config)]);
+    let before = folder.import().unwrap();
+    fs::write(folder.0.join("tokenizer.json"), "{}").unwrap();
+    fs::write(folder.0.join("config.json"), "[]").unwrap();
+    let imported = files.import(&ImportOptions::default()).unwrap();
+    assert_eq!((&imported.table, &imported.eos, imported.logits_width), (&before.table, &before.eos, 8));
+    assert_ne!(Files::read(&folder.0).unwrap(), files);
+    folder.import().unwrap_err();
+    // Of GGUF nothing is read.
+    fs::write(folder.0.join("tokenizer.json"), "GGUF").unwrap();
+    assert!(Files::read(&folder.0).unwrap().contents().is_none());
 }
 
 #[test]
