@@ -41,6 +41,14 @@ def index_of(client, vocabulary):
 
 
 @pytest.fixture(scope="session")
+def gpt2(client):
+    try:
+        return gobo.Vocabulary.of("r50k_base", client=client)
+    except gobo.GoboError as error:
+        pytest.skip(f"no built-in vocabularies: {error}")
+
+
+@pytest.fixture(scope="session")
 def data():
     folder = pathlib.Path(os.environ.get("GOBO_DATA", ""))
     if not os.environ.get("GOBO_DATA") or not folder.is_dir():

@@ -5,12 +5,13 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import gobo_masks as gobo
 from conftest import EOS, TOKENS, mask_of
-from live_daemon import BINARY, Daemon
+from processes import BINARY, Daemon
 
 pytestmark = pytest.mark.skipif(not BINARY, reason="GOBO_BINARY names no command")
 
@@ -160,24 +161,17 @@ def test_a_deaf_daemon_is_passed_over_and_heard_again(daemon):
 
 def test_sixteen_threads_ask_for_one_index(daemon):
     client = client_of(daemon)
-    vocabulary, sources, failures = vocabulary_of(client), [], []
-    begin = threading.Barrier(16)
+    vocabulary, begin = vocabulary_of(client), threading.Barrier(16)
 
-    def ask():
-        try:
-            begin.wait()
-            index = client.get(vocabulary, slow("threads"))
-            check(index)
-            sources.append(index.source)
-        except BaseException as error:
-            failures.append(error)
+    def ask(_):
+        begin.wait()
+        index = client.get(vocabulary, slow("threads"))
+        check(index)
+        return index.source
 
-    threads = [threading.Thread(target=ask) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures and len(sources) == 16 and set(sources) <= {"compile", "map"}
+    with ThreadPoolExecutor(16) as threads:
+        sources = list(threads.map(ask, range(16)))
+    assert len(sources) == 16 and set(sources) <= {"compile", "map"}
     counts = client.stats()
     assert sum(counts["found"].values()) == 16 and counts["local_compiles"] == 0 and counts["fallback"] == {}
 

@@ -15,14 +15,6 @@ LIBRARY = pathlib.Path(__file__).parents[2] / "gobo-cli" / "library" / "everyday
 CASES = [json.loads(line) for line in LIBRARY.read_text().splitlines() if line]
 
 
-@pytest.fixture(scope="module")
-def gpt2(client):
-    try:
-        return gobo.Vocabulary.of("r50k_base", client=client)
-    except gobo.GoboError as error:
-        pytest.skip(f"no built-in vocabularies: {error}")
-
-
 def constraint_of(case):
     if "regex" in case:
         return gobo.Constraint.regex(case["regex"])

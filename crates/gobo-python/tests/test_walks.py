@@ -200,14 +200,6 @@ def walks(index, steps, **binding):
     return masks
 
 
-@pytest.fixture(scope="module")
-def gpt2(client):
-    try:
-        return gobo.Vocabulary.of("r50k_base", client=client)
-    except gobo.GoboError as error:
-        pytest.skip(f"no built-in vocabularies: {error}")
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_walks_under_a_real_vocabulary(client, gpt2, case):
     assert walks(client.get(gpt2, constraint_of(case)), 40) >= 120

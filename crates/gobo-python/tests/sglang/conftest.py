@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1]))  # small_tokenizer
+sys.path.append(str(Path(__file__).parents[1]))  # processes, small_tokenizer
 
 if importlib.util.find_spec("sglang") is None:
     collect_ignore_glob = ["test_*.py"]

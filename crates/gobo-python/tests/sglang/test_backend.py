@@ -4,7 +4,6 @@ import importlib.metadata
 import json
 import os
 import signal
-from pathlib import Path
 
 import pytest
 import torch
@@ -17,6 +16,7 @@ from sglang.srt.constrained import base_grammar_backend
 from sglang.srt.constrained.base_grammar_backend import InvalidGrammarObject
 from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarBackend, ReasonerGrammarObject
 from sglang.srt.constrained.xgrammar_backend import XGrammarGrammar, XGrammarGrammarBackend
+from processes import workers
 from sglang_support import rows_of, settled
 
 ENUM = '{"enum": ["red", "blue"]}'
@@ -320,17 +320,6 @@ def test_a_nul_is_refused_whether_the_index_is_there_or_not(backend):
     schema = '{"const": "a\\u0000b"}'
     for _ in range(2):
         assert isinstance(settled(backend.get_cached_or_future_value(("json", schema), False)), InvalidGrammarObject)
-
-
-def workers():
-    """The local workers of this process."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
-            if int(parent) == os.getpid() and "gobo_masks.worker" in (folder / "cmdline").read_text():
-                yield int(folder.name)
-        except (OSError, ValueError):
-            continue
 
 
 def test_requests_are_served_after_the_local_worker_was_killed(backend):

@@ -13,9 +13,9 @@ import pytest
 import gobo_masks
 from gobo_masks.vllm._grammar import GoboGrammar
 
-sys.path.append(str(pathlib.Path(__file__).parents[1]))  # live_daemon
+sys.path.append(str(pathlib.Path(__file__).parents[1]))  # processes
 
-from live_daemon import BINARY, Daemon  # noqa: E402
+from processes import BINARY, Daemon  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not BINARY, reason="GOBO_BINARY names no command")
 

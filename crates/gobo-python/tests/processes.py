@@ -1,4 +1,4 @@
-"""A daemon of a test's own, which may be killed, stopped and started again."""
+"""Processes of gobo's that tests start or end: a daemon of a test's own, and the local workers of the test."""
 
 import os
 import pathlib
@@ -7,6 +7,17 @@ import subprocess
 import time
 
 BINARY = os.environ.get("GOBO_BINARY")
+
+
+def workers():
+    """The local workers of this process."""
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid() and "gobo_masks.worker" in (folder / "cmdline").read_text():
+                yield int(folder.name)
+        except (OSError, ValueError):
+            continue
 
 
 class Daemon:
