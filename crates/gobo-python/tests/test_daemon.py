@@ -55,7 +55,7 @@ def test_the_order_is_mapped_file_daemon(daemon, tmp_path_factory):
     assert client.get(vocabulary, constraint).source == "map"
     # A file of this host, for which nobody is asked.
     other = client_of(daemon)
-    assert other.get(vocabulary_of(other), constraint).source == "map"
+    assert other.get(vocabulary_of(other), constraint).source == "host"
     # Another host: it has a store of its own, into which the daemon's file is streamed.
     far = client_of(daemon, tmp_path_factory.mktemp("far"))
     streamed = far.get(vocabulary_of(far), constraint)
@@ -171,7 +171,7 @@ def test_sixteen_threads_ask_for_one_index(daemon):
 
     with ThreadPoolExecutor(16) as threads:
         sources = list(threads.map(ask, range(16)))
-    assert len(sources) == 16 and set(sources) <= {"compile", "map"}
+    assert len(sources) == 16 and set(sources) <= {"compile", "map", "host"}
     counts = client.stats()
     assert sum(counts["found"].values()) == 16 and counts["local_compiles"] == 0 and counts["fallback"] == {}
 

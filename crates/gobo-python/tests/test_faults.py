@@ -113,7 +113,7 @@ def test_a_store_that_may_only_be_read_serves_what_it_has(small_disk):
     client, vocabulary = open_client(small_disk)
     client.get(vocabulary, gobo.Constraint.regex("published"))
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    assert run(READ_ONLY, small_disk) == ["map", "local", "None", "1", "True", "0"]
+    assert run(READ_ONLY, small_disk) == ["host", "local", "None", "1", "True", "0"]
 
 
 # -- files that change ------------------------------------------------------------------------------------------------------
@@ -192,8 +192,7 @@ def test_a_file_that_is_overwritten_under_a_matcher_never_ends_the_process(tmp_p
             except gobo.GoboError as error:
                 if error.kind == "corrupt":
                     failed.add(call)
-    assert failed, "some damage is seen"
-    print(sorted(failed))
+    assert "fill" in failed, "some damage is seen"
     # Another process sees that it is no sound file, or what is left of it; nothing hangs.
     fresh, same = open_client(tmp_path)
     assert mask_of(fresh.get(same, gobo.Constraint.regex("unharmed")).matcher())
@@ -219,7 +218,7 @@ def test_a_vocabulary_that_is_gone_is_written_again(tmp_path):
         file.unlink()
     assert client.get(vocabulary, gobo.Constraint.regex("a+")).source == "local"
     fresh, same = open_client(tmp_path)
-    assert same.digest == vocabulary.digest and fresh.find(same, gobo.Constraint.regex("a+")).source == "map"
+    assert same.digest == vocabulary.digest and fresh.find(same, gobo.Constraint.regex("a+")).source == "host"
 
 
 # -- workers and processes --------------------------------------------------------------------------------------------------

@@ -106,7 +106,7 @@ def tick():
     while True:
         ticks += 1
         time.sleep(0.001)
-        if ticks == 100:
+        if ticks == 10:
             sent = time.monotonic()
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -120,7 +120,8 @@ except KeyboardInterrupt:
 
 def test_a_wait_is_interrupted_and_holds_no_gil(tmp_path):
     ended = subprocess.run([sys.executable, "-c", WAITING, str(tmp_path)], capture_output=True, text=True, timeout=120)
-    assert ended.stdout.startswith("interrupted 1"), ended.stderr
+    assert ended.stdout.startswith("interrupted"), ended.stderr
+    assert int(ended.stdout.split()[1]) >= 10, "another thread ran meanwhile"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
