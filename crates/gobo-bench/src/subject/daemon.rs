@@ -47,11 +47,6 @@ impl Launcher {
         Ok(Self { program: program::find(options.gobo.as_deref())?, limits: given.collect() })
     }
 
-    /// The program, as the system names it.
-    pub(crate) fn program(&self) -> &Path {
-        &self.program
-    }
-
     /// A daemon over `store`. `more` options win over the launcher's limits.
     pub(crate) fn start(&self, store: &Path, more: &[String]) -> anyhow::Result<DaemonProcess> {
         self.start_by(Command::new(&self.program), store, more)

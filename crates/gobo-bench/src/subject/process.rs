@@ -81,33 +81,54 @@ pub(crate) fn descriptors(pid: u32) -> anyhow::Result<usize> {
     Ok(fs::read_dir(&folder).with_context(|| format!("cannot read {folder}"))?.count())
 }
 
+/// A process that another one has started. The system gives its number again to a later process or thread, which is another one: within
+/// an hour of restarts most numbers come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Child {
+    pub(crate) pid: u32,
+    /// Clock ticks from the start of the system to its own.
+    began: u64,
+}
+
+impl Child {
+    /// Whether it has not ended yet.
+    pub(crate) fn lives(self) -> bool {
+        Kin::of(self.pid).is_some_and(|now| now.began == self.began)
+    }
+}
+
 /// The child processes of a process, ascending. One that ends meanwhile may be missing.
-pub(crate) fn children(pid: u32) -> anyhow::Result<Vec<u32>> {
+pub(crate) fn children(pid: u32) -> anyhow::Result<Vec<Child>> {
     let mut children = Vec::new();
     for entry in fs::read_dir("/proc").context("cannot read /proc")? {
         let name = entry?.file_name();
         let Some(child) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-        if parent(child) == Some(pid) {
-            children.push(child);
+        if let Some(kin) = Kin::of(child).filter(|kin| kin.parent == pid) {
+            children.push(Child { pid: child, began: kin.began });
         }
     }
     children.sort_unstable();
     Ok(children)
 }
 
-/// Whether a process exists and runs this program.
-pub(crate) fn runs(pid: u32, program: &Path) -> bool {
-    fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|found| found == program)
+/// Where a process comes from.
+struct Kin {
+    parent: u32,
+    began: u64,
 }
 
-/// The parent of a process; `None` if it has ended.
-fn parent(pid: u32) -> Option<u32> {
-    let stat = stat(pid)?;
-    let mut fields = stat.split_whitespace();
-    if fields.next()? == "Z" {
-        return None;
+impl Kin {
+    /// `None` if the process has ended.
+    fn of(pid: u32) -> Option<Self> {
+        let stat = stat(pid)?;
+        // Fields 3, 4 and 22 of proc_pid_stat(5).
+        let mut fields = stat.split_whitespace();
+        if fields.next()? == "Z" {
+            return None;
+        }
+        let parent = fields.next()?.parse().ok()?;
+        Some(Self { parent, began: fields.nth(17)?.parse().ok()? })
     }
-    fields.next()?.parse().ok()
 }
 
 /// The fields of `/proc/PID/stat` from the state on. The field before them is the name in parentheses, which may hold any
@@ -125,8 +146,10 @@ mod tests {
     fn a_child_is_found_until_it_ends() {
         let own = std::process::id();
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        assert!(children(own).unwrap().contains(&child.id()));
-        assert!(runs(own, &std::env::current_exe().unwrap()) && !runs(own, Path::new("/bin/sleep")));
+        let of_number = |pid| move |child: &Child| child.pid == pid;
+        let found = children(own).unwrap().into_iter().find(of_number(child.id())).unwrap();
+        assert!(found.lives());
+        assert!(!Child { began: found.began - 1, ..found }.lives(), "another one with its number");
         assert!(Memory::of(own).unwrap().private > 0 && descriptors(own).unwrap() > 2);
         let memory = Memory::of(own).unwrap();
         assert!(
@@ -137,7 +160,7 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(resident(child.id()).is_none() && ProcessorTime::of(child.id()).is_none());
-        assert!(!children(own).unwrap().contains(&child.id()));
+        assert!(!children(own).unwrap().iter().any(of_number(child.id())) && !found.lives());
         assert!(Memory::of(child.id()).is_err());
     }
 

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 /// The program's file name.
 const NAME: &str = "gobo";
 
-/// The program at `named`, or beside this one; as a path without links, which is how the system names what a process runs.
+/// The program at `named`, or beside this one; as an absolute path without links.
 ///
 /// # Errors
 /// If there is no such file.

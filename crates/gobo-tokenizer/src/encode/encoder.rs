@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use gobo_types::{ErrorKind, TokenId};
 use tokenizers::Tokenizer;
 
-use crate::{Files, ImportError};
 use crate::builtin::Encoding;
 use crate::formats::{Content, SourceFile, gguf, ranks, sentence_piece, tekken};
+use crate::{Files, ImportError};
 
 const LIBRARY: &str = "the tokenizers library, with the file itself";
 const TIKTOKEN: &str = "the tiktoken library, with its own ranks";

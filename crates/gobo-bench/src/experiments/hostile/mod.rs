@@ -48,7 +48,7 @@ use crate::report::Report;
 use crate::subject::caller::Caller;
 use crate::subject::daemon::{DaemonProcess, Launcher, kill};
 use crate::subject::in_process::{NAME, publish};
-use crate::subject::process::{children, resident, runs};
+use crate::subject::process::{Child, children, resident};
 
 /// Most memory of one worker, in MiB: it spares this host.
 const WORKER_MIB: u64 = 1024;
@@ -166,7 +166,7 @@ impl Trials<'_> {
 
         let quiet = good.ask(&self.runtime, &self.plan(), "quiet")?;
         let idle = watch.lap();
-        let mut workers: BTreeSet<u32> = children(pid)?.into_iter().collect();
+        let mut workers: BTreeSet<Child> = children(pid)?.into_iter().collect();
         let attacker = Attacker {
             address: daemon.tcp.clone(),
             vocabulary: NAME.to_owned(),
@@ -210,7 +210,7 @@ impl Trials<'_> {
         let is_alive = daemon.is_alive();
         let cut_short = *alarmed.borrow();
         drop(watch);
-        end(&mut daemon, self.launcher.program(), workers)?;
+        end(&mut daemon, workers)?;
         std::fs::remove_dir_all(&store).context("cannot remove a temporary store")?;
         let is_serving = is_alive && serves.is_ok();
         let answers = answers.counts();
@@ -231,7 +231,7 @@ impl Trials<'_> {
 }
 
 /// Ends a daemon and its workers, so that none of them disturbs the next measurement.
-fn end(daemon: &mut DaemonProcess, program: &Path, mut workers: BTreeSet<u32>) -> anyhow::Result<()> {
+fn end(daemon: &mut DaemonProcess, mut workers: BTreeSet<Child>) -> anyhow::Result<()> {
     if daemon.is_alive() {
         workers.extend(children(daemon.pid())?);
         if let Err(error) = daemon.stop() {
@@ -239,8 +239,8 @@ fn end(daemon: &mut DaemonProcess, program: &Path, mut workers: BTreeSet<u32>) -
         }
     }
     for worker in workers {
-        if runs(worker, program) {
-            kill(worker, Signal::KILL)?;
+        if worker.lives() {
+            kill(worker.pid, Signal::KILL)?;
         }
     }
     Ok(())

@@ -134,12 +134,12 @@ impl State {
         let workers = children(self.pid).unwrap_or_default();
         let mut seen = Peaks {
             daemon: resident(self.pid).unwrap_or_default(),
-            workers: workers.iter().filter_map(|&worker| resident(worker)).sum(),
+            workers: workers.iter().filter_map(|worker| resident(worker.pid)).sum(),
             ..Peaks::default()
         };
         if is_thorough {
             seen.daemon_proportional = proportional(self.pid);
-            seen.workers_proportional = workers.into_iter().map(proportional).sum();
+            seen.workers_proportional = workers.into_iter().map(|worker| proportional(worker.pid)).sum();
             seen.disk = on_disk(&self.store);
         }
         let mut peaks = self.peaks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,7 +157,7 @@ impl State {
         let daemon = ProcessorTime::of(self.pid).unwrap_or_default();
         let workers = children(self.pid).unwrap_or_default();
         let living: Duration =
-            workers.into_iter().filter_map(|worker| Some(ProcessorTime::of(worker)?.own)).sum();
+            workers.into_iter().filter_map(|worker| Some(ProcessorTime::of(worker.pid)?.own)).sum();
         Used { daemon: daemon.own, workers: daemon.ended_children + living }
     }
 }

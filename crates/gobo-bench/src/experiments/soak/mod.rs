@@ -32,7 +32,7 @@ use crate::report::{Report, Row};
 use crate::subject::caller::Caller;
 use crate::subject::daemon::{DaemonProcess, Launcher, kill};
 use crate::subject::in_process::{NAME, publish};
-use crate::subject::process::{Memory, children, descriptors, runs};
+use crate::subject::process::{Child, Memory, children, descriptors};
 
 /// A call without an answer for this long counts as cut off.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -115,7 +115,7 @@ struct Soak {
     daemon: DaemonProcess,
     random: fastrand::Rng,
     /// Worker processes that were ever seen.
-    workers: BTreeSet<u32>,
+    workers: BTreeSet<Child>,
     daemon_kills: usize,
     worker_kills: usize,
     /// Worker processes that outlived their daemon.
@@ -171,7 +171,7 @@ impl Soak {
                 self.daemon = self.launcher.start(&self.store, &[])?;
                 self.restarts.saturating_record(nanos(killed));
             } else if let Some(&worker) = self.random.choice(&workers) {
-                kill(worker, Signal::KILL)?;
+                kill(worker.pid, Signal::KILL)?;
                 self.worker_kills += 1;
             }
         }
@@ -218,7 +218,7 @@ impl Soak {
         // A worker whose daemon was killed ends after its current compile.
         loop {
             let own = children(self.daemon.pid())?;
-            let is_orphan = |worker: &&u32| !own.contains(worker) && runs(**worker, self.launcher.program());
+            let is_orphan = |worker: &&Child| !own.contains(worker) && worker.lives();
             self.orphans = self.workers.iter().filter(is_orphan).count();
             if self.orphans == 0 || since.elapsed() > LAST_COMPILES {
                 break;
