@@ -167,6 +167,13 @@ fn a_schema_without_value_is_blamed_on_its_keywords() {
             r#"no value of type "string" satisfies minLength 5 and maxLength 3 together"#,
             "Correct minLength and maxLength; another contradiction stands beside it.",
         ),
+        // Without its not the definition would be what it is not.
+        (
+            r##"{"$ref":"#/$defs/d","$defs":{"d":{"not":{},"anyOf":[{"not":{"$ref":"#/$defs/d"}}]}}}"##,
+            "/$defs/d",
+            "no value satisfies not {}",
+            "",
+        ),
     ] {
         let refusal = refusal(&schema(text));
         let found = (refusal.place.as_str(), refusal.reason.as_str(), refusal.help.as_str());

@@ -109,6 +109,15 @@ impl Search<'_, '_> {
         self.trials.subschema(&document, &pointer)
     }
 
+    /// The same of a schema that takes the place of the one at a pointer, for references to that one too.
+    fn verdict_in_place(&mut self, schema: Value, pointer: &str) -> Result<Ended, Stop> {
+        let mut root = self.root.clone();
+        let Some(place) = root.pointer_mut(pointer) else { return Ok(Ended::Unclear) };
+        place.clone_from(&schema);
+        let (document, pointer) = around(&root, schema);
+        self.trials.subschema(&document, &pointer)
+    }
+
     fn has_none_without(
         &mut self,
         schema: &Value,
@@ -228,7 +237,8 @@ impl Search<'_, '_> {
         let names: Vec<String> = leaves.iter().map(|part| words::name(part, &self.root, base)).collect();
         let mut helpful = Vec::new();
         for (part, name) in leaves.iter().zip(&names) {
-            match self.verdict(without(schema, base, &BTreeSet::from([part.pointer.as_str()])))? {
+            let rest = without(schema, base, &BTreeSet::from([part.pointer.as_str()]));
+            match self.verdict_in_place(rest, base)? {
                 Ended::Texts(_) => helpful.push(name),
                 Ended::NoText => {
                     return Ok(format!("Correct {}; another contradiction stands beside it.", list(&names)));
