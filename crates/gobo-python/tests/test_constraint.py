@@ -5,6 +5,7 @@ import enum
 import json
 import pathlib
 import pickle
+import random
 import resource
 import sys
 import typing
@@ -93,6 +94,17 @@ def test_schemas_that_were_read_before():
         for option, value in zip(options, values):
             # Another text of the same schema has a place of its own.
             assert digest(text + " ", **{option: value}) == digest(text, **{option: value})
+
+    # In any order, beside texts that are too long to be remembered: blanks are no part of a constraint.
+    cases = [
+        (schema, {option: value})
+        for schema in (text, '{"type": "number"}', '{"enum": [1, "a"]}')
+        for option, value in zip(["draft", *options], ["draft4", *values])
+    ]
+    expected = [digest(schema + " " * (1 << 16), **given) for schema, given in cases]
+    for seed in range(20):
+        order = random.Random(seed).sample(range(len(cases)), len(cases))
+        assert [digest(cases[at][0], **cases[at][1]) for at in order] == [expected[at] for at in order]
 
     class Text(str):
         pass

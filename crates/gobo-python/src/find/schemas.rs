@@ -1,8 +1,7 @@
 //! The constraints of schemas by the texts that they were given as.
 //!
-//! An engine is handed the same few schemas with every request, each time in a new object. To compare a text of 4 KiB costs a
-//! twentieth of dropping its whitespace and hashing the rest. Everything here happens under the GIL, so that a fork finds no
-//! lock held.
+//! An engine is handed the same few schemas with every request, each time in a new object. To compare a text costs a small part of
+//! dropping its whitespace and hashing the rest. Everything here happens under the GIL, so that a fork finds no lock held.
 
 use std::sync::{Arc, LazyLock};
 
