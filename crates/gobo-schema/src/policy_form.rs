@@ -1,7 +1,7 @@
 //! The canonical text of a value under a policy: the order of properties, and the spelling.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError, SchemaOptions};
+use gobo_types::{Budget, CompileError, NumberForm, SchemaOptions};
 use serde_json::{Map, Value};
 
 use crate::evaluate::evaluate;
@@ -57,11 +57,11 @@ impl PolicyForm {
         ordering.ordered(&mut nodes, root, value)
     }
 
-    /// The text of a value as the policy spells it: each character in its shortest form, numbers without exponent. Numbers that
-    /// cannot be spelled so ([`Self::can_spell`]) are left unchanged.
+    /// The text of a value as the policy spells it: each character in its shortest form, numbers without exponent, or if plain ones
+    /// would have too long a fraction, with one. Numbers that cannot be spelled so ([`Self::can_spell`]) are left unchanged.
     pub fn spelled(&self, value: &Value) -> String {
         let mut out = String::new();
-        spell(value, &mut out);
+        spell(value, self.options.numbers, &mut out);
         out
     }
 
@@ -142,13 +142,13 @@ fn witness(
     Ok(None)
 }
 
-fn spell(value: &Value, out: &mut String) {
+fn spell(value: &Value, numbers: NumberForm, out: &mut String) {
     match value {
         Value::Array(items) => {
             out.push('[');
             for (at, item) in items.iter().enumerate() {
                 out.push_str(if at > 0 { ", " } else { "" });
-                spell(item, out);
+                spell(item, numbers, out);
             }
             out.push(']');
         }
@@ -158,7 +158,7 @@ fn spell(value: &Value, out: &mut String) {
                 out.push_str(if at > 0 { ", \"" } else { "\"" });
                 out.push_str(&escape(name));
                 out.push_str("\": ");
-                spell(value, out);
+                spell(value, numbers, out);
             }
             out.push('}');
         }
@@ -169,7 +169,16 @@ fn spell(value: &Value, out: &mut String) {
         }
         Value::Number(number) => {
             let text = number.to_string();
-            out.push_str(&Decimal::parse(&text).map_or(text, |number| number.to_plain()));
+            let has_exponent = |number: &Decimal| {
+                numbers == NumberForm::Plain && number.fraction().len() > NumberForm::MAX_PLACES as usize
+            };
+            out.push_str(&match Decimal::parse(&text) {
+                None => text,
+                Some(number) if has_exponent(&number) => {
+                    format!("{}e{}", number.to_mantissa(), number.exponent - 1)
+                }
+                Some(number) => number.to_plain(),
+            });
         }
         scalar => out.push_str(&scalar.to_string()),
     }

@@ -1,7 +1,7 @@
 //! JSON Schemas, their options, and the documents beside them.
 use std::path::Path;
 
-use gobo_types::{Constraint, SchemaDocument, SchemaOptions, Whitespace};
+use gobo_types::{Constraint, NumberForm, SchemaDocument, SchemaOptions, Whitespace};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -15,13 +15,18 @@ impl SchemaArgs {
     ///
     /// # Errors
     /// If the file of documents cannot be read.
-    pub fn options(&self, whitespace: Option<Whitespace>) -> anyhow::Result<SchemaOptions> {
+    pub fn options(
+        &self,
+        whitespace: Option<Whitespace>,
+        numbers: Option<NumberForm>,
+    ) -> anyhow::Result<SchemaOptions> {
         let Self { draft, order, spelling, format, closed, max_depth, documents, allow_widening } = self;
         Ok(SchemaOptions {
             draft: *draft,
             order: order.unwrap_or_default(),
             whitespace: whitespace.unwrap_or_default(),
             spelling: spelling.unwrap_or_default(),
+            numbers: numbers.unwrap_or_default(),
             format: format.unwrap_or_default(),
             closed: *closed,
             max_depth: *max_depth,
@@ -54,7 +59,7 @@ impl SchemaDefaults {
     /// # Errors
     /// If the file of documents cannot be read.
     pub fn options(&self) -> anyhow::Result<SchemaOptions> {
-        self.schema.options(self.whitespace)
+        self.schema.options(self.whitespace, self.numbers)
     }
 }
 

@@ -3,10 +3,12 @@ use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use gobo_types::{Draft, FormatMode, PropertyOrder, SchemaOptionError, SchemaOptions, Spelling, Whitespace};
+use gobo_types::{
+    Draft, FormatMode, NumberForm, PropertyOrder, SchemaOptionError, SchemaOptions, Spelling, Whitespace,
+};
 
 /// A parser for the words of an option.
-fn words<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+pub(super) fn words<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err = SchemaOptionError> + Clone + Send + Sync + 'static,
 {
@@ -53,4 +55,7 @@ pub struct SchemaDefaults {
     /// single]
     #[arg(long, value_name = "POLICY", help_heading = "JSON Schema")]
     pub whitespace: Option<Whitespace>,
+    /// How numbers are written in the texts of schemas, and in any JSON: as --numbers of gobo compile [default: plain]
+    #[arg(long, value_name = "FORM", value_parser = words::<NumberForm>(NumberForm::NAMES), help_heading = "JSON Schema")]
+    pub numbers: Option<NumberForm>,
 }

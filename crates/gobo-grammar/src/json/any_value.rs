@@ -4,10 +4,10 @@
 //! automaton can count the depth once, but not once more on each line.
 
 use gobo_automata::{Expr, Grammar, Rule, RuleId};
-use gobo_types::{ReportEntry, Whitespace};
+use gobo_types::{NumberForm, ReportEntry, Whitespace};
 
 use super::layout::whitespace_char;
-use super::numbers::number;
+use super::numbers::{number, plain_number};
 use super::strings::string;
 
 /// The indices of the rules.
@@ -22,9 +22,9 @@ const WS: RuleId = RuleId::of(6);
 /// A value with whitespace around it.
 const TEXT: RuleId = RuleId::of(7);
 
-/// The grammar of JSON texts (RFC 8259) with the whitespace of a policy. Each gap between tokens has one expression, so that
+/// The grammar of JSON texts (RFC 8259) with the whitespace and the numbers of a policy. Each gap between tokens has one expression, so that
 /// a limit to the whitespace of a gap is one.
-pub fn json(whitespace: Whitespace) -> Grammar {
+pub fn json(whitespace: Whitespace, numbers: NumberForm) -> Grammar {
     let (ws, after_separator, elsewhere) = match whitespace {
         Whitespace::Compact => (None, None, None),
         Whitespace::Single => (Some(Expr::text(" ").repeat(0, Some(1))), Some(Expr::Call(WS)), None),
@@ -32,7 +32,7 @@ pub fn json(whitespace: Whitespace) -> Grammar {
             let ws = whitespace_char().repeat(0, Some(max));
             (Some(ws), Some(Expr::Call(WS)), Some(Expr::Call(WS)))
         }
-        Whitespace::Indent { by } => return indented(by),
+        Whitespace::Indent { by } => return indented(by, numbers),
     };
     let sequence = |parts: Vec<Option<Expr>>| Expr::Concat(parts.into_iter().flatten().collect());
     // An item includes the whitespace after it; so do brackets and separators.
@@ -57,7 +57,7 @@ pub fn json(whitespace: Whitespace) -> Grammar {
         rule("member", member),
         rule("array", list("[", value_and_ws(), "]")),
         rule("string", string()),
-        rule("number", number()),
+        rule("number", number_of(numbers)),
     ];
     rules.extend(ws.map(|ws| rule("ws", ws)));
     let start = if elsewhere.is_some() {
@@ -71,7 +71,7 @@ pub fn json(whitespace: Whitespace) -> Grammar {
 
 /// The grammar of indented texts. Each nesting depth has a rule of its own, because no stack can count the indentation of
 /// every line.
-fn indented(by: u32) -> Grammar {
+fn indented(by: u32, numbers: NumberForm) -> Grammar {
     const LAST: u32 = Whitespace::MAX_INDENTED_DEPTH;
     const STRING: RuleId = RuleId::of(0);
     const SCALAR: RuleId = RuleId::of(1);
@@ -80,7 +80,7 @@ fn indented(by: u32) -> Grammar {
         rule(
             "scalar",
             Expr::Alternate(
-                [Expr::Call(STRING), number()]
+                [Expr::Call(STRING), number_of(numbers)]
                     .into_iter()
                     .chain(["true", "false", "null"].map(Expr::text))
                     .collect(),
@@ -113,7 +113,7 @@ fn indented(by: u32) -> Grammar {
 }
 
 /// Report entries: the JSON texts that the policy excludes.
-pub fn narrowed(whitespace: Whitespace) -> Vec<ReportEntry> {
+pub fn narrowed(whitespace: Whitespace, numbers: NumberForm) -> Vec<ReportEntry> {
     let limits = match whitespace {
         Whitespace::Compact => "no whitespace between tokens".to_owned(),
         Whitespace::Single => "at most one space after each , and each :, and no other whitespace".to_owned(),
@@ -126,11 +126,26 @@ pub fn narrowed(whitespace: Whitespace) -> Vec<ReportEntry> {
         ReportEntry::whole("whitespace", format!("{limits}: other whitespace writes the same values")),
         ReportEntry::whole("string", "no \\u escape of a surrogate without its partner: it is no character"),
     ];
+    if numbers == NumberForm::Plain {
+        let (places, exponent) = (NumberForm::MAX_PLACES, NumberForm::MAX_EXPONENT_DIGITS);
+        let why = format!(
+            "no negative zero, fractions of at most {places} digits, exponents of at most {exponent} digits"
+        );
+        narrowed.push(ReportEntry::whole("numbers", why));
+    }
     if let Whitespace::Indent { .. } = whitespace {
         let why = format!("values of a nesting depth of at most {}", Whitespace::MAX_INDENTED_DEPTH);
         narrowed.push(ReportEntry::whole("depth", why));
     }
     narrowed
+}
+
+/// The texts of a number.
+fn number_of(numbers: NumberForm) -> Expr {
+    match numbers {
+        NumberForm::Plain => plain_number(),
+        NumberForm::Json => number(),
+    }
 }
 
 fn rule(name: &str, expr: Expr) -> Rule {
@@ -187,7 +202,7 @@ mod tests {
                 (one_of("eE"), |char| "eE".contains(char)),
                 (one_of("+-"), |char| "+-".contains(char)),
             ];
-            Self { grammar: json(whitespace), sets }
+            Self { grammar: json(whitespace, NumberForm::Json), sets }
         }
 
         fn takes(&self, text: &str) -> bool {
@@ -232,7 +247,7 @@ mod tests {
     #[test]
     fn rules_stand_where_their_numbers_say() {
         for policy in POLICIES {
-            let Grammar { rules, start } = json(policy);
+            let Grammar { rules, start } = json(policy, NumberForm::default());
             let numbers = [VALUE, OBJECT, MEMBER, ARRAY, STRING, NUMBER, WS, TEXT];
             let names = ["value", "object", "member", "array", "string", "number", "ws", "text"];
             for (rule, (number, name)) in RuleId::enumerate(&rules).zip(numbers.into_iter().zip(names)) {
@@ -302,8 +317,14 @@ mod tests {
     #[test]
     fn what_a_policy_excludes_is_reported() {
         for policy in POLICIES {
-            let keywords: Vec<String> = narrowed(policy).into_iter().map(|entry| entry.keyword).collect();
-            assert_eq!(keywords, ["whitespace", "string"]);
+            for (form, expected) in [
+                (NumberForm::Plain, &["whitespace", "string", "numbers"][..]),
+                (NumberForm::Json, &["whitespace", "string"]),
+            ] {
+                let narrowed = narrowed(policy, form);
+                let keywords: Vec<&str> = narrowed.iter().map(|entry| entry.keyword.as_str()).collect();
+                assert_eq!(keywords, expected);
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use gobo_types::{
 };
 
 use super::error::ConvertError;
-use super::fields::whitespace;
+use super::fields::{number_form, number_form_message, whitespace};
 use crate::v1;
 
 /// The message of a schema. Every option is named, so that a peer with other defaults reads the same.
@@ -15,6 +15,7 @@ pub(super) fn message(schema: &str, options: &SchemaOptions) -> v1::Schema {
         order,
         whitespace,
         spelling,
+        numbers,
         format,
         closed,
         max_depth,
@@ -51,6 +52,7 @@ pub(super) fn message(schema: &str, options: &SchemaOptions) -> v1::Schema {
         order: order.into(),
         whitespace: whitespace.to_string(),
         spelling: spelling.into(),
+        numbers: number_form_message(*numbers).into(),
         format: format.into(),
         closed: *closed,
         max_depth: *max_depth,
@@ -108,6 +110,7 @@ pub(super) fn constraint(message: v1::Schema) -> Result<Constraint, ConvertError
         order,
         whitespace,
         spelling,
+        numbers: number_form("constraint.schema.numbers", message.numbers)?,
         format,
         closed: message.closed,
         max_depth: message.max_depth,
@@ -119,6 +122,8 @@ pub(super) fn constraint(message: v1::Schema) -> Result<Constraint, ConvertError
 
 #[cfg(test)]
 mod tests {
+    use gobo_types::NumberForm;
+
     use super::*;
 
     fn sent(options: &SchemaOptions) -> v1::Schema {
@@ -134,6 +139,7 @@ mod tests {
             SchemaOptions { order: PropertyOrder::Any, ..Default::default() },
             SchemaOptions { whitespace: Whitespace::Flexible { max: 3 }, ..Default::default() },
             SchemaOptions { spelling: Spelling::Any, ..Default::default() },
+            SchemaOptions { numbers: NumberForm::Json, ..Default::default() },
             SchemaOptions { format: FormatMode::Annotate, ..Default::default() },
             SchemaOptions { closed: true, ..Default::default() },
             SchemaOptions { max_depth: Some(0), ..Default::default() },
@@ -156,10 +162,11 @@ mod tests {
 
     #[test]
     fn nothing_is_guessed() {
-        let changes: [fn(&mut v1::Schema); 4] = [
+        let changes: [fn(&mut v1::Schema); 5] = [
             |message| message.draft = 9,
             |message| message.order = 9,
             |message| message.spelling = 9,
+            |message| message.numbers = 9,
             |message| message.format = 9,
         ];
         for change in changes {

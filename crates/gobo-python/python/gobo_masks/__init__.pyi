@@ -135,7 +135,7 @@ class Constraint:
     @staticmethod
     def choice(items: Iterable[str], *, text_start: _TextStart = "exact") -> Constraint: ...
     @staticmethod
-    def json(*, whitespace: str = "single", text_start: _TextStart = "exact") -> Constraint: ...
+    def json(*, whitespace: str = "single", numbers: Literal["plain", "json"] = "plain", text_start: _TextStart = "exact") -> Constraint: ...
     @staticmethod
     def schema(
         schema: str | bytes | bool | Mapping[str, Any] | type,
@@ -144,6 +144,7 @@ class Constraint:
         order: Literal["declared", "any"] = "declared",
         whitespace: str = "single",
         spelling: Literal["canonical", "any"] = "canonical",
+        numbers: Literal["plain", "json"] = "plain",
         format: Literal["assert", "annotate"] = "assert",
         closed: bool = False,
         max_depth: int | None = None,

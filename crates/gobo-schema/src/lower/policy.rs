@@ -2,6 +2,7 @@
 
 use gobo_types::{Draft, PropertyOrder, SchemaOptions, Spelling, Whitespace};
 
+use crate::text::numbers::NumberTexts;
 use crate::text::values::Values;
 use gobo_grammar::json::layout::Layout;
 
@@ -15,8 +16,8 @@ impl<'a> Policy<'a> {
     /// The policy of a schema of a draft. In draft 4, integers have no decimal point.
     pub(crate) fn new(options: &'a SchemaOptions, draft: Draft) -> Self {
         let layout = Layout { whitespace: options.whitespace };
-        let plain_integers = draft == Draft::Draft4;
-        Self { options, values: Values { layout, spelling: options.spelling, plain_integers } }
+        let numbers = NumberTexts { form: options.numbers, is_digits_alone: draft == Draft::Draft4 };
+        Self { options, values: Values { layout, spelling: options.spelling, numbers } }
     }
 
     pub(crate) fn layout(&self) -> Layout {

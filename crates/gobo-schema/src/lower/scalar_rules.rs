@@ -2,7 +2,7 @@
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::{Expr, RuleId};
-use gobo_types::{CompileError, Spelling};
+use gobo_types::{CompileError, NumberForm, Spelling};
 
 use crate::formula::expansion::Literal;
 use crate::formula::formulas::{FormulaId, NEVER};
@@ -24,11 +24,13 @@ pub(crate) struct ScalarRules {
     numbers: HashMap<FormulaId, RuleId>,
     strings: HashMap<FormulaId, RuleId>,
     long: LongStrings,
+    /// Whether the numbers of some formula had no text of the form that was asked for.
+    pub(crate) has_other_numbers: bool,
 }
 
 impl ScalarRules {
     pub(crate) fn new() -> Self {
-        Self { numbers: HashMap::new(), strings: HashMap::new(), long: LongStrings::new() }
+        Self { numbers: HashMap::new(), strings: HashMap::new(), long: LongStrings::new(), has_other_numbers: false }
     }
 
     /// The rule of the numbers that satisfy all of `literals`; `None` if there are none at a glance.
@@ -40,6 +42,7 @@ impl ScalarRules {
         facts: &mut Facts<'_>,
         rules: &mut Rules,
         literals: &[Literal],
+        form: NumberForm,
     ) -> Result<Option<RuleId>, CompileError> {
         let formula = facts.numbers.all(&mut facts.nodes, literals)?;
         if formula == NEVER {
@@ -48,7 +51,8 @@ impl ScalarRules {
         if let Some(&known) = self.numbers.get(&formula) {
             return Ok(Some(known));
         }
-        let expr = numbers(&mut facts.numbers.formulas, formula, facts.nodes.budget())?;
+        let (expr, found) = numbers(&mut facts.numbers.formulas, formula, form, facts.nodes.budget())?;
+        self.has_other_numbers |= found != form;
         let rule = rules.add("number".to_owned(), expr);
         self.numbers.insert(formula, rule);
         Ok(Some(rule))

@@ -16,7 +16,7 @@ use crate::{ConstraintDigest, KeyHasher};
 pub use compact_json::compact_json;
 pub use restore::RestoreError;
 pub use schema_options::{
-    Draft, FormatMode, PropertyOrder, SchemaDocument, SchemaOptionError, SchemaOptions, Spelling,
+    Draft, FormatMode, NumberForm, PropertyOrder, SchemaDocument, SchemaOptionError, SchemaOptions, Spelling,
 };
 pub use source::{DEFAULT_START, Dialect, MatchMode, Source};
 pub use whitespace::{Whitespace, WhitespaceError};
@@ -68,9 +68,14 @@ impl Constraint {
         Self::of(Source::Grammar { dialect: Dialect::Gbnf, grammar: grammar.into(), start: start.into() })
     }
 
-    /// Any JSON value.
+    /// Any JSON value, its numbers in the default form.
     pub fn json(whitespace: Whitespace) -> Self {
-        Self::of(Source::Json { whitespace })
+        Self::json_with(whitespace, NumberForm::default())
+    }
+
+    /// Any JSON value.
+    pub fn json_with(whitespace: Whitespace, numbers: NumberForm) -> Self {
+        Self::of(Source::Json { whitespace, numbers })
     }
 
     /// The values that a JSON Schema allows. Whitespace between the tokens of its text does not enter the digest; the order of
@@ -112,7 +117,7 @@ impl Constraint {
             Source::Regex { pattern, .. } => pattern.clone(),
             Source::Choice { items } => items.join("\n"),
             Source::Grammar { grammar, .. } => grammar.clone(),
-            Source::Json { whitespace } => whitespace.to_string(),
+            Source::Json { whitespace, .. } => whitespace.to_string(),
             Source::Schema { schema, .. } => schema.clone(),
         }
     }
@@ -150,13 +155,16 @@ impl Constraint {
                 .field("dialect", dialect.name().as_bytes())
                 .field("grammar", grammar.as_bytes())
                 .field("start", start.as_bytes()),
-            Source::Json { whitespace } => hasher.field("whitespace", whitespace.to_string().as_bytes()),
+            Source::Json { whitespace, numbers } => hasher
+                .field("whitespace", whitespace.to_string().as_bytes())
+                .field("numbers", numbers.name().as_bytes()),
             Source::Schema { schema, options } => {
                 let SchemaOptions {
                     draft,
                     order,
                     whitespace,
                     spelling,
+                    numbers,
                     format,
                     closed,
                     max_depth,
@@ -169,6 +177,7 @@ impl Constraint {
                     .field("order", order.name().as_bytes())
                     .field("whitespace", whitespace.to_string().as_bytes())
                     .field("spelling", spelling.name().as_bytes())
+                    .field("numbers", numbers.name().as_bytes())
                     .field("format", format.name().as_bytes())
                     .field("closed", &[u8::from(*closed)])
                     .field("max_depth", &max_depth.map_or(0, |depth| depth + 1).to_le_bytes())
@@ -189,7 +198,7 @@ impl Constraint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Draft, FormatMode, PropertyOrder, Spelling};
+    use crate::{Draft, FormatMode, NumberForm, PropertyOrder, Spelling};
 
     fn schema(text: &str, set: impl Fn(&mut SchemaOptions)) -> ConstraintDigest {
         let mut options = SchemaOptions::default();
@@ -218,6 +227,7 @@ mod tests {
             Constraint::json(Whitespace::Flexible { max: 7 }).digest(),
             Constraint::json(Whitespace::Flexible { max: 8 }).digest(),
             Constraint::json(Whitespace::Indent { by: 8 }).digest(),
+            Constraint::json_with(Whitespace::Indent { by: 8 }, NumberForm::Json).digest(),
             schema("{}", |_| ()),
             schema("true", |_| ()),
             schema(r#"{"a":1,"b":1}"#, |_| ()),
@@ -227,6 +237,7 @@ mod tests {
             schema("{}", |options| options.order = PropertyOrder::Any),
             schema("{}", |options| options.whitespace = Whitespace::Compact),
             schema("{}", |options| options.spelling = Spelling::Any),
+            schema("{}", |options| options.numbers = NumberForm::Json),
             schema("{}", |options| options.format = FormatMode::Annotate),
             schema("{}", |options| options.closed = true),
             schema("{}", |options| options.max_depth = Some(0)),

@@ -72,13 +72,16 @@ impl Constraint {
             Source::Grammar { dialect, start, .. } => {
                 Source::Grammar { dialect: *dialect, grammar: String::new(), start: start.clone() }
             }
-            Source::Json { whitespace } => Source::Json { whitespace: *whitespace },
+            Source::Json { whitespace, numbers } => {
+                Source::Json { whitespace: *whitespace, numbers: *numbers }
+            }
             Source::Schema { options, .. } => {
                 let SchemaOptions {
                     draft,
                     order,
                     whitespace,
                     spelling,
+                    numbers,
                     format,
                     closed,
                     max_depth,
@@ -91,6 +94,7 @@ impl Constraint {
                     order,
                     whitespace,
                     spelling,
+                    numbers,
                     format,
                     closed,
                     max_depth,
@@ -152,7 +156,7 @@ impl Constraint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Draft, FormatMode, PropertyOrder, Spelling, TextStart, Whitespace};
+    use crate::{Draft, FormatMode, NumberForm, PropertyOrder, Spelling, TextStart, Whitespace};
 
     fn documents() -> Vec<SchemaDocument> {
         vec![SchemaDocument { uri: "x:y".into(), document: "{}".into() }]
@@ -165,6 +169,7 @@ mod tests {
             order: PropertyOrder::Any,
             whitespace: Whitespace::Indent { by: 3 },
             spelling: Spelling::Any,
+            numbers: NumberForm::Json,
             format: FormatMode::Annotate,
             closed: true,
             max_depth: Some(0),
@@ -180,6 +185,7 @@ mod tests {
             Constraint::gbnf("root ::= \"a\"", "root"),
             Constraint::gbnf("other ::= \"a\"", "other"),
             Constraint::json(Whitespace::Flexible { max: 5 }),
+            Constraint::json_with(Whitespace::Single, NumberForm::Json),
             Constraint::schema(" { } ", SchemaOptions::default()),
             Constraint::schema("true", options),
         ] {

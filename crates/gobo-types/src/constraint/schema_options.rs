@@ -49,6 +49,27 @@ pub enum Spelling {
     Any,
 }
 
+/// Which of the texts of a number are allowed, with a constraint and without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NumberForm {
+    /// Those that programs write and read: integers as digits, no negative zero, fractions of at most
+    /// [`NumberForm::MAX_PLACES`] digits, exponents of at most [`NumberForm::MAX_EXPONENT_DIGITS`].
+    #[default]
+    Plain,
+    /// All that JSON has and the tests of a place can be decided for.
+    Json,
+}
+
+impl NumberForm {
+    /// Most digits of the fraction of a plain number: `JSON.stringify(1.2345678901234567e-6)` writes as many without an exponent,
+    /// and no program more for a double.
+    pub const MAX_PLACES: u32 = 22;
+
+    /// Most digits of the exponent of a plain number: doubles end at 10^308.
+    pub const MAX_EXPONENT_DIGITS: u32 = 3;
+}
+
 /// What `format` means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -72,6 +93,8 @@ pub struct SchemaOptions {
     pub whitespace: Whitespace,
     /// How characters are written.
     pub spelling: Spelling,
+    /// How numbers are written.
+    pub numbers: NumberForm,
     /// Whether `format` constrains.
     pub format: FormatMode,
     /// Whether an object without `additionalProperties` has the declared properties alone. The standard says otherwise.
@@ -149,6 +172,7 @@ words!(
 );
 words!(PropertyOrder, Declared = "declared", Any = "any");
 words!(Spelling, Canonical = "canonical", Any = "any");
+words!(NumberForm, Plain = "plain", Json = "json");
 words!(FormatMode, Assert = "assert", Annotate = "annotate");
 
 #[cfg(test)]
