@@ -18,6 +18,7 @@ mod judge;
 mod layers;
 mod lowering;
 mod matcher_steps;
+mod numbers;
 mod oracle_agrees;
 mod packages;
 mod proportion;

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use gobo_oracle::{SchemaPolicy, spelled};
+use gobo_oracle::{NumberTexts, SchemaPolicy, spelled};
 use gobo_types::{
-    CompileError, CompileLimits, Draft, PropertyOrder, RefusalKind, SchemaOptions, Spelling, Whitespace,
+    CompileError, CompileLimits, Draft, NumberForm, PropertyOrder, RefusalKind, SchemaOptions, Spelling, Whitespace,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -45,10 +45,12 @@ fn options() -> impl Strategy<Value = SchemaOptions> {
     let order = prop_oneof![4 => Just(PropertyOrder::Declared), 1 => Just(PropertyOrder::Any)];
     let whitespace = select(vec![Whitespace::Single, Whitespace::Compact, Whitespace::Flexible { max: 1 }]);
     let spelling = prop_oneof![4 => Just(Spelling::Canonical), 1 => Just(Spelling::Any)];
-    (order, whitespace, spelling).prop_map(|(order, whitespace, spelling)| SchemaOptions {
+    let numbers = select(vec![NumberForm::Plain, NumberForm::Json]);
+    (order, whitespace, spelling, numbers).prop_map(|(order, whitespace, spelling, numbers)| SchemaOptions {
         order,
         whitespace,
         spelling,
+        numbers,
         ..SchemaOptions::default()
     })
 }
@@ -379,7 +381,8 @@ fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), Test
         let Ok(valid) = catch_unwind(AssertUnwindSafe(|| judge.allows(value))) else { return Ok(()) };
         *(if valid { &mut tally.valid } else { &mut tally.invalid }) += 1;
         prop_assert_eq!(texts.accepts_in_some_order(value), valid, "{} should be {}", value, valid);
-        if options.order == PropertyOrder::Any && !spaced {
+        // Plain integers have no point.
+        if options.order == PropertyOrder::Any && !spaced && options.numbers == NumberForm::Json {
             prop_assert_eq!(texts.accepts(&value.to_string()), valid, "{} should be {}", value, valid);
         }
         if options.whitespace != Whitespace::Compact {
@@ -393,10 +396,15 @@ fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), Test
     pool.iter().chain(values).try_for_each(&mut compare)?;
     let mut random = Random(*seed);
     let mut samples = Vec::new();
+    // What every plain number is, wherever it stands.
+    let plain = NumberTexts::new(&json!(true), false, NumberForm::Plain);
     for _ in 0..12 {
         samples.extend(texts.sample(&mut random));
     }
     for text in &samples {
+        if options.numbers == NumberForm::Plain {
+            prop_assert!(numbers_of(text).iter().all(|number| plain.allows(number) != Some(false)), "{text:?}");
+        }
         // Of names that are repeated the last counts.
         let value: Value = serde_json::from_str(text)
             .map_err(|error| TestCaseError::fail(format!("{text:?} is no JSON: {error}")))?;
@@ -412,6 +420,14 @@ fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), Test
     }
     tally.samples += samples.len();
     Ok(())
+}
+
+/// The numbers of a JSON text.
+fn numbers_of(text: &str) -> Vec<&str> {
+    // Outside of strings, which stand between quotes: none of these has a quote inside.
+    let outside = text.split('"').step_by(2).filter(|_| !text.contains('\\'));
+    let numbers = outside.flat_map(|part| part.split(|char: char| !char.is_ascii_digit() && !"+-.eE".contains(char)));
+    numbers.filter(|part| part.starts_with(|char: char| char.is_ascii_digit() || char == '-')).collect()
 }
 
 /// Up to draft 6 the judge, too, reads no Punycode.
