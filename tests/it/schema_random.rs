@@ -7,7 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gobo_oracle::{NumberTexts, SchemaPolicy, spelled};
 use gobo_types::{
-    CompileError, CompileLimits, Draft, NumberForm, PropertyOrder, RefusalKind, SchemaOptions, Spelling, Whitespace,
+    CompileError, CompileLimits, Draft, NumberForm, PropertyOrder, RefusalKind, SchemaOptions, Spelling,
+    Whitespace,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -403,7 +404,10 @@ fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), Test
     }
     for text in &samples {
         if options.numbers == NumberForm::Plain {
-            prop_assert!(numbers_of(text).iter().all(|number| plain.allows(number) != Some(false)), "{text:?}");
+            prop_assert!(
+                numbers_of(text).iter().all(|number| plain.allows(number) != Some(false)),
+                "{text:?}"
+            );
         }
         // Of names that are repeated the last counts.
         let value: Value = serde_json::from_str(text)
@@ -426,7 +430,8 @@ fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), Test
 fn numbers_of(text: &str) -> Vec<&str> {
     // Outside of strings, which stand between quotes: none of these has a quote inside.
     let outside = text.split('"').step_by(2).filter(|_| !text.contains('\\'));
-    let numbers = outside.flat_map(|part| part.split(|char: char| !char.is_ascii_digit() && !"+-.eE".contains(char)));
+    let numbers =
+        outside.flat_map(|part| part.split(|char: char| !char.is_ascii_digit() && !"+-.eE".contains(char)));
     numbers.filter(|part| part.starts_with(|char: char| char.is_ascii_digit() || char == '-')).collect()
 }
 

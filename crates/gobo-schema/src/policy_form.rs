@@ -216,11 +216,18 @@ mod tests {
 
     #[test]
     fn what_has_too_many_digits_is_left_and_told() {
-        let form = PolicyForm::new("{}", &SchemaOptions::default(), &Budget::default()).unwrap();
-        let spelled = |text: &str| {
+        let [plain, json] = [NumberForm::Plain, NumberForm::Json].map(|numbers| {
+            let options = SchemaOptions { numbers, ..SchemaOptions::default() };
+            PolicyForm::new("{}", &options, &Budget::default()).unwrap()
+        });
+        let spelled_in = |form: &PolicyForm, text: &str| {
             let value = serde_json::from_str(text).unwrap();
             (form.spelled(&value), PolicyForm::can_spell(&value))
         };
+        let spelled = |text: &str| spelled_in(&json, text);
+        assert_eq!(spelled_in(&plain, "-7.50e-100"), ("-7.5e-100".to_owned(), true));
+        assert_eq!(spelled_in(&plain, "7e-22"), (format!("0.{}7", "0".repeat(21)), true));
+        assert_eq!(spelled_in(&plain, "7e64"), spelled("7e64"));
         assert_eq!(spelled("7e64"), (format!("7{}", "0".repeat(64)), true));
         assert_eq!(spelled("-7e-100"), (format!("-0.{}7", "0".repeat(99)), true));
         assert_eq!(spelled("1e4095").0.len(), 4096);

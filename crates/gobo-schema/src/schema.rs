@@ -2,7 +2,9 @@
 
 use foldhash::HashSet;
 use gobo_automata::Grammar;
-use gobo_types::{Budget, CompileError, NumberForm, PropertyOrder, Report, ReportEntry, SchemaOptions, Spelling};
+use gobo_types::{
+    Budget, CompileError, NumberForm, PropertyOrder, Report, ReportEntry, SchemaOptions, Spelling,
+};
 
 use crate::lower::arrays::MAX_UNIQUE;
 use crate::lower::lowering::{Lowering, lowered};

@@ -84,10 +84,8 @@ pub fn plain_integer() -> Expr {
 /// and exponents of at most [`NumberForm::MAX_EXPONENT_DIGITS`].
 pub fn plain_number() -> Expr {
     let places = NumberForm::MAX_PLACES;
-    let positive = Expr::Concat(vec![
-        Expr::Alternate(vec![Expr::text("0"), natural()]),
-        fraction(Some(places)),
-    ]);
+    let positive =
+        Expr::Concat(vec![Expr::Alternate(vec![Expr::text("0"), natural()]), fraction(Some(places))]);
     let negative = Expr::Concat(vec![natural(), fraction(Some(places))]);
     // The digits after `-0.`, from the last place to the first: with `after` places left, a digit that is not zero and any
     // others, or a zero and a shorter rest.
@@ -104,4 +102,57 @@ pub fn plain_number() -> Expr {
     ]);
     let exponent = exponent(Some(NumberForm::MAX_EXPONENT_DIGITS));
     Expr::Concat(vec![mantissa, optional(exponent)])
+}
+
+#[cfg(test)]
+mod tests {
+    use gobo_automata::Language;
+    use gobo_types::{Budget, CompileLimits};
+
+    use super::*;
+
+    #[test]
+    fn plain_numbers_are_those_that_programs_read() {
+        let budget = Budget::new(CompileLimits::default());
+        let [plain, all] = [plain_number(), number()].map(|expr| Language::expr(&expr, &budget).unwrap());
+        let places = |count: usize| "0".repeat(count);
+        for text in [
+            "0",
+            "0.0",
+            "0e5",
+            "-1",
+            "10",
+            "1.50",
+            "1e5",
+            "12.5E+05",
+            "5e-324",
+            "1.7976931348623157e+308",
+            "-0.1",
+            "-0.01e-5",
+            &format!("-0.{}1", places(21)),
+            &format!("0.{}", places(22)),
+            &format!("-10.{}", places(22)),
+        ] {
+            assert!(plain.accepts(text) && all.accepts(text), "{text}");
+        }
+        for text in [
+            "-0",
+            "-0.0",
+            "-0e5",
+            "-0.00e1",
+            "1e1000",
+            "1e0001",
+            &format!("-0.{}1", places(22)),
+            &format!("0.{}", places(23)),
+            &format!("-0.{}", places(22)),
+        ] {
+            assert!(!plain.accepts(text) && all.accepts(text), "{text}");
+        }
+        for text in ["", "-", "01", "1.", ".5", "1e", "1e+", "-.5", "+1"] {
+            assert!(!plain.accepts(text), "{text}");
+        }
+        let integers = Language::expr(&plain_integer(), &budget).unwrap();
+        assert!(["0", "-5", "100"].iter().all(|text| integers.accepts(text)));
+        assert!(!["-0", "1.0", "01", "-"].iter().any(|text| integers.accepts(text)));
+    }
 }

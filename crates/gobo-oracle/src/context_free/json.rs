@@ -126,7 +126,8 @@ fn number(grammar: &mut Grammar, numbers: NumberForm) -> Symbol {
         let minus = grammar.optional(literal("-"));
         return grammar.any_of([vec![minus, whole, fraction, exponent]]);
     }
-    let mut mantissas = vec![vec![whole, fraction.clone()], [literal("-"), nonzero(), more, vec![fraction]].concat()];
+    let mut mantissas =
+        vec![vec![whole, fraction.clone()], [literal("-"), nonzero(), more, vec![fraction]].concat()];
     for zeros in 0..22 {
         let rest = grammar.repeat(&digit, 0, Some(21 - zeros));
         let start = literal(&format!("-0.{}", "0".repeat(zeros as usize)));

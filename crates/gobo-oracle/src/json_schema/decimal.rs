@@ -85,7 +85,8 @@ impl Decimal {
         if cut.iter().any(|digit| *digit != 0) {
             return false;
         }
-        let of = divisor[..divisor.len() - zeros].iter().fold(0_u128, |of, digit| of * 10 + u128::from(*digit));
+        let of =
+            divisor[..divisor.len() - zeros].iter().fold(0_u128, |of, digit| of * 10 + u128::from(*digit));
         kept.iter().fold(0_u128, |rest, digit| (rest * 10 + u128::from(*digit)) % of) == 0
     }
 
@@ -126,12 +127,19 @@ mod tests {
         ] {
             assert_eq!(read(one).compare(&read(two)), order, "{one} {two}");
         }
-        for (number, divisor, expected) in
-            [("0.3", "0.1", true), ("0.35", "0.1", false), ("1e30", "7", false), ("-21", "7e0", true), ("5", "10", false), ("200", "100", true)]
-        {
+        for (number, divisor, expected) in [
+            ("0.3", "0.1", true),
+            ("0.35", "0.1", false),
+            ("1e30", "7", false),
+            ("-21", "7e0", true),
+            ("5", "10", false),
+            ("200", "100", true),
+        ] {
             assert_eq!(read(number).is_multiple_of(&read(divisor)), expected, "{number} {divisor}");
         }
-        for (number, digits) in [("1.50", 1), ("150e-2", 1), ("1e5", 0), ("0.000", 0), ("10e-1", 0), ("1e-7", 7)] {
+        for (number, digits) in
+            [("1.50", 1), ("150e-2", 1), ("1e5", 0), ("0.000", 0), ("10e-1", 0), ("1e-7", 7)]
+        {
             assert_eq!(read(number).fraction_digits(), digits, "{number}");
         }
     }

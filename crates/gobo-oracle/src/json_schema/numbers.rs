@@ -123,8 +123,7 @@ impl NumberTexts {
     pub fn new(schema: &Value, is_draft4: bool, form: NumberForm) -> Self {
         let mut keywords = Keywords::default();
         keywords.read(schema);
-        let mut judge =
-            Self { schema: schema.clone(), is_draft4, form, keywords, are_integers: false };
+        let mut judge = Self { schema: schema.clone(), is_draft4, form, keywords, are_integers: false };
         judge.are_integers = !judge.fractions().any(|text| judge.is_valid(&text));
         judge
     }
@@ -150,6 +149,10 @@ impl NumberTexts {
     pub fn allows(&self, text: &str) -> Option<bool> {
         if !self.is_valid(text) {
             return Some(false);
+        }
+        // Draft 4 has integers without a point, and does not say whether `const` compares 1 with 1.0 or with its text.
+        if self.is_draft4 && self.keywords.lists > 0 && text.contains(['.', 'e', 'E']) {
+            return None;
         }
         let is_plain = self.form == NumberForm::Plain;
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
@@ -210,8 +213,12 @@ fn keyword_holds(
             "integer" => is_integer,
             _ => false,
         }),
-        "minimum" => order().is_none_or(|order| order.is_gt() || order.is_eq() && !excludes("exclusiveMinimum")),
-        "maximum" => order().is_none_or(|order| order.is_lt() || order.is_eq() && !excludes("exclusiveMaximum")),
+        "minimum" => {
+            order().is_none_or(|order| order.is_gt() || order.is_eq() && !excludes("exclusiveMinimum"))
+        }
+        "maximum" => {
+            order().is_none_or(|order| order.is_lt() || order.is_eq() && !excludes("exclusiveMaximum"))
+        }
         "exclusiveMinimum" => order().is_none_or(std::cmp::Ordering::is_gt),
         "exclusiveMaximum" => order().is_none_or(std::cmp::Ordering::is_lt),
         "multipleOf" => decimal_of(value).is_none_or(|divisor| number.is_multiple_of(&divisor)),

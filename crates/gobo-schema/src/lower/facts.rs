@@ -305,7 +305,8 @@ impl<'a> Facts<'a> {
                 return Ok(known);
             }
             // Every number has a text of JSON.
-            let texts = numbers(&mut self.numbers.formulas, formula, NumberForm::Json, self.nodes.budget())?.0;
+            let texts =
+                numbers(&mut self.numbers.formulas, formula, NumberForm::Json, self.nodes.budget())?.0;
             let is_empty = Language::expr(&texts, self.nodes.budget())?.is_empty();
             self.empty_numbers.insert(formula, is_empty);
             return Ok(is_empty);

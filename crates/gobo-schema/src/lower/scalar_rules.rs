@@ -30,7 +30,12 @@ pub(crate) struct ScalarRules {
 
 impl ScalarRules {
     pub(crate) fn new() -> Self {
-        Self { numbers: HashMap::new(), strings: HashMap::new(), long: LongStrings::new(), has_other_numbers: false }
+        Self {
+            numbers: HashMap::new(),
+            strings: HashMap::new(),
+            long: LongStrings::new(),
+            has_other_numbers: false,
+        }
     }
 
     /// The rule of the numbers that satisfy all of `literals`; `None` if there are none at a glance.

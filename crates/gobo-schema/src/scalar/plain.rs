@@ -87,3 +87,40 @@ fn next(reading: &Reading, char: char, places: usize, has_exponents: bool) -> Op
     }
     Some(after)
 }
+
+#[cfg(test)]
+mod tests {
+    use gobo_types::CompileLimits;
+
+    use super::*;
+
+    #[test]
+    fn texts_are_bounded_and_zero_has_no_sign() {
+        let budget = Budget::new(CompileLimits::default());
+        for (places, has_exponents, accepted, refused) in [
+            (
+                2,
+                false,
+                "0 0.0 0.00 10 -1 -0.1 -0.01 -10.00 1.25",
+                "-0 -0.0 -0.00 -0.001 0.000 1. 01 - -. 1e1",
+            ),
+            (
+                2,
+                true,
+                "0 -0.01 1e1 -1.25E-999 9.99e+000 0.00",
+                "-0e1 0e1 0.1e1 10e1 1.e1 1e 1e+ 1e1000 1.234e1 1e1.0",
+            ),
+            (1, true, "-0.1 -1.0 1.5e3", "-0.0 -0.01 1.25e3"),
+        ] {
+            let language = plain_numbers(places, has_exponents, &budget).unwrap();
+            for text in accepted.split(' ') {
+                assert!(language.accepts(text), "{text} of {places} places");
+            }
+            for text in refused.split(' ') {
+                assert!(!language.accepts(text), "{text} of {places} places");
+            }
+        }
+        let long = plain_numbers(4096, true, &budget).unwrap();
+        assert!(long.len() < 3 * 4096 + 32, "{}", long.len());
+    }
+}

@@ -45,16 +45,10 @@ impl Values {
             Json::Bool(bool) => Expr::text(bool.to_string()),
             Json::Number(of) => numbers.of(of),
             Json::String(text) => string_text(text, spelling),
-            Json::Array(items) => {
-                list("[", items.iter().map(inside).collect(), "]")
-            }
+            Json::Array(items) => list("[", items.iter().map(inside).collect(), "]"),
             Json::Object(properties) => {
                 let property = |(name, value): &(String, Json)| {
-                    Expr::Concat(vec![
-                        string_text(name, spelling),
-                        layout.colon(),
-                        inside(value),
-                    ])
+                    Expr::Concat(vec![string_text(name, spelling), layout.colon(), inside(value)])
                 };
                 list("{", properties.iter().map(property).collect(), "}")
             }
