@@ -1,5 +1,6 @@
 //! JSON Schema: which of the texts of a valid value the policy of a schema allows.
 
+pub(crate) mod blanks;
 mod documents;
 pub(crate) mod error;
 mod patterns;
