@@ -46,8 +46,11 @@ fn policies() -> Vec<Whitespace> {
 
 /// Whitespace as writers have it, and some that only a slip has.
 fn gap() -> impl Strategy<Value = String> {
-    let line =
-        (select(vec!["\n", "\r\n"]), select(vec![" ", "\t"]), select(vec![0_usize, 1, 2, 4, 8, 63, 64, 65]));
+    let line = (
+        select(vec!["\n", "\r\n"]),
+        select(vec![" ", "\t"]),
+        select(vec![0_usize, 1, 2, 4, 8, 16, 17, 63, 64, 65]),
+    );
     prop_oneof![
         6 => Just(String::new()),
         4 => Just(" ".to_owned()),

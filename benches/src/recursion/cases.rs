@@ -141,7 +141,7 @@ fn any_json(whitespace: Whitespace) -> anyhow::Result<RecursiveCase> {
             ("json_flexible", blanks.clone(), blanks, schema, 10.0)
         }
         Whitespace::Lines => {
-            let blanks = "( |\\r?\\n[ \\t]{0,64})?".to_owned();
+            let blanks = "( |\\r?\\n( {0,64}|\\t{0,16}))?".to_owned();
             let schema = json!({"whitespace_pattern": blanks});
             ("json_lines", " ?".to_owned(), " ?".to_owned(), schema, 10.0)
         }

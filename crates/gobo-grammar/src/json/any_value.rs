@@ -120,9 +120,10 @@ pub fn narrowed(whitespace: Whitespace) -> Vec<ReportEntry> {
         Whitespace::Compact => "no whitespace between tokens".to_owned(),
         Whitespace::Single => "at most one space after each , and each :, and no other whitespace".to_owned(),
         Whitespace::Lines => format!(
-            "in each place one space at most, or one line end and at most {} spaces and tabs; nothing before the value, and one line end \
-             at most after it",
-            Whitespace::MAX_INDENTATION
+            "in each place one space at most, or one line end and at most {} spaces or {} tabs; nothing before the value, and one \
+             line end at most after it",
+            Whitespace::MAX_SPACES,
+            Whitespace::MAX_TABS
         ),
         Whitespace::Flexible { max } => format!("at most {max} whitespace characters in one place"),
         Whitespace::Indent { by } => {

@@ -18,9 +18,10 @@ pub fn counted(whitespace: Whitespace) -> Option<Expr> {
             Some(char.repeat(1, Some(max)))
         }
         Whitespace::Lines => {
-            let indentation = Expr::chars([' ', '\t'].map(|char| (char, char)));
-            let line = vec![line_end(), indentation.repeat(0, Some(Whitespace::MAX_INDENTATION))];
-            Some(Expr::Alternate(vec![Expr::text(" "), Expr::Concat(line)]))
+            let spaces = Expr::text(" ").repeat(0, Some(Whitespace::MAX_SPACES));
+            let tabs = Expr::text("\t").repeat(1, Some(Whitespace::MAX_TABS));
+            let line = Expr::Concat(vec![line_end(), Expr::Alternate(vec![spaces, tabs])]);
+            Some(Expr::Alternate(vec![Expr::text(" "), line]))
         }
     }
 }

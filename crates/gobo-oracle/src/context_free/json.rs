@@ -79,8 +79,10 @@ fn blanks(grammar: &mut Grammar, whitespace: Whitespace) -> Blanks {
         }
         Whitespace::Lines => {
             let line_end = grammar.any_of([literal("\n"), literal("\r\n")]);
-            let indentation = grammar.repeat(&[one_of(" \t")], 0, Some(64));
-            let line = [vec![line_end.clone()], indentation].concat();
+            let spaces = grammar.repeat(&literal(" "), 0, Some(64));
+            let tabs = grammar.repeat(&literal("\t"), 1, Some(16));
+            let indentation = grammar.any_of([spaces, tabs]);
+            let line = vec![line_end.clone(), indentation];
             let gap = vec![grammar.any_of([vec![], literal(" "), line])];
             let last = vec![grammar.optional(vec![line_end])];
             Blanks { after: gap.clone(), elsewhere: gap, around: [vec![], last] }

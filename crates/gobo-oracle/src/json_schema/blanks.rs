@@ -102,7 +102,8 @@ fn allows(whitespace: Whitespace, gap: &Gap<'_>) -> bool {
 fn is_line(blanks: &str) -> bool {
     let indentation = blanks.strip_prefix("\r\n").or_else(|| blanks.strip_prefix('\n'));
     indentation.is_some_and(|indentation| {
-        indentation.len() <= 64 && indentation.chars().all(|char| char == ' ' || char == '\t')
+        let is_all = |blank| indentation.chars().all(|char| char == blank);
+        (indentation.len() <= 64 && is_all(' ')) || (indentation.len() <= 16 && is_all('\t'))
     })
 }
 
@@ -142,7 +143,7 @@ mod tests {
             Whitespace::Indent { by: 1 },
         ];
         let full = format!("[\n{}1]", " ".repeat(64));
-        let over = format!("[\n{}1]", "\t".repeat(65));
+        let over = format!("[\n{}1]", "\t".repeat(17));
         for (text, expected) in [
             ("1", [true, true, true, true, true]),
             ("[]", [true, true, true, true, true]),
@@ -162,6 +163,7 @@ mod tests {
             ("[1\r]", [false, false, false, true, false]),
             (full.as_str(), [false, false, true, false, false]),
             (over.as_str(), [false, false, false, false, false]),
+            ("[\n \t1]", [false, false, false, false, false]),
         ] {
             assert_eq!(policies.map(|policy| blanks_belong(text, policy)), expected, "{text:?}");
         }

@@ -13,8 +13,8 @@ pub enum Whitespace {
     /// At most one space after each comma and each colon.
     #[default]
     Single,
-    /// At each place inside a value where JSON allows whitespace: nothing, one space, or one line end (LF or CR LF) and up to
-    /// [`Whitespace::MAX_INDENTATION`] characters, each a space or a tab. Before the value nothing, after it at most one line end.
+    /// At each place inside a value where JSON allows whitespace: nothing, one space, or one line end (LF or CR LF) and an
+    /// indentation: up to [`Whitespace::MAX_SPACES`] spaces or up to [`Whitespace::MAX_TABS`] tabs. Before the value nothing, after it at most one line end.
     Lines,
     /// Up to so many spaces, tabs and line ends wherever JSON allows whitespace.
     Flexible {
@@ -32,8 +32,11 @@ pub enum Whitespace {
 impl Whitespace {
     /// The number of `flexible` without a number.
     pub const DEFAULT_FLEXIBLE: u32 = 8;
-    /// Most spaces and tabs after a line end that `lines` allows: 32 levels of two spaces, or 16 of four.
-    pub const MAX_INDENTATION: u32 = 64;
+    /// Most spaces of an indentation under `lines`: 64 columns are 32 levels of two spaces, or 16 of four.
+    pub const MAX_SPACES: u32 = 64;
+    /// Most tabs of an indentation under `lines`, of four columns each. Spaces and tabs do not stand side by side: vocabularies have
+    /// some hundred tokens of both, and each would be in the row of nearly every column.
+    pub const MAX_TABS: u32 = Self::MAX_SPACES / 4;
     /// Most whitespace characters in one place that `flexible` may allow: each costs a state and its row, once in a file.
     pub const MAX_FLEXIBLE: u32 = 64;
     /// Most spaces of indentation for each level.
