@@ -5,6 +5,7 @@
     reason = "all of this binary is test code, also what stands outside of test functions"
 )]
 
+mod blanks;
 mod cases;
 mod classes;
 mod data;
@@ -33,3 +34,4 @@ mod schema_notes;
 mod schema_random;
 mod schema_traps;
 mod subject;
+mod written;

@@ -11,9 +11,10 @@ use serde_json::Value;
 use crate::subject::{accepts, allowed, compile_within, index_of, vocabulary_of};
 
 /// Every byte, and tokens that reach over the ends of keys, numbers, strings and characters.
-const LONGER: [&str; 20] = [
+const LONGER: [&str; 29] = [
     "{\"", "\":", "\": ", ",\"", ", \"", "\",", "\"}", "}}", "]}", "[[", "{}", "true", "null", "\\u00",
-    "\\\"", "10", "0.", "ab", "é", "\"a\":",
+    "\\\"", "10", "0.", "ab", "é", "\"a\":", "  ", "    ", ",\n", "{\n", "\n  ", "}\n", " \"", "\r\n\t",
+    " :",
 ];
 
 struct Words {

@@ -44,7 +44,8 @@ fn case() -> impl Strategy<Value = Case> {
 
 fn options() -> impl Strategy<Value = SchemaOptions> {
     let order = prop_oneof![4 => Just(PropertyOrder::Declared), 1 => Just(PropertyOrder::Any)];
-    let whitespace = select(vec![Whitespace::Single, Whitespace::Compact, Whitespace::Flexible { max: 1 }]);
+    let flexible = Whitespace::Flexible { max: 1 };
+    let whitespace = select(vec![Whitespace::Single, Whitespace::Compact, Whitespace::Lines, flexible]);
     let spelling = prop_oneof![4 => Just(Spelling::Canonical), 1 => Just(Spelling::Any)];
     let numbers = select(vec![NumberForm::Plain, NumberForm::Json]);
     (order, whitespace, spelling, numbers).prop_map(|(order, whitespace, spelling, numbers)| SchemaOptions {

@@ -220,6 +220,17 @@ fn blanks_are_those_of_the_policy() {
     check_under(under(Whitespace::Compact), schema, &[compact], &[spaced]);
     let flexible = [compact, spaced, "{ \"a\"\t:\n[1 ,1] }", " {}"];
     check_under(under(Whitespace::Flexible { max: 1 }), schema, &flexible, &["{  }", "  {}"]);
+    let full = format!("{{\n{}\"a\": []\n}}", " ".repeat(64));
+    let over = format!("{{\n{}\"a\": []\n}}", "\t".repeat(17));
+    check_under(
+        under(Whitespace::Lines),
+        schema,
+        &[compact, spaced, "{ \"a\" : [ 1 , 1 ] }\n", "{\r\n\t\t\"a\":\n[ ] }\r\n", "{}", "{\n}", &full],
+        &[
+            " {}", "\n{}", "{} ", "{}\n ", "{}\r", "{}\n\n", "{\n \t}", "{  }", "{\t}", "{\n\n}", "{ \n}",
+            "{\r}", &over,
+        ],
+    );
     check_under(
         under(Whitespace::Indent { by: 2 }),
         schema,

@@ -58,6 +58,7 @@ def test_constraints_are_equal_by_what_they_allow():
         gobo.Constraint.json(),
         gobo.Constraint.json(whitespace="flexible:3"),
         gobo.Constraint.json(numbers="json"),
+        gobo.Constraint.json(whitespace="lines"),
         gobo.Constraint.gbnf('root ::= "a"\nother ::= "b"'),
         gobo.Constraint.gbnf('root ::= "a"\nother ::= "b"', start="other"),
         gobo.Constraint.schema({}),

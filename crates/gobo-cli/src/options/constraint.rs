@@ -83,8 +83,9 @@ pub struct ConstraintArgs {
     /// The rule of the grammar that whole texts match [default: root]
     #[arg(long, value_name = "RULE", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
     pub start: Option<String>,
-    /// Whitespace in JSON: compact (none), single (at most one space after each comma and colon), flexible:N (up to N characters
-    /// wherever JSON allows whitespace; without :N, 8) or indent:N (a line for each item, N spaces a level) [default: single]
+    /// Whitespace in JSON: compact (none), single (at most one space after each comma and colon), lines (in each place one space
+    /// at most, or a line end and an indentation), flexible:N (up to N characters wherever JSON allows whitespace; without :N, 8)
+    /// or indent:N (a line for each item, N spaces a level) [default: single]
     #[arg(long, value_name = "POLICY", requires = "json_text", conflicts_with_all = ["regex", "choice", "grammar"], help_heading = "Constraint")]
     pub whitespace: Option<Whitespace>,
     /// How numbers are written in JSON: as programs write and read them (integers as digits, no negative zero, fractions of at most 22

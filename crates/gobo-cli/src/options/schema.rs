@@ -51,7 +51,7 @@ pub struct SchemaDefaults {
     /// Options of schemas.
     #[command(flatten)]
     pub schema: SchemaArgs,
-    /// Whitespace in the texts of schemas: compact, single, flexible:N or indent:N, as --whitespace of gobo compile [default:
+    /// Whitespace in the texts of schemas: compact, single, lines, flexible:N or indent:N, as --whitespace of gobo compile [default:
     /// single]
     #[arg(long, value_name = "POLICY", help_heading = "JSON Schema")]
     pub whitespace: Option<Whitespace>,

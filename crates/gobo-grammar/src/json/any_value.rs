@@ -6,7 +6,7 @@
 use gobo_automata::{Expr, Grammar, Rule, RuleId};
 use gobo_types::{NumberForm, ReportEntry, Whitespace};
 
-use super::layout::whitespace_char;
+use super::layout::{Layout, counted};
 use super::numbers::{number, plain_number};
 use super::strings::string;
 
@@ -25,15 +25,16 @@ const TEXT: RuleId = RuleId::of(7);
 /// The grammar of JSON texts (RFC 8259) with the whitespace and the numbers of a policy. Each gap between tokens has one expression, so that
 /// a limit to the whitespace of a gap is one.
 pub fn json(whitespace: Whitespace, numbers: NumberForm) -> Grammar {
-    let (ws, after_separator, elsewhere) = match whitespace {
-        Whitespace::Compact => (None, None, None),
-        Whitespace::Single => (Some(Expr::text(" ").repeat(0, Some(1))), Some(Expr::Call(WS)), None),
-        Whitespace::Flexible { max } => {
-            let ws = whitespace_char().repeat(0, Some(max));
-            (Some(ws), Some(Expr::Call(WS)), Some(Expr::Call(WS)))
-        }
-        Whitespace::Indent { by } => return indented(by, numbers),
+    if let Whitespace::Indent { by } = whitespace {
+        return indented(by, numbers);
+    }
+    let counted = counted(whitespace).map(|ws| ws.repeat(0, Some(1)));
+    let elsewhere = counted.is_some().then_some(Expr::Call(WS));
+    let ws = match whitespace {
+        Whitespace::Single => Some(Expr::text(" ").repeat(0, Some(1))),
+        _ => counted,
     };
+    let after_separator = ws.is_some().then_some(Expr::Call(WS));
     let sequence = |parts: Vec<Option<Expr>>| Expr::Concat(parts.into_iter().flatten().collect());
     // An item includes the whitespace after it; so do brackets and separators.
     let list = |open: &str, item: Expr, close: &str| {
@@ -61,7 +62,8 @@ pub fn json(whitespace: Whitespace, numbers: NumberForm) -> Grammar {
     ];
     rules.extend(ws.map(|ws| rule("ws", ws)));
     let start = if elsewhere.is_some() {
-        rules.push(rule("text", sequence(vec![elsewhere.clone(), Some(value_and_ws())])));
+        let layout = Layout::new(whitespace, |_| WS);
+        rules.push(rule("text", Expr::Concat(vec![layout.before(), Expr::Call(VALUE), layout.after()])));
         TEXT
     } else {
         VALUE
@@ -117,6 +119,12 @@ pub fn narrowed(whitespace: Whitespace, numbers: NumberForm) -> Vec<ReportEntry>
     let limits = match whitespace {
         Whitespace::Compact => "no whitespace between tokens".to_owned(),
         Whitespace::Single => "at most one space after each , and each :, and no other whitespace".to_owned(),
+        Whitespace::Lines => format!(
+            "in each place one space at most, or one line end and at most {} spaces or {} tabs; nothing before the value, and one \
+             line end at most after it",
+            Whitespace::MAX_SPACES,
+            Whitespace::MAX_TABS
+        ),
         Whitespace::Flexible { max } => format!("at most {max} whitespace characters in one place"),
         Whitespace::Indent { by } => {
             format!("a line for each item and property, indented by {by} for each level of nesting")

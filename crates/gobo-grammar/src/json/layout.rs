@@ -2,36 +2,85 @@
 //!
 //! Every gap has one expression, so that a limit to the whitespace of a gap is one. The elements of a value stand one level
 //! deeper than the value.
+//!
+//! A policy that counts characters, [`Whitespace::Flexible`] or [`Whitespace::Lines`], has a rule for the whitespace of a gap, which
+//! every gap calls. Written out at each gap, the count would have its states, and their rows, as often as there are gaps.
 
-use gobo_automata::Expr;
+use gobo_automata::{Expr, RuleId};
 use gobo_types::Whitespace;
 
-/// The whitespace characters of JSON.
-pub fn whitespace_char() -> Expr {
-    Expr::chars([' ', '\t', '\n', '\r'].map(|char| (char, char)))
+/// The whitespace of a gap under a policy that counts it, if it is not empty; `None` under the others.
+pub fn counted(whitespace: Whitespace) -> Option<Expr> {
+    match whitespace {
+        Whitespace::Compact | Whitespace::Single | Whitespace::Indent { .. } => None,
+        Whitespace::Flexible { max } => {
+            let char = Expr::chars([' ', '\t', '\n', '\r'].map(|char| (char, char)));
+            Some(char.repeat(1, Some(max)))
+        }
+        Whitespace::Lines => {
+            let spaces = Expr::text(" ").repeat(0, Some(Whitespace::MAX_SPACES));
+            let tabs = Expr::text("\t").repeat(1, Some(Whitespace::MAX_TABS));
+            let line = Expr::Concat(vec![line_end(), Expr::Alternate(vec![spaces, tabs])]);
+            Some(Expr::Alternate(vec![Expr::text(" "), line]))
+        }
+    }
+}
+
+/// LF or CR LF.
+fn line_end() -> Expr {
+    Expr::Concat(vec![optional(Expr::text("\r")), Expr::text("\n")])
+}
+
+fn optional(expr: Expr) -> Expr {
+    expr.repeat(0, Some(1))
 }
 
 /// The whitespace of a policy.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
-    /// The policy.
-    pub whitespace: Whitespace,
+    whitespace: Whitespace,
+    /// The rule of [`counted`], if the policy has one.
+    gap: Option<RuleId>,
 }
 
 impl Layout {
-    fn whitespace(max: u32) -> Expr {
-        whitespace_char().repeat(0, Some(max))
+    /// The layout of a policy. `add` adds the rule of [`counted`], where the policy has one, to the grammar that the expressions are
+    /// written for.
+    pub fn new(whitespace: Whitespace, add: impl FnOnce(Expr) -> RuleId) -> Self {
+        Self { whitespace, gap: counted(whitespace).map(add) }
+    }
+
+    /// A gap where the policy counts whitespace; nothing where it does not.
+    fn gap(self) -> Expr {
+        self.gap.map_or_else(|| Expr::text(""), |rule| optional(Expr::Call(rule)))
+    }
+
+    /// A separator with its gaps.
+    fn separator(self, text: &str) -> Expr {
+        match self.whitespace {
+            Whitespace::Single => Expr::Concat(vec![Expr::text(text), optional(Expr::text(" "))]),
+            _ if self.gap.is_some() => Expr::Concat(vec![self.gap(), Expr::text(text), self.gap()]),
+            _ => Expr::text(text),
+        }
     }
 
     fn line(depth: u32, by: u32) -> Expr {
         Expr::text(format!("\n{}", " ".repeat((depth * by) as usize)))
     }
 
-    /// Before and after the whole text.
-    pub fn around(self) -> Expr {
+    /// Before the whole text.
+    pub fn before(self) -> Expr {
         match self.whitespace {
-            Whitespace::Flexible { max } => Self::whitespace(max),
-            _ => Expr::text(""),
+            Whitespace::Lines => Expr::text(""),
+            _ => self.gap(),
+        }
+    }
+
+    /// After the whole text.
+    pub fn after(self) -> Expr {
+        match self.whitespace {
+            Whitespace::Lines => optional(line_end()),
+            _ => self.gap(),
         }
     }
 
@@ -39,19 +88,15 @@ impl Layout {
     pub fn first(self, depth: u32) -> Expr {
         match self.whitespace {
             Whitespace::Indent { by } => Self::line(depth + 1, by),
-            _ => self.around(),
+            _ => self.gap(),
         }
     }
 
     /// Between two elements.
     pub fn between(self, depth: u32) -> Expr {
         match self.whitespace {
-            Whitespace::Compact => Expr::text(","),
-            Whitespace::Single => Expr::Concat(vec![Expr::text(","), Expr::text(" ").repeat(0, Some(1))]),
-            Whitespace::Flexible { max } => {
-                Expr::Concat(vec![Self::whitespace(max), Expr::text(","), Self::whitespace(max)])
-            }
             Whitespace::Indent { by } => Expr::Concat(vec![Expr::text(","), Self::line(depth + 1, by)]),
+            _ => self.separator(","),
         }
     }
 
@@ -59,24 +104,20 @@ impl Layout {
     pub fn last(self, depth: u32) -> Expr {
         match self.whitespace {
             Whitespace::Indent { by } => Self::line(depth, by),
-            _ => self.around(),
+            _ => self.gap(),
         }
     }
 
     /// Between brackets without elements.
     pub fn empty(self) -> Expr {
-        self.around()
+        self.gap()
     }
 
     /// Between the name of a property and its value.
     pub fn colon(self) -> Expr {
         match self.whitespace {
-            Whitespace::Compact => Expr::text(":"),
-            Whitespace::Single => Expr::Concat(vec![Expr::text(":"), Expr::text(" ").repeat(0, Some(1))]),
-            Whitespace::Flexible { max } => {
-                Expr::Concat(vec![Self::whitespace(max), Expr::text(":"), Self::whitespace(max)])
-            }
             Whitespace::Indent { .. } => Expr::text(": "),
+            _ => self.separator(":"),
         }
     }
 }

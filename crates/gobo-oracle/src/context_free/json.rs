@@ -8,8 +8,10 @@ use crate::context_free::grammar::{Grammar, RuleId, Symbol, literal};
 struct Blanks {
     /// After `,` and `:`.
     after: Vec<Symbol>,
-    /// Everywhere else.
+    /// Everywhere else inside a value.
     elsewhere: Vec<Symbol>,
+    /// Before and after the whole value.
+    around: [Vec<Symbol>; 2],
 }
 
 /// The texts of RFC 8259 with the blanks of `whitespace`. Where two of the RFC's blanks meet (in `[ ]`, say) they are one
@@ -21,7 +23,7 @@ pub fn json_grammar(whitespace: Whitespace, numbers: NumberForm) -> (Grammar, Ru
         return (grammar, value);
     }
     let (text, value) = (grammar.rule(), grammar.rule());
-    let Blanks { after, elsewhere } = blanks(&mut grammar, whitespace);
+    let Blanks { after, elsewhere, around: [first, last] } = blanks(&mut grammar, whitespace);
     let string = string(&mut grammar);
     let number = number(&mut grammar, numbers);
     let value_here = || vec![Symbol::Rule(value)];
@@ -40,7 +42,7 @@ pub fn json_grammar(whitespace: Whitespace, numbers: NumberForm) -> (Grammar, Ru
     for word in ["true", "false", "null"] {
         grammar.add(value, literal(word));
     }
-    grammar.add(text, [elsewhere.clone(), value_here(), elsewhere].concat());
+    grammar.add(text, [first, value_here(), last].concat());
     (grammar, text)
 }
 
@@ -70,12 +72,25 @@ fn indented(grammar: &mut Grammar, numbers: NumberForm, by: usize, depth: usize)
 
 fn blanks(grammar: &mut Grammar, whitespace: Whitespace) -> Blanks {
     match whitespace {
-        Whitespace::Compact => Blanks { after: vec![], elsewhere: vec![] },
-        Whitespace::Single => Blanks { after: vec![grammar.optional(literal(" "))], elsewhere: vec![] },
+        Whitespace::Compact => Blanks { after: vec![], elsewhere: vec![], around: [vec![], vec![]] },
+        Whitespace::Single => {
+            let after = vec![grammar.optional(literal(" "))];
+            Blanks { after, elsewhere: vec![], around: [vec![], vec![]] }
+        }
+        Whitespace::Lines => {
+            let line_end = grammar.any_of([literal("\n"), literal("\r\n")]);
+            let spaces = grammar.repeat(&literal(" "), 0, Some(64));
+            let tabs = grammar.repeat(&literal("\t"), 1, Some(16));
+            let indentation = grammar.any_of([spaces, tabs]);
+            let line = vec![line_end.clone(), indentation];
+            let gap = vec![grammar.any_of([vec![], literal(" "), line])];
+            let last = vec![grammar.optional(vec![line_end])];
+            Blanks { after: gap.clone(), elsewhere: gap, around: [vec![], last] }
+        }
         Whitespace::Flexible { max } => {
             let blank = one_of(" \t\n\r");
             let blanks = grammar.repeat(&[blank], 0, Some(max));
-            Blanks { after: blanks.clone(), elsewhere: blanks }
+            Blanks { after: blanks.clone(), elsewhere: blanks.clone(), around: [blanks.clone(), blanks] }
         }
         Whitespace::Indent { .. } => unreachable!("indented texts have a grammar of their own"),
     }
@@ -169,7 +184,9 @@ mod tests {
 
     #[test]
     fn texts_without_blanks_are_texts_of_each_policy() {
-        for policy in [Whitespace::Compact, Whitespace::Single, Whitespace::Flexible { max: 2 }] {
+        for policy in
+            [Whitespace::Compact, Whitespace::Single, Whitespace::Lines, Whitespace::Flexible { max: 2 }]
+        {
             let mut earley = earley(policy);
             for text in COMPACT {
                 assert!(earley.contains(text.as_bytes()), "{policy}: {text}");

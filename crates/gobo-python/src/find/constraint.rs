@@ -94,9 +94,9 @@ impl PyConstraint {
         Ok(Constraint::choice(items).starting(self::text_start(py, &text_start)?).into())
     }
 
-    /// Any JSON value. `whitespace` is `compact`, `single` (at most one space after a comma or colon), `flexible:N` (up to N
-    /// whitespace characters wherever JSON allows them, N from 1 to 64) or `indent:N`. `numbers` is `plain`, as programs write and read them, or
-    /// `json`, with all that JSON has.
+    /// Any JSON value. `whitespace` is `compact`, `single` (at most one space after a comma or colon), `lines` (in each place one
+    /// space at most, or a line end and an indentation), `flexible:N` (up to N whitespace characters wherever JSON allows them, N
+    /// from 1 to 64) or `indent:N`. `numbers` is `plain`, as programs write and read them, or `json`, with all that JSON has.
     #[staticmethod]
     #[pyo3(signature = (*, whitespace = Text("single".into()), numbers = Text("plain".into()), text_start = Text("exact".into())), text_signature = "(*, whitespace='single', numbers='plain', text_start='exact')")]
     #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]

@@ -37,12 +37,14 @@ pub(crate) struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub(crate) fn new(nodes: Nodes<'a>, options: &'a SchemaOptions) -> Self {
+        let mut rules = Rules::new();
+        let add = |whitespace| rules.add("whitespace".to_owned(), whitespace);
         Self {
-            policy: Policy::new(options, nodes.draft()),
+            policy: Policy::new(options, nodes.draft(), add),
             budget: nodes.budget(),
             facts: Facts::new(nodes),
             sets: SchemaSets::default(),
-            rules: Rules::new(),
+            rules,
             scalars: ScalarRules::new(),
         }
     }

@@ -52,8 +52,8 @@ impl Lowering<'_> {
         let nodes = if root.constant().is_some() { Vec::new() } else { vec![root] };
         let set = context.set_of(nodes)?;
         if let Some(value) = context.rule(set, &[(root, true)], 0)? {
-            let around = || context.policy.layout().around();
-            let text = Expr::Concat(vec![around(), Expr::Call(value), around()]);
+            let layout = context.policy.layout();
+            let text = Expr::Concat(vec![layout.before(), Expr::Call(value), layout.after()]);
             context.rules.define(start, text);
         }
         Ok(start)
