@@ -29,6 +29,7 @@ mod regressions;
 mod schema;
 mod schema_data;
 mod schema_notes;
+mod schema_options;
 mod schema_pydantic;
 mod schema_random;
 mod schema_traps;

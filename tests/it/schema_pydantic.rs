@@ -28,7 +28,8 @@ fn models() -> Vec<Model> {
     let lines = std::fs::read_to_string(file).unwrap();
     let models = lines.lines().map(|line| {
         let mut line: Value = serde_json::from_str(line).unwrap();
-        let texts = |list: &Value| list.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned());
+        let texts =
+            |list: &Value| list.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned());
         Model {
             name: line["name"].as_str().unwrap().to_owned(),
             valid: texts(&line["valid"]).collect(),
@@ -62,8 +63,12 @@ fn models_of_pydantic_have_an_index() {
             }
         };
         assert!(!SETS.contains(&name.as_str()), "{name} is no longer refused");
-        wrong.extend(valid.iter().filter(|text| !texts.accepts(text)).map(|text| format!("{name} refuses {text}")));
-        wrong.extend(invalid.iter().filter(|text| texts.accepts(text)).map(|text| format!("{name} takes {text}")));
+        wrong.extend(
+            valid.iter().filter(|text| !texts.accepts(text)).map(|text| format!("{name} refuses {text}")),
+        );
+        wrong.extend(
+            invalid.iter().filter(|text| texts.accepts(text)).map(|text| format!("{name} takes {text}")),
+        );
         let judge = Judge::of_its_draft(&schema).unwrap();
         let mut random = Random(7);
         for text in std::iter::repeat_with(|| texts.sample(&mut random)).take(SAMPLES).flatten() {

@@ -25,8 +25,8 @@ pub use compile::{
     ReportEntry, Span,
 };
 pub use constraint::{
-    Constraint, DEFAULT_START, Dialect, Draft, FormatMode, MatchMode, PropertyOrder, RestoreError,
-    SchemaDocument, SchemaOptionError, SchemaOptions, Source, Spelling, TextStart, Whitespace,
+    Constraint, DEFAULT_START, DateTimes, Dialect, Draft, FormatMode, MatchMode, PropertyOrder, RestoreError,
+    SchemaDialect, SchemaDocument, SchemaOptionError, SchemaOptions, Source, Spelling, TextStart, Whitespace,
     WhitespaceError, compact_json,
 };
 pub use dense_id::{DenseId, checked_u32};

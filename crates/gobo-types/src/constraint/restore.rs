@@ -76,10 +76,12 @@ impl Constraint {
             Source::Schema { options, .. } => {
                 let SchemaOptions {
                     draft,
+                    dialect,
                     order,
                     whitespace,
                     spelling,
                     format,
+                    date_times,
                     closed,
                     max_depth,
                     ref documents,
@@ -88,10 +90,12 @@ impl Constraint {
                 document_count = documents.len();
                 let options = SchemaOptions {
                     draft,
+                    dialect,
                     order,
                     whitespace,
                     spelling,
                     format,
+                    date_times,
                     closed,
                     max_depth,
                     documents: Vec::new(),
@@ -152,7 +156,9 @@ impl Constraint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Draft, FormatMode, PropertyOrder, Spelling, TextStart, Whitespace};
+    use crate::{
+        DateTimes, Draft, FormatMode, PropertyOrder, SchemaDialect, Spelling, TextStart, Whitespace,
+    };
 
     fn documents() -> Vec<SchemaDocument> {
         vec![SchemaDocument { uri: "x:y".into(), document: "{}".into() }]
@@ -162,10 +168,12 @@ mod tests {
     fn every_constraint_comes_back() {
         let options = SchemaOptions {
             draft: Some(Draft::Draft7),
+            dialect: SchemaDialect::OpenApi30,
             order: PropertyOrder::Any,
             whitespace: Whitespace::Indent { by: 3 },
             spelling: Spelling::Any,
             format: FormatMode::Annotate,
+            date_times: DateTimes::Naive,
             closed: true,
             max_depth: Some(0),
             documents: documents(),
