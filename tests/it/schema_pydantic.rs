@@ -28,12 +28,13 @@ fn models() -> Vec<Model> {
     let lines = std::fs::read_to_string(file).unwrap();
     let models = lines.lines().map(|line| {
         let mut line: Value = serde_json::from_str(line).unwrap();
-        let texts =
-            |list: &Value| list.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned());
+        let texts = |list: &Value| -> Vec<String> {
+            list.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+        };
         Model {
             name: line["name"].as_str().unwrap().to_owned(),
-            valid: texts(&line["valid"]).collect(),
-            invalid: texts(&line["invalid"]).collect(),
+            valid: texts(&line["valid"]),
+            invalid: texts(&line["invalid"]),
             schema: line["schema"].take(),
         }
     });

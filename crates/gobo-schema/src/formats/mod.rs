@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use gobo_automata::Language;
 use gobo_types::{Budget, CompileError, CompileLimits, DateTimes, Draft, RefusalKind};
 
-use crate::advice::ALLOW_WIDENING;
+use crate::advice::{ALLOW_WIDENING, NO_FORMAT};
 
 /// A format with a language.
 struct Definition {
@@ -122,7 +122,8 @@ pub(crate) fn format(asked: Asked<'_>, budget: &Budget) -> Result<Option<Languag
     let Some(format) = definition(asked) else { return Ok(None) };
     let allows = asked.allow_widening || asked.is_naive();
     if let Some(undecided) = format.undecided.filter(|_| !allows) {
-        return Err(CompileError::refuse(RefusalKind::Unsupported, "", undecided).advising(ALLOW_WIDENING));
+        let help = if asked.name == "regex" { NO_FORMAT } else { ALLOW_WIDENING };
+        return Err(CompileError::refuse(RefusalKind::Unsupported, "", undecided).advising(help));
     }
     let language = format.built.get_or_init(|| {
         (format.build)(&Budget::new(CompileLimits::default())).expect("every format fits the default limits")

@@ -91,11 +91,16 @@ fn languages_are_small() {
         ("uuid", 38),
         ("json-pointer", 4),
         ("relative-json-pointer", 7),
+        ("regex", 1),
     ];
     assert_eq!(most.len() + 1, FORMATS.len());
     for (name, most) in most {
         let states = language(name).len();
         assert!(states <= most, "{name} has {states} states");
+    }
+    for (format, most) in NAIVE.iter().zip([476, 505]) {
+        let states = (format.build)(&budget()).unwrap().len();
+        assert!(states <= most, "{} without an offset has {states} states", format.name);
     }
     let states = of_draft("hostname", Draft::Draft4).len();
     assert!(states <= 27_000, "host names of draft 4 have {states} states");

@@ -364,7 +364,7 @@ fn nullable_counts_in_its_dialect_and_is_noted_elsewhere() {
         r##"{"$ref":"#/a","nullable":true,"a":{"minimum":1,"exclusiveMinimum":true,"discriminator":{"propertyName":"x"}}}"##,
         &openapi(),
     );
-    assert_eq!(places(&older.annotations), [" nullable", "/a discriminator"]);
+    assert_eq!(places(&older.annotations), [" a", " nullable", "/a discriminator"]);
     assert_eq!(
         refusal_with(r#"{"type":"integer","exclusiveMinimum":1}"#, &openapi()).place,
         "/exclusiveMinimum"
