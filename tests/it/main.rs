@@ -31,6 +31,8 @@ mod regressions;
 mod schema;
 mod schema_data;
 mod schema_notes;
+mod schema_options;
+mod schema_pydantic;
 mod schema_random;
 mod schema_traps;
 mod subject;

@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gobo_oracle::{NumberTexts, SchemaPolicy, spelled};
 use gobo_types::{
-    CompileError, CompileLimits, Draft, NumberForm, PropertyOrder, RefusalKind, SchemaOptions, Spelling,
-    Whitespace,
+    CompileError, CompileLimits, Draft, NumberForm, PropertyOrder, RefusalKind, SchemaDialect, SchemaOptions,
+    Spelling, Whitespace,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -338,7 +338,8 @@ struct Tally {
     refusals: BTreeMap<String, usize>,
 }
 
-fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), TestCaseError> {
+/// `standard`: a schema of the standard that means what that of the case does.
+fn judge(case: &Case, standard: &Value, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), TestCaseError> {
     let Case { schema, options, values, seed } = case;
     let turns = turns_somewhere(schema, schema);
     let texts = Texts::within(&schema.to_string(), options.clone(), LIMITS);
@@ -357,7 +358,7 @@ fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), Test
     if turns {
         return Ok(());
     }
-    let judge = Judge::new(schema, Draft::Draft202012);
+    let judge = Judge::new(standard, Draft::Draft202012);
     let texts = match texts {
         Ok(texts) => texts,
         Err(CompileError::Refused(refusal)) => {
@@ -475,7 +476,67 @@ fn random_schemas_mean_what_the_judge_says() {
         test_name: Some("random_schemas_mean_what_the_judge_says"),
         ..config
     });
-    if let Err(error) = runner.run(&case(), |case| judge(&case, &pool, &tally)) {
+    if let Err(error) = runner.run(&case(), |case| judge(&case, &case.schema, &pool, &tally)) {
+        panic!("{error}\n{runner}");
+    }
+    let tally = tally.into_inner();
+    println!("{tally:#?}");
+    assert!(tally.indices * 2 > cases, "{} of {cases} have an index", tally.indices);
+    assert!(tally.valid > cases * 10 && tally.invalid > cases * 10 && tally.samples > cases);
+}
+
+/// Puts `nullable` beside some types.
+fn add_nullable(part: &mut Value, random: &mut Random) {
+    match part {
+        Value::Object(of) => {
+            of.values_mut().for_each(|part| add_nullable(part, random));
+            if of.contains_key("type") && random.below(2) == 0 {
+                of.insert("nullable".to_owned(), Value::Bool(random.below(4) > 0));
+            }
+        }
+        Value::Array(of) => of.iter_mut().for_each(|part| add_nullable(part, random)),
+        _ => {}
+    }
+}
+
+/// The schema with `nullable: true` written as the standard writes it: null is one of the types.
+fn of_standard(part: &Value) -> Value {
+    match part {
+        Value::Object(of) => {
+            let mut out: Map<String, Value> =
+                of.iter().map(|(name, part)| (name.clone(), of_standard(part))).collect();
+            if out.remove("nullable") == Some(Value::Bool(true)) {
+                let mut types = match &out["type"] {
+                    Value::Array(types) => types.clone(),
+                    one => vec![one.clone()],
+                };
+                types.push("null".into());
+                types.dedup();
+                if types.iter().filter(|name| *name == "null").count() < 2 {
+                    out.insert("type".to_owned(), types.into());
+                }
+            }
+            Value::Object(out)
+        }
+        Value::Array(of) => of.iter().map(of_standard).collect(),
+        scalar => scalar.clone(),
+    }
+}
+
+#[test]
+fn random_schemas_with_nullable_mean_what_the_judge_says() {
+    let config = ProptestConfig { failure_persistence: None, ..config(60) };
+    let cases = config.cases as usize;
+    let tally = RefCell::default();
+    let pool = pool();
+    let mut runner = TestRunner::new(config);
+    let run = runner.run(&case(), |mut case| {
+        case.options.dialect = SchemaDialect::OpenApi30;
+        case.options.draft = Some(Draft::Draft202012);
+        add_nullable(&mut case.schema, &mut Random(case.seed));
+        judge(&case, &of_standard(&case.schema), &pool, &tally)
+    });
+    if let Err(error) = run {
         panic!("{error}\n{runner}");
     }
     let tally = tally.into_inner();

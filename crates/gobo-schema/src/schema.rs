@@ -12,6 +12,10 @@ use crate::read::entries::Entry;
 use crate::read::node::NodeId;
 use gobo_grammar::json::narrowed;
 
+/// What the values of texts with a repeated name are, as most readers take them: RFC 8259, section 4, leaves it open.
+const FREE_NAMES: &str =
+    "a name that the schema does not list may be repeated; of the properties with one name the last counts";
+
 /// The grammar of the texts that a schema allows, and what it enforces.
 ///
 /// # Errors
@@ -26,6 +30,9 @@ pub fn schema(
     let mut report = lowering.context.facts.nodes.take_report()?;
     add_policies(&lowering, options, &mut report);
     report.enforced.insert(0, ReportEntry::whole("schema", whole(&report)));
+    if lowering.objects.has_free_names {
+        report.enforced.insert(1, ReportEntry::whole("names", FREE_NAMES));
+    }
     Ok((lowering.context.rules.into_grammar(start), report))
 }
 

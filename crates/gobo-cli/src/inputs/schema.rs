@@ -20,14 +20,27 @@ impl SchemaArgs {
         whitespace: Option<Whitespace>,
         numbers: Option<NumberForm>,
     ) -> anyhow::Result<SchemaOptions> {
-        let Self { draft, order, spelling, format, closed, max_depth, documents, allow_widening } = self;
+        let Self {
+            draft,
+            dialect,
+            order,
+            spelling,
+            format,
+            date_times,
+            closed,
+            max_depth,
+            documents,
+            allow_widening,
+        } = self;
         Ok(SchemaOptions {
             draft: *draft,
+            dialect: dialect.unwrap_or_default(),
             order: order.unwrap_or_default(),
             whitespace: whitespace.unwrap_or_default(),
             spelling: spelling.unwrap_or_default(),
             numbers: numbers.unwrap_or_default(),
             format: format.unwrap_or_default(),
+            date_times: date_times.unwrap_or_default(),
             closed: *closed,
             max_depth: *max_depth,
             documents: documents.as_deref().map(read_documents).transpose()?.unwrap_or_default(),
@@ -37,12 +50,25 @@ impl SchemaArgs {
 
     /// The first option that was given.
     pub fn first_given(&self) -> Option<&'static str> {
-        let Self { draft, order, spelling, format, closed, max_depth, documents, allow_widening } = self;
+        let Self {
+            draft,
+            dialect,
+            order,
+            spelling,
+            format,
+            date_times,
+            closed,
+            max_depth,
+            documents,
+            allow_widening,
+        } = self;
         [
             ("--draft", draft.is_some()),
+            ("--dialect", dialect.is_some()),
             ("--order", order.is_some()),
             ("--spelling", spelling.is_some()),
             ("--format", format.is_some()),
+            ("--date-times", date_times.is_some()),
             ("--closed", *closed),
             ("--max-depth", max_depth.is_some()),
             ("--documents", documents.is_some()),

@@ -110,11 +110,13 @@ impl PyConstraint {
     /// keys is the order of properties), a Pydantic model, a dataclass or a `TypedDict`.
     ///
     /// - `draft`: `draft4`, `draft6`, `draft7`, `draft2019-09` or `draft2020-12`, for schemas without `$schema`.
+    /// - `dialect`: `json-schema`, or `openapi-3.0`, whose `nullable` counts, and which is draft 4 unless `draft` says otherwise.
     /// - `order`: properties come as `declared`, or in `any` order (at most 10 names).
     /// - `whitespace`: as for `json`.
     /// - `spelling`: characters are spelled in their `canonical` (shortest) form, or in `any`.
     /// - `numbers`: as for `json`.
     /// - `format`: is an `assert`ion, or an `annotate`ion that constrains nothing.
+    /// - `date_times`: `date-time` and `time` are those of `rfc3339`, with an offset, or `naive` ones too.
     /// - `closed`: objects have no other members than those declared, unless the schema says so.
     /// - `max_depth`: greatest nesting depth, at most 64.
     /// - `documents`: texts of other schemas by their address, for references.
@@ -124,18 +126,20 @@ impl PyConstraint {
     /// compared and not read again; up to 512 texts of at most 64 KiB, without documents, are remembered.
     #[staticmethod]
     #[pyo3(
-        signature = (schema, *, draft = None, order = Text("declared".into()), whitespace = Text("single".into()), spelling = Text("canonical".into()), numbers = Text("plain".into()), format = Text("assert".into()), closed = false, max_depth = None, documents = None, allow_widening = false, text_start = Text("exact".into())),
-        text_signature = "(schema, *, draft=None, order='declared', whitespace='single', spelling='canonical', numbers='plain', format='assert', closed=False, max_depth=None, documents=None, allow_widening=False, text_start='exact')"
+        signature = (schema, *, draft = None, dialect = Text("json-schema".into()), order = Text("declared".into()), whitespace = Text("single".into()), spelling = Text("canonical".into()), numbers = Text("plain".into()), format = Text("assert".into()), date_times = Text("rfc3339".into()), closed = false, max_depth = None, documents = None, allow_widening = false, text_start = Text("exact".into())),
+        text_signature = "(schema, *, draft=None, dialect='json-schema', order='declared', whitespace='single', spelling='canonical', numbers='plain', format='assert', date_times='rfc3339', closed=False, max_depth=None, documents=None, allow_widening=False, text_start='exact')"
     )]
     #[expect(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "keywords of Python")]
     fn schema(
         schema: &Bound<'_, PyAny>,
         draft: Option<Text>,
+        dialect: Text,
         order: Text,
         whitespace: Text,
         spelling: Text,
         numbers: Text,
         format: Text,
+        date_times: Text,
         closed: bool,
         max_depth: Option<Count>,
         documents: Option<&Bound<'_, PyMapping>>,
@@ -150,11 +154,13 @@ impl PyConstraint {
         });
         let options = SchemaOptions {
             draft: draft.map(|draft| word::<Draft>(py, "draft", &draft)).transpose()?,
+            dialect: word(py, "dialect", &dialect)?,
             order: word(py, "order", &order)?,
             whitespace: word(py, "whitespace", &whitespace)?,
             spelling: word(py, "spelling", &spelling)?,
             numbers: word(py, "numbers", &numbers)?,
             format: word(py, "format", &format)?,
+            date_times: word(py, "date_times", &date_times)?,
             closed,
             max_depth: max_depth.transpose()?,
             documents: self::documents(documents)?,

@@ -16,7 +16,8 @@ use crate::{ConstraintDigest, KeyHasher};
 pub use compact_json::compact_json;
 pub use restore::RestoreError;
 pub use schema_options::{
-    Draft, FormatMode, NumberForm, PropertyOrder, SchemaDocument, SchemaOptionError, SchemaOptions, Spelling,
+    DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDialect, SchemaDocument,
+    SchemaOptionError, SchemaOptions, Spelling,
 };
 pub use source::{DEFAULT_START, Dialect, MatchMode, Source};
 pub use whitespace::{Whitespace, WhitespaceError};
@@ -161,11 +162,13 @@ impl Constraint {
             Source::Schema { schema, options } => {
                 let SchemaOptions {
                     draft,
+                    dialect,
                     order,
                     whitespace,
                     spelling,
                     numbers,
                     format,
+                    date_times,
                     closed,
                     max_depth,
                     documents,
@@ -174,11 +177,13 @@ impl Constraint {
                 let hasher = hasher
                     .field("schema", schema.as_bytes())
                     .field("draft", draft.map_or("", |draft| draft.name()).as_bytes())
+                    .field("dialect", dialect.name().as_bytes())
                     .field("order", order.name().as_bytes())
                     .field("whitespace", whitespace.to_string().as_bytes())
                     .field("spelling", spelling.name().as_bytes())
                     .field("numbers", numbers.name().as_bytes())
                     .field("format", format.name().as_bytes())
+                    .field("date_times", date_times.name().as_bytes())
                     .field("closed", &[u8::from(*closed)])
                     .field("max_depth", &max_depth.map_or(0, |depth| depth + 1).to_le_bytes())
                     .field("allow_widening", &[u8::from(*allow_widening)]);
@@ -198,7 +203,7 @@ impl Constraint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Draft, FormatMode, NumberForm, PropertyOrder, Spelling};
+    use crate::{DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDialect, Spelling};
 
     fn schema(text: &str, set: impl Fn(&mut SchemaOptions)) -> ConstraintDigest {
         let mut options = SchemaOptions::default();
@@ -234,11 +239,13 @@ mod tests {
             schema(r#"{"b":1,"a":1}"#, |_| ()),
             schema("{}", |options| options.draft = Some(Draft::Draft7)),
             schema("{}", |options| options.draft = Some(Draft::Draft202012)),
+            schema("{}", |options| options.dialect = SchemaDialect::OpenApi30),
             schema("{}", |options| options.order = PropertyOrder::Any),
             schema("{}", |options| options.whitespace = Whitespace::Compact),
             schema("{}", |options| options.spelling = Spelling::Any),
             schema("{}", |options| options.numbers = NumberForm::Json),
             schema("{}", |options| options.format = FormatMode::Annotate),
+            schema("{}", |options| options.date_times = DateTimes::Naive),
             schema("{}", |options| options.closed = true),
             schema("{}", |options| options.max_depth = Some(0)),
             schema("{}", |options| options.max_depth = Some(1)),

@@ -78,11 +78,13 @@ impl Constraint {
             Source::Schema { options, .. } => {
                 let SchemaOptions {
                     draft,
+                    dialect,
                     order,
                     whitespace,
                     spelling,
                     numbers,
                     format,
+                    date_times,
                     closed,
                     max_depth,
                     ref documents,
@@ -91,11 +93,13 @@ impl Constraint {
                 document_count = documents.len();
                 let options = SchemaOptions {
                     draft,
+                    dialect,
                     order,
                     whitespace,
                     spelling,
                     numbers,
                     format,
+                    date_times,
                     closed,
                     max_depth,
                     documents: Vec::new(),
@@ -156,7 +160,10 @@ impl Constraint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Draft, FormatMode, NumberForm, PropertyOrder, Spelling, TextStart, Whitespace};
+    use crate::{
+        DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDialect, Spelling, TextStart,
+        Whitespace,
+    };
 
     fn documents() -> Vec<SchemaDocument> {
         vec![SchemaDocument { uri: "x:y".into(), document: "{}".into() }]
@@ -166,11 +173,13 @@ mod tests {
     fn every_constraint_comes_back() {
         let options = SchemaOptions {
             draft: Some(Draft::Draft7),
+            dialect: SchemaDialect::OpenApi30,
             order: PropertyOrder::Any,
             whitespace: Whitespace::Indent { by: 3 },
             spelling: Spelling::Any,
             numbers: NumberForm::Json,
             format: FormatMode::Annotate,
+            date_times: DateTimes::Naive,
             closed: true,
             max_depth: Some(0),
             documents: documents(),

@@ -81,12 +81,38 @@ pub enum FormatMode {
     Annotate,
 }
 
+/// Which keywords beyond the standard count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum SchemaDialect {
+    /// Those of JSON Schema alone.
+    #[default]
+    #[serde(rename = "json-schema")]
+    JsonSchema,
+    /// Those of the Schema Object of `OpenAPI` 3.0 too: `nullable` beside `type`. Schemas that name no draft are read as draft 4,
+    /// on which it builds.
+    #[serde(rename = "openapi-3.0")]
+    OpenApi30,
+}
+
+/// What the formats `date-time` and `time` take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DateTimes {
+    /// Texts of RFC 3339, which have an offset from UTC.
+    #[default]
+    Rfc3339,
+    /// Texts without an offset too.
+    Naive,
+}
+
 /// Everything that changes the language of a schema, its text apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SchemaOptions {
     /// The draft of schemas that do not name theirs in `$schema`; without it, 2020-12.
     pub draft: Option<Draft>,
+    /// Which keywords beyond the standard count.
+    pub dialect: SchemaDialect,
     /// The order of properties.
     pub order: PropertyOrder,
     /// The whitespace between tokens.
@@ -97,6 +123,8 @@ pub struct SchemaOptions {
     pub numbers: NumberForm,
     /// Whether `format` constrains.
     pub format: FormatMode,
+    /// What `date-time` and `time` take, where `format` constrains.
+    pub date_times: DateTimes,
     /// Whether an object without `additionalProperties` has the declared properties alone. The standard says otherwise.
     pub closed: bool,
     /// Greatest nesting depth, if there is a limit.
@@ -174,6 +202,8 @@ words!(PropertyOrder, Declared = "declared", Any = "any");
 words!(Spelling, Canonical = "canonical", Any = "any");
 words!(NumberForm, Plain = "plain", Json = "json");
 words!(FormatMode, Assert = "assert", Annotate = "annotate");
+words!(SchemaDialect, JsonSchema = "json-schema", OpenApi30 = "openapi-3.0");
+words!(DateTimes, Rfc3339 = "rfc3339", Naive = "naive");
 
 #[cfg(test)]
 mod tests {
@@ -184,6 +214,12 @@ mod tests {
         for draft in ["draft4", "draft6", "draft7", "draft2019-09", "draft2020-12"] {
             assert_eq!(draft.parse::<Draft>().unwrap().to_string(), draft);
             assert_eq!(serde_json::to_value(draft.parse::<Draft>().unwrap()).unwrap(), draft);
+        }
+        for dialect in SchemaDialect::NAMES {
+            assert_eq!(serde_json::to_value(dialect.parse::<SchemaDialect>().unwrap()).unwrap(), *dialect);
+        }
+        for date_times in DateTimes::NAMES {
+            assert_eq!(serde_json::to_value(date_times.parse::<DateTimes>().unwrap()).unwrap(), *date_times);
         }
         assert_eq!("any".parse(), Ok(PropertyOrder::Any));
         let error = "other".parse::<Spelling>().unwrap_err();
