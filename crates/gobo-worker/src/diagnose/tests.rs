@@ -241,6 +241,36 @@ fn what_multiplies_is_named() {
     }
 }
 
+/// Several repetitions that are too much together: with the lower bounds of the advice the pattern fits.
+#[test]
+fn bounds_that_are_said_to_fit_do() {
+    let limits = states(4000);
+    for pattern in [
+        r"[\w.-]{0,50}(?:adobe)[ \t\w.-]{0,20}=[a-f0-9]{32}",
+        r"(?i)\w{0,40}key\w{0,40}(=|:=)\w{3,40}",
+        "x(([ab]{1,70}c?){2,70}){1,70}",
+    ] {
+        let over = over(&regex(pattern), limits);
+        let advice =
+            over.help.strip_prefix("Lower the bounds ").and_then(|help| help.strip_suffix(" for example."));
+        let (written, lower_ones) =
+            advice.and_then(|advice| advice.split_once(", to ")).unwrap_or_else(|| panic!("{over:?}"));
+        let split = |list: &str| -> Vec<String> {
+            list.replace(" and ", ", ").split(", ").map(str::to_owned).collect()
+        };
+        let (written, lower_ones) = (split(written), split(lower_ones));
+        assert!(written.len() > 1 && written.len() == lower_ones.len(), "{over:?}");
+        let mut changed = pattern.to_owned();
+        let mut from = 0;
+        for (written, lower) in written.iter().zip(&lower_ones) {
+            let at = from + changed[from..].find(written.as_str()).unwrap();
+            changed.replace_range(at..at + written.len(), lower);
+            from = at + lower.len();
+        }
+        assert!(lower(&regex(&changed), &Budget::new(limits)).is_ok(), "{changed}: {over:?}");
+    }
+}
+
 #[test]
 fn what_is_needed_suffices() {
     let small = states(2000);
