@@ -451,7 +451,7 @@ impl<'a> Reader<'a> {
             .rules
             .drain(..)
             .filter_map(|rule| Some(Rule { name: rule.name.to_owned(), expr: rule.body? }));
-        Ok(Grammar { rules: rules.collect(), start })
+        Ok(Grammar { rules: rules.collect(), start, called: Vec::new() })
     }
 
     /// Of the rules that are defined.

@@ -319,7 +319,7 @@ mod tests {
             ]),
         ]);
         let rules = rules.iter().chain([&nested]).map(|expr| Rule { name: "r".into(), expr: expr.clone() });
-        let grammar = Grammar { rules: rules.collect(), start: first };
+        let grammar = Grammar { rules: rules.collect(), start: first, called: Vec::new() };
         let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();
         let chars = dfa.chars.as_ref().unwrap();
         let calls = dfa.calls.as_ref().expect("a rule of eight states that is called twice is called");

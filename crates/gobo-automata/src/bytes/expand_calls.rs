@@ -170,7 +170,7 @@ mod tests {
 
     fn expanded(rules: &[(&str, Expr)]) -> (Dfa, Option<Dfa>) {
         let rules = rules.iter().map(|(name, expr)| Rule { name: (*name).to_owned(), expr: expr.clone() });
-        let grammar = Grammar { rules: rules.collect(), start: RuleId::of(0) };
+        let grammar = Grammar { rules: rules.collect(), start: RuleId::of(0), called: Vec::new() };
         let budget = Budget::new(CompileLimits::default());
         let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();
         let expanded = dfa.expand_calls(&budget).unwrap();

@@ -10,6 +10,9 @@ pub struct Grammar {
     pub rules: Vec<Rule>,
     /// The rule of whole texts.
     pub start: RuleId,
+    /// Rules that are called, not inlined, where one character decides, however few states they have: the front end knows that the
+    /// states after their calls would have more rows with a copy in the place of each call.
+    pub called: Vec<RuleId>,
 }
 
 /// A named expression.

@@ -4,9 +4,9 @@
 //! automaton can count the depth once, but not once more on each line.
 
 use gobo_automata::{Expr, Grammar, Rule, RuleId};
-use gobo_types::{NumberForm, ReportEntry, Whitespace};
+use gobo_types::{DenseId as _, NumberForm, ReportEntry, Whitespace};
 
-use super::layout::{Layout, counted};
+use super::layout::Layout;
 use super::numbers::{number, plain_number};
 use super::strings::string;
 
@@ -17,58 +17,70 @@ const MEMBER: RuleId = RuleId::of(2);
 const ARRAY: RuleId = RuleId::of(3);
 const STRING: RuleId = RuleId::of(4);
 const NUMBER: RuleId = RuleId::of(5);
-/// Whitespace, under policies that have any.
+/// The first rule of whitespace, under policies that have any.
 const WS: RuleId = RuleId::of(6);
-/// A value with whitespace around it.
-const TEXT: RuleId = RuleId::of(7);
 
 /// The grammar of JSON texts (RFC 8259) with the whitespace and the numbers of a policy. Each gap between tokens has one expression, so that
 /// a limit to the whitespace of a gap is one.
 pub fn json(whitespace: Whitespace, numbers: NumberForm) -> Grammar {
-    if let Whitespace::Indent { by } = whitespace {
-        return indented(by, numbers);
+    match whitespace {
+        Whitespace::Compact => one_line(None, numbers),
+        Whitespace::Single => one_line(Some(Expr::text(" ").repeat(0, Some(1))), numbers),
+        Whitespace::Lines | Whitespace::Flexible { .. } => counted(whitespace, numbers),
+        Whitespace::Indent { by } => indented(by, numbers),
     }
-    let counted = counted(whitespace).map(|ws| ws.repeat(0, Some(1)));
-    let elsewhere = counted.is_some().then_some(Expr::Call(WS));
-    let ws = match whitespace {
-        Whitespace::Single => Some(Expr::text(" ").repeat(0, Some(1))),
-        _ => counted,
-    };
+}
+
+/// The grammar of texts with whitespace after separators alone.
+fn one_line(ws: Option<Expr>, numbers: NumberForm) -> Grammar {
     let after_separator = ws.is_some().then_some(Expr::Call(WS));
-    let sequence = |parts: Vec<Option<Expr>>| Expr::Concat(parts.into_iter().flatten().collect());
-    // An item includes the whitespace after it; so do brackets and separators.
+    let separator =
+        |text: &str| Expr::Concat([Expr::text(text)].into_iter().chain(after_separator.clone()).collect());
     let list = |open: &str, item: Expr, close: &str| {
-        let next = sequence(vec![Some(Expr::text(",")), after_separator.clone(), Some(item.clone())]);
+        let next = Expr::Concat(vec![separator(","), item.clone()]);
         let items = Expr::Concat(vec![item, next.repeat(0, None)]).repeat(0, Some(1));
-        sequence(vec![Some(Expr::text(open)), elsewhere.clone(), Some(items), Some(Expr::text(close))])
+        Expr::Concat(vec![Expr::text(open), items, Expr::text(close)])
     };
-    let value_and_ws = || sequence(vec![Some(Expr::Call(VALUE)), elsewhere.clone()]);
-    let member = sequence(vec![
-        Some(Expr::Call(STRING)),
-        elsewhere.clone(),
-        Some(Expr::text(":")),
-        after_separator.clone(),
-        Some(value_and_ws()),
-    ]);
+    let member = Expr::Concat(vec![Expr::Call(STRING), separator(":"), Expr::Call(VALUE)]);
+    let mut rules =
+        rules(list("{", Expr::Call(MEMBER), "}"), member, list("[", Expr::Call(VALUE), "]"), numbers);
+    rules.extend(ws.map(|ws| rule("ws", ws)));
+    Grammar { rules, start: VALUE, called: Vec::new() }
+}
+
+/// The grammar of texts with whitespace that is counted.
+fn counted(whitespace: Whitespace, numbers: NumberForm) -> Grammar {
+    let mut of_layout = Vec::new();
+    let layout = Layout::new(whitespace, |name, expr| {
+        of_layout.push(rule(name, expr));
+        RuleId::new(WS.index() + of_layout.len() - 1)
+    });
+    let list = |open: &str, item: Expr, close: &str| {
+        let next = Expr::Concat(vec![layout.between(0), item.clone()]);
+        let items = Expr::Concat(vec![item, next.repeat(0, None), layout.last(0)]).repeat(0, Some(1));
+        Expr::Concat(vec![layout.open(open), items, Expr::text(close)])
+    };
+    let member = Expr::Concat(vec![Expr::Call(STRING), layout.colon(), Expr::Call(VALUE)]);
+    let mut rules =
+        rules(list("{", Expr::Call(MEMBER), "}"), member, list("[", Expr::Call(VALUE), "]"), numbers);
+    let called = RuleId::range(WS.index()..WS.index() + of_layout.len()).collect();
+    rules.extend(of_layout);
+    rules.push(rule("text", Expr::Concat(vec![layout.before(), Expr::Call(VALUE), layout.after()])));
+    Grammar { start: RuleId::new(rules.len() - 1), rules, called }
+}
+
+/// The rules that every policy but the indented has.
+fn rules(object: Expr, member: Expr, array: Expr, numbers: NumberForm) -> Vec<Rule> {
     let literals = ["true", "false", "null"].map(Expr::text);
     let value = [OBJECT, ARRAY, STRING, NUMBER].into_iter().map(Expr::Call).chain(literals).collect();
-    let mut rules = vec![
+    vec![
         rule("value", Expr::Alternate(value)),
-        rule("object", list("{", Expr::Call(MEMBER), "}")),
+        rule("object", object),
         rule("member", member),
-        rule("array", list("[", value_and_ws(), "]")),
+        rule("array", array),
         rule("string", string()),
         rule("number", number_of(numbers)),
-    ];
-    rules.extend(ws.map(|ws| rule("ws", ws)));
-    let start = if elsewhere.is_some() {
-        let layout = Layout::new(whitespace, |_| WS);
-        rules.push(rule("text", Expr::Concat(vec![layout.before(), Expr::Call(VALUE), layout.after()])));
-        TEXT
-    } else {
-        VALUE
-    };
-    Grammar { rules, start }
+    ]
 }
 
 /// The grammar of indented texts. Each nesting depth has a rule of its own, because no stack can count the indentation of
@@ -111,7 +123,7 @@ fn indented(by: u32, numbers: NumberForm) -> Grammar {
         }
         rules.push(rule(&format!("value inside {depth}"), Expr::Alternate(parts)));
     }
-    Grammar { rules, start: value(0) }
+    Grammar { rules, start: value(0), called: Vec::new() }
 }
 
 /// Report entries: the JSON texts that the policy excludes.
@@ -167,7 +179,6 @@ mod tests {
     use proptest::prelude::*;
 
     use gobo_automata::CharSet;
-    use gobo_types::DenseId as _;
 
     use super::*;
 
@@ -255,9 +266,9 @@ mod tests {
     #[test]
     fn rules_stand_where_their_numbers_say() {
         for policy in POLICIES {
-            let Grammar { rules, start } = json(policy, NumberForm::default());
-            let numbers = [VALUE, OBJECT, MEMBER, ARRAY, STRING, NUMBER, WS, TEXT];
-            let names = ["value", "object", "member", "array", "string", "number", "ws", "text"];
+            let Grammar { rules, start, .. } = json(policy, NumberForm::default());
+            let numbers = [VALUE, OBJECT, MEMBER, ARRAY, STRING, NUMBER];
+            let names = ["value", "object", "member", "array", "string", "number"];
             for (rule, (number, name)) in RuleId::enumerate(&rules).zip(numbers.into_iter().zip(names)) {
                 assert_eq!((rule.0, rule.1.name.as_str()), (number, name));
             }

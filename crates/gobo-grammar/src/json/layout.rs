@@ -4,13 +4,16 @@
 //! deeper than the value.
 //!
 //! A policy that counts characters, [`Whitespace::Flexible`] or [`Whitespace::Lines`], has a rule for the whitespace of a gap, which
-//! every gap calls. Written out at each gap, the count would have its states, and their rows, as often as there are gaps.
+//! every gap calls. Written out at each gap, the count would have its states, and their rows, as often as there are gaps. Brackets
+//! that open and separators have rules too, each with the gap after it: where such a rule may end, what follows is the same
+//! whether whitespace was read or not, so most sets of pending suffixes are the same. With the gap alone in a rule, the state before the gap
+//! had a row of its own beside those, for each place of the schema.
 
 use gobo_automata::{Expr, RuleId};
 use gobo_types::Whitespace;
 
 /// The whitespace of a gap under a policy that counts it, if it is not empty; `None` under the others.
-pub fn counted(whitespace: Whitespace) -> Option<Expr> {
+fn counted(whitespace: Whitespace) -> Option<Expr> {
     match whitespace {
         Whitespace::Compact | Whitespace::Single | Whitespace::Indent { .. } => None,
         Whitespace::Flexible { max } => {
@@ -35,31 +38,53 @@ fn optional(expr: Expr) -> Expr {
     expr.repeat(0, Some(1))
 }
 
+/// The rules of a policy that counts whitespace.
+#[derive(Debug, Clone, Copy)]
+struct Gaps {
+    /// A gap that is not empty.
+    gap: RuleId,
+    /// A mark and the gap after it.
+    brace: RuleId,
+    bracket: RuleId,
+    comma: RuleId,
+    /// A colon between its gaps.
+    colon: RuleId,
+}
+
 /// The whitespace of a policy.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     whitespace: Whitespace,
-    /// The rule of [`counted`], if the policy has one.
-    gap: Option<RuleId>,
+    gaps: Option<Gaps>,
 }
 
 impl Layout {
-    /// The layout of a policy. `add` adds the rule of [`counted`], where the policy has one, to the grammar that the expressions are
-    /// written for.
-    pub fn new(whitespace: Whitespace, add: impl FnOnce(Expr) -> RuleId) -> Self {
-        Self { whitespace, gap: counted(whitespace).map(add) }
+    /// The layout of a policy. `add` adds a rule to the grammar that the expressions are written for, where the policy has rules: they
+    /// are to be called ([`gobo_automata::Grammar::called`]).
+    pub fn new(whitespace: Whitespace, mut add: impl FnMut(&str, Expr) -> RuleId) -> Self {
+        let gaps = counted(whitespace).map(|expr| {
+            let gap = add("whitespace", expr);
+            let after = |mark: &str| Expr::Concat(vec![Expr::text(mark), optional(Expr::Call(gap))]);
+            Gaps {
+                gap,
+                brace: add("{", after("{")),
+                bracket: add("[", after("[")),
+                comma: add(",", after(",")),
+                colon: add(":", Expr::Concat(vec![optional(Expr::Call(gap)), after(":")])),
+            }
+        });
+        Self { whitespace, gaps }
     }
 
     /// A gap where the policy counts whitespace; nothing where it does not.
     fn gap(self) -> Expr {
-        self.gap.map_or_else(|| Expr::text(""), |rule| optional(Expr::Call(rule)))
+        self.gaps.map_or_else(|| Expr::text(""), |gaps| optional(Expr::Call(gaps.gap)))
     }
 
-    /// A separator with its gaps.
+    /// A separator, and the one space after it that [`Whitespace::Single`] allows.
     fn separator(self, text: &str) -> Expr {
         match self.whitespace {
             Whitespace::Single => Expr::Concat(vec![Expr::text(text), optional(Expr::text(" "))]),
-            _ if self.gap.is_some() => Expr::Concat(vec![self.gap(), Expr::text(text), self.gap()]),
             _ => Expr::text(text),
         }
     }
@@ -84,18 +109,27 @@ impl Layout {
         }
     }
 
-    /// After the opening bracket of a value at nesting depth `depth` that has elements.
+    /// The opening bracket of a value, and the gap after it where the policy counts whitespace.
+    pub fn open(self, bracket: &str) -> Expr {
+        match self.gaps {
+            Some(gaps) => Expr::Call(if bracket == "{" { gaps.brace } else { gaps.bracket }),
+            None => Expr::text(bracket),
+        }
+    }
+
+    /// After [`Self::open`], in a value at nesting depth `depth` that has elements.
     pub fn first(self, depth: u32) -> Expr {
         match self.whitespace {
             Whitespace::Indent { by } => Self::line(depth + 1, by),
-            _ => self.gap(),
+            _ => Expr::text(""),
         }
     }
 
     /// Between two elements.
     pub fn between(self, depth: u32) -> Expr {
-        match self.whitespace {
-            Whitespace::Indent { by } => Expr::Concat(vec![Expr::text(","), Self::line(depth + 1, by)]),
+        match (self.whitespace, self.gaps) {
+            (Whitespace::Indent { by }, _) => Expr::Concat(vec![Expr::text(","), Self::line(depth + 1, by)]),
+            (_, Some(gaps)) => Expr::Concat(vec![self.gap(), Expr::Call(gaps.comma)]),
             _ => self.separator(","),
         }
     }
@@ -108,15 +142,11 @@ impl Layout {
         }
     }
 
-    /// Between brackets without elements.
-    pub fn empty(self) -> Expr {
-        self.gap()
-    }
-
     /// Between the name of a property and its value.
     pub fn colon(self) -> Expr {
-        match self.whitespace {
-            Whitespace::Indent { .. } => Expr::text(": "),
+        match (self.whitespace, self.gaps) {
+            (Whitespace::Indent { .. }, _) => Expr::text(": "),
+            (_, Some(gaps)) => Expr::Call(gaps.colon),
             _ => self.separator(":"),
         }
     }

@@ -38,7 +38,7 @@ pub(crate) struct Context<'a> {
 impl<'a> Context<'a> {
     pub(crate) fn new(nodes: Nodes<'a>, options: &'a SchemaOptions) -> Self {
         let mut rules = Rules::new();
-        let add = |whitespace| rules.add("whitespace".to_owned(), whitespace);
+        let add = |name: &str, expr| rules.add_called(name, expr);
         Self {
             policy: Policy::new(options, nodes.draft(), add),
             budget: nodes.budget(),

@@ -14,9 +14,13 @@ pub(crate) struct Policy<'a> {
 }
 
 impl<'a> Policy<'a> {
-    /// The policy of a schema of a draft. In draft 4, integers have no decimal point. `add` adds the rule of whitespace, if the policy
-    /// counts it.
-    pub(crate) fn new(options: &'a SchemaOptions, draft: Draft, add: impl FnOnce(Expr) -> RuleId) -> Self {
+    /// The policy of a schema of a draft. In draft 4, integers have no decimal point. `add` adds a rule of whitespace, if the policy
+    /// counts it, that is to be called.
+    pub(crate) fn new(
+        options: &'a SchemaOptions,
+        draft: Draft,
+        add: impl FnMut(&str, Expr) -> RuleId,
+    ) -> Self {
         let layout = Layout::new(options.whitespace, add);
         let numbers = NumberTexts { form: options.numbers, is_digits_alone: draft == Draft::Draft4 };
         Self { options, values: Values { layout, spelling: options.spelling, numbers } }

@@ -27,9 +27,9 @@ impl Values {
         let Self { layout, spelling, numbers } = self;
         let list = |open: &str, items: Vec<Expr>, close: &str| {
             if items.is_empty() {
-                return Expr::Concat(vec![Expr::text(open), layout.empty(), Expr::text(close)]);
+                return Expr::Concat(vec![layout.open(open), Expr::text(close)]);
             }
-            let mut parts = vec![Expr::text(open), layout.first(depth)];
+            let mut parts = vec![layout.open(open), layout.first(depth)];
             for (at, item) in items.into_iter().enumerate() {
                 if at > 0 {
                     parts.push(layout.between(depth));

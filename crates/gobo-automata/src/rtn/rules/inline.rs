@@ -49,7 +49,8 @@ impl Rules {
                 }
                 is_kept[rule] = true;
                 let dfa = &self.dfas[rule];
-                let is_shared = !is_ambiguous[rule] && uses[rule] > 1 && dfa.len() >= SHARE_STATES;
+                let is_large = dfa.len() >= SHARE_STATES || self.called.contains(&rule);
+                let is_shared = !is_ambiguous[rule] && uses[rule] > 1 && is_large;
                 if is_shared || states + cost(rule) > INLINE_STATES {
                     continue;
                 }

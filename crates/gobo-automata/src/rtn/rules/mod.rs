@@ -28,6 +28,8 @@ pub(super) struct Rules {
     /// The class of the space, where it needs one of its own.
     pub(super) space: Option<Symbol>,
     names: Table<RuleId, String>,
+    /// [`Grammar::called`].
+    called: Vec<RuleId>,
     dfas: Table<RuleId, SymbolDfa>,
 }
 
@@ -54,7 +56,7 @@ impl Rules {
         }
         let space = space.map(|set: SetId| alphabet.of_set[set][0]);
         let names = grammar.rules.iter().map(|rule| rule.name.clone()).collect();
-        Ok(Self { alphabet, space, names, dfas })
+        Ok(Self { alphabet, space, names, called: grammar.called.clone(), dfas })
     }
 
     pub(super) fn bytes(&self) -> u64 {
