@@ -13,6 +13,12 @@ use crate::schema::{Random, Texts};
 
 const FORMS: [NumberForm; 2] = [NumberForm::Plain, NumberForm::Json];
 
+/// Whether a schema means the same in draft 4, where exclusive bounds are no numbers and there is no `const`.
+fn is_of_draft4(schema: &Value) -> bool {
+    let text = schema.to_string();
+    !text.contains("exclusive") && !text.contains("const")
+}
+
 /// A schema under a form, and its judge.
 struct Pair {
     texts: Texts,
@@ -94,8 +100,7 @@ fn texts_of_few_characters_are_those_of_the_definition() {
     ] {
         for form in FORMS {
             for draft in [Draft::Draft202012, Draft::Draft4] {
-                // Exclusive bounds are numbers since draft 6.
-                if draft == Draft::Draft4 && schema.to_string().contains("exclusive") {
+                if draft == Draft::Draft4 && !is_of_draft4(&schema) {
                     continue;
                 }
                 let pair =
@@ -164,7 +169,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let schema = json!({"allOf": [{"type": "number"}, schema]});
-        let is_draft4 = is_draft4 && !schema.to_string().contains("exclusive");
+        let is_draft4 = is_draft4 && is_of_draft4(&schema);
         let draft = if is_draft4 { Draft::Draft4 } else { Draft::Draft202012 };
         let Some(pair) = Pair::new(&schema, draft, form) else {
             // Then no number satisfies it.
@@ -277,7 +282,7 @@ fn what_a_schema_names_can_be_written() {
     let above = format!("3{}", &small[1..]);
     let between: Value =
         serde_json::from_str(&format!(r#"{{"exclusiveMinimum": 3, "exclusiveMaximum": {above}}}"#)).unwrap();
-    assert!(plain(&between).accepts(&format!("3{}5", "0".repeat(30).replacen('0', ".", 1))));
+    assert!(plain(&between).accepts(&format!("3.{}5", "0".repeat(30))));
     let large = format!("1{}", "0".repeat(400));
     let texts = plain(&json!({"const": "1e400".parse::<serde_json::Number>().unwrap()}));
     assert!(texts.accepts(&large) && !texts.accepts("1e400"));
