@@ -28,7 +28,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<(), Com
         "type" => types(reader)?,
         "nullable" => match reader.value(keyword) {
             Some(Json::Bool(true)) if reader.value("type").is_some() => {
-                reader.enforced.push(keyword.to_owned())
+                reader.enforced.push(keyword.to_owned());
             }
             Some(Json::Bool(true)) => reader.annotation(keyword, "without type it says nothing"),
             Some(Json::Bool(false)) => {}
