@@ -103,7 +103,7 @@ proptest! {
             // Gaps that are all alike, those of the policy alone, or any.
             let gaps = match kind {
                 0 => &gaps[..1],
-                _ => gaps,
+                _ => &gaps[..],
             };
             let text = with_gaps(&value.to_string(), gaps);
             // Nothing around the value, as most policies have it.

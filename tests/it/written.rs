@@ -110,7 +110,7 @@ impl Writer {
             Value::Object(members) => {
                 let mut members: Vec<(&String, &Value)> = members.iter().collect();
                 if self.is_sorted {
-                    members.sort();
+                    members.sort_by_key(|member| member.0);
                 }
                 self.list(['{', '}'], members.len(), depth, out, |at, out| {
                     let (name, value) = members[at];

@@ -31,7 +31,7 @@ fn gaps(text: &str) -> Vec<Gap<'_>> {
     let mut before = None;
     let mut depth = 0;
     loop {
-        let token_at = rest.find(|char| !BLANKS.contains(&char)).unwrap_or(rest.len());
+        let token_at = rest.find(|char: char| !BLANKS.contains(&char)).unwrap_or(rest.len());
         let (blanks, next) = rest.split_at(token_at);
         let after = next.chars().next();
         gaps.push(Gap { blanks, before, after, depth });
@@ -61,8 +61,8 @@ fn token_length(text: &str) -> usize {
         }
         return text.len();
     }
-    let is_mark = |char| "[]{},:\"".contains(char);
-    match text.find(|char| is_mark(char) || BLANKS.contains(&char)) {
+    let is_mark = |char: char| "[]{},:\"".contains(char);
+    match text.find(|char: char| is_mark(char) || BLANKS.contains(&char)) {
         Some(0) => 1,
         Some(end) => end,
         None => text.len(),
