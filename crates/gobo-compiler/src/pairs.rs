@@ -77,38 +77,36 @@ pub(crate) fn rows(
         pending: Vec::new(),
         sets: SuffixSets::new(),
         tried: Tried::new(view, calls, classes),
+        is_marking: false,
         budget,
     };
-    let mut pending = Vec::with_capacity(states.len());
-    let mut of_states = Vec::with_capacity(states.len());
-    for &Asked { state, ref under } in states {
-        let (row, left) = table.of_state(state)?;
-        of_states.push(row);
-        pending.push(table.first_set(left, &under.follow)?);
-    }
-    let mut pairs: Vec<Vec<Pair>> = Vec::new();
-    let mut asked: foldhash::HashSet<(SuffixSetId, ReturnClassId)> = foldhash::HashSet::default();
-    let mut open: Vec<(SuffixSetId, ReturnClassId)> = Vec::new();
-    for (&suffixes, Asked { under, .. }) in pending.iter().zip(states) {
-        open.extend(under.classes.iter().map(|&class| (suffixes, class)));
-        while let Some((suffixes, class)) = open.pop() {
-            if suffixes == SuffixSetId::EMPTY || !asked.insert((suffixes, class)) {
-                continue;
-            }
-            let Some(state) = classes.states(calls, class).next() else { continue };
-            let (row, left) = table.of_pair(suffixes, class, state)?;
-            open.extend(table.tried.under(class).classes.iter().map(|&below| (left, below)));
-            if table.tokens[row].is_empty() && left == SuffixSetId::EMPTY {
-                continue;
-            }
-            pairs.resize(pairs.len().max(suffixes.index() + 1), Vec::new());
-            pairs[suffixes.index()].push(Pair { class, row, suffixes: left });
+    let of: Vec<(usize, usize)> =
+        states.iter().map(|asked| table.of_state(asked.state)).collect::<Result<_, _>>()?;
+    let mark = table.mark();
+    let found = match table.follow_all(calls, classes, states, &of)? {
+        Some(found) => found,
+        None => {
+            table.begin_marking(mark);
+            let found = table.follow_all(calls, classes, states, &of)?;
+            found.expect("only suffixes without marks are said to pile up")
         }
-    }
-    pairs.resize(table.sets.len(), Vec::new());
-    pairs.iter_mut().for_each(|pairs| pairs.sort_unstable_by_key(|pair| pair.class));
+    };
     table.computer.charge()?;
-    Ok(PushDownRows { of_states, rows: table.tokens, pending, pairs })
+    let of_states = of.into_iter().map(|(row, _)| row).collect();
+    Ok(PushDownRows { of_states, rows: table.tokens, pending: found.pending, pairs: found.pairs })
+}
+
+/// Most suffixes in all sets that are followed without marks. Grammars of programming languages have a tenth of that; a rule that
+/// calls itself twice in a row has it after a few frames.
+const PILED_UP: usize = 1 << 19;
+
+/// Suffixes that are looked at in the time of one step elsewhere.
+const SUFFIXES_PER_STEP: u64 = 8;
+
+/// The suffix sets of some states, and all pairs that can come up below them.
+struct Followed {
+    pending: Vec<SuffixSetId>,
+    pairs: Vec<Vec<Pair>>,
 }
 
 /// Rows so far, and the suffix sets.
@@ -122,10 +120,72 @@ struct RowTable<'a> {
     pending: Vec<PendingSuffixes>,
     sets: SuffixSets,
     tried: Tried<'a>,
+    /// Whether suffixes are marked with the classes that they have been tried at.
+    is_marking: bool,
     budget: &'a Budget,
 }
 
+/// How many rows and lists of suffixes there were.
+struct Mark {
+    tokens: usize,
+    pending: usize,
+}
+
 impl RowTable<'_> {
+    fn mark(&self) -> Mark {
+        Mark { tokens: self.tokens.len(), pending: self.pending.len() }
+    }
+
+    /// Forgets all sets, and what was found since the mark; from now on suffixes are marked.
+    fn begin_marking(&mut self, mark: Mark) {
+        let Mark { tokens, pending } = mark;
+        self.of_state.retain(|_, known| known.0 < tokens && known.1 < pending);
+        self.tokens.truncate(tokens);
+        self.pending.truncate(pending);
+        self.sets = SuffixSets::new();
+        self.is_marking = true;
+    }
+
+    /// The suffix sets of states whose rows stand at the places `of`, followed to all return states that may lie below; `None` if
+    /// suffixes pile up that are not marked.
+    fn follow_all(
+        &mut self,
+        calls: &Calls,
+        classes: &ReturnClasses,
+        states: &[Asked],
+        of: &[(usize, usize)],
+    ) -> Result<Option<Followed>, CompileError> {
+        let mut pending = Vec::with_capacity(states.len());
+        for (&(_, left), Asked { under, .. }) in of.iter().zip(states) {
+            pending.push(self.first_set(left, &under.follow)?);
+        }
+        let mut pairs: Vec<Vec<Pair>> = Vec::new();
+        let mut asked: foldhash::HashSet<(SuffixSetId, ReturnClassId)> = foldhash::HashSet::default();
+        let mut open: Vec<(SuffixSetId, ReturnClassId)> = Vec::new();
+        for (&suffixes, Asked { under, .. }) in pending.iter().zip(states) {
+            open.extend(under.classes.iter().map(|&class| (suffixes, class)));
+            while let Some((suffixes, class)) = open.pop() {
+                if suffixes == SuffixSetId::EMPTY || !asked.insert((suffixes, class)) {
+                    continue;
+                }
+                let Some(state) = classes.states(calls, class).next() else { continue };
+                let (row, left) = self.of_pair(suffixes, class, state)?;
+                if !self.is_marking && self.sets.suffixes() > PILED_UP {
+                    return Ok(None);
+                }
+                open.extend(self.tried.under(class).classes.iter().map(|&below| (left, below)));
+                if self.tokens[row].is_empty() && left == SuffixSetId::EMPTY {
+                    continue;
+                }
+                pairs.resize(pairs.len().max(suffixes.index() + 1), Vec::new());
+                pairs[suffixes.index()].push(Pair { class, row, suffixes: left });
+            }
+        }
+        pairs.resize(self.sets.len(), Vec::new());
+        pairs.iter_mut().for_each(|pairs| pairs.sort_unstable_by_key(|pair| pair.class));
+        Ok(Some(Followed { pending, pairs }))
+    }
+
     /// The places of the row of a state and of the suffixes pending at the end of its rule, whatever may follow.
     fn of_state(&mut self, state: StateId) -> Result<(usize, usize), CompileError> {
         let state = self.representatives.find(state, &mut self.computer)?;
@@ -192,20 +252,17 @@ impl RowTable<'_> {
         staying: &SuffixSet,
         class: ReturnClassId,
     ) -> Result<SuffixSetId, CompileError> {
+        if self.is_marking {
+            self.budget.charge_steps(PHASE, staying.blocks.len() as u64 / SUFFIXES_PER_STEP)?;
+        }
         let mut whole = left.whole.then_some(TriedId::NONE);
-        if let Some(tried) = staying.whole {
+        if let Some(tried) = staying.whole.filter(|_| self.is_marking) {
             whole = Some(self.tried.with(tried, class));
         }
         let whole = whole.filter(|&tried| !self.tried.follow(class, tried).is_empty());
         let first = self.tried.first(class);
         let mut blocks: Vec<Suffix> = Vec::with_capacity(left.blocks.len());
         let mut stays = staying.blocks.iter().peekable();
-        let mut add = |table: &mut Self, suffix: Suffix| {
-            let follow = table.tried.follow(class, suffix.tried);
-            if goes_on(&table.trie, suffix.block, &follow) {
-                blocks.push(suffix);
-            }
-        };
         let mut left = left.blocks.into_iter().peekable();
         loop {
             let next = match (left.peek(), stays.peek()) {
@@ -223,7 +280,7 @@ impl RowTable<'_> {
                     if !is_left && !self.tried.has(suffix.tried, class) {
                         continue;
                     }
-                    let tried = if goes_on(&self.trie, suffix.block, &first) {
+                    let tried = if self.is_marking && goes_on(&self.trie, suffix.block, &first) {
                         self.tried.with(suffix.tried, class)
                     } else {
                         suffix.tried
@@ -233,7 +290,10 @@ impl RowTable<'_> {
                 (None, None) => break,
                 (Some(_), None) => unreachable!("taken above"),
             };
-            add(self, next);
+            let follow = self.tried.follow(class, next.tried);
+            if goes_on(&self.trie, next.block, &follow) {
+                blocks.push(next);
+            }
         }
         self.sets.intern(SuffixSet { whole, blocks }, self.budget)
     }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 use gobo_types::{Budget, CompileError, Table, dense_id};
 
 use crate::rows::PHASE;
@@ -41,6 +41,7 @@ pub(crate) struct SuffixSet {
 pub(crate) struct SuffixSets {
     sets: Table<SuffixSetId, Rc<SuffixSet>>,
     known: HashMap<Rc<SuffixSet>, SuffixSetId>,
+    suffixes: usize,
 }
 
 impl SuffixSets {
@@ -48,12 +49,17 @@ impl SuffixSets {
     pub(crate) fn new() -> Self {
         let empty: Rc<SuffixSet> = Rc::default();
         let known = HashMap::from_iter([(Rc::clone(&empty), SuffixSetId::EMPTY)]);
-        Self { sets: vec![empty].into(), known }
+        Self { sets: vec![empty].into(), known, suffixes: 0 }
     }
 
     /// Number of sets.
     pub(crate) fn len(&self) -> usize {
         self.sets.len()
+    }
+
+    /// Number of suffixes in all of them.
+    pub(crate) fn suffixes(&self) -> usize {
+        self.suffixes
     }
 
     pub(crate) fn get(&self, set: SuffixSetId) -> Rc<SuffixSet> {
@@ -69,6 +75,7 @@ impl SuffixSets {
             return Ok(known);
         }
         budget.charge_bytes(PHASE, 32 + set.blocks.len() as u64 * 16)?;
+        self.suffixes += set.blocks.len();
         let set = Rc::new(set);
         let fresh = self.sets.push(Rc::clone(&set));
         self.known.insert(set, fresh);
