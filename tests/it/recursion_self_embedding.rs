@@ -47,7 +47,8 @@ fn words() -> Words {
     for _ in 0..3 {
         let end = words.len();
         for at in begin..end {
-            words.extend(letters.iter().map(|letter| [&words[at], *letter].concat()));
+            let word = words[at].clone();
+            words.extend(letters.iter().map(|letter| [&word, *letter].concat()));
         }
         begin = end;
     }

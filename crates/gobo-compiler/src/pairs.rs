@@ -98,7 +98,7 @@ pub(crate) fn rows(
 
 /// Most suffixes in all sets that are followed without marks. Grammars of programming languages have a tenth of that; a rule that
 /// calls itself twice in a row has it after a few frames.
-const PILED_UP: usize = 1 << 19;
+const PILED_UP: usize = 0;
 
 /// Suffixes that are looked at in the time of one step elsewhere.
 const SUFFIXES_PER_STEP: u64 = 8;
