@@ -27,6 +27,7 @@ mod records;
 mod recursion;
 mod recursion_data;
 mod recursion_random;
+mod recursion_self_embedding;
 mod regressions;
 mod schema;
 mod schema_data;

@@ -18,10 +18,11 @@ use gobo_types::{
 
 use crate::RowCache;
 use crate::ambiguity::most_configurations;
-use crate::pairs::{self, Asked, Pair, SuffixSetId};
+use crate::pairs::{self, Asked, Pair};
 use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
 use crate::rows::{RowTokens, RuleView, SharedRows, SliceSet, Walker};
 use crate::spell::{Spelled, spell};
+use crate::suffix_sets::SuffixSetId;
 
 /// How to compile. Nothing here changes the bytes of the index.
 #[derive(Debug, Clone, Copy)]

@@ -153,6 +153,11 @@ impl<'a> RowComputer<'a> {
         Ok(StateRow { tokens, pending })
     }
 
+    /// Whether the rule may end at a state.
+    pub(crate) fn accepts(&self, state: StateId) -> bool {
+        self.view.accepts(state)
+    }
+
     /// Adds the tokens whose pending suffixes can be read from a state with nothing pushed, and the suffixes of these that end its rule
     /// too.
     pub(crate) fn read(
