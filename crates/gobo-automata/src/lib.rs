@@ -18,7 +18,7 @@ mod rtn;
 mod symbols;
 
 pub use bytes::{
-    ByteAutomaton, Calls, CharStates, Closure, Dfa, Difference, KEquivalence, MAX_PAIRS, PushTransition,
+    ByteAutomaton, Calls, CharStates, Closure, Dfa, Difference, Distance, KEquivalence, MAX_PAIRS, PushTransition,
     Return, RowClasses, Side, StateDigests, Targets, TooManyPairs, difference,
 };
 pub use chars::regex::{MAX_PATTERN_BYTES, NEST_LIMIT};

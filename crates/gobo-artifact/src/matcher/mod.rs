@@ -12,6 +12,7 @@
 mod advance;
 mod batch;
 mod configurations;
+mod counted;
 mod draft_tree;
 mod drafts;
 mod error;

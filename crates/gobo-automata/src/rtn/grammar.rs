@@ -1,5 +1,7 @@
 //! Context-free grammars, as front ends write them.
 
+use gobo_types::LengthRange;
+
 use crate::chars::Expr;
 use crate::ids::RuleId;
 
@@ -19,4 +21,8 @@ pub struct Rule {
     pub name: String,
     /// What it stands for.
     pub expr: Expr,
+    /// How many characters the value may have that its text is a part of, if they are counted beside the states. Then the
+    /// texts are bodies of JSON strings, the rule calls none, and after it comes the quote, which none of its texts holds. From
+    /// each state there is a text of each length above the least one, unless there is no least length.
+    pub lengths: Option<LengthRange>,
 }

@@ -5,6 +5,7 @@ mod cache;
 mod computer;
 mod configuration_sets;
 mod key;
+mod lengths;
 mod memo;
 mod representatives;
 mod rooted;

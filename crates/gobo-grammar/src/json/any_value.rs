@@ -134,7 +134,7 @@ pub fn narrowed(whitespace: Whitespace) -> Vec<ReportEntry> {
 }
 
 fn rule(name: &str, expr: Expr) -> Rule {
-    Rule { name: name.to_owned(), expr }
+    Rule { name: name.to_owned(), expr, lengths: None }
 }
 
 #[cfg(test)]

@@ -7,28 +7,22 @@ use gobo_types::{CompileError, Spelling};
 use crate::formula::expansion::Literal;
 use crate::formula::formulas::{FormulaId, NEVER};
 use crate::lower::facts::Facts;
-use crate::lower::long_strings::LongStrings;
 use crate::lower::rules::Rules;
-use crate::phase::LOWERING;
 use crate::read::node::TextId;
-use crate::scalar::lengths::lengths;
+use crate::scalar::counted::{CountedStrings, counted_strings};
 use crate::scalar::numbers::numbers;
 use crate::scalar::strings::strings;
-use gobo_grammar::json::strings::any_char;
-
-/// Steps of a block of a long string.
-const STEPS_PER_BLOCK: u64 = 16;
+use gobo_grammar::json::strings::quoted;
 
 /// The rules of formulas of numbers and strings.
 pub(crate) struct ScalarRules {
     numbers: HashMap<FormulaId, RuleId>,
     strings: HashMap<FormulaId, RuleId>,
-    long: LongStrings,
 }
 
 impl ScalarRules {
     pub(crate) fn new() -> Self {
-        Self { numbers: HashMap::new(), strings: HashMap::new(), long: LongStrings::new() }
+        Self { numbers: HashMap::new(), strings: HashMap::new() }
     }
 
     /// The rule of the numbers that satisfy all of `literals`; `None` if there are none at a glance.
@@ -72,16 +66,13 @@ impl ScalarRules {
         if let Some(&known) = self.strings.get(&formula) {
             return Ok(Some(known));
         }
-        let budget = facts.nodes.budget();
-        let long =
-            lengths(&facts.strings.formulas, formula)?.filter(|&(min, max)| LongStrings::counts(min, max));
-        let expr = if let Some((min, max)) = long {
-            budget.charge_steps(LOWERING, LongStrings::blocks(min, max) * STEPS_PER_BLOCK)?;
-            self.long.text(rules, &any_char(spelling), min, max)
-        } else {
-            let nodes = &facts.nodes;
-            let text = |text: TextId| nodes.text(text).clone();
-            strings(&mut facts.strings.formulas, formula, &text, spelling, budget)?
+        let (nodes, formulas) = (&facts.nodes, &mut facts.strings.formulas);
+        let text = |text: TextId| nodes.text(text).clone();
+        let expr = match counted_strings(formulas, formula, &text, spelling, nodes.budget())? {
+            Some(CountedStrings { body, lengths }) => {
+                quoted(Expr::Call(rules.add_counted("characters".to_owned(), body, lengths)))
+            }
+            None => strings(formulas, formula, &text, spelling, nodes.budget())?,
         };
         let rule = rules.add("string".to_owned(), expr);
         self.strings.insert(formula, rule);

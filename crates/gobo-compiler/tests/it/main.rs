@@ -1,0 +1,3 @@
+//! Tests of the compiler through matchers.
+
+mod counted;
