@@ -16,7 +16,7 @@ use crate::layout::index::calls::{CallTables, END, NO_SUFFIXES};
 use crate::layout::{DEAD, Row};
 use crate::matcher::counted::{Counted, Reading};
 use crate::matcher::error::MatcherError;
-use crate::matcher::stack::{BOTTOM, Frames};
+use crate::matcher::stack::{BOTTOM, Configuration, Frames};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
 
@@ -47,15 +47,6 @@ pub const MAX_CONFIGURATIONS: usize = 64;
 
 /// Rows and stacks of a mask that are remembered, so that they are not written and walked twice.
 const REMEMBERED: usize = 16;
-
-/// A state and a stack of return states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Configuration {
-    pub(crate) state: u32,
-    pub(crate) frame: u32,
-    /// The characters read since the top of the stack was pushed, where they are counted; else none.
-    pub(crate) count: CharCount,
-}
 
 /// The configurations of a text under an index with calls: one, or several where the text so far can be read in several ways.
 #[derive(Debug, Clone)]
@@ -302,7 +293,8 @@ impl Configurations {
         bytes: &[u8],
     ) -> Result<(Configuration, usize), Stuck> {
         if let Some(lengths) = tables.counted.lengths(&self.frames, at.frame) {
-            return tables.counted.walk_inside(tables.index, &tables.calls, &lengths, at, bytes);
+            return (tables.counted.walk_inside(tables.index, &tables.calls, &lengths, at, bytes))
+                .map_err(Stuck::Refused);
         }
         let (state, read) = tables.index.walk_inside(&tables.calls, at.state, bytes);
         Ok((Configuration { state, ..at }, read))

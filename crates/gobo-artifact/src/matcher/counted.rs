@@ -18,9 +18,8 @@ use crate::layout::DEAD;
 use crate::layout::index::calls::{CallTables, NO_SUFFIXES};
 use crate::layout::index::lengths::LengthTables;
 use crate::layout::index::root::IndexClass;
-use crate::matcher::configurations::{Configuration, Stuck};
 use crate::matcher::error::MatcherError;
-use crate::matcher::stack::{BOTTOM, Frames};
+use crate::matcher::stack::{BOTTOM, Configuration, Frames};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
 
@@ -70,6 +69,9 @@ impl<'a> Counted<'a> {
     }
 
     /// As [`Index::walk_inside`], in a counted rule.
+    ///
+    /// # Errors
+    /// The offset of the byte after which the text cannot be brought to an end.
     pub(super) fn walk_inside(
         &self,
         index: &Index,
@@ -77,7 +79,7 @@ impl<'a> Counted<'a> {
         lengths: &LengthRange,
         mut at: Configuration,
         bytes: &[u8],
-    ) -> Result<(Configuration, usize), Stuck> {
+    ) -> Result<(Configuration, usize), usize> {
         for (offset, &byte) in bytes.iter().enumerate() {
             if index.class() == IndexClass::Ambiguous
                 && (index.is_complete(at.state) || !calls.push_transitions(at.state).is_empty())
@@ -89,7 +91,7 @@ impl<'a> Counted<'a> {
                 state => at = Configuration { state, frame: at.frame, count: at.count.after(byte) },
             }
             if !self.fits(lengths, at.state, at.count) {
-                return Err(Stuck::Refused(offset));
+                return Err(offset);
             }
         }
         Ok((at, bytes.len()))

@@ -1,8 +1,7 @@
 //! One text being decoded: the mask of the next token, and steps forward and back.
 //!
 //! - `fill.rs`: the mask at the present state, and whether one token may come next.
-//! - `advance.rs`: takes tokens or bytes, takes tokens back, and tries tokens without moving.
-//! - `forced.rs`: the bytes that must come next.
+//! - `advance.rs`: takes tokens or bytes, takes tokens back, tries tokens without moving, and tells the bytes that must come next.
 //! - `probe.rs`: a place that moves while its matcher stays.
 //! - `drafts.rs`: the masks along a chain and over a tree of draft tokens; `draft_tree.rs` has the tree.
 //! - `configurations.rs`: the ways to read a text under an index with calls, each a state and a stack; `stack.rs` has the
@@ -17,7 +16,6 @@ mod draft_tree;
 mod drafts;
 mod error;
 mod fill;
-mod forced;
 mod matrix;
 mod probe;
 mod stack;

@@ -20,10 +20,9 @@ use gobo_artifact::layout::{Slice, Trie};
 use gobo_automata::{Calls, Closure, Dfa, PushTransition, ReturnId, StateDigests, StateId, Symbol};
 use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, NO_STEP, Table, dense_id};
 
-use super::key::{RowKey, SliceSet};
 use super::lengths::Lengths;
 use super::rooted::Rooted;
-use super::row::RowTokens;
+use super::row::{RowKey, RowTokens, SliceSet};
 
 const PHASE: &str = "preparing to walk the vocabulary";
 

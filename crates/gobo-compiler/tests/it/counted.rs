@@ -86,7 +86,14 @@ fn spellings(value: &str, spelling: Spelling) -> Vec<String> {
         if spelling == Spelling::Any {
             let mut units = [0; 2];
             let units = char.encode_utf16(&mut units);
-            ways.push(units.iter().fold(String::new(), |text, unit| text + &format!("\\u{unit:04x}")));
+            let escaped = units.iter().fold(String::new(), |text, unit| text + &format!("\\u{unit:04x}"));
+            let mut cases = vec![String::new()];
+            for letter in escaped.chars() {
+                let both = [letter, if letter == 'u' { 'u' } else { letter.to_ascii_uppercase() }];
+                let both = if both[0] == both[1] { &both[..1] } else { &both[..] };
+                cases = cases.iter().flat_map(|text| both.iter().map(move |letter| format!("{text}{letter}"))).collect();
+            }
+            ways.extend(cases);
         }
         texts = texts.iter().flat_map(|text| ways.iter().map(move |way| format!("{text}{way}"))).collect();
     }
