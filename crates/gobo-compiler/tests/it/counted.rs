@@ -193,7 +193,7 @@ fn case(
     }
     let mut prefixes = HashSet::new();
     for text in &texts {
-        (0..=text.len()).for_each(|end| drop(prefixes.insert(text[..end].to_vec())));
+        prefixes.extend((0..=text.len()).map(|end| text[..end].to_vec()));
     }
     let grammar = grammar(values, bounds, place, spelling, &budget);
     let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();
