@@ -10,7 +10,9 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::file::AlignedBytes;
 use gobo_artifact::write::{CallParts, DistancePart, IndexParts, ReturnPart, RowEncoder, write_index};
 use gobo_artifact::{MAX_CONFIGURATIONS, Vocabulary};
-use gobo_automata::{Calls, Dfa, Distance, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId};
+use gobo_automata::{
+    Calls, Dfa, Distance, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId,
+};
 use gobo_types::{
     ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, Report, ReportEntry, TokenId,
     checked_u32, index_key,

@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use gobo_types::CharCount;
+use gobo_types::{CharCount, LengthRange};
 
 use crate::layout::index::calls::{CallTables, END, NO_SUFFIXES};
 use crate::layout::{DEAD, Row};
@@ -182,7 +182,9 @@ impl Configurations {
     pub(crate) fn is_complete(&self, index: &Index) -> bool {
         let counted = Counted::new(index);
         let completes = |at: &Configuration| {
-            index.is_complete(at.state) && self.frames.completes(at.frame) && counted.may_pop(&self.frames, at)
+            index.is_complete(at.state)
+                && self.frames.completes(at.frame)
+                && counted.may_pop(&self.frames, at)
         };
         self.now.iter().any(completes)
     }
@@ -315,9 +317,7 @@ impl Configurations {
             self.read(tables, at, byte)?;
             self.returned.clear();
             self.returned.push(at.state);
-            while at.frame != BOTTOM
-                && tables.accepts(at.state)
-                && tables.counted.may_pop(&self.frames, &at)
+            while at.frame != BOTTOM && tables.accepts(at.state) && tables.counted.may_pop(&self.frames, &at)
             {
                 let back = |frame: u32| tables.calls.return_state(self.frames.top(frame));
                 // A long run of equal return states costs O(1).
@@ -466,6 +466,13 @@ impl Configurations {
         Ok(())
     }
 
+    /// Of each configuration, the characters that have begun and how many there may be, where they are counted.
+    pub(crate) fn counts(&self, index: &Index) -> Vec<Option<(u32, LengthRange)>> {
+        let counted = Counted::new(index);
+        let of = |at: &Configuration| Some((at.count.chars(), counted.lengths(&self.frames, at.frame)?));
+        self.now.iter().map(of).collect()
+    }
+
     /// Whether the mask is more than the union of rows: some configuration is near a bound of a length. O(configurations).
     #[inline]
     pub(crate) fn is_near_bound(&self, index: &Index, vocabulary: &Vocabulary) -> bool {
@@ -485,10 +492,10 @@ impl Configurations {
         out: &mut [u32],
     ) -> Result<(), MatcherError> {
         let counted = Counted::new(index);
-        let is_near = |at: &&Configuration| counted.reading(vocabulary, &self.frames, at) == Reading::NearBound;
-        self.now
-            .iter()
-            .filter(is_near)
-            .try_for_each(|at| counted.unite_near(index, vocabulary, &self.frames, at, out))
+        let unite = |at: &Configuration| match counted.reading(vocabulary, &self.frames, at) {
+            Reading::NearBound => counted.unite_near(index, vocabulary, &self.frames, at, out),
+            _ => Ok(()),
+        };
+        self.now.iter().try_for_each(unite)
     }
 }

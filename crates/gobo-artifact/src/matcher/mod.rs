@@ -22,7 +22,7 @@ mod stack;
 
 use std::sync::Arc;
 
-use gobo_types::Binding;
+use gobo_types::{Binding, LengthRange};
 
 pub use self::batch::{fill_batch, fill_rows};
 use self::configurations::Configurations;
@@ -246,6 +246,16 @@ impl Matcher {
                 .iter()
                 .map(|at| (at.state, all.frames().return_states(at.frame).collect()))
                 .collect(),
+        }
+    }
+
+    /// Of each of [`Self::configurations`], where it reads a string whose characters are counted: how many have begun, and how many
+    /// there may be. O(configurations).
+    pub fn counts(&self) -> Vec<Option<(u32, LengthRange)>> {
+        match &self.configurations {
+            _ if self.state == ENDED => Vec::new(),
+            None => vec![None],
+            Some(all) => all.counts(&self.index),
         }
     }
 

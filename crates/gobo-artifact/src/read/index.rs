@@ -173,7 +173,10 @@ impl Index {
             dense: artifact.open_span::<u32>(kinds::DENSE_ROWS)?,
             patches: artifact.open_span::<[u32; 2]>(kinds::ROW_PATCHES)?,
             class,
-            lengths: artifact.has_section(kinds::LENGTHS).then(|| LengthSpans::open(&artifact)).transpose()?,
+            lengths: artifact
+                .has_section(kinds::LENGTHS)
+                .then(|| LengthSpans::open(&artifact))
+                .transpose()?,
             calls,
             row_words,
             root,

@@ -174,10 +174,7 @@ impl CallParts {
         let first = DistanceEntry { state: DEAD, place: 0, distance: greatest };
         let distances: Vec<DistanceEntry> = std::iter::once(first).chain(states).collect();
         let lengths: Vec<LengthEntry> = lengths.collect();
-        [
-            (kinds::LENGTHS, lengths.as_bytes().to_vec()),
-            (kinds::DISTANCES, distances.as_bytes().to_vec()),
-        ]
+        [(kinds::LENGTHS, lengths.as_bytes().to_vec()), (kinds::DISTANCES, distances.as_bytes().to_vec())]
     }
 }
 

@@ -324,7 +324,11 @@ mod tests {
                 Expr::text("]"),
             ]),
         ]);
-        let rules = rules.iter().chain([&nested]).map(|expr| Rule { name: "r".into(), expr: expr.clone(), lengths: None });
+        let rules = rules.iter().chain([&nested]).map(|expr| Rule {
+            name: "r".into(),
+            expr: expr.clone(),
+            lengths: None,
+        });
         let grammar = Grammar { rules: rules.collect(), start: first };
         let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();
         let chars = dfa.chars.as_ref().unwrap();

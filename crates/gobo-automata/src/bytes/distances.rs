@@ -38,7 +38,9 @@ impl Dfa {
     /// # Errors
     /// [`CompileError::OverBudget`].
     pub fn distances(&self, budget: &Budget) -> Result<Vec<Distance>, CompileError> {
-        let Some((chars, calls)) = self.chars.as_ref().zip(self.calls.as_ref()) else { return Ok(Vec::new()) };
+        let Some((chars, calls)) = self.chars.as_ref().zip(self.calls.as_ref()) else {
+            return Ok(Vec::new());
+        };
         let counted = calls.of_chars.all.iter().filter(|call| calls.lengths[call.rule].is_some());
         let entries = counted.map(|call| chars.blocks[calls.entries[call.rule].index()].root);
         let bytes = self.byte_of_class();

@@ -161,7 +161,8 @@ impl Expansion<'_> {
             for push in calls.push_transitions(state) {
                 let Some(to) = dfa.step(push.entry, class) else { continue };
                 let fresh = CharCount::default();
-                let pushed = calls.pushed(push).iter().fold(stack, |below, &top| self.push(top, below, fresh));
+                let pushed =
+                    calls.pushed(push).iter().fold(stack, |below, &top| self.push(top, below, fresh));
                 if let Some(pushed) = self.counted(pushed, self.bytes[class]) {
                     next.extend(self.arrived(to, pushed));
                 }
@@ -202,7 +203,11 @@ mod tests {
     use crate::{Expr, Grammar, Rule, RuleId};
 
     fn expanded(rules: &[(&str, Expr)]) -> (Dfa, Option<Dfa>) {
-        let rules = rules.iter().map(|(name, expr)| Rule { name: (*name).to_owned(), expr: expr.clone(), lengths: None });
+        let rules = rules.iter().map(|(name, expr)| Rule {
+            name: (*name).to_owned(),
+            expr: expr.clone(),
+            lengths: None,
+        });
         let grammar = Grammar { rules: rules.collect(), start: RuleId::of(0) };
         let budget = Budget::new(CompileLimits::default());
         let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();

@@ -194,7 +194,8 @@ impl<'a> ConfigurationSets<'a> {
             visit(self, state, stacks);
             if is_popped(self, &(state, stacks)) {
                 let lengths = self.view.lengths();
-                for &(top, below) in self.stacks[stacks].tops.iter().filter(|(top, _)| lengths.may_pop(*top)) {
+                for &(top, below) in self.stacks[stacks].tops.iter().filter(|(top, _)| lengths.may_pop(*top))
+                {
                     let popped = (self.view.return_state(top.of), below);
                     if seen.insert(popped) {
                         open.push(popped);
@@ -275,7 +276,8 @@ impl<'a> ConfigurationSets<'a> {
             return Some(stacks);
         }
         let Stacks { empty, tops } = self.stacks[stacks].clone();
-        let after = |&(top, below): &(Top, StacksId)| Some((self.view.lengths().after(top, state, class)?, below));
+        let after =
+            |&(top, below): &(Top, StacksId)| Some((self.view.lengths().after(top, state, class)?, below));
         let mut counted: Vec<(Top, StacksId)> = tops.iter().filter_map(after).collect();
         counted.sort_unstable();
         if !empty && counted.is_empty() {

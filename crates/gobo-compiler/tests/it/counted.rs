@@ -26,7 +26,11 @@ struct Values {
 
 const VALUES: [Values; 8] = [
     Values { pattern: "(?s).*", has: |_| true, has_all_lengths: true },
-    Values { pattern: "[ab]*", has: |value| value.iter().all(|char| "ab".contains(*char)), has_all_lengths: true },
+    Values {
+        pattern: "[ab]*",
+        has: |value| value.iter().all(|char| "ab".contains(*char)),
+        has_all_lengths: true,
+    },
     Values {
         pattern: "(ab)*",
         has: |value| value.len() % 2 == 0 && value.chunks(2).all(|two| two == ['a', 'b']),
@@ -54,10 +58,14 @@ const VALUES: [Values; 8] = [
         },
         has_all_lengths: false,
     },
-    Values { pattern: "(nn|\n)?[ab]*", has: |value| {
-        let rest = value.strip_prefix(&['\n']).unwrap_or(value);
-        rest.iter().all(|char| "ab".contains(*char))
-    }, has_all_lengths: true },
+    Values {
+        pattern: "(nn|\n)?[ab]*",
+        has: |value| {
+            let rest = value.strip_prefix(&['\n']).unwrap_or(value);
+            rest.iter().all(|char| "ab".contains(*char))
+        },
+        has_all_lengths: true,
+    },
 ];
 
 /// All values of up to a number of characters.
@@ -91,7 +99,10 @@ fn spellings(value: &str, spelling: Spelling) -> Vec<String> {
             for letter in escaped.chars() {
                 let both = [letter, if letter == 'u' { 'u' } else { letter.to_ascii_uppercase() }];
                 let both = if both[0] == both[1] { &both[..1] } else { &both[..] };
-                cases = cases.iter().flat_map(|text| both.iter().map(move |letter| format!("{text}{letter}"))).collect();
+                cases = cases
+                    .iter()
+                    .flat_map(|text| both.iter().map(move |letter| format!("{text}{letter}")))
+                    .collect();
             }
             ways.extend(cases);
         }
@@ -115,7 +126,13 @@ fn rule(name: &str, expr: Expr) -> Rule {
     Rule { name: name.to_owned(), expr, lengths: None }
 }
 
-fn grammar(values: &Values, bounds: [LengthRange; 2], place: Place, spelling: Spelling, budget: &Budget) -> Grammar {
+fn grammar(
+    values: &Values,
+    bounds: [LengthRange; 2],
+    place: Place,
+    spelling: Spelling,
+    budget: &Budget,
+) -> Grammar {
     let language = Language::regex(values.pattern, MatchMode::Full, budget).unwrap();
     let only: Vec<(char, char)> = CHARS.iter().map(|char| (*char, *char)).collect();
     let alphabet = Language::expr(&Expr::chars(only).repeat(0, None), budget).unwrap();
@@ -125,18 +142,25 @@ fn grammar(values: &Values, bounds: [LengthRange; 2], place: Place, spelling: Sp
     let quoted = |rule: usize| Expr::Concat(vec![Expr::text("\""), call(rule), Expr::text("\"")]);
     let root = match place {
         Place::Alone => quoted(1),
-        Place::Two => Expr::Concat(vec![Expr::text("["), quoted(1), Expr::text(","), quoted(2), Expr::text("]")]),
-        Place::Nested => Expr::Alternate(vec![
-            quoted(1),
-            Expr::Concat(vec![Expr::text("["), call(0), Expr::text("]")]),
-        ]),
+        Place::Two => {
+            Expr::Concat(vec![Expr::text("["), quoted(1), Expr::text(","), quoted(2), Expr::text("]")])
+        }
+        Place::Nested => {
+            Expr::Alternate(vec![quoted(1), Expr::Concat(vec![Expr::text("["), call(0), Expr::text("]")])])
+        }
     };
     let counted = |lengths| Rule { name: "chars".to_owned(), expr: body.clone(), lengths: Some(lengths) };
     Grammar { rules: vec![rule("root", root), counted(bounds[0]), counted(bounds[1])], start: RuleId::of(0) }
 }
 
 /// All texts, of brackets up to a depth.
-fn texts(values_of: &Values, bounds: [LengthRange; 2], place: Place, spelling: Spelling, most: u32) -> HashSet<String> {
+fn texts(
+    values_of: &Values,
+    bounds: [LengthRange; 2],
+    place: Place,
+    spelling: Spelling,
+    most: u32,
+) -> HashSet<String> {
     let strings = |lengths: LengthRange| -> Vec<String> {
         let values = values(values_of, lengths, most);
         values.iter().flat_map(|value| spellings(value, spelling)).map(|text| format!("\"{text}\"")).collect()
@@ -149,7 +173,9 @@ fn texts(values_of: &Values, bounds: [LengthRange; 2], place: Place, spelling: S
             one.iter().flat_map(|one| two.iter().map(move |two| format!("[{one},{two}]"))).collect()
         }
         Place::Nested => (0..8)
-            .flat_map(|depth| one.iter().map(move |one| format!("{}{one}{}", "[".repeat(depth), "]".repeat(depth))))
+            .flat_map(|depth| {
+                one.iter().map(move |one| format!("{}{one}{}", "[".repeat(depth), "]".repeat(depth)))
+            })
             .collect(),
     }
 }
@@ -157,15 +183,41 @@ fn texts(values_of: &Values, bounds: [LengthRange; 2], place: Place, spelling: S
 /// The bytes of all tokens: each byte, and pieces one after the other.
 fn tokens(random: &mut impl FnMut(usize) -> usize) -> Vec<Vec<u8>> {
     const PIECES: [&[u8]; 22] = [
-        b"a", b"b", "é".as_bytes(), b"\\n", b"\\\"", "😀".as_bytes(), b"\"", b"\"", b",", b"[", b"]", b"\xc3", b"\xa9",
-        b"\\", b"\\u00e9", b"\\ud83d", b"\\ude00", b"n", b"\\u", b"00", b"\xf0\x9f", b"\x98\x80",
+        b"a",
+        b"b",
+        "é".as_bytes(),
+        b"\\n",
+        b"\\\"",
+        "😀".as_bytes(),
+        b"\"",
+        b"\"",
+        b",",
+        b"[",
+        b"]",
+        b"\xc3",
+        b"\xa9",
+        b"\\",
+        b"\\u00e9",
+        b"\\ud83d",
+        b"\\ude00",
+        b"n",
+        b"\\u",
+        b"00",
+        b"\xf0\x9f",
+        b"\x98\x80",
     ];
     let mut tokens: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
     for _ in 0..300 {
         let token = (0..2 + random(5)).flat_map(|_| PIECES[random(PIECES.len())].to_vec()).collect();
         tokens.push(token);
     }
-    tokens.extend([b"aaaaaaaaaaaa".to_vec(), b"abababab".to_vec(), b"\"\"".to_vec(), b"\",\"".to_vec(), b"\"]".to_vec()]);
+    tokens.extend([
+        b"aaaaaaaaaaaa".to_vec(),
+        b"abababab".to_vec(),
+        b"\"\"".to_vec(),
+        b"\",\"".to_vec(),
+        b"\"]".to_vec(),
+    ]);
     tokens
 }
 
@@ -268,7 +320,9 @@ impl Case {
         loop {
             let mut allowed = self.check(&matcher, &text, what);
             let depth = |token: &[u8]| token.iter().filter(|byte| **byte == b'[').count();
-            let is_shallow = |id: &u32| self.tokens.get(*id as usize).is_none_or(|token| depth(&text) + depth(token) <= most_depth);
+            let is_shallow = |id: &u32| {
+                self.tokens.get(*id as usize).is_none_or(|token| depth(&text) + depth(token) <= most_depth)
+            };
             allowed.retain(is_shallow);
             // A chain of drafts has the masks that steps have.
             let Some(&id) = allowed.get(random(allowed.len().max(1))) else { break };
@@ -304,7 +358,7 @@ impl Case {
 }
 
 /// A generator of numbers below a bound, the same in every run.
-fn random(seed: u64) -> impl FnMut(usize) -> usize {
+pub(crate) fn random(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     move |below| {
         state ^= state << 13;
@@ -332,8 +386,16 @@ fn all_cases(place: Place, spelling: Spelling, bounds: &[(u32, Option<u32>)], mo
     cases
 }
 
-const BOUNDS: [(u32, Option<u32>); 8] =
-    [(0, Some(1)), (0, Some(2)), (0, Some(3)), (0, Some(5)), (1, Some(1)), (1, Some(4)), (2, Some(3)), (3, Some(5))];
+const BOUNDS: [(u32, Option<u32>); 8] = [
+    (0, Some(1)),
+    (0, Some(2)),
+    (0, Some(3)),
+    (0, Some(5)),
+    (1, Some(1)),
+    (1, Some(4)),
+    (2, Some(3)),
+    (3, Some(5)),
+];
 
 #[test]
 fn masks_of_a_string_are_those_of_all_its_texts() {
@@ -352,5 +414,7 @@ fn strings_of_two_bounds_share_their_states() {
 
 #[test]
 fn strings_are_counted_at_any_depth() {
-    assert!(all_cases(Place::Nested, Spelling::Canonical, &[(0, Some(1)), (0, Some(3)), (1, Some(3))], 3) > 15);
+    assert!(
+        all_cases(Place::Nested, Spelling::Canonical, &[(0, Some(1)), (0, Some(3)), (1, Some(3))], 3) > 15
+    );
 }

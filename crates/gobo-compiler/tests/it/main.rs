@@ -1,3 +1,4 @@
 //! Tests of the compiler through matchers.
 
 mod counted;
+mod products;

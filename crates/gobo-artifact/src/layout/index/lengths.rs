@@ -114,7 +114,9 @@ impl LengthTables<'_> {
             return Err("not every return state has its lengths");
         }
         let is_range = |of: &LengthEntry| {
-            of.min <= of.max && of.min < CharCount::MAX_CHARS && (of.max < CharCount::MAX_CHARS || of.max == UNBOUNDED)
+            of.min <= of.max
+                && of.min < CharCount::MAX_CHARS
+                && (of.max < CharCount::MAX_CHARS || of.max == UNBOUNDED)
         };
         if !self.lengths.iter().all(is_range) {
             return Err("a return state has lengths that cannot be counted");
