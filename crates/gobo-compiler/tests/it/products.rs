@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gobo_artifact::{Index, IndexClass, Matcher, Vocabulary};
+use gobo_automata::{Dfa, MAX_PAIRS, difference};
 use gobo_compiler::{CompileOptions, compile};
 use gobo_types::{Binding, Budget, CompileLimits, Constraint, SchemaOptions, Spelling};
 use gobo_vocab::TokenTable;
@@ -115,8 +116,7 @@ fn compare(
     let mut random = random(seed);
     let length = max - left - begin.chars().count();
     let text = format!("{before}\"{begin}{}", more.repeat(length / more.chars().count()));
-    one.advance_bytes(text.as_bytes()).unwrap();
-    other.advance_bytes(text.as_bytes()).unwrap();
+    assert_eq!(one.advance_bytes(text.as_bytes()), other.advance_bytes(text.as_bytes()), "{what}: {text}");
     let mut written = text;
     for _ in 0..40 {
         let (found, expected) = (mask(&one), mask(&other));
@@ -166,6 +166,72 @@ fn masks_are_those_of_the_product() {
                     compare(&schema, one.clone(), other.clone(), before, strings, left, seed);
                 }
             }
+        }
+    }
+}
+
+/// The automaton of a schema, with its calls expanded.
+fn expanded(schema: &str, options: &SchemaOptions) -> Dfa {
+    let budget = Budget::new(CompileLimits { max_states: 1 << 22, ..CompileLimits::default() });
+    let lowered = gobo_worker::lower(&Constraint::schema(schema, options.clone()), &budget).unwrap();
+    lowered.dfa.expand_calls(&budget).unwrap().unwrap()
+}
+
+/// Host names of draft 4 as a pattern: labels of up to 63 characters.
+const LABELS: &str = "^(LABEL\\\\.)*LABEL$";
+
+#[test]
+fn counts_that_become_states_are_the_product() {
+    let label = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+    let draft_4 = r#""$schema": "http://json-schema.org/draft-04/schema#""#;
+    let hostname = format!(r#"{{{draft_4}, "type": "string", "format": "hostname", "maxLength": 140}}"#);
+    let labels = LABELS.replace("LABEL", label);
+    let of_labels = format!(
+        r#"{{"type": "string", "pattern": "{labels}", "allOf": [{{"pattern": "^[\\s\\S]{{0,140}}$"}}]}}"#
+    );
+    let email = r#"{"type": "string", "format": "email"}"#;
+    let whole = r#"{"type": "string", "format": "email", "allOf": [{"pattern": ""}]}"#;
+    let long = r#"{"type": "string", "format": "email", "maxLength": 192}"#;
+    let short = r#"{"type": "string", "format": "email", "maxLength": 70}"#;
+    let of_short = r#"{"type": "string", "format": "email", "allOf": [{"pattern": "^[\\s\\S]{0,70}$"}]}"#;
+    let options = SchemaOptions::default();
+    for (counted, product) in
+        [(hostname.as_str(), of_labels.as_str()), (email, whole), (long, whole), (short, of_short)]
+    {
+        let budget = Budget::new(CompileLimits::default());
+        let lowered = gobo_worker::lower(&Constraint::schema(counted, options.clone()), &budget).unwrap();
+        assert!(lowered.dfa.has_calls(), "{counted}");
+        let found = difference(&expanded(counted, &options), &expanded(product, &options), MAX_PAIRS);
+        assert_eq!(found.map(|found| found.is_none()), Ok(true), "{counted}");
+    }
+    for Strings { says, min, max, .. } in &STRINGS {
+        let counted = format!(r#"{{"type": "string", {says}, "minLength": {min}, "maxLength": {max}}}"#);
+        let product =
+            format!(r#"{{"type": "string", {says}, "allOf": [{{"pattern": "^[\\s\\S]{{{min},{max}}}$"}}]}}"#);
+        let found = difference(&expanded(&counted, &options), &expanded(&product, &options), MAX_PAIRS);
+        assert_eq!(found.map(|found| found.is_none()), Ok(true), "{counted}");
+    }
+}
+
+#[test]
+fn masks_of_parts_are_those_of_the_product() {
+    let vocabulary = vocabulary();
+    let options = SchemaOptions::default();
+    let one = matcher(&vocabulary, r#"{"type": "string", "format": "email"}"#, &options);
+    let whole = r#"{"type": "string", "format": "email", "allOf": [{"pattern": ""}]}"#;
+    let other = matcher(&vocabulary, whole, &options);
+    let part = |begin, more, max| Strings { says: "", min: 0, max, begin, more };
+    let parts = [
+        part("", "a", 64),
+        part("\\\"", " ", 66),
+        part("a@", "b", 65),
+        part("a@b.", "c", 67),
+        part("a@b.c-", ".d", 67),
+    ];
+    for (number, strings) in (0..).zip(&parts) {
+        for left in (0..16).chain([40, 55]) {
+            let seed = number * 100 + left as u64 + 1;
+            compare("email", one.clone(), other.clone(), "", strings, left, seed);
         }
     }
 }

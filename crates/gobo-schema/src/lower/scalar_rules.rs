@@ -9,10 +9,9 @@ use crate::formula::formulas::{FormulaId, NEVER};
 use crate::lower::facts::Facts;
 use crate::lower::rules::Rules;
 use crate::read::node::TextId;
-use crate::scalar::counted::{CountedStrings, counted_strings};
+use crate::scalar::counted::counted_strings;
 use crate::scalar::numbers::numbers;
 use crate::scalar::strings::strings;
-use gobo_grammar::json::strings::quoted;
 
 /// The rules of formulas of numbers and strings.
 pub(crate) struct ScalarRules {
@@ -67,12 +66,13 @@ impl ScalarRules {
             return Ok(Some(known));
         }
         let (nodes, formulas) = (&facts.nodes, &mut facts.strings.formulas);
-        let text = |text: TextId| nodes.text(text).clone();
-        let expr = match counted_strings(formulas, formula, &text, spelling, nodes.budget())? {
-            Some(CountedStrings { body, lengths }) => {
-                quoted(Expr::Call(rules.add_counted("characters".to_owned(), body, lengths)))
+        let mut add = |body, lengths| rules.add_counted("characters".to_owned(), body, lengths);
+        let expr = match counted_strings(formulas, formula, nodes, spelling, &mut add)? {
+            Some(counted) => counted,
+            None => {
+                let text = |text: TextId| nodes.text(text).clone();
+                strings(formulas, formula, &text, spelling, nodes.budget())?
             }
-            None => strings(formulas, formula, &text, spelling, nodes.budget())?,
         };
         let rule = rules.add("string".to_owned(), expr);
         self.strings.insert(formula, rule);

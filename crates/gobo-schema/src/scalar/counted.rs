@@ -4,30 +4,25 @@
 //! one thing about languages and one range of lengths, the two are told apart: the language is the body of a counted rule, and the
 //! range its bounds. A bound that no text of the language exceeds is dropped. What few states count keeps its states.
 
-use std::rc::Rc;
-
-use gobo_automata::{Expr, Language};
-use gobo_grammar::json::strings::{any_char, char_in};
+use gobo_automata::{Expr, Language, RuleId};
+use gobo_grammar::json::strings::{any_char, char_in, quoted};
 use gobo_types::{Budget, CharCount, CompileError, LengthRange, Spelling};
 
-use crate::formula::formulas::{ALWAYS, FormulaId, Formulas, NEVER};
+use crate::formats::{Part, Parts};
+use crate::formula::formulas::{ALWAYS, Formula, FormulaId, Formulas, NEVER};
 use crate::formula::scalars::{Scalar, StringKind};
 use crate::read::node::TextId;
+use crate::read::nodes::Nodes;
 use crate::scalar::lengths::{lengths, ranges};
 use crate::scalar::strings::string_language;
 
 /// The greatest number of states that count lengths themselves: about the product of a language's states and a bound.
 const FEW_STATES: u64 = 2048;
 
-/// The body of a counted rule and its bounds.
-pub(crate) struct CountedStrings {
-    /// The texts between the quotes.
-    pub(crate) body: Expr,
-    /// How many characters their values may have.
-    pub(crate) lengths: LengthRange,
-}
+/// Adds a rule whose characters are counted: its texts, and how many characters their values may have.
+pub(crate) type AddRule<'a> = dyn FnMut(Expr, LengthRange) -> RuleId + 'a;
 
-/// The strings that satisfy a formula, with their lengths counted beside the states; `None` where nothing is gained by that, or where
+/// The texts of the strings that satisfy a formula, with their lengths counted beside the states; `None` where nothing is gained by that, or where
 /// the formula is not of that form.
 ///
 /// # Errors
@@ -35,22 +30,41 @@ pub(crate) struct CountedStrings {
 pub(crate) fn counted_strings(
     formulas: &mut Formulas<'_, Scalar<StringKind>>,
     formula: FormulaId,
-    text: &impl Fn(TextId) -> Rc<Language>,
+    nodes: &Nodes<'_>,
     spelling: Spelling,
-    budget: &Budget,
-) -> Result<Option<CountedStrings>, CompileError> {
+    add: &mut AddRule<'_>,
+) -> Result<Option<Expr>, CompileError> {
+    let budget = nodes.budget();
+    let text = |text: TextId| nodes.text(text).clone();
     if let Some((min, max)) = lengths(formulas, formula)? {
         let range = countable(min, max).filter(|_| max.unwrap_or(min) > FEW_STATES);
         let body = || any_char(spelling).repeat(0, None);
-        return Ok(range.map(|lengths| CountedStrings { body: body(), lengths }));
+        return Ok(range.map(|lengths| quoted(Expr::Call(add(body(), lengths)))));
     }
     let ranges = ranges(formulas, formula)?;
     let &[(min, max, rest)] = ranges.as_slice() else { return Ok(None) };
-    if (min == 0 && max.is_none()) || rest == ALWAYS || rest == NEVER {
+    if rest == ALWAYS || rest == NEVER {
         return Ok(None);
     }
-    let language = string_language(formulas, rest, text, budget)?;
+    let parts = match formulas.get(rest) {
+        Formula::Atom(Scalar { kind: StringKind::Text(id), holds: true }) => nodes.parts(*id),
+        _ => None,
+    };
+    if min == 0 && max.is_none() && parts.is_none() {
+        return Ok(None);
+    }
+    let language = string_language(formulas, rest, &text, budget)?;
     let (shortest, longest) = language.lengths(budget)?;
+    // In any spelling, the character after a part may begin as the part could go on.
+    if let Some(parts) = parts.filter(|_| spelling == Spelling::Canonical)
+        && u64::from(shortest) >= min
+        && max.is_none_or(|max| parts.longest <= max)
+    {
+        return in_parts(parts, budget, add).map(Some);
+    }
+    if min == 0 && max.is_none() {
+        return Ok(None);
+    }
     let is_within = |max: u64| longest.is_some_and(|longest| u64::from(longest) <= max);
     let min = if u64::from(shortest) >= min { 0 } else { min };
     let max = max.filter(|&max| !is_within(max));
@@ -65,7 +79,23 @@ pub(crate) fn counted_strings(
     }
     let Some(lengths) = countable(min, max) else { return Ok(None) };
     let body = language.to_expr(|chars| char_in(chars, spelling), budget)?;
-    Ok(Some(CountedStrings { body, lengths }))
+    Ok(Some(quoted(Expr::Call(add(body, lengths)))))
+}
+
+/// The texts of strings in parts, spelled in the shortest way.
+fn in_parts(parts: &Parts, budget: &Budget, add: &mut AddRule<'_>) -> Result<Expr, CompileError> {
+    let spell = |language: &Language| language.to_expr(|chars| char_in(chars, Spelling::Canonical), budget);
+    let mut part = |part: &Part| match part {
+        Part::Of(language) => spell(language),
+        Part::UpTo(most, language) => {
+            Ok(Expr::Call(add(spell(language)?, LengthRange { min: 0, max: Some(*most) })))
+        }
+    };
+    let mut ways = Vec::with_capacity(parts.ways.len());
+    for way in &parts.ways {
+        ways.push(Expr::Concat(way.iter().map(&mut part).collect::<Result<_, _>>()?));
+    }
+    Ok(quoted(Expr::Alternate(ways)))
 }
 
 /// The bounds, if they are small enough to be counted.

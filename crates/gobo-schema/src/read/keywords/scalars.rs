@@ -4,7 +4,7 @@ use gobo_types::{CompileError, Draft, FormatMode};
 
 use super::reader::Reader;
 use crate::advice::MULTIPLE_OF;
-use crate::formats::{format, inexact};
+use crate::formats::{format, inexact, longest};
 use crate::read::decimal::Modulus;
 use crate::read::node::Keyword;
 use crate::read::value::Json;
@@ -76,17 +76,28 @@ fn format_keyword(reader: &mut Reader<'_, '_>) -> Result<(), CompileError> {
     }
     let allow_widening = reader.nodes.options.allow_widening;
     let draft = reader.draft();
+    let mut parts = None;
     let text = reader.nodes.intern_text("format", &format!("{draft} {name}"), |budget| {
-        format(&name, draft, allow_widening, budget)
+        let format = format(&name, draft, allow_widening, budget)?;
+        Ok(format.map(|format| {
+            parts = format.parts;
+            format.language
+        }))
     });
     match text {
         Ok(Some(text)) => {
+            if let Some(parts) = parts {
+                reader.nodes.set_parts(text, parts);
+            }
             let entry = |why: &str| reader.entry("format", format!("{name}: {why}"));
             let (narrowed, widened) = inexact(&name, draft);
             let (narrowed, widened) = (narrowed.map(entry), widened.map(entry));
             reader.nodes.entries.narrowed.extend(narrowed);
             reader.nodes.entries.widened.extend(widened);
             reader.push("format", Keyword::Text(text));
+            if let Some(longest) = longest(&name, draft) {
+                reader.push_beside(Keyword::Length { min: 0, max: Some(longest.into()) });
+            }
             Ok(())
         }
         Ok(None) => {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use gobo_artifact::layout::{CallRoot, DEAD};
 use gobo_artifact::{Index, IndexClass, Matcher, MatcherError};
+use gobo_types::LengthRange;
 use serde_json::{Value, json};
 
 use self::place::{Place, place};
