@@ -1,7 +1,7 @@
 //! Masks and steps in counted rules: a count of characters beside the state.
 //!
-//! A counted rule reads the body of a JSON string; the quote after it belongs to its caller, so that it ends where a token has the
-//! quote. The rows of its states take no notice of lengths. With n characters read, a token may be taken exactly if its row says
+//! A counted rule reads the body of a JSON string, or a part of it; the quote after it belongs to its caller, so that it ends where a
+//! token has the quote. The rows of its states take no notice of lengths. With n characters read, a token may be taken exactly if its row says
 //! so, if the characters that it reads inside the rule and the distance of the state after them leave n below the upper bound, and,
 //! where it goes on beyond the rule, if the rule may end at that length. Far from both bounds, by more than the longest token and the
 //! greatest distance, that is the row itself, or the row without its pending suffixes where the rule is too short to end: O(1). Within

@@ -21,8 +21,8 @@ pub struct Rule {
     pub name: String,
     /// What it stands for.
     pub expr: Expr,
-    /// How many characters the value may have that its text is a part of, if they are counted beside the states. Then the
-    /// texts are bodies of JSON strings, the rule calls none, and after it comes the quote, which none of its texts holds. From
-    /// each state there is a text of each length above the least one, unless there is no least length.
+    /// How many characters its texts may have, if they are counted beside the states. Then the texts are parts of the bodies of JSON
+    /// strings, the rule calls none, and after it comes a byte with which none of its texts goes on, such as the quote. From each state
+    /// there is a text of each length above the least one, unless there is no least length.
     pub lengths: Option<LengthRange>,
 }

@@ -1,7 +1,7 @@
 //! The tables of an index with counted rules: how many characters may be read until a return state is popped, and how many have
 //! to be read at least.
 //!
-//! A counted rule reads the body of a JSON string. Its states do not tell how much of it was read: a matcher keeps a count beside
+//! A counted rule reads the body of a JSON string, or a part of it. Its states do not tell how much of it was read: a matcher keeps a count beside
 //! the state, and the return state on top of the stack tells between which bounds it may be popped. The distance of a state is
 //! the least number of characters that end the rule from there, so that a text can be brought to an end as long as count and
 //! distance together are no more than the upper bound.
