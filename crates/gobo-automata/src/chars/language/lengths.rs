@@ -23,15 +23,16 @@ impl Language {
         open.sort_unstable();
         open.dedup();
         budget.charge_steps(PHASE, open.len() as u64)?;
-        // By length, one after the other: lengths that are known are all the same, or differ little.
+        // In rounds (Bellman 1958): where all lengths that are known are the same, each state is reached once.
         let mut round: Vec<CharState> = CharState::range(0..self.len()).collect();
         round.retain(|state| least[state.index()] != u32::MAX);
         while !round.is_empty() {
             let mut next = Vec::new();
             for to in round {
                 let first = open.partition_point(|edge| edge.0 < to);
-                budget.charge_steps(PHASE, 1)?;
-                for &(_, from) in open[first..].iter().take_while(|edge| edge.0 == to) {
+                let last = open.partition_point(|edge| edge.0 <= to);
+                budget.charge_steps(PHASE, 1 + (last - first) as u64)?;
+                for &(_, from) in &open[first..last] {
                     let length = least[to.index()].saturating_add(1);
                     if length < least[from.index()] {
                         least[from.index()] = length;
