@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::file::AlignedBytes;
-use gobo_artifact::write::{CallParts, IndexParts, ReturnPart, RowEncoder, write_index};
+use gobo_artifact::write::{CallParts, DistancePart, IndexParts, ReturnPart, RowEncoder, write_index};
 use gobo_artifact::{MAX_CONFIGURATIONS, Vocabulary};
-use gobo_automata::{Calls, Dfa, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId};
+use gobo_automata::{
+    Calls, Dfa, Distance, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId,
+};
 use gobo_types::{
     ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, Report, ReportEntry, TokenId,
     checked_u32, index_key,
@@ -200,7 +202,9 @@ fn compile_with(
             let row = group_row[groups[state.index()].index()].filter(|_| needs_row[state.index()]);
             row.map_or(SuffixSetId::EMPTY, |row| computed.pending[row])
         };
-        call_parts(&dfa, calls, &classes, &computed.pairs, pending_of, &row_numbers)
+        let parts = call_parts(&dfa, calls, &classes, &computed.pairs, pending_of, &row_numbers);
+        let distances = view.lengths().distances.iter().map(distance_part).collect();
+        CallParts { distances, ..parts }
     });
     let key = index_key(&vocabulary.digest(), &constraint.digest());
     let (text, options) = (constraint.text(), constraint.options_json());
@@ -319,6 +323,7 @@ fn call_parts(
         class: merged[class.index()].number,
         caller: of.caller.clone(),
         callee: of.callee.clone(),
+        lengths: of.lengths,
     };
     CallParts {
         is_deterministic: calls.is_deterministic,
@@ -328,7 +333,13 @@ fn call_parts(
             .map(|state| (!calls.is_end(dfa, state)).then(|| pending_of(state).number()))
             .collect(),
         pairs: pairs.iter().map(pairs_of).collect(),
+        distances: Vec::new(),
     }
+}
+
+/// The distance of a state as it is written.
+fn distance_part(&Distance { state, place, distance }: &Distance) -> DistancePart {
+    DistancePart { state: state.number(), place, distance }
 }
 
 /// The class of return states that is stored for one that was computed.

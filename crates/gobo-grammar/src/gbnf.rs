@@ -450,7 +450,7 @@ impl<'a> Reader<'a> {
         let rules = self
             .rules
             .drain(..)
-            .filter_map(|rule| Some(Rule { name: rule.name.to_owned(), expr: rule.body? }));
+            .filter_map(|rule| Some(Rule { name: rule.name.to_owned(), expr: rule.body?, lengths: None }));
         Ok(Grammar { rules: rules.collect(), start, called: Vec::new() })
     }
 

@@ -4,15 +4,19 @@
 //! A step simulates the push-down automaton on all configurations at once, byte by byte, as Thompson's simulation does for the
 //! states of an NFA (Bouajjani, Esparza & Maler, *Reachability Analysis of Pushdown Automata*, 1997, for configurations). Stacks
 //! are a graph-structured stack (`stack.rs`). Invariant: no configuration is kept that another one covers, and there are at most
-//! [`MAX_CONFIGURATIONS`]. While there is one configuration that only its own transitions lead on from, a byte costs one load; else
+//! [`MAX_CONFIGURATIONS`], and each can be brought to an end: in a counted rule the count of characters is a part of the configuration
+//! (`counted.rs`). While there is one configuration that only its own transitions lead on from, a byte costs one load; else
 //! O(configurations × push transitions), and the depth of the stack where rules end.
 
 use std::collections::VecDeque;
 
+use gobo_types::{CharCount, LengthRange};
+
 use crate::layout::index::calls::{CallTables, END, NO_SUFFIXES};
 use crate::layout::{DEAD, Row};
+use crate::matcher::counted::{Counted, Reading};
 use crate::matcher::error::MatcherError;
-use crate::matcher::stack::{BOTTOM, Frames};
+use crate::matcher::stack::{BOTTOM, Configuration, Frames};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
 
@@ -43,13 +47,6 @@ pub const MAX_CONFIGURATIONS: usize = 64;
 
 /// Rows and stacks of a mask that are remembered, so that they are not written and walked twice.
 const REMEMBERED: usize = 16;
-
-/// A state and a stack of return states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Configuration {
-    pub(crate) state: u32,
-    pub(crate) frame: u32,
-}
 
 /// The configurations of a text under an index with calls: one, or several where the text so far can be read in several ways.
 #[derive(Debug, Clone)]
@@ -86,6 +83,23 @@ pub(crate) enum Stuck {
 struct Tables<'a> {
     index: &'a Index,
     calls: CallTables<'a>,
+    counted: Counted<'a>,
+}
+
+impl Stuck {
+    /// The same, `by` bytes later.
+    fn later(self, by: usize) -> Self {
+        match self {
+            Self::Refused(offset) => Self::Refused(offset + by),
+            limit => limit,
+        }
+    }
+}
+
+/// Whether two configurations differ in their stacks alone.
+#[inline]
+fn is_beside(one: &Configuration, other: &Configuration) -> bool {
+    one.state == other.state && one.count == other.count
 }
 
 impl Tables<'_> {
@@ -127,7 +141,7 @@ impl Configurations {
         self.frames.clear();
         self.frames.hold(BOTTOM);
         self.now.clear();
-        self.now.push(Configuration { state: start, frame: BOTTOM });
+        self.now.push(Configuration { state: start, frame: BOTTOM, count: CharCount::default() });
     }
 
     /// The same text, without the steps before, with room to go back `remembered` steps. O(frames kept): those of the steps before
@@ -166,7 +180,12 @@ impl Configurations {
 
     /// Whether the text so far satisfies the constraint. O(configurations).
     pub(crate) fn is_complete(&self, index: &Index) -> bool {
-        let completes = |at: &Configuration| index.is_complete(at.state) && self.frames.completes(at.frame);
+        let counted = Counted::new(index);
+        let completes = |at: &Configuration| {
+            index.is_complete(at.state)
+                && self.frames.completes(at.frame)
+                && counted.may_pop(&self.frames, at)
+        };
         self.now.iter().any(completes)
     }
 
@@ -229,18 +248,15 @@ impl Configurations {
     /// The configurations after `bytes`, in `next`.
     fn walk(&mut self, index: &Index, bytes: &[u8]) -> Result<(), Stuck> {
         let Some(calls) = index.calls() else { return Err(Stuck::Refused(0)) };
-        let tables = Tables { index, calls };
+        let tables = Tables { index, calls, counted: Counted::new(index) };
         self.next.clear();
         let mut offset = 0;
         if let [one] = *self.now {
             // One configuration that only its own transitions lead on from: most bytes.
-            let state;
-            (state, offset) = index.walk_inside(&calls, one.state, bytes);
-            let at = Configuration { state, frame: one.frame };
+            let at;
+            (at, offset) = self.walk_inside(tables, one, bytes)?;
             if offset == bytes.len() {
-                let at = self.arrive(tables, at);
-                self.next.push(at);
-                return Ok(());
+                return self.end_at(tables, at, offset);
             }
             self.next.push(at);
         } else {
@@ -249,16 +265,18 @@ impl Configurations {
         while offset < bytes.len() {
             std::mem::swap(&mut self.next, &mut self.last);
             self.next.clear();
-            self.step(tables, index.byte_class(bytes[offset]))?;
+            self.step(tables, bytes[offset])?;
             offset += 1;
             match *self.next {
                 [] => return Err(Stuck::Refused(offset - 1)),
                 [one] if offset < bytes.len() => {
-                    let (state, read) = index.walk_inside(&calls, one.state, &bytes[offset..]);
+                    let inside = self.walk_inside(tables, one, &bytes[offset..]);
+                    let (at, read) = inside.map_err(|stuck| stuck.later(offset))?;
                     offset += read;
-                    self.next[0] = Configuration { state, frame: one.frame };
+                    self.next[0] = at;
                     if offset == bytes.len() {
-                        self.next[0] = self.arrive(tables, self.next[0]);
+                        self.next.clear();
+                        return self.end_at(tables, at, offset);
                     }
                 }
                 _ => {}
@@ -267,14 +285,40 @@ impl Configurations {
         Ok(())
     }
 
+    /// Goes on by transitions of the configuration's own, as long as nothing else can be done: where that leads, and how many bytes
+    /// were read.
+    #[inline]
+    fn walk_inside(
+        &self,
+        tables: Tables<'_>,
+        at: Configuration,
+        bytes: &[u8],
+    ) -> Result<(Configuration, usize), Stuck> {
+        if let Some(lengths) = tables.counted.lengths(&self.frames, at.frame) {
+            return (tables.counted.walk_inside(tables.index, &tables.calls, &lengths, at, bytes))
+                .map_err(Stuck::Refused);
+        }
+        let (state, read) = tables.index.walk_inside(&tables.calls, at.state, bytes);
+        Ok((Configuration { state, ..at }, read))
+    }
+
+    /// The step ends with one configuration, after `offset` bytes.
+    #[inline]
+    fn end_at(&mut self, tables: Tables<'_>, at: Configuration, offset: usize) -> Result<(), Stuck> {
+        let at = self.arrive(tables, at).ok_or(Stuck::Refused(offset.saturating_sub(1)))?;
+        self.next.push(at);
+        Ok(())
+    }
+
     /// One byte on from `last`, to `next`.
-    fn step(&mut self, tables: Tables<'_>, class: u8) -> Result<(), Stuck> {
+    fn step(&mut self, tables: Tables<'_>, byte: u8) -> Result<(), Stuck> {
         for number in 0..self.last.len() {
             let mut at = self.last[number];
-            self.read(tables, at, class)?;
+            self.read(tables, at, byte)?;
             self.returned.clear();
             self.returned.push(at.state);
-            while at.frame != BOTTOM && tables.accepts(at.state) {
+            while at.frame != BOTTOM && tables.accepts(at.state) && tables.counted.may_pop(&self.frames, &at)
+            {
                 let back = |frame: u32| tables.calls.return_state(self.frames.top(frame));
                 // A long run of equal return states costs O(1).
                 if back(at.frame) == at.state {
@@ -283,11 +327,12 @@ impl Configurations {
                         break;
                     }
                 }
-                at = Configuration { state: back(at.frame), frame: self.frames.below(at.frame) };
+                let (state, frame) = (back(at.frame), self.frames.below(at.frame));
+                at = Configuration { state, frame, count: CharCount::default() };
                 // Back in the same state with less below, nothing can be read that could not be read before.
                 if !self.returned.contains(&at.state) {
                     self.returned.push(at.state);
-                    self.read(tables, at, class)?;
+                    self.read(tables, at, byte)?;
                 }
             }
         }
@@ -296,10 +341,11 @@ impl Configurations {
 
     /// Steps of one configuration that pop nothing.
     #[inline]
-    fn read(&mut self, tables: Tables<'_>, at: Configuration, class: u8) -> Result<(), Stuck> {
+    fn read(&mut self, tables: Tables<'_>, at: Configuration, byte: u8) -> Result<(), Stuck> {
+        let class = tables.index.byte_class(byte);
         let next = tables.index.next_by_class(at.state, class);
         if next != DEAD {
-            self.add(tables, Configuration { state: next, frame: at.frame })?;
+            self.add(tables, Configuration { state: next, ..at }, byte)?;
         }
         for push in tables.calls.push_transitions(at.state) {
             let next = tables.index.next_by_class(push.entry, class);
@@ -313,22 +359,30 @@ impl Configurations {
                 }
                 frame = self.frames.push(frame, top, tables.accepts(tables.calls.return_state(top)));
             }
-            self.add(tables, Configuration { state: next, frame })?;
+            let count = if frame == at.frame { at.count } else { CharCount::default() };
+            self.add(tables, Configuration { state: next, frame, count }, byte)?;
         }
         Ok(())
     }
 
-    /// Adds a configuration, unless another does all that it can; removes those that it covers.
-    fn add(&mut self, tables: Tables<'_>, at: Configuration) -> Result<(), Stuck> {
-        let at = self.arrive(tables, at);
+    /// Adds a configuration that `byte` has led to, once it is counted, unless another does all that it can; removes those that it
+    /// covers.
+    fn add(&mut self, tables: Tables<'_>, mut at: Configuration, byte: u8) -> Result<(), Stuck> {
+        if let Some(lengths) = tables.counted.lengths(&self.frames, at.frame) {
+            at.count = at.count.after(byte);
+            if !tables.counted.fits(&lengths, at.state, at.count) {
+                return Ok(());
+            }
+        }
+        let Some(at) = self.arrive(tables, at) else { return Ok(()) };
         let accepts = |top: u32| tables.accepts(tables.calls.return_state(top));
         let frames = &self.frames;
         let covered =
-            |known: &Configuration| known.state == at.state && frames.covers(known.frame, at.frame, accepts);
+            |known: &Configuration| is_beside(known, &at) && frames.covers(known.frame, at.frame, accepts);
         if self.next.iter().any(covered) {
             return Ok(());
         }
-        self.next.retain(|known| known.state != at.state || !frames.covers(at.frame, known.frame, accepts));
+        self.next.retain(|known| !is_beside(known, &at) || !frames.covers(at.frame, known.frame, accepts));
         if self.next.len() == MAX_CONFIGURATIONS {
             return Err(Stuck::TooMany);
         }
@@ -336,17 +390,21 @@ impl Configurations {
         Ok(())
     }
 
-    /// A rule that has to end has ended.
+    /// A rule that has to end has ended; `None` where too little was read for that.
     #[inline]
-    fn arrive(&self, tables: Tables<'_>, mut at: Configuration) -> Configuration {
+    fn arrive(&self, tables: Tables<'_>, mut at: Configuration) -> Option<Configuration> {
         while at.frame != BOTTOM && tables.is_end(at.state) {
+            if !tables.counted.may_pop(&self.frames, &at) {
+                return None;
+            }
             let state = tables.calls.return_state(self.frames.top(at.frame));
-            at = Configuration { state, frame: self.frames.below(at.frame) };
+            at = Configuration { state, frame: self.frames.below(at.frame), count: CharCount::default() };
         }
-        at
+        Some(at)
     }
 
-    /// Calls `found` with each row whose union is the mask, until it says no. Few rows come twice.
+    /// Calls `found` with each row whose union is the mask, until it says no: the rows of configurations that no bound of a length
+    /// concerns. Few rows come twice.
     ///
     /// # Errors
     /// [`MatcherError::Corrupt`].
@@ -371,12 +429,20 @@ impl Configurations {
             }
             is_new
         };
+        let counted = Counted::new(index);
         for at in &self.now {
+            let reading = counted.reading(vocabulary, &self.frames, at);
+            if reading == Reading::NearBound {
+                continue;
+            }
             let number = index.row_number(at.state).ok_or_else(|| corrupt(at.state))?;
             if is_new(number) && !found(index.row(vocabulary, number).ok_or_else(|| corrupt(at.state))?) {
                 return Ok(());
             }
             let (mut suffix_set, mut frame) = (calls.suffix_set(at.state), at.frame);
+            if reading == Reading::Inside {
+                suffix_set = NO_SUFFIXES;
+            }
             while suffix_set != NO_SUFFIXES && frame != BOTTOM {
                 if seen[..count].contains(&(suffix_set, frame)) {
                     break;
@@ -398,5 +464,38 @@ impl Configurations {
             }
         }
         Ok(())
+    }
+
+    /// Of each configuration, the characters that have begun and how many there may be, where they are counted.
+    pub(crate) fn counts(&self, index: &Index) -> Vec<Option<(u32, LengthRange)>> {
+        let counted = Counted::new(index);
+        let of = |at: &Configuration| Some((at.count.chars(), counted.lengths(&self.frames, at.frame)?));
+        self.now.iter().map(of).collect()
+    }
+
+    /// Whether the mask is more than the union of rows: some configuration is near a bound of a length. O(configurations).
+    #[inline]
+    pub(crate) fn is_near_bound(&self, index: &Index, vocabulary: &Vocabulary) -> bool {
+        let counted = Counted::new(index);
+        self.now.iter().any(|at| counted.reading(vocabulary, &self.frames, at) == Reading::NearBound)
+    }
+
+    /// Sets the bits of the tokens that may come next at the configurations that [`Self::rows`] leaves out: `[row words]`.
+    ///
+    /// # Errors
+    /// [`MatcherError::Corrupt`].
+    #[cold]
+    pub(crate) fn unite_near(
+        &self,
+        index: &Index,
+        vocabulary: &Vocabulary,
+        out: &mut [u32],
+    ) -> Result<(), MatcherError> {
+        let counted = Counted::new(index);
+        let unite = |at: &Configuration| match counted.reading(vocabulary, &self.frames, at) {
+            Reading::NearBound => counted.unite_near(index, vocabulary, &self.frames, at, out),
+            _ => Ok(()),
+        };
+        self.now.iter().try_for_each(unite)
     }
 }

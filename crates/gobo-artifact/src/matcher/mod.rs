@@ -1,8 +1,7 @@
 //! One text being decoded: the mask of the next token, and steps forward and back.
 //!
 //! - `fill.rs`: the mask at the present state, and whether one token may come next.
-//! - `advance.rs`: takes tokens or bytes, takes tokens back, and tries tokens without moving.
-//! - `forced.rs`: the bytes that must come next.
+//! - `advance.rs`: takes tokens or bytes, takes tokens back, tries tokens without moving, and tells the bytes that must come next.
 //! - `probe.rs`: a place that moves while its matcher stays.
 //! - `drafts.rs`: the masks along a chain and over a tree of draft tokens; `draft_tree.rs` has the tree.
 //! - `configurations.rs`: the ways to read a text under an index with calls, each a state and a stack; `stack.rs` has the
@@ -12,18 +11,18 @@
 mod advance;
 mod batch;
 mod configurations;
+mod counted;
 mod draft_tree;
 mod drafts;
 mod error;
 mod fill;
-mod forced;
 mod matrix;
 mod probe;
 mod stack;
 
 use std::sync::Arc;
 
-use gobo_types::Binding;
+use gobo_types::{Binding, LengthRange};
 
 pub use self::batch::{fill_batch, fill_rows};
 use self::configurations::Configurations;
@@ -247,6 +246,16 @@ impl Matcher {
                 .iter()
                 .map(|at| (at.state, all.frames().return_states(at.frame).collect()))
                 .collect(),
+        }
+    }
+
+    /// Of each of [`Self::configurations`], where it reads a string whose characters are counted: how many have begun, and how many
+    /// there may be. O(configurations).
+    pub fn counts(&self) -> Vec<Option<(u32, LengthRange)>> {
+        match &self.configurations {
+            _ if self.state == ENDED => Vec::new(),
+            None => vec![None],
+            Some(all) => all.counts(&self.index),
         }
     }
 

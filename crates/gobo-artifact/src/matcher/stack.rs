@@ -4,6 +4,8 @@
 //! is O(1), and a frame is freed when neither a configuration nor a frame above holds it. Push is O(frames pushed on the same
 //! one), everything else O(1) but for `covers` and reading a stack, which are O(depth).
 
+use gobo_types::CharCount;
+
 /// The frame below every other: nothing was called.
 pub(crate) const BOTTOM: u32 = 0;
 
@@ -32,6 +34,15 @@ struct Frame {
     below_run: u32,
     /// Whether the text is complete once this frame is popped.
     completes: bool,
+}
+
+/// A state and a stack of return states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Configuration {
+    pub(crate) state: u32,
+    pub(crate) frame: u32,
+    /// The characters read since the top of the stack was pushed, where they are counted; else none.
+    pub(crate) count: CharCount,
 }
 
 /// The frames of all stacks.

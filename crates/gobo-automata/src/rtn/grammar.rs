@@ -1,5 +1,7 @@
 //! Context-free grammars, as front ends write them.
 
+use gobo_types::LengthRange;
+
 use crate::chars::Expr;
 use crate::ids::RuleId;
 
@@ -22,4 +24,8 @@ pub struct Rule {
     pub name: String,
     /// What it stands for.
     pub expr: Expr,
+    /// How many characters its texts may have, if they are counted beside the states. Then the texts are parts of the bodies of JSON
+    /// strings, the rule calls none, and after it comes a byte with which none of its texts goes on, such as the quote. From each state
+    /// there is a text of each length above the least one, unless there is no least length.
+    pub lengths: Option<LengthRange>,
 }

@@ -169,7 +169,7 @@ fn number_of(numbers: NumberForm) -> Expr {
 }
 
 fn rule(name: &str, expr: Expr) -> Rule {
-    Rule { name: name.to_owned(), expr }
+    Rule { name: name.to_owned(), expr, lengths: None }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod pattern;
 mod pointers;
 mod uris;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use gobo_automata::Language;
 use gobo_types::{Budget, CompileError, CompileLimits, DateTimes, Draft, RefusalKind};
@@ -28,8 +28,42 @@ struct Definition {
     /// What the language includes beyond the standard's: the format is refused unless the caller asks for that.
     undecided: Option<&'static str>,
     build: fn(&Budget) -> Result<Language, CompileError>,
+    /// The greatest length of a text, which is counted apart from the language.
+    longest: Option<u32>,
     /// The language, built once in a process: it is the same in every compile.
     built: OnceLock<Language>,
+    /// The same language in parts whose lengths are counted.
+    parts: Option<fn(&Budget) -> Result<Parts, CompileError>>,
+    /// The parts, built once in a process.
+    built_parts: OnceLock<Arc<Parts>>,
+}
+
+/// What a format says.
+#[derive(Debug)]
+pub(crate) struct Format {
+    /// The texts, but for their length: [`longest`].
+    pub(crate) language: Language,
+    /// The texts in parts whose lengths are counted.
+    pub(crate) parts: Option<Arc<Parts>>,
+}
+
+/// A language as a choice of sequences of parts. Where a part that is counted may end, a character follows with which no text of the part
+/// goes on.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    /// The sequences.
+    pub(crate) ways: Vec<Vec<Part>>,
+    /// Characters of the longest text.
+    pub(crate) longest: u64,
+}
+
+/// A part of a text.
+#[derive(Debug, Clone)]
+pub(crate) enum Part {
+    /// A text of a language.
+    Of(Language),
+    /// A text of a language of at most so many characters.
+    UpTo(u32, Language),
 }
 
 impl Definition {
@@ -50,8 +84,27 @@ impl Definition {
         narrowed: Option<&'static str>,
         build: fn(&Budget) -> Result<Language, CompileError>,
     ) -> Self {
-        let until = Draft::Draft202012;
-        Self { name, until, narrowed, undecided: None, build, built: OnceLock::new() }
+        Self {
+            name,
+            until: Draft::Draft202012,
+            narrowed,
+            undecided: None,
+            build,
+            longest: None,
+            built: OnceLock::new(),
+            parts: None,
+            built_parts: OnceLock::new(),
+        }
+    }
+
+    const fn up_to(mut self, longest: u32) -> Self {
+        self.longest = Some(longest);
+        self
+    }
+
+    const fn in_parts(mut self, parts: fn(&Budget) -> Result<Parts, CompileError>) -> Self {
+        self.parts = Some(parts);
+        self
     }
 
     const fn until(mut self, until: Draft) -> Self {
@@ -71,9 +124,9 @@ static FORMATS: [Definition; 20] = [
     Definition::narrowed("time", dates::NARROWED, dates::time),
     Definition::narrowed("date-time", dates::NARROWED, dates::date_time),
     Definition::narrowed("duration", "the letters of a duration are capitals", dates::duration),
-    Definition::narrowed("email", mail::NARROWED, mail::email),
+    Definition::narrowed("email", mail::NARROWED, mail::email).in_parts(mail::email_parts),
     Definition::narrowed("idn-email", mail::IDN_NARROWED, mail::idn_email),
-    Definition::exact("hostname", hosts::plain_hostname).until(Draft::Draft6),
+    Definition::exact("hostname", hosts::plain_hostname).until(Draft::Draft6).up_to(hosts::NAME),
     Definition::narrowed("hostname", hosts::NARROWED, hosts::hostname).undecided(hosts::UNDECIDED),
     Definition::narrowed("idn-hostname", hosts::IDN_NARROWED, hosts::idn_hostname)
         .undecided(hosts::UNDECIDED),
@@ -112,12 +165,12 @@ pub(crate) struct Asked<'a> {
     pub(crate) date_times: DateTimes,
 }
 
-/// The language of a format: string values, not their JSON spellings. `None` for a name that the standard does not define,
+/// The texts of a format: string values, not their JSON spellings. `None` for a name that the standard does not define,
 /// which is an annotation.
 ///
 /// # Errors
 /// A refusal with no place for a format without a language; [`CompileError::OverBudget`].
-pub(crate) fn format(asked: Asked<'_>, budget: &Budget) -> Result<Option<Language>, CompileError> {
+pub(crate) fn format(asked: Asked<'_>, budget: &Budget) -> Result<Option<Format>, CompileError> {
     const PHASE: &str = "reading a format";
     let Some(format) = definition(asked) else { return Ok(None) };
     let allows = asked.allow_widening || asked.is_naive();
@@ -133,7 +186,12 @@ pub(crate) fn format(asked: Asked<'_>, budget: &Budget) -> Result<Option<Languag
     budget.check_states(PHASE, language.len())?;
     budget.charge_steps(PHASE, language.len() as u64)?;
     budget.charge_bytes(PHASE, language.len() as u64 * 64)?;
-    Ok(Some(language.clone()))
+    let parts = format.parts.map(|build| {
+        let build =
+            || build(&Budget::new(CompileLimits::default())).expect("every format fits the default limits");
+        Arc::clone(format.built_parts.get_or_init(|| Arc::new(build())))
+    });
+    Ok(Some(Format { language: language.clone(), parts }))
 }
 
 impl Asked<'_> {
@@ -146,6 +204,11 @@ impl Asked<'_> {
 fn definition(asked: Asked<'_>) -> Option<&'static Definition> {
     let mut formats = if asked.is_naive() { NAIVE.iter() } else { FORMATS.iter() };
     formats.find(|format| format.name == asked.name && asked.draft <= format.until)
+}
+
+/// The greatest number of characters of a format's texts, where it is no part of the language.
+pub(crate) fn longest(asked: Asked<'_>) -> Option<u32> {
+    definition(asked).and_then(|format| format.longest)
 }
 
 /// What the language of a format excludes of the standard's and what it includes beyond, as clauses.

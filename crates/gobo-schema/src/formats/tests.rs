@@ -28,7 +28,11 @@ fn language(name: &str) -> Language {
 }
 
 fn of_draft(name: &str, draft: Draft) -> Language {
-    format(name, draft, true, &budget()).unwrap().expect("a format of the standard")
+    let Format { language, .. } =
+        format(name, draft, true, &budget()).unwrap().expect("a format of the standard");
+    let Some(longest) = longest(name, draft) else { return language };
+    let lengths = Expr::Chars(CharSet::new([('\0', char::MAX)])).repeat(0, Some(longest));
+    language.intersection(&Language::expr(&lengths, &budget()).unwrap(), &budget()).unwrap()
 }
 
 fn check(name: &str, valid: &[&str], invalid: &[&str]) {

@@ -2,7 +2,7 @@
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::{Expr, Grammar, Rule, RuleId};
-use gobo_types::DenseId as _;
+use gobo_types::{DenseId as _, LengthRange};
 
 use crate::formula::expansion::Literal;
 use crate::lower::schema_set::SchemaSetId;
@@ -39,7 +39,13 @@ impl Rules {
 
     /// Adds a rule.
     pub(crate) fn add(&mut self, name: String, expr: Expr) -> RuleId {
-        self.table.push(Rule { name, expr });
+        self.table.push(Rule { name, expr, lengths: None });
+        RuleId::new(self.table.len() - 1)
+    }
+
+    /// Adds a rule whose characters are counted.
+    pub(crate) fn add_counted(&mut self, name: String, expr: Expr, lengths: LengthRange) -> RuleId {
+        self.table.push(Rule { name, expr, lengths: Some(lengths) });
         RuleId::new(self.table.len() - 1)
     }
 

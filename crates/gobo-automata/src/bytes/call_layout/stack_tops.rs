@@ -7,6 +7,7 @@
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, ByteSet, CompileError, DenseId as _};
 
+use super::ReturnOf;
 use crate::bytes::calls::{Calls, PHASE, TopSet, TopSetId};
 use crate::bytes::char_states::CharStates;
 use crate::bytes::dfa::Dfa;
@@ -122,7 +123,7 @@ pub(super) fn stack_tops(
     network: &Network,
     chars: &CharStates,
     is_tail: &impl Fn(&Call) -> bool,
-    return_of: &HashMap<CharState, ReturnId>,
+    return_of: &ReturnOf,
     returns: usize,
     budget: &Budget,
 ) -> Result<Bits, CompileError> {
@@ -159,7 +160,7 @@ pub(super) fn stack_tops(
                 if is_tail(call) {
                     add(entry, &set);
                 } else {
-                    let top = return_of[&call.to].index();
+                    let top = return_of[&(call.to, network.lengths[call.rule])].index();
                     one[top / 64] = 1 << (top % 64);
                     add(entry, &one);
                     one[top / 64] = 0;

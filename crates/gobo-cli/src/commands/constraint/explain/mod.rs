@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use gobo_artifact::layout::{CallRoot, DEAD};
 use gobo_artifact::{Index, IndexClass, Matcher, MatcherError};
+use gobo_types::LengthRange;
 use serde_json::{Value, json};
 
 use self::place::{Place, place};
@@ -153,7 +154,7 @@ fn sentence(matcher: &Matcher, id: u32, refused_after: &mut Option<usize>) -> St
 fn print_configurations(matcher: &Matcher, calls: &CallRoot) -> anyhow::Result<()> {
     let all = matcher.configurations();
     let states = grouped((matcher.index().states() - 1).into());
-    for (state, stack) in all.iter().take(CONFIGURATIONS_SHOWN) {
+    for ((state, stack), count) in all.iter().zip(matcher.counts()).take(CONFIGURATIONS_SHOWN) {
         let frames = match stack.len() {
             0 => "nothing on the stack".to_owned(),
             1 => "1 frame on the stack".to_owned(),
@@ -164,8 +165,25 @@ fn print_configurations(matcher: &Matcher, calls: &CallRoot) -> anyhow::Result<(
             output::line(format_args!("          {}", frame_name(calls, frame)))?;
         }
         print_more(stack.len(), FRAMES_SHOWN, "")?;
+        if let Some((chars, lengths)) = count {
+            output::line(format_args!(
+                "          {} characters of the string, of {}",
+                grouped(chars.into()),
+                bounds(lengths)
+            ))?;
+        }
     }
     print_more(all.len(), CONFIGURATIONS_SHOWN, " configurations")
+}
+
+/// Bounds of a length, for a person.
+fn bounds(LengthRange { min, max }: LengthRange) -> String {
+    let at_least = || format!("at least {}", grouped(min.into()));
+    match max {
+        None => at_least(),
+        Some(max) if min == 0 => format!("at most {}", grouped(max.into())),
+        Some(max) => format!("{} and at most {}", at_least(), grouped(max.into())),
+    }
 }
 
 fn print_more(len: usize, shown: usize, of: &str) -> anyhow::Result<()> {
@@ -189,8 +207,16 @@ fn configurations_json(matcher: &Matcher, calls: &CallRoot) -> Value {
         json!({"caller": name.map(|name| &name.caller), "callee": name.map(|name| &name.callee)})
     };
     let all = matcher.configurations();
-    let all = all.iter().map(|(state, stack)| {
-        json!({"state": state, "depth": stack.len(), "stack": stack.iter().map(frame).collect::<Vec<_>>()})
+    let all = all.iter().zip(matcher.counts()).map(|((state, stack), count)| {
+        let stack = json!({"state": state, "depth": stack.len(), "stack": stack.iter().map(frame).collect::<Vec<_>>()});
+        match count {
+            None => stack,
+            Some((chars, LengthRange { min, max })) => {
+                let mut with = stack;
+                with["count"] = json!({"characters": chars, "min": min, "max": max});
+                with
+            }
+        }
     });
     all.collect()
 }

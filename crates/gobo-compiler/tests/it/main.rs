@@ -1,0 +1,4 @@
+//! Tests of the compiler through matchers.
+
+mod counted;
+mod products;
