@@ -150,7 +150,11 @@ fn grammar(
         }
     };
     let counted = |lengths| Rule { name: "chars".to_owned(), expr: body.clone(), lengths: Some(lengths) };
-    Grammar { rules: vec![rule("root", root), counted(bounds[0]), counted(bounds[1])], start: RuleId::of(0), called: Vec::new() }
+    Grammar {
+        rules: vec![rule("root", root), counted(bounds[0]), counted(bounds[1])],
+        start: RuleId::of(0),
+        called: Vec::new(),
+    }
 }
 
 /// All texts, of brackets up to a depth.

@@ -19,7 +19,7 @@ fn format(
     draft: Draft,
     allow_widening: bool,
     budget: &Budget,
-) -> Result<Option<Language>, CompileError> {
+) -> Result<Option<Format>, CompileError> {
     super::format(asked(name, draft, allow_widening), budget)
 }
 
@@ -30,7 +30,7 @@ fn language(name: &str) -> Language {
 fn of_draft(name: &str, draft: Draft) -> Language {
     let Format { language, .. } =
         format(name, draft, true, &budget()).unwrap().expect("a format of the standard");
-    let Some(longest) = longest(name, draft) else { return language };
+    let Some(longest) = longest(asked(name, draft, true)) else { return language };
     let lengths = Expr::Chars(CharSet::new([('\0', char::MAX)])).repeat(0, Some(longest));
     language.intersection(&Language::expr(&lengths, &budget()).unwrap(), &budget()).unwrap()
 }
