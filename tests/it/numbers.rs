@@ -13,10 +13,10 @@ use crate::schema::{Random, Texts};
 
 const FORMS: [NumberForm; 2] = [NumberForm::Plain, NumberForm::Json];
 
-/// Whether a schema means the same in draft 4, where exclusive bounds are no numbers and there is no `const`.
+/// Whether a schema means the same in draft 4, where exclusive bounds are no numbers, and there is neither `const` nor `if`.
 fn is_of_draft4(schema: &Value) -> bool {
     let text = schema.to_string();
-    !text.contains("exclusive") && !text.contains("const")
+    ["exclusive", "\"const\"", "\"if\""].iter().all(|keyword| !text.contains(keyword))
 }
 
 /// A schema under a form, and its judge.
