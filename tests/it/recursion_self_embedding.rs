@@ -28,8 +28,8 @@ fn grammar() -> impl Strategy<Value = String> {
             1 => select(vec!["\")\"", "\"c\""]),
         ];
         let part = (called, times()).prop_map(|(called, times)| format!("{called}{times}"));
-        let alternative = (mark.clone(), vec(part, 1..=3))
-            .prop_map(|(mark, parts)| format!("{mark} {}", parts.join(" ")));
+        let alternative =
+            (mark.clone(), vec(part, 1..=3)).prop_map(|(mark, parts)| format!("{mark} {}", parts.join(" ")));
         let rule = (letter(), vec(alternative, 1..=2))
             .prop_map(|(letter, alternatives)| format!("{letter} | {}", alternatives.join(" | ")));
         vec(rule, rules).prop_map(|rules| {
@@ -53,7 +53,8 @@ fn words() -> Words {
         begin = end;
     }
     words.retain(|word| word.len() > 1);
-    for text in ["----", "------", "-é-é", "abcabc", "a-b-c", "aaaaaaa", "ccb))", "))", "éééé", "a-aéb-bc"] {
+    for text in ["----", "------", "-é-é", "abcabc", "a-b-c", "aaaaaaa", "ccb))", "))", "éééé", "a-aéb-bc"]
+    {
         words.push(text.as_bytes().to_vec());
     }
     words.push(b"\xc3".to_vec());
