@@ -96,9 +96,12 @@ pub(crate) fn rows(
     Ok(PushDownRows { of_states, rows: table.tokens, pending: found.pending, pairs: found.pairs })
 }
 
-/// Most suffixes in all sets that are followed without marks. Grammars of programming languages have a tenth of that; a rule that
-/// calls itself twice in a row has it after a few frames.
-const PILED_UP: usize = 0;
+/// Most suffixes in all sets that are followed without marks, for each token of the vocabulary. Grammars of programming languages
+/// have fewer; where a rule calls itself twice in a row, a few frames have them.
+const PILED_UP: usize = 8;
+
+/// Vocabularies of fewer tokens are taken to have so many.
+const FEW_TOKENS: usize = 512;
 
 /// Suffixes that are looked at in the time of one step elsewhere.
 const SUFFIXES_PER_STEP: u64 = 8;
@@ -155,6 +158,7 @@ impl RowTable<'_> {
         states: &[Asked],
         of: &[(usize, usize)],
     ) -> Result<Option<Followed>, CompileError> {
+        let most = PILED_UP * FEW_TOKENS.max((self.trie.to - self.trie.from) as usize);
         let mut pending = Vec::with_capacity(states.len());
         for (&(_, left), Asked { under, .. }) in of.iter().zip(states) {
             pending.push(self.first_set(left, &under.follow)?);
@@ -170,7 +174,7 @@ impl RowTable<'_> {
                 }
                 let Some(state) = classes.states(calls, class).next() else { continue };
                 let (row, left) = self.of_pair(suffixes, class, state)?;
-                if !self.is_marking && self.sets.suffixes() > PILED_UP {
+                if !self.is_marking && self.sets.suffixes() > most {
                     return Ok(None);
                 }
                 open.extend(self.tried.under(class).classes.iter().map(|&below| (left, below)));
