@@ -1,6 +1,7 @@
 use std::collections::HashSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use gobo_automata::{CharSet, Expr};
 use proptest::prelude::*;
 
 use super::*;
