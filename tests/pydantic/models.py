@@ -22,17 +22,20 @@ import jsonschema
 from annotated_types import Gt, Len
 from pydantic import (
     UUID4,
+    AnyUrl,
     AwareDatetime,
     Base64Str,
     BaseModel,
     ConfigDict,
     EmailStr,
     Field,
+    HttpUrl,
     Json,
     JsonValue,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
+    PostgresDsn,
     RootModel,
     SecretStr,
     StrictInt,
@@ -870,6 +873,54 @@ add(
         '"at":"2024-01-01T00:00:00Z"}],"usage":{}}' % _uuid,
         '{"run":"%s","steps":[{"thought":"","action":{"tool":"finish","answer":""},"confidence":1,'
         '"at":"2024-01-01T00:00:00Z"}],"usage":{"all":1}}' % _uuid,
+    ],
+)
+
+
+# Addresses.
+
+
+class Bookmark(BaseModel):
+    url: HttpUrl
+    icon: Optional[HttpUrl] = None
+    title: str
+
+
+add(
+    Bookmark,
+    [
+        Bookmark(url="https://example.org", title="a"),
+        Bookmark(url="http://user:pw@münchen.example:8080/a%20b/;c?d=e&f=g#h", icon="https://[::1]/i.png", title="é"),
+    ],
+    [
+        '{"url":"","title":"a"}',
+        '{"url":"example.org","title":"a"}',
+        '{"url":"https://example.org/%s","title":"a"}' % ("a" * 2083),
+        '{"url":"https://example.org","icon":7,"title":"a"}',
+    ],
+)
+
+
+class Sources(BaseModel):
+    home: AnyUrl
+    database: PostgresDsn
+    pages: list[HttpUrl] = Field(default_factory=list, max_length=10)
+
+
+add(
+    Sources,
+    [
+        Sources(home="ftp://example.org/pub", database="postgres://user:pass@localhost:5432/app"),
+        Sources(
+            home="urn:isbn:0451450523",
+            database="postgresql://a@b/c",
+            pages=["https://example.org/1", "https://xn--mnchen-3ya.example/?q=" + "x" * 1000],
+        ),
+    ],
+    [
+        '{"home":"example","database":"postgres://a@b/c"}',
+        '{"home":"ftp://a","database":"postgres://a@b/c","pages":["https:// a"]}',
+        '{"home":"ftp://a","database":"postgres://a@b/c","pages":"https://a"}',
     ],
 )
 
