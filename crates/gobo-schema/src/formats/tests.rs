@@ -810,14 +810,14 @@ fn times_without_an_offset_are_taken_where_they_are_asked_for() {
             &["12:00", "24:00:00", "12:00:60", "12:60:00", "12:00:00.", ""][..],
         ),
     ] {
-        let both = super::format(naive(name), &budget()).unwrap().unwrap();
+        let both = super::format(naive(name), &budget()).unwrap().unwrap().language;
         check_language(name, &both, without, never);
         check(name, with, without);
         check_language(name, &both, with, &[]);
         let (narrowed, widened) = inexact(naive(name));
         assert!(narrowed.is_some() && widened.is_some_and(|why| why.contains("offset")));
     }
-    let date = super::format(naive("date"), &budget()).unwrap().unwrap();
+    let date = super::format(naive("date"), &budget()).unwrap().unwrap().language;
     check_language("date", &date, &["2024-01-01"], &["2024-01-01T12:00:00"]);
     assert_eq!(inexact(naive("date")), (None, None));
 }
