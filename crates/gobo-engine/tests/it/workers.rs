@@ -151,14 +151,17 @@ fn a_verdict_and_its_diagnosis_are_the_same_in_a_process_and_on_any_pass() {
     for engine in [&threads, &once] {
         engine.import("tiny", &tiny(), None).unwrap();
     }
-    let schema = |text: &str| Constraint::schema(text, gobo_types::SchemaOptions::default());
+    // Plain numbers have more states than are allowed here.
+    let numbers = gobo_types::NumberForm::Json;
+    let schema =
+        |text: &str| Constraint::schema(text, gobo_types::SchemaOptions { numbers, ..Default::default() });
     let few = CompileLimits { max_states: 200, max_steps: 3_000_000, ..CompileLimits::default() };
     for (constraint, place) in [
         (Constraint::regex("ab^a"), "offset 2"),
         (Constraint::gbnf("root ::= \"a\" b\nb ::= b", "root"), "line 2, column 1"),
         (
             schema(
-                r#"{"properties":{"a":{"type":"string","minLength":2,"maxLength":1}},"required":["a"],"type":"object","additionalProperties":false}"#,
+                r#"{"properties":{"a":{"type":"string","minLength":2,"maxLength":1}},"required":["a"],"type":"object"}"#,
             ),
             "/properties/a",
         ),
