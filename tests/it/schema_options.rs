@@ -23,7 +23,7 @@ fn check(schema: &str, options: &SchemaOptions, taken: &[&str], refused: &[&str]
     }
 }
 
-/// The Schema Object of OpenAPI 3.0.4, section 4.7.24, and its clarification of `nullable` (proposal of 2019-10-31).
+/// The Schema Object of `OpenAPI` 3.0.4, section 4.7.24, and its clarification of `nullable` (proposal of 2019-10-31).
 #[test]
 fn nullable_of_openapi_adds_null_to_the_type_beside_it() {
     let options = SchemaOptions { dialect: SchemaDialect::OpenApi30, ..SchemaOptions::default() };

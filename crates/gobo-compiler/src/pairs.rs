@@ -129,6 +129,7 @@ struct RowTable<'a> {
 }
 
 /// How many rows and lists of suffixes there were.
+#[derive(Debug, Clone, Copy)]
 struct Mark {
     tokens: usize,
     pending: usize,

@@ -172,13 +172,14 @@ fn spell(value: &Value, numbers: NumberForm, out: &mut String) {
             let has_exponent = |number: &Decimal| {
                 numbers == NumberForm::Plain && number.fraction().len() > NumberForm::MAX_PLACES as usize
             };
-            out.push_str(&match Decimal::parse(&text) {
+            let written = match Decimal::parse(&text) {
                 None => text,
                 Some(number) if has_exponent(&number) => {
                     format!("{}e{}", number.to_mantissa(), number.exponent - 1)
                 }
                 Some(number) => number.to_plain(),
-            });
+            };
+            out.push_str(&written);
         }
         scalar => out.push_str(&scalar.to_string()),
     }

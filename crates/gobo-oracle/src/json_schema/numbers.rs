@@ -76,6 +76,7 @@ impl Keywords {
         }
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "at most 10^6")]
     fn number(&mut self, value: &Value) {
         let Some(number) = decimal_of(value) else { return };
         self.places = self.places.max(number.fraction_digits());

@@ -22,6 +22,9 @@ use crate::advice::{ALLOW_WIDENING, NO_FORMAT};
 
 pub(crate) use parts::{Part, Parts};
 
+/// What builds a format in parts.
+type BuildParts = fn(&Budget) -> Result<Parts, CompileError>;
+
 /// A format with a language.
 struct Definition {
     name: &'static str,
@@ -36,7 +39,7 @@ struct Definition {
     /// The language, built once in a process: it is the same in every compile.
     built: OnceLock<Language>,
     /// The same language in parts whose lengths are counted.
-    parts: Option<fn(&Budget) -> Result<Parts, CompileError>>,
+    parts: Option<BuildParts>,
     /// The parts, built once in a process.
     built_parts: OnceLock<Arc<Parts>>,
 }
@@ -86,7 +89,7 @@ impl Definition {
         self
     }
 
-    const fn in_parts(mut self, parts: fn(&Budget) -> Result<Parts, CompileError>) -> Self {
+    const fn in_parts(mut self, parts: BuildParts) -> Self {
         self.parts = Some(parts);
         self
     }
