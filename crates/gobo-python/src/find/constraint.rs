@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use gobo_types::{
-    Constraint, ConstraintDigest, DEFAULT_START, Draft, NumberForm, SchemaDocument, SchemaOptions, TextStart, Whitespace,
+    Constraint, ConstraintDigest, DEFAULT_START, Draft, NumberForm, SchemaDocument, SchemaOptions, TextStart,
+    Whitespace,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyMapping, PyString, PyType};
