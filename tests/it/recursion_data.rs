@@ -286,8 +286,8 @@ fn documents_are_taken_by_the_policy_of_their_blanks() {
 }
 
 /// Bytes that end any JSON text sooner or later, if the first that is allowed is taken again and again: none of them opens
-/// an array or object, and inside a string the quote comes first.
-const CLOSING: &[u8] = b"\"}]:0\\udcrealsn\x80\x90\xa0\n ";
+/// an array or object, and inside a string the quote comes first. A `-0` goes on to `-0.1`.
+const CLOSING: &[u8] = b"\"}]:10.\\udcrealsn\x80\x90\xa0\n ";
 
 /// Texts of random tokens that are then brought to an end.
 #[test]

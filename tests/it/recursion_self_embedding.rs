@@ -76,7 +76,10 @@ fn random_rules_that_call_themselves_in_a_row() {
                 limits.set(limits.get() + explored.limits);
             }
             Verdict::Empty => {}
-            Verdict::OverBudget => over_budget.set(over_budget.get() + 1),
+            Verdict::OverBudget => {
+                println!("over budget:\n{grammar}");
+                over_budget.set(over_budget.get() + 1);
+            }
         }
         Ok(())
     };

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use gobo_artifact::{Matcher, Vocabulary};
 use gobo_oracle::{Segmenter, Tokens};
 use gobo_types::{Binding, CompileError, CompileLimits, Constraint, Draft, SchemaOptions, TokenId};
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::subject::{accepts, allowed, compile_within, index_of, vocabulary_of};
 
@@ -94,7 +94,12 @@ impl Texts {
 
     /// Whether a value is let through with the members of its objects in some order.
     pub(crate) fn accepts_in_some_order(&self, value: &Value) -> bool {
-        self.write(&self.start, value).iter().any(Matcher::is_complete)
+        self.accepts_in_some_order_with(value, |number| plain(&number.to_string()))
+    }
+
+    /// The same with numbers in a form of the caller's.
+    pub(crate) fn accepts_in_some_order_with(&self, value: &Value, form: fn(&Number) -> String) -> bool {
+        self.write(&self.start, value, form).iter().any(Matcher::is_complete)
     }
 
     fn put(at: &Matcher, text: &str) -> Option<Matcher> {
@@ -103,7 +108,7 @@ impl Texts {
     }
 
     /// Where one gets from `at` by writing a value. What leads to the same configurations is kept once.
-    fn write(&self, at: &Matcher, value: &Value) -> Vec<Matcher> {
+    fn write(&self, at: &Matcher, value: &Value, form: fn(&Number) -> String) -> Vec<Matcher> {
         match value {
             Value::Array(items) => {
                 let mut ways: Vec<Matcher> = Self::put(at, "[").into_iter().collect();
@@ -111,7 +116,7 @@ impl Texts {
                     let comma = if number == 0 { "" } else { self.blanks[0] };
                     let mut next: HashMap<Configurations, Matcher> = HashMap::new();
                     for way in ways.iter().filter_map(|way| Self::put(way, comma)) {
-                        let behind = self.write(&way, item);
+                        let behind = self.write(&way, item, form);
                         next.extend(behind.into_iter().map(|way| (way.configurations(), way)));
                     }
                     ways = next.into_values().collect();
@@ -142,7 +147,7 @@ impl Texts {
                             };
                             let mut written = written.clone();
                             written[member] = true;
-                            let behind = self.write(&way, value);
+                            let behind = self.write(&way, value, form);
                             next.extend(
                                 behind.into_iter().map(|way| ((written.clone(), way.configurations()), way)),
                             );
@@ -152,7 +157,7 @@ impl Texts {
                 }
                 ways.values().filter_map(|way| Self::put(way, "}")).collect()
             }
-            Value::Number(number) => Self::put(at, &plain(&number.to_string())).into_iter().collect(),
+            Value::Number(number) => Self::put(at, &form(number)).into_iter().collect(),
             other => Self::put(at, &other.to_string()).into_iter().collect(),
         }
     }
