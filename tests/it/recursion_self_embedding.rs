@@ -2,17 +2,21 @@
 //! letters of a token, so that suffixes stay pending all along the stack. Against Earley's recogniser.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
-use gobo_types::Constraint;
+use gobo_artifact::Matcher;
+use gobo_oracle::{Earley, SortedTokens};
+use gobo_types::{Constraint, TokenId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{TestCaseError, TestRunner};
 
 use crate::cases::config;
-use crate::data::{data_dir, tokenizer};
-use crate::judge::{Judge, Verdict, Words};
-use crate::subject::compile;
+use crate::data::{data_dir, spread, tokenizer};
+use crate::judge::{Judge, Verdict, Words, is_limit};
+use crate::subject::{allowed, compile, index_of};
 
 const NAMES: [&str; 3] = ["root", "s", "t"];
 
@@ -89,14 +93,16 @@ fn random_rules_that_call_themselves_in_a_row() {
     assert_eq!(over_budget.get(), 0, "of {} cases", cases.get());
 }
 
-/// Grammars of one line that piled up pending suffixes until the budget was spent.
-const TINY: [&str; 6] = [
+/// Grammars of one line that piled up pending suffixes, or states of their tail calls, until the budget was spent.
+const TINY: [&str; 8] = [
     r#"root ::= [a-z] | "-" root root?"#,
     r#"root ::= . | "é" root{1,2}"#,
     r#"root ::= [a-zA-Z_] | "(" root root? ")""#,
     r#"root ::= [a-z] | "-" root root*"#,
     r#"root ::= . | "-" root root?"#,
     r#"root ::= [a-z]+ | "-" root root?"#,
+    r#"root ::= "a" [ab]{1,3} root? | [bé]"#,
+    r#"root ::= . | "é" root{0,2} root{1,3} root{0,2}"#,
 ];
 
 #[test]
@@ -109,6 +115,57 @@ fn tiny_self_embedding_grammars_have_an_index() {
             let compiled = compile(&tokenizer.vocabulary, &Constraint::gbnf(grammar, "root"), 1);
             let bytes = compiled.unwrap_or_else(|error| panic!("{grammar} on {name}: {error}")).len();
             println!("{name} {grammar}: {bytes} bytes");
+        }
+    }
+}
+
+/// Of each tokenizer so many of the grammars, and so many tokens into a text of each.
+const GRAMMARS: usize = 15;
+const STEPS: usize = 3;
+
+#[test]
+#[ignore = "needs GOBO_DATA"]
+fn random_self_embedding_grammars_have_an_index() {
+    let dir = data_dir();
+    let mut runner = TestRunner::deterministic();
+    for name in ["gpt2", "llama2", "llama-3.1", "o200k_base"] {
+        let tokenizer = tokenizer(&dir, name);
+        let sorted = SortedTokens::new(&tokenizer.tokens);
+        for case in 0..GRAMMARS {
+            let text = grammar().new_tree(&mut runner).unwrap().current();
+            let constraint = Constraint::gbnf(&text, "root");
+            let mut earley = Earley::of(&constraint).unwrap();
+            if !earley.is_satisfiable() {
+                continue;
+            }
+            let bytes = compile(&tokenizer.vocabulary, &constraint, 1)
+                .unwrap_or_else(|error| panic!("{text}\non {name}: {error}"));
+            println!("{name}: {} bytes", bytes.len());
+            let vocabulary = Arc::clone(&tokenizer.vocabulary);
+            let mut matcher = Matcher::new(index_of(&bytes), vocabulary, &tokenizer.binding).unwrap();
+            let mut set = earley.start();
+            for step in 0..=STEPS {
+                let found = allowed(&matcher, &tokenizer.binding);
+                let wanted = sorted.allowed(&mut earley, set);
+                let eos = |id: &TokenId| tokenizer.binding.eos.contains(id);
+                let of_text: Vec<TokenId> = found.iter().copied().filter(|id| !eos(id)).collect();
+                assert!(of_text.iter().eq(wanted.iter()), "{text}\non {name}, after {step} tokens");
+                assert_eq!(
+                    found.len() > of_text.len(),
+                    earley.accepts(set),
+                    "{text}\non {name}, after {step} tokens"
+                );
+                // The longest of some, so that tokens pop and push many frames.
+                let some = (0..8).map(|at| spread([text.as_bytes(), &[at, case as u8, step as u8]]));
+                let some = some.filter_map(|place| of_text.get(place as usize % of_text.len().max(1)));
+                let Some(&id) = some.max_by_key(|id| tokenizer.vocabulary.bytes(**id).len()) else { break };
+                match matcher.advance(id) {
+                    Ok(()) => {}
+                    Err(error) if is_limit(&error) => break,
+                    Err(error) => panic!("{error}: {text}\non {name}, after {step} tokens"),
+                }
+                set = earley.walk(set, tokenizer.vocabulary.bytes(id)).expect("the mask allows it");
+            }
         }
     }
 }

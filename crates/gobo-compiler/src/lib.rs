@@ -10,7 +10,6 @@ mod return_classes;
 mod rows;
 mod spell;
 mod suffix_sets;
-mod tried;
 
 pub use compile::{CompileOptions, CompileStats, Compiled, compile};
 pub use rows::RowCache;

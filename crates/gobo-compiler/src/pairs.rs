@@ -12,6 +12,8 @@
 //! [`crate::rows`] computes the row of a state, which sees nothing of what may follow its rule. This module is the work list: it decides
 //! which states have a row of their own, and follows suffix sets to all return states that may lie below.
 
+use std::rc::Rc;
+
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::layout::Trie;
 use gobo_automata::{Calls, KEquivalence, StateId};
@@ -19,8 +21,7 @@ use gobo_types::{Budget, ByteSet, CompileError, DenseId as _};
 
 use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
 use crate::rows::{PHASE, PendingSuffixes, RowComputer, RowTokens, RuleView, SharedRows, StateRow};
-use crate::suffix_sets::{Suffix, SuffixSet, SuffixSetId, SuffixSets};
-use crate::tried::{Tried, TriedId};
+use crate::suffix_sets::{SuffixSetId, SuffixSets};
 
 /// What is computed of an automaton with calls.
 #[derive(Debug, Default)]
@@ -32,7 +33,7 @@ pub(crate) struct PushDownRows {
     /// For each state that was asked for, the set of suffixes pending at the end of its rule.
     pub(crate) pending: Vec<SuffixSetId>,
     /// By suffix set, then by class of return states: the row, by its place in `rows`, and the suffixes that are pending at the end
-    /// of the return state's rule too. A missing pair allows nothing.
+    /// of the return state's rule too: those of all pairs of the class together. A missing pair allows nothing.
     pub(crate) pairs: Vec<Vec<Pair>>,
 }
 
@@ -76,8 +77,8 @@ pub(crate) fn rows(
         tokens: Vec::new(),
         pending: Vec::new(),
         sets: SuffixSets::new(),
-        tried: Tried::new(view, calls, classes),
-        is_marking: false,
+        under: vec![None; classes.len()],
+        is_split: false,
         budget,
     };
     let of: Vec<(usize, usize)> =
@@ -86,9 +87,9 @@ pub(crate) fn rows(
     let found = match table.follow_all(calls, classes, states, &of)? {
         Some(found) => found,
         None => {
-            table.begin_marking(mark);
+            table.begin_splitting(mark);
             let found = table.follow_all(calls, classes, states, &of)?;
-            found.expect("only suffixes without marks are said to pile up")
+            found.expect("only sets that are not split are said to pile up")
         }
     };
     table.computer.charge()?;
@@ -96,8 +97,8 @@ pub(crate) fn rows(
     Ok(PushDownRows { of_states, rows: table.tokens, pending: found.pending, pairs: found.pairs })
 }
 
-/// Most suffixes in all sets that are followed without marks, for each token of the vocabulary. Grammars of programming languages
-/// have fewer; where a rule calls itself twice in a row, a few frames have them.
+/// Most suffixes in all sets before sets are split, for each token of the vocabulary. Grammars of programming languages have
+/// fewer; where a rule calls itself twice in a row, a few frames have them.
 const PILED_UP: usize = 8;
 
 /// Vocabularies of fewer tokens are taken to have so many.
@@ -122,9 +123,10 @@ struct RowTable<'a> {
     tokens: Vec<RowTokens>,
     pending: Vec<PendingSuffixes>,
     sets: SuffixSets,
-    tried: Tried<'a>,
-    /// Whether suffixes are marked with the classes that they have been tried at.
-    is_marking: bool,
+    /// `[classes]`: what may lie directly below the return states of each.
+    under: Vec<Option<Rc<Under>>>,
+    /// Whether what stays pending is kept apart from what a read leaves.
+    is_split: bool,
     budget: &'a Budget,
 }
 
@@ -135,23 +137,33 @@ struct Mark {
     pending: usize,
 }
 
+/// What a suffix set does at the return states of a class.
+struct Effect {
+    /// The place of its row.
+    row: usize,
+    /// What it leaves for the frame below.
+    left: SuffixSetId,
+    /// Whether it stays pending there itself.
+    stays: bool,
+}
+
 impl RowTable<'_> {
     fn mark(&self) -> Mark {
         Mark { tokens: self.tokens.len(), pending: self.pending.len() }
     }
 
-    /// Forgets all sets, and what was found since the mark; from now on suffixes are marked.
-    fn begin_marking(&mut self, mark: Mark) {
+    /// Forgets all sets, and what was found since the mark; from now on sets are split.
+    fn begin_splitting(&mut self, mark: Mark) {
         let Mark { tokens, pending } = mark;
         self.of_state.retain(|_, known| known.0 < tokens && known.1 < pending);
         self.tokens.truncate(tokens);
         self.pending.truncate(pending);
         self.sets = SuffixSets::new();
-        self.is_marking = true;
+        self.is_split = true;
     }
 
     /// The suffix sets of states whose rows stand at the places `of`, followed to all return states that may lie below; `None` if
-    /// suffixes pile up that are not marked.
+    /// suffixes pile up in sets that are not split.
     fn follow_all(
         &mut self,
         calls: &Calls,
@@ -162,7 +174,7 @@ impl RowTable<'_> {
         let most = PILED_UP * FEW_TOKENS.max((self.trie.to - self.trie.from) as usize);
         let mut pending = Vec::with_capacity(states.len());
         for (&(_, left), Asked { under, .. }) in of.iter().zip(states) {
-            pending.push(self.first_set(left, &under.follow)?);
+            pending.push(self.going_on(self.pending[left].clone(), &under.follow)?);
         }
         let mut pairs: Vec<Vec<Pair>> = Vec::new();
         let mut asked: foldhash::HashSet<(SuffixSetId, ReturnClassId)> = foldhash::HashSet::default();
@@ -174,20 +186,28 @@ impl RowTable<'_> {
                     continue;
                 }
                 let Some(state) = classes.states(calls, class).next() else { continue };
-                let (row, left) = self.of_pair(suffixes, class, state)?;
-                if !self.is_marking && self.sets.suffixes() > most {
+                let under = self.under[class.index()]
+                    .get_or_insert_with(|| Rc::new(classes.under(calls, classes.states(calls, class))));
+                let under = Rc::clone(under);
+                let Effect { row, left, stays } = self.of_pair(suffixes, state, &under.follow)?;
+                if !self.is_split && self.sets.suffixes() > most {
                     return Ok(None);
                 }
-                open.extend(self.tried.under(class).classes.iter().map(|&below| (left, below)));
-                if self.tokens[row].is_empty() && left == SuffixSetId::EMPTY {
-                    continue;
-                }
                 pairs.resize(pairs.len().max(suffixes.index() + 1), Vec::new());
-                pairs[suffixes.index()].push(Pair { class, row, suffixes: left });
+                let mut add = |left: SuffixSetId| {
+                    open.extend(under.classes.iter().map(|&below| (left, below)));
+                    pairs[suffixes.index()].push(Pair { class, row, suffixes: left });
+                };
+                if left != SuffixSetId::EMPTY || !stays && !self.tokens[row].is_empty() {
+                    add(left);
+                }
+                if stays {
+                    add(suffixes);
+                }
             }
         }
         pairs.resize(self.sets.len(), Vec::new());
-        pairs.iter_mut().for_each(|pairs| pairs.sort_unstable_by_key(|pair| pair.class));
+        pairs.iter_mut().for_each(|pairs| pairs.sort_unstable_by_key(|pair| (pair.class, pair.suffixes)));
         Ok(Some(Followed { pending, pairs }))
     }
 
@@ -205,13 +225,11 @@ impl RowTable<'_> {
         Ok(known)
     }
 
-    /// The set of suffixes pending at the end of a state's rule that go on with a byte that may follow. None has been tried.
-    fn first_set(&mut self, left: usize, follow: &ByteSet) -> Result<SuffixSetId, CompileError> {
-        let PendingSuffixes { whole, blocks } = &self.pending[left];
-        let fresh = blocks.iter().map(|&(block, end)| Suffix { block, end, tried: TriedId::NONE });
-        let blocks = fresh.filter(|suffix| goes_on(&self.trie, suffix.block, follow)).collect();
-        let whole = (*whole && !follow.is_empty()).then_some(TriedId::NONE);
-        self.sets.intern(SuffixSet { whole, blocks }, self.budget)
+    /// The set of those suffixes that go on with a byte that may follow.
+    fn going_on(&mut self, mut left: PendingSuffixes, follow: &ByteSet) -> Result<SuffixSetId, CompileError> {
+        left.whole &= !follow.is_empty();
+        left.blocks.retain(|&(block, _)| goes_on(&self.trie, block, follow));
+        self.sets.intern(left, self.budget)
     }
 
     /// The row of a suffix set at the return states of a class, one of which is `state`, and the suffixes that end that rule too
@@ -219,88 +237,46 @@ impl RowTable<'_> {
     fn of_pair(
         &mut self,
         suffixes: SuffixSetId,
-        class: ReturnClassId,
         state: StateId,
-    ) -> Result<(usize, SuffixSetId), CompileError> {
+        follow: &ByteSet,
+    ) -> Result<Effect, CompileError> {
         let set = self.sets.get(suffixes);
-        let fresh = set.blocks.iter().filter(|suffix| !self.tried.has(suffix.tried, class));
-        let fresh: Vec<(u32, u32)> = fresh.map(|suffix| (suffix.block, suffix.end)).collect();
         let mut row = StateRow::default();
         let mut place = None;
-        if set.whole.is_some_and(|tried| !self.tried.has(tried, class)) {
+        if set.whole {
             let (tokens, left) = self.of_state(state)?;
             row.pending = self.pending[left].clone();
-            if fresh.is_empty() {
+            if set.blocks.is_empty() {
                 place = Some(tokens);
             } else {
                 row.tokens = self.tokens[tokens].clone();
             }
         }
-        if !fresh.is_empty() {
-            self.computer.read(&fresh, state, &mut row)?;
+        if !set.blocks.is_empty() {
+            self.computer.read(&set.blocks, state, &mut row)?;
         }
         let row_place = match place {
             Some(place) => place,
             None => self.push(row.tokens)?,
         };
-        let none = SuffixSet::default();
-        let staying = if self.computer.accepts(state) { &*set } else { &none };
-        let left = self.left(row.pending, staying, class)?;
-        Ok((row_place, left))
+        let mut left = row.pending;
+        let stays = self.is_split && self.computer.accepts(state) && self.goes_on(&set, follow);
+        if stays {
+            self.budget.charge_steps(PHASE, set.blocks.len() as u64 / SUFFIXES_PER_STEP)?;
+            left.whole = false;
+            let mut staying = set.blocks.iter().peekable();
+            left.blocks.retain(|suffix| {
+                while staying.next_if(|stay| *stay < suffix).is_some() {}
+                staying.peek() != Some(&suffix)
+            });
+        }
+        Ok(Effect { row: row_place, left: self.going_on(left, follow)?, stays })
     }
 
-    /// The suffixes pending below the return states of a class: those that were left there, and those that stay pending because the rule may end
-    /// at once, as far as they go on with a byte that may follow.
-    fn left(
-        &mut self,
-        left: PendingSuffixes,
-        staying: &SuffixSet,
-        class: ReturnClassId,
-    ) -> Result<SuffixSetId, CompileError> {
-        if self.is_marking {
-            self.budget.charge_steps(PHASE, staying.blocks.len() as u64 / SUFFIXES_PER_STEP)?;
-        }
-        let mut whole = left.whole.then_some(TriedId::NONE);
-        if let Some(tried) = staying.whole.filter(|_| self.is_marking) {
-            whole = Some(self.tried.with(tried, class));
-        }
-        let whole = whole.filter(|&tried| !self.tried.follow(class, tried).is_empty());
-        let first = self.tried.first(class);
-        let mut blocks: Vec<Suffix> = Vec::with_capacity(left.blocks.len());
-        let mut stays = staying.blocks.iter().peekable();
-        let mut left = left.blocks.into_iter().peekable();
-        loop {
-            let next = match (left.peek(), stays.peek()) {
-                (Some(&(block, end)), stay) if stay.is_none_or(|stay| block < stay.block) => {
-                    left.next();
-                    Suffix { block, end, tried: TriedId::NONE }
-                }
-                (left_block, Some(&&suffix)) => {
-                    let is_left = left_block.is_some_and(|left| left.0 == suffix.block);
-                    stays.next();
-                    if is_left {
-                        left.next();
-                    }
-                    // One that was read here and is not left has all its tokens in the row.
-                    if !is_left && !self.tried.has(suffix.tried, class) {
-                        continue;
-                    }
-                    let tried = if self.is_marking && goes_on(&self.trie, suffix.block, &first) {
-                        self.tried.with(suffix.tried, class)
-                    } else {
-                        suffix.tried
-                    };
-                    Suffix { tried, ..suffix }
-                }
-                (None, None) => break,
-                (Some(_), None) => unreachable!("taken above"),
-            };
-            let follow = self.tried.follow(class, next.tried);
-            if goes_on(&self.trie, next.block, &follow) {
-                blocks.push(next);
-            }
-        }
-        self.sets.intern(SuffixSet { whole, blocks }, self.budget)
+    /// Whether a suffix of a set goes on with a byte that may follow.
+    fn goes_on(&self, set: &PendingSuffixes, follow: &ByteSet) -> bool {
+        let PendingSuffixes { whole, blocks } = set;
+        *whole && !follow.is_empty() || blocks.iter().any(|&(block, _)| goes_on(&self.trie, block, follow))
     }
 
     fn push(&mut self, tokens: RowTokens) -> Result<usize, CompileError> {

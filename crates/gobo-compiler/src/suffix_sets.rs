@@ -5,8 +5,7 @@ use std::rc::Rc;
 use foldhash::HashMap;
 use gobo_types::{Budget, CompileError, Table, dense_id};
 
-use crate::rows::PHASE;
-use crate::tried::TriedId;
+use crate::rows::{PHASE, PendingSuffixes};
 
 dense_id! {
     /// A set of pending suffixes.
@@ -18,36 +17,17 @@ impl SuffixSetId {
     pub(crate) const EMPTY: Self = Self(0);
 }
 
-/// A block of tokens that go on after the end of a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Suffix {
-    pub(crate) block: u32,
-    /// The end of the ids of the block.
-    pub(crate) end: u32,
-    /// The classes of return states that they have been tried at.
-    pub(crate) tried: TriedId,
-}
-
-/// Suffixes that are pending for the frame on top of the stack.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct SuffixSet {
-    /// Whether whole tokens are among them, and the classes that they have been tried at.
-    pub(crate) whole: Option<TriedId>,
-    /// Ascending.
-    pub(crate) blocks: Vec<Suffix>,
-}
-
 /// The sets that were met, each once.
 pub(crate) struct SuffixSets {
-    sets: Table<SuffixSetId, Rc<SuffixSet>>,
-    known: HashMap<Rc<SuffixSet>, SuffixSetId>,
+    sets: Table<SuffixSetId, Rc<PendingSuffixes>>,
+    known: HashMap<Rc<PendingSuffixes>, SuffixSetId>,
     suffixes: usize,
 }
 
 impl SuffixSets {
     /// The empty set alone.
     pub(crate) fn new() -> Self {
-        let empty: Rc<SuffixSet> = Rc::default();
+        let empty: Rc<PendingSuffixes> = Rc::default();
         let known = HashMap::from_iter([(Rc::clone(&empty), SuffixSetId::EMPTY)]);
         Self { sets: vec![empty].into(), known, suffixes: 0 }
     }
@@ -62,7 +42,7 @@ impl SuffixSets {
         self.suffixes
     }
 
-    pub(crate) fn get(&self, set: SuffixSetId) -> Rc<SuffixSet> {
+    pub(crate) fn get(&self, set: SuffixSetId) -> Rc<PendingSuffixes> {
         Rc::clone(&self.sets[set])
     }
 
@@ -70,7 +50,11 @@ impl SuffixSets {
     ///
     /// # Errors
     /// [`CompileError::OverBudget`].
-    pub(crate) fn intern(&mut self, set: SuffixSet, budget: &Budget) -> Result<SuffixSetId, CompileError> {
+    pub(crate) fn intern(
+        &mut self,
+        set: PendingSuffixes,
+        budget: &Budget,
+    ) -> Result<SuffixSetId, CompileError> {
         if let Some(&known) = self.known.get(&set) {
             return Ok(known);
         }

@@ -16,6 +16,7 @@ use crate::layout::index::calls::{CallTables, END, NO_SUFFIXES};
 use crate::layout::{DEAD, Row};
 use crate::matcher::counted::{Counted, Reading};
 use crate::matcher::error::MatcherError;
+use crate::matcher::pending::for_each_pair;
 use crate::matcher::stack::{BOTTOM, Configuration, Frames};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
@@ -451,7 +452,18 @@ impl Configurations {
                     seen[count] = (suffix_set, frame);
                     count += 1;
                 }
-                let Some(pair) = calls.pair(suffix_set, self.frames.top(frame)) else { break };
+                let pairs = calls.pairs(suffix_set, self.frames.top(frame));
+                let Some((pair, others)) = pairs.split_first() else { break };
+                if !others.is_empty() {
+                    let go_on = for_each_pair(&calls, &self.frames, suffix_set, frame, |pair| {
+                        let row = index.row(vocabulary, pair.row).ok_or_else(|| corrupt(at.state))?;
+                        Ok(!is_new(pair.row) || found(row))
+                    })?;
+                    if !go_on {
+                        return Ok(());
+                    }
+                    break;
+                }
                 if is_new(pair.row)
                     && !found(index.row(vocabulary, pair.row).ok_or_else(|| corrupt(at.state))?)
                 {

@@ -15,10 +15,11 @@
 use gobo_types::{CharCount, LengthRange};
 
 use crate::layout::DEAD;
-use crate::layout::index::calls::{CallTables, NO_SUFFIXES};
+use crate::layout::index::calls::CallTables;
 use crate::layout::index::lengths::LengthTables;
 use crate::layout::index::root::IndexClass;
 use crate::matcher::error::MatcherError;
+use crate::matcher::pending::for_each_pair;
 use crate::matcher::stack::{BOTTOM, Configuration, Frames};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
@@ -136,17 +137,10 @@ impl<'a> Counted<'a> {
         out.iter_mut().zip(&words).for_each(|(out, word)| *out |= word);
         // Tokens that end the rule, whatever they do after it.
         words.fill(0);
-        let (mut suffix_set, mut frame) = (calls.suffix_set(at.state), at.frame);
-        while suffix_set != NO_SUFFIXES && frame != BOTTOM {
-            let Some(pair) = calls.pair(suffix_set, frames.top(frame)) else { break };
+        for_each_pair(&calls, frames, calls.suffix_set(at.state), at.frame, |pair| {
             let row = index.row(vocabulary, pair.row).ok_or_else(corrupt)?;
-            if !row.unite(&mut words) {
-                return Err(corrupt());
-            }
-            let is_again = pair.suffix_set == suffix_set;
-            frame = if is_again { frames.below_run(frame) } else { frames.below(frame) };
-            suffix_set = pair.suffix_set;
-        }
+            if row.unite(&mut words) { Ok(true) } else { Err(corrupt()) }
+        })?;
         for (first, (out, mut word)) in (0..).step_by(32).zip(out.iter_mut().zip(words)) {
             while word != 0 {
                 let bit = word.trailing_zeros();

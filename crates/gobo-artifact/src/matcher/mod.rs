@@ -17,6 +17,7 @@ mod drafts;
 mod error;
 mod fill;
 mod matrix;
+mod pending;
 mod probe;
 mod stack;
 

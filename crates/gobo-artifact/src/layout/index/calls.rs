@@ -3,7 +3,8 @@
 //! A push transition of a state goes on by the transitions of its entry state, and pushes return states on the stack (Woods,
 //! *Transition Network Grammars for Natural Language Analysis*, 1970). A pair (suffix set, return class) says which row the
 //! suffixes add to a mask where a return state of that class is on top of the stack, and which suffixes are left below it
-//! (`docs/recursion.md`). Pairs of a set are ascending by class, so that one is found by binary search.
+//! (`docs/recursion.md`). Pairs of a set are ascending by class, so that those of one are found by binary search: mostly one, and
+//! several where the suffixes left are several sets.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -171,12 +172,14 @@ impl<'a> CallTables<'a> {
         self.suffix_sets.get(state as usize).copied().unwrap_or(NO_SUFFIXES)
     }
 
-    /// How a suffix set goes on at the return state of that number; `None` where it does not.
+    /// How a suffix set goes on at the return state of that number: in no way, in one, or as several sets at once.
     #[inline]
-    pub(crate) fn pair(&self, suffix_set: u32, top: u32) -> Option<&'a PairEntry> {
-        let class = self.returns.get(top as usize)?.class;
+    pub(crate) fn pairs(&self, suffix_set: u32, top: u32) -> &'a [PairEntry] {
+        let Some(class) = self.returns.get(top as usize).map(|of| of.class) else { return &[] };
         let pairs = between(self.pair_starts, self.pairs, suffix_set);
-        pairs.binary_search_by_key(&class, |pair| pair.class).ok().map(|at| &pairs[at])
+        let pairs = &pairs[pairs.partition_point(|pair| pair.class < class)..];
+        let is_another = |pair: &PairEntry| pair.class != class;
+        &pairs[..pairs.iter().position(is_another).unwrap_or(pairs.len())]
     }
 
     /// Checks that every number names something that is there. O(tables).
@@ -228,7 +231,9 @@ impl<'a> CallTables<'a> {
             let fits = |pair: &PairEntry| {
                 pair.class < classes && pair.row < root.rows && (pair.suffix_set as usize) < sets
             };
-            if !pairs.iter().all(fits) || !pairs.windows(2).all(|two| two[0].class < two[1].class) {
+            if !pairs.iter().all(fits)
+                || !pairs.is_sorted_by(|a, b| (a.class, a.suffix_set) < (b.class, b.suffix_set))
+            {
                 return Err("a pair names what is not there, or is out of order");
             }
         }

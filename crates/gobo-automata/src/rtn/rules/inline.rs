@@ -88,9 +88,7 @@ impl Rules {
             for &rule in &group {
                 self.substitute(&mut nfa, rule, |_, _| true);
             }
-            let build = || nfa.determinize(INLINE_STATES, budget)?.map(|dfa| dfa.minimal(budget)).transpose();
-            let held = |dfa: &Option<SymbolDfa>| dfa.as_ref().map_or(0, SymbolDfa::bytes);
-            match named(budget.holding(build, held), &self.names[caller])? {
+            match self.small(&nfa, caller, budget)? {
                 Some(dfa) => {
                     self.dfas[caller] = dfa;
                     self.simplify(caller, budget)?;
@@ -104,6 +102,18 @@ impl Rules {
             }
         }
         Ok(())
+    }
+
+    /// The minimal automaton of a rule; `None` if the subset construction blows up.
+    pub(super) fn small(
+        &self,
+        nfa: &SymbolNfa,
+        rule: RuleId,
+        budget: &Budget,
+    ) -> Result<Option<SymbolDfa>, CompileError> {
+        let build = || nfa.determinize(INLINE_STATES, budget)?.map(|dfa| dfa.minimal(budget)).transpose();
+        let held = |dfa: &Option<SymbolDfa>| dfa.as_ref().map_or(0, SymbolDfa::bytes);
+        named(budget.holding(build, held), &self.names[rule])
     }
 
     /// In `nfa`, puts a copy of `rule` in the place of the calls of it that begin where `which(from, start)` says: one for

@@ -26,18 +26,24 @@ impl Rules {
         }
         loop {
             let dfa = &self.dfas[rule];
-            let mut tail_call = None;
-            for (from, symbol, to) in dfa.edges().filter(|&(_, symbol, _)| symbol == own) {
+            let mut tail_calls: Vec<CharState> = Vec::new();
+            for (from, _, to) in dfa.edges().filter(|&(_, symbol, _)| symbol == own) {
                 if dfa.accepting[to] && dfa.ends_read_all_of(to, budget)? {
-                    tail_call = Some((from, symbol));
-                    break;
+                    tail_calls.push(from);
                 }
             }
-            let Some((from, symbol)) = tail_call else { return Ok(()) };
+            if tail_calls.is_empty() {
+                return Ok(());
+            }
+            // All at once: one that is left would be copied into each state of the subset construction.
             let mut nfa = SymbolNfa::of(dfa);
-            nfa.take_edges(symbol, |state| state == from);
-            nfa.add_epsilon(from, dfa.start);
-            self.dfas[rule] = self.settled(&nfa, rule, budget)?;
+            nfa.take_edges(own, |from| tail_calls.binary_search(&from).is_ok());
+            tail_calls.iter().for_each(|&from| nfa.add_epsilon(from, dfa.start));
+            match self.small(&nfa, rule, budget)? {
+                Some(dfa) => self.dfas[rule] = dfa,
+                // They stay calls.
+                None => return Ok(()),
+            }
         }
     }
 }
