@@ -14,6 +14,9 @@ use super::trials::{Cost, Stop};
 /// Numbers from 2 on at which costs are measured first.
 const FIRST: u64 = 9;
 
+/// The last of them where other parts of the constraint hide the states of the repetition up to [`FIRST`].
+const LAST_HIDDEN: u64 = 13;
+
 /// The first of the numbers that double.
 const DOUBLING_FROM: u64 = 8;
 
@@ -68,9 +71,12 @@ pub(super) fn growth(
 ) -> Result<Growth, Stop> {
     // A small share for each small number, a half for the last one.
     let mut states = Vec::new();
-    for at in 2..=FIRST.min(number) {
+    for at in 2..=LAST_HIDDEN.min(number) {
         let Some(cost) = measure(at, 8)? else { break };
         states.push((at, cost.of(Limit::MaxStates)));
+        if at >= FIRST && !is_hidden(&states) {
+            break;
+        }
     }
     if let Some(growth) = exponential(&states) {
         return Ok(growth);
@@ -105,6 +111,12 @@ pub(super) fn growth(
         }
     }
     Ok(Growth::Polynomial { needed })
+}
+
+/// Whether states did not grow at some of the last numbers that an exponential is told from: another part needs more.
+fn is_hidden(states: &[(u64, u64)]) -> bool {
+    let from = states.len().saturating_sub(6);
+    states[from..].windows(2).any(|pair| pair[1].1 <= pair[0].1)
 }
 
 /// The growth of states at consecutive numbers, if it is exponential.
@@ -184,6 +196,8 @@ mod tests {
             };
             assert!((found - factor).abs() < 0.01, "{found}");
         }
+        let hidden = grown(25, 1 << 20, |n| (1 << n).max(400));
+        assert!(matches!(hidden, Growth::Exponential { at: 13, states: 8192, .. }), "{hidden:?}");
         assert_eq!(grown(500, 1 << 20, |n| n * n * n * n), Growth::Unknown);
         assert_eq!(grown(500, 30, |n| n), Growth::Unknown, "too few points");
     }
