@@ -1,11 +1,17 @@
 //! Grammars: the readers of grammar dialects, and the grammar of JSON texts.
 //!
-//! Each module makes a [`Grammar`](gobo_automata::Grammar) or parts of one: [`gbnf`] from the text of a user, [`json`] from RFC 8259 and a
+//! Each module makes a [`Grammar`](gobo_automata::Grammar) or parts of one: [`gbnf`] and [`ebnf`] from the text of a user, [`json`] from RFC 8259 and a
 //! text policy. None knows of automata's states or of vocabularies.
 #![forbid(unsafe_code)]
 
+mod bnf;
+mod dialects;
+pub mod ebnf;
 pub mod gbnf;
 pub mod json;
 mod misfit;
 pub mod near;
 mod outline;
+mod regex;
+
+pub use dialects::{Read, Written};

@@ -25,7 +25,8 @@ pub use compile::{
     ReportEntry, Span,
 };
 pub use constraint::{
-    Constraint, DEFAULT_START, Dialect, Draft, FormatMode, MatchMode, PropertyOrder, RestoreError,
+    Constraint, DEFAULT_START, Dialect, Draft, FormatMode, GrammarDocument, GrammarOptionError, Lexer,
+    MatchMode, PropertyOrder, RestoreError,
     SchemaDocument, SchemaOptionError, SchemaOptions, Source, Spelling, TextStart, Whitespace,
     WhitespaceError, compact_json,
 };

@@ -51,7 +51,8 @@ pub enum RestoreError {
 }
 
 impl Constraint {
-    /// Everything of it that is not in its [text](Self::text), as JSON; of documents beside a schema only their number.
+    /// Everything of it that is not in its [text](Self::text), as JSON; of documents beside a schema only their number, while those
+    /// beside a grammar are kept.
     ///
     /// ```
     /// use gobo_types::Constraint;
@@ -69,9 +70,13 @@ impl Constraint {
                 let is_ambiguous = items.iter().any(|item| item.contains('\n'));
                 Source::Choice { items: if is_ambiguous { items.clone() } else { Vec::new() } }
             }
-            Source::Grammar { dialect, start, .. } => {
-                Source::Grammar { dialect: *dialect, grammar: String::new(), start: start.clone() }
-            }
+            Source::Grammar { dialect, grammar: _, start, lexer, documents } => Source::Grammar {
+                dialect: *dialect,
+                grammar: String::new(),
+                start: start.clone(),
+                lexer: *lexer,
+                documents: documents.clone(),
+            },
             Source::Json { whitespace } => Source::Json { whitespace: *whitespace },
             Source::Schema { options, .. } => {
                 let SchemaOptions {
@@ -152,7 +157,9 @@ impl Constraint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Draft, FormatMode, PropertyOrder, Spelling, TextStart, Whitespace};
+    use crate::{
+        Dialect, Draft, FormatMode, GrammarDocument, Lexer, PropertyOrder, Spelling, TextStart, Whitespace,
+    };
 
     fn documents() -> Vec<SchemaDocument> {
         vec![SchemaDocument { uri: "x:y".into(), document: "{}".into() }]
@@ -179,6 +186,14 @@ mod tests {
             Constraint::choice(["a\nb", "c"]),
             Constraint::gbnf("root ::= \"a\"", "root"),
             Constraint::gbnf("other ::= \"a\"", "other"),
+            Constraint::grammar(Dialect::Ebnf, "root ::= \"a\"", "root", None, Vec::new()),
+            Constraint::grammar(
+                Dialect::Lark,
+                "start: A\n%import a.A",
+                "start",
+                Some(Lexer::None),
+                vec![GrammarDocument { name: "a".into(), text: "A: \"a\"".into() }],
+            ),
             Constraint::json(Whitespace::Flexible { max: 5 }),
             Constraint::schema(" { } ", SchemaOptions::default()),
             Constraint::schema("true", options),
