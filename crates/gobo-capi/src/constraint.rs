@@ -51,17 +51,15 @@ fn canonical(constraint: Constraint, names_start: bool) -> Constraint {
             let start = if names_start { start } else { dialect.default_start().to_owned() };
             Constraint::grammar(dialect, grammar, start, lexer, documents).starting(text_start)
         }
-        source @ (Source::Regex { .. } | Source::Json { .. }) => {
-            Constraint { source, text_start }
-        }
+        source @ (Source::Regex { .. } | Source::Json { .. }) => Constraint { source, text_start },
     }
 }
 
 #[cfg(test)]
 mod tests {
     use gobo_types::{
-        Dialect, Draft, GrammarDocument, Lexer, PropertyOrder, SchemaDocument, SchemaOptions, Spelling, TextStart,
-        Whitespace,
+        Dialect, Draft, GrammarDocument, Lexer, PropertyOrder, SchemaDocument, SchemaOptions, Spelling,
+        TextStart, Whitespace,
     };
 
     use super::*;

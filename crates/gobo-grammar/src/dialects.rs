@@ -5,6 +5,7 @@ use gobo_types::{Budget, CompileError, Dialect, GrammarDocument, Lexer, RefusalK
 
 use crate::ebnf;
 use crate::gbnf;
+use crate::lark;
 use crate::outline::Outline;
 
 /// Steps of a byte of grammar that is read.
@@ -51,15 +52,18 @@ impl Written<'_> {
     /// assert_eq!(written.read(&Budget::new(CompileLimits::default())).unwrap().grammar.rules.len(), 1);
     /// ```
     pub fn read(&self, budget: &Budget) -> Result<Read, CompileError> {
-        let bytes = self.documents.iter().map(|document| document.text.len()).sum::<usize>() + self.grammar.len();
+        let bytes =
+            self.documents.iter().map(|document| document.text.len()).sum::<usize>() + self.grammar.len();
         budget.charge_steps("reading the grammar", bytes as u64 * STEPS_PER_BYTE)?;
         let of = |grammar| Read { grammar, narrowed: Vec::new(), notes: Vec::new() };
         match self.dialect {
-            Dialect::Gbnf => self.without_lexemes().and_then(|()| gbnf::gbnf(self.grammar, self.start)).map(of),
+            Dialect::Gbnf => {
+                self.without_lexemes().and_then(|()| gbnf::gbnf(self.grammar, self.start)).map(of)
+            }
             Dialect::Ebnf => {
                 self.without_lexemes().and_then(|()| ebnf::ebnf(self.grammar, self.start, budget)).map(of)
             }
-            Dialect::Lark => Err(self.refuse(RefusalKind::Unsupported, "grammars in Lark are not read yet")),
+            Dialect::Lark => lark::lark(self, budget),
         }
     }
 
@@ -81,7 +85,10 @@ impl Written<'_> {
     fn without_lexemes(&self) -> Result<(), CompileError> {
         let name = self.dialect.name();
         if let Some(lexer) = self.lexer {
-            let reason = format!("a grammar in {name} has no lexemes: the lexer {} is of other dialects", lexer.name());
+            let reason = format!(
+                "a grammar in {name} has no lexemes: the lexer {} is of other dialects",
+                lexer.name()
+            );
             return Err(self.refuse(RefusalKind::Malformed, reason).advising("Leave the lexer out."));
         }
         if !self.documents.is_empty() {

@@ -9,6 +9,7 @@ mod dialects;
 pub mod ebnf;
 pub mod gbnf;
 pub mod json;
+pub mod lark;
 mod misfit;
 pub mod near;
 mod outline;

@@ -27,7 +27,8 @@ impl<'a> Reader<'a> {
         let Some(&start) = self.ids.get(start) else {
             let names: Vec<String> = self.names().take(SHOWN_NAMES).map(shown).collect();
             let more = if self.rules.len() > SHOWN_NAMES { ", …" } else { "" };
-            let uncalled = uncalled(&self.rules.iter().filter_map(|rule| rule.body.as_ref()).collect::<Vec<_>>());
+            let uncalled =
+                uncalled(&self.rules.iter().filter_map(|rule| rule.body.as_ref()).collect::<Vec<_>>());
             let candidate = uncalled.first().map_or(0, |rule| rule.index());
             let first = self.rules.get(candidate).map_or_else(String::new, |rule| shown(rule.name));
             return Err(CompileError::refuse(
@@ -53,7 +54,6 @@ impl<'a> Reader<'a> {
         self.rules.iter().filter(|rule| rule.body.is_some()).map(|rule| rule.name)
     }
 }
-
 
 /// The rules that no rule calls, in their order; `rules`: what each stands for.
 pub(crate) fn uncalled(rules: &[&Expr]) -> Vec<RuleId> {

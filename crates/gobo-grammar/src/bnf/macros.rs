@@ -1,6 +1,6 @@
 //! Macros of `XGrammar`: `Regex("…")`, `Substring("…")`, and those that are refused.
 
-use gobo_automata::{Expr, Machine, MachineState};
+use gobo_automata::{Expr, Language, Machine, MachineState};
 use gobo_types::{Budget, CompileError, RefusalKind};
 
 use super::{Form, Reader, shown};
@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
             return substring(&text, budget).map(Some);
         }
         let node = parse(&text, Flags::default(), Flavour::XGrammar, budget);
-        let language = node.and_then(|node| alone(&node, budget)).map_err(|error| match error {
+        let language = node.and_then(|parsed| alone(&parsed.node, budget)).map_err(|error| match error {
             CompileError::Refused(refusal) => {
                 let reason = format!("in {} ({}): {}", shown(&text), refusal.place, refusal.reason);
                 let refused = self.refuse(refusal.kind, text_at, reason).spanning(text_at..text_end);
@@ -57,22 +57,27 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// All parts of a text, the empty one too: a chain of its characters, begun and left anywhere. Linear.
-pub(crate) fn substring(text: &str, budget: &Budget) -> Result<Expr, CompileError> {
-    let chars: Vec<char> = text.chars().collect();
-    budget.charge_steps(PHASE, chars.len() as u64 * 2)?;
-    budget.charge_bytes(PHASE, chars.len() as u64 * 128)?;
-    chain(chars.iter().map(|char| Expr::text(*char)))
+/// All parts of a text, the empty one too. Linear.
+fn substring(text: &str, budget: &Budget) -> Result<Expr, CompileError> {
+    let chars: Vec<String> = text.chars().map(String::from).collect();
+    chain(&chars, budget)
 }
 
-/// All runs of neighbours among pieces, the empty one too.
-pub(crate) fn chain(pieces: impl ExactSizeIterator<Item = Expr>) -> Result<Expr, CompileError> {
+/// The language of [`chain`].
+pub(crate) fn substring_of(pieces: &[String], budget: &Budget) -> Result<Language, CompileError> {
+    Language::expr(&chain(pieces, budget)?, budget)
+}
+
+/// All runs of neighbours among pieces, the empty one too: a chain that is begun and left anywhere. Linear.
+fn chain(pieces: &[String], budget: &Budget) -> Result<Expr, CompileError> {
+    budget.charge_steps(PHASE, pieces.len() as u64 * 2)?;
+    budget.charge_bytes(PHASE, pieces.len() as u64 * 128)?;
     let mut machine = Machine::default();
     let start = machine.add_state(true);
     let states: Vec<MachineState> = (0..=pieces.len()).map(|_| machine.add_state(true)).collect();
-    for ((piece, &from), &to) in pieces.zip(&states).zip(&states[1..]) {
+    for ((piece, &from), &to) in pieces.iter().zip(&states).zip(&states[1..]) {
         machine.add_edge(start, Expr::text(""), from);
-        machine.add_edge(from, piece, to);
+        machine.add_edge(from, Expr::text(piece), to);
     }
     machine.start = start;
     Ok(Expr::Machine(Box::new(machine)))

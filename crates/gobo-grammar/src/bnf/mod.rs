@@ -4,6 +4,8 @@ mod finish;
 mod leaves;
 mod macros;
 
+pub(crate) use macros::substring_of;
+
 use std::collections::HashMap;
 
 use gobo_automata::{CharSet, Expr, RuleId};
@@ -24,7 +26,7 @@ const MAX_REPETITIONS: u32 = 100_000;
 
 /// How much of a name, and how many names, a reason shows.
 const SHOWN_CHARS: usize = 64;
-const SHOWN_NAMES: usize = 12;
+pub(crate) const SHOWN_NAMES: usize = 12;
 
 /// A rule that was called or defined, in the order of first sight.
 struct Seen<'a> {
@@ -71,8 +73,14 @@ impl<'a> Reader<'a> {
             )
             .spanning(0..0));
         }
-        let mut reader =
-            Self { form, text: grammar, at: 0, rules: Vec::new(), ids: HashMap::new(), repetitions: Vec::new() };
+        let mut reader = Self {
+            form,
+            text: grammar,
+            at: 0,
+            rules: Vec::new(),
+            ids: HashMap::new(),
+            repetitions: Vec::new(),
+        };
         if let Some(at) = grammar.find('\0') {
             return Err(reader.malformed(at, "a raw NUL character; write \\x00 to match one"));
         }
@@ -144,7 +152,8 @@ impl<'a> Reader<'a> {
 
     /// What stands here fits nowhere.
     fn unexpected(&self) -> CompileError {
-        if self.is_ebnf() && self.rest().starts_with("::=") && self.text[..self.at].trim_end().ends_with(']') {
+        if self.is_ebnf() && self.rest().starts_with("::=") && self.text[..self.at].trim_end().ends_with(']')
+        {
             let reason = "options of a rule (max_tokens, capture) are not supported";
             return self.refuse(RefusalKind::Unsupported, self.at, reason);
         }
@@ -387,10 +396,9 @@ fn unwrap_one(mut exprs: Vec<Expr>, wrap: impl FnOnce(Vec<Expr>) -> Expr) -> Exp
 }
 
 /// A name as a reason shows it: whole, unless nobody would read it.
-fn shown(name: &str) -> String {
+pub(crate) fn shown(name: &str) -> String {
     match name.char_indices().nth(SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name.to_owned(),
     }
 }
-

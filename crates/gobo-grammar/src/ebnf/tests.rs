@@ -34,7 +34,10 @@ fn what_is_beyond_gbnf_is_read() {
         (r#""\x41\x1F600\u00e9\U0001F600\n""#, Expr::text("A\u{1f600}é😀\n")),
         (r#""\x000041""#, Expr::text("A")),
         ("[^]", any()),
-        (r"[\^\$\.\*\+\?\(\)\{\}\|\/\-\\\]\[]", Expr::chars("^$.*+?(){}|/-\\][".chars().map(|char| (char, char)))),
+        (
+            r"[\^\$\.\*\+\?\(\)\{\}\|\/\-\\\]\[]",
+            Expr::chars("^$.*+?(){}|/-\\][".chars().map(|char| (char, char))),
+        ),
         (".", but_line_feed()),
         ("..", Expr::Concat(vec![but_line_feed(), but_line_feed()])),
         ("\"a\"\n\n# c\n  \"b\"", Expr::Concat(vec![Expr::text("a"), Expr::text("b")])),
@@ -43,11 +46,12 @@ fn what_is_beyond_gbnf_is_read() {
         assert_eq!(first(body), expected, "{body}");
         assert_eq!(first(&format!("{body}\n\na.b ::= root\nb ::= a.b")), expected, "{body}");
     }
-    let names: Vec<String> = read("root ::= a.b.1 b-_ . c\na.b.1 ::= \"\"\n b-_\n::=\"\"c ::= Regex\nRegex ::= \"\"")
-        .rules
-        .into_iter()
-        .map(|rule| rule.name)
-        .collect();
+    let names: Vec<String> =
+        read("root ::= a.b.1 b-_ . c\na.b.1 ::= \"\"\n b-_\n::=\"\"c ::= Regex\nRegex ::= \"\"")
+            .rules
+            .into_iter()
+            .map(|rule| rule.name)
+            .collect();
     assert_eq!(names, ["root", "a.b.1", "b-_", "c", "Regex"]);
 }
 
@@ -79,7 +83,12 @@ fn refusals_name_the_construct_and_its_place() {
         ("root ::= TokenTagDispatch()", Unsupported, "line 1, column 10", "TokenTagDispatch"),
         ("root ::= Regex(1)", Malformed, "line 1, column 16", "one text"),
         ("root ::= Regex(\"a\", \"b\")", Malformed, "line 1, column 19", "one text"),
-        ("root ::= \"x\"\n Regex(\"a(\")", Malformed, "line 2, column 8", "offset 1): an unclosed parenthesis"),
+        (
+            "root ::= \"x\"\n Regex(\"a(\")",
+            Malformed,
+            "line 2, column 8",
+            "offset 1): an unclosed parenthesis",
+        ),
         ("root ::= Regex(\"(?=a)b\")", Unsupported, "line 1, column 16", "no look-around"),
         ("root ::= Regex(\"a\\\\b\")", Unsupported, "line 1, column 16", "word boundaries"),
         ("root ::= [\\d]", Malformed, "line 1, column 11", "unknown escape"),

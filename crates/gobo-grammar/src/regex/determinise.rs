@@ -242,7 +242,9 @@ impl Determiniser<'_> {
         if let Some(at) = self.behind.iter().position(|&behind| behind == look) {
             let mut holds = histories[at].iter().map(|&state| language.may_end(state));
             let passes = match self.surroundings {
-                Surroundings::Alone | Surroundings::Some | Surroundings::SomeBefore => holds.any(|holds| holds),
+                Surroundings::Alone | Surroundings::Some | Surroundings::SomeBefore => {
+                    holds.any(|holds| holds)
+                }
                 Surroundings::Every | Surroundings::EveryBefore => holds.all(|holds| holds),
             };
             return passes.then_some(obligations);

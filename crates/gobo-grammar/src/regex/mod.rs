@@ -17,7 +17,7 @@ use gobo_automata::{Expr, Language};
 use gobo_types::{Budget, CompileError};
 
 pub(crate) use classes::with_cases;
-pub(crate) use parse::{Flags, Flavour, parse};
+pub(crate) use parse::{Flags, Flavour, Parsed, parse};
 pub(crate) use syntax::Node;
 
 use determinise::{Surroundings, determinise};
@@ -56,6 +56,16 @@ fn within(node: &Node, surroundings: Surroundings, budget: &Budget) -> Result<La
         return determinise(node, surroundings, budget);
     }
     Language::expr(&expr(node, budget)?, budget)
+}
+
+impl Node {
+    /// The node as an expression.
+    ///
+    /// # Panics
+    /// If it looks around.
+    pub(crate) fn to_expr(&self, budget: &Budget) -> Result<Expr, CompileError> {
+        expr(self, budget)
+    }
 }
 
 /// A tree that does not look around.

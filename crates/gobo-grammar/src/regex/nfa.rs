@@ -177,11 +177,8 @@ impl Builder<'_> {
     /// The texts that may follow where the node of a look-ahead matches.
     fn ahead(&self, look: &Look) -> Result<Language, CompileError> {
         let anything = || Node::Chars(classes::any()).repeat(0, None);
-        let node = if look.whole {
-            look.node.clone()
-        } else {
-            Node::Concat(vec![look.node.clone(), anything()])
-        };
+        let node =
+            if look.whole { look.node.clone() } else { Node::Concat(vec![look.node.clone(), anything()]) };
         // Both readings are of the rest up to the end of the text; they differ in what stood before it.
         let always = determinise(&node, Surroundings::EveryBefore, self.budget)?;
         let sometimes = determinise(&node, Surroundings::SomeBefore, self.budget)?;
@@ -197,11 +194,8 @@ impl Builder<'_> {
             return Err(unsupported("a look-behind in which something looks ahead"));
         }
         let anything = || Node::Chars(classes::any()).repeat(0, None);
-        let node = if look.whole {
-            look.node.clone()
-        } else {
-            Node::Concat(vec![anything(), look.node.clone()])
-        };
+        let node =
+            if look.whole { look.node.clone() } else { Node::Concat(vec![anything(), look.node.clone()]) };
         determinise(&node, Surroundings::Alone, self.budget)
     }
 }

@@ -76,14 +76,21 @@ pub(crate) fn parse(
     flags: Flags,
     flavour: Flavour,
     budget: &Budget,
-) -> Result<Node, CompileError> {
-    let mut parser = Parser { pattern, at: 0, flags, flavour, depth: 0, budget };
+) -> Result<Parsed, CompileError> {
+    let mut parser = Parser { pattern, at: 0, flags, flavour, depth: 0, is_lazy: false, budget };
     parser.global_flags()?;
     let node = parser.alternatives()?;
     if parser.at < pattern.len() {
         return Err(parser.malformed(parser.at, "a parenthesis is closed that was never opened"));
     }
-    Ok(node)
+    Ok(Parsed { node, is_lazy: parser.is_lazy })
+}
+
+/// A pattern that was parsed.
+pub(crate) struct Parsed {
+    pub(crate) node: Node,
+    /// Whether a repetition prefers to end early.
+    pub(crate) is_lazy: bool,
 }
 
 /// What was read last, for a repetition after it.
@@ -103,6 +110,7 @@ struct Parser<'a> {
     flags: Flags,
     flavour: Flavour,
     depth: u32,
+    is_lazy: bool,
     budget: &'a Budget,
 }
 
@@ -206,7 +214,9 @@ impl Parser<'_> {
                     Last::Item => {}
                     Last::Repetition => return Err(self.malformed(at, "a repetition of a repetition")),
                     Last::Nothing | Last::Anchor => {
-                        return Err(self.malformed(at, format!("there is nothing in front of {char} to repeat")));
+                        return Err(
+                            self.malformed(at, format!("there is nothing in front of {char} to repeat"))
+                        );
                     }
                 }
                 let node = parts.pop().unwrap_or_else(Node::empty);
@@ -286,7 +296,9 @@ impl Parser<'_> {
         min: u32,
         max: Option<u32>,
     ) -> Result<Node, CompileError> {
-        if self.eat("?") || !self.eat("+") {
+        let is_lazy = self.eat("?");
+        self.is_lazy |= is_lazy;
+        if is_lazy || !self.eat("+") {
             return Ok(node.repeat(min, max));
         }
         if self.flavour == Flavour::XGrammar {
@@ -294,7 +306,9 @@ impl Parser<'_> {
         }
         let set = match &node {
             Node::Chars(set) => set.clone(),
-            Node::Text(text) if text.chars().count() == 1 => CharSet::new(text.chars().map(|char| (char, char))),
+            Node::Text(text) if text.chars().count() == 1 => {
+                CharSet::new(text.chars().map(|char| (char, char)))
+            }
             _ => {
                 let reason = "a possessive repetition of more than one character has no plain meaning as a set of texts";
                 return Err(self.unsupported(at, reason).advising("Leave out the + after the repetition."));

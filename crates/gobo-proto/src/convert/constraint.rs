@@ -28,8 +28,9 @@ impl From<&Constraint> for v1::Constraint {
                     None => v1::GrammarLexer::Unspecified,
                     Some(Lexer::None) => v1::GrammarLexer::None,
                 };
-                let documents = documents.iter().map(|GrammarDocument { name, text }| {
-                    v1::GrammarDocument { name: name.clone(), text: text.clone() }
+                let documents = documents.iter().map(|GrammarDocument { name, text }| v1::GrammarDocument {
+                    name: name.clone(),
+                    text: text.clone(),
                 });
                 v1::constraint::Source::Grammar(v1::Grammar {
                     dialect: dialect.into(),
@@ -79,7 +80,8 @@ impl TryFrom<v1::Constraint> for Constraint {
                     v1::GrammarLexer::None => Some(Lexer::None),
                 };
                 let documents = grammar.documents.into_iter();
-                let documents = documents.map(|of| GrammarDocument { name: of.name, text: of.text }).collect();
+                let documents =
+                    documents.map(|of| GrammarDocument { name: of.name, text: of.text }).collect();
                 let start =
                     if grammar.start.is_empty() { dialect.default_start().to_owned() } else { grammar.start };
                 Self::grammar(dialect, grammar.grammar, start, lexer, documents)

@@ -21,7 +21,9 @@ impl Parser<'_> {
             return Ok((Node::Chars(self.cased(set)?), Last::Item));
         }
         let anchor = match (letter, self.flavour) {
-            ('b' | 'B', Flavour::XGrammar) => return Err(self.unsupported(at, "XGrammar has no word boundaries")),
+            ('b' | 'B', Flavour::XGrammar) => {
+                return Err(self.unsupported(at, "XGrammar has no word boundaries"));
+            }
             ('b', _) => Some(self.boundary(false)),
             ('B', _) => Some(self.boundary(true)),
             ('A', Flavour::Python) => Some(Node::whole(Direction::Behind, Node::empty())),

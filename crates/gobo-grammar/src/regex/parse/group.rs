@@ -13,8 +13,7 @@ impl Parser<'_> {
     pub(super) fn global_flags(&mut self) -> Result<(), CompileError> {
         while self.flavour == Flavour::Python && self.rest().starts_with("(?") {
             let at = self.at;
-            let letters: String =
-                self.rest()[2..].chars().take_while(char::is_ascii_alphabetic).collect();
+            let letters: String = self.rest()[2..].chars().take_while(char::is_ascii_alphabetic).collect();
             if letters.is_empty() || !self.rest()[2 + letters.len()..].starts_with(')') {
                 break;
             }
@@ -78,7 +77,9 @@ impl Parser<'_> {
         }
         if self.eat(">") {
             let reason = "an atomic group has no plain meaning as a set of texts";
-            return Err(self.unsupported(at, reason).advising("Write (?:…) if other ways through it may stay."));
+            return Err(self
+                .unsupported(at, reason)
+                .advising("Write (?:…) if other ways through it may stay."));
         }
         self.flagged(at).map(|node| (Some(node), Last::Item))
     }

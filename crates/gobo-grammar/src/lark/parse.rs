@@ -1,0 +1,530 @@
+//! Statements, by recursive descent.
+
+use gobo_types::{Budget, CompileError};
+
+use super::scan::Scanner;
+use super::syntax::{At, Body, Definition, Import, Item, Mode, Statement, is_terminal};
+
+const PHASE: &str = "reading the grammar";
+
+/// Bytes that a part of a body is charged.
+const ITEM_BYTES: u64 = 96;
+
+/// Deepest nesting of parentheses in a definition.
+const NEST_LIMIT: u32 = 200;
+
+/// Highest bound of a repetition.
+const MAX_REPETITIONS: u32 = 100_000;
+
+/// Statements of llguidance that are refused.
+const REFUSED: [(&str, &str); 2] =
+    [("%lark", "grammars within grammars (%lark)"), ("%llguidance", "options of llguidance (%llguidance)")];
+
+/// Reads all statements. Linear in the text.
+///
+/// # Errors
+/// A refusal naming the construct, its line and its column; [`CompileError::OverBudget`].
+pub(super) fn parse(document: &str, text: &str, budget: &Budget) -> Result<Vec<Statement>, CompileError> {
+    let mut parser = Parser { scanner: Scanner { text, at: 0, document }, budget, depth: 0 };
+    if let Some(at) = text.find('\0') {
+        return Err(parser.scanner.malformed(at, "a raw NUL character; write \\x00 to match one"));
+    }
+    let mut statements = Vec::new();
+    loop {
+        parser.scanner.skip(true);
+        if parser.scanner.rest().is_empty() {
+            return Ok(statements);
+        }
+        parser.statement(&mut statements)?;
+    }
+}
+
+struct Parser<'a> {
+    scanner: Scanner<'a>,
+    budget: &'a Budget,
+    /// Parentheses that are open.
+    depth: u32,
+}
+
+impl Parser<'_> {
+    fn skip(&mut self) {
+        self.scanner.skip(self.depth > 0);
+    }
+
+    fn charge(&self) -> Result<(), CompileError> {
+        self.budget.charge_steps(PHASE, 1)?;
+        self.budget.charge_bytes(PHASE, ITEM_BYTES)
+    }
+
+    fn statement(&mut self, statements: &mut Vec<Statement>) -> Result<(), CompileError> {
+        let at = self.scanner.at;
+        self.charge()?;
+        if self.scanner.peek() != Some('%') {
+            let definition = self.definition()?;
+            statements.push(Statement::Define(Mode::New, definition));
+            return self.end_of_statement();
+        }
+        self.scanner.at += 1;
+        let word = self.scanner.take_while(|char| char.is_ascii_alphanumeric() || char == '_');
+        self.skip();
+        match word {
+            "ignore" => {
+                let body = self.alternatives()?;
+                statements.push(Statement::Ignore(body));
+            }
+            "import" => self.import(statements)?,
+            "declare" => {
+                let mut is_first = true;
+                while let Some(name) = self.scanner.name() {
+                    is_first = false;
+                    statements.push(Statement::Declare(name));
+                    self.skip();
+                    self.scanner.eat(",");
+                    self.skip();
+                }
+                if is_first {
+                    return Err(self.scanner.malformed(self.scanner.at, "%declare is followed by names"));
+                }
+            }
+            "override" => {
+                let definition = self.definition()?;
+                statements.push(Statement::Define(Mode::Override, definition));
+            }
+            "extend" => {
+                let definition = self.definition()?;
+                statements.push(Statement::Define(Mode::Extend, definition));
+            }
+            other => {
+                let refused = REFUSED.into_iter().find(|(word, _)| &word[1..] == other);
+                return Err(match refused {
+                    Some((_, what)) => self.scanner.unsupported(at, format!("{what} are not supported")),
+                    None => self.scanner.malformed(
+                        at,
+                        "an unknown statement; there are %ignore, %import, %declare, %override, %extend",
+                    ),
+                });
+            }
+        }
+        self.end_of_statement()
+    }
+
+    fn end_of_statement(&mut self) -> Result<(), CompileError> {
+        self.skip();
+        match self.scanner.peek() {
+            None | Some('\n' | '\r') => Ok(()),
+            Some(_) => Err(self.unexpected()),
+        }
+    }
+
+    fn unexpected(&self) -> CompileError {
+        let at = self.scanner.at;
+        let rest = self.scanner.rest();
+        let (reason, help) = match rest.chars().next() {
+            None => ("the text ends here too early".to_owned(), ""),
+            Some(')' | ']') => (
+                "this is closed and was never opened".to_owned(),
+                "Leave it out, or put it in double quotes.",
+            ),
+            Some('\'') => ("texts stand in double quotes".to_owned(), "Write \"…\"."),
+            Some(';' | '=') => (
+                "a rule is written name: … and ends with its line".to_owned(),
+                "Write a colon after the name, and nothing at the end of the line.",
+            ),
+            Some('<') => ("special tokens (<…>) are not supported".to_owned(), ""),
+            Some('@') => ("grammars by name (@…) are not supported".to_owned(), ""),
+            Some(other) => {
+                (format!("unexpected {other:?}"), "Write texts that are to be matched in double quotes.")
+            }
+        };
+        let error = if rest.starts_with(['<', '@']) {
+            self.scanner.unsupported(at, reason)
+        } else {
+            self.scanner.malformed(at, reason)
+        };
+        error.advising(help)
+    }
+
+    fn import(&mut self, statements: &mut Vec<Statement>) -> Result<(), CompileError> {
+        let at = self.scanner.at;
+        let is_relative = self.scanner.eat(".");
+        if is_relative && self.scanner.peek() == Some('.') {
+            return Err(self.scanner.malformed(at, "the import leaves its directory"));
+        }
+        let mut path = Vec::new();
+        loop {
+            let Some(name) = self.scanner.name() else {
+                return Err(self
+                    .scanner
+                    .malformed(self.scanner.at, "an import is a path of names, as in common.INT"));
+            };
+            path.push(name.what);
+            if !self.scanner.eat(".") {
+                break;
+            }
+        }
+        self.skip();
+        let of = |path: &[String], name: String, alias: String, at| {
+            Statement::Import(Import { is_relative, path: path.to_vec(), name, alias, at })
+        };
+        if self.scanner.eat("(") {
+            self.depth += 1;
+            loop {
+                self.skip();
+                let Some(name) = self.scanner.name() else { return Err(self.unexpected()) };
+                statements.push(of(&path, name.what.clone(), name.what, name.at));
+                self.charge()?;
+                self.skip();
+                if self.scanner.eat(")") {
+                    self.depth -= 1;
+                    return Ok(());
+                }
+                if !self.scanner.eat(",") {
+                    return Err(self.unexpected());
+                }
+            }
+        }
+        let name = path.pop().unwrap_or_default();
+        if path.is_empty() {
+            return Err(self
+                .scanner
+                .malformed(at, "an import names a grammar and a name in it, as in common.INT"));
+        }
+        let mut alias = name.clone();
+        if self.scanner.eat("->") {
+            self.skip();
+            let Some(other) = self.scanner.name() else { return Err(self.unexpected()) };
+            if is_terminal(&other.what) != is_terminal(&name) {
+                return Err(self
+                    .scanner
+                    .malformed(other.at, "a rule has a lower-case name, a terminal an upper-case one"));
+            }
+            alias = other.what;
+        }
+        statements.push(of(&path, name, alias, at));
+        Ok(())
+    }
+
+    /// `name: …`, with modifiers, parameters and priority.
+    fn definition(&mut self) -> Result<Definition, CompileError> {
+        let at = self.scanner.at;
+        self.scanner.take_while(|char| matches!(char, '?' | '!'));
+        let Some(name) = self.scanner.name() else {
+            self.scanner.at = at;
+            return Err(self.unexpected());
+        };
+        if name.what.contains('-') {
+            return Err(self.scanner.malformed(name.at, "a dash in a name"));
+        }
+        let bare = name.what.trim_start_matches('_');
+        let is_one_case = if is_terminal(&name.what) {
+            !bare.contains(|char: char| char.is_ascii_lowercase())
+        } else {
+            !bare.contains(|char: char| char.is_ascii_uppercase())
+        };
+        if !is_one_case {
+            let reason = "a rule has a lower-case name, a terminal an upper-case one";
+            return Err(self.scanner.malformed(name.at, reason));
+        }
+        let parameters = self.parameters(&name)?;
+        self.skip();
+        let rest = self.scanner.rest();
+        if rest.starts_with("::") {
+            return Err(self
+                .scanner
+                .unsupported(self.scanner.at, "parametric rules (name::expr) are not supported"));
+        }
+        if rest.starts_with('[') {
+            return Err(self
+                .scanner
+                .unsupported(self.scanner.at, "attributes of rules ([…]) are not supported"));
+        }
+        let has_priority = self.scanner.eat(".");
+        if has_priority {
+            self.scanner.eat("-");
+            if self.scanner.number(u32::MAX)?.is_none() {
+                return Err(self.scanner.malformed(self.scanner.at, "a priority is a number"));
+            }
+            self.skip();
+        }
+        if !self.scanner.eat(":") {
+            let reason = format!("a colon is missing after {}", name.what);
+            return Err(self
+                .scanner
+                .malformed(self.scanner.at, reason)
+                .advising("A definition is written name: …"));
+        }
+        // The body may begin on the next line, with a bar.
+        let body = self.alternatives()?;
+        Ok(Definition { name, parameters, has_priority, body })
+    }
+
+    fn parameters(&mut self, name: &At<String>) -> Result<Vec<String>, CompileError> {
+        let mut parameters = Vec::new();
+        if !self.scanner.eat("{") {
+            return Ok(parameters);
+        }
+        if is_terminal(&name.what) {
+            return Err(self.scanner.unsupported(name.at, "templates of terminals are not supported"));
+        }
+        loop {
+            self.skip();
+            let Some(parameter) = self.scanner.name() else { return Err(self.unexpected()) };
+            if parameters.contains(&parameter.what) {
+                return Err(self.scanner.malformed(parameter.at, "this parameter stands here twice"));
+            }
+            parameters.push(parameter.what);
+            self.skip();
+            if self.scanner.eat("}") {
+                return Ok(parameters);
+            }
+            if !self.scanner.eat(",") {
+                return Err(self.unexpected());
+            }
+        }
+    }
+
+    /// Whether alternatives go on with a bar, perhaps at the beginning of a later line.
+    fn eat_bar(&mut self) -> bool {
+        self.skip();
+        let at = self.scanner.at;
+        if self.scanner.peek().is_some_and(|char| matches!(char, '\n' | '\r')) {
+            self.scanner.skip(true);
+        }
+        if self.scanner.eat("|") {
+            return true;
+        }
+        self.scanner.at = at;
+        false
+    }
+
+    fn alternatives(&mut self) -> Result<Body, CompileError> {
+        let at = self.scanner.at;
+        let mut alternatives = Vec::new();
+        // A bar in front of the first one is no empty alternative where it begins a line.
+        self.skip();
+        let before = self.scanner.at;
+        let is_on_next_line = self.scanner.peek().is_some_and(|char| matches!(char, '\n' | '\r'));
+        if !(is_on_next_line && self.eat_bar()) {
+            self.scanner.at = before;
+        }
+        loop {
+            alternatives.push(self.alternative()?);
+            if !self.eat_bar() {
+                break;
+            }
+        }
+        let what = if alternatives.len() == 1 {
+            alternatives.swap_remove(0).what
+        } else {
+            Item::Alternate(alternatives)
+        };
+        Ok(At { what, at })
+    }
+
+    fn alternative(&mut self) -> Result<Body, CompileError> {
+        let at = self.scanner.at;
+        let mut parts = Vec::new();
+        loop {
+            self.skip();
+            match self.conjunction()? {
+                Some(part) => parts.push(part),
+                None => break,
+            }
+        }
+        if self.scanner.eat("->") {
+            self.skip();
+            if self.scanner.name().is_none() {
+                return Err(self.unexpected());
+            }
+        }
+        let what = if parts.len() == 1 { parts.swap_remove(0).what } else { Item::Concat(parts) };
+        Ok(At { what, at })
+    }
+
+    /// Parts between `&`, which binds tighter than a sequence.
+    fn conjunction(&mut self) -> Result<Option<Body>, CompileError> {
+        let Some(first) = self.negation()? else { return Ok(None) };
+        let at = first.at;
+        let mut parts = vec![first];
+        loop {
+            self.skip();
+            if !self.scanner.eat("&") {
+                break;
+            }
+            self.skip();
+            let Some(next) = self.negation()? else { return Err(self.unexpected()) };
+            parts.push(next);
+        }
+        let what = if parts.len() == 1 { parts.swap_remove(0).what } else { Item::And(parts) };
+        Ok(Some(At { what, at }))
+    }
+
+    fn negation(&mut self) -> Result<Option<Body>, CompileError> {
+        let at = self.scanner.at;
+        if !self.scanner.eat("~") {
+            return self.repeated();
+        }
+        self.skip();
+        let inner = self.deeper(at, Self::negation)?;
+        let Some(inner) = inner else { return Err(self.unexpected()) };
+        Ok(Some(At { what: Item::Not(Box::new(inner)), at }))
+    }
+
+    fn deeper<T>(
+        &mut self,
+        at: usize,
+        read: impl FnOnce(&mut Self) -> Result<T, CompileError>,
+    ) -> Result<T, CompileError> {
+        if self.depth >= NEST_LIMIT {
+            return Err(self.scanner.unsupported(at, format!("it nests deeper than {NEST_LIMIT} levels")));
+        }
+        self.depth += 1;
+        let read = read(self);
+        self.depth -= 1;
+        read
+    }
+
+    fn repeated(&mut self) -> Result<Option<Body>, CompileError> {
+        let Some(atom) = self.atom()? else { return Ok(None) };
+        let at = atom.at;
+        self.skip();
+        let operator_at = self.scanner.at;
+        let bounds = match self.scanner.peek() {
+            Some('*') => Some((0, None)),
+            Some('+') => Some((1, None)),
+            Some('?') => Some((0, Some(1))),
+            Some('~') if self.is_count() => {
+                self.scanner.at += 1;
+                self.skip();
+                let min = self.scanner.number(MAX_REPETITIONS)?.unwrap_or(0);
+                let max = if self.scanner.eat("..") {
+                    let Some(max) = self.scanner.number(MAX_REPETITIONS)? else {
+                        return Err(self.unexpected());
+                    };
+                    max
+                } else {
+                    min
+                };
+                return self.bounded(atom, operator_at, min, Some(max));
+            }
+            Some('{') => {
+                self.scanner.at += 1;
+                self.skip();
+                let min = self.scanner.number(MAX_REPETITIONS)?;
+                self.skip();
+                let has_comma = self.scanner.eat(",");
+                self.skip();
+                let max = if has_comma { self.scanner.number(MAX_REPETITIONS)? } else { min };
+                self.skip();
+                if !self.scanner.eat("}") || (min, max) == (None, None) {
+                    let reason = "a repetition is ~m, ~m..n, {m}, {m,}, {m,n} or {,n}";
+                    return Err(self.scanner.malformed(operator_at, reason));
+                }
+                return self.bounded(atom, operator_at, min.unwrap_or(0), max);
+            }
+            _ => None,
+        };
+        let Some((min, max)) = bounds else { return Ok(Some(atom)) };
+        self.scanner.at += 1;
+        if matches!(self.scanner.peek(), Some('*' | '+' | '?')) {
+            let reason = "a repetition of a repetition; write parentheses around the inner one";
+            return Err(self.scanner.malformed(self.scanner.at, reason));
+        }
+        Ok(Some(At { what: Item::Repeat(Box::new(atom), min, max), at }))
+    }
+
+    /// Whether a tilde is followed by a number: it counts what stands before it, and negates nothing.
+    fn is_count(&self) -> bool {
+        self.scanner.rest()[1..]
+            .trim_start_matches([' ', '\t'])
+            .starts_with(|char: char| char.is_ascii_digit())
+    }
+
+    fn bounded(
+        &mut self,
+        atom: Body,
+        operator_at: usize,
+        min: u32,
+        max: Option<u32>,
+    ) -> Result<Option<Body>, CompileError> {
+        if let Some(max) = max.filter(|max| *max < min) {
+            let reason = format!("{min} to {max} times is never: {max} is below {min}");
+            return Err(self.scanner.malformed(operator_at, reason));
+        }
+        let at = atom.at;
+        Ok(Some(At { what: Item::Repeat(Box::new(atom), min, max), at }))
+    }
+
+    fn atom(&mut self) -> Result<Option<Body>, CompileError> {
+        let at = self.scanner.at;
+        let of = |what| Ok(Some(At { what, at }));
+        let Some(char) = self.scanner.peek() else { return Ok(None) };
+        self.charge()?;
+        match char {
+            '(' | '[' => {
+                self.scanner.at += 1;
+                let inner = self.deeper(at, Self::alternatives)?;
+                let end = if char == '(' { ")" } else { "]" };
+                self.scanner.skip(true);
+                if !self.scanner.eat(end) {
+                    let is_unclosed = matches!(self.scanner.peek(), None | Some(':'));
+                    return Err(if is_unclosed {
+                        self.scanner.malformed(at, "this is never closed")
+                    } else {
+                        self.unexpected()
+                    });
+                }
+                if char == '(' {
+                    return Ok(Some(At { what: inner.what, at }));
+                }
+                of(Item::Repeat(Box::new(inner), 0, Some(1)))
+            }
+            '"' => self.scanner.text().and_then(of),
+            '/' => self.scanner.regex().and_then(of),
+            '%' => self.embedded(at).and_then(of),
+            '*' | '+' | '?' | '{' => {
+                Err(self.scanner.malformed(at, format!("there is nothing in front of {char} to repeat")))
+            }
+            _ => {
+                let Some(name) = self.scanner.name() else { return Ok(None) };
+                let rest = self.scanner.rest();
+                let is_usage = rest.starts_with('{')
+                    && !rest[1..].trim_start().starts_with(|char: char| char.is_ascii_digit() || char == ',');
+                if rest.starts_with("::") {
+                    return Err(self
+                        .scanner
+                        .unsupported(at, "parametric rules (name::expr) are not supported"));
+                }
+                if !is_usage {
+                    return of(Item::Name(name.what));
+                }
+                self.scanner.at += 1;
+                let arguments = self.deeper(at, Self::arguments)?;
+                of(Item::Template(name.what, arguments))
+            }
+        }
+    }
+
+    fn arguments(&mut self) -> Result<Vec<Body>, CompileError> {
+        let mut arguments = Vec::new();
+        loop {
+            self.skip();
+            let Some(argument) = self.atom()? else { return Err(self.unexpected()) };
+            arguments.push(argument);
+            self.skip();
+            if self.scanner.eat("}") {
+                return Ok(arguments);
+            }
+            if !self.scanner.eat(",") {
+                return Err(self.unexpected());
+            }
+        }
+    }
+
+    /// `%json {…}` and `%regex {…}`.
+    fn embedded(&mut self, at: usize) -> Result<Item, CompileError> {
+        self.scanner.at += 1;
+        let word = self.scanner.take_while(|char| char.is_ascii_alphabetic());
+        Err(self.scanner.unsupported(at, format!("%{word} is not supported in a body")))
+    }
+}
