@@ -1,41 +1,15 @@
 //! The readers of all dialects behind one call.
 
-use gobo_automata::Grammar;
-use gobo_types::{Budget, CompileError, Dialect, GrammarDocument, Lexer, RefusalKind, ReportEntry};
+use gobo_types::{Budget, CompileError, Dialect, RefusalKind};
 
 use crate::ebnf;
 use crate::gbnf;
 use crate::lark;
 use crate::outline::Outline;
+use crate::written::{Read, Written};
 
 /// Steps of a byte of grammar that is read.
 const STEPS_PER_BYTE: u64 = 2;
-
-/// A grammar as it is written, and its options.
-#[derive(Debug, Clone, Copy)]
-pub struct Written<'a> {
-    /// How it is written.
-    pub dialect: Dialect,
-    /// Its text.
-    pub grammar: &'a str,
-    /// The name of the start rule.
-    pub start: &'a str,
-    /// How texts are split into lexemes.
-    pub lexer: Option<Lexer>,
-    /// The grammars that it may import.
-    pub documents: &'a [GrammarDocument],
-}
-
-/// A grammar that was read.
-#[derive(Debug)]
-pub struct Read {
-    /// Its rules.
-    pub grammar: Grammar,
-    /// Texts of its home that it leaves out.
-    pub narrowed: Vec<ReportEntry>,
-    /// What means nothing here.
-    pub notes: Vec<ReportEntry>,
-}
 
 impl Written<'_> {
     /// Reads it. Linear in the text, terminals apart, whose automata are built.
@@ -77,10 +51,6 @@ impl Written<'_> {
         }
     }
 
-    fn refuse(&self, kind: RefusalKind, reason: impl Into<String>) -> CompileError {
-        CompileError::refuse(kind, "the whole grammar", reason).spanning(0..0)
-    }
-
     /// Refuses options of dialects with lexemes.
     fn without_lexemes(&self) -> Result<(), CompileError> {
         let name = self.dialect.name();
@@ -89,12 +59,16 @@ impl Written<'_> {
                 "a grammar in {name} has no lexemes: the lexer {} is of other dialects",
                 lexer.name()
             );
-            return Err(self.refuse(RefusalKind::Malformed, reason).advising("Leave the lexer out."));
+            return Err(refuse(reason).advising("Leave the lexer out."));
         }
         if !self.documents.is_empty() {
             let reason = format!("a grammar in {name} imports nothing: there are documents beside it");
-            return Err(self.refuse(RefusalKind::Malformed, reason).advising("Leave the documents out."));
+            return Err(refuse(reason).advising("Leave the documents out."));
         }
         Ok(())
     }
+}
+
+fn refuse(reason: String) -> CompileError {
+    CompileError::refuse(RefusalKind::Malformed, "the whole grammar", reason).spanning(0..0)
 }

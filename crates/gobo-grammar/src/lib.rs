@@ -1,7 +1,7 @@
 //! Grammars: the readers of grammar dialects, and the grammar of JSON texts.
 //!
-//! Each module makes a [`Grammar`](gobo_automata::Grammar) or parts of one: [`gbnf`] and [`ebnf`] from the text of a user, [`json`] from RFC 8259 and a
-//! text policy. None knows of automata's states or of vocabularies.
+//! Each module makes a [`Grammar`](gobo_automata::Grammar) or parts of one: [`gbnf`], [`ebnf`] and [`lark`] from the text of a user,
+//! which [`Written`] chooses by its dialect, [`json`] from RFC 8259 and a text policy. None knows of vocabularies.
 #![forbid(unsafe_code)]
 
 mod bnf;
@@ -14,5 +14,6 @@ mod misfit;
 pub mod near;
 mod outline;
 mod regex;
+mod written;
 
-pub use dialects::{Read, Written};
+pub use written::{Read, Written};

@@ -43,6 +43,9 @@ struct Nested {
     levels: u32,
 }
 
+/// What stands between a name and `::=`.
+const RULE_OPTIONS: &str = "options of a rule (max_tokens, capture) are not supported";
+
 /// Which of the two is read.
 #[derive(Clone, Copy)]
 pub(crate) enum Form<'a> {
@@ -154,8 +157,7 @@ impl<'a> Reader<'a> {
     fn unexpected(&self) -> CompileError {
         if self.is_ebnf() && self.rest().starts_with("::=") && self.text[..self.at].trim_end().ends_with(']')
         {
-            let reason = "options of a rule (max_tokens, capture) are not supported";
-            return self.refuse(RefusalKind::Unsupported, self.at, reason);
+            return self.refuse(RefusalKind::Unsupported, self.at, RULE_OPTIONS);
         }
         let (reason, help) = misfit(self.rest());
         self.malformed(self.at, reason).advising(help)
@@ -177,7 +179,7 @@ impl<'a> Reader<'a> {
     fn is_at_rule(&mut self) -> bool {
         let at = self.at;
         let is_name = !self.name().is_empty();
-        self.skip_whitespace(false);
+        self.skip_whitespace(self.is_ebnf());
         let is_rule = is_name && self.rest().starts_with("::=");
         self.at = at;
         is_rule || self.rest().is_empty()
@@ -196,7 +198,10 @@ impl<'a> Reader<'a> {
         if name.is_empty() {
             return Err(self.unexpected());
         }
-        self.skip_whitespace(false);
+        self.skip_whitespace(self.is_ebnf());
+        if self.is_ebnf() && self.rest().starts_with('[') {
+            return Err(self.refuse(RefusalKind::Unsupported, self.at, RULE_OPTIONS));
+        }
         if !self.eat("::=") {
             let reason = format!("::= is missing after the name {}", shown(name));
             let other =

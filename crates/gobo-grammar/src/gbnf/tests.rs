@@ -1,6 +1,7 @@
 //! Tests of the reader.
 
-use gobo_types::Refusal;
+use gobo_automata::{CharSet, Expr, RuleId};
+use gobo_types::{Refusal, RefusalKind};
 use proptest::prelude::*;
 
 use super::*;

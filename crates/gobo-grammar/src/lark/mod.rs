@@ -8,6 +8,7 @@
 //! finds what names mean, among them the built-in ones of [`library`]; [`terminals`] makes languages of terminals and [`rules`]
 //! expressions of rules, templates written out.
 
+mod embedded;
 mod library;
 mod modules;
 mod parse;
@@ -23,7 +24,7 @@ use std::collections::BTreeSet;
 
 use gobo_types::{Budget, CompileError, CompileLimits, Lexer, RefusalKind};
 
-use crate::dialects::{Read, Written};
+use crate::written::{Read, Written};
 
 use self::modules::{Modules, path_of};
 use self::syntax::Statement;

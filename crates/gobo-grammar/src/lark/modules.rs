@@ -3,7 +3,7 @@
 //! Each grammar is a module with names of its own: a definition's names are looked up where it stands. A document of the request wins
 //! over a built-in grammar of its name. Imports form no circle.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use gobo_types::{Budget, CompileError, RefusalKind, Table, dense_id};
 
@@ -12,8 +12,8 @@ use super::parse::parse;
 use super::scan::refuse_at;
 use super::syntax::{At, Body, Definition, Import, Mode, Statement, is_terminal};
 use crate::bnf::{MAX_GRAMMAR_BYTES, shown};
-use crate::dialects::Written;
 use crate::near::near;
+use crate::written::Written;
 
 const PHASE: &str = "reading the grammar";
 
@@ -75,9 +75,10 @@ pub(super) struct Modules<'a> {
     pub(super) definitions: Table<DefinitionId, Defined>,
     /// What the constraint's own grammar ignores.
     pub(super) ignored: Vec<Body>,
-    /// Of the constraint's own grammar.
-    pub(super) has_priorities: bool,
-    pub(super) remarks: Vec<&'static str>,
+    /// Whether ignored text may stand before the first terminal.
+    pub(super) skips_first: bool,
+    /// What is written in the constraint's own grammar and means nothing here.
+    pub(super) remarks: BTreeSet<&'static str>,
 }
 
 /// The name of the document that an import of a grammar names.
@@ -99,8 +100,8 @@ impl<'a> Modules<'a> {
             known: HashMap::new(),
             definitions: Table::new(),
             ignored: Vec::new(),
-            has_priorities: false,
-            remarks: Vec::new(),
+            skips_first: true,
+            remarks: BTreeSet::new(),
         };
         modules.add(String::new(), written.grammar, &mut Vec::new(), budget)?;
         modules.check_names()?;
@@ -158,9 +159,9 @@ impl<'a> Modules<'a> {
                 Statement::Define(mode, definition) => self.change(id, mode, definition)?,
                 Statement::Declare(name) => self.name(id, &name, Meaning::Declared)?,
                 Statement::Ignore(body) if id == MAIN => self.ignored.push(body),
-                Statement::Remark(remark) if id == MAIN => self.remarks.push(remark),
+                Statement::InitialSkip(skips) if id == MAIN => self.skips_first = skips,
                 // Those of an imported grammar are its own.
-                Statement::Ignore(_) | Statement::Remark(_) => {}
+                Statement::Ignore(_) | Statement::InitialSkip(_) => {}
             }
         }
         open.pop();
@@ -243,8 +244,10 @@ impl<'a> Modules<'a> {
     }
 
     fn define(&mut self, id: ModuleId, definition: Definition) -> Result<(), CompileError> {
-        let Definition { name, parameters, has_priority, body } = definition;
-        self.has_priorities |= has_priority && id == MAIN;
+        let Definition { name, parameters, remarks, body } = definition;
+        if id == MAIN {
+            self.remarks.extend(remarks);
+        }
         let (at, bodies) = (name.at, vec![(id, body)]);
         let defined = Defined { name: name.what.clone(), module: id, at, parameters, bodies };
         let definition = self.definitions.push(defined);
@@ -253,7 +256,7 @@ impl<'a> Modules<'a> {
 
     /// `%override` and `%extend`, which hold wherever the definition is used.
     fn change(&mut self, id: ModuleId, mode: Mode, definition: Definition) -> Result<(), CompileError> {
-        let Definition { name, parameters, has_priority: _, body } = definition;
+        let Definition { name, parameters, remarks: _, body } = definition;
         let Some(Found::Definition(changed)) = self.find(id, &name.what) else {
             let reason = format!("{} is not defined, so nothing is changed", shown(&name.what));
             return Err(self.malformed(id, name.at, reason));

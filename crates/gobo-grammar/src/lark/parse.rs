@@ -2,8 +2,10 @@
 
 use gobo_types::{Budget, CompileError};
 
+use super::embedded;
 use super::scan::Scanner;
 use super::syntax::{At, Body, Definition, Import, Item, Mode, Statement, is_terminal};
+use crate::bnf::shown;
 
 const PHASE: &str = "reading the grammar";
 
@@ -16,16 +18,15 @@ const NEST_LIMIT: u32 = 200;
 /// Highest bound of a repetition.
 const MAX_REPETITIONS: u32 = 100_000;
 
-/// Statements of llguidance that are refused.
-const REFUSED: [(&str, &str); 2] =
-    [("%lark", "grammars within grammars (%lark)"), ("%llguidance", "options of llguidance (%llguidance)")];
+/// Attributes of llguidance that mean nothing for texts.
+const REMARKS: [&str; 2] = ["capture", "temperature"];
 
 /// Reads all statements. Linear in the text.
 ///
 /// # Errors
 /// A refusal naming the construct, its line and its column; [`CompileError::OverBudget`].
 pub(super) fn parse(document: &str, text: &str, budget: &Budget) -> Result<Vec<Statement>, CompileError> {
-    let mut parser = Parser { scanner: Scanner { text, at: 0, document }, budget, depth: 0 };
+    let mut parser = Parser { scanner: Scanner { text, at: 0, document }, budget, depth: 0, open: 0 };
     if let Some(at) = text.find('\0') {
         return Err(parser.scanner.malformed(at, "a raw NUL character; write \\x00 to match one"));
     }
@@ -42,13 +43,15 @@ pub(super) fn parse(document: &str, text: &str, budget: &Budget) -> Result<Vec<S
 struct Parser<'a> {
     scanner: Scanner<'a>,
     budget: &'a Budget,
-    /// Parentheses that are open.
+    /// Levels around this place.
     depth: u32,
+    /// Brackets around it, in which a line end is a blank.
+    open: u32,
 }
 
 impl Parser<'_> {
     fn skip(&mut self) {
-        self.scanner.skip(self.depth > 0);
+        self.scanner.skip(self.open > 0);
     }
 
     fn charge(&self) -> Result<(), CompileError> {
@@ -94,15 +97,20 @@ impl Parser<'_> {
                 let definition = self.definition()?;
                 statements.push(Statement::Define(Mode::Extend, definition));
             }
-            other => {
-                let refused = REFUSED.into_iter().find(|(word, _)| &word[1..] == other);
-                return Err(match refused {
-                    Some((_, what)) => self.scanner.unsupported(at, format!("{what} are not supported")),
-                    None => self.scanner.malformed(
-                        at,
-                        "an unknown statement; there are %ignore, %import, %declare, %override, %extend",
-                    ),
-                });
+            "llguidance" => {
+                let skips = embedded::initial_skip(&mut self.scanner)?;
+                statements.extend(skips.map(Statement::InitialSkip));
+            }
+            "lark" => {
+                return Err(self
+                    .scanner
+                    .unsupported(at, "grammars within grammars (%lark) are not supported"));
+            }
+            _ => {
+                return Err(self.scanner.malformed(
+                    at,
+                    "an unknown statement; there are %ignore, %import, %declare, %override, %extend",
+                ));
             }
         }
         self.end_of_statement()
@@ -167,7 +175,7 @@ impl Parser<'_> {
             Statement::Import(Import { is_relative, path: path.to_vec(), name, alias, at })
         };
         if self.scanner.eat("(") {
-            self.depth += 1;
+            self.open += 1;
             loop {
                 self.skip();
                 let Some(name) = self.scanner.name() else { return Err(self.unexpected()) };
@@ -175,7 +183,7 @@ impl Parser<'_> {
                 self.charge()?;
                 self.skip();
                 if self.scanner.eat(")") {
-                    self.depth -= 1;
+                    self.open -= 1;
                     return Ok(());
                 }
                 if !self.scanner.eat(",") {
@@ -212,9 +220,6 @@ impl Parser<'_> {
             self.scanner.at = at;
             return Err(self.unexpected());
         };
-        if name.what.contains('-') {
-            return Err(self.scanner.malformed(name.at, "a dash in a name"));
-        }
         let bare = name.what.trim_start_matches('_');
         let is_one_case = if is_terminal(&name.what) {
             !bare.contains(|char: char| char.is_ascii_lowercase())
@@ -233,13 +238,13 @@ impl Parser<'_> {
                 .scanner
                 .unsupported(self.scanner.at, "parametric rules (name::expr) are not supported"));
         }
+        let mut remarks = Vec::new();
         if rest.starts_with('[') {
-            return Err(self
-                .scanner
-                .unsupported(self.scanner.at, "attributes of rules ([…]) are not supported"));
+            self.attributes(&mut remarks)?;
+            self.skip();
         }
-        let has_priority = self.scanner.eat(".");
-        if has_priority {
+        if self.scanner.eat(".") {
+            remarks.push("priority");
             self.scanner.eat("-");
             if self.scanner.number(u32::MAX)?.is_none() {
                 return Err(self.scanner.malformed(self.scanner.at, "a priority is a number"));
@@ -253,9 +258,41 @@ impl Parser<'_> {
                 .malformed(self.scanner.at, reason)
                 .advising("A definition is written name: …"));
         }
-        // The body may begin on the next line, with a bar.
         let body = self.alternatives()?;
-        Ok(Definition { name, parameters, has_priority, body })
+        Ok(Definition { name, parameters, remarks, body })
+    }
+
+    /// `[capture, temperature=0.5]`; other attributes are refused by name.
+    fn attributes(&mut self, remarks: &mut Vec<&'static str>) -> Result<(), CompileError> {
+        self.scanner.at += 1;
+        loop {
+            self.skip();
+            let at = self.scanner.at;
+            let Some(name) = self.scanner.name() else { return Err(self.unexpected()) };
+            let Some(remark) = REMARKS.into_iter().find(|remark| *remark == name.what) else {
+                let reason =
+                    format!("the attribute {} is not supported under the lexer none", shown(&name.what));
+                return Err(self.scanner.unsupported(at, reason));
+            };
+            remarks.push(remark);
+            self.skip();
+            if self.scanner.eat("=") {
+                self.skip();
+                if self.scanner.peek() == Some('"') {
+                    self.scanner.text()?;
+                } else {
+                    self.scanner
+                        .take_while(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '+'));
+                }
+                self.skip();
+            }
+            if self.scanner.eat("]") {
+                return Ok(());
+            }
+            if !self.scanner.eat(",") {
+                return Err(self.unexpected());
+            }
+        }
     }
 
     fn parameters(&mut self, name: &At<String>) -> Result<Vec<String>, CompileError> {
@@ -300,13 +337,6 @@ impl Parser<'_> {
     fn alternatives(&mut self) -> Result<Body, CompileError> {
         let at = self.scanner.at;
         let mut alternatives = Vec::new();
-        // A bar in front of the first one is no empty alternative where it begins a line.
-        self.skip();
-        let before = self.scanner.at;
-        let is_on_next_line = self.scanner.peek().is_some_and(|char| matches!(char, '\n' | '\r'));
-        if !(is_on_next_line && self.eat_bar()) {
-            self.scanner.at = before;
-        }
         loop {
             alternatives.push(self.alternative()?);
             if !self.eat_bar() {
@@ -463,7 +493,9 @@ impl Parser<'_> {
         match char {
             '(' | '[' => {
                 self.scanner.at += 1;
+                self.open += 1;
                 let inner = self.deeper(at, Self::alternatives)?;
+                self.open -= 1;
                 let end = if char == '(' { ")" } else { "]" };
                 self.scanner.skip(true);
                 if !self.scanner.eat(end) {
@@ -481,7 +513,7 @@ impl Parser<'_> {
             }
             '"' => self.scanner.text().and_then(of),
             '/' => self.scanner.regex().and_then(of),
-            '%' => self.embedded(at).and_then(of),
+            '%' => embedded::part(&mut self.scanner).and_then(of),
             '*' | '+' | '?' | '{' => {
                 Err(self.scanner.malformed(at, format!("there is nothing in front of {char} to repeat")))
             }
@@ -499,7 +531,9 @@ impl Parser<'_> {
                     return of(Item::Name(name.what));
                 }
                 self.scanner.at += 1;
+                self.open += 1;
                 let arguments = self.deeper(at, Self::arguments)?;
+                self.open -= 1;
                 of(Item::Template(name.what, arguments))
             }
         }
@@ -519,12 +553,5 @@ impl Parser<'_> {
                 return Err(self.unexpected());
             }
         }
-    }
-
-    /// `%json {…}` and `%regex {…}`.
-    fn embedded(&mut self, at: usize) -> Result<Item, CompileError> {
-        self.scanner.at += 1;
-        let word = self.scanner.take_while(|char| char.is_ascii_alphabetic());
-        Err(self.scanner.unsupported(at, format!("%{word} is not supported in a body")))
     }
 }

@@ -12,8 +12,8 @@ use super::modules::{DefinitionId, Found, MAIN, ModuleId, Modules};
 use super::syntax::{At, Item, is_terminal};
 use super::terminals::Terminals;
 use crate::bnf::{SHOWN_NAMES, shown};
-use crate::dialects::Read;
 use crate::regex::{Node, placed};
+use crate::written::Read;
 
 const PHASE: &str = "writing out rules";
 
@@ -79,7 +79,7 @@ pub(super) fn lower(modules: &Modules<'_>, start: &str, budget: &Budget) -> Resu
     while let Some(pending) = lowering.pending.pop() {
         lowering.write(&pending)?;
     }
-    if let Some(ignored) = lowering.ignored {
+    if let Some(ignored) = lowering.ignored.filter(|_| modules.skips_first) {
         let expr = Expr::Concat(vec![Expr::Call(ignored), Expr::Call(first)]);
         lowering.rules.push(Rule { name: "text".to_owned(), expr });
         first = RuleId::new(lowering.rules.len() - 1);
@@ -91,14 +91,8 @@ pub(super) fn lower(modules: &Modules<'_>, start: &str, budget: &Budget) -> Resu
 
 fn notes(modules: &Modules<'_>, lazy: &[String]) -> Vec<ReportEntry> {
     let mut notes = Vec::new();
-    if modules.has_priorities {
-        notes.push(ReportEntry::whole(
-            "priority",
-            "priorities mean nothing under the lexer none: all readings stay",
-        ));
-    }
-    for remark in &modules.remarks {
-        notes.push(ReportEntry::whole(*remark, "this means nothing under the lexer none"));
+    for &remark in &modules.remarks {
+        notes.push(ReportEntry::whole(remark, "it means nothing under the lexer none: all readings stay"));
     }
     if !lazy.is_empty() {
         let names: Vec<String> = lazy.iter().take(SHOWN_NAMES).map(|name| shown(name)).collect();

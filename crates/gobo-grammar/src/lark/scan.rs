@@ -63,13 +63,12 @@ impl<'a> Scanner<'a> {
             let rest = self.rest();
             if rest.starts_with("//") || rest.starts_with('#') {
                 self.take_while(|char| char != '\n');
-            } else if let Some(after) = rest.strip_prefix('\\')
-                && let line = after.trim_start_matches([' ', '\r'])
-                && line.starts_with('\n')
-            {
-                self.at += rest.len() - line.len() + 1;
             } else {
-                return;
+                let after = rest.strip_prefix('\\').unwrap_or_default().trim_start_matches([' ', '\r']);
+                if !after.starts_with('\n') {
+                    return;
+                }
+                self.at += rest.len() - after.len() + 1;
             }
         }
     }
@@ -93,7 +92,7 @@ impl<'a> Scanner<'a> {
         if !rest.trim_start_matches('_').starts_with(|char: char| char.is_ascii_alphabetic()) {
             return None;
         }
-        let name = self.take_while(|char| char.is_ascii_alphanumeric() || char == '_' || char == '-');
+        let name = self.take_while(|char| char.is_ascii_alphanumeric() || char == '_');
         Some(At { what: name.to_owned(), at })
     }
 
@@ -133,13 +132,7 @@ impl<'a> Scanner<'a> {
             }
             return Ok(Item::Range(CharSet::new([(first, last)])));
         }
-        let flag_at = self.at;
-        let flags = self.take_while(|char| char.is_ascii_alphanumeric());
-        match flags {
-            "" => Ok(Item::Text { text, ignores_case: false }),
-            "i" => Ok(Item::Text { text, ignores_case: true }),
-            _ => Err(self.malformed(flag_at, "a text has no flag but i")),
-        }
+        Ok(Item::Text { text, ignores_case: self.eat("i") })
     }
 
     /// The text between double quotes.

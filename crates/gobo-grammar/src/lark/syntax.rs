@@ -57,7 +57,8 @@ pub(super) struct Definition {
     pub(super) name: At<String>,
     /// The parameters of a template.
     pub(super) parameters: Vec<String>,
-    pub(super) has_priority: bool,
+    /// What is written at it and means nothing here.
+    pub(super) remarks: Vec<&'static str>,
     pub(super) body: Body,
 }
 
@@ -89,8 +90,8 @@ pub(super) enum Statement {
     Ignore(Body),
     Import(Import),
     Declare(At<String>),
-    /// Something without a meaning here.
-    Remark(&'static str),
+    /// Whether ignored text may stand before the first terminal.
+    InitialSkip(bool),
 }
 
 /// Whether a name is one of a terminal: its first letter is upper case.

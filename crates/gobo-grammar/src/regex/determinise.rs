@@ -18,8 +18,9 @@ use std::collections::HashSet;
 use gobo_automata::{CharState, Language, Minterms, Symbol};
 use gobo_types::{Budget, CompileError, DenseId as _};
 
-use super::nfa::{ACCEPT, LookId, Nfa, State, StateId};
-use super::syntax::{Direction, Node};
+use super::classes;
+use super::nfa::{ACCEPT, LookId, Nfa, State, StateId, unsupported};
+use super::syntax::{Direction, Look, Node};
 
 const PHASE: &str = "looking around";
 
@@ -73,7 +74,7 @@ pub(super) fn determinise(
     surroundings: Surroundings,
     budget: &Budget,
 ) -> Result<Language, CompileError> {
-    let nfa = Nfa::of(node, budget)?;
+    let nfa = Nfa::of(node, &|look| language_of(look, budget), budget)?;
     let minterms = Minterms::of(&nfa.sets, &nfa.languages, budget)?;
     let behind: Vec<LookId> =
         nfa.demands.ids().filter(|&look| nfa.demands[look].direction == Direction::Behind).collect();
@@ -89,6 +90,48 @@ pub(super) fn determinise(
     let histories = histories.collect::<Result<_, _>>()?;
     let start = Subset { histories, items: vec![(determiniser.nfa.start, Vec::new())] };
     Language::explore_minterms(&minterms, start, |subset, row| determiniser.expand(subset, row), budget)
+}
+
+/// The texts that have to stand where a look looks, as if it were not negated.
+fn language_of(look: &Look, budget: &Budget) -> Result<Language, CompileError> {
+    match look.direction {
+        Direction::Ahead => ahead(look, budget),
+        Direction::Behind => behind(look, budget),
+    }
+}
+
+fn anything() -> Node {
+    Node::Chars(classes::any()).repeat(0, None)
+}
+
+/// The texts that may follow where the node of a look-ahead matches.
+fn ahead(look: &Look, budget: &Budget) -> Result<Language, CompileError> {
+    let node = if look.whole { look.node.clone() } else { Node::Concat(vec![look.node.clone(), anything()]) };
+    // Both readings are of the rest up to the end of the text; they differ in what stood before it.
+    let always = determinise(&node, Surroundings::EveryBefore, budget)?;
+    let sometimes = determinise(&node, Surroundings::SomeBefore, budget)?;
+    if always != sometimes {
+        return Err(unsupported("a look-ahead in which something looks back at what stands before it"));
+    }
+    Ok(always)
+}
+
+/// The texts at whose end the node of a look-behind matches.
+fn behind(look: &Look, budget: &Budget) -> Result<Language, CompileError> {
+    if looks_ahead(&look.node) {
+        return Err(unsupported("a look-behind in which something looks ahead"));
+    }
+    let node = if look.whole { look.node.clone() } else { Node::Concat(vec![anything(), look.node.clone()]) };
+    determinise(&node, Surroundings::Alone, budget)
+}
+
+fn looks_ahead(node: &Node) -> bool {
+    match node {
+        Node::Text(_) | Node::Chars(_) | Node::Texts(_) => false,
+        Node::Concat(parts) | Node::Alternate(parts) => parts.iter().any(looks_ahead),
+        Node::Repeat { node, .. } => looks_ahead(node),
+        Node::Look(look) => look.direction == Direction::Ahead || looks_ahead(&look.node),
+    }
 }
 
 impl Determiniser<'_> {

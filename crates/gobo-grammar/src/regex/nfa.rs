@@ -9,7 +9,6 @@ use gobo_automata::{CharSet, Language};
 use gobo_types::{Budget, CompileError, RefusalKind, Table, dense_id};
 
 use super::classes;
-use super::determinise::{Surroundings, determinise};
 use super::syntax::{Direction, Look, Node};
 
 const PHASE: &str = "looking around";
@@ -66,13 +65,26 @@ struct Builder<'a> {
     nfa: Nfa,
     set_of: HashMap<CharSet, SetId>,
     look_of: HashMap<*const Look, LookId>,
+    language_of: &'a LanguageOf<'a>,
     budget: &'a Budget,
+}
+
+/// The texts that have to stand where a look looks, as if it were not negated.
+pub(super) type LanguageOf<'a> = dyn Fn(&Look) -> Result<Language, CompileError> + 'a;
+
+/// A refusal whose place the caller knows.
+pub(super) fn unsupported(reason: &str) -> CompileError {
+    CompileError::refuse(RefusalKind::Unsupported, "", reason)
 }
 
 impl Nfa {
     /// # Errors
-    /// A refusal of a look that is not supported; [`CompileError::OverBudget`].
-    pub(super) fn of(node: &Node, budget: &Budget) -> Result<Self, CompileError> {
+    /// Those of `language_of`; [`CompileError::OverBudget`].
+    pub(super) fn of(
+        node: &Node,
+        language_of: &LanguageOf<'_>,
+        budget: &Budget,
+    ) -> Result<Self, CompileError> {
         let nfa = Self {
             states: vec![State::Accept].into(),
             start: ACCEPT,
@@ -80,14 +92,11 @@ impl Nfa {
             demands: Table::new(),
             languages: Table::new(),
         };
-        let mut builder = Builder { nfa, set_of: HashMap::new(), look_of: HashMap::new(), budget };
+        let mut builder =
+            Builder { nfa, set_of: HashMap::new(), look_of: HashMap::new(), language_of, budget };
         let start = builder.build(node, ACCEPT)?;
         Ok(Self { start, ..builder.nfa })
     }
-}
-
-fn unsupported(reason: &str) -> CompileError {
-    CompileError::refuse(RefusalKind::Unsupported, "", reason)
 }
 
 impl Builder<'_> {
@@ -163,48 +172,11 @@ impl Builder<'_> {
         if let Some(&known) = self.look_of.get(&Arc::as_ptr(look)) {
             return Ok(known);
         }
-        let language = match look.direction {
-            Direction::Ahead => self.ahead(look)?,
-            Direction::Behind => self.behind(look)?,
-        };
+        let language = (self.language_of)(look)?;
         let language = if look.negated { language.complement(self.budget)? } else { language };
         let id = self.nfa.languages.push(language);
         self.nfa.demands.push(Demand { direction: look.direction, soft: look.soft });
         self.look_of.insert(Arc::as_ptr(look), id);
         Ok(id)
-    }
-
-    /// The texts that may follow where the node of a look-ahead matches.
-    fn ahead(&self, look: &Look) -> Result<Language, CompileError> {
-        let anything = || Node::Chars(classes::any()).repeat(0, None);
-        let node =
-            if look.whole { look.node.clone() } else { Node::Concat(vec![look.node.clone(), anything()]) };
-        // Both readings are of the rest up to the end of the text; they differ in what stood before it.
-        let always = determinise(&node, Surroundings::EveryBefore, self.budget)?;
-        let sometimes = determinise(&node, Surroundings::SomeBefore, self.budget)?;
-        if always != sometimes {
-            return Err(unsupported("a look-ahead in which something looks back at what stands before it"));
-        }
-        Ok(always)
-    }
-
-    /// The texts at whose end the node of a look-behind matches.
-    fn behind(&self, look: &Look) -> Result<Language, CompileError> {
-        if looks_ahead(&look.node) {
-            return Err(unsupported("a look-behind in which something looks ahead"));
-        }
-        let anything = || Node::Chars(classes::any()).repeat(0, None);
-        let node =
-            if look.whole { look.node.clone() } else { Node::Concat(vec![anything(), look.node.clone()]) };
-        determinise(&node, Surroundings::Alone, self.budget)
-    }
-}
-
-fn looks_ahead(node: &Node) -> bool {
-    match node {
-        Node::Text(_) | Node::Chars(_) | Node::Texts(_) => false,
-        Node::Concat(parts) | Node::Alternate(parts) => parts.iter().any(looks_ahead),
-        Node::Repeat { node, .. } => looks_ahead(node),
-        Node::Look(look) => look.direction == Direction::Ahead || looks_ahead(&look.node),
     }
 }

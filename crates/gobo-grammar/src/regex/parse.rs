@@ -195,7 +195,6 @@ impl Parser<'_> {
 
     fn sequence(&mut self) -> Result<Node, CompileError> {
         let mut parts: Vec<Node> = Vec::new();
-        // How deep the repetitions of the last part nest.
         let mut last = Last::Nothing;
         loop {
             if self.flags.verbose && self.skip_verbose() {
@@ -325,7 +324,7 @@ impl Parser<'_> {
         let up_to = |most| Node::Concat(vec![node.clone().repeat(min, most), no_more]);
         Ok(match max {
             None => up_to(None),
-            Some(max) if max == min => node.repeat(min, Some(max)),
+            Some(max) if max == min => node.clone().repeat(min, Some(max)),
             Some(max) => {
                 let most = node.clone().repeat(max, Some(max));
                 Node::Alternate(vec![up_to(Some(max - 1)), most])

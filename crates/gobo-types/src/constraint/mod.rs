@@ -176,7 +176,7 @@ impl Constraint {
                     .field("dialect", dialect.name().as_bytes())
                     .field("grammar", grammar.as_bytes())
                     .field("start", start.as_bytes());
-                let lexer = lexer.into_iter();
+                let lexer = lexer.iter();
                 let hasher =
                     lexer.fold(hasher, |hasher, lexer| hasher.field("lexer", lexer.name().as_bytes()));
                 documents.iter().fold(hasher, |hasher, GrammarDocument { name, text }| {
