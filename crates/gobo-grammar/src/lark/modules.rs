@@ -10,7 +10,7 @@ use gobo_types::{Budget, CompileError, RefusalKind, Table, dense_id};
 use super::library;
 use super::parse::parse;
 use super::scan::refuse_at;
-use super::syntax::{At, Body, Definition, Import, Mode, Statement, is_terminal};
+use super::syntax::{At, Body, Definition, Import, Item, Mode, Statement, is_terminal};
 use crate::bnf::{MAX_GRAMMAR_BYTES, shown};
 use crate::near::near;
 use crate::written::Written;
@@ -63,7 +63,6 @@ struct Module<'a> {
     document: String,
     text: &'a str,
     names: HashMap<String, Meaning>,
-    importers: usize,
 }
 
 /// All grammars of a constraint.
@@ -138,8 +137,8 @@ impl<'a> Modules<'a> {
             return Err(CompileError::refuse(RefusalKind::Unsupported, place, reason).spanning(0..0));
         }
         let statements = parse(&document, text, budget)?;
-        let (names, importers) = (HashMap::new(), 0);
-        let id = self.modules.push(Module { document: document.clone(), text, names, importers });
+        let names = HashMap::new();
+        let id = self.modules.push(Module { document: document.clone(), text, names });
         self.known.insert(document.clone(), id);
         open.push(document);
         // Imports come before what overrides them, wherever they stand.
@@ -209,7 +208,6 @@ impl<'a> Modules<'a> {
                 self.add(path.clone(), text, open, budget)?
             }
         };
-        self.modules[module].importers += 1;
         let of = &self.modules[module].names;
         if !of.contains_key(&import.name) {
             let mut names: Vec<&str> = of.keys().map(String::as_str).collect();
@@ -262,7 +260,7 @@ impl<'a> Modules<'a> {
             return Err(self.malformed(id, name.at, reason));
         };
         let of = self.definitions[changed].module;
-        if of != id && self.modules[of].importers > 1 && self.is_shared(id, of) {
+        if of != id && self.is_shared(id, of) {
             let reason = format!("{} is imported by several grammars, and changed in one", shown(&name.what));
             return Err(self.refuse(RefusalKind::Unsupported, id, name.at, reason));
         }
@@ -293,7 +291,10 @@ impl<'a> Modules<'a> {
             match self.modules[module].names.get(name)? {
                 Meaning::Own(definition) => return Some(Found::Definition(*definition)),
                 Meaning::Declared => return Some(Found::Declared),
-                Meaning::Imported(from, known) => (module, name) = (*from, known),
+                Meaning::Imported(from, known) => {
+                    module = *from;
+                    name = known.as_str();
+                }
             }
         }
     }
@@ -326,7 +327,6 @@ impl<'a> Modules<'a> {
     }
 
     fn check(&self, module: ModuleId, body: &Body, parameters: &[String]) -> Result<(), CompileError> {
-        use super::syntax::Item;
         match &body.what {
             Item::Name(name) if parameters.contains(name) => Ok(()),
             Item::Name(name) => self.found(module, name, body.at).map(drop),

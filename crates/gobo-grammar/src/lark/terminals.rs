@@ -201,7 +201,7 @@ fn measure(node: &Node) -> (u64, u32) {
         Node::Concat(parts) | Node::Alternate(parts) => {
             let parts = parts.iter().map(measure);
             let (nodes, levels) =
-                parts.fold((0, 0), |(nodes, levels), (more, deep)| (nodes + more, levels.max(deep)));
+                parts.fold((0_u64, 0_u32), |(nodes, levels), (more, deep)| (nodes + more, levels.max(deep)));
             (nodes + 1, levels + 1)
         }
         Node::Repeat { node, .. } => {
