@@ -21,8 +21,8 @@ impl Written<'_> {
     /// use gobo_grammar::Written;
     /// use gobo_types::{Budget, CompileLimits, Dialect};
     ///
-    /// let (dialect, grammar, documents) = (Dialect::Ebnf, "root ::= .", &[][..]);
-    /// let written = Written { dialect, grammar, start: "root", lexer: None, documents };
+    /// let (dialect, grammar) = (Dialect::Ebnf, "root ::= .");
+    /// let written = Written { dialect, grammar, start: "root", lexer: None, documents: &[] };
     /// assert_eq!(written.read(&Budget::new(CompileLimits::default())).unwrap().grammar.rules.len(), 1);
     /// ```
     pub fn read(&self, budget: &Budget) -> Result<Read, CompileError> {

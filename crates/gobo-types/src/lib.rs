@@ -26,9 +26,8 @@ pub use compile::{
 };
 pub use constraint::{
     Constraint, DEFAULT_START, Dialect, Draft, FormatMode, GrammarDocument, GrammarOptionError, Lexer,
-    MatchMode, PropertyOrder, RestoreError,
-    SchemaDocument, SchemaOptionError, SchemaOptions, Source, Spelling, TextStart, Whitespace,
-    WhitespaceError, compact_json,
+    MatchMode, PropertyOrder, RestoreError, SchemaDocument, SchemaOptionError, SchemaOptions, Source,
+    Spelling, TextStart, Whitespace, WhitespaceError, compact_json,
 };
 pub use dense_id::{DenseId, checked_u32};
 pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};

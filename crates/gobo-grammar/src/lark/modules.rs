@@ -116,7 +116,7 @@ impl<'a> Modules<'a> {
         reason: impl Into<String>,
     ) -> CompileError {
         let module = &self.modules[module];
-        refuse_at((&module.document, module.text), kind, at, reason)
+        refuse_at((module.document.as_str(), module.text), kind, at, reason)
     }
 
     pub(super) fn malformed(&self, module: ModuleId, at: usize, reason: impl Into<String>) -> CompileError {
@@ -133,7 +133,7 @@ impl<'a> Modules<'a> {
     ) -> Result<ModuleId, CompileError> {
         if text.len() > MAX_GRAMMAR_BYTES {
             let reason = format!("the grammar has {} bytes, the limit is {MAX_GRAMMAR_BYTES}", text.len());
-            let place = if document.is_empty() { "the whole grammar" } else { &document };
+            let place = if document.is_empty() { "the whole grammar" } else { document.as_str() };
             return Err(CompileError::refuse(RefusalKind::Unsupported, place, reason).spanning(0..0));
         }
         let statements = parse(&document, text, budget)?;
@@ -190,7 +190,8 @@ impl<'a> Modules<'a> {
                     return Err(self.refuse(RefusalKind::Unsupported, id, import.at, reason));
                 }
                 let documents = self.written.documents;
-                let document = documents.binary_search_by(|document| document.name.as_str().cmp(&path));
+                let document =
+                    documents.binary_search_by(|document| document.name.as_str().cmp(path.as_str()));
                 let text = match document {
                     Ok(at) => Some(documents[at].text.as_str()),
                     Err(_) if import.is_relative => None,

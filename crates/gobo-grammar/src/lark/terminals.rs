@@ -14,7 +14,7 @@ use crate::regex::{Flavour, Node, parse, placed, with_cases};
 const PHASE: &str = "building terminals";
 
 /// Bytes of a node that is put in the place of a name.
-const NODE_BYTES: u64 = 64;
+const NODE_BYTES: u64 = 128;
 
 /// Deepest nesting of a terminal, with those that it refers to.
 const NEST_LIMIT: u32 = 250;

@@ -74,7 +74,7 @@ pub(super) fn determinise(
     surroundings: Surroundings,
     budget: &Budget,
 ) -> Result<Language, CompileError> {
-    let nfa = Nfa::of(node, &|look| language_of(look, budget), budget)?;
+    let nfa = Nfa::of(node, &|look: &Look| language_of(look, budget), budget)?;
     let minterms = Minterms::of(&nfa.sets, &nfa.languages, budget)?;
     let behind: Vec<LookId> =
         nfa.demands.ids().filter(|&look| nfa.demands[look].direction == Direction::Behind).collect();

@@ -172,7 +172,7 @@ impl Builder<'_> {
         if let Some(&known) = self.look_of.get(&Arc::as_ptr(look)) {
             return Ok(known);
         }
-        let language = (self.language_of)(look)?;
+        let language = (self.language_of)(look.as_ref())?;
         let language = if look.negated { language.complement(self.budget)? } else { language };
         let id = self.nfa.languages.push(language);
         self.nfa.demands.push(Demand { direction: look.direction, soft: look.soft });

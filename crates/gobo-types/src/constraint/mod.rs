@@ -235,7 +235,8 @@ mod tests {
     }
 
     fn grammar(dialect: Dialect, lexer: Option<Lexer>, documents: &[(&str, &str)]) -> ConstraintDigest {
-        let documents = documents.iter().map(|&(name, text)| GrammarDocument { name: name.into(), text: text.into() });
+        let documents =
+            documents.iter().map(|&(name, text)| GrammarDocument { name: name.into(), text: text.into() });
         Constraint::grammar(dialect, "a ::= b\nb ::= \"\"", "a", lexer, documents.collect()).digest()
     }
 
