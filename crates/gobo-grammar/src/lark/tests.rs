@@ -111,6 +111,32 @@ fn every_construct_is_read() {
     }
 }
 
+/// A grammar, and which texts over a few characters it has.
+#[derive(serde::Deserialize)]
+struct Case {
+    grammar: String,
+    chars: String,
+    most: usize,
+    texts: Vec<String>,
+}
+
+/// What Lark 1.3.1 takes under `dynamic_complete`, as `tests/data/lark_none.py` wrote it.
+#[test]
+fn texts_are_those_of_lark() {
+    for line in include_str!("../../tests/data/lark_none.jsonl").lines() {
+        let Case { grammar, chars, most, texts } = serde_json::from_str(line).unwrap();
+        let dfa = dfa(&read(&grammar));
+        let mut of_length = vec![String::new()];
+        let mut taken: Vec<String> = Vec::new();
+        for _ in 0..=most {
+            taken.extend(of_length.iter().filter(|text| dfa.accepts(text.as_bytes())).cloned());
+            of_length =
+                of_length.iter().flat_map(|text| chars.chars().map(move |char| format!("{text}{char}"))).collect();
+        }
+        assert_eq!(taken, texts, "{grammar:?}");
+    }
+}
+
 #[test]
 fn documents_are_imported() {
     let documents = [

@@ -24,6 +24,9 @@ const CLASS_BYTES: u64 = 8 << 10;
 /// Deepest nesting of groups, looks and repetitions.
 const NEST_LIMIT: u32 = 200;
 
+/// Deepest nesting of looks: each level is built twice.
+const LOOK_LIMIT: u32 = 8;
+
 /// Highest bound of a repetition.
 const MAX_REPETITIONS: u32 = 100_000;
 
@@ -77,7 +80,7 @@ pub(crate) fn parse(
     flavour: Flavour,
     budget: &Budget,
 ) -> Result<Parsed, CompileError> {
-    let mut parser = Parser { pattern, at: 0, flags, flavour, depth: 0, is_lazy: false, budget };
+    let mut parser = Parser { pattern, at: 0, flags, flavour, depth: 0, looks: 0, is_lazy: false, budget };
     parser.global_flags()?;
     let node = parser.alternatives()?;
     if parser.at < pattern.len() {
@@ -110,6 +113,8 @@ struct Parser<'a> {
     flags: Flags,
     flavour: Flavour,
     depth: u32,
+    /// Looks around this place.
+    looks: u32,
     is_lazy: bool,
     budget: &'a Budget,
 }

@@ -104,6 +104,9 @@ fn refusals_name_the_construct_and_its_place() {
         assert!(refusal.reason.contains(words), "{pattern:?}: {refusal}");
     }
     assert!(refusal(&"(".repeat(60_000)).reason.contains("deeper"));
+    let looks = |n: usize| format!("{}{}", "(?=".repeat(n), ")".repeat(n));
+    assert!(alone(&python(&looks(8)).unwrap(), &budget()).is_ok());
+    assert!(refusal(&looks(9)).reason.contains("looks nest deeper than 8"));
     for pattern in ["((a{1000}){1000}){1000}", "(?!x)((a{1000}){1000}){1000}", "(a|b)*a(a|b){25}"] {
         let language = python(pattern).and_then(|node| alone(&node, &budget()));
         assert!(matches!(language, Err(CompileError::OverBudget(_))), "{pattern}");

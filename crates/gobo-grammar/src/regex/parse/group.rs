@@ -3,7 +3,7 @@
 use gobo_types::CompileError;
 
 use super::super::syntax::{Direction, Node};
-use super::{Flavour, Last, Parser};
+use super::{Flavour, LOOK_LIMIT, Last, Parser};
 
 const BACK_REFERENCE: &str =
     "Write the repeated texts out, as in aa|bb for ([ab])\\1; no automaton compares two parts of a text.";
@@ -123,7 +123,12 @@ impl Parser<'_> {
         if self.flavour == Flavour::XGrammar {
             return Err(self.unsupported(at, "XGrammar has no look-around"));
         }
+        if self.looks >= LOOK_LIMIT {
+            return Err(self.unsupported(at, format!("looks nest deeper than {LOOK_LIMIT} levels")));
+        }
+        self.looks += 1;
         let node = self.inside(at)?;
+        self.looks -= 1;
         if direction == Direction::Behind && node.width().is_none() {
             return Err(self.malformed(at, "a look-behind has texts of one length alone"));
         }
