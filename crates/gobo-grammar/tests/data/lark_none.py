@@ -30,7 +30,7 @@ CASES = [
     ('start: N\n%import common.LETTER -> N\n%extend N: "1"\nM: "3"\n%override M: "2"\n%ignore M', "a123", 4),
     ('start: /[ab]+/x /c # no\n  d/x', "abcd#", 4),
     ('start: ("a" "b" | ["c"]) "d"*', "abcd", 4),
-    ('start: /a/ /b*/s? "c"', "abc", 5),
+    ('start: /a/ /b+/s? "c"', "abc", 5),
     ('start: NAME\n%import python.NAME', "a1_-", 4),
 ]
 
