@@ -289,20 +289,20 @@ impl<'a> Reader<'a> {
                 return Err(self.refuse(RefusalKind::Unsupported, at, reason));
             }
             Some('(') => return self.group(depth).map(Some),
+            Some('.') if !(self.is_ebnf() && self.rest()[1..].starts_with(is_name_char)) => {
+                self.bump();
+                // transformers-CFG leaves the line feed out, and llama.cpp nothing.
+                let without = self.is_ebnf().then_some(('\n', '\n'));
+                Expr::Chars(CharSet::new(without).complement())
+            }
             Some(char) if is_name_char(char) || char == '.' => {
                 if self.is_ebnf() && self.is_at_rule() {
                     return Ok(None);
                 }
-                let name = if self.is_ebnf() || char != '.' { self.name() } else { "" };
-                if name.is_empty() {
-                    self.bump();
-                    // transformers-CFG leaves the line feed out, and llama.cpp nothing.
-                    let without = self.is_ebnf().then_some(('\n', '\n'));
-                    Expr::Chars(CharSet::new(without).complement())
-                } else if let Some(expr) = self.macro_call(name, at)? {
-                    expr
-                } else {
-                    Expr::Call(self.id(name, at))
+                let name = self.name();
+                match self.macro_call(name, at)? {
+                    Some(expr) => expr,
+                    None => Expr::Call(self.id(name, at)),
                 }
             }
             Some(operator @ ('*' | '+' | '?' | '{')) => {

@@ -111,6 +111,7 @@ fn refusals_name_the_construct_and_its_place() {
 #[test]
 fn killers_end_in_verdicts() {
     assert!(refusal(&format!("root ::= {}", "(".repeat(60_000))).reason.contains("deeper"));
+    assert!(ebnf(&format!("root ::= {}", ".".repeat(1 << 19)), "root", &budget()).is_ok());
     assert!(refusal(&"a".repeat(10 << 20)).reason.contains("the limit is 1048576"));
     assert!(refusal(&format!("root ::= Regex(\"{}\")", "(".repeat(60_000))).reason.contains("deeper"));
     for pattern in ["((a{1000}){1000}){1000}", "(a|b)*a(a|b){25}"] {

@@ -130,8 +130,10 @@ fn texts_are_those_of_lark() {
         let mut taken: Vec<String> = Vec::new();
         for _ in 0..=most {
             taken.extend(of_length.iter().filter(|text| dfa.accepts(text.as_bytes())).cloned());
-            of_length =
-                of_length.iter().flat_map(|text| chars.chars().map(move |char| format!("{text}{char}"))).collect();
+            of_length = of_length
+                .iter()
+                .flat_map(|text| chars.chars().map(move |char| format!("{text}{char}")))
+                .collect();
         }
         assert_eq!(taken, texts, "{grammar:?}");
     }
