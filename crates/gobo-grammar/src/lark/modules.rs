@@ -63,6 +63,8 @@ struct Module<'a> {
     document: String,
     text: &'a str,
     names: HashMap<String, Meaning>,
+    /// Those that import from it.
+    importers: BTreeSet<ModuleId>,
 }
 
 /// All grammars of a constraint.
@@ -137,8 +139,8 @@ impl<'a> Modules<'a> {
             return Err(CompileError::refuse(RefusalKind::Unsupported, place, reason).spanning(0..0));
         }
         let statements = parse(&document, text, budget)?;
-        let names = HashMap::new();
-        let id = self.modules.push(Module { document: document.clone(), text, names });
+        let (names, importers) = (HashMap::new(), BTreeSet::new());
+        let id = self.modules.push(Module { document: document.clone(), text, names, importers });
         self.known.insert(document.clone(), id);
         open.push(document);
         // Imports come before what overrides them, wherever they stand.
@@ -209,6 +211,7 @@ impl<'a> Modules<'a> {
                 self.add(path.clone(), text, open, budget)?
             }
         };
+        self.modules[module].importers.insert(id);
         let of = &self.modules[module].names;
         if !of.contains_key(&import.name) {
             let mut names: Vec<&str> = of.keys().map(String::as_str).collect();
@@ -261,7 +264,7 @@ impl<'a> Modules<'a> {
             return Err(self.malformed(id, name.at, reason));
         };
         let of = self.definitions[changed].module;
-        if of != id && self.is_shared(id, of) {
+        if of != id && self.modules[of].importers.iter().any(|importer| *importer != id) {
             let reason = format!("{} is imported by several grammars, and changed in one", shown(&name.what));
             return Err(self.refuse(RefusalKind::Unsupported, id, name.at, reason));
         }
@@ -275,14 +278,6 @@ impl<'a> Modules<'a> {
         }
         bodies.push((id, body));
         Ok(())
-    }
-
-    /// Whether another module than `id` imports from `of`.
-    fn is_shared(&self, id: ModuleId, of: ModuleId) -> bool {
-        let imports = |module: &Module<'_>| {
-            module.names.values().any(|meaning| matches!(meaning, Meaning::Imported(from, _) if *from == of))
-        };
-        self.modules.enumerate().any(|(other, module)| other != id && imports(module))
     }
 
     /// What a name stands for in a module.

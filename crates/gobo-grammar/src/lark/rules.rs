@@ -3,7 +3,7 @@
 //! A template is written out once for each list of arguments that is reached; a template that passes ever new arguments to itself
 //! ends at a limit. Rules are found from the start rule on, in the order of first sight.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use gobo_automata::{Expr, Grammar, Rule, RuleId};
 use gobo_types::{Budget, CompileError, DenseId as _, RefusalKind, ReportEntry};
@@ -89,7 +89,7 @@ pub(super) fn lower(modules: &Modules<'_>, start: &str, budget: &Budget) -> Resu
     Ok(Read { grammar, narrowed: lowering.narrowed, notes })
 }
 
-fn notes(modules: &Modules<'_>, lazy: &[String]) -> Vec<ReportEntry> {
+fn notes(modules: &Modules<'_>, lazy: &BTreeSet<String>) -> Vec<ReportEntry> {
     let mut notes = Vec::new();
     for &remark in &modules.remarks {
         notes.push(ReportEntry::whole(remark, "it means nothing under the lexer none: all readings stay"));

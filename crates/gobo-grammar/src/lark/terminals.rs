@@ -1,6 +1,6 @@
 //! Terminals as regular expressions: what they refer to is put in their place.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use gobo_automata::{CharSet, Language};
@@ -28,12 +28,12 @@ pub(super) struct Terminals<'a> {
     /// Those that are being built.
     open: Vec<DefinitionId>,
     /// The terminals in which a repetition is lazy.
-    pub(super) lazy: Vec<String>,
+    pub(super) lazy: BTreeSet<String>,
 }
 
 impl<'a> Terminals<'a> {
     pub(super) fn new(modules: &'a Modules<'a>, budget: &'a Budget) -> Self {
-        Self { modules, budget, built: HashMap::new(), open: Vec::new(), lazy: Vec::new() }
+        Self { modules, budget, built: HashMap::new(), open: Vec::new(), lazy: BTreeSet::new() }
     }
 
     /// A terminal as a tree.
@@ -172,8 +172,8 @@ impl<'a> Terminals<'a> {
             }
             other => other,
         })?;
-        if parsed.is_lazy && !self.lazy.iter().any(|lazy| lazy == name) {
-            self.lazy.push(name.to_owned());
+        if parsed.is_lazy {
+            self.lazy.insert(name.to_owned());
         }
         Ok(parsed.node)
     }
