@@ -21,8 +21,10 @@ fn read(grammar: &str) -> Read {
     read_beside(grammar, &[]).unwrap_or_else(|error| panic!("{grammar:?}: {error}"))
 }
 
+/// The texts of a grammar without recursion.
 fn dfa(read: &Read) -> Dfa {
-    Dfa::grammar(&read.grammar, TextStart::Exact, &budget()).unwrap()
+    let dfa = Dfa::grammar(&read.grammar, TextStart::Exact, &budget()).unwrap();
+    if dfa.has_calls() { dfa.expand_calls(&budget()).unwrap().unwrap() } else { dfa }
 }
 
 fn refusal_beside(grammar: &str, documents: &[(&str, &str)]) -> Refusal {

@@ -28,6 +28,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn alternatives(&mut self) -> Result<Body, CompileError> {
+        self.skip();
         let at = self.scanner.at;
         let mut alternatives = Vec::new();
         loop {
@@ -45,6 +46,7 @@ impl Parser<'_> {
     }
 
     fn alternative(&mut self) -> Result<Body, CompileError> {
+        self.skip();
         let at = self.scanner.at;
         let mut parts = Vec::new();
         loop {
