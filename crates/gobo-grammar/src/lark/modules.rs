@@ -70,7 +70,7 @@ struct Module<'a> {
 /// All grammars of a constraint.
 pub(super) struct Modules<'a> {
     written: &'a Written<'a>,
-    modules: Table<ModuleId, Module<'a>>,
+    all: Table<ModuleId, Module<'a>>,
     /// By name.
     known: HashMap<String, ModuleId>,
     pub(super) definitions: Table<DefinitionId, Defined>,
@@ -97,7 +97,7 @@ impl<'a> Modules<'a> {
     pub(super) fn load(written: &'a Written<'a>, budget: &Budget) -> Result<Self, CompileError> {
         let mut modules = Self {
             written,
-            modules: Table::new(),
+            all: Table::new(),
             known: HashMap::new(),
             definitions: Table::new(),
             ignored: Vec::new(),
@@ -117,7 +117,7 @@ impl<'a> Modules<'a> {
         at: usize,
         reason: impl Into<String>,
     ) -> CompileError {
-        let module = &self.modules[module];
+        let module = &self.all[module];
         refuse_at((module.document.as_str(), module.text), kind, at, reason)
     }
 
@@ -140,7 +140,7 @@ impl<'a> Modules<'a> {
         }
         let statements = parse(&document, text, budget)?;
         let (names, importers) = (HashMap::new(), BTreeSet::new());
-        let id = self.modules.push(Module { document: document.clone(), text, names, importers });
+        let id = self.all.push(Module { document: document.clone(), text, names, importers });
         self.known.insert(document.clone(), id);
         open.push(document);
         // Imports come before what overrides them, wherever they stand.
@@ -155,14 +155,13 @@ impl<'a> Modules<'a> {
         for statement in new.into_iter().chain(changes) {
             budget.charge_steps(PHASE, 1)?;
             match statement {
-                Statement::Import(_) => {}
                 Statement::Define(Mode::New, definition) => self.define(id, definition)?,
                 Statement::Define(mode, definition) => self.change(id, mode, definition)?,
                 Statement::Declare(name) => self.name(id, &name, Meaning::Declared)?,
                 Statement::Ignore(body) if id == MAIN => self.ignored.push(body),
                 Statement::InitialSkip(skips) if id == MAIN => self.skips_first = skips,
-                // Those of an imported grammar are its own.
-                Statement::Ignore(_) | Statement::InitialSkip(_) => {}
+                // Imports were read above; what an imported grammar ignores is its own.
+                Statement::Import(_) | Statement::Ignore(_) | Statement::InitialSkip(_) => {}
             }
         }
         open.pop();
@@ -176,7 +175,7 @@ impl<'a> Modules<'a> {
         open: &mut Vec<String>,
         budget: &Budget,
     ) -> Result<(), CompileError> {
-        let path = path_of(import, &self.modules[id].document);
+        let path = path_of(import, &self.all[id].document);
         if open.contains(&path) {
             return Err(self.malformed(
                 id,
@@ -211,8 +210,8 @@ impl<'a> Modules<'a> {
                 self.add(path.clone(), text, open, budget)?
             }
         };
-        self.modules[module].importers.insert(id);
-        let of = &self.modules[module].names;
+        self.all[module].importers.insert(id);
+        let of = &self.all[module].names;
         if !of.contains_key(&import.name) {
             let mut names: Vec<&str> = of.keys().map(String::as_str).collect();
             names.sort_unstable();
@@ -226,7 +225,7 @@ impl<'a> Modules<'a> {
     }
 
     fn name(&mut self, id: ModuleId, name: &At<String>, meaning: Meaning) -> Result<(), CompileError> {
-        let names = &mut self.modules[id].names;
+        let names = &mut self.all[id].names;
         match names.get(&name.what) {
             None => {
                 names.insert(name.what.clone(), meaning);
@@ -264,7 +263,7 @@ impl<'a> Modules<'a> {
             return Err(self.malformed(id, name.at, reason));
         };
         let of = self.definitions[changed].module;
-        if of != id && self.modules[of].importers.iter().any(|importer| *importer != id) {
+        if of != id && self.all[of].importers.iter().any(|importer| *importer != id) {
             let reason = format!("{} is imported by several grammars, and changed in one", shown(&name.what));
             return Err(self.refuse(RefusalKind::Unsupported, id, name.at, reason));
         }
@@ -284,7 +283,7 @@ impl<'a> Modules<'a> {
     pub(super) fn find(&self, mut module: ModuleId, name: &str) -> Option<Found> {
         let mut name = name;
         loop {
-            match self.modules[module].names.get(name)? {
+            match self.all[module].names.get(name)? {
                 Meaning::Own(definition) => return Some(Found::Definition(*definition)),
                 Meaning::Declared => return Some(Found::Declared),
                 Meaning::Imported(from, known) => {
@@ -299,7 +298,7 @@ impl<'a> Modules<'a> {
     pub(super) fn found(&self, module: ModuleId, name: &str, at: usize) -> Result<Found, CompileError> {
         self.find(module, name).ok_or_else(|| {
             let what = if is_terminal(name) { "terminal" } else { "rule" };
-            let mut names: Vec<&str> = self.modules[module].names.keys().map(String::as_str).collect();
+            let mut names: Vec<&str> = self.all[module].names.keys().map(String::as_str).collect();
             names.sort_unstable();
             let help = match near(name, names.into_iter()) {
                 Some(near) => format!("Did you mean {near}?"),

@@ -5,7 +5,7 @@ use gobo_types::{CompileError, RefusalKind};
 
 use super::syntax::{At, Item, Pattern};
 use crate::outline::place;
-use crate::regex::Flags;
+use crate::regex::{Flag, Flags};
 
 /// The text of a grammar, and a place in it.
 pub(super) struct Scanner<'a> {
@@ -179,7 +179,7 @@ impl<'a> Scanner<'a> {
                 return Err(self.malformed(flag_at + offset, format!("{letter} is no flag; there are imsux")));
             }
         }
-        if raw.contains('\n') && !flags.verbose {
+        if raw.contains('\n') && !flags.has(Flag::Verbose) {
             return Err(self.malformed(at, "a line end in a regular expression without the flag x"));
         }
         Ok(Item::Regex(Box::new(Pattern { source, places, flags })))

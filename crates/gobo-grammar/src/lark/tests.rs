@@ -10,7 +10,10 @@ fn budget() -> Budget {
     Budget::new(CompileLimits::default())
 }
 
-fn read_beside(grammar: &str, documents: &[(&str, &str)]) -> Result<Read, CompileError> {
+/// Names and texts of documents, in the order of their names.
+type Documents<'a> = &'a [(&'a str, &'a str)];
+
+fn read_beside(grammar: &str, documents: Documents<'_>) -> Result<Read, CompileError> {
     let of = |&(name, text): &(&str, &str)| GrammarDocument { name: name.into(), text: text.into() };
     let documents: Vec<GrammarDocument> = documents.iter().map(of).collect();
     let lexer = Some(Lexer::None);
@@ -27,7 +30,7 @@ fn dfa(read: &Read) -> Dfa {
     if dfa.has_calls() { dfa.expand_calls(&budget()).unwrap().unwrap() } else { dfa }
 }
 
-fn refusal_beside(grammar: &str, documents: &[(&str, &str)]) -> Refusal {
+fn refusal_beside(grammar: &str, documents: Documents<'_>) -> Refusal {
     match read_beside(grammar, documents) {
         Err(CompileError::Refused(refusal)) => *refusal,
         other => panic!("{grammar:?}: {other:?}"),
@@ -152,7 +155,7 @@ fn documents_are_imported() {
     let read = read_beside(grammar, &documents).unwrap();
     let dfa = dfa(&read);
     assert!(dfa.accepts(b"nearone") && dfa.accepts(b"yone") && !dfa.accepts(b"near one"));
-    let cases: [(&str, &[(&str, &str)], &str); 5] = [
+    let cases: [(&str, Documents<'_>, &str); 5] = [
         ("start: A\n%import none.A", &[], "no grammar none to import"),
         ("start: A\n%import common.IMT -> A", &[], "common has no IMT"),
         ("start: A\n%import a.A", &[("a", "%import b.A"), ("b", "%import a.A")], "circular"),
@@ -245,8 +248,8 @@ fn killers_end_in_verdicts() {
         format!("start: A0\n{}A{n}: \"a\"", (0..n).map(of).collect::<String>())
     };
     assert!(refusal(&chain(5000)).reason.contains("deeper than 250"));
-    let doubled: String = (0..40).map(|at| format!("A{at}: A{} A{}\n", at + 1, at + 1)).collect();
-    let read = read_beside(&format!("start: A0\n{doubled}A40: \"a\""), &[]);
+    let doubled: Vec<String> = (0..40).map(|at| format!("A{at}: A{} A{}", at + 1, at + 1)).collect();
+    let read = read_beside(&format!("start: A0\n{}\nA40: \"a\"", doubled.join("\n")), &[]);
     assert!(matches!(read, Err(CompileError::OverBudget(_))), "{read:?}");
     let imports: Vec<(String, String)> =
         (0..100).map(|at| (format!("m{at}"), format!("%import m{}.A", at + 1))).collect();

@@ -17,7 +17,7 @@ use gobo_automata::{Expr, Language};
 use gobo_types::{Budget, CompileError};
 
 pub(crate) use classes::with_cases;
-pub(crate) use parse::{Flags, Flavour, parse};
+pub(crate) use parse::{Flag, Flags, Flavour, parse};
 pub(crate) use syntax::Node;
 
 use determinise::{Surroundings, determinise};

@@ -39,33 +39,43 @@ pub(crate) enum Flavour {
     XGrammar,
 }
 
-/// Flags of Python.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Flags {
+/// A flag of Python.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flag {
     /// `i`: cases do not matter.
-    pub(crate) ignores_case: bool,
+    IgnoresCase,
     /// `m`: `^` and `$` are at the ends of lines.
-    pub(crate) multi_line: bool,
+    MultiLine,
     /// `s`: `.` is any character.
-    pub(crate) dot_all: bool,
+    DotAll,
     /// `x`: blanks and comments are skipped.
-    pub(crate) verbose: bool,
+    Verbose,
     /// `a`: classes and cases of ASCII.
-    pub(crate) ascii: bool,
+    Ascii,
 }
 
+/// The flags that are on: a bit for each, in the order of [`Flag`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Flags(u8);
+
 impl Flags {
+    pub(crate) fn has(self, flag: Flag) -> bool {
+        self.0 & 1 << flag as u8 != 0
+    }
+
     /// Sets the flag of a letter; `false` if there is none. `u` is what holds anyway.
     pub(crate) fn set(&mut self, letter: char, on: bool) -> bool {
-        match letter {
-            'i' => self.ignores_case = on,
-            'm' => self.multi_line = on,
-            's' => self.dot_all = on,
-            'x' => self.verbose = on,
-            'a' => self.ascii = on,
-            'u' => self.ascii = !on,
+        let (flag, on) = match letter {
+            'i' => (Flag::IgnoresCase, on),
+            'm' => (Flag::MultiLine, on),
+            's' => (Flag::DotAll, on),
+            'x' => (Flag::Verbose, on),
+            'a' => (Flag::Ascii, on),
+            'u' => (Flag::Ascii, !on),
             _ => return false,
-        }
+        };
+        let bit = 1 << flag as u8;
+        self.0 = if on { self.0 | bit } else { self.0 & !bit };
         true
     }
 }
@@ -167,12 +177,12 @@ impl Parser<'_> {
 
     /// A set, with the other cases of its characters where cases do not matter.
     fn cased(&self, set: CharSet) -> Result<CharSet, CompileError> {
-        if !self.flags.ignores_case {
+        if !self.flags.has(Flag::IgnoresCase) {
             return Ok(set);
         }
         let chars: u64 = set.ranges().map(|(first, last)| u64::from(last - first) + 1).sum();
         self.budget.charge_steps(PHASE, 1 + chars / 16)?;
-        Ok(classes::with_cases(&set, self.flags.ascii))
+        Ok(classes::with_cases(&set, self.flags.has(Flag::Ascii)))
     }
 
     /// One level more, around what `read` reads.
@@ -202,7 +212,7 @@ impl Parser<'_> {
         let mut parts: Vec<Node> = Vec::new();
         let mut last = Last::Nothing;
         loop {
-            if self.flags.verbose && self.skip_verbose() {
+            if self.flags.has(Flag::Verbose) && self.skip_verbose() {
                 continue;
             }
             let at = self.at;
@@ -349,7 +359,7 @@ impl Parser<'_> {
                 (Some(node), last)
             }
             '.' => {
-                let set = if self.flags.dot_all { classes::any() } else { classes::dot() };
+                let set = if self.flags.has(Flag::DotAll) { classes::any() } else { classes::dot() };
                 (Some(Node::Chars(set)), Last::Item)
             }
             '^' => (Some(self.line_start()), Last::Anchor),
@@ -359,7 +369,7 @@ impl Parser<'_> {
     }
 
     fn literal(&self, char: char) -> Result<Node, CompileError> {
-        if !self.flags.ignores_case {
+        if !self.flags.has(Flag::IgnoresCase) {
             return Ok(Node::Text(char.to_string()));
         }
         self.cased(classes::one(char)).map(Node::Chars)
@@ -367,7 +377,7 @@ impl Parser<'_> {
 
     fn line_start(&self) -> Node {
         let text_start = Node::whole(Direction::Behind, Node::empty());
-        if !self.flags.multi_line {
+        if !self.flags.has(Flag::MultiLine) {
             return text_start;
         }
         Node::Alternate(vec![text_start, Node::look(Direction::Behind, false, Node::Text("\n".to_owned()))])
@@ -376,7 +386,7 @@ impl Parser<'_> {
     fn line_end(&self) -> Node {
         let text_end = Node::whole(Direction::Ahead, Node::empty());
         let line_feed = Node::Text("\n".to_owned());
-        match (self.flags.multi_line, self.flavour) {
+        match (self.flags.has(Flag::MultiLine), self.flavour) {
             (true, _) => Node::Alternate(vec![text_end, Node::look(Direction::Ahead, false, line_feed)]),
             (false, Flavour::Python) => Node::whole(Direction::Ahead, line_feed.repeat(0, Some(1))),
             (false, Flavour::XGrammar) => text_end,
@@ -385,7 +395,7 @@ impl Parser<'_> {
 
     /// Where one side is a character of a word and the other is not; negated elsewhere.
     fn boundary(&self, is_negated: bool) -> Node {
-        let word = || Node::Chars(classes::word(self.flags.ascii));
+        let word = || Node::Chars(classes::word(self.flags.has(Flag::Ascii)));
         let both = |before: bool, after: bool| {
             let behind = Node::look(Direction::Behind, !before, word());
             Node::Concat(vec![behind, Node::look(Direction::Ahead, !after, word())])

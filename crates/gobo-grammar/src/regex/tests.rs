@@ -1,4 +1,4 @@
-//! Patterns against what CPython says of them, and by hand.
+//! Patterns against what Python says of them, and by hand.
 
 use gobo_types::{CompileError, CompileLimits, Refusal, RefusalKind};
 

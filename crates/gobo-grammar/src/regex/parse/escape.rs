@@ -4,7 +4,7 @@ use gobo_types::CompileError;
 
 use super::super::classes;
 use super::super::syntax::{Direction, Node};
-use super::{Flavour, Last, Parser};
+use super::{Flag, Flavour, Last, Parser};
 
 const BACK_REFERENCE: &str =
     "Write the repeated texts out, as in aa|bb for ([ab])\\1; no automaton compares two parts of a text.";
@@ -47,7 +47,7 @@ impl Parser<'_> {
 
     /// Whether classes are those of ASCII.
     pub(super) fn is_ascii(&self) -> bool {
-        self.flags.ascii || self.flavour == Flavour::XGrammar
+        self.flags.has(Flag::Ascii) || self.flavour == Flavour::XGrammar
     }
 
     /// The character of an escape, after its backslash at `at`.
