@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gobo_cli::options::{ConstraintArgs, SchemaDefaults, Start};
+use gobo_cli::options::{ConstraintArgs, GrammarDefaults, SchemaDefaults, Start};
 
 use super::operand::Operand;
 
@@ -80,10 +80,13 @@ pub(crate) struct CheckArgs {
     pub(crate) tokenizer: TokenizerArg,
     /// Lines {"id", "regex"|"choice"|"grammar"|"json"|"schema", "accept": […], "reject": […]}; "json" names the
     /// whitespace, as --whitespace does, and "start" the rule of a grammar. Beside a schema stand "tests": [{"data", "valid"}], and
-    /// "draft", "format" and "options", which win over those given here
+    /// "draft", "format" and "options", and beside a grammar "dialect", "lexer" and "documents": [{"name", "text"}], which win over
+    /// those given here
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) defaults: SchemaDefaults,
+    #[command(flatten)]
+    pub(crate) grammars: GrammarDefaults,
 }
 
 #[derive(Debug, Args)]

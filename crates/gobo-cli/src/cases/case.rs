@@ -4,8 +4,11 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use gobo_cli::options::GrammarDefaults;
 use gobo_schema::plain_text;
-use gobo_types::{Constraint, DEFAULT_START, FormatMode, MatchMode, NumberForm, SchemaOptions, Whitespace};
+use gobo_types::{
+    Constraint, Dialect, FormatMode, GrammarDocument, Lexer, MatchMode, NumberForm, SchemaOptions, Whitespace,
+};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -26,6 +29,10 @@ struct Line {
     schema: Option<Box<RawValue>>,
     grammar: Option<Value>,
     start: Option<String>,
+    dialect: Option<Dialect>,
+    lexer: Option<Lexer>,
+    #[serde(default)]
+    documents: Vec<GrammarDocument>,
     json: Option<Whitespace>,
     numbers: Option<NumberForm>,
     /// Fields of [`SchemaOptions`].
@@ -122,9 +129,10 @@ impl Line {
         Ok(options)
     }
 
-    fn constraint(&self, defaults: &SchemaOptions) -> anyhow::Result<Constraint> {
-        if self.start.is_some() && self.grammar.is_none() {
-            bail!("only a grammar has a start");
+    fn constraint(&self, defaults: &SchemaOptions, grammars: GrammarDefaults) -> anyhow::Result<Constraint> {
+        let of_grammar = self.start.is_some() || self.dialect.is_some() || self.lexer.is_some();
+        if self.grammar.is_none() && (of_grammar || !self.documents.is_empty()) {
+            bail!("only a grammar has a start, a dialect, a lexer and documents");
         }
         let has_options = self.options.is_some() || self.draft.is_some() || self.format.is_some();
         if self.schema.is_none() && (has_options || self.tests.is_some()) {
@@ -137,9 +145,12 @@ impl Line {
             (Some(pattern), None, None, None, None) => inputs::regex(pattern, self.mode).constraint,
             (None, Some(items), None, None, None) => Constraint::choice(items),
             (None, None, Some(Value::String(grammar)), None, None) => {
-                Constraint::gbnf(grammar, self.start.as_deref().unwrap_or(DEFAULT_START))
+                let dialect = self.dialect.or(grammars.dialect).unwrap_or_default();
+                let start = self.start.as_deref().unwrap_or_else(|| dialect.default_start());
+                let lexer = self.lexer.or(grammars.lexer);
+                Constraint::grammar(dialect, grammar, start, lexer, self.documents.clone())
             }
-            (None, None, Some(_), None, None) => bail!("a grammar is a text, in GBNF"),
+            (None, None, Some(_), None, None) => bail!("a grammar is a text"),
             (None, None, None, Some(whitespace), None) => {
                 Constraint::json_with(whitespace, self.numbers.unwrap_or(defaults.numbers))
             }
@@ -167,14 +178,19 @@ impl Line {
 }
 
 impl Case {
-    fn parse(line: &str, number: usize, defaults: &SchemaOptions) -> anyhow::Result<Self> {
+    fn parse(
+        line: &str,
+        number: usize,
+        defaults: &SchemaOptions,
+        grammars: GrammarDefaults,
+    ) -> anyhow::Result<Self> {
         let line: Line = serde_json::from_str(line)?;
         let id = match &line.id {
             Some(Value::String(id)) => id.clone(),
             Some(other) => other.to_string(),
             None => format!("line {number}"),
         };
-        let constraint = line.constraint(defaults).with_context(|| id.clone())?;
+        let constraint = line.constraint(defaults, grammars).with_context(|| id.clone())?;
         let invalid =
             line.invalid.as_ref().is_some_and(|invalid| !matches!(invalid, Value::Bool(false) | Value::Null));
         Ok(Self { id, constraint, texts: line.texts(), invalid })
@@ -182,16 +198,26 @@ impl Case {
 
     /// The cases of the library that ships with gobo.
     pub(crate) fn library() -> anyhow::Result<Vec<Self>> {
-        Self::all(LIBRARY.as_bytes(), "the library", &SchemaOptions::default())
+        Self::all(LIBRARY.as_bytes(), "the library", &SchemaOptions::default(), GrammarDefaults::default())
     }
 
-    /// The cases of a file, empty lines skipped; `defaults` are options of schemas that say nothing else.
-    pub(crate) fn read_all(path: &Path, defaults: &SchemaOptions) -> anyhow::Result<Vec<Self>> {
-        Self::all(open(path)?, &path.display().to_string(), defaults)
+    /// The cases of a file, empty lines skipped; `defaults` are options of schemas, and `grammars` of grammars, that say nothing
+    /// else.
+    pub(crate) fn read_all(
+        path: &Path,
+        defaults: &SchemaOptions,
+        grammars: GrammarDefaults,
+    ) -> anyhow::Result<Vec<Self>> {
+        Self::all(open(path)?, &path.display().to_string(), defaults, grammars)
     }
 
-    fn all(reader: impl BufRead, origin: &str, defaults: &SchemaOptions) -> anyhow::Result<Vec<Self>> {
-        Self::each(reader, defaults)
+    fn all(
+        reader: impl BufRead,
+        origin: &str,
+        defaults: &SchemaOptions,
+        grammars: GrammarDefaults,
+    ) -> anyhow::Result<Vec<Self>> {
+        Self::each(reader, defaults, grammars)
             .map(|(number, case)| case.with_context(|| format!("{origin}:{number}")))
             .collect()
     }
@@ -201,12 +227,13 @@ impl Case {
         path: &Path,
         defaults: &SchemaOptions,
     ) -> anyhow::Result<impl Iterator<Item = (usize, anyhow::Result<Self>)>> {
-        Ok(Self::each(open(path)?, defaults))
+        Ok(Self::each(open(path)?, defaults, GrammarDefaults::default()))
     }
 
     fn each(
         reader: impl BufRead,
         defaults: &SchemaOptions,
+        grammars: GrammarDefaults,
     ) -> impl Iterator<Item = (usize, anyhow::Result<Self>)> {
         (1..).zip(reader.split(b'\n')).filter_map(move |(number, line)| {
             let text = match line.map_err(anyhow::Error::new).and_then(|line| Ok(String::from_utf8(line)?)) {
@@ -214,7 +241,7 @@ impl Case {
                 Ok(text) => text,
                 Err(error) => return Some((number, Err(error.context("the line cannot be read")))),
             };
-            Some((number, Self::parse(&text, number, defaults)))
+            Some((number, Self::parse(&text, number, defaults, grammars)))
         })
     }
 }
@@ -231,7 +258,7 @@ mod tests {
     use super::*;
 
     fn parse(line: &str, defaults: &SchemaOptions) -> anyhow::Result<Case> {
-        Case::parse(line, 1, defaults)
+        Case::parse(line, 1, defaults, GrammarDefaults::default())
     }
 
     fn options(line: &str, defaults: &SchemaOptions) -> SchemaOptions {

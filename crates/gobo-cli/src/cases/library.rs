@@ -2,7 +2,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use gobo_types::{Constraint, DEFAULT_START, MatchMode, SchemaOptions};
+use gobo_cli::options::GrammarArgs;
+use gobo_types::{Constraint, MatchMode, SchemaOptions};
 
 use super::Case;
 use crate::inputs::{self, schema_file};
@@ -91,7 +92,7 @@ impl Library {
 fn constraint(path: &Path, options: &SchemaOptions) -> anyhow::Result<Constraint> {
     Ok(match kind(path) {
         Some("choice") => inputs::choice_file(path)?.constraint,
-        Some("gbnf") => inputs::grammar_file(path, DEFAULT_START)?.constraint,
+        Some("gbnf" | "ebnf") => inputs::grammar_file(path, None, &GrammarArgs::default())?.constraint,
         Some("schema.json") => schema_file(path, options.clone())?.constraint,
         _ => {
             let text =
@@ -105,7 +106,7 @@ fn constraint(path: &Path, options: &SchemaOptions) -> anyhow::Result<Constraint
 /// The kind of constraint in a file, by the end of its name; `None` for a file that is no part of a library.
 fn kind(path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_str()?;
-    let kinds = ["jsonl", "regex", "choice", "gbnf", "schema.json"];
+    let kinds = ["jsonl", "regex", "choice", "gbnf", "ebnf", "schema.json"];
     let stem = |kind: &str| name.strip_suffix(kind)?.strip_suffix('.');
     kinds.into_iter().find(|&kind| stem(kind).is_some_and(|stem| !stem.is_empty()))
 }

@@ -2,13 +2,17 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use gobo_types::{Constraint, DEFAULT_START, MatchMode};
+use gobo_grammar::lark::imported;
+use gobo_types::{Constraint, Dialect, GrammarDocument, MatchMode};
 
 use super::given::Given;
 use super::schema::schema_file;
 use super::text::read_text;
 use crate::diagnostics::{Problem, Written};
-use crate::options::{Builtin, ConstraintArgs, SourceArgs};
+use crate::options::{Builtin, ConstraintArgs, GrammarArgs, SourceArgs};
+
+/// Most grammars that one grammar imports from a folder, directly or not.
+const MAX_IMPORTS: usize = 256;
 
 impl ConstraintArgs {
     /// The constraint that was given.
@@ -49,7 +53,7 @@ impl ConstraintArgs {
         } else if let Some(file) = choice {
             Some(choice_file(file)?)
         } else if let Some(file) = grammar {
-            Some(grammar_file(file, self.start.as_deref().unwrap_or(DEFAULT_START))?)
+            Some(grammar_file(file, self.start.as_deref(), &self.grammar)?)
         } else if let Some(file) = schema {
             Some(schema_file(file, self.schema.options(self.whitespace, self.numbers)?)?)
         } else {
@@ -99,17 +103,46 @@ pub fn choice_file(file: &Path) -> anyhow::Result<Given> {
     Ok(Given { constraint: Constraint::choice(items), written: Written::file(file, text) })
 }
 
-/// The grammar of a file, whose name says how it is written.
+/// The grammar of a file; where no dialect is given, the ending of its name says how it is written.
 ///
 /// # Errors
-/// If the file is not called `.gbnf`, cannot be read, or is no UTF-8.
-pub fn grammar_file(file: &Path, start: &str) -> anyhow::Result<Given> {
-    if file.extension().is_none_or(|kind| kind != "gbnf") {
+/// If the ending names no dialect, a file cannot be read or is no UTF-8, or an import has no file in the folder of imports.
+pub fn grammar_file(file: &Path, start: Option<&str>, options: &GrammarArgs) -> anyhow::Result<Given> {
+    let ending = file.extension().and_then(|ending| ending.to_str());
+    let of_ending = || ending.and_then(|ending| ending.parse::<Dialect>().ok());
+    let Some(dialect) = options.dialect.or_else(of_ending) else {
         bail!(
-            "{}: only llama.cpp's GBNF is read so far, from .gbnf files\nhint: rename it if that is what it is",
+            "{}: the name ends with none of .gbnf, .ebnf, .lark\nhint: say how it is written with --dialect",
             file.display()
         );
-    }
+    };
     let text = read_text(file)?;
-    Ok(Given { constraint: Constraint::gbnf(text.clone(), start), written: Written::file(file, text) })
+    let documents = match &options.import_dir {
+        Some(_) if dialect != Dialect::Lark => bail!("a grammar in {} imports nothing", dialect.name()),
+        Some(folder) => imports(&text, folder)?,
+        None => Vec::new(),
+    };
+    let start = start.unwrap_or_else(|| dialect.default_start());
+    let constraint = Constraint::grammar(dialect, text.clone(), start, options.lexer, documents);
+    Ok(Given { constraint, written: Written::file(file, text) })
+}
+
+/// The grammars of a folder that a grammar imports, and those that they import. Names that the folder lacks are left to the reader:
+/// they may be built in.
+fn imports(grammar: &str, folder: &Path) -> anyhow::Result<Vec<GrammarDocument>> {
+    let mut documents: Vec<GrammarDocument> = Vec::new();
+    let mut names = imported(grammar, "");
+    while let Some(name) = names.pop() {
+        let file = folder.join(format!("{name}.lark"));
+        if documents.iter().any(|document| document.name == name) || !file.is_file() {
+            continue;
+        }
+        if documents.len() == MAX_IMPORTS {
+            bail!("more than {MAX_IMPORTS} grammars are imported");
+        }
+        let text = read_text(&file)?;
+        names.extend(imported(&text, &name));
+        documents.push(GrammarDocument { name, text });
+    }
+    Ok(documents)
 }

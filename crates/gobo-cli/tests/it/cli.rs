@@ -354,7 +354,7 @@ fn what_cannot_be_a_grammar_is_refused_and_says_why() {
             "a rule of it calls itself; only regular constraints can be compared",
         ),
         (&["diff", "json:some", "regex:a"], "no whitespace policy"),
-        (&["compile", "--tokenizer", TOKENIZER, "--grammar", &lark], "only llama.cpp's GBNF is read"),
+        (&["compile", "--tokenizer", TOKENIZER, "--grammar", &lark], "only the lexer none is there"),
         (&["compile", "--tokenizer", TOKENIZER, "--regex", "a", "--start", "a"], "cannot be used with"),
         (&["compile", "--tokenizer", TOKENIZER, "--start", "a"], "--grammar"),
         (

@@ -1,5 +1,7 @@
 //! The rule of a constraint: a regular expression, a choice list, a grammar, JSON, or a JSON Schema.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use super::{NumberForm, SchemaOptions, Whitespace};
@@ -42,6 +44,12 @@ pub enum Source {
         /// The start rule.
         #[serde(default = "default_start")]
         start: String,
+        /// How its texts are split into lexemes; `None` for dialects without lexemes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lexer: Option<Lexer>,
+        /// The grammars that it may import, by name: sorted, each name once.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        documents: Vec<GrammarDocument>,
     },
     /// Any JSON value, of any nesting depth.
     Json {
@@ -62,7 +70,7 @@ pub enum Source {
     },
 }
 
-/// The start rule of grammars that name none.
+/// The start rule of grammars that name none; of Lark's [`Dialect::default_start`] says another.
 pub const DEFAULT_START: &str = "root";
 
 fn default_start() -> String {
@@ -76,13 +84,92 @@ pub enum Dialect {
     /// llama.cpp's GBNF: scannerless, over characters.
     #[default]
     Gbnf,
+    /// The EBNF of `XGrammar` and transformers-CFG: GBNF with more notations.
+    Ebnf,
+    /// Lark's grammars, and llguidance's: rules over terminals.
+    Lark,
 }
 
 impl Dialect {
-    /// The word of the command line, of the proto and of the digest.
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Gbnf, Self::Ebnf, Self::Lark];
+
+    /// The word of the command line, of the proto and of the digest, and how names of its files end.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gbnf => "gbnf",
+            Self::Ebnf => "ebnf",
+            Self::Lark => "lark",
         }
     }
+
+    /// The start rule of grammars that name none.
+    ///
+    /// ```
+    /// use gobo_types::Dialect;
+    ///
+    /// assert_eq!((Dialect::Ebnf.default_start(), Dialect::Lark.default_start()), ("root", "start"));
+    /// ```
+    pub fn default_start(self) -> &'static str {
+        match self {
+            Self::Gbnf | Self::Ebnf => DEFAULT_START,
+            Self::Lark => "start",
+        }
+    }
+}
+
+impl FromStr for Dialect {
+    type Err = GrammarOptionError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|dialect| dialect.name() == word);
+        found.ok_or_else(|| GrammarOptionError { found: word.to_owned(), known: "gbnf, ebnf, lark" })
+    }
+}
+
+/// How the texts of a grammar with terminals are split into lexemes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lexer {
+    /// Not at all: a terminal stands for each of its texts, and ignored text may stand between terminals. Lark calls this reading
+    /// `dynamic_complete`.
+    None,
+}
+
+impl Lexer {
+    /// The word of the command line, of the proto and of the digest.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+        }
+    }
+}
+
+impl FromStr for Lexer {
+    type Err = GrammarOptionError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        match word {
+            "none" => Ok(Self::None),
+            _ => Err(GrammarOptionError { found: word.to_owned(), known: "none" }),
+        }
+    }
+}
+
+/// A word that names no dialect or lexer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{found:?} is none of {known}")]
+pub struct GrammarOptionError {
+    found: String,
+    known: &'static str,
+}
+
+/// A grammar that another one may import.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GrammarDocument {
+    /// Its name: the path of the import, folders parted by `/`, without the file's ending: `lib/words` for `%import lib.words.NAME`.
+    pub name: String,
+    /// Its text.
+    pub text: String,
 }

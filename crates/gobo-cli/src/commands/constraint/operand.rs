@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use gobo_artifact::{Index, IndexClass};
 use gobo_automata::{ByteAutomaton, Dfa, Lowered, StateId};
+use gobo_cli::options::GrammarArgs;
 use gobo_types::{
-    Budget, CompileError, Constraint, DEFAULT_START, DenseId as _, MatchMode, RefusalKind, SchemaOptions,
-    TextStart,
+    Budget, CompileError, Constraint, DenseId as _, MatchMode, RefusalKind, SchemaOptions, TextStart,
 };
 use gobo_worker::{diagnose, lower};
 
@@ -64,7 +64,9 @@ impl Operand {
             Some(("regex", pattern)) => Some(inputs::regex(pattern, MatchMode::Full)),
             Some(("search", pattern)) => Some(inputs::regex(pattern, MatchMode::Search)),
             Some(("choice", file)) => Some(inputs::choice_file(Path::new(file))?),
-            Some(("grammar", file)) => Some(inputs::grammar_file(Path::new(file), DEFAULT_START)?),
+            Some(("grammar", file)) => {
+                Some(inputs::grammar_file(Path::new(file), None, &GrammarArgs::default())?)
+            }
             Some(("schema", file)) => Some(schema_file(Path::new(file), options.clone())?),
             Some(("json", whitespace)) => {
                 let constraint = Constraint::json_with(whitespace.parse()?, options.numbers);
