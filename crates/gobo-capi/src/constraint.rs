@@ -58,8 +58,8 @@ fn canonical(constraint: Constraint, names_start: bool) -> Constraint {
 #[cfg(test)]
 mod tests {
     use gobo_types::{
-        Dialect, Draft, GrammarDocument, Lexer, NumberForm, PropertyOrder, SchemaDocument, SchemaOptions, Spelling,
-        TextStart, Whitespace,
+        Dialect, Draft, GrammarDocument, Lexer, NumberForm, PropertyOrder, SchemaDocument, SchemaOptions,
+        Spelling, TextStart, Whitespace,
     };
 
     use super::*;

@@ -81,11 +81,11 @@ pub(super) fn lower(modules: &Modules<'_>, start: &str, budget: &Budget) -> Resu
     }
     if let Some(ignored) = lowering.ignored.filter(|_| modules.skips_first) {
         let expr = Expr::Concat(vec![Expr::Call(ignored), Expr::Call(first)]);
-        lowering.rules.push(Rule { name: "text".to_owned(), expr });
+        lowering.rules.push(Rule { name: "text".to_owned(), expr, lengths: None });
         first = RuleId::new(lowering.rules.len() - 1);
     }
     let notes = notes(modules, &lowering.terminals.lazy);
-    let grammar = Grammar { rules: lowering.rules, start: first };
+    let grammar = Grammar { rules: lowering.rules, start: first, called: Vec::new() };
     Ok(Read { grammar, narrowed: lowering.narrowed, notes })
 }
 
@@ -163,7 +163,7 @@ impl Lowering<'_> {
     fn add(&mut self, name: String) -> Result<RuleId, CompileError> {
         self.budget.charge_steps(PHASE, 1)?;
         self.budget.charge_bytes(PHASE, RULE_BYTES + name.len() as u64)?;
-        self.rules.push(Rule { name, expr: Expr::Alternate(Vec::new()) });
+        self.rules.push(Rule { name, expr: Expr::Alternate(Vec::new()), lengths: None });
         Ok(RuleId::new(self.rules.len() - 1))
     }
 

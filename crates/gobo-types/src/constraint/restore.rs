@@ -166,8 +166,8 @@ impl Constraint {
 mod tests {
     use super::*;
     use crate::{
-        DateTimes, Dialect, Draft, FormatMode, GrammarDocument, Lexer, NumberForm, PropertyOrder, SchemaDialect,
-        Spelling, TextStart, Whitespace,
+        DateTimes, Dialect, Draft, FormatMode, GrammarDocument, Lexer, NumberForm, PropertyOrder,
+        SchemaDialect, Spelling, TextStart, Whitespace,
     };
 
     fn documents() -> Vec<SchemaDocument> {
