@@ -80,7 +80,7 @@ fn random_rules_that_call_themselves_in_a_row() {
         }
         Ok(())
     };
-    let mut runner = TestRunner::new(ProptestConfig { source_file: Some(file!()), ..config(120) });
+    let mut runner = TestRunner::new(ProptestConfig { source_file: Some(file!()), ..config(20) });
     runner.run(&grammar(), run).unwrap_or_else(|error| panic!("{error}"));
     println!("{} cases, {} limits", cases.get(), limits.get());
     assert_eq!(over_budget.get(), 0, "of {} cases", cases.get());

@@ -465,7 +465,6 @@ impl Configurations {
         }
         Ok(())
     }
-
     /// Of each configuration, the characters that have begun and how many there may be, where they are counted.
     pub(crate) fn counts(&self, index: &Index) -> Vec<Option<(u32, LengthRange)>> {
         let counted = Counted::new(index);

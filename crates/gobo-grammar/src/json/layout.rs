@@ -4,10 +4,11 @@
 //! deeper than the value.
 //!
 //! A policy that counts characters, [`Whitespace::Flexible`] or [`Whitespace::Lines`], has a rule for the whitespace of a gap, which
-//! every gap calls. Written out at each gap, the count would have its states, and their rows, as often as there are gaps. Brackets
-//! that open and separators have rules too, each with the gap after it: where such a rule may end, what follows is the same
+//! every gap calls. Written out at each gap, the count would have its states, and their rows, as often as there are gaps. Under `lines`
+//! brackets that open and separators have rules too, each with the gap after it: where such a rule may end, the same follows
 //! whether whitespace was read or not, so most sets of pending suffixes are the same. With the gap alone in a rule, the state before the gap
-//! had a row of its own beside those, for each place of the schema.
+//! has a row of its own beside those, for each place of the schema. Under `flexible:N`, where a gap stands around the whole text too,
+//! rules of marks make the index of any value ambiguous.
 
 use gobo_automata::{Expr, RuleId};
 use gobo_types::Whitespace;
@@ -38,11 +39,9 @@ fn optional(expr: Expr) -> Expr {
     expr.repeat(0, Some(1))
 }
 
-/// The rules of a policy that counts whitespace.
+/// The rules of marks with the gaps beside them.
 #[derive(Debug, Clone, Copy)]
-struct Gaps {
-    /// A gap that is not empty.
-    gap: RuleId,
+struct Marks {
     /// A mark and the gap after it.
     brace: RuleId,
     bracket: RuleId,
@@ -55,38 +54,39 @@ struct Gaps {
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     whitespace: Whitespace,
-    gaps: Option<Gaps>,
+    /// The rule of a gap that is not empty.
+    gap: Option<RuleId>,
+    marks: Option<Marks>,
 }
 
 impl Layout {
     /// The layout of a policy. `add` adds a rule to the grammar that the expressions are written for, where the policy has rules: they
     /// are to be called ([`gobo_automata::Grammar::called`]).
     pub fn new(whitespace: Whitespace, mut add: impl FnMut(&str, Expr) -> RuleId) -> Self {
-        let gaps = counted(whitespace).map(|expr| {
-            let gap = add("whitespace", expr);
-            let after = |mark: &str| Expr::Concat(vec![Expr::text(mark), optional(Expr::Call(gap))]);
-            Gaps {
-                gap,
-                brace: add("{", after("{")),
-                bracket: add("[", after("[")),
-                comma: add(",", after(",")),
-                colon: add(":", Expr::Concat(vec![optional(Expr::Call(gap)), after(":")])),
-            }
+        let gap = counted(whitespace).map(|expr| add("whitespace", expr));
+        let layout = Self { whitespace, gap, marks: None };
+        let has_marks = whitespace == Whitespace::Lines;
+        let marks = has_marks.then(|| Marks {
+            brace: add("{", layout.open("{")),
+            bracket: add("[", layout.open("[")),
+            comma: add(",", layout.separator(",")),
+            colon: add(":", layout.colon()),
         });
-        Self { whitespace, gaps }
+        Self { marks, ..layout }
     }
 
     /// A gap where the policy counts whitespace; nothing where it does not.
     fn gap(self) -> Expr {
-        self.gaps.map_or_else(|| Expr::text(""), |gaps| optional(Expr::Call(gaps.gap)))
+        self.gap.map_or_else(|| Expr::text(""), |gap| optional(Expr::Call(gap)))
     }
 
-    /// A separator, and the one space after it that [`Whitespace::Single`] allows.
+    /// A separator, and the gap after it.
     fn separator(self, text: &str) -> Expr {
-        match self.whitespace {
-            Whitespace::Single => Expr::Concat(vec![Expr::text(text), optional(Expr::text(" "))]),
-            _ => Expr::text(text),
-        }
+        let gap = match self.whitespace {
+            Whitespace::Single => optional(Expr::text(" ")),
+            _ => self.gap(),
+        };
+        Expr::Concat(vec![Expr::text(text), gap])
     }
 
     fn line(depth: u32, by: u32) -> Expr {
@@ -111,9 +111,9 @@ impl Layout {
 
     /// The opening bracket of a value, and the gap after it where the policy counts whitespace.
     pub fn open(self, bracket: &str) -> Expr {
-        match self.gaps {
-            Some(gaps) => Expr::Call(if bracket == "{" { gaps.brace } else { gaps.bracket }),
-            None => Expr::text(bracket),
+        match self.marks {
+            Some(marks) => Expr::Call(if bracket == "{" { marks.brace } else { marks.bracket }),
+            None => Expr::Concat(vec![Expr::text(bracket), self.gap()]),
         }
     }
 
@@ -127,10 +127,10 @@ impl Layout {
 
     /// Between two elements.
     pub fn between(self, depth: u32) -> Expr {
-        match (self.whitespace, self.gaps) {
+        match (self.whitespace, self.marks) {
             (Whitespace::Indent { by }, _) => Expr::Concat(vec![Expr::text(","), Self::line(depth + 1, by)]),
-            (_, Some(gaps)) => Expr::Concat(vec![self.gap(), Expr::Call(gaps.comma)]),
-            _ => self.separator(","),
+            (_, Some(marks)) => Expr::Concat(vec![self.gap(), Expr::Call(marks.comma)]),
+            _ => Expr::Concat(vec![self.gap(), self.separator(",")]),
         }
     }
 
@@ -144,10 +144,10 @@ impl Layout {
 
     /// Between the name of a property and its value.
     pub fn colon(self) -> Expr {
-        match (self.whitespace, self.gaps) {
+        match (self.whitespace, self.marks) {
             (Whitespace::Indent { .. }, _) => Expr::text(": "),
-            (_, Some(gaps)) => Expr::Call(gaps.colon),
-            _ => self.separator(":"),
+            (_, Some(marks)) => Expr::Call(marks.colon),
+            _ => Expr::Concat(vec![self.gap(), self.separator(":")]),
         }
     }
 }

@@ -5,8 +5,8 @@ use gobo_types::{Budget, CompileError};
 
 use super::hosts::{PART, ipv4_pattern, ipv6_pattern};
 use super::labels::{ENCODED, IDN_PART, Kind, Names, ascii, explored, international};
+use super::parts::{Part, Parts};
 use super::pattern::regex;
-use super::{Part, Parts};
 
 pub(super) const NARROWED: &str = "\
     the domain of an e-mail address has at most 63 characters after its first dot";

@@ -8,6 +8,7 @@ mod dates;
 mod hosts;
 mod labels;
 mod mail;
+mod parts;
 mod pattern;
 mod pointers;
 mod uris;
@@ -18,6 +19,8 @@ use gobo_automata::Language;
 use gobo_types::{Budget, CompileError, CompileLimits, DateTimes, Draft, RefusalKind};
 
 use crate::advice::{ALLOW_WIDENING, NO_FORMAT};
+
+pub(crate) use parts::{Part, Parts};
 
 /// A format with a language.
 struct Definition {
@@ -45,25 +48,6 @@ pub(crate) struct Format {
     pub(crate) language: Language,
     /// The texts in parts whose lengths are counted.
     pub(crate) parts: Option<Arc<Parts>>,
-}
-
-/// A language as a choice of sequences of parts. Where a part that is counted may end, a character follows with which no text of the part
-/// goes on.
-#[derive(Debug)]
-pub(crate) struct Parts {
-    /// The sequences.
-    pub(crate) ways: Vec<Vec<Part>>,
-    /// Characters of the longest text.
-    pub(crate) longest: u64,
-}
-
-/// A part of a text.
-#[derive(Debug, Clone)]
-pub(crate) enum Part {
-    /// A text of a language.
-    Of(Language),
-    /// A text of a language of at most so many characters.
-    UpTo(u32, Language),
 }
 
 impl Definition {

@@ -4,18 +4,15 @@ mod look_ahead;
 mod stack_tops;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, LengthRange, checked_u32};
+use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, checked_u32};
 
-use self::stack_tops::stack_tops;
+use self::stack_tops::{ReturnOf, stack_tops};
 use super::calls::{Calls, PHASE, PushTransition, Return};
 use super::char_states::CharStates;
 use super::dfa::Dfa;
 use crate::equivalence::Edges as _;
 use crate::ids::{CharState, ReturnId, RuleId, StateId};
 use crate::rtn::{Call, Network};
-
-/// The return states, by the state after a call and what is counted in it.
-type ReturnOf = HashMap<(CharState, Option<LengthRange>), ReturnId>;
 
 impl Calls {
     /// The calls of a network whose character automaton was written out as `dfa`.
@@ -33,7 +30,7 @@ impl Calls {
                 && chars.dfa.row(call.to).is_empty()
                 && network.calls.at(call.to).is_empty()
         };
-        let mut return_of: ReturnOf = HashMap::new();
+        let mut return_of = ReturnOf::new();
         let mut returns: Vec<Return> = Vec::new();
         let mut return_states: Vec<CharState> = Vec::new();
         for call in network.calls.all.iter().filter(|call| !is_tail(call)) {

@@ -5,14 +5,16 @@
 //! work list in sweeps (the k = 1 case of call strings: Sharir & Pnueli 1981). O(sweeps × (edges + calls) × returns / 64).
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, ByteSet, CompileError, DenseId as _};
+use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, LengthRange};
 
-use super::ReturnOf;
 use crate::bytes::calls::{Calls, PHASE, TopSet, TopSetId};
 use crate::bytes::char_states::CharStates;
 use crate::bytes::dfa::Dfa;
 use crate::ids::{CharState, ReturnId, StateId};
 use crate::rtn::{Call, Network};
+
+/// The return states, by the state after a call and what is counted in it.
+pub(super) type ReturnOf = HashMap<(CharState, Option<LengthRange>), ReturnId>;
 
 /// Sets of return states while they grow: `[character states, words]`.
 pub(super) struct Bits {
