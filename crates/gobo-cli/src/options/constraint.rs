@@ -76,10 +76,10 @@ pub enum Builtin {
 pub struct GrammarArgs {
     /// How texts of a grammar in Lark are split into lexemes: none (a terminal stands for each of its texts, and ignored text may
     /// stand between terminals)
-    #[arg(long, value_name = "L", requires = "grammar", help_heading = "Constraint")]
+    #[arg(long, value_name = "L", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
     pub lexer: Option<Lexer>,
     /// Where grammars lie that a grammar in Lark imports: lib/words.lark for %import lib.words.NAME
-    #[arg(long, value_name = "DIR", requires = "grammar", help_heading = "Constraint")]
+    #[arg(long, value_name = "DIR", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
     pub import_dir: Option<PathBuf>,
 }
 

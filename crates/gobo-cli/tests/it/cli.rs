@@ -444,6 +444,8 @@ fn schemas_are_read_with_their_options() {
             "--closed is an option of schemas, and there is none\nhint: --schema",
         ),
         (&["--order", "any"], "--order is an option of schemas"),
+        (&["--schema", &schema, "--lexer", "none"], "cannot be used with"),
+        (&["--regex", "a", "--import-dir", "."], "cannot be used with"),
         (&["--dialect", "lark"], "--dialect is an option of grammars and schemas, and there is none"),
         (&["--regex", "a", "--dialect", "lark"], "cannot be used with"),
         (&["--builtin", "json", "--dialect", "openapi-3.0"], "cannot be used with"),
