@@ -22,7 +22,8 @@ pub(crate) fn read(json: &str) -> Result<Constraint, Failure> {
             "unknown member {unknown:?}; of kind {kind:?} there are {known} and text_start"
         )));
     }
-    Ok(canonical(constraint))
+    let names_start = members.contains_key("start");
+    Ok(canonical(constraint, names_start))
 }
 
 fn invalid(why: &str) -> Failure {
@@ -34,28 +35,31 @@ fn members_of(source: &Source) -> &'static [&'static str] {
     match source {
         Source::Regex { .. } => &["pattern", "match"],
         Source::Choice { .. } => &["items"],
-        Source::Grammar { .. } => &["dialect", "grammar", "start"],
+        Source::Grammar { .. } => &["dialect", "grammar", "start", "lexer", "documents"],
         Source::Json { .. } => &["whitespace", "numbers"],
         Source::Schema { .. } => &["schema", "options"],
     }
 }
 
 /// The same constraint as its constructor makes it: keys are derived from that form.
-fn canonical(constraint: Constraint) -> Constraint {
+fn canonical(constraint: Constraint, names_start: bool) -> Constraint {
     let Constraint { source, text_start } = constraint;
     match source {
         Source::Choice { items } => Constraint::choice(items).starting(text_start),
         Source::Schema { schema, options } => Constraint::schema(&schema, *options).starting(text_start),
-        source @ (Source::Regex { .. } | Source::Grammar { .. } | Source::Json { .. }) => {
-            Constraint { source, text_start }
+        Source::Grammar { dialect, grammar, start, lexer, documents } => {
+            let start = if names_start { start } else { dialect.default_start().to_owned() };
+            Constraint::grammar(dialect, grammar, start, lexer, documents).starting(text_start)
         }
+        source @ (Source::Regex { .. } | Source::Json { .. }) => Constraint { source, text_start },
     }
 }
 
 #[cfg(test)]
 mod tests {
     use gobo_types::{
-        Draft, NumberForm, PropertyOrder, SchemaDocument, SchemaOptions, Spelling, TextStart, Whitespace,
+        Dialect, Draft, GrammarDocument, Lexer, NumberForm, PropertyOrder, SchemaDocument, SchemaOptions,
+        Spelling, TextStart, Whitespace,
     };
 
     use super::*;
@@ -78,6 +82,7 @@ mod tests {
             Constraint::search("a").starting(TextStart::StripOneSpace),
             Constraint::choice(["yes", "no"]),
             Constraint::gbnf("root ::= \"a\"", "root"),
+            Constraint::grammar(Dialect::Lark, "start: \"a\"", "start", Some(Lexer::None), Vec::new()),
             Constraint::json(Whitespace::Indent { by: 2 }),
             Constraint::json_with(Whitespace::Single, NumberForm::Json),
             Constraint::schema("{\"type\":\"string\"}", SchemaOptions::default()),
@@ -110,6 +115,16 @@ mod tests {
                 r#"{"kind": "grammar", "grammar": "root ::= \"a\""}"#,
                 Constraint::gbnf("root ::= \"a\"", "root"),
             ),
+            (
+                r#"{"kind": "grammar", "dialect": "lark", "grammar": "start: A", "lexer": "none", "documents": [{"name": "a", "text": ""}]}"#,
+                Constraint::grammar(
+                    Dialect::Lark,
+                    "start: A",
+                    "start",
+                    Some(Lexer::None),
+                    vec![GrammarDocument { name: "a".into(), text: String::new() }],
+                ),
+            ),
             (r#"{"kind": "json"}"#, Constraint::json(Whitespace::Single)),
             (
                 r#"{"kind": "schema", "schema": "{ \"a\" : 1 }", "options": {"documents": [{"uri": "x:y", "document": "{}"}]}}"#,
@@ -117,6 +132,22 @@ mod tests {
             ),
         ] {
             assert_eq!(read(json).unwrap().digest(), constraint.digest(), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_dialect_fits_its_kind() {
+        for (json, said) in [
+            (r#"{"kind": "grammar", "grammar": "", "dialect": "openapi-3.0"}"#, "is a dialect of schemas"),
+            (
+                r#"{"kind": "schema", "schema": "{}", "options": {"dialect": "lark"}}"#,
+                "is a dialect of grammars",
+            ),
+            (r#"{"kind": "schema", "schema": "{}", "dialect": "openapi-3.0"}"#, "there are schema, options"),
+            (r#"{"kind": "regex", "pattern": "a", "dialect": "lark"}"#, "there are pattern, match"),
+        ] {
+            let failure = format!("{:?}", read(json).unwrap_err());
+            assert!(failure.contains(said), "{json}: {failure}");
         }
     }
 

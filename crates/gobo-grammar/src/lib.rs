@@ -1,11 +1,19 @@
 //! Grammars: the readers of grammar dialects, and the grammar of JSON texts.
 //!
-//! Each module makes a [`Grammar`](gobo_automata::Grammar) or parts of one: [`gbnf`] from the text of a user, [`json`] from RFC 8259 and a
-//! text policy. None knows of automata's states or of vocabularies.
+//! Each module makes a [`Grammar`](gobo_automata::Grammar) or parts of one: [`gbnf`], [`ebnf`] and [`lark`] from the text of a user,
+//! which [`Written`] chooses by its dialect, [`json`] from RFC 8259 and a text policy. None knows of vocabularies.
 #![forbid(unsafe_code)]
 
+mod bnf;
+mod dialects;
+pub mod ebnf;
 pub mod gbnf;
 pub mod json;
+pub mod lark;
 mod misfit;
 pub mod near;
 mod outline;
+mod regex;
+mod written;
+
+pub use written::{Read, Written};

@@ -53,10 +53,11 @@ static ITEM: Shape = Shape { bytes: 64, counted: None, fields: &[] };
 static CHOICE: Shape = Shape { bytes: 0, counted: None, fields: &[(1, &ITEM)] };
 static DOCUMENT: Shape = Shape { bytes: 512, counted: Some((0, "documents", MAX_DOCUMENTS)), fields: &[] };
 static SCHEMA: Shape = Shape { bytes: 0, counted: None, fields: &[(9, &DOCUMENT)] };
+static GRAMMAR: Shape = Shape { bytes: 0, counted: None, fields: &[(5, &DOCUMENT)] };
 static CONSTRAINT: Shape = Shape {
     bytes: 512,
     counted: Some((1, "constraints", MAX_CONSTRAINTS)),
-    fields: &[(2, &CHOICE), (5, &SCHEMA)],
+    fields: &[(2, &CHOICE), (3, &GRAMMAR), (5, &SCHEMA)],
 };
 /// `ResolveRequest`, `CheckRequest` and `ResolveBatchRequest` alike: constraints are their field 2.
 static REQUEST: Shape = Shape { bytes: 0, counted: None, fields: &[(2, &CONSTRAINT)] };

@@ -61,6 +61,10 @@ def test_constraints_are_equal_by_what_they_allow():
         gobo.Constraint.json(whitespace="lines"),
         gobo.Constraint.gbnf('root ::= "a"\nother ::= "b"'),
         gobo.Constraint.gbnf('root ::= "a"\nother ::= "b"', start="other"),
+        gobo.Constraint.grammar('root ::= "a"\nother ::= "b"', dialect="ebnf"),
+        gobo.Constraint.grammar("start: A", dialect="lark", lexer="none"),
+        gobo.Constraint.grammar("start: A", dialect="lark", lexer="none", start="a"),
+        gobo.Constraint.grammar("start: A", dialect="lark", lexer="none", documents={"a": 'A: "a"'}),
         gobo.Constraint.schema({}),
         gobo.Constraint.schema({}, draft="draft7", order="any", whitespace="compact", spelling="any", numbers="json", format="annotate", date_times="naive", dialect="openapi-3.0", closed=True, max_depth=3, documents={"x:y": {"type": "null"}}, allow_widening=True),
         gobo.Constraint.schema(True),
@@ -69,6 +73,15 @@ def test_constraints_are_equal_by_what_they_allow():
     for constraint in all_:
         copy = pickle.loads(pickle.dumps(constraint))
         assert copy == constraint and copy.digest == constraint.digest and repr(copy)
+
+
+def test_a_dialect_is_one_of_its_kind():
+    grammar = 'root ::= "a"'
+    assert gobo.Constraint.grammar(grammar, dialect="gbnf") == gobo.Constraint.gbnf(grammar)
+    with pytest.raises(gobo.InvalidError, match="dialect: lark is a dialect of grammars, not of schemas: json-schema, openapi-3.0"):
+        gobo.Constraint.schema({}, dialect="lark")
+    with pytest.raises(gobo.InvalidError, match="dialect: openapi-3.0 is a dialect of schemas, not of grammars: gbnf, ebnf, lark"):
+        gobo.Constraint.grammar(grammar, dialect="openapi-3.0")
 
 
 def test_schemas_come_in_many_forms():

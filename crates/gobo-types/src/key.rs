@@ -64,7 +64,7 @@ mod tests {
         let key = index_key(&VocabularyDigest::from([1; 32]), &ConstraintDigest::from([2; 32]));
         assert_eq!(key.to_string(), GOLDEN);
     }
-    const GOLDEN: &str = "4d26bbe71e0bdc4753fac0fb7a7bf087440219ec51f9479095443ef43cd1be18";
+    const GOLDEN: &str = "462b728c06e6083938d756dd1576130e8395012bc5b1b180ed8edf51806e4101";
 
     #[test]
     fn moving_a_byte_between_fields_changes_the_digest() {

@@ -25,9 +25,10 @@ pub use compile::{
     ReportEntry, Span,
 };
 pub use constraint::{
-    Constraint, DEFAULT_START, DateTimes, Dialect, Draft, FormatMode, MatchMode, NumberForm, PropertyOrder,
-    RestoreError, SchemaDialect, SchemaDocument, SchemaOptionError, SchemaOptions, Source, Spelling,
-    TextStart, Whitespace, WhitespaceError, compact_json,
+    AnyDialect, Constraint, DEFAULT_START, DateTimes, Dialect, DialectError, Draft, FormatMode,
+    GrammarDocument, Lexer, LexerError, MatchMode, NumberForm, PropertyOrder, RestoreError, SchemaDialect,
+    SchemaDocument, SchemaOptionError, SchemaOptions, Source, Spelling, TextStart, Whitespace,
+    WhitespaceError, compact_json,
 };
 pub use dense_id::{DenseId, checked_u32};
 pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};

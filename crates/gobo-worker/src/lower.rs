@@ -1,15 +1,12 @@
 //! Lowering: the automaton of a constraint, made by the reader of its kind.
 
 use gobo_automata::{Dfa, Lowered};
-use gobo_grammar::gbnf::gbnf;
+use gobo_grammar::Written;
 use gobo_grammar::json::{json, narrowed};
 use gobo_schema::schema;
 use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
 
 use crate::misread::misread;
-
-/// Steps of a byte of grammar that is read.
-const STEPS_PER_BYTE: u64 = 2;
 
 /// The automaton of a constraint, and what it enforces.
 ///
@@ -32,11 +29,18 @@ fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileE
         Source::Choice { items } => {
             (Dfa::choice(items, text_start, budget)?, enforcing("exactly one of the items".to_owned()))
         }
-        Source::Grammar { grammar, start, .. } => {
-            budget.charge_steps("reading the grammar", grammar.len() as u64 * STEPS_PER_BYTE)?;
-            let grammar = gbnf(grammar, start)?;
-            let why = format!("exactly the texts of the rule {start}");
-            (Dfa::grammar(&grammar, text_start, budget)?, enforcing(why))
+        Source::Grammar { dialect, grammar, start, lexer, documents } => {
+            let written = Written { dialect: *dialect, grammar, start, lexer: *lexer, documents };
+            let read = written.read(budget)?;
+            let mut report = Report {
+                narrowed: read.narrowed,
+                notes: read.notes,
+                ..enforcing(format!("exactly the texts of the rule {start}"))
+            };
+            if let Some(lexer) = lexer {
+                report.enforced.push(ReportEntry::whole("lexer", lexer.name()));
+            }
+            (Dfa::grammar(&read.grammar, text_start, budget)?, report)
         }
         Source::Json { whitespace, numbers } => {
             let dfa = Dfa::grammar(&json(*whitespace, *numbers), text_start, budget)?;

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use gobo_artifact::Vocabulary;
 use gobo_oracle::Tokens;
-use gobo_types::{CompileError, CompileLimits, Constraint, SchemaOptions};
+use gobo_types::{CompileError, CompileLimits, Constraint, Dialect, Lexer, SchemaOptions};
 
 use super::fuzz;
 use crate::subject::{compile_within, index_of, vocabulary_of};
@@ -69,6 +69,51 @@ fn gbnf() {
     let words = ["::=", "root", "\n", "\"\\u00e9\"", "{2,}", "{0}", "[]", "[^", "(", ")", "|", "#", "."];
     fuzz("GBNF", seeds(&grammars), &words, |input| {
         compiles(&Constraint::gbnf(String::from_utf8_lossy(input).as_ref(), "root"))
+    });
+}
+
+#[test]
+fn ebnf() {
+    let grammars = [
+        "root ::= item.a |\n  Regex(\"[0-9]{1,3}|a.*\")\n\nitem.a ::= [^] . \"\\x1F600\\/\"\n",
+        "root ::= (Substring(\"abca\") \",\")* # remark\n  | [^a-b\\]]{1,3} root?\n",
+    ];
+    let words =
+        ["::=", "root", "\n", "Regex(\"", "Substring(\"", "\")", "{2,}", "[^]", "(=", "\\x0", ".", "|"];
+    fuzz("EBNF", seeds(&grammars), &words, |input| {
+        let grammar = String::from_utf8_lossy(input);
+        compiles(&Constraint::grammar(Dialect::Ebnf, grammar, "root", None, Vec::new()))
+    });
+}
+
+#[test]
+fn lark() {
+    let grammars = [
+        "start: \"a\" start? | B~1..2 -> b\nB: /x+(?!y)z|[^a]/i | \"c\"..\"d\"\n%ignore \" \"\n",
+        "%import common (INT, WS)\n%ignore WS\nstart: list{INT, \",\"}\nlist{item, by}: item (by item)*\n",
+        "start: A{,3} %regex {\"substring_chars\": \"abc\"}\nA: /[a-c]+/ & ~/b(?<=a)./ // remark\n%extend A: \"z\"\n",
+    ];
+    let words = [
+        "start",
+        ":",
+        "\n",
+        "A",
+        "/",
+        "(?=",
+        "(?<!a)",
+        "\\b",
+        "*+",
+        "{1,9}",
+        "~",
+        "&",
+        "%ignore",
+        "%override",
+        "|",
+        "->",
+    ];
+    fuzz("Lark", seeds(&grammars), &words, |input| {
+        let grammar = String::from_utf8_lossy(input);
+        compiles(&Constraint::grammar(Dialect::Lark, grammar, "start", Some(Lexer::None), Vec::new()))
     });
 }
 

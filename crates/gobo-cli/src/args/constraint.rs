@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gobo_cli::options::{ConstraintArgs, SchemaDefaults, Start};
+use gobo_cli::options::{ConstraintArgs, Defaults, Start};
 
 use super::operand::Operand;
 
@@ -80,10 +80,11 @@ pub(crate) struct CheckArgs {
     pub(crate) tokenizer: TokenizerArg,
     /// Lines {"id", "regex"|"choice"|"grammar"|"json"|"schema", "accept": […], "reject": […]}; "json" names the
     /// whitespace, as --whitespace does, and "start" the rule of a grammar. Beside a schema stand "tests": [{"data", "valid"}], and
-    /// "draft", "format" and "options", which win over those given here
+    /// "dialect", "draft", "format" and "options", and beside a grammar "dialect", "lexer" and "documents": [{"name", "text"}], which
+    /// win over those given here
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) defaults: SchemaDefaults,
+    pub(crate) defaults: Defaults,
 }
 
 #[derive(Debug, Args)]
@@ -107,7 +108,7 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "N", default_value_t = gobo_automata::MAX_PAIRS, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_pairs: u32,
     #[command(flatten)]
-    pub(crate) defaults: SchemaDefaults,
+    pub(crate) defaults: Defaults,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use gobo_cli::options::{Bound, SchemaDefaults, bound, duration, host_and_port, size};
+use gobo_cli::options::{Bound, Defaults, bound, duration, host_and_port, size};
 
 use super::constraint::PairArgs;
 
@@ -11,14 +11,14 @@ pub(crate) struct PrewarmArgs {
     /// Built-in names, imported names, or paths
     #[arg(long, value_name = "T", required = true)]
     pub(crate) tokenizer: Vec<String>,
-    /// Folders and files: .jsonl lines as `gobo check` reads, .regex, .choice, .gbnf and .schema.json files
+    /// Folders and files: .jsonl lines as `gobo check` reads, .regex, .choice, .gbnf, .ebnf, .lark and .schema.json files
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// Pin the indices: they are never evicted
     #[arg(long)]
     pub(crate) pin: bool,
     #[command(flatten)]
-    pub(crate) defaults: SchemaDefaults,
+    pub(crate) defaults: Defaults,
 }
 
 #[derive(Debug, Args)]

@@ -5,12 +5,15 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use gobo_schema::plain_text;
-use gobo_types::{Constraint, DEFAULT_START, FormatMode, MatchMode, NumberForm, SchemaOptions, Whitespace};
+use gobo_types::{
+    AnyDialect, Constraint, Dialect, FormatMode, GrammarDocument, Lexer, MatchMode, NumberForm,
+    SchemaOptions, Whitespace,
+};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::inputs;
+use crate::inputs::{self, GrammarDefaults};
 
 /// The library that ships with gobo.
 const LIBRARY: &str = include_str!("../../library/everyday.jsonl");
@@ -26,6 +29,11 @@ struct Line {
     schema: Option<Box<RawValue>>,
     grammar: Option<Value>,
     start: Option<String>,
+    /// Of a grammar or of a schema.
+    dialect: Option<AnyDialect>,
+    lexer: Option<Lexer>,
+    #[serde(default)]
+    documents: Vec<GrammarDocument>,
     json: Option<Whitespace>,
     numbers: Option<NumberForm>,
     /// Fields of [`SchemaOptions`].
@@ -114,6 +122,9 @@ impl Line {
             let number = draft.strip_prefix("draft").unwrap_or(draft);
             options.draft = Some(format!("draft{number}").parse().context("draft")?);
         }
+        if let Some(dialect) = self.dialect {
+            options.dialect = dialect.try_into().context("dialect")?;
+        }
         options.format = self.format.unwrap_or(options.format);
         options.numbers = self.numbers.unwrap_or(options.numbers);
         if let Some(depth) = options.max_depth.filter(|depth| *depth > SchemaOptions::MAX_DEPTH) {
@@ -122,9 +133,13 @@ impl Line {
         Ok(options)
     }
 
-    fn constraint(&self, defaults: &SchemaOptions) -> anyhow::Result<Constraint> {
-        if self.start.is_some() && self.grammar.is_none() {
-            bail!("only a grammar has a start");
+    fn constraint(&self, defaults: &SchemaOptions, grammars: GrammarDefaults) -> anyhow::Result<Constraint> {
+        let of_grammar = self.start.is_some() || self.lexer.is_some() || !self.documents.is_empty();
+        if self.grammar.is_none() && of_grammar {
+            bail!("only a grammar has a start, a lexer and documents");
+        }
+        if self.dialect.is_some() && self.grammar.is_none() && self.schema.is_none() {
+            bail!("only a grammar and a schema have a dialect");
         }
         let has_options = self.options.is_some() || self.draft.is_some() || self.format.is_some();
         if self.schema.is_none() && (has_options || self.tests.is_some()) {
@@ -137,9 +152,13 @@ impl Line {
             (Some(pattern), None, None, None, None) => inputs::regex(pattern, self.mode).constraint,
             (None, Some(items), None, None, None) => Constraint::choice(items),
             (None, None, Some(Value::String(grammar)), None, None) => {
-                Constraint::gbnf(grammar, self.start.as_deref().unwrap_or(DEFAULT_START))
+                let dialect = self.dialect.map(Dialect::try_from).transpose().context("dialect")?;
+                let dialect = dialect.or(grammars.dialect).unwrap_or_default();
+                let start = self.start.as_deref().unwrap_or_else(|| dialect.default_start());
+                let lexer = self.lexer.or_else(|| grammars.lexer_of(dialect));
+                Constraint::grammar(dialect, grammar, start, lexer, self.documents.clone())
             }
-            (None, None, Some(_), None, None) => bail!("a grammar is a text, in GBNF"),
+            (None, None, Some(_), None, None) => bail!("a grammar is a text"),
             (None, None, None, Some(whitespace), None) => {
                 Constraint::json_with(whitespace, self.numbers.unwrap_or(defaults.numbers))
             }
@@ -167,14 +186,19 @@ impl Line {
 }
 
 impl Case {
-    fn parse(line: &str, number: usize, defaults: &SchemaOptions) -> anyhow::Result<Self> {
+    fn parse(
+        line: &str,
+        number: usize,
+        defaults: &SchemaOptions,
+        grammars: GrammarDefaults,
+    ) -> anyhow::Result<Self> {
         let line: Line = serde_json::from_str(line)?;
         let id = match &line.id {
             Some(Value::String(id)) => id.clone(),
             Some(other) => other.to_string(),
             None => format!("line {number}"),
         };
-        let constraint = line.constraint(defaults).with_context(|| id.clone())?;
+        let constraint = line.constraint(defaults, grammars).with_context(|| id.clone())?;
         let invalid =
             line.invalid.as_ref().is_some_and(|invalid| !matches!(invalid, Value::Bool(false) | Value::Null));
         Ok(Self { id, constraint, texts: line.texts(), invalid })
@@ -182,16 +206,26 @@ impl Case {
 
     /// The cases of the library that ships with gobo.
     pub(crate) fn library() -> anyhow::Result<Vec<Self>> {
-        Self::all(LIBRARY.as_bytes(), "the library", &SchemaOptions::default())
+        Self::all(LIBRARY.as_bytes(), "the library", &SchemaOptions::default(), GrammarDefaults::default())
     }
 
-    /// The cases of a file, empty lines skipped; `defaults` are options of schemas that say nothing else.
-    pub(crate) fn read_all(path: &Path, defaults: &SchemaOptions) -> anyhow::Result<Vec<Self>> {
-        Self::all(open(path)?, &path.display().to_string(), defaults)
+    /// The cases of a file, empty lines skipped; `defaults` are options of schemas, and `grammars` of grammars, that say nothing
+    /// else.
+    pub(crate) fn read_all(
+        path: &Path,
+        defaults: &SchemaOptions,
+        grammars: GrammarDefaults,
+    ) -> anyhow::Result<Vec<Self>> {
+        Self::all(open(path)?, &path.display().to_string(), defaults, grammars)
     }
 
-    fn all(reader: impl BufRead, origin: &str, defaults: &SchemaOptions) -> anyhow::Result<Vec<Self>> {
-        Self::each(reader, defaults)
+    fn all(
+        reader: impl BufRead,
+        origin: &str,
+        defaults: &SchemaOptions,
+        grammars: GrammarDefaults,
+    ) -> anyhow::Result<Vec<Self>> {
+        Self::each(reader, defaults, grammars)
             .map(|(number, case)| case.with_context(|| format!("{origin}:{number}")))
             .collect()
     }
@@ -200,13 +234,15 @@ impl Case {
     pub(crate) fn each_of(
         path: &Path,
         defaults: &SchemaOptions,
+        grammars: GrammarDefaults,
     ) -> anyhow::Result<impl Iterator<Item = (usize, anyhow::Result<Self>)>> {
-        Ok(Self::each(open(path)?, defaults))
+        Ok(Self::each(open(path)?, defaults, grammars))
     }
 
     fn each(
         reader: impl BufRead,
         defaults: &SchemaOptions,
+        grammars: GrammarDefaults,
     ) -> impl Iterator<Item = (usize, anyhow::Result<Self>)> {
         (1..).zip(reader.split(b'\n')).filter_map(move |(number, line)| {
             let text = match line.map_err(anyhow::Error::new).and_then(|line| Ok(String::from_utf8(line)?)) {
@@ -214,7 +250,7 @@ impl Case {
                 Ok(text) => text,
                 Err(error) => return Some((number, Err(error.context("the line cannot be read")))),
             };
-            Some((number, Self::parse(&text, number, defaults)))
+            Some((number, Self::parse(&text, number, defaults, grammars)))
         })
     }
 }
@@ -226,12 +262,12 @@ fn open(path: &Path) -> anyhow::Result<BufReader<File>> {
 
 #[cfg(test)]
 mod tests {
-    use gobo_types::{Draft, PropertyOrder, SchemaDocument, Source};
+    use gobo_types::{Draft, PropertyOrder, SchemaDialect, SchemaDocument, Source};
 
     use super::*;
 
     fn parse(line: &str, defaults: &SchemaOptions) -> anyhow::Result<Case> {
-        Case::parse(line, 1, defaults)
+        Case::parse(line, 1, defaults, GrammarDefaults::default())
     }
 
     fn options(line: &str, defaults: &SchemaOptions) -> SchemaOptions {
@@ -290,6 +326,26 @@ mod tests {
     }
 
     #[test]
+    fn the_dialect_is_that_of_the_line_or_the_default_of_its_kind() {
+        let grammars = GrammarDefaults { dialect: Some(Dialect::Lark), lexer: Some(Lexer::None) };
+        let schemas = SchemaOptions { dialect: SchemaDialect::OpenApi30, ..SchemaOptions::default() };
+        let grammar = |dialect: Dialect, lexer| {
+            Constraint::grammar(dialect, "a", dialect.default_start(), lexer, Vec::new())
+        };
+        for (line, constraint) in [
+            (r#"{"grammar":"a"}"#, grammar(Dialect::Lark, Some(Lexer::None))),
+            (r#"{"grammar":"a","dialect":"ebnf"}"#, grammar(Dialect::Ebnf, None)),
+            (r#"{"schema":{}}"#, Constraint::schema("{}", schemas.clone())),
+            (r#"{"schema":{},"dialect":"openapi-3.0"}"#, Constraint::schema("{}", schemas.clone())),
+            (r#"{"schema":{},"dialect":"json-schema"}"#, Constraint::schema("{}", SchemaOptions::default())),
+        ] {
+            assert_eq!(Case::parse(line, 1, &schemas, grammars).unwrap().constraint, constraint, "{line}");
+        }
+        let plain = parse(r#"{"schema":{},"dialect":"openapi-3.0"}"#, &SchemaOptions::default()).unwrap();
+        assert_eq!(plain.constraint, Constraint::schema("{}", schemas));
+    }
+
+    #[test]
     fn the_form_of_numbers_is_that_of_the_line_or_the_default() {
         let defaults = SchemaOptions { numbers: NumberForm::Json, ..SchemaOptions::default() };
         for (line, form) in [("", NumberForm::Json), (r#","numbers":"plain""#, NumberForm::Plain)] {
@@ -326,6 +382,11 @@ mod tests {
             (r#"{"regex":"a","numbers":"json"}"#, "only a schema and json have numbers"),
             (r#"{"schema":{},"regex":"a"}"#, "exactly one of"),
             (r#"{"schema":{},"start":"a"}"#, "only a grammar"),
+            (r#"{"regex":"a","dialect":"lark"}"#, "only a grammar and a schema have a dialect"),
+            (r#"{"schema":{},"dialect":"lark"}"#, "dialect: lark is a dialect of grammars, not of schemas"),
+            (r#"{"schema":{},"options":{"dialect":"lark"}}"#, "options: lark is a dialect of grammars"),
+            (r#"{"grammar":"","dialect":"openapi-3.0"}"#, "dialect: openapi-3.0 is a dialect of schemas"),
+            (r#"{"grammar":"","dialect":"Lark"}"#, "\"Lark\" is no dialect of grammars"),
             (r#"{"schema":{},"options":{"clsed":true}}"#, "unknown field `clsed`"),
             (r#"{"schema":{},"options":{"max_depth":65}}"#, "max_depth is 65, and at most 64"),
             (r#"{"schema":{},"draft":"draft3"}"#, "\"draft3\" is none of draft4"),

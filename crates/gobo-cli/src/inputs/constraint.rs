@@ -1,10 +1,11 @@
-//! Constraints from the options and from files: patterns, choice lists, grammars.
+//! Constraints from the options, and patterns and choice lists.
 use std::path::Path;
 
-use anyhow::{Context, bail};
-use gobo_types::{Constraint, DEFAULT_START, MatchMode};
+use anyhow::{Context, anyhow, bail};
+use gobo_types::{AnyDialect, Constraint, DialectError, MatchMode};
 
 use super::given::Given;
+use super::grammar::grammar_file;
 use super::schema::schema_file;
 use super::text::read_text;
 use crate::diagnostics::{Problem, Written};
@@ -29,17 +30,29 @@ impl ConstraintArgs {
         regex.is_some() || choice.is_some() || grammar.is_some() || schema.is_some() || builtin.is_some()
     }
 
-    /// Refuses options of schemas where there is none: they would be ignored in silence.
+    /// Refuses options of schemas and of grammars where there is none: they would be ignored in silence.
     ///
     /// # Errors
-    /// If an option of schemas was given without a schema.
+    /// If an option of schemas was given without a schema, or a dialect without a schema or grammar.
     pub fn check_options(&self) -> anyhow::Result<()> {
+        if self.dialect.is_some() && self.source.schema.is_none() && self.source.grammar.is_none() {
+            bail!(
+                "--dialect is an option of grammars and schemas, and there is none\n\
+                 hint: --grammar FILE and --schema FILE give one"
+            )
+        }
         match self.schema.first_given() {
             Some(name) if self.source.schema.is_none() => {
                 bail!("{name} is an option of schemas, and there is none\nhint: --schema FILE gives one")
             }
             _ => Ok(()),
         }
+    }
+
+    /// The dialect that was given, for a constraint of the kind that has dialects of this type.
+    fn dialect_for<T: TryFrom<AnyDialect, Error = DialectError>>(&self) -> anyhow::Result<Option<T>> {
+        let dialect = self.dialect.map(T::try_from).transpose();
+        dialect.map_err(|error| anyhow!("--dialect: {error}"))
     }
 
     fn given(&self) -> anyhow::Result<Option<Given>> {
@@ -49,9 +62,10 @@ impl ConstraintArgs {
         } else if let Some(file) = choice {
             Some(choice_file(file)?)
         } else if let Some(file) = grammar {
-            Some(grammar_file(file, self.start.as_deref().unwrap_or(DEFAULT_START))?)
+            Some(grammar_file(file, self.dialect_for()?, self.start.as_deref(), &self.grammar)?)
         } else if let Some(file) = schema {
-            Some(schema_file(file, self.schema.options(self.whitespace, self.numbers)?)?)
+            let options = self.schema.options(self.dialect_for()?, self.whitespace, self.numbers)?;
+            Some(schema_file(file, options)?)
         } else {
             builtin.map(|Builtin::Json| {
                 let constraint = Constraint::json_with(
@@ -97,19 +111,4 @@ pub fn choice_file(file: &Path) -> anyhow::Result<Given> {
         return Err(problem("the file has no items", 0, "Write one text on each line.").into());
     }
     Ok(Given { constraint: Constraint::choice(items), written: Written::file(file, text) })
-}
-
-/// The grammar of a file, whose name says how it is written.
-///
-/// # Errors
-/// If the file is not called `.gbnf`, cannot be read, or is no UTF-8.
-pub fn grammar_file(file: &Path, start: &str) -> anyhow::Result<Given> {
-    if file.extension().is_none_or(|kind| kind != "gbnf") {
-        bail!(
-            "{}: only llama.cpp's GBNF is read so far, from .gbnf files\nhint: rename it if that is what it is",
-            file.display()
-        );
-    }
-    let text = read_text(file)?;
-    Ok(Given { constraint: Constraint::gbnf(text.clone(), start), written: Written::file(file, text) })
 }

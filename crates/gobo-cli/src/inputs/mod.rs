@@ -3,13 +3,15 @@
 
 mod constraint;
 mod given;
+mod grammar;
 mod key;
 mod schema;
 mod text;
 mod vocabulary;
 
-pub use constraint::{choice_file, grammar_file, regex};
+pub use constraint::{choice_file, regex};
 pub use given::Given;
+pub use grammar::{GrammarDefaults, grammar_file};
 pub use key::{KeyError, MIN_DIGITS, advised, begins_key, index_file, key_of, keys_of, open_index};
 pub use schema::{read_documents, schema_file};
 pub use vocabulary::{Loaded, unknown_tokenizer};

@@ -1,14 +1,17 @@
 //! JSON Schemas, their options, and the documents beside them.
 use std::path::Path;
 
-use gobo_types::{Constraint, NumberForm, SchemaDocument, SchemaOptions, Whitespace};
+use gobo_types::{
+    AnyDialect, Constraint, NumberForm, SchemaDialect, SchemaDocument, SchemaOptions, Whitespace,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::given::Given;
+use super::grammar::GrammarDefaults;
 use super::text::read_text;
 use crate::diagnostics::{Problem, Written};
-use crate::options::{SchemaArgs, SchemaDefaults};
+use crate::options::{Defaults, SchemaArgs};
 
 impl SchemaArgs {
     /// The options that were given, and the defaults of the others.
@@ -17,21 +20,12 @@ impl SchemaArgs {
     /// If the file of documents cannot be read.
     pub fn options(
         &self,
+        dialect: Option<SchemaDialect>,
         whitespace: Option<Whitespace>,
         numbers: Option<NumberForm>,
     ) -> anyhow::Result<SchemaOptions> {
-        let Self {
-            draft,
-            dialect,
-            order,
-            spelling,
-            format,
-            date_times,
-            closed,
-            max_depth,
-            documents,
-            allow_widening,
-        } = self;
+        let Self { draft, order, spelling, format, date_times, closed, max_depth, documents, allow_widening } =
+            self;
         Ok(SchemaOptions {
             draft: *draft,
             dialect: dialect.unwrap_or_default(),
@@ -50,21 +44,10 @@ impl SchemaArgs {
 
     /// The first option that was given.
     pub fn first_given(&self) -> Option<&'static str> {
-        let Self {
-            draft,
-            dialect,
-            order,
-            spelling,
-            format,
-            date_times,
-            closed,
-            max_depth,
-            documents,
-            allow_widening,
-        } = self;
+        let Self { draft, order, spelling, format, date_times, closed, max_depth, documents, allow_widening } =
+            self;
         [
             ("--draft", draft.is_some()),
-            ("--dialect", dialect.is_some()),
             ("--order", order.is_some()),
             ("--spelling", spelling.is_some()),
             ("--format", format.is_some()),
@@ -79,13 +62,26 @@ impl SchemaArgs {
     }
 }
 
-impl SchemaDefaults {
-    /// The options of schemas that say nothing else themselves.
+impl Defaults {
+    /// The options of schemas that say nothing else themselves. A dialect of grammars says nothing about them.
     ///
     /// # Errors
     /// If the file of documents cannot be read.
     pub fn options(&self) -> anyhow::Result<SchemaOptions> {
-        self.schema.options(self.whitespace, self.numbers)
+        let dialect = match self.dialect {
+            Some(AnyDialect::Schema(dialect)) => Some(dialect),
+            Some(AnyDialect::Grammar(_)) | None => None,
+        };
+        self.schema.options(dialect, self.whitespace, self.numbers)
+    }
+
+    /// The options of grammars that say nothing else themselves. A dialect of schemas says nothing about them.
+    pub fn grammars(&self) -> GrammarDefaults {
+        let dialect = match self.dialect {
+            Some(AnyDialect::Grammar(dialect)) => Some(dialect),
+            Some(AnyDialect::Schema(_)) | None => None,
+        };
+        GrammarDefaults { dialect, lexer: self.lexer }
     }
 }
 

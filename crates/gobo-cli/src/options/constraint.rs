@@ -1,10 +1,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gobo_types::{MatchMode, NumberForm, TextStart, Whitespace};
+use gobo_types::{AnyDialect, Lexer, MatchMode, NumberForm, TextStart, Whitespace};
 
 use super::SchemaArgs;
-use super::schema::words;
+use super::schema::{dialects, words};
 
 /// Where a regular expression has to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -53,7 +53,7 @@ pub struct SourceArgs {
     /// A file of texts, one per line, of which exactly one is written
     #[arg(long, value_name = "FILE", help_heading = "Constraint")]
     pub choice: Option<PathBuf>,
-    /// A grammar in llama.cpp's GBNF (.gbnf): the texts of its start rule
+    /// A grammar (.gbnf, .ebnf, .lark, or see --dialect): the texts of its start rule
     #[arg(long, value_name = "FILE", help_heading = "Constraint")]
     pub grammar: Option<PathBuf>,
     /// A JSON Schema: the JSON texts of its valid values
@@ -71,6 +71,18 @@ pub enum Builtin {
     Json,
 }
 
+/// How a grammar is read.
+#[derive(Debug, Clone, Default, Args)]
+pub struct GrammarArgs {
+    /// How texts of a grammar in Lark are split into lexemes: none (a terminal stands for each of its texts, and ignored text may
+    /// stand between terminals)
+    #[arg(long, value_name = "L", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
+    pub lexer: Option<Lexer>,
+    /// Where grammars lie that a grammar in Lark imports: lib/words.lark for %import lib.words.NAME
+    #[arg(long, value_name = "DIR", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
+    pub import_dir: Option<PathBuf>,
+}
+
 /// A rule, and the options that change its language.
 #[derive(Debug, Clone, Args)]
 pub struct ConstraintArgs {
@@ -80,9 +92,17 @@ pub struct ConstraintArgs {
     /// Where the regular expression has to match
     #[arg(long = "match", value_enum, default_value = "full", help_heading = "Constraint")]
     pub mode: Match,
-    /// The rule of the grammar that whole texts match [default: root]
+    /// The rule of the grammar that whole texts match [default: root, and in Lark start]
     #[arg(long, value_name = "RULE", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
     pub start: Option<String>,
+    /// How the grammar is written: gbnf (llama.cpp), ebnf (XGrammar, transformers-CFG) or lark (Lark, llguidance) [default: the
+    /// ending of the file's name]; or which keywords of the schema count beyond those of json-schema [default]: nullable of
+    /// openapi-3.0, where schemas without $schema are read as draft 4 unless --draft says otherwise
+    #[arg(long, value_name = "DIALECT", value_parser = dialects(), conflicts_with_all = ["regex", "choice", "builtin"], help_heading = "Constraint")]
+    pub dialect: Option<AnyDialect>,
+    /// Options of grammars.
+    #[command(flatten)]
+    pub grammar: GrammarArgs,
     /// Whitespace in JSON: compact (none), single (at most one space after each comma and colon), lines (in each place one space
     /// at most, or a line end and an indentation), flexible:N (up to N characters wherever JSON allows whitespace; without :N, 8)
     /// or indent:N (a line for each item, N spaces a level) [default: single]

@@ -4,8 +4,8 @@ use std::str::FromStr;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gobo_types::{
-    DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDialect, SchemaOptionError, SchemaOptions,
-    Spelling, Whitespace,
+    AnyDialect, DateTimes, Draft, FormatMode, Lexer, NumberForm, PropertyOrder, SchemaOptionError,
+    SchemaOptions, Spelling, Whitespace,
 };
 
 /// A parser for the words of an option.
@@ -16,16 +16,17 @@ where
     PossibleValuesParser::new(names.iter().copied()).try_map(|word| word.parse())
 }
 
+/// A parser for the words of `--dialect`, of grammars and of schemas.
+pub(super) fn dialects() -> impl TypedValueParser<Value = AnyDialect> {
+    PossibleValuesParser::new(AnyDialect::all().map(AnyDialect::name)).try_map(|word| word.parse())
+}
+
 /// How a schema is read, and which texts of a valid value are allowed.
 #[derive(Debug, Clone, Args)]
 pub struct SchemaArgs {
     /// The draft of schemas that do not name theirs in $schema [default: draft2020-12]
     #[arg(long, value_name = "DRAFT", value_parser = words::<Draft>(Draft::NAMES), help_heading = "JSON Schema")]
     pub draft: Option<Draft>,
-    /// Which keywords beyond the standard count: none, or nullable of OpenAPI 3.0, where schemas without $schema are read as
-    /// draft 4 unless --draft says otherwise [default: json-schema]
-    #[arg(long, value_name = "DIALECT", value_parser = words::<SchemaDialect>(SchemaDialect::NAMES), help_heading = "JSON Schema")]
-    pub dialect: Option<SchemaDialect>,
     /// The order of the declared properties of an object: as the schema first names them, or any, which is refused for
     /// objects with many names [default: declared]
     #[arg(long, value_name = "ORDER", value_parser = words::<PropertyOrder>(PropertyOrder::NAMES), help_heading = "JSON Schema")]
@@ -54,9 +55,16 @@ pub struct SchemaArgs {
     pub allow_widening: bool,
 }
 
-/// The options of schemas in files that hold other constraints too.
+/// The options of constraints that say nothing else themselves, in files that hold constraints of several kinds.
 #[derive(Debug, Clone, Args)]
-pub struct SchemaDefaults {
+pub struct Defaults {
+    /// How constraints are written that do not say it: grammars (gbnf, ebnf, lark), or schemas (json-schema, openapi-3.0), as
+    /// --dialect of gobo compile [default: gbnf, json-schema]
+    #[arg(long, value_name = "DIALECT", value_parser = dialects(), help_heading = "Constraint")]
+    pub dialect: Option<AnyDialect>,
+    /// How texts of grammars in Lark that do not say it are split into lexemes: none
+    #[arg(long, value_name = "L", help_heading = "Constraint")]
+    pub lexer: Option<Lexer>,
     /// Options of schemas.
     #[command(flatten)]
     pub schema: SchemaArgs,

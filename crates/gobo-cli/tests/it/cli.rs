@@ -354,7 +354,7 @@ fn what_cannot_be_a_grammar_is_refused_and_says_why() {
             "a rule of it calls itself; only regular constraints can be compared",
         ),
         (&["diff", "json:some", "regex:a"], "no whitespace policy"),
-        (&["compile", "--tokenizer", TOKENIZER, "--grammar", &lark], "only llama.cpp's GBNF is read"),
+        (&["compile", "--tokenizer", TOKENIZER, "--grammar", &lark], "only the lexer none is there"),
         (&["compile", "--tokenizer", TOKENIZER, "--regex", "a", "--start", "a"], "cannot be used with"),
         (&["compile", "--tokenizer", TOKENIZER, "--start", "a"], "--grammar"),
         (
@@ -396,6 +396,7 @@ fn schemas_are_read_with_their_options() {
     };
     let schema = write("bad.schema.json", r#"{"type": 3}"#);
     let documents = write("documents.jsonl", "{\"uri\":\"a\",\"document\":{\"b\":1.0}}\n\n");
+    let grammar = write("words.txt", "start: /[a-z]+/");
     let bad_documents = write("bad.jsonl", "\n{\"uri\":\"a\"}");
     let compile = ["compile", "--tokenizer", TOKENIZER];
     let options = [
@@ -443,6 +444,23 @@ fn schemas_are_read_with_their_options() {
             "--closed is an option of schemas, and there is none\nhint: --schema",
         ),
         (&["--order", "any"], "--order is an option of schemas"),
+        (&["--schema", &schema, "--lexer", "none"], "cannot be used with"),
+        (&["--regex", "a", "--import-dir", "."], "cannot be used with"),
+        (&["--dialect", "lark"], "--dialect is an option of grammars and schemas, and there is none"),
+        (&["--regex", "a", "--dialect", "lark"], "cannot be used with"),
+        (&["--builtin", "json", "--dialect", "openapi-3.0"], "cannot be used with"),
+        (
+            &["--schema", &schema, "--dialect", "lark"],
+            "--dialect: lark is a dialect of grammars, not of schemas: json-schema, openapi-3.0",
+        ),
+        (
+            &["--grammar", &grammar, "--dialect", "openapi-3.0"],
+            "--dialect: openapi-3.0 is a dialect of schemas, not of grammars: gbnf, ebnf, lark",
+        ),
+        (
+            &["--grammar", &grammar, "--dialect", "abnf"],
+            "[possible values: gbnf, ebnf, lark, json-schema, openapi-3.0]",
+        ),
     ] {
         let output = gobo(store, &[&compile[..], args].concat());
         assert_eq!(output.status.code(), Some(2), "{args:?}");

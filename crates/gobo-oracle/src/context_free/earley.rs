@@ -143,7 +143,7 @@ impl Earley {
     /// If the constraint is of another kind: those are judged by [`Language`](crate::Language).
     pub fn of(constraint: &Constraint) -> Result<Self, GbnfError> {
         let (grammar, start) = match &constraint.source {
-            Source::Grammar { dialect: Dialect::Gbnf, grammar, start } => read_gbnf(grammar, start)?,
+            Source::Grammar { dialect: Dialect::Gbnf, grammar, start, .. } => read_gbnf(grammar, start)?,
             Source::Json { whitespace, numbers } => json_grammar(*whitespace, *numbers),
             other => panic!("not of this oracle: {other:?}"),
         };

@@ -1,6 +1,6 @@
 //! A constraint and its message.
 
-use gobo_types::{Constraint, DEFAULT_START, Dialect, MatchMode, Source, TextStart};
+use gobo_types::{Constraint, Dialect, GrammarDocument, Lexer, MatchMode, Source, TextStart};
 
 use super::error::ConvertError;
 use super::fields::{number_form, number_form_message, whitespace};
@@ -18,14 +18,26 @@ impl From<&Constraint> for v1::Constraint {
                 v1::constraint::Source::Regex(v1::Regex { pattern: pattern.clone(), r#match: mode.into() })
             }
             Source::Choice { items } => v1::constraint::Source::Choice(v1::Choice { items: items.clone() }),
-            Source::Grammar { dialect, grammar, start } => {
+            Source::Grammar { dialect, grammar, start, lexer, documents } => {
                 let dialect = match dialect {
                     Dialect::Gbnf => v1::GrammarDialect::Gbnf,
+                    Dialect::Ebnf => v1::GrammarDialect::Ebnf,
+                    Dialect::Lark => v1::GrammarDialect::Lark,
                 };
+                let lexer = match lexer {
+                    None => v1::GrammarLexer::Unspecified,
+                    Some(Lexer::None) => v1::GrammarLexer::None,
+                };
+                let documents = documents.iter().map(|GrammarDocument { name, text }| v1::GrammarDocument {
+                    name: name.clone(),
+                    text: text.clone(),
+                });
                 v1::constraint::Source::Grammar(v1::Grammar {
                     dialect: dialect.into(),
                     grammar: grammar.clone(),
                     start: start.clone(),
+                    lexer: lexer.into(),
+                    documents: documents.collect(),
                 })
             }
             Source::Json { whitespace, numbers } => v1::constraint::Source::Json(v1::Json {
@@ -57,10 +69,23 @@ impl TryFrom<v1::Constraint> for Constraint {
             Some(v1::constraint::Source::Grammar(grammar)) => {
                 let dialect = v1::GrammarDialect::try_from(grammar.dialect)
                     .map_err(|error| unknown("constraint.grammar.dialect", error))?;
-                let start = if grammar.start.is_empty() { DEFAULT_START.to_owned() } else { grammar.start };
-                match dialect {
-                    v1::GrammarDialect::Gbnf => Self::gbnf(grammar.grammar, start),
-                }
+                let lexer = v1::GrammarLexer::try_from(grammar.lexer)
+                    .map_err(|error| unknown("constraint.grammar.lexer", error))?;
+                let dialect = match dialect {
+                    v1::GrammarDialect::Gbnf => Dialect::Gbnf,
+                    v1::GrammarDialect::Ebnf => Dialect::Ebnf,
+                    v1::GrammarDialect::Lark => Dialect::Lark,
+                };
+                let lexer = match lexer {
+                    v1::GrammarLexer::Unspecified => None,
+                    v1::GrammarLexer::None => Some(Lexer::None),
+                };
+                let documents = grammar.documents.into_iter();
+                let documents =
+                    documents.map(|of| GrammarDocument { name: of.name, text: of.text }).collect();
+                let start =
+                    if grammar.start.is_empty() { dialect.default_start().to_owned() } else { grammar.start };
+                Self::grammar(dialect, grammar.grammar, start, lexer, documents)
             }
             Some(v1::constraint::Source::Json(json)) => {
                 let numbers = number_form("constraint.json.numbers", json.numbers)?;
@@ -99,6 +124,15 @@ mod tests {
             Constraint::choice(Vec::<String>::new()),
             Constraint::json(Whitespace::Compact),
             Constraint::json_with(Whitespace::Single, NumberForm::Json),
+            Constraint::gbnf("root ::= \"a\"", "root"),
+            Constraint::grammar(Dialect::Ebnf, "root ::= \"a\"", "root", None, Vec::new()),
+            Constraint::grammar(
+                Dialect::Lark,
+                "start: \"a\"",
+                "start",
+                Some(Lexer::None),
+                vec![GrammarDocument { name: "a".into(), text: "A: \"b\"".into() }],
+            ),
         ] {
             let sent = v1::Constraint::from(&constraint);
             assert_eq!(Constraint::try_from(sent), Ok(constraint));

@@ -157,6 +157,16 @@ class Constraint:
     @staticmethod
     def gbnf(grammar: str, *, start: str = "root", text_start: _TextStart = "exact") -> Constraint: ...
     @staticmethod
+    def grammar(
+        grammar: str,
+        *,
+        dialect: Literal["gbnf", "ebnf", "lark"],
+        start: str | None = None,
+        lexer: Literal["none"] | None = None,
+        documents: Mapping[str, str] | None = None,
+        text_start: _TextStart = "exact",
+    ) -> Constraint: ...
+    @staticmethod
     def call(cls: type, *, name: str | None = None, text_start: _TextStart = "exact") -> Constraint: ...
     @property
     def kind(self) -> str: ...

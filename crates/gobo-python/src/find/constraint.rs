@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use gobo_types::{
-    Constraint, ConstraintDigest, DEFAULT_START, Draft, NumberForm, SchemaDocument, SchemaOptions, TextStart,
-    Whitespace,
+    Constraint, ConstraintDigest, DEFAULT_START, Dialect, Draft, GrammarDocument, Lexer, NumberForm,
+    SchemaDocument, SchemaOptions, TextStart, Whitespace,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyMapping, PyString, PyType};
@@ -184,6 +184,39 @@ impl PyConstraint {
     fn gbnf(py: Python<'_>, grammar: Text, start: Text, text_start: Text) -> PyResult<Self> {
         let text_start = self::text_start(py, &text_start)?;
         Ok(Constraint::gbnf(grammar.0, start.0).starting(text_start).into())
+    }
+
+    /// The texts of a grammar, from its rule `start`.
+    ///
+    /// - `dialect`: `gbnf` (llama.cpp's), `ebnf` (XGrammar's and transformers-CFG's) or `lark` (Lark's and llguidance's).
+    /// - `start`: the rule of whole texts; `root`, and in Lark `start`, where none is given.
+    /// - `lexer`: for Lark `none`: a terminal stands for each of its texts, and ignored text may stand between terminals.
+    /// - `documents`: texts of the grammars that it imports, by the path of the import: `lib/words` for `%import lib.words.NAME`.
+    #[staticmethod]
+    #[pyo3(
+        signature = (grammar, *, dialect, start = None, lexer = None, documents = None, text_start = Text("exact".into())),
+        text_signature = "(grammar, *, dialect, start=None, lexer=None, documents=None, text_start='exact')"
+    )]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
+    fn grammar(
+        py: Python<'_>,
+        grammar: Text,
+        dialect: Text,
+        start: Option<Text>,
+        lexer: Option<Text>,
+        documents: Option<&Bound<'_, PyMapping>>,
+        text_start: Text,
+    ) -> PyResult<Self> {
+        let dialect = word::<Dialect>(py, "dialect", &dialect)?;
+        let lexer = lexer.map(|lexer| word::<Lexer>(py, "lexer", &lexer)).transpose()?;
+        let start = start.map_or_else(|| dialect.default_start().to_owned(), |start| start.0);
+        let mut beside = Vec::new();
+        for item in documents.map(|given| given.items()).transpose()?.into_iter().flatten() {
+            let (name, text) = item.extract::<(Text, Text)>()?;
+            beside.push(GrammarDocument { name: name.0, text: text.0 });
+        }
+        let text_start = self::text_start(py, &text_start)?;
+        Ok(Constraint::grammar(dialect, grammar.0, start, lexer, beside).starting(text_start).into())
     }
 
     /// Constructor calls of a dataclass, `Person(name="Ada", age=3)`: all its fields as keywords, in their order, with literals of

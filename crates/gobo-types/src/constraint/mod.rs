@@ -1,9 +1,11 @@
 //! Constraints: a rule ([`source`]) and every option that can change its language, and the digest over all of it.
 //!
-//! [`whitespace`] and [`schema_options`] have the options of JSON texts, [`compact_json`] makes the text of a schema canonical,
-//! and [`restore`] stores a constraint as text and options and reads it back.
+//! [`dialect`] has the ways in which grammars and schemas are written, [`whitespace`] and [`schema_options`] the options of JSON
+//! texts; [`compact_json`] makes the text of a schema canonical, and [`restore`] stores a constraint as text and options and reads it
+//! back.
 
 mod compact_json;
+mod dialect;
 mod restore;
 mod schema_options;
 mod source;
@@ -14,12 +16,13 @@ use serde::{Deserialize, Serialize};
 use crate::{ConstraintDigest, KeyHasher};
 
 pub use compact_json::compact_json;
+pub use dialect::{AnyDialect, DEFAULT_START, Dialect, DialectError, SchemaDialect};
 pub use restore::RestoreError;
 pub use schema_options::{
-    DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDialect, SchemaDocument,
-    SchemaOptionError, SchemaOptions, Spelling,
+    DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDocument, SchemaOptionError,
+    SchemaOptions, Spelling,
 };
-pub use source::{DEFAULT_START, Dialect, MatchMode, Source};
+pub use source::{GrammarDocument, Lexer, LexerError, MatchMode, Source};
 pub use whitespace::{Whitespace, WhitespaceError};
 
 /// How the text of a constraint relates to the decoded text.
@@ -66,7 +69,29 @@ impl Constraint {
 
     /// The texts of the rule `start` of a GBNF grammar.
     pub fn gbnf(grammar: impl Into<String>, start: impl Into<String>) -> Self {
-        Self::of(Source::Grammar { dialect: Dialect::Gbnf, grammar: grammar.into(), start: start.into() })
+        Self::grammar(Dialect::Gbnf, grammar, start, None, Vec::new())
+    }
+
+    /// The texts of the rule `start` of a grammar, which may import the documents. Their order does not matter and does not enter the
+    /// digest; of two with one name, the first in the order of their texts counts.
+    ///
+    /// ```
+    /// use gobo_types::{Constraint, Dialect, Lexer};
+    ///
+    /// let words = "start: WORD\nWORD: /[a-z]+/";
+    /// let constraint = Constraint::grammar(Dialect::Lark, words, "start", Some(Lexer::None), Vec::new());
+    /// assert_eq!(constraint.kind(), "grammar");
+    /// ```
+    pub fn grammar(
+        dialect: Dialect,
+        grammar: impl Into<String>,
+        start: impl Into<String>,
+        lexer: Option<Lexer>,
+        mut documents: Vec<GrammarDocument>,
+    ) -> Self {
+        documents.sort_unstable();
+        documents.dedup_by(|later, first| later.name == first.name);
+        Self::of(Source::Grammar { dialect, grammar: grammar.into(), start: start.into(), lexer, documents })
     }
 
     /// Any JSON value, its numbers in the default form.
@@ -128,7 +153,10 @@ impl Constraint {
         match &self.source {
             Source::Regex { pattern, .. } => pattern.len(),
             Source::Choice { items } => items.iter().map(String::len).sum(),
-            Source::Grammar { grammar, start, .. } => grammar.len() + start.len(),
+            Source::Grammar { grammar, start, documents, .. } => {
+                let documents = documents.iter().map(|of| of.name.len() + of.text.len());
+                grammar.len() + start.len() + documents.sum::<usize>()
+            }
             Source::Json { .. } => 0,
             Source::Schema { schema, options } => {
                 let documents = options.documents.iter();
@@ -152,10 +180,18 @@ impl Constraint {
             Source::Choice { items } => {
                 items.iter().fold(hasher, |hasher, item| hasher.field("item", item.as_bytes()))
             }
-            Source::Grammar { dialect, grammar, start } => hasher
-                .field("dialect", dialect.name().as_bytes())
-                .field("grammar", grammar.as_bytes())
-                .field("start", start.as_bytes()),
+            Source::Grammar { dialect, grammar, start, lexer, documents } => {
+                let hasher = hasher
+                    .field("dialect", dialect.name().as_bytes())
+                    .field("grammar", grammar.as_bytes())
+                    .field("start", start.as_bytes());
+                let lexer = lexer.iter();
+                let hasher =
+                    lexer.fold(hasher, |hasher, lexer| hasher.field("lexer", lexer.name().as_bytes()));
+                documents.iter().fold(hasher, |hasher, GrammarDocument { name, text }| {
+                    hasher.field("document_name", name.as_bytes()).field("document", text.as_bytes())
+                })
+            }
             Source::Json { whitespace, numbers } => hasher
                 .field("whitespace", whitespace.to_string().as_bytes())
                 .field("numbers", numbers.name().as_bytes()),
@@ -215,6 +251,12 @@ mod tests {
         SchemaDocument { uri: uri.to_owned(), document: document.to_owned() }
     }
 
+    fn grammar(dialect: Dialect, lexer: Option<Lexer>, documents: &[(&str, &str)]) -> ConstraintDigest {
+        let documents =
+            documents.iter().map(|&(name, text)| GrammarDocument { name: name.into(), text: text.into() });
+        Constraint::grammar(dialect, "a ::= b\nb ::= \"\"", "a", lexer, documents.collect()).digest()
+    }
+
     #[test]
     fn the_digest_sees_all_that_changes_the_language_and_nothing_else() {
         let digests = [
@@ -227,6 +269,12 @@ mod tests {
             Constraint::gbnf("a ::= b\nb ::= \"\"", "a").digest(),
             Constraint::gbnf("a ::= b\nb ::= \"\"", "b").digest(),
             Constraint::gbnf("a ::= b\nb ::=  \"\"", "b").digest(),
+            grammar(Dialect::Ebnf, None, &[]),
+            grammar(Dialect::Lark, None, &[]),
+            grammar(Dialect::Lark, Some(Lexer::None), &[]),
+            grammar(Dialect::Lark, Some(Lexer::None), &[("a", "b")]),
+            grammar(Dialect::Lark, Some(Lexer::None), &[("a", "c")]),
+            grammar(Dialect::Lark, Some(Lexer::None), &[("b", "b")]),
             Constraint::json(Whitespace::Compact).digest(),
             Constraint::json(Whitespace::Single).digest(),
             Constraint::json(Whitespace::Flexible { max: 7 }).digest(),
@@ -258,6 +306,9 @@ mod tests {
             assert!(digests[..i].iter().all(|b| a != b), "{i}");
         }
         assert_eq!(schema(" { } ", |_| ()), schema("{}", |_| ()));
+        let documents = [("a", "b"), ("c", "d"), ("a", "b")];
+        let reversed = [("c", "d"), ("a", "b")];
+        assert_eq!(grammar(Dialect::Lark, None, &documents), grammar(Dialect::Lark, None, &reversed));
         assert_eq!(Constraint::choice(["b", "a", "b"]).digest(), Constraint::choice(["a", "b"]).digest());
     }
 }

@@ -51,7 +51,8 @@ pub enum RestoreError {
 }
 
 impl Constraint {
-    /// Everything of it that is not in its [text](Self::text), as JSON; of documents beside a schema only their number.
+    /// Everything of it that is not in its [text](Self::text), as JSON; of documents beside a schema only their number, while those
+    /// beside a grammar are kept.
     ///
     /// ```
     /// use gobo_types::Constraint;
@@ -69,9 +70,13 @@ impl Constraint {
                 let is_ambiguous = items.iter().any(|item| item.contains('\n'));
                 Source::Choice { items: if is_ambiguous { items.clone() } else { Vec::new() } }
             }
-            Source::Grammar { dialect, start, .. } => {
-                Source::Grammar { dialect: *dialect, grammar: String::new(), start: start.clone() }
-            }
+            Source::Grammar { dialect, grammar: _, start, lexer, documents } => Source::Grammar {
+                dialect: *dialect,
+                grammar: String::new(),
+                start: start.clone(),
+                lexer: *lexer,
+                documents: documents.clone(),
+            },
             Source::Json { whitespace, numbers } => {
                 Source::Json { whitespace: *whitespace, numbers: *numbers }
             }
@@ -161,8 +166,8 @@ impl Constraint {
 mod tests {
     use super::*;
     use crate::{
-        DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDialect, Spelling, TextStart,
-        Whitespace,
+        DateTimes, Dialect, Draft, FormatMode, GrammarDocument, Lexer, NumberForm, PropertyOrder,
+        SchemaDialect, Spelling, TextStart, Whitespace,
     };
 
     fn documents() -> Vec<SchemaDocument> {
@@ -193,6 +198,14 @@ mod tests {
             Constraint::choice(["a\nb", "c"]),
             Constraint::gbnf("root ::= \"a\"", "root"),
             Constraint::gbnf("other ::= \"a\"", "other"),
+            Constraint::grammar(Dialect::Ebnf, "root ::= \"a\"", "root", None, Vec::new()),
+            Constraint::grammar(
+                Dialect::Lark,
+                "start: A\n%import a.A",
+                "start",
+                Some(Lexer::None),
+                vec![GrammarDocument { name: "a".into(), text: "A: \"a\"".into() }],
+            ),
             Constraint::json(Whitespace::Flexible { max: 5 }),
             Constraint::json_with(Whitespace::Single, NumberForm::Json),
             Constraint::schema(" { } ", SchemaOptions::default()),

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Whitespace;
+use super::{SchemaDialect, Whitespace};
 
 /// A version of the JSON Schema standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -79,19 +79,6 @@ pub enum FormatMode {
     Assert,
     /// A remark.
     Annotate,
-}
-
-/// Which keywords beyond the standard count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub enum SchemaDialect {
-    /// Those of JSON Schema alone.
-    #[default]
-    #[serde(rename = "json-schema")]
-    JsonSchema,
-    /// Those of the Schema Object of `OpenAPI` 3.0 too: `nullable` beside `type`. Schemas that name no draft are read as draft 4,
-    /// on which it builds.
-    #[serde(rename = "openapi-3.0")]
-    OpenApi30,
 }
 
 /// What the formats `date-time` and `time` take.
@@ -202,7 +189,6 @@ words!(PropertyOrder, Declared = "declared", Any = "any");
 words!(Spelling, Canonical = "canonical", Any = "any");
 words!(NumberForm, Plain = "plain", Json = "json");
 words!(FormatMode, Assert = "assert", Annotate = "annotate");
-words!(SchemaDialect, JsonSchema = "json-schema", OpenApi30 = "openapi-3.0");
 words!(DateTimes, Rfc3339 = "rfc3339", Naive = "naive");
 
 #[cfg(test)]
@@ -214,9 +200,6 @@ mod tests {
         for draft in ["draft4", "draft6", "draft7", "draft2019-09", "draft2020-12"] {
             assert_eq!(draft.parse::<Draft>().unwrap().to_string(), draft);
             assert_eq!(serde_json::to_value(draft.parse::<Draft>().unwrap()).unwrap(), draft);
-        }
-        for dialect in SchemaDialect::NAMES {
-            assert_eq!(serde_json::to_value(dialect.parse::<SchemaDialect>().unwrap()).unwrap(), *dialect);
         }
         for date_times in DateTimes::NAMES {
             assert_eq!(serde_json::to_value(date_times.parse::<DateTimes>().unwrap()).unwrap(), *date_times);

@@ -1,8 +1,10 @@
 //! The rule of a constraint: a regular expression, a choice list, a grammar, JSON, or a JSON Schema.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
-use super::{NumberForm, SchemaOptions, Whitespace};
+use super::{DEFAULT_START, Dialect, NumberForm, SchemaOptions, Whitespace};
 
 /// How much of a text a regular expression has to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -42,6 +44,12 @@ pub enum Source {
         /// The start rule.
         #[serde(default = "default_start")]
         start: String,
+        /// How its texts are split into lexemes; `None` for dialects without lexemes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lexer: Option<Lexer>,
+        /// The grammars that it may import, by name: sorted, each name once.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        documents: Vec<GrammarDocument>,
     },
     /// Any JSON value, of any nesting depth.
     Json {
@@ -62,27 +70,52 @@ pub enum Source {
     },
 }
 
-/// The start rule of grammars that name none.
-pub const DEFAULT_START: &str = "root";
-
 fn default_start() -> String {
     DEFAULT_START.to_owned()
 }
 
-/// How a grammar is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+/// How the texts of a grammar with terminals are split into lexemes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Dialect {
-    /// llama.cpp's GBNF: scannerless, over characters.
-    #[default]
-    Gbnf,
+pub enum Lexer {
+    /// Not at all: a terminal stands for each of its texts, and ignored text may stand between terminals. Lark calls this reading
+    /// `dynamic_complete`.
+    None,
 }
 
-impl Dialect {
+impl Lexer {
     /// The word of the command line, of the proto and of the digest.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Gbnf => "gbnf",
+            Self::None => "none",
         }
     }
+}
+
+impl FromStr for Lexer {
+    type Err = LexerError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        match word {
+            "none" => Ok(Self::None),
+            _ => Err(LexerError { found: word.to_owned() }),
+        }
+    }
+}
+
+/// A word that names no lexer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{found:?} is no lexer that is there: none")]
+pub struct LexerError {
+    found: String,
+}
+
+/// A grammar that another one may import.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GrammarDocument {
+    /// Its name: the path of the import, folders parted by `/`, without the file's ending: `lib/words` for `%import lib.words.NAME`.
+    pub name: String,
+    /// Its text.
+    pub text: String,
 }

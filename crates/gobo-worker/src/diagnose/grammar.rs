@@ -5,8 +5,9 @@
 //! back to a rule that was met before.
 
 use gobo_automata::{Expr, Grammar, RuleId};
-use gobo_grammar::gbnf::{Outline, gbnf, outline, place};
-use gobo_types::{DenseId as _, Dialect, Source};
+use gobo_grammar::Written;
+use gobo_grammar::gbnf::{Outline, place};
+use gobo_types::{Budget, DenseId as _, Source};
 
 use super::finding::Finding;
 use super::growth::Need;
@@ -19,14 +20,14 @@ const MAX_READ: usize = 16 << 20;
 
 struct Grammars<'t, 'a, 'g> {
     trials: &'t mut Trials<'a>,
-    grammar: &'g str,
-    start: &'g str,
+    written: &'g Written<'g>,
 }
 
 impl Compiler for Grammars<'_, '_, '_> {
     fn compile(&mut self, text: String, to: Stage, most_steps: u64) -> Result<Ended, Stop> {
-        let start = self.start.to_owned();
-        let source = Source::Grammar { dialect: Dialect::Gbnf, grammar: text, start };
+        let Written { dialect, grammar: _, start, lexer, documents } = *self.written;
+        let (start, documents) = (start.to_owned(), documents.to_vec());
+        let source = Source::Grammar { dialect, grammar: text, start, lexer, documents };
         self.trials.compile(source, to, most_steps)
     }
 
@@ -35,19 +36,19 @@ impl Compiler for Grammars<'_, '_, '_> {
     }
 
     fn place(&self, at: usize) -> String {
-        place(self.grammar, at)
+        place(self.written.grammar, at)
     }
 }
 
 /// The repetition or the rule that needs too much.
 pub(super) fn over_budget(
-    grammar: &str,
-    start: &str,
+    written: &Written<'_>,
     need: Need,
     trials: &mut Trials<'_>,
     found: &mut Finding,
 ) -> Result<(), Stop> {
-    let Some(Outline { rules, repetitions }) = outline(grammar) else { return Ok(()) };
+    let grammar = written.grammar;
+    let Some(Outline { rules, repetitions }) = written.outline() else { return Ok(()) };
     let counted = |of: gobo_grammar::gbnf::OutlinedRepetition| Counted {
         span: of.span,
         operator: of.braces,
@@ -62,12 +63,13 @@ pub(super) fn over_budget(
     };
     let counted = repetitions.into_iter().map(counted).collect();
     let parts: Vec<Part> = rules.into_iter().map(part).collect();
-    too_large(grammar, counted, &parts, need, &mut Grammars { trials, grammar, start }, found)
+    too_large(grammar, counted, &parts, need, &mut Grammars { trials, written }, found)
 }
 
 /// The rule because of which the start rule has no text.
-pub(super) fn without_text(text: &str, start: &str) -> Option<Finding> {
-    let (grammar, outline) = (gbnf(text, start).ok()?, outline(text)?);
+pub(super) fn without_text(written: &Written<'_>, budget: &Budget) -> Option<Finding> {
+    let (text, outline) = (written.grammar, written.outline()?);
+    let grammar = written.read(budget).ok()?.grammar;
     let productive = productive(&grammar, MAX_READ / text.len().max(1))?;
     let mut way: Vec<RuleId> = Vec::new();
     let mut rule = grammar.start;

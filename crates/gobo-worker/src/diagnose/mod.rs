@@ -34,6 +34,7 @@ mod trials;
 mod tests;
 
 use gobo_artifact::Vocabulary;
+use gobo_grammar::Written;
 use gobo_types::{
     Budget, Clipped, CompileError, Constraint, Limit, OverBudget, Refusal, RefusalKind, Source,
 };
@@ -87,8 +88,9 @@ fn without_text(constraint: &Constraint, trials: &mut Trials<'_>, refusal: Refus
     let mut found = None;
     let ended = match &constraint.source {
         Source::Regex { pattern, mode } => pattern::without_text(pattern, *mode, trials, &mut found),
-        Source::Grammar { grammar, start, .. } => {
-            found = grammar::without_text(grammar, start);
+        Source::Grammar { dialect, grammar, start, lexer, documents } => {
+            let written = Written { dialect: *dialect, grammar, start, lexer: *lexer, documents };
+            found = grammar::without_text(&written, &trials.account());
             Ok(())
         }
         Source::Schema { schema, .. } => schema::without_text(schema, trials, &mut found),
@@ -106,8 +108,9 @@ fn over_budget(constraint: &Constraint, trials: &mut Trials<'_>, verdict: OverBu
     let need = Need { limit: verdict.limit };
     let ended = match &constraint.source {
         Source::Regex { pattern, mode } => pattern::over_budget(pattern, *mode, need, trials, &mut found),
-        Source::Grammar { grammar, start, .. } => {
-            grammar::over_budget(grammar, start, need, trials, &mut found)
+        Source::Grammar { dialect, grammar, start, lexer, documents } => {
+            let written = Written { dialect: *dialect, grammar, start, lexer: *lexer, documents };
+            grammar::over_budget(&written, need, trials, &mut found)
         }
         Source::Schema { schema, .. } => schema::over_budget(schema, need, trials, &mut found),
         Source::Choice { .. } | Source::Json { .. } => Ok(()),

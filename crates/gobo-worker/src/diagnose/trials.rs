@@ -112,6 +112,11 @@ impl<'a> Trials<'a> {
         self.steps_left
     }
 
+    /// An account of the steps that are left, within the limits of the constraint.
+    pub(super) fn account(&self) -> Budget {
+        self.budget.beside(CompileLimits { max_steps: self.steps_left, ..self.limits })
+    }
+
     /// The options of a schema.
     pub(super) fn schema_options(&self) -> Option<Box<SchemaOptions>> {
         match &self.constraint.source {

@@ -89,7 +89,7 @@ impl fmt::Display for Summary {
 }
 
 pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> {
-    let cases = Case::read_all(&args.file, &args.defaults.options()?)?;
+    let cases = Case::read_all(&args.file, &args.defaults.options()?, args.defaults.grammars())?;
     let loaded = Loaded::open(&args.tokenizer.tokenizer, global)?;
     let encoder = loaded.encoder().unwrap_or_else(|error| {
         output::note(error);

@@ -16,7 +16,7 @@ use crate::output::{self, Outcome, progress};
 const CALLS: usize = 16;
 
 pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> {
-    let cases = Case::read_all(&args.file, &args.defaults.options()?)?;
+    let cases = Case::read_all(&args.file, &args.defaults.options()?, args.defaults.grammars())?;
     let backend = Backend::open(global)?;
     let name: Arc<str> = backend.name_of(&args.tokenizer.tokenizer)?.into();
     let Backend::Daemon(runtime, client) = backend else { unreachable!("a server was given") };

@@ -25,12 +25,12 @@ impl Files {
 }
 
 pub(crate) fn run(global: &Global, args: &DiffArgs) -> anyhow::Result<Outcome> {
-    let options = args.defaults.options()?;
-    let a = match args.a.open(args.text_start.into(), &options, global)? {
+    let (options, grammars) = (args.defaults.options()?, args.defaults.grammars());
+    let a = match args.a.open(args.text_start.into(), &options, grammars, global)? {
         Ok(opened) => opened,
         Err(verdict) => return refused(global, Side::A, &args.a, &verdict),
     };
-    let b = match args.b.open(args.text_start.into(), &options, global)? {
+    let b = match args.b.open(args.text_start.into(), &options, grammars, global)? {
         Ok(opened) => opened,
         Err(verdict) => return refused(global, Side::B, &args.b, &verdict),
     };

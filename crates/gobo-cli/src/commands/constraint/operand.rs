@@ -5,14 +5,13 @@ use anyhow::bail;
 use gobo_artifact::{Index, IndexClass};
 use gobo_automata::{ByteAutomaton, Dfa, Lowered, StateId};
 use gobo_types::{
-    Budget, CompileError, Constraint, DEFAULT_START, DenseId as _, MatchMode, RefusalKind, SchemaOptions,
-    TextStart,
+    Budget, CompileError, Constraint, DenseId as _, MatchMode, RefusalKind, SchemaOptions, TextStart,
 };
 use gobo_worker::{diagnose, lower};
 
 use crate::args::{Global, Operand};
 use crate::diagnostics::Written;
-use crate::inputs::{self, Given, index_file, open_index, schema_file};
+use crate::inputs::{self, Given, GrammarDefaults, index_file, open_index, schema_file};
 
 /// The meaning of an operand.
 pub(crate) enum Opened {
@@ -34,9 +33,10 @@ impl Operand {
         &self,
         text_start: TextStart,
         options: &SchemaOptions,
+        grammars: GrammarDefaults,
         global: &Global,
     ) -> anyhow::Result<Result<Opened, Verdict>> {
-        if let Some(Given { constraint, written }) = self.constraint(options)? {
+        if let Some(Given { constraint, written }) = self.constraint(options, grammars)? {
             let kind = constraint.kind();
             let budget = Budget::new(global.limits());
             let constraint = constraint.starting(text_start);
@@ -59,12 +59,16 @@ impl Operand {
     }
 
     /// The constraint after `regex:`, `search:`, `choice:`, `grammar:`, `schema:` or `json:`.
-    fn constraint(&self, options: &SchemaOptions) -> anyhow::Result<Option<Given>> {
+    fn constraint(
+        &self,
+        options: &SchemaOptions,
+        grammars: GrammarDefaults,
+    ) -> anyhow::Result<Option<Given>> {
         Ok(match self.as_str().split_once(':') {
             Some(("regex", pattern)) => Some(inputs::regex(pattern, MatchMode::Full)),
             Some(("search", pattern)) => Some(inputs::regex(pattern, MatchMode::Search)),
             Some(("choice", file)) => Some(inputs::choice_file(Path::new(file))?),
-            Some(("grammar", file)) => Some(inputs::grammar_file(Path::new(file), DEFAULT_START)?),
+            Some(("grammar", file)) => Some(grammars.file(Path::new(file))?),
             Some(("schema", file)) => Some(schema_file(Path::new(file), options.clone())?),
             Some(("json", whitespace)) => {
                 let constraint = Constraint::json_with(whitespace.parse()?, options.numbers);

@@ -98,7 +98,8 @@ fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
 }
 
 pub(crate) fn run(global: &Global, args: &PrewarmArgs) -> anyhow::Result<Outcome> {
-    let Library { entries, unreadable } = Library::read(&args.paths, &args.defaults.options()?)?;
+    let Library { entries, unreadable } =
+        Library::read(&args.paths, &args.defaults.options()?, args.defaults.grammars())?;
     let backend = Backend::open(global)?;
     let progress = Arc::new(Mutex::new(Progress {
         tally: Tally::default(),

@@ -1,0 +1,14 @@
+//! Any text as a grammar of this dialect, under a small budget.
+#![no_main]
+
+use gobo_grammar::Written;
+use gobo_types::{Budget, CompileLimits, Dialect};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|grammar: &str| {
+    let limits = CompileLimits { max_states: 1 << 10, max_steps: 1 << 20, max_bytes: 16 << 20 };
+    let written =
+        Written { dialect: Dialect::Ebnf, grammar, start: "root", lexer: None, documents: &[] };
+    let _ = written.read(&Budget::new(limits));
+    let _ = written.outline();
+});

@@ -1,0 +1,84 @@
+//! Macros of `XGrammar`: `Regex("…")`, `Substring("…")`, and those that are refused.
+
+use gobo_automata::{Expr, Language, Machine, MachineState};
+use gobo_types::{Budget, CompileError, RefusalKind};
+
+use super::{Form, Reader, shown};
+use crate::regex::{Flags, Flavour, alone, parse};
+
+/// Macros that speak of tokens, or of texts up to a tag.
+const REFUSED: [&str; 4] = ["TagDispatch", "Token", "ExcludeToken", "TokenTagDispatch"];
+
+const PHASE: &str = "reading the grammar";
+
+impl<'a> Reader<'a> {
+    /// The macro whose name was read at `at`; `None` if it is the name of a rule.
+    pub(super) fn macro_call(&mut self, name: &'a str, at: usize) -> Result<Option<Expr>, CompileError> {
+        let Form::Ebnf(budget) = self.form else { return Ok(None) };
+        let is_refused = REFUSED.contains(&name);
+        if !is_refused && !matches!(name, "Regex" | "Substring") {
+            return Ok(None);
+        }
+        let name_end = self.at;
+        self.skip_whitespace(true);
+        if !self.eat("(") {
+            self.at = name_end;
+            return Ok(None);
+        }
+        if is_refused {
+            let reason = format!("the macro {name} is not supported");
+            return Err(self.refuse(RefusalKind::Unsupported, at, reason).spanning(at..name_end));
+        }
+        self.skip_whitespace(true);
+        let text_at = self.at;
+        if self.peek() != Some('"') {
+            return Err(self.malformed(text_at, format!("{name} takes one text in double quotes")));
+        }
+        let Expr::Text(text) = self.literal()? else { unreachable!("a literal is a text") };
+        let text_end = self.at;
+        self.skip_whitespace(true);
+        if !self.eat(")") {
+            return Err(self.malformed(self.at, format!("{name} takes one text in double quotes")));
+        }
+        let Some(budget) = budget else { return Ok(Some(Expr::text(""))) };
+        if name == "Substring" {
+            return substring(&text, budget).map(Some);
+        }
+        let node = parse(&text, Flags::default(), Flavour::XGrammar, budget);
+        let language = node.and_then(|parsed| alone(&parsed.node, budget)).map_err(|error| match error {
+            CompileError::Refused(refusal) => {
+                let reason = format!("in {} ({}): {}", shown(&text), refusal.place, refusal.reason);
+                let refused = self.refuse(refusal.kind, text_at, reason).spanning(text_at..text_end);
+                refused.advising(refusal.help.to_string())
+            }
+            other => other,
+        })?;
+        language.to_expr(|chars| Expr::Chars(chars.clone()), budget).map(Some)
+    }
+}
+
+/// All parts of a text, the empty one too. Linear.
+fn substring(text: &str, budget: &Budget) -> Result<Expr, CompileError> {
+    let chars: Vec<String> = text.chars().map(String::from).collect();
+    chain(&chars, budget)
+}
+
+/// The language of [`chain`].
+pub(crate) fn substring_of(pieces: &[String], budget: &Budget) -> Result<Language, CompileError> {
+    Language::expr(&chain(pieces, budget)?, budget)
+}
+
+/// All runs of neighbours among pieces, the empty one too: a chain that is begun and left anywhere. Linear.
+fn chain(pieces: &[String], budget: &Budget) -> Result<Expr, CompileError> {
+    budget.charge_steps(PHASE, pieces.len() as u64 * 2)?;
+    budget.charge_bytes(PHASE, pieces.len() as u64 * 128)?;
+    let mut machine = Machine::default();
+    let start = machine.add_state(true);
+    let states: Vec<MachineState> = (0..=pieces.len()).map(|_| machine.add_state(true)).collect();
+    for ((piece, &from), &to) in pieces.iter().zip(&states).zip(&states[1..]) {
+        machine.add_edge(start, Expr::text(""), from);
+        machine.add_edge(from, Expr::text(piece), to);
+    }
+    machine.start = start;
+    Ok(Expr::Machine(Box::new(machine)))
+}

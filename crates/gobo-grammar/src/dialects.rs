@@ -1,0 +1,74 @@
+//! The readers of all dialects behind one call.
+
+use gobo_types::{Budget, CompileError, Dialect, RefusalKind};
+
+use crate::ebnf;
+use crate::gbnf;
+use crate::lark;
+use crate::outline::Outline;
+use crate::written::{Read, Written};
+
+/// Steps of a byte of grammar that is read.
+const STEPS_PER_BYTE: u64 = 2;
+
+impl Written<'_> {
+    /// Reads it. Linear in the text, terminals apart, whose automata are built.
+    ///
+    /// # Errors
+    /// A refusal naming the construct, its line and its column in characters, both from 1; [`CompileError::OverBudget`].
+    ///
+    /// ```
+    /// use gobo_grammar::Written;
+    /// use gobo_types::{Budget, CompileLimits, Dialect};
+    ///
+    /// let (dialect, grammar) = (Dialect::Ebnf, "root ::= .");
+    /// let written = Written { dialect, grammar, start: "root", lexer: None, documents: &[] };
+    /// assert_eq!(written.read(&Budget::new(CompileLimits::default())).unwrap().grammar.rules.len(), 1);
+    /// ```
+    pub fn read(&self, budget: &Budget) -> Result<Read, CompileError> {
+        let bytes =
+            self.documents.iter().map(|document| document.text.len()).sum::<usize>() + self.grammar.len();
+        budget.charge_steps("reading the grammar", bytes as u64 * STEPS_PER_BYTE)?;
+        let of = |grammar| Read { grammar, narrowed: Vec::new(), notes: Vec::new() };
+        match self.dialect {
+            Dialect::Gbnf => {
+                self.without_lexemes().and_then(|()| gbnf::gbnf(self.grammar, self.start)).map(of)
+            }
+            Dialect::Ebnf => {
+                self.without_lexemes().and_then(|()| ebnf::ebnf(self.grammar, self.start, budget)).map(of)
+            }
+            Dialect::Lark => lark::lark(self, budget),
+        }
+    }
+
+    /// Where its rules and counted repetitions stand; `None` if it has no grammar's form, or its dialect no outlines. Linear in the
+    /// text.
+    pub fn outline(&self) -> Option<Outline> {
+        match self.dialect {
+            Dialect::Gbnf => gbnf::outline(self.grammar),
+            Dialect::Ebnf => ebnf::outline(self.grammar),
+            Dialect::Lark => None,
+        }
+    }
+
+    /// Refuses options of dialects with lexemes.
+    fn without_lexemes(&self) -> Result<(), CompileError> {
+        let name = self.dialect.name();
+        if let Some(lexer) = self.lexer {
+            let reason = format!(
+                "a grammar in {name} has no lexemes: the lexer {} is of other dialects",
+                lexer.name()
+            );
+            return Err(refuse(reason).advising("Leave the lexer out."));
+        }
+        if !self.documents.is_empty() {
+            let reason = format!("a grammar in {name} imports nothing: there are documents beside it");
+            return Err(refuse(reason).advising("Leave the documents out."));
+        }
+        Ok(())
+    }
+}
+
+fn refuse(reason: String) -> CompileError {
+    CompileError::refuse(RefusalKind::Malformed, "the whole grammar", reason).spanning(0..0)
+}

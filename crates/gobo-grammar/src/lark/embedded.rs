@@ -1,0 +1,97 @@
+//! JSON within a grammar: `%regex {…}`, `%json {…}`, `%llguidance {…}`.
+
+use gobo_types::CompileError;
+use serde_json::{Deserializer, Map, Value};
+
+use super::scan::Scanner;
+use super::syntax::Item;
+
+/// `%regex {…}`, whose percent sign stands here; `%json {…}` is refused.
+pub(super) fn part(scanner: &mut Scanner<'_>) -> Result<Item, CompileError> {
+    let at = scanner.at;
+    scanner.at += 1;
+    let word = scanner.take_while(|char| char.is_ascii_alphabetic());
+    if word != "regex" {
+        return Err(scanner.unsupported(at, format!("%{word} is not supported here")));
+    }
+    let mut members = object(scanner)?.into_iter();
+    let (Some((kind, value)), None) = (members.next(), members.next()) else {
+        return Err(scanner.malformed(at, "%regex has one member"));
+    };
+    let pieces: Option<Vec<String>> = match kind.as_str() {
+        "substring_chars" => value.as_str().map(|text| text.chars().map(String::from).collect()),
+        "substring_words" => value.as_str().map(words),
+        "substring_chunks" => value
+            .as_array()
+            .and_then(|chunks| chunks.iter().map(|chunk| chunk.as_str().map(str::to_owned)).collect()),
+        _ => {
+            let reason = "%regex has one of substring_chars, substring_words, substring_chunks";
+            return Err(scanner.unsupported(at, reason));
+        }
+    };
+    let pieces =
+        pieces.ok_or_else(|| scanner.malformed(at, format!("{kind} has a value of another type")))?;
+    Ok(Item::Chain(pieces))
+}
+
+/// What a word of `substring_words` is made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Blank,
+    Letter,
+    Other,
+}
+
+/// Runs of blanks, of letters, digits and underscores, and of other characters.
+fn words(text: &str) -> Vec<String> {
+    let kind = |char: char| {
+        if char.is_whitespace() {
+            Kind::Blank
+        } else if char.is_alphanumeric() || char == '_' {
+            Kind::Letter
+        } else {
+            Kind::Other
+        }
+    };
+    let mut words: Vec<String> = Vec::new();
+    let mut last = None;
+    for char in text.chars() {
+        match words.last_mut().filter(|_| last == Some(kind(char))) {
+            Some(word) => word.push(char),
+            None => words.push(char.to_string()),
+        }
+        last = Some(kind(char));
+    }
+    words
+}
+
+/// The options after `%llguidance`, of which `allow_initial_skip` alone is about texts.
+pub(super) fn initial_skip(scanner: &mut Scanner<'_>) -> Result<Option<bool>, CompileError> {
+    let at = scanner.at;
+    let mut skip = None;
+    for (name, value) in object(scanner)? {
+        match (name.as_str(), &value) {
+            ("allow_initial_skip", Value::Bool(allowed)) => skip = Some(*allowed),
+            _ => {
+                let reason = "of llguidance's options, allow_initial_skip alone is supported";
+                return Err(scanner.unsupported(at, reason));
+            }
+        }
+    }
+    Ok(skip)
+}
+
+/// The JSON object that begins here, after blanks.
+fn object(scanner: &mut Scanner<'_>) -> Result<Map<String, Value>, CompileError> {
+    scanner.skip(false);
+    let at = scanner.at;
+    let mut values = Deserializer::from_str(scanner.rest()).into_iter::<Map<String, Value>>();
+    match values.next() {
+        Some(Ok(object)) => {
+            scanner.at += values.byte_offset();
+            Ok(object)
+        }
+        Some(Err(error)) => Err(scanner.malformed(at, format!("no JSON object: {error}"))),
+        None => Err(scanner.malformed(at, "the text ends here too early")),
+    }
+}

@@ -1,0 +1,394 @@
+//! Rules as expressions over characters.
+//!
+//! A template is written out once for each list of arguments that is reached; a template that passes ever new arguments to itself
+//! ends at a limit. Rules are found from the start rule on, in the order of first sight.
+
+use std::collections::{BTreeSet, HashMap};
+
+use gobo_automata::{Expr, Grammar, Rule, RuleId};
+use gobo_types::{Budget, CompileError, DenseId as _, RefusalKind, ReportEntry};
+
+use super::modules::{DefinitionId, Found, MAIN, ModuleId, Modules};
+use super::syntax::{At, Item, is_terminal};
+use super::terminals::Terminals;
+use crate::bnf::{SHOWN_NAMES, shown};
+use crate::regex::{Node, placed};
+use crate::written::Read;
+
+const PHASE: &str = "writing out rules";
+
+/// Bytes that a rule or a part of one is charged.
+const RULE_BYTES: u64 = 128;
+
+/// Most rules that templates become.
+const MAX_INSTANCES: usize = 4096;
+
+/// What a parameter of a template stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Argument {
+    Rule(RuleId),
+    /// Texts of a terminal: a name, or a part that has none.
+    Terminal(RuleId),
+    /// A template that gets its own arguments where it is used.
+    Template(DefinitionId),
+}
+
+/// A rule that is to be written out.
+struct Pending {
+    definition: DefinitionId,
+    arguments: Vec<Argument>,
+    id: RuleId,
+}
+
+struct Lowering<'a> {
+    modules: &'a Modules<'a>,
+    terminals: Terminals<'a>,
+    budget: &'a Budget,
+    rules: Vec<Rule>,
+    /// The rules and the terminals with names, and templates with their arguments.
+    known: HashMap<(DefinitionId, Vec<Argument>), RuleId>,
+    /// Parts of rules that are terminals without a name.
+    literals: HashMap<String, RuleId>,
+    pending: Vec<Pending>,
+    instances: usize,
+    /// The rule of ignored texts, if there are some.
+    ignored: Option<RuleId>,
+    narrowed: Vec<ReportEntry>,
+}
+
+/// The grammar over characters whose texts begin with the rule `start`.
+///
+/// # Errors
+/// A refusal naming the construct, its line and its column; [`CompileError::OverBudget`].
+pub(super) fn lower(modules: &Modules<'_>, start: &str, budget: &Budget) -> Result<Read, CompileError> {
+    let definition = start_rule(modules, start)?;
+    let mut lowering = Lowering {
+        modules,
+        terminals: Terminals::new(modules, budget),
+        budget,
+        rules: Vec::new(),
+        known: HashMap::new(),
+        literals: HashMap::new(),
+        pending: Vec::new(),
+        instances: 0,
+        ignored: None,
+        narrowed: Vec::new(),
+    };
+    lowering.ignore()?;
+    let mut first = lowering.instance(definition, Vec::new(), MAIN, 0)?;
+    while let Some(pending) = lowering.pending.pop() {
+        lowering.write(&pending)?;
+    }
+    if let Some(ignored) = lowering.ignored.filter(|_| modules.skips_first) {
+        let expr = Expr::Concat(vec![Expr::Call(ignored), Expr::Call(first)]);
+        lowering.rules.push(Rule { name: "text".to_owned(), expr, lengths: None });
+        first = RuleId::new(lowering.rules.len() - 1);
+    }
+    let notes = notes(modules, &lowering.terminals.lazy);
+    let grammar = Grammar { rules: lowering.rules, start: first, called: Vec::new() };
+    Ok(Read { grammar, narrowed: lowering.narrowed, notes })
+}
+
+fn notes(modules: &Modules<'_>, lazy: &BTreeSet<String>) -> Vec<ReportEntry> {
+    let mut notes = Vec::new();
+    for &remark in &modules.remarks {
+        notes.push(ReportEntry::whole(remark, "it means nothing under the lexer none: all readings stay"));
+    }
+    if !lazy.is_empty() {
+        let names: Vec<String> = lazy.iter().take(SHOWN_NAMES).map(|name| shown(name)).collect();
+        let why = format!(
+            "under the lexer none a terminal ends wherever it can, so the lazy repetition of {} may go on past its first end",
+            names.join(", ")
+        );
+        notes.push(ReportEntry::whole("lazy", why));
+    }
+    notes
+}
+
+fn start_rule(modules: &Modules<'_>, start: &str) -> Result<DefinitionId, CompileError> {
+    if let Some(Found::Definition(definition)) = modules.find(MAIN, start)
+        && !is_terminal(start)
+        && modules.definitions[definition].parameters.is_empty()
+    {
+        return Ok(definition);
+    }
+    let mut is_called: HashMap<DefinitionId, bool> = HashMap::new();
+    for (_, defined) in modules.own_rules() {
+        for (module, body) in &defined.bodies {
+            mark_called(modules, *module, body, &mut is_called);
+        }
+    }
+    let candidates: Vec<String> = modules
+        .own_rules()
+        .filter(|(rule, defined)| !is_called.contains_key(rule) && defined.parameters.is_empty())
+        .map(|(_, defined)| shown(&defined.name))
+        .collect();
+    let what = if is_terminal(start) { "is a terminal" } else { "is no rule" };
+    let error = |reason: String| {
+        CompileError::refuse(RefusalKind::Malformed, "the start rule", reason).spanning(0..0)
+    };
+    let Some(first) = candidates.first() else {
+        return Err(error(format!("{} {what} of this grammar", shown(start))));
+    };
+    let names = candidates[..candidates.len().min(SHOWN_NAMES)].join(", ");
+    let more = if candidates.len() > SHOWN_NAMES { ", …" } else { "" };
+    Err(error(format!("{} {what} of this grammar; nobody calls {names}{more}", shown(start)))
+        .advising(format!("Name the rule of whole texts, as in --start {first} (the field start).")))
+}
+
+fn mark_called(
+    modules: &Modules<'_>,
+    module: ModuleId,
+    part: &At<Item>,
+    is_called: &mut HashMap<DefinitionId, bool>,
+) {
+    match &part.what {
+        Item::Name(name) | Item::Template(name, _) => {
+            if let Some(Found::Definition(definition)) = modules.find(module, name) {
+                is_called.insert(definition, true);
+            }
+            if let Item::Template(_, arguments) = &part.what {
+                arguments.iter().for_each(|part| mark_called(modules, module, part, is_called));
+            }
+        }
+        Item::Concat(parts) | Item::Alternate(parts) | Item::And(parts) => {
+            parts.iter().for_each(|part| mark_called(modules, module, part, is_called));
+        }
+        Item::Repeat(part, ..) | Item::Not(part) => mark_called(modules, module, part, is_called),
+        Item::Text { .. } | Item::Regex(_) | Item::Range(_) | Item::Chain(_) => {}
+    }
+}
+
+impl Lowering<'_> {
+    fn add(&mut self, name: String) -> Result<RuleId, CompileError> {
+        self.budget.charge_steps(PHASE, 1)?;
+        self.budget.charge_bytes(PHASE, RULE_BYTES + name.len() as u64)?;
+        self.rules.push(Rule { name, expr: Expr::Alternate(Vec::new()), lengths: None });
+        Ok(RuleId::new(self.rules.len() - 1))
+    }
+
+    /// The rule of any number of ignored texts.
+    fn ignore(&mut self) -> Result<(), CompileError> {
+        let modules = self.modules;
+        let mut texts = Vec::new();
+        for body in &modules.ignored {
+            let node = self.terminals.node(MAIN, body, "that is ignored")?;
+            texts.push(self.language(MAIN, body.at, "that is ignored", &node)?);
+        }
+        if !texts.is_empty() {
+            let id = self.add("ignored".to_owned())?;
+            self.rules[id.index()].expr = Node::alternate(texts).repeat(0, None).to_expr(self.budget)?;
+            self.ignored = Some(id);
+        }
+        Ok(())
+    }
+
+    /// The texts of a terminal that match whatever stands around them.
+    fn language(
+        &mut self,
+        module: ModuleId,
+        at: usize,
+        name: &str,
+        node: &Node,
+    ) -> Result<Node, CompileError> {
+        let placed = self.terminals.here(module, at, placed(node, self.budget))?;
+        if placed.depends {
+            if placed.always.is_empty() {
+                let reason = format!(
+                    "the terminal {} looks at what stands around it, of which nothing is known under the lexer none",
+                    shown(name)
+                );
+                return Err(self.modules.refuse(RefusalKind::Unsupported, module, at, reason));
+            }
+            let why = format!(
+                "{} looks at what stands around it; its texts are those that match whatever stands there",
+                shown(name)
+            );
+            self.narrowed.push(ReportEntry::whole("lexer", why));
+        }
+        Ok(Node::Texts(placed.always.into()))
+    }
+
+    /// The rule of a terminal: one of its texts, and ignored ones.
+    fn terminal(&mut self, id: RuleId, node: &Node) -> Result<(), CompileError> {
+        let expr = node.to_expr(self.budget)?;
+        self.rules[id.index()].expr = match self.ignored {
+            Some(ignored) => Expr::Concat(vec![expr, Expr::Call(ignored)]),
+            None => expr,
+        };
+        Ok(())
+    }
+
+    /// The rule of a definition, for templates with these arguments.
+    fn instance(
+        &mut self,
+        definition: DefinitionId,
+        arguments: Vec<Argument>,
+        module: ModuleId,
+        at: usize,
+    ) -> Result<RuleId, CompileError> {
+        let key = (definition, arguments);
+        if let Some(&known) = self.known.get(&key) {
+            return Ok(known);
+        }
+        let modules = self.modules;
+        let defined = &modules.definitions[definition];
+        if defined.parameters.len() != key.1.len() {
+            let reason = format!(
+                "{} has {} parameters, and here are {} arguments",
+                shown(&defined.name),
+                defined.parameters.len(),
+                key.1.len()
+            );
+            return Err(modules.malformed(module, at, reason));
+        }
+        let id = self.add(defined.name.clone())?;
+        if is_terminal(&defined.name) {
+            let node = self.terminals.named(definition, module, at)?;
+            let node = self.language(defined.module, defined.at, &defined.name, &node)?;
+            self.terminal(id, &node)?;
+        } else {
+            if !key.1.is_empty() {
+                self.instances += 1;
+                if self.instances > MAX_INSTANCES {
+                    let reason = format!(
+                        "templates become more than {MAX_INSTANCES} rules; {} is one of them",
+                        shown(&defined.name)
+                    );
+                    return Err(modules.refuse(RefusalKind::Unsupported, module, at, reason));
+                }
+            }
+            self.pending.push(Pending { definition, arguments: key.1.clone(), id });
+        }
+        self.known.insert(key, id);
+        Ok(id)
+    }
+
+    fn write(&mut self, pending: &Pending) -> Result<(), CompileError> {
+        let modules = self.modules;
+        let defined = &modules.definitions[pending.definition];
+        let scope: HashMap<&str, &Argument> =
+            defined.parameters.iter().map(String::as_str).zip(&pending.arguments).collect();
+        let mut bodies = Vec::with_capacity(defined.bodies.len());
+        for (module, body) in &defined.bodies {
+            bodies.push(self.expr(*module, body, &scope)?);
+        }
+        let expr = if bodies.len() == 1 { bodies.swap_remove(0) } else { Expr::Alternate(bodies) };
+        self.rules[pending.id.index()].expr = expr;
+        Ok(())
+    }
+
+    fn expr(
+        &mut self,
+        module: ModuleId,
+        part: &At<Item>,
+        scope: &HashMap<&str, &Argument>,
+    ) -> Result<Expr, CompileError> {
+        self.budget.charge_steps(PHASE, 1)?;
+        self.budget.charge_bytes(PHASE, RULE_BYTES)?;
+        let all = |lowering: &mut Self, parts: &[At<Item>]| {
+            parts.iter().map(|part| lowering.expr(module, part, scope)).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(match &part.what {
+            Item::Concat(parts) => Expr::Concat(all(self, parts)?),
+            Item::Alternate(parts) => Expr::Alternate(all(self, parts)?),
+            Item::Repeat(part, min, max) => self.expr(module, part, scope)?.repeat(*min, *max),
+            Item::Name(_)
+            | Item::Template(..)
+            | Item::Text { .. }
+            | Item::Regex(_)
+            | Item::Range(_)
+            | Item::And(_)
+            | Item::Not(_)
+            | Item::Chain(_) => match self.argument(module, part, scope)? {
+                Argument::Rule(id) | Argument::Terminal(id) => Expr::Call(id),
+                Argument::Template(definition) => {
+                    let name = shown(&self.modules.definitions[definition].name);
+                    let reason = format!("the template {name} is without arguments here");
+                    return Err(self.modules.malformed(module, part.at, reason));
+                }
+            },
+        })
+    }
+
+    /// A part that is one rule or terminal.
+    fn argument(
+        &mut self,
+        module: ModuleId,
+        part: &At<Item>,
+        scope: &HashMap<&str, &Argument>,
+    ) -> Result<Argument, CompileError> {
+        match &part.what {
+            Item::Name(name) => {
+                if let Some(&argument) = scope.get(name.as_str()) {
+                    return Ok(argument.clone());
+                }
+                match self.modules.found(module, name, part.at)? {
+                    Found::Declared => Err(self.terminals.declared(module, name, part.at)),
+                    Found::Definition(definition) => {
+                        if !self.modules.definitions[definition].parameters.is_empty() {
+                            return Ok(Argument::Template(definition));
+                        }
+                        let id = self.instance(definition, Vec::new(), module, part.at)?;
+                        Ok(if is_terminal(name) { Argument::Terminal(id) } else { Argument::Rule(id) })
+                    }
+                }
+            }
+            Item::Template(name, arguments) => {
+                let definition = match scope.get(name.as_str()) {
+                    Some(Argument::Template(definition)) => *definition,
+                    Some(_) => {
+                        let reason = format!("{} is no template here", shown(name));
+                        return Err(self.modules.malformed(module, part.at, reason));
+                    }
+                    None => match self.modules.found(module, name, part.at)? {
+                        Found::Definition(definition) => definition,
+                        Found::Declared => return Err(self.terminals.declared(module, name, part.at)),
+                    },
+                };
+                let mut given = Vec::with_capacity(arguments.len());
+                for argument in arguments {
+                    given.push(self.argument(module, argument, scope)?);
+                }
+                self.instance(definition, given, module, part.at).map(Argument::Rule)
+            }
+            Item::Concat(_) | Item::Alternate(_) | Item::Repeat(..) => {
+                let reason =
+                    "an argument of a template is a name, a text or a template; give other parts a name";
+                Err(self.modules.malformed(module, part.at, reason))
+            }
+            Item::Text { .. }
+            | Item::Regex(_)
+            | Item::Range(_)
+            | Item::And(_)
+            | Item::Not(_)
+            | Item::Chain(_) => self.literal(module, part).map(Argument::Terminal),
+        }
+    }
+
+    /// The rule of a terminal without a name; equal ones are one.
+    fn literal(&mut self, module: ModuleId, part: &At<Item>) -> Result<RuleId, CompileError> {
+        let name = match &part.what {
+            Item::Text { text, ignores_case } => format!("{text:?}{}", if *ignores_case { "i" } else { "" }),
+            Item::Regex(pattern) => format!("/{}/{:?}", pattern.source, pattern.flags),
+            Item::Range(_) | Item::And(_) | Item::Not(_) | Item::Chain(_) => String::new(),
+            _ => unreachable!("other parts have names, or are no terminals"),
+        };
+        if let Some(&known) = self.literals.get(&name) {
+            return Ok(known);
+        }
+        let shown = match &part.what {
+            Item::Regex(pattern) => format!("/{}/", shown(&pattern.source)),
+            Item::Text { .. } => shown(&name),
+            _ => "without a name".to_owned(),
+        };
+        let node = self.terminals.node(module, part, &shown)?;
+        let node = self.language(module, part.at, &shown, &node)?;
+        let id = self.add(shown)?;
+        self.terminal(id, &node)?;
+        if !name.is_empty() {
+            self.literals.insert(name, id);
+        }
+        Ok(id)
+    }
+}

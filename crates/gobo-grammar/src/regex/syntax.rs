@@ -1,0 +1,114 @@
+//! Trees of regular expressions.
+
+use std::sync::Arc;
+
+use gobo_automata::{CharSet, Language};
+
+/// A node of a tree.
+#[derive(Debug, Clone)]
+pub(crate) enum Node {
+    /// Exactly this text; the empty one too.
+    Text(String),
+    /// One character of a set.
+    Chars(CharSet),
+    /// One after the other.
+    Concat(Vec<Node>),
+    /// Any one of these.
+    Alternate(Vec<Node>),
+    /// `min` to `max` times.
+    Repeat {
+        /// What is repeated.
+        node: Box<Node>,
+        /// Least number of times.
+        min: u32,
+        /// Most, if there is a limit.
+        max: Option<u32>,
+    },
+    /// Reads nothing, and looks at what stands before or after.
+    Look(Arc<Look>),
+    /// A language that was computed before.
+    Texts(Arc<Language>),
+}
+
+/// A condition on what stands before or after a position.
+#[derive(Debug)]
+pub(crate) struct Look {
+    pub(crate) direction: Direction,
+    /// Whether the condition is that the node does not match.
+    pub(crate) negated: bool,
+    /// Whether the node reads all that stands there, to the end or from the start of the text.
+    pub(crate) whole: bool,
+    /// Whether the condition is given up where a text in a longer one ends: that of a possessive repetition, which holds of the
+    /// text itself.
+    pub(crate) soft: bool,
+    pub(crate) node: Node,
+}
+
+/// Where a [`Look`] looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Ahead,
+    Behind,
+}
+
+impl Node {
+    /// The node without texts but the empty one.
+    pub(crate) fn empty() -> Self {
+        Self::Text(String::new())
+    }
+
+    /// One node after the other.
+    pub(crate) fn concat(mut parts: Vec<Self>) -> Self {
+        if parts.len() == 1 { parts.swap_remove(0) } else { Self::Concat(parts) }
+    }
+
+    /// Any one of the nodes.
+    pub(crate) fn alternate(mut parts: Vec<Self>) -> Self {
+        if parts.len() == 1 { parts.swap_remove(0) } else { Self::Alternate(parts) }
+    }
+
+    /// The node `min` to `max` times.
+    pub(crate) fn repeat(self, min: u32, max: Option<u32>) -> Self {
+        Self::Repeat { node: Box::new(self), min, max }
+    }
+
+    /// A condition.
+    pub(crate) fn look(direction: Direction, negated: bool, node: Self) -> Self {
+        Self::Look(Arc::new(Look { direction, negated, whole: false, soft: false, node }))
+    }
+
+    /// A condition on all that stands before or after.
+    pub(crate) fn whole(direction: Direction, node: Self) -> Self {
+        Self::Look(Arc::new(Look { direction, negated: false, whole: true, soft: false, node }))
+    }
+
+    /// Whether it looks at what stands before or after some position.
+    pub(crate) fn looks_around(&self) -> bool {
+        match self {
+            Self::Text(_) | Self::Chars(_) | Self::Texts(_) => false,
+            Self::Concat(parts) | Self::Alternate(parts) => parts.iter().any(Self::looks_around),
+            Self::Repeat { node, .. } => node.looks_around(),
+            Self::Look(_) => true,
+        }
+    }
+
+    /// The number of characters of all its texts, if that is one number.
+    pub(crate) fn width(&self) -> Option<u64> {
+        match self {
+            Self::Text(text) => Some(text.chars().count() as u64),
+            Self::Chars(_) => Some(1),
+            Self::Concat(parts) => parts.iter().map(Self::width).sum(),
+            Self::Alternate(parts) => {
+                let mut widths = parts.iter().map(Self::width);
+                let first = widths.next()??;
+                widths.all(|width| width == Some(first)).then_some(first)
+            }
+            Self::Repeat { node, min, max } => {
+                let (width, times) = (node.width()?, u64::from(*min));
+                (*max == Some(*min) || width == 0).then(|| width.saturating_mul(times))
+            }
+            Self::Look(_) => Some(0),
+            Self::Texts(_) => None,
+        }
+    }
+}

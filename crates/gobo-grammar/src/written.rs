@@ -1,0 +1,30 @@
+//! A grammar before and after it is read.
+
+use gobo_automata::Grammar;
+use gobo_types::{Dialect, GrammarDocument, Lexer, ReportEntry};
+
+/// A grammar as it is written, and its options.
+#[derive(Debug, Clone, Copy)]
+pub struct Written<'a> {
+    /// How it is written.
+    pub dialect: Dialect,
+    /// Its text.
+    pub grammar: &'a str,
+    /// The name of the start rule.
+    pub start: &'a str,
+    /// How texts are split into lexemes.
+    pub lexer: Option<Lexer>,
+    /// The grammars that it may import.
+    pub documents: &'a [GrammarDocument],
+}
+
+/// A grammar that was read.
+#[derive(Debug)]
+pub struct Read {
+    /// Its rules.
+    pub grammar: Grammar,
+    /// Texts of its home that it leaves out.
+    pub narrowed: Vec<ReportEntry>,
+    /// What means nothing here.
+    pub notes: Vec<ReportEntry>,
+}
