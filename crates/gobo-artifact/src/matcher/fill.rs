@@ -70,7 +70,8 @@ impl Matcher {
     ///
     /// # Errors
     /// [`MatcherError::BufferLength`]; [`MatcherError::OnlyEos`] where the binding's EOS is an ordinary token without
-    /// which nothing can be written; [`MatcherError::Corrupt`].
+    /// which nothing can be written; [`MatcherError::StackDepth`] and [`MatcherError::StackNodes`] where the text is past a limit,
+    /// while [`Self::advance`] takes every token that a mask has shown; [`MatcherError::Corrupt`].
     ///
     /// ```
     /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
@@ -155,7 +156,7 @@ impl Matcher {
         Ok(Fill::Masked)
     }
 
-    /// Whether `id` may come next: the bit that [`Self::fill`] writes. O(log patches) for each row of the mask.
+    /// Whether `id` may come next: the bit that [`Self::fill`] writes; no token may where it writes no mask. O(log patches) for each row of the mask.
     ///
     /// ```
     /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }

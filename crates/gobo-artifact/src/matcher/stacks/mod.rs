@@ -1,52 +1,70 @@
-//! A graph-structured stack of return states (Tomita, *An Efficient Augmented-Context-Free Parsing Algorithm*, 1987).
+//! The stacks of all configurations of a text: a graph-structured stack with joins (Tomita, *An Efficient Augmented-Context-Free
+//! Parsing Algorithm*, 1987).
 //!
-//! A stack is its top frame; stacks that agree below some frame share it. Invariant: equal stacks are one frame, so that comparing two
-//! is O(1), and a frame is freed when neither a configuration nor a frame above holds it. Push is O(frames pushed on the same
-//! one), everything else O(1) but for `covers` and reading a stack, which are O(depth).
+//! - this file: the nodes of the graph, frames and joins, counted by their holders.
+//! - `set.rs`: the join of many stacks.
+//! - `spread.rs`: what is found by a walk over the graph: the stacks one by one, their number, the nodes below some.
+//!
+//! A *frame* is a return state on top of a node; it stands for the stacks of that node with the return state on top. A *join* has two
+//! nodes, and stands for the stacks of both. The bottom is the empty stack. A graph without joins is a set of plain stacks that share
+//! what is equal below. Invariants: equal nodes are one, so that comparing two is O(1); what a node is depends on its parts
+//! alone and never changes, so that the graph has no cycles; no frame is twice among the parts of a join, and of these parts; and a
+//! node is freed when neither a configuration nor a node above holds it. Push is O(nodes made on the same one), everything else O(1) but
+//! for `covers`, which is O(depth), and for walks over the graph.
 
-/// The frame below every other: nothing was called.
+pub(crate) mod set;
+pub(crate) mod spread;
+
+/// The stack without a frame: nothing was called.
 pub(crate) const BOTTOM: u32 = 0;
 
-/// No frame.
+/// No node.
 const NONE: u32 = u32::MAX;
 
-/// Frames that a copy has room for beside its own.
+/// In the place of a return state: the node is a join.
+const JOIN: u32 = u32::MAX - 1;
+
+/// Nodes that a copy has room for beside its own.
 const ROOM: usize = 16;
 
-/// One return state of a stack.
+/// A frame or a join.
 #[derive(Debug, Clone, Copy)]
-struct Frame {
-    /// The number of the return state.
+struct Node {
+    /// The number of the return state of a frame; [`JOIN`].
     top: u32,
-    /// The frame below.
+    /// The node below a frame; the second part of a join.
     below: u32,
-    /// How many frames lie below, the bottom included.
+    /// How many frames lie below on the deepest of its stacks, the bottom included.
     depth: u32,
-    /// Frames above, and configurations that hold this one.
+    /// Nodes above, and configurations that hold this one.
     holders: u32,
-    /// The last frame pushed on this one.
+    /// The last node made on this one: a frame on top of it, or a join of which it is the first part.
     above: u32,
-    /// The frame pushed before this one on the same.
+    /// The node made before this one on the same.
     beside: u32,
-    /// The first frame below with another return state.
+    /// The first node below a frame that is no frame of the same return state; the first part of a join.
     below_run: u32,
-    /// Whether the text is complete once this frame is popped.
+    /// Whether the text is complete once all frames of one of its stacks are popped.
     completes: bool,
+    /// Whether there is no join in it: it is one stack.
+    is_plain: bool,
 }
 
-/// The frames of all stacks.
+/// The nodes of all stacks.
 #[derive(Debug, Clone)]
-pub(crate) struct Frames {
-    all: Vec<Frame>,
-    /// A frame that is free, linked by `below`.
+pub(crate) struct Stacks {
+    all: Vec<Node>,
+    /// A node that is free, linked by `below`.
     free: u32,
-    /// Frames that may have no holder, made since the last [`Self::settle`].
+    /// Nodes that may have no holder, made since the last [`Self::settle`].
     fresh: Vec<u32>,
+    /// Nodes without holders that wait to be freed.
+    falling: Vec<u32>,
 }
 
-impl Frames {
+impl Stacks {
     pub(crate) fn new() -> Self {
-        let bottom = Frame {
+        let bottom = Node {
             top: NONE,
             below: BOTTOM,
             depth: 0,
@@ -55,19 +73,20 @@ impl Frames {
             beside: NONE,
             below_run: BOTTOM,
             completes: true,
+            is_plain: true,
         };
-        Self { all: vec![bottom], free: NONE, fresh: Vec::new() }
+        Self { all: vec![bottom], free: NONE, fresh: Vec::new(), falling: Vec::new() }
     }
 
-    /// A copy with room for some frames more, so that the next push does not copy all of them once again.
+    /// A copy with room for some nodes more, so that the next push does not copy all of them once again.
     pub(crate) fn with_room(&self) -> Self {
         let mut all = Vec::with_capacity(self.all.len() + ROOM);
         all.extend_from_slice(&self.all);
-        Self { all, free: self.free, fresh: Vec::new() }
+        Self { all, free: self.free, fresh: Vec::new(), falling: Vec::new() }
     }
 
     #[inline]
-    fn at(&self, frame: u32) -> &Frame {
+    fn at(&self, frame: u32) -> &Node {
         &self.all[frame as usize]
     }
 
@@ -88,26 +107,38 @@ impl Frames {
         self.at(frame).below_run
     }
 
-    /// Whether the text is complete where the rule above this frame is. O(1).
+    /// The two parts of a join; `None` of frames and of the bottom.
     #[inline]
-    pub(crate) fn completes(&self, frame: u32) -> bool {
-        self.at(frame).completes
+    pub(crate) fn parts(&self, node: u32) -> Option<(u32, u32)> {
+        let node = self.at(node);
+        (node.top == JOIN).then_some((node.below_run, node.below))
     }
 
-    /// Number of frames in the stack.
+    /// Whether the node is one stack. O(1).
     #[inline]
-    pub(crate) fn depth(&self, frame: u32) -> u32 {
-        self.at(frame).depth
+    pub(crate) fn is_plain(&self, node: u32) -> bool {
+        self.at(node).is_plain
     }
 
-    /// The numbers of the return states, innermost first.
-    pub(crate) fn return_states(&self, frame: u32) -> impl Iterator<Item = u32> {
-        let below =
-            |&frame: &u32| (frame != BOTTOM).then(|| self.below(frame)).filter(|&below| below != BOTTOM);
-        std::iter::successors((frame != BOTTOM).then_some(frame), below).map(|frame| self.top(frame))
+    /// Whether the text is complete where the rule above this node is. O(1).
+    #[inline]
+    pub(crate) fn completes(&self, node: u32) -> bool {
+        self.at(node).completes
     }
 
-    /// Number of frames that are kept, for all stacks together.
+    /// Number of frames in the deepest stack. O(1).
+    #[inline]
+    pub(crate) fn depth(&self, node: u32) -> u32 {
+        self.at(node).depth
+    }
+
+    /// Places for nodes, those that are free and the bottom among them. O(1).
+    #[inline]
+    pub(crate) fn places(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Number of nodes that are kept, for all stacks together. O(free nodes).
     pub(crate) fn kept(&self) -> usize {
         let mut free = 0;
         let mut at = self.free;
@@ -117,8 +148,9 @@ impl Frames {
         self.all.len() - 1 - free
     }
 
-    /// The stack with one more return state on it, `accepts` if that state does. It has no holder yet: it lives until
-    /// [`Self::settle`]. O(stacks that were pushed on the same one).
+    /// The stacks with one more return state on them, `accepts` if that state does. The frame has no holder yet: it lives until
+    /// [`Self::settle`]. O(nodes that were made on the same one).
+    #[inline]
     pub(crate) fn push(&mut self, below: u32, top: u32, accepts: bool) -> u32 {
         let mut known = self.at(below).above;
         while known != NONE {
@@ -128,28 +160,63 @@ impl Frames {
             known = self.at(known).beside;
         }
         let under = *self.at(below);
-        let frame = Frame {
+        let frame = Node {
             top,
             below,
-            depth: under.depth + 1,
+            depth: under.depth.saturating_add(1),
             holders: 0,
             above: NONE,
             beside: under.above,
             below_run: if under.top == top { under.below_run } else { below },
             completes: accepts && under.completes,
+            is_plain: under.is_plain,
         };
-        let number = if self.free == NONE {
-            self.all.push(frame);
-            u32::try_from(self.all.len() - 1).expect("the limit on depth keeps frames below 2^32")
-        } else {
-            let number = self.free;
-            self.free = self.at(number).below;
-            self.all[number as usize] = frame;
-            number
-        };
+        let number = self.place(frame);
         let under = &mut self.all[below as usize];
         under.above = number;
         under.holders += 1;
+        number
+    }
+
+    /// The stacks of two nodes that have none in common. As [`Self::push`] otherwise.
+    pub(crate) fn join(&mut self, first: u32, second: u32) -> u32 {
+        let mut known = self.at(first).above;
+        while known != NONE {
+            if self.at(known).top == JOIN && self.at(known).below == second {
+                return known;
+            }
+            known = self.at(known).beside;
+        }
+        let (one, other) = (*self.at(first), *self.at(second));
+        let number = self.place(Node {
+            top: JOIN,
+            below: second,
+            depth: one.depth.max(other.depth),
+            holders: 0,
+            above: NONE,
+            beside: one.above,
+            below_run: first,
+            completes: one.completes || other.completes,
+            is_plain: false,
+        });
+        let under = &mut self.all[first as usize];
+        under.above = number;
+        under.holders += 1;
+        self.all[second as usize].holders += 1;
+        number
+    }
+
+    #[inline]
+    fn place(&mut self, node: Node) -> u32 {
+        let number = if self.free == NONE {
+            self.all.push(node);
+            u32::try_from(self.all.len() - 1).expect("the limit on nodes keeps them below 2^32")
+        } else {
+            let number = self.free;
+            self.free = self.at(number).below;
+            self.all[number as usize] = node;
+            number
+        };
         self.fresh.push(number);
         number
     }
@@ -160,7 +227,7 @@ impl Frames {
         self.all[frame as usize].holders += 1;
     }
 
-    /// One holder less. A frame without holders is freed, and so on below.
+    /// One holder less. A node without holders is freed, and so on below.
     #[inline]
     pub(crate) fn release(&mut self, frame: u32) {
         let holders = &mut self.all[frame as usize].holders;
@@ -170,7 +237,7 @@ impl Frames {
         }
     }
 
-    /// Frees the frames made since the last time that have no holder.
+    /// Frees the nodes made since the last time that have no holder.
     #[inline]
     pub(crate) fn settle(&mut self) {
         while let Some(frame) = self.fresh.pop() {
@@ -181,24 +248,33 @@ impl Frames {
         }
     }
 
-    fn forget(&mut self, mut frame: u32) {
-        while frame != BOTTOM && self.at(frame).holders == 0 {
-            let Frame { below, beside, .. } = *self.at(frame);
-            let mut link = self.at(below).above;
-            if link == frame {
-                self.all[below as usize].above = beside;
-            } else {
-                while self.at(link).beside != frame {
-                    link = self.at(link).beside;
+    fn forget(&mut self, mut node: u32) {
+        loop {
+            while node != BOTTOM && self.at(node).holders == 0 {
+                let Node { top, below, beside, below_run, .. } = *self.at(node);
+                let made_on = if top == JOIN { below_run } else { below };
+                let mut link = self.at(made_on).above;
+                if link == node {
+                    self.all[made_on as usize].above = beside;
+                } else {
+                    while self.at(link).beside != node {
+                        link = self.at(link).beside;
+                    }
+                    self.all[link as usize].beside = beside;
                 }
-                self.all[link as usize].beside = beside;
+                // A node of this call's own may be forgotten on the way down from one above it.
+                self.all[node as usize] =
+                    Node { top: NONE, below: self.free, holders: u32::MAX, ..*self.at(node) };
+                self.free = node;
+                self.all[below as usize].holders -= 1;
+                if top == JOIN {
+                    self.all[below_run as usize].holders -= 1;
+                    self.falling.push(below_run);
+                }
+                node = below;
             }
-            // A frame of this call's own may be forgotten on the way down from one above it.
-            self.all[frame as usize] =
-                Frame { top: NONE, below: self.free, holders: u32::MAX, ..*self.at(frame) };
-            self.free = frame;
-            self.all[below as usize].holders -= 1;
-            frame = below;
+            let Some(next) = self.falling.pop() else { return };
+            node = next;
         }
     }
 
@@ -209,9 +285,10 @@ impl Frames {
         (bottom.above, bottom.holders) = (NONE, 1);
         self.free = NONE;
         self.fresh.clear();
+        self.falling.clear();
     }
 
-    /// Whether everything that can follow `other` can also follow `one`, in the same state, as far as is easily seen: `other`
+    /// Whether everything that can follow `other` can also follow `one`, both plain, in the same state, as far as is easily seen: `other`
     /// is `one` without some return states at which a rule may end at once. O(depth).
     pub(crate) fn covers(&self, mut one: u32, mut other: u32, accepts: impl Fn(u32) -> bool) -> bool {
         loop {
@@ -238,7 +315,7 @@ mod tests {
 
     use super::*;
 
-    fn stack(frames: &Frames, frame: u32) -> Vec<u32> {
+    fn stack(frames: &Stacks, frame: u32) -> Vec<u32> {
         frames.return_states(frame).collect()
     }
 
@@ -248,7 +325,7 @@ mod tests {
         #[test]
         fn frames_are_stacks(steps in prop::collection::vec((0_usize..4, any::<u32>()), 0..200)) {
             let accepts = |top: u32| top.is_multiple_of(3);
-            let mut frames = Frames::new();
+            let mut frames = Stacks::new();
             // Held stacks, innermost first.
             let mut held: Vec<(Vec<u32>, u32)> = vec![(Vec::new(), BOTTOM)];
             frames.hold(BOTTOM);
@@ -297,7 +374,7 @@ mod tests {
 
     #[test]
     fn a_stack_covers_what_is_left_when_accepting_returns_go() {
-        let mut frames = Frames::new();
+        let mut frames = Stacks::new();
         let accepts = |top: u32| top == 1;
         let two = frames.push(BOTTOM, 2, false);
         let one_two = frames.push(two, 1, true);

@@ -1,0 +1,177 @@
+//! One byte on from any configurations, whose stacks are a graph with joins; after the byte those in one state become one.
+//!
+//! Three walks make a byte. First the states of the configurations, and all that rules which may end return to, read the byte.
+//! A frame is popped once, from wherever it is reached, because what it leads to depends on it alone. Nothing is read in a
+//! state to which the same way down has returned before: what is left of the stack there may be left of the stack here too, since all
+//! rules between may end. Then rules that have to end are ended, popping each frame once again. Then the configurations are ordered
+//! by state, and within it deepest stack first and as they were found, and become one for each state (`stacks/set.rs`). O(nodes
+//! below that rules which may end reach, times push transitions), and O(n log n) for n configurations found.
+
+use std::cmp::Reverse;
+
+use super::{BOTTOM, Configuration, Configurations, Tables};
+use crate::layout::DEAD;
+use crate::matcher::stacks::set::{Marks, Union};
+
+/// A state to which a way down the stacks has returned.
+#[derive(Debug, Clone, Copy)]
+struct Returned {
+    state: u32,
+    /// The one before on the same way; itself for the first.
+    before: usize,
+}
+
+/// A node to be popped.
+#[derive(Debug, Clone, Copy)]
+struct Pop {
+    node: u32,
+    /// The state above.
+    state: u32,
+    /// The last new state on the way.
+    returned: usize,
+}
+
+/// A configuration by its place in the order.
+type Found = (u32, Reverse<u32>, usize, u32);
+
+/// What the walks over the graph need from byte to byte: room alone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Merger {
+    /// The configurations after the byte, several of one state among them.
+    pub(super) found: Vec<Configuration>,
+    marks: Marks,
+    pops: Vec<Pop>,
+    returned: Vec<Returned>,
+    order: Vec<Found>,
+    union: Union,
+}
+
+impl Configurations {
+    /// One byte on from `last` to `next`.
+    pub(super) fn step_merged(&mut self, tables: Tables<'_>, class: u8) {
+        self.merger.found.clear();
+        self.merger.marks.renew(self.stacks.places());
+        for number in 0..self.last.len() {
+            let at = self.last[number];
+            self.read_merged(tables, at, class);
+            self.merger.returned.clear();
+            if tables.accepts(at.state) {
+                self.merger.returned.push(Returned { state: at.state, before: 0 });
+                self.merger.pops.push(Pop { node: at.frame, state: at.state, returned: 0 });
+            }
+            self.pop_all(tables, class);
+        }
+        self.arrive_merged(tables);
+        self.merge();
+    }
+
+    /// Reads the byte wherever the nodes that wait to be popped return to.
+    fn pop_all(&mut self, tables: Tables<'_>, class: u8) {
+        while let Some(Pop { node, state, mut returned }) = self.merger.pops.pop() {
+            if node == BOTTOM || !self.merger.marks.is_new(node) {
+                continue;
+            }
+            if let Some((first, second)) = self.stacks.parts(node) {
+                let part = |node| Pop { node, state, returned };
+                self.merger.pops.extend([part(second), part(first)]);
+                continue;
+            }
+            let back = tables.calls.return_state(self.stacks.top(node));
+            if back == state {
+                let node = self.stacks.below_run(node);
+                self.merger.pops.push(Pop { node, state, returned });
+                continue;
+            }
+            let below = self.stacks.below(node);
+            if !self.has_returned(back, returned) {
+                self.read_merged(tables, Configuration { state: back, frame: below }, class);
+                self.merger.returned.push(Returned { state: back, before: returned });
+                returned = self.merger.returned.len() - 1;
+            }
+            if tables.accepts(back) {
+                self.merger.pops.push(Pop { node: below, state: back, returned });
+            }
+        }
+    }
+
+    fn has_returned(&self, to: u32, mut way: usize) -> bool {
+        loop {
+            let Returned { state, before } = self.merger.returned[way];
+            if state == to || before == way {
+                return state == to;
+            }
+            way = before;
+        }
+    }
+
+    /// Steps of one configuration that pop nothing.
+    fn read_merged(&mut self, tables: Tables<'_>, at: Configuration, class: u8) {
+        let next = tables.index.next_by_class(at.state, class);
+        if next != DEAD {
+            self.merger.found.push(Configuration { state: next, frame: at.frame });
+        }
+        for push in tables.calls.push_transitions(at.state) {
+            let next = tables.index.next_by_class(push.entry, class);
+            if next == DEAD {
+                continue;
+            }
+            let mut frame = at.frame;
+            for &top in tables.calls.pushed(push) {
+                frame = self.stacks.push(frame, top, tables.accepts(tables.calls.return_state(top)));
+            }
+            self.merger.found.push(Configuration { state: next, frame });
+        }
+    }
+
+    /// Of what was found, rules that have to end have ended.
+    pub(super) fn arrive_merged(&mut self, tables: Tables<'_>) {
+        let Self { stacks, merger: Merger { found, marks, pops, .. }, .. } = self;
+        let must_end = |at: &Configuration| at.frame != BOTTOM && tables.is_end(at.state);
+        if !found.iter().any(must_end) {
+            return;
+        }
+        marks.renew(stacks.places());
+        let mut number = 0;
+        while let Some(&at) = found.get(number) {
+            number += 1;
+            if !must_end(&at) {
+                continue;
+            }
+            found[number - 1].state = DEAD;
+            pops.push(Pop { node: at.frame, state: at.state, returned: 0 });
+            while let Some(Pop { node, state, returned }) = pops.pop() {
+                if node == BOTTOM {
+                    found.push(Configuration { state, frame: BOTTOM });
+                } else if marks.is_new(node) {
+                    match stacks.parts(node) {
+                        Some((first, second)) => {
+                            pops.extend([second, first].map(|node| Pop { node, state, returned }));
+                        }
+                        None => found.push(Configuration {
+                            state: tables.calls.return_state(stacks.top(node)),
+                            frame: stacks.below(node),
+                        }),
+                    }
+                }
+            }
+        }
+        found.retain(|at| at.state != DEAD);
+    }
+
+    /// Makes one configuration of each state of what was found, to `next`.
+    pub(super) fn merge(&mut self) {
+        let Self { stacks, next, merger: Merger { found, order, union, .. }, .. } = self;
+        next.clear();
+        order.clear();
+        let in_order = |(number, at): (usize, &Configuration)| {
+            (at.state, Reverse(stacks.depth(at.frame)), number, at.frame)
+        };
+        order.extend(found.iter().enumerate().map(in_order));
+        order.sort_unstable();
+        for of_state in order.chunk_by(|one, next| one.0 == next.0) {
+            let frame = union.of(stacks, of_state.iter().map(|found| found.3));
+            next.push(Configuration { state: of_state[0].0, frame });
+        }
+        found.clear();
+    }
+}

@@ -1,0 +1,214 @@
+//! The rows of which a mask is the union.
+//!
+//! Of each configuration the row of its state; and, down its stacks, the rows of the pairs of pending suffixes and return states, as
+//! long as suffixes are left (`docs/recursion.md`). A stack alone is walked as a chain. Over a graph each pair of a suffix set and
+//! a node is looked at once for a mask: what a node adds for a set does not depend on the way to it. O(configurations + pairs
+//! of sets and nodes).
+
+use std::cell::Cell;
+
+use super::{BOTTOM, Configurations};
+use crate::layout::Row;
+use crate::layout::index::calls::{CallTables, NO_SUFFIXES};
+use crate::matcher::error::MatcherError;
+use crate::read::index::Index;
+use crate::read::vocabulary::Vocabulary;
+
+/// Rows and stacks of a mask of few configurations that are remembered, so that they are not written and walked twice.
+const REMEMBERED: usize = 16;
+
+/// Places of a table that a thread keeps from one mask to the next: 1 MiB.
+const KEPT_PLACES: usize = 1 << 17;
+
+/// Calls `found` with a row of some number; whether to go on.
+struct Rows<'a, F> {
+    index: &'a Index,
+    vocabulary: &'a Vocabulary,
+    found: F,
+}
+
+impl<'a, F: FnMut(Row<'a>) -> bool> Rows<'a, F> {
+    #[inline]
+    fn give(&mut self, number: u32, state: u32) -> Result<bool, MatcherError> {
+        let row = self.index.row(self.vocabulary, number).ok_or(MatcherError::Corrupt { state })?;
+        Ok((self.found)(row))
+    }
+}
+
+impl Configurations {
+    /// Calls `found` with each row whose union is the mask, until it says no. Few rows come twice.
+    ///
+    /// # Errors
+    /// [`MatcherError::Corrupt`], and what a text past a limit has in the place of a mask.
+    #[inline]
+    pub(crate) fn rows<'a>(
+        &self,
+        index: &'a Index,
+        vocabulary: &'a Vocabulary,
+        found: impl FnMut(Row<'a>) -> bool,
+    ) -> Result<(), MatcherError> {
+        self.check()?;
+        let calls = index.calls().ok_or(MatcherError::Corrupt { state: self.now[0].state })?;
+        let rows = Rows { index, vocabulary, found };
+        if Self::are_few(&self.stacks, &self.now) {
+            return self.rows_of_few(calls, rows);
+        }
+        // Taken and not borrowed: what is called may fill another mask.
+        let mut met = MET.take();
+        met.begin();
+        let result = self.rows_of_graph(calls, rows, &mut met);
+        if met.table.len() <= KEPT_PLACES {
+            MET.set(met);
+        }
+        result
+    }
+
+    #[inline]
+    fn rows_of_few<'a>(
+        &self,
+        calls: CallTables<'a>,
+        mut rows: Rows<'a, impl FnMut(Row<'a>) -> bool>,
+    ) -> Result<(), MatcherError> {
+        let mut seen = [(0, 0); REMEMBERED];
+        let mut count = 0;
+        let mut written = [0; REMEMBERED];
+        let mut given = 0;
+        let mut is_new = |row: u32| {
+            let is_new = !written[..given].contains(&row);
+            if is_new && given < REMEMBERED {
+                written[given] = row;
+                given += 1;
+            }
+            is_new
+        };
+        for at in &self.now {
+            let number = rows.index.row_number(at.state).ok_or(MatcherError::Corrupt { state: at.state })?;
+            if is_new(number) && !rows.give(number, at.state)? {
+                return Ok(());
+            }
+            let (mut suffix_set, mut frame) = (calls.suffix_set(at.state), at.frame);
+            while suffix_set != NO_SUFFIXES && frame != BOTTOM {
+                if seen[..count].contains(&(suffix_set, frame)) {
+                    break;
+                }
+                if count < REMEMBERED {
+                    seen[count] = (suffix_set, frame);
+                    count += 1;
+                }
+                let Some(pair) = calls.pair(suffix_set, self.stacks.top(frame)) else { break };
+                if is_new(pair.row) && !rows.give(pair.row, at.state)? {
+                    return Ok(());
+                }
+                // The same suffix set at the same return state is the same row again.
+                let is_again = pair.suffix_set == suffix_set;
+                frame = if is_again { self.stacks.below_run(frame) } else { self.stacks.below(frame) };
+                suffix_set = pair.suffix_set;
+            }
+        }
+        Ok(())
+    }
+
+    fn rows_of_graph<'a>(
+        &self,
+        calls: CallTables<'a>,
+        mut rows: Rows<'a, impl FnMut(Row<'a>) -> bool>,
+        met: &mut Met,
+    ) -> Result<(), MatcherError> {
+        for at in &self.now {
+            let number = rows.index.row_number(at.state).ok_or(MatcherError::Corrupt { state: at.state })?;
+            if met.is_new(ROW, number) && !rows.give(number, at.state)? {
+                return Ok(());
+            }
+            met.ahead.push((calls.suffix_set(at.state), at.frame));
+            while let Some((suffix_set, node)) = met.ahead.pop() {
+                if suffix_set == NO_SUFFIXES || node == BOTTOM || !met.is_new(suffix_set, node) {
+                    continue;
+                }
+                if let Some((first, second)) = self.stacks.parts(node) {
+                    met.ahead.extend([(suffix_set, second), (suffix_set, first)]);
+                    continue;
+                }
+                let Some(pair) = calls.pair(suffix_set, self.stacks.top(node)) else { continue };
+                if met.is_new(ROW, pair.row) && !rows.give(pair.row, at.state)? {
+                    return Ok(());
+                }
+                let is_again = pair.suffix_set == suffix_set;
+                let below = if is_again { self.stacks.below_run(node) } else { self.stacks.below(node) };
+                met.ahead.push((pair.suffix_set, below));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// In the place of a suffix set: the other number is that of a row.
+const ROW: u32 = NO_SUFFIXES;
+
+/// The pairs that were met in the course of a mask: a table of open addresses, and the pairs ahead.
+#[derive(Debug, Default)]
+struct Met {
+    /// Suffix set, node, and the mask: a pair of another mask is none.
+    table: Vec<(u32, u32, u32)>,
+    mask: u32,
+    count: usize,
+    ahead: Vec<(u32, u32)>,
+}
+
+thread_local! {
+    /// Room that masks of this thread have needed: matchers are shared by threads while they are filled.
+    static MET: Cell<Met> = const { Cell::new(Met { table: Vec::new(), mask: 0, count: 0, ahead: Vec::new() }) };
+}
+
+impl Met {
+    fn begin(&mut self) {
+        self.count = 0;
+        self.ahead.clear();
+        self.mask = self.mask.wrapping_add(1);
+        if self.mask == 0 {
+            self.table.fill((0, 0, 0));
+            self.mask = 1;
+        }
+    }
+
+    /// Whether the pair was not met before. O(1) expected.
+    #[inline]
+    fn is_new(&mut self, suffix_set: u32, node: u32) -> bool {
+        if 2 * self.count >= self.table.len() {
+            self.grow();
+        }
+        let place = self.place(suffix_set, node);
+        if self.table[place].2 == self.mask {
+            return false;
+        }
+        self.table[place] = (suffix_set, node, self.mask);
+        self.count += 1;
+        true
+    }
+
+    /// Where the pair is, or belongs.
+    #[inline]
+    fn place(&self, suffix_set: u32, node: u32) -> usize {
+        let key = u64::from(suffix_set) << 32 | u64::from(node);
+        // Fibonacci hashing: Knuth, volume 3, section 6.4.
+        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut place = (hash >> 32) as usize & (self.table.len() - 1);
+        while let (set, known, mask) = self.table[place]
+            && mask == self.mask
+            && (set, known) != (suffix_set, node)
+        {
+            place = (place + 1) & (self.table.len() - 1);
+        }
+        place
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let larger = vec![(0, 0, 0); (2 * self.table.len()).max(64)];
+        for (suffix_set, node, mask) in std::mem::replace(&mut self.table, larger) {
+            if mask == self.mask {
+                let place = self.place(suffix_set, node);
+                self.table[place] = (suffix_set, node, mask);
+            }
+        }
+    }
+}
