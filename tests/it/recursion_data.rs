@@ -432,7 +432,7 @@ fn a_long_walk_into_recursion_never_meets_an_empty_mask() {
         depth.push(depth.last().expect("the start stays") + opened(b"[{") - opened(b"]}"));
         deepest = deepest.max(*depth.last().expect("just pushed"));
         // What was called and has returned is forgotten, but for what the remembered steps may come back to.
-        let kept = matcher.kept_frames();
+        let kept = matcher.kept_nodes();
         assert!(
             kept <= matcher.stack_depth() as usize + 2 * DEFAULT_MAX_ROLLBACK,
             "{kept} frames at step {step}"

@@ -81,7 +81,7 @@ fn stepwise(matcher: &Matcher, drafts: &[TokenId]) -> (Chain, Vec<u32>) {
 
 /// Chain, path and steps of a fork agree, and the matcher is as it was.
 fn check(matcher: &Matcher, drafts: &[TokenId]) -> Chain {
-    let before = (matcher.configurations(), matcher.is_ended(), memory(matcher), matcher.kept_frames());
+    let before = (matcher.configurations(usize::MAX), matcher.is_ended(), memory(matcher), matcher.kept_nodes());
     let (found, matrix) = chain(matcher, drafts);
     assert_eq!((&found, &matrix), (&stepwise(matcher, drafts).0, &stepwise(matcher, drafts).1), "{drafts:?}");
     assert_eq!(matcher.validate(drafts), found.taken);
@@ -100,7 +100,7 @@ fn check(matcher: &Matcher, drafts: &[TokenId]) -> Chain {
         (None, false) => {}
     }
     assert_eq!(visits, expected, "{drafts:?}");
-    let after = (matcher.configurations(), matcher.is_ended(), memory(matcher), matcher.kept_frames());
+    let after = (matcher.configurations(usize::MAX), matcher.is_ended(), memory(matcher), matcher.kept_nodes());
     assert_eq!(before, after);
     found
 }
@@ -186,7 +186,7 @@ fn a_memory_that_is_full_forgets_nothing() {
 fn state_before(matcher: &Matcher, tokens: usize) -> Vec<(u32, Vec<u32>)> {
     let mut matcher = matcher.clone();
     matcher.rollback(tokens).unwrap();
-    matcher.configurations()
+    matcher.configurations(usize::MAX)
 }
 
 #[test]

@@ -33,8 +33,6 @@ pub(crate) struct Replayed<'a> {
     /// Those that are not accepted, and have numbers whose other spelling is too long to be tried: neither right nor wrong.
     pub(crate) not_respelled: u64,
     pub(crate) not_encodable: u64,
-    /// The warning in the report of the index.
-    pub(crate) warning: Option<String>,
     pub(crate) wrong: Vec<Wrong<'a>>,
 }
 
@@ -73,7 +71,6 @@ impl Replay<'_> {
             spelling: 0,
             not_respelled: 0,
             not_encodable: 0,
-            warning: None,
             wrong: Vec::new(),
         };
         let begin = Instant::now();
@@ -92,7 +89,6 @@ impl Replay<'_> {
         };
         replayed.compile_us = Some(u64::try_from(begin.elapsed().as_micros())?);
         let index = Arc::new(Index::from_bytes(compiled.bytes())?);
-        replayed.warning = index.report()?.ambiguity().map(|warning| warning.why.clone());
         let mut walker = Walker {
             matcher: Matcher::new(index, vocabulary.clone(), &self.loaded.binding)?,
             replay: self,

@@ -152,6 +152,8 @@ impl Stacks {
     /// [`Self::settle`]. O(nodes that were made on the same one).
     #[inline]
     pub(crate) fn push(&mut self, below: u32, top: u32, accepts: bool) -> u32 {
+        // A damaged file may have any number in the place of a return state.
+        let top = top.min(JOIN - 1);
         let mut known = self.at(below).above;
         while known != NONE {
             if self.at(known).top == top {
