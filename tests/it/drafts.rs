@@ -29,9 +29,9 @@ type Moment = (bool, Vec<(u32, Vec<u32>)>);
 /// All that can be seen of a matcher: where it is, and where it was.
 fn history(matcher: &Matcher) -> Vec<Moment> {
     let mut matcher = matcher.clone();
-    let mut places = vec![(matcher.is_ended(), matcher.configurations(usize::MAX))];
+    let mut places = vec![(matcher.is_ended(), matcher.configurations(64))];
     while matcher.rollback(1).is_ok() {
-        places.push((matcher.is_ended(), matcher.configurations(usize::MAX)));
+        places.push((matcher.is_ended(), matcher.configurations(64)));
     }
     places
 }

@@ -5,6 +5,7 @@
     reason = "all of this binary is test code, also what stands outside of test functions"
 )]
 
+mod ambiguity;
 mod cases;
 mod classes;
 mod data;

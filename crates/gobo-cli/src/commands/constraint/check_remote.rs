@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use gobo_client::{Checked, Client, ClientError};
-use gobo_types::{CompileError, ErrorKind, Report, ReportEntry};
+use gobo_types::{CompileError, ErrorKind, ReportEntry};
 use serde_json::{Value, json};
 
 use super::check::Summary;
