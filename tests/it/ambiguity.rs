@@ -155,8 +155,10 @@ fn within_limits(judge: &Judge, free: &Matcher, depth: u32, nodes: u32, mut seed
     Ok(has_met)
 }
 
+/// Whether no token of text may come next.
 fn allowed_none(matcher: &Matcher) -> bool {
-    (0..matcher.vocabulary().len()).all(|id| !matcher.allows(id) && matcher.validate(&[id]) == 0)
+    let mut text = (0..matcher.vocabulary().len()).filter(|&id| !matcher.binding().is_eos(id));
+    text.all(|id| !matcher.allows(id) && matcher.validate(&[id]) == 0)
 }
 
 #[test]

@@ -146,7 +146,7 @@ impl Matcher {
     }
 
     /// A matcher at the empty text that remembers `max_rollback` tokens, and gives no masks of texts whose stack has more than
-    /// `max_stack_depth` frames, 36 bytes each. A token goes past the limit if a mask has shown it; after it there is no mask.
+    /// `max_stack_depth` frames, 32 bytes each. A token goes past the limit if a mask has shown it; after it there is no mask.
     ///
     /// # Errors
     /// [`MatcherError::OtherVocabulary`], [`MatcherError::OtherSharedRows`], [`MatcherError::NarrowLogits`], [`MatcherError::EosBeyondLogits`].
@@ -290,7 +290,7 @@ impl Matcher {
         self.configurations.as_ref().map_or(0, |all| all.nodes())
     }
 
-    /// The same matcher, which gives no masks of texts whose stacks have more than `max_nodes` nodes, 36 bytes each, instead of
+    /// The same matcher, which gives no masks of texts whose stacks have more than `max_nodes` nodes, 32 bytes each, instead of
     /// [`DEFAULT_MAX_STACK_NODES`] or four for each frame of the deepest stack, whichever is more.
     ///
     /// ```
@@ -315,7 +315,7 @@ impl Matcher {
         self
     }
 
-    /// Nodes that are kept for this text and for those it can go back to, 36 bytes each. O(free nodes).
+    /// Nodes that are kept for this text and for those it can go back to, 32 bytes each. O(free nodes).
     pub fn kept_nodes(&self) -> usize {
         self.configurations.as_ref().map_or(0, |all| all.stacks().kept())
     }
