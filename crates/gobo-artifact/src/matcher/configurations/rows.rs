@@ -20,7 +20,7 @@ const REMEMBERED: usize = 16;
 /// Places of a table that a thread keeps from one mask to the next: 1 MiB.
 const KEPT_PLACES: usize = 1 << 17;
 
-/// Calls `found` with a row of some number; whether to go on.
+/// Where rows are, and who is told of them.
 struct Rows<'a, F> {
     index: &'a Index,
     vocabulary: &'a Vocabulary,
@@ -28,6 +28,7 @@ struct Rows<'a, F> {
 }
 
 impl<'a, F: FnMut(Row<'a>) -> bool> Rows<'a, F> {
+    /// Tells of the row of that number; whether to go on.
     #[inline]
     fn give(&mut self, number: u32, state: u32) -> Result<bool, MatcherError> {
         let row = self.index.row(self.vocabulary, number).ok_or(MatcherError::Corrupt { state })?;
@@ -192,13 +193,13 @@ impl Met {
         // Fibonacci hashing: Knuth, volume 3, section 6.4.
         let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut place = (hash >> 32) as usize & (self.table.len() - 1);
-        while let (set, known, mask) = self.table[place]
-            && mask == self.mask
-            && (set, known) != (suffix_set, node)
-        {
+        loop {
+            let (set, known, mask) = self.table[place];
+            if mask != self.mask || (set, known) == (suffix_set, node) {
+                return place;
+            }
             place = (place + 1) & (self.table.len() - 1);
         }
-        place
     }
 
     #[cold]

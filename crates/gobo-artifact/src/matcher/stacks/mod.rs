@@ -86,8 +86,8 @@ impl Stacks {
     }
 
     #[inline]
-    fn at(&self, frame: u32) -> &Node {
-        &self.all[frame as usize]
+    fn at(&self, node: u32) -> &Node {
+        &self.all[node as usize]
     }
 
     /// The number of the return state on top.
@@ -101,7 +101,7 @@ impl Stacks {
         self.at(frame).below
     }
 
-    /// The first frame below with another return state. O(1).
+    /// The first node below a frame that is no frame of the same return state. O(1).
     #[inline]
     pub(crate) fn below_run(&self, frame: u32) -> u32 {
         self.at(frame).below_run
@@ -318,7 +318,7 @@ mod tests {
     use super::*;
 
     fn stack(frames: &Stacks, frame: u32) -> Vec<u32> {
-        frames.return_states(frame).collect()
+        frames.list(frame, 1).swap_remove(0)
     }
 
     proptest! {

@@ -83,3 +83,87 @@ impl Union {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Model = BTreeSet<Vec<u32>>;
+
+    proptest! {
+        /// Random pushes, joins and drops against plain sets of vectors: stacks read back, each once, and what nobody holds is gone.
+        #[test]
+        fn joins_are_sets_of_stacks(steps in prop::collection::vec((0_usize..5, any::<u32>()), 0..120)) {
+            let accepts = |top: u32| top == 0;
+            let (mut stacks, mut union) = (Stacks::new(), Union::default());
+            let mut held: Vec<(Model, u32)> = vec![(BTreeSet::from([vec![]]), BOTTOM)];
+            stacks.hold(BOTTOM);
+            for (step, seed) in steps {
+                let at = |n: u32| (seed / n) as usize % held.len();
+                let made = match step {
+                    0 | 1 => {
+                        let (model, node) = &held[at(1)];
+                        let top = seed / 7 % 3;
+                        let push = |stack: &Vec<u32>| [&[top], stack.as_slice()].concat();
+                        Some((model.iter().map(push).collect(), stacks.push(*node, top, accepts(top))))
+                    }
+                    2 | 3 => {
+                        let mut all: Vec<(Model, u32)> =
+                            [1, 3, 11, 31].map(|n| held[at(n)].clone()).into_iter().collect();
+                        all.sort_by_key(|(_, node)| std::cmp::Reverse(stacks.depth(*node)));
+                        let node = union.of(&mut stacks, all.iter().map(|(_, node)| *node));
+                        Some((all.into_iter().flat_map(|(model, _)| model).collect(), node))
+                    }
+                    _ if held.len() > 1 => {
+                        let (_, node) = held.swap_remove(at(1));
+                        stacks.release(node);
+                        None
+                    }
+                    _ => None,
+                };
+                if let Some((model, node)) = made {
+                    stacks.hold(node);
+                    held.push((model, node));
+                }
+                stacks.settle();
+                for (model, node) in &held {
+                    let found = stacks.list(*node, usize::MAX);
+                    prop_assert_eq!(found.len(), model.len(), "each once");
+                    prop_assert_eq!(&found.into_iter().collect::<Model>(), model);
+                    prop_assert!(stacks.count(*node) >= model.len() as u64);
+                    let deepest = model.iter().map(Vec::len).max();
+                    prop_assert_eq!(Some(stacks.depth(*node) as usize), deepest);
+                    let completes = model.iter().any(|stack| stack.iter().all(|&top| accepts(top)));
+                    prop_assert_eq!(stacks.completes(*node), completes);
+                }
+                let nodes = stacks.nodes_of(held.iter().map(|(_, node)| *node));
+                prop_assert_eq!(nodes, stacks.kept());
+            }
+            for (_, node) in held {
+                stacks.release(node);
+            }
+            prop_assert_eq!(stacks.kept(), 0);
+        }
+    }
+
+    #[test]
+    fn what_is_there_already_is_not_taken_twice() {
+        let (mut stacks, mut union) = (Stacks::new(), Union::default());
+        let one = stacks.push(BOTTOM, 1, false);
+        let two = stacks.push(one, 2, false);
+        let both = union.of(&mut stacks, [two, one].into_iter());
+        let kept = stacks.kept();
+        assert_eq!(union.of(&mut stacks, [two, one].into_iter()), both);
+        assert_eq!(union.of(&mut stacks, [both, one].into_iter()), both);
+        assert_eq!(union.of(&mut stacks, [two, both].into_iter()), both);
+        assert_eq!(stacks.kept(), kept);
+        let three = stacks.push(both, 3, false);
+        let more = union.of(&mut stacks, [three, both, one].into_iter());
+        assert_eq!(stacks.parts(more), Some((three, both)));
+        assert_eq!(stacks.list(more, 9), [vec![3, 2, 1], vec![3, 1], vec![2, 1], vec![1]]);
+    }
+}
