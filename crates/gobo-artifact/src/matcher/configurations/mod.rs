@@ -230,8 +230,8 @@ impl Configurations {
             let state;
             (state, offset) = index.walk_inside(&calls, one.state, bytes);
             self.next.push(Configuration { state, frame: one.frame });
+            self.arrive_alone(tables, offset == bytes.len());
             if offset == bytes.len() {
-                self.arrive_alone(tables);
                 return Ok(());
             }
         } else {
@@ -253,9 +253,7 @@ impl Configurations {
                     let (state, read) = index.walk_inside(&calls, one.state, &bytes[offset..]);
                     offset += read;
                     self.next[0] = Configuration { state, frame: one.frame };
-                    if offset == bytes.len() {
-                        self.arrive_alone(tables);
-                    }
+                    self.arrive_alone(tables, offset == bytes.len());
                 }
                 _ => {}
             }
@@ -283,16 +281,15 @@ impl Configurations {
         all.len() <= FEW && all.iter().all(|at| stacks.is_plain(at.frame))
     }
 
-    /// The rule of the one configuration in `next` may have to end.
+    /// The rule of the one configuration in `next` may have to end. Of a plain stack that makes no difference before the last byte.
     #[inline]
-    fn arrive_alone(&mut self, tables: Tables<'_>) {
+    fn arrive_alone(&mut self, tables: Tables<'_>, is_last: bool) {
         let at = self.next[0];
-        if at.frame == BOTTOM || !tables.is_end(at.state) {
-            return;
-        }
         if self.stacks.is_plain(at.frame) {
-            self.next[0] = self.arrive(tables, at);
-        } else {
+            if is_last {
+                self.next[0] = self.arrive(tables, at);
+            }
+        } else if tables.is_end(at.state) {
             self.merger.found.append(&mut self.next);
             self.arrive_merged(tables);
             self.merge();
