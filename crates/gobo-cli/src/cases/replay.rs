@@ -227,13 +227,13 @@ fn walk(matcher: &mut Matcher, tokens: &[u32]) -> anyhow::Result<Answer> {
     let mut mask = vec![0_u32; matcher.mask_words()];
     matcher.reset();
     for &id in tokens {
-        matcher.fill(&mut mask)?;
-        let bit = mask[(id >> 5) as usize] >> (id & 31) & 1 == 1;
-        let taken = match matcher.advance(id) {
-            // The constraint has the token, the matcher has not: a text past its limits cannot be written.
+        match matcher.fill(&mut mask) {
+            // The constraint has the text, the matcher has not: one past its limits cannot be written.
             Err(error) if error.kind() == ErrorKind::Limit => return Ok(Answer::Refused),
-            taken => taken.is_ok(),
+            filled => filled?,
         };
+        let bit = mask[(id >> 5) as usize] >> (id & 31) & 1 == 1;
+        let taken = matcher.advance(id).is_ok();
         anyhow::ensure!(bit == taken, "mask and advance disagree about token {id}");
         if !taken {
             return Ok(Answer::Refused);

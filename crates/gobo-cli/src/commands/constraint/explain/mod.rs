@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use gobo_artifact::layout::{CallRoot, DEAD};
 use gobo_artifact::{Index, IndexClass, Matcher, MatcherError};
+use gobo_types::ErrorKind;
 use serde_json::{Value, json};
 
 use self::place::{Place, place};
@@ -235,7 +236,14 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
     }
     let (state, live) = (reader.state(), reader.live_bytes());
     let stands = matcher.advance_bytes(&text[..taken]).is_ok();
-    let ids = if stands { allowed(&matcher)? } else { Vec::new() };
+    let ids = match stands.then(|| allowed(&matcher)).transpose() {
+        // The text is taken, and has no mask.
+        Err(past) if past.kind() == ErrorKind::Limit => {
+            limit = Some(past.to_string());
+            Vec::new()
+        }
+        ids => ids?.unwrap_or_default(),
+    };
     let mut forced = Vec::new();
     if stands {
         matcher.forced(&mut forced);
@@ -265,7 +273,7 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
         if taken < text.len() {
             let (fine, rest) =
                 (String::from_utf8_lossy(&text[..taken]), String::from_utf8_lossy(&text[taken..]));
-            let why_not = limit.unwrap_or_else(|| format!("{rest:?} cannot follow"));
+            let why_not = limit.take().unwrap_or_else(|| format!("{rest:?} cannot follow"));
             output::line(format_args!("the text is alive up to {fine:?} (byte {taken}); {why_not}"))?;
         }
         output::line(format_args!("class     {}", index.class().name()))?;
@@ -293,6 +301,9 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
         }
         if stands {
             print_allowed(&matcher, &ids)?;
+        }
+        if let Some(limit) = &limit {
+            output::line(format_args!("limit     {limit}"))?;
         }
         if let Some(explained) = &explained {
             output::line(format_args!("\n{explained}"))?;
