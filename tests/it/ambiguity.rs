@@ -102,7 +102,8 @@ fn masks_of_ambiguous_texts_at_every_prefix_of_200_bytes() {
         let matcher = compiled(&judge, grammar);
         let mut longest = 0;
         for seed in 1..4 {
-            let text = walk(&mut judge, &matcher, 200, seed).unwrap_or_else(|error| panic!("{grammar}\n{error}"));
+            let text =
+                walk(&mut judge, &matcher, 200, seed).unwrap_or_else(|error| panic!("{grammar}\n{error}"));
             longest = longest.max(text.len());
         }
         assert!(longest >= 200, "{grammar}: {longest} bytes");
@@ -111,7 +112,13 @@ fn masks_of_ambiguous_texts_at_every_prefix_of_200_bytes() {
 
 /// A token that a mask shows is taken, however tiny the limits; where there is no mask, the error says which limit and the value, and
 /// all that was before is there again after a step back.
-fn within_limits(judge: &Judge, free: &Matcher, depth: u32, nodes: u32, mut seed: u32) -> Result<bool, TestCaseError> {
+fn within_limits(
+    judge: &Judge,
+    free: &Matcher,
+    depth: u32,
+    nodes: u32,
+    mut seed: u32,
+) -> Result<bool, TestCaseError> {
     let (index, vocabulary) = (free.index().clone(), free.vocabulary().clone());
     let limited = Matcher::with_limits(index, vocabulary, &judge.binding, 4, depth).expect("as the other");
     let (mut limited, mut free) = (limited.with_max_nodes(nodes), free.clone());
@@ -135,7 +142,9 @@ fn within_limits(judge: &Judge, free: &Matcher, depth: u32, nodes: u32, mut seed
             Err(error) => {
                 has_met = true;
                 match error {
-                    MatcherError::StackDepth { limit, frames } => prop_assert!(limit == depth && frames > depth),
+                    MatcherError::StackDepth { limit, frames } => {
+                        prop_assert!(limit == depth && frames > depth)
+                    }
                     MatcherError::StackNodes { limit, nodes: found } => {
                         prop_assert!(limit == nodes && found == before.1 && found > nodes as usize);
                     }

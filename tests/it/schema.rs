@@ -138,7 +138,9 @@ impl Texts {
                             written[member] = true;
                             let behind = self.write(&way, value);
                             next.extend(
-                                behind.into_iter().map(|way| ((written.clone(), way.configurations(usize::MAX)), way)),
+                                behind
+                                    .into_iter()
+                                    .map(|way| ((written.clone(), way.configurations(usize::MAX)), way)),
                             );
                         }
                     }

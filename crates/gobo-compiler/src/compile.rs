@@ -7,13 +7,13 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::{HashMap, HashMapExt};
+use gobo_artifact::Vocabulary;
 use gobo_artifact::file::AlignedBytes;
 use gobo_artifact::write::{CallParts, IndexParts, ReturnPart, RowEncoder, write_index};
-use gobo_artifact::Vocabulary;
 use gobo_automata::{Calls, Dfa, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId};
 use gobo_types::{
-    ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, Report, TokenId,
-    checked_u32, index_key,
+    ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, Report, TokenId, checked_u32,
+    index_key,
 };
 
 use crate::RowCache;

@@ -26,8 +26,8 @@ use std::sync::Arc;
 use gobo_types::Binding;
 
 pub use self::batch::{fill_batch, fill_rows};
-pub use self::configurations::{DEFAULT_MAX_STACK_DEPTH, DEFAULT_MAX_STACK_NODES};
 use self::configurations::{Configurations, Limits};
+pub use self::configurations::{DEFAULT_MAX_STACK_DEPTH, DEFAULT_MAX_STACK_NODES};
 pub use self::draft_tree::DraftTree;
 pub use self::drafts::Chain;
 pub use self::error::{BatchError, DraftError, MatcherError};
@@ -195,8 +195,9 @@ impl Matcher {
         }
         Ok(Self {
             state: index.start(),
-            configurations: (index.class() != IndexClass::Regular)
-                .then(|| Box::new(Configurations::new(index.start(), max_rollback, Limits::of_depth(max_stack_depth)))),
+            configurations: (index.class() != IndexClass::Regular).then(|| {
+                Box::new(Configurations::new(index.start(), max_rollback, Limits::of_depth(max_stack_depth)))
+            }),
             index,
             vocabulary,
             binding: Arc::new(binding.clone()),
@@ -275,7 +276,9 @@ impl Matcher {
         match &self.configurations {
             _ if self.state == ENDED => 0,
             None => 1,
-            Some(all) => all.now().iter().fold(0, |sum: u64, at| sum.saturating_add(all.stacks().count(at.frame))),
+            Some(all) => {
+                all.now().iter().fold(0, |sum: u64, at| sum.saturating_add(all.stacks().count(at.frame)))
+            }
         }
     }
 

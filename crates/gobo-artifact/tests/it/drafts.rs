@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use gobo_artifact::{
-    Chain, DraftError, DraftTree, Fill, Index, Matcher, MatcherError, Vocabulary,
-};
+use gobo_artifact::{Chain, DraftError, DraftTree, Fill, Index, Matcher, MatcherError, Vocabulary};
 use gobo_types::{Binding, Constraint, ErrorKind, TokenId};
 
 use crate::example;
@@ -81,7 +79,8 @@ fn stepwise(matcher: &Matcher, drafts: &[TokenId]) -> (Chain, Vec<u32>) {
 
 /// Chain, path and steps of a fork agree, and the matcher is as it was.
 fn check(matcher: &Matcher, drafts: &[TokenId]) -> Chain {
-    let before = (matcher.configurations(usize::MAX), matcher.is_ended(), memory(matcher), matcher.kept_nodes());
+    let before =
+        (matcher.configurations(usize::MAX), matcher.is_ended(), memory(matcher), matcher.kept_nodes());
     let (found, matrix) = chain(matcher, drafts);
     assert_eq!((&found, &matrix), (&stepwise(matcher, drafts).0, &stepwise(matcher, drafts).1), "{drafts:?}");
     assert_eq!(matcher.validate(drafts), found.taken);
@@ -100,7 +99,8 @@ fn check(matcher: &Matcher, drafts: &[TokenId]) -> Chain {
         (None, false) => {}
     }
     assert_eq!(visits, expected, "{drafts:?}");
-    let after = (matcher.configurations(usize::MAX), matcher.is_ended(), memory(matcher), matcher.kept_nodes());
+    let after =
+        (matcher.configurations(usize::MAX), matcher.is_ended(), memory(matcher), matcher.kept_nodes());
     assert_eq!(before, after);
     found
 }

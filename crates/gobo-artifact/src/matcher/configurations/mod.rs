@@ -197,7 +197,8 @@ impl Configurations {
             let oldest = self.lengths.pop_front().unwrap_or(0);
             self.kept.drain(..oldest as usize).for_each(|at| self.stacks.release(at.frame));
         }
-        self.lengths.push_back(u32::try_from(self.next.len()).expect("few configurations, or one for each state"));
+        self.lengths
+            .push_back(u32::try_from(self.next.len()).expect("few configurations, or one for each state"));
         self.kept.extend(self.next.iter().copied());
     }
 

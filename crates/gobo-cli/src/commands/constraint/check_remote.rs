@@ -40,9 +40,7 @@ pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> 
             let (case, checked) = call.await?;
             bar.inc(1);
             let (line, is_wrong) = match checked {
-                Ok(checked) => {
-                    (describe(&checked), case.invalid)
-                }
+                Ok(checked) => (describe(&checked), case.invalid),
                 Err(ClientError::Verdict(verdict)) => (verdict_json(&verdict, None), false),
                 Err(error @ ClientError::Daemon { .. }) if error.kind() == ErrorKind::Busy => {
                     (verdict_json(&CompileError::unavailable(error.to_string()), None), false)

@@ -90,7 +90,8 @@ impl Reader {
             }
             Self::Stack(matcher) => {
                 let mut probe = matcher.clone();
-                let mut is_live = |byte: u8| probe.advance_bytes(&[byte]).is_ok() && probe.rollback(1).is_ok();
+                let mut is_live =
+                    |byte: u8| probe.advance_bytes(&[byte]).is_ok() && probe.rollback(1).is_ok();
                 (0..=u8::MAX).filter(|&byte| is_live(byte)).collect()
             }
         }
