@@ -189,10 +189,9 @@ impl Met {
     /// Where the pair is, or belongs.
     #[inline]
     fn place(&self, suffix_set: u32, node: u32) -> usize {
-        let key = u64::from(suffix_set) << 32 | u64::from(node);
         // Fibonacci hashing: Knuth, volume 3, section 6.4.
-        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut place = (hash >> 32) as usize & (self.table.len() - 1);
+        let hash = (suffix_set.rotate_left(16) ^ node).wrapping_mul(0x9e37_79b9);
+        let mut place = (hash ^ (hash >> 15)) as usize & (self.table.len() - 1);
         loop {
             let (set, known, mask) = self.table[place];
             if mask != self.mask || (set, known) == (suffix_set, node) {
