@@ -12,8 +12,7 @@ use gobo_artifact::file::AlignedBytes;
 use gobo_artifact::write::{CallParts, IndexParts, ReturnPart, RowEncoder, write_index};
 use gobo_automata::{Calls, Dfa, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId};
 use gobo_types::{
-    ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, Report, TokenId, checked_u32,
-    index_key,
+    ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, TokenId, checked_u32, index_key,
 };
 
 use crate::RowCache;

@@ -109,7 +109,7 @@ mod tests {
                         let (model, node) = &held[at(1)];
                         let top = seed / 7 % 3;
                         let push = |stack: &Vec<u32>| [&[top], stack.as_slice()].concat();
-                        Some((model.iter().map(push).collect(), stacks.push(*node, top, accepts(top))))
+                        Some((model.iter().map(push).collect::<Model>(), stacks.push(*node, top, accepts(top))))
                     }
                     2 | 3 => {
                         let mut all: Vec<(Model, u32)> =
