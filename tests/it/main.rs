@@ -6,6 +6,7 @@
 )]
 
 mod ambiguity;
+mod blanks;
 mod cases;
 mod classes;
 mod data;
@@ -19,6 +20,7 @@ mod judge;
 mod layers;
 mod lowering;
 mod matcher_steps;
+mod numbers;
 mod oracle_agrees;
 mod packages;
 mod proportion;
@@ -26,10 +28,14 @@ mod records;
 mod recursion;
 mod recursion_data;
 mod recursion_random;
+mod recursion_self_embedding;
 mod regressions;
 mod schema;
 mod schema_data;
 mod schema_notes;
+mod schema_options;
+mod schema_pydantic;
 mod schema_random;
 mod schema_traps;
 mod subject;
+mod written;

@@ -375,7 +375,9 @@ fn built_in_json_over_a_small_vocabulary() {
         b"\xf0\x9f",
         b"\x98\x80\"",
     ];
-    for policy in [Whitespace::Compact, Whitespace::Single, Whitespace::Flexible { max: 2 }] {
+    for policy in
+        [Whitespace::Compact, Whitespace::Single, Whitespace::Lines, Whitespace::Flexible { max: 2 }]
+    {
         let mut judge = Judge::new(&Constraint::json(policy), &Words::of(words));
         let Ok(Verdict::Index(matcher)) = judge.compile() else { panic!("{policy} was not compiled") };
         let explored = judge.explore(*matcher, 40).unwrap_or_else(|error| panic!("{policy}: {error}"));

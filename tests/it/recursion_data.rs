@@ -251,6 +251,7 @@ fn documents_are_taken_by_the_policy_of_their_blanks() {
     let pair = |policy| Pair::new(&Constraint::json(policy), &tokenizer, &sorted);
     let mut compact = pair(Whitespace::Compact);
     let mut single = pair(Whitespace::Single);
+    let mut lines = pair(Whitespace::Lines);
     let mut flexible = pair(Whitespace::Flexible { max: 24 });
     let mut indented = pair(Whitespace::Indent { by: 2 });
     let documents = documents(&dir);
@@ -260,17 +261,20 @@ fn documents_are_taken_by_the_policy_of_their_blanks() {
         let has_blanks = tight != spaced;
         assert!(compact.takes(&tight) && single.takes(&tight) && flexible.takes(&tight), "{tight}");
         assert_eq!(compact.takes(&spaced), !has_blanks, "{spaced}");
-        assert!(single.takes(&spaced) && flexible.takes(&spaced), "{spaced}");
+        assert!(single.takes(&spaced) && lines.takes(&spaced) && flexible.takes(&spaced), "{spaced}");
         // Deep documents are indented by more blanks than the policy has; then all must refuse.
         let pretty = serde_json::to_string_pretty(document).unwrap();
         flexible.takes(&pretty);
         assert_eq!(single.takes(&pretty), pretty == tight, "{pretty}");
+        // Up to 64 spaces: 32 levels of two.
+        assert_eq!(lines.takes(&pretty), depth(document) <= 32, "{pretty}");
         let is_shallow = depth(document) <= Whitespace::MAX_INDENTED_DEPTH;
         assert_eq!(indented.takes(&pretty), is_shallow, "{pretty}");
         assert_eq!(indented.takes(&tight), pretty == tight, "{tight}");
         if number.is_multiple_of(60) {
             compact.check_prefixes(&tight);
             single.check_prefixes(&spaced);
+            lines.check_prefixes(&pretty);
             flexible.check_prefixes(&spaced);
             if is_shallow {
                 indented.check_prefixes(&pretty);
@@ -281,8 +285,8 @@ fn documents_are_taken_by_the_policy_of_their_blanks() {
 }
 
 /// Bytes that end any JSON text sooner or later, if the first that is allowed is taken again and again: none of them opens
-/// an array or object, and inside a string the quote comes first.
-const CLOSING: &[u8] = b"\"}]:0\\udcrealsn\x80\x90\xa0\n ";
+/// an array or object, and inside a string the quote comes first. A `-0` goes on to `-0.1`.
+const CLOSING: &[u8] = b"\"}]:10.\\udcrealsn\x80\x90\xa0\n ";
 
 /// Texts of random tokens that are then brought to an end.
 #[test]
@@ -298,6 +302,7 @@ fn sampled_texts_are_json() {
     for policy in [
         Whitespace::Compact,
         Whitespace::Single,
+        Whitespace::Lines,
         Whitespace::Flexible { max: 8 },
         Whitespace::Indent { by: 3 },
     ] {

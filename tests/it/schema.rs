@@ -6,14 +6,15 @@ use std::sync::{Arc, LazyLock};
 use gobo_artifact::{Matcher, Vocabulary};
 use gobo_oracle::{Segmenter, Tokens};
 use gobo_types::{Binding, CompileError, CompileLimits, Constraint, Draft, SchemaOptions, TokenId};
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::subject::{accepts, allowed, compile_within, index_of, vocabulary_of};
 
 /// Every byte, and tokens that reach over the ends of keys, numbers, strings and characters.
-const LONGER: [&str; 20] = [
+const LONGER: [&str; 29] = [
     "{\"", "\":", "\": ", ",\"", ", \"", "\",", "\"}", "}}", "]}", "[[", "{}", "true", "null", "\\u00",
-    "\\\"", "10", "0.", "ab", "é", "\"a\":",
+    "\\\"", "10", "0.", "ab", "é", "\"a\":", "  ", "    ", ",\n", "{\n", "\n  ", "}\n", " \"", "\r\n\t",
+    " :",
 ];
 
 struct Words {
@@ -76,6 +77,11 @@ impl Texts {
         self.start.index().states()
     }
 
+    /// A matcher at the start of a text.
+    pub(crate) fn matcher(&self) -> Matcher {
+        self.start.clone()
+    }
+
     /// Whether a text is let through, however it is cut into tokens.
     pub(crate) fn accepts(&self, text: &str) -> bool {
         let cut = |cut: fn(&Segmenter, &[u8]) -> Option<Vec<TokenId>>| {
@@ -88,7 +94,12 @@ impl Texts {
 
     /// Whether a value is let through with the members of its objects in some order.
     pub(crate) fn accepts_in_some_order(&self, value: &Value) -> bool {
-        self.write(&self.start, value).iter().any(Matcher::is_complete)
+        self.accepts_in_some_order_with(value, |number| plain(&number.to_string()))
+    }
+
+    /// The same with numbers in a form of the caller's.
+    pub(crate) fn accepts_in_some_order_with(&self, value: &Value, form: fn(&Number) -> String) -> bool {
+        self.write(&self.start, value, form).iter().any(Matcher::is_complete)
     }
 
     fn put(at: &Matcher, text: &str) -> Option<Matcher> {
@@ -97,7 +108,7 @@ impl Texts {
     }
 
     /// Where one gets from `at` by writing a value. What leads to the same configurations is kept once.
-    fn write(&self, at: &Matcher, value: &Value) -> Vec<Matcher> {
+    fn write(&self, at: &Matcher, value: &Value, form: fn(&Number) -> String) -> Vec<Matcher> {
         match value {
             Value::Array(items) => {
                 let mut ways: Vec<Matcher> = Self::put(at, "[").into_iter().collect();
@@ -105,7 +116,7 @@ impl Texts {
                     let comma = if number == 0 { "" } else { self.blanks[0] };
                     let mut next: HashMap<Configurations, Matcher> = HashMap::new();
                     for way in ways.iter().filter_map(|way| Self::put(way, comma)) {
-                        let behind = self.write(&way, item);
+                        let behind = self.write(&way, item, form);
                         next.extend(behind.into_iter().map(|way| (way.configurations(usize::MAX), way)));
                     }
                     ways = next.into_values().collect();
@@ -136,7 +147,7 @@ impl Texts {
                             };
                             let mut written = written.clone();
                             written[member] = true;
-                            let behind = self.write(&way, value);
+                            let behind = self.write(&way, value, form);
                             next.extend(
                                 behind
                                     .into_iter()
@@ -148,7 +159,7 @@ impl Texts {
                 }
                 ways.values().filter_map(|way| Self::put(way, "}")).collect()
             }
-            Value::Number(number) => Self::put(at, &plain(&number.to_string())).into_iter().collect(),
+            Value::Number(number) => Self::put(at, &form(number)).into_iter().collect(),
             other => Self::put(at, &other.to_string()).into_iter().collect(),
         }
     }
@@ -182,9 +193,9 @@ impl Texts {
     }
 }
 
-/// The text of a number without its exponent.
+/// The text of a number without its exponent, and without zeros that change nothing: every policy allows it.
 fn plain(text: &str) -> String {
-    let Some((digits, exponent)) = text.split_once(['e', 'E']) else { return text.to_owned() };
+    let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i64 = exponent.parse().expect("a number that was read");
     if exponent.abs() > 400 {
         return text.to_owned();
@@ -206,6 +217,7 @@ fn plain(text: &str) -> String {
     let whole = if whole.is_empty() { "0" } else { whole };
     let fraction = fraction.trim_end_matches('0');
     let point = if fraction.is_empty() { "" } else { "." };
+    let sign = if (whole, fraction) == ("0", "") { "" } else { sign };
     format!("{sign}{whole}{point}{fraction}")
 }
 
@@ -254,7 +266,9 @@ impl Random {
 fn exponents_are_written_out() {
     for (text, expected) in [
         ("1", "1"),
-        ("-1.50", "-1.50"),
+        ("-1.50", "-1.5"),
+        ("1.0", "1"),
+        ("-0.0", "0"),
         ("1e2", "100"),
         ("1.25E+1", "12.5"),
         ("-12.5e-3", "-0.0125"),

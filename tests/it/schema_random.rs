@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use gobo_oracle::{SchemaPolicy, spelled};
+use gobo_oracle::{NumberTexts, SchemaPolicy, spelled};
 use gobo_types::{
-    CompileError, CompileLimits, Draft, PropertyOrder, RefusalKind, SchemaOptions, Spelling, Whitespace,
+    CompileError, CompileLimits, Draft, NumberForm, PropertyOrder, RefusalKind, SchemaDialect, SchemaOptions,
+    Spelling, Whitespace,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -43,12 +44,15 @@ fn case() -> impl Strategy<Value = Case> {
 
 fn options() -> impl Strategy<Value = SchemaOptions> {
     let order = prop_oneof![4 => Just(PropertyOrder::Declared), 1 => Just(PropertyOrder::Any)];
-    let whitespace = select(vec![Whitespace::Single, Whitespace::Compact, Whitespace::Flexible { max: 1 }]);
+    let flexible = Whitespace::Flexible { max: 1 };
+    let whitespace = select(vec![Whitespace::Single, Whitespace::Compact, Whitespace::Lines, flexible]);
     let spelling = prop_oneof![4 => Just(Spelling::Canonical), 1 => Just(Spelling::Any)];
-    (order, whitespace, spelling).prop_map(|(order, whitespace, spelling)| SchemaOptions {
+    let numbers = select(vec![NumberForm::Plain, NumberForm::Json]);
+    (order, whitespace, spelling, numbers).prop_map(|(order, whitespace, spelling, numbers)| SchemaOptions {
         order,
         whitespace,
         spelling,
+        numbers,
         ..SchemaOptions::default()
     })
 }
@@ -334,7 +338,8 @@ struct Tally {
     refusals: BTreeMap<String, usize>,
 }
 
-fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), TestCaseError> {
+/// `standard`: a schema of the standard that means what that of the case does.
+fn judge(case: &Case, standard: &Value, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), TestCaseError> {
     let Case { schema, options, values, seed } = case;
     let turns = turns_somewhere(schema, schema);
     let texts = Texts::within(&schema.to_string(), options.clone(), LIMITS);
@@ -353,7 +358,7 @@ fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), Test
     if turns {
         return Ok(());
     }
-    let judge = Judge::new(schema, Draft::Draft202012);
+    let judge = Judge::new(standard, Draft::Draft202012);
     let texts = match texts {
         Ok(texts) => texts,
         Err(CompileError::Refused(refusal)) => {
@@ -379,7 +384,8 @@ fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), Test
         let Ok(valid) = catch_unwind(AssertUnwindSafe(|| judge.allows(value))) else { return Ok(()) };
         *(if valid { &mut tally.valid } else { &mut tally.invalid }) += 1;
         prop_assert_eq!(texts.accepts_in_some_order(value), valid, "{} should be {}", value, valid);
-        if options.order == PropertyOrder::Any && !spaced {
+        // Plain integers have no point.
+        if options.order == PropertyOrder::Any && !spaced && options.numbers == NumberForm::Json {
             prop_assert_eq!(texts.accepts(&value.to_string()), valid, "{} should be {}", value, valid);
         }
         if options.whitespace != Whitespace::Compact {
@@ -393,10 +399,18 @@ fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), Test
     pool.iter().chain(values).try_for_each(&mut compare)?;
     let mut random = Random(*seed);
     let mut samples = Vec::new();
+    // What every plain number is, wherever it stands.
+    let plain = NumberTexts::new(&json!(true), false, NumberForm::Plain);
     for _ in 0..12 {
         samples.extend(texts.sample(&mut random));
     }
     for text in &samples {
+        if options.numbers == NumberForm::Plain {
+            prop_assert!(
+                numbers_of(text).iter().all(|number| plain.allows(number) != Some(false)),
+                "{text:?}"
+            );
+        }
         // Of names that are repeated the last counts.
         let value: Value = serde_json::from_str(text)
             .map_err(|error| TestCaseError::fail(format!("{text:?} is no JSON: {error}")))?;
@@ -412,6 +426,15 @@ fn judge(case: &Case, pool: &[Value], tally: &RefCell<Tally>) -> Result<(), Test
     }
     tally.samples += samples.len();
     Ok(())
+}
+
+/// The numbers of a JSON text.
+fn numbers_of(text: &str) -> Vec<&str> {
+    // Outside of strings, which stand between quotes: none of these has a quote inside.
+    let outside = text.split('"').step_by(2).filter(|_| !text.contains('\\'));
+    let numbers =
+        outside.flat_map(|part| part.split(|char: char| !char.is_ascii_digit() && !"+-.eE".contains(char)));
+    numbers.filter(|part| part.starts_with(|char: char| char.is_ascii_digit() || char == '-')).collect()
 }
 
 /// Up to draft 6 the judge, too, reads no Punycode.
@@ -453,7 +476,67 @@ fn random_schemas_mean_what_the_judge_says() {
         test_name: Some("random_schemas_mean_what_the_judge_says"),
         ..config
     });
-    if let Err(error) = runner.run(&case(), |case| judge(&case, &pool, &tally)) {
+    if let Err(error) = runner.run(&case(), |case| judge(&case, &case.schema, &pool, &tally)) {
+        panic!("{error}\n{runner}");
+    }
+    let tally = tally.into_inner();
+    println!("{tally:#?}");
+    assert!(tally.indices * 2 > cases, "{} of {cases} have an index", tally.indices);
+    assert!(tally.valid > cases * 10 && tally.invalid > cases * 10 && tally.samples > cases);
+}
+
+/// Puts `nullable` beside some types.
+fn add_nullable(part: &mut Value, random: &mut Random) {
+    match part {
+        Value::Object(of) => {
+            of.values_mut().for_each(|part| add_nullable(part, random));
+            if of.contains_key("type") && random.below(2) == 0 {
+                of.insert("nullable".to_owned(), Value::Bool(random.below(4) > 0));
+            }
+        }
+        Value::Array(of) => of.iter_mut().for_each(|part| add_nullable(part, random)),
+        _ => {}
+    }
+}
+
+/// The schema with `nullable: true` written as the standard writes it: null is one of the types.
+fn of_standard(part: &Value) -> Value {
+    match part {
+        Value::Object(of) => {
+            let mut out: Map<String, Value> =
+                of.iter().map(|(name, part)| (name.clone(), of_standard(part))).collect();
+            if out.remove("nullable") == Some(Value::Bool(true)) {
+                let mut types = match &out["type"] {
+                    Value::Array(types) => types.clone(),
+                    one => vec![one.clone()],
+                };
+                types.push("null".into());
+                types.dedup();
+                if types.iter().filter(|name| *name == "null").count() < 2 {
+                    out.insert("type".to_owned(), types.into());
+                }
+            }
+            Value::Object(out)
+        }
+        Value::Array(of) => of.iter().map(of_standard).collect(),
+        scalar => scalar.clone(),
+    }
+}
+
+#[test]
+fn random_schemas_with_nullable_mean_what_the_judge_says() {
+    let config = ProptestConfig { failure_persistence: None, ..config(60) };
+    let cases = config.cases as usize;
+    let tally = RefCell::default();
+    let pool = pool();
+    let mut runner = TestRunner::new(config);
+    let run = runner.run(&case(), |mut case| {
+        case.options.dialect = SchemaDialect::OpenApi30;
+        case.options.draft = Some(Draft::Draft202012);
+        add_nullable(&mut case.schema, &mut Random(case.seed));
+        judge(&case, &of_standard(&case.schema), &pool, &tally)
+    });
+    if let Err(error) = run {
         panic!("{error}\n{runner}");
     }
     let tally = tally.into_inner();

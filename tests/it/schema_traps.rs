@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use gobo_types::{
-    CompileError, CompileLimits, Constraint, Draft, Limit, PropertyOrder, RefusalKind, SchemaOptions,
-    Spelling, Whitespace,
+    CompileError, CompileLimits, Constraint, Draft, Limit, NumberForm, PropertyOrder, RefusalKind,
+    SchemaOptions, Spelling, Whitespace,
 };
 
 use crate::schema::Texts;
@@ -64,6 +64,10 @@ fn one_of_sees_through_the_order_of_members() {
 
 #[test]
 fn a_number_is_its_value_and_not_its_spelling() {
+    let check = |schema: &str, accept: &[&str], reject: &[&str]| {
+        let json = SchemaOptions { numbers: NumberForm::Json, ..SchemaOptions::default() };
+        check_under(json, schema, accept, reject);
+    };
     check(r#"{"not": {"const": 1}}"#, &["2", "1.5", "\"1\"", "-1", "10", "true"], &["1", "1.0", "1.00"]);
     check(r#"{"const": 0}"#, &["0", "0.0", "-0", "-0.0"], &["1", "0.1", "false", "", "\"0\""]);
     check(r#"{"const": 1.0}"#, &["1", "1.0"], &["1.1", "true"]);
@@ -71,6 +75,21 @@ fn a_number_is_its_value_and_not_its_spelling() {
     check(r#"{"type": "integer"}"#, &["1", "1.0", "-0"], &["1.5", "\"1\"", "01"]);
     check(r#"{"type": "number", "not": {"type": "integer"}}"#, &["1.5", "0.01"], &["1", "1.0", "0"]);
     check(r#"{"not": {"multipleOf": 0.1}, "type": "number"}"#, &["0.15", "0.01"], &["0.3", "0.10", "1"]);
+    // Plain numbers have fewer texts, and all values.
+    check_under(SchemaOptions::default(), r#"{"const": 0}"#, &["0"], &["0.0", "-0", "-0.0", "1"]);
+    check_under(SchemaOptions::default(), r#"{"const": 1.0}"#, &["1"], &["1.0", "1.1"]);
+    check_under(
+        SchemaOptions::default(),
+        r#"{"enum": [1e2, -0.50]}"#,
+        &["100", "100.0", "-0.5", "-0.50"],
+        &["1e2", "10"],
+    );
+    check_under(
+        SchemaOptions::default(),
+        r#"{"type": "integer"}"#,
+        &["1", "0", "-5"],
+        &["1.0", "-0", "1.5", "1e2"],
+    );
 }
 
 #[test]
@@ -94,7 +113,10 @@ fn an_escaped_name_is_the_name() {
 fn numbers_beyond_doubles_are_exact() {
     let max = "9223372036854775807";
     let above = "9223372036854775808";
-    check(&format!(r#"{{"const": {max}}}"#), &[max, &format!("{max}.0")], &[above, "9223372036854775806"]);
+    let json = SchemaOptions { numbers: NumberForm::Json, ..SchemaOptions::default() };
+    let only = format!(r#"{{"const": {max}}}"#);
+    check_under(json, &only, &[max, &format!("{max}.0")], &[above, "9223372036854775806"]);
+    check(&only, &[max], &[above, "9223372036854775806", &format!("{max}.0")]);
     let integer = format!(r#"{{"type": "integer", "maximum": {max}}}"#);
     check(&integer, &[max, "9223372036854775806", "-99999999999999999999"], &[above, "9223372036854775817"]);
     let exclusive = format!(r#"{{"type": "integer", "exclusiveMinimum": {max}}}"#);
@@ -220,6 +242,17 @@ fn blanks_are_those_of_the_policy() {
     check_under(under(Whitespace::Compact), schema, &[compact], &[spaced]);
     let flexible = [compact, spaced, "{ \"a\"\t:\n[1 ,1] }", " {}"];
     check_under(under(Whitespace::Flexible { max: 1 }), schema, &flexible, &["{  }", "  {}"]);
+    let full = format!("{{\n{}\"a\": []\n}}", " ".repeat(64));
+    let over = format!("{{\n{}\"a\": []\n}}", "\t".repeat(17));
+    check_under(
+        under(Whitespace::Lines),
+        schema,
+        &[compact, spaced, "{ \"a\" : [ 1 , 1 ] }\n", "{\r\n\t\t\"a\":\n[ ] }\r\n", "{}", "{\n}", &full],
+        &[
+            " {}", "\n{}", "{} ", "{}\n ", "{}\r", "{}\n\n", "{\n \t}", "{  }", "{\t}", "{\n\n}", "{ \n}",
+            "{\r}", &over,
+        ],
+    );
     check_under(
         under(Whitespace::Indent { by: 2 }),
         schema,
@@ -475,8 +508,10 @@ fn one_of_nested_ten_deep_ends() {
 /// Fifty words in five hundred characters: the states inside characters alone are beyond the budget.
 #[test]
 fn strings_without_room_are_refused_before_they_are_spelled() {
-    let schema = r#"{"type": "string", "maxLength": 500, "pattern": "^(?:\\S+\\s+){0,49}\\S+$"}"#;
-    let limits = CompileLimits { max_steps: 3_000_000, ..CompileLimits::default() };
+    // Of alternatives no length is counted beside the states.
+    let schema = r#"{"type": "string", "anyOf": [
+        {"maxLength": 500, "pattern": "^(?:\\S+\\s+){0,49}\\S+$"}, {"minLength": 20, "pattern": "^[ab]+$"}]}"#;
+    let limits = CompileLimits { max_steps: 6_000_000, ..CompileLimits::default() };
     match Texts::within(schema, SchemaOptions::default(), limits).map(|_| ()) {
         Err(CompileError::OverBudget(over)) => assert_eq!(over.limit, Limit::MaxStates, "{over}"),
         other => panic!("{other:?}"),

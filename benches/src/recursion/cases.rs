@@ -140,6 +140,11 @@ fn any_json(whitespace: Whitespace) -> anyhow::Result<RecursiveCase> {
             let schema = json!({"whitespace_pattern": blanks});
             ("json_flexible", blanks.clone(), blanks, schema, 10.0)
         }
+        Whitespace::Lines => {
+            let blanks = "( |\\r?\\n( {0,64}|\\t{0,16}))?".to_owned();
+            let schema = json!({"whitespace_pattern": blanks});
+            ("json_lines", " ?".to_owned(), " ?".to_owned(), schema, 10.0)
+        }
         Whitespace::Indent { .. } => anyhow::bail!("indented JSON has a depth and no recursion"),
     };
     let separator = separator.replace(" ?", "\" \"?");
@@ -155,7 +160,7 @@ fn any_json(whitespace: Whitespace) -> anyhow::Result<RecursiveCase> {
         let text = match whitespace {
             Whitespace::Compact => compact,
             Whitespace::Single => spaced(&compact, false),
-            Whitespace::Flexible { .. } | Whitespace::Indent { .. } => spaced(&compact, true),
+            Whitespace::Lines | Whitespace::Flexible { .. } | Whitespace::Indent { .. } => spaced(&compact, true),
         };
         (name, text)
     });

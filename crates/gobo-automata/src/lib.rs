@@ -18,8 +18,8 @@ mod rtn;
 mod symbols;
 
 pub use bytes::{
-    ByteAutomaton, Calls, CharStates, Closure, Dfa, Difference, KEquivalence, MAX_PAIRS, PushTransition,
-    Return, RowClasses, Side, StateDigests, Targets, TooManyPairs, difference,
+    ByteAutomaton, Calls, CharStates, Closure, Dfa, Difference, Distance, KEquivalence, MAX_PAIRS,
+    PushTransition, Return, RowClasses, Side, StateDigests, Targets, TooManyPairs, difference,
 };
 pub use chars::regex::{MAX_PATTERN_BYTES, NEST_LIMIT};
 pub use chars::{CharSet, Expr, Language, Machine, MachineState, Minterms};

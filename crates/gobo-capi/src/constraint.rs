@@ -35,7 +35,7 @@ fn members_of(source: &Source) -> &'static [&'static str] {
         Source::Regex { .. } => &["pattern", "match"],
         Source::Choice { .. } => &["items"],
         Source::Grammar { .. } => &["dialect", "grammar", "start"],
-        Source::Json { .. } => &["whitespace"],
+        Source::Json { .. } => &["whitespace", "numbers"],
         Source::Schema { .. } => &["schema", "options"],
     }
 }
@@ -54,7 +54,9 @@ fn canonical(constraint: Constraint) -> Constraint {
 
 #[cfg(test)]
 mod tests {
-    use gobo_types::{Draft, PropertyOrder, SchemaDocument, SchemaOptions, Spelling, TextStart, Whitespace};
+    use gobo_types::{
+        Draft, NumberForm, PropertyOrder, SchemaDocument, SchemaOptions, Spelling, TextStart, Whitespace,
+    };
 
     use super::*;
 
@@ -65,6 +67,7 @@ mod tests {
             order: PropertyOrder::Any,
             whitespace: Whitespace::Flexible { max: 3 },
             spelling: Spelling::Any,
+            numbers: NumberForm::Json,
             closed: true,
             max_depth: Some(3),
             documents: vec![SchemaDocument { uri: "x:y".into(), document: "{}".into() }],
@@ -76,6 +79,7 @@ mod tests {
             Constraint::choice(["yes", "no"]),
             Constraint::gbnf("root ::= \"a\"", "root"),
             Constraint::json(Whitespace::Indent { by: 2 }),
+            Constraint::json_with(Whitespace::Single, NumberForm::Json),
             Constraint::schema("{\"type\":\"string\"}", SchemaOptions::default()),
             Constraint::schema("true", options),
         ] {
@@ -131,6 +135,7 @@ mod tests {
             r#"{"kind": "regex", "pattern": "a", "items": ["a"]}"#,
             r#"{"kind": "regex", "pattern": "a", "match": "some"}"#,
             r#"{"kind": "json", "whitespace": "flexible:65"}"#,
+            r#"{"kind": "json", "numbers": "any"}"#,
             r#"{"kind": "schema", "schema": {}}"#,
             r#"{"kind": "schema", "schema": "{}", "options": {"close": true}}"#,
             r#"{"kind": "schema", "schema": "{}", "options": {"max_depth": -1}}"#,

@@ -9,17 +9,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
 use gobo_artifact::file::AlignedBytes;
-use gobo_artifact::write::{CallParts, IndexParts, ReturnPart, RowEncoder, write_index};
-use gobo_automata::{Calls, Dfa, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId};
+use gobo_artifact::write::{CallParts, DistancePart, IndexParts, ReturnPart, RowEncoder, write_index};
+use gobo_automata::{
+    Calls, Dfa, Distance, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId,
+};
 use gobo_types::{
     ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, TokenId, checked_u32, index_key,
 };
 
 use crate::RowCache;
-use crate::pairs::{self, Asked, Pair, SuffixSetId};
+use crate::pairs::{self, Asked, Pair};
 use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
 use crate::rows::{RowTokens, RuleView, SharedRows, SliceSet, Walker};
 use crate::spell::{Spelled, spell};
+use crate::suffix_sets::SuffixSetId;
 
 /// How to compile. Nothing here changes the bytes of the index.
 #[derive(Debug, Clone, Copy)]
@@ -183,7 +186,9 @@ fn compile_with(
             let row = group_row[groups[state.index()].index()].filter(|_| needs_row[state.index()]);
             row.map_or(SuffixSetId::EMPTY, |row| computed.pending[row])
         };
-        call_parts(&dfa, calls, &classes, &computed.pairs, pending_of, &row_numbers)
+        let parts = call_parts(&dfa, calls, &classes, &computed.pairs, pending_of, &row_numbers);
+        let distances = view.lengths().distances.iter().map(distance_part).collect();
+        CallParts { distances, ..parts }
     });
     let key = index_key(&vocabulary.digest(), &constraint.digest());
     let (text, options) = (constraint.text(), constraint.options_json());
@@ -302,6 +307,7 @@ fn call_parts(
         class: merged[class.index()].number,
         caller: of.caller.clone(),
         callee: of.callee.clone(),
+        lengths: of.lengths,
     };
     CallParts {
         is_deterministic: calls.is_deterministic,
@@ -311,7 +317,13 @@ fn call_parts(
             .map(|state| (!calls.is_end(dfa, state)).then(|| pending_of(state).number()))
             .collect(),
         pairs: pairs.iter().map(pairs_of).collect(),
+        distances: Vec::new(),
     }
+}
+
+/// The distance of a state as it is written.
+fn distance_part(&Distance { state, place, distance }: &Distance) -> DistancePart {
+    DistancePart { state: state.number(), place, distance }
 }
 
 /// The class of return states that is stored for one that was computed.

@@ -8,6 +8,8 @@ mod pairs;
 mod return_classes;
 mod rows;
 mod spell;
+mod suffix_sets;
+mod tried;
 
 pub use compile::{CompileOptions, CompileStats, Compiled, compile};
 pub use rows::RowCache;

@@ -12,25 +12,15 @@
 //! [`crate::rows`] computes the row of a state, which sees nothing of what may follow its rule. This module is the work list: it decides
 //! which states have a row of their own, and follows suffix sets to all return states that may lie below.
 
-use std::rc::Rc;
-
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::layout::Trie;
 use gobo_automata::{Calls, KEquivalence, StateId};
-use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, Table, dense_id};
+use gobo_types::{Budget, ByteSet, CompileError, DenseId as _};
 
 use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
 use crate::rows::{PHASE, PendingSuffixes, RowComputer, RowTokens, RuleView, SharedRows, StateRow};
-
-dense_id! {
-    /// A set of pending suffixes.
-    pub(crate) struct SuffixSetId;
-}
-
-impl SuffixSetId {
-    /// The empty set.
-    pub(crate) const EMPTY: Self = Self(0);
-}
+use crate::suffix_sets::{Suffix, SuffixSet, SuffixSetId, SuffixSets};
+use crate::tried::{Tried, TriedId};
 
 /// What is computed of an automaton with calls.
 #[derive(Debug, Default)]
@@ -85,43 +75,41 @@ pub(crate) fn rows(
         of_state: HashMap::new(),
         tokens: Vec::new(),
         pending: Vec::new(),
-        sets: vec![Rc::default()].into(),
-        known_sets: HashMap::from_iter([(Rc::default(), SuffixSetId::EMPTY)]),
+        sets: SuffixSets::new(),
+        tried: Tried::new(view, calls, classes),
+        is_marking: false,
         budget,
     };
-    let mut pending = Vec::with_capacity(states.len());
-    let mut of_states = Vec::with_capacity(states.len());
-    for &Asked { state, ref under } in states {
-        let (row, left) = table.of_state(state)?;
-        of_states.push(row);
-        pending.push(table.going_on(table.pending[left].clone(), &under.follow)?);
-    }
-    let mut pairs: Vec<Vec<Pair>> = Vec::new();
-    let mut below: Vec<Option<Under>> = (0..classes.len()).map(|_| None).collect();
-    let mut asked: foldhash::HashSet<(SuffixSetId, ReturnClassId)> = foldhash::HashSet::default();
-    let mut open: Vec<(SuffixSetId, ReturnClassId)> = Vec::new();
-    for (&suffixes, Asked { under, .. }) in pending.iter().zip(states) {
-        open.extend(under.classes.iter().map(|&class| (suffixes, class)));
-        while let Some((suffixes, class)) = open.pop() {
-            if suffixes == SuffixSetId::EMPTY || !asked.insert((suffixes, class)) {
-                continue;
-            }
-            let Some(state) = classes.states(calls, class).next() else { continue };
-            let below = below[class.index()]
-                .get_or_insert_with(|| classes.under(calls, classes.states(calls, class)));
-            let (row, left) = table.of_pair(suffixes, state, &below.follow)?;
-            open.extend(below.classes.iter().map(|&below| (left, below)));
-            if table.tokens[row].is_empty() && left == SuffixSetId::EMPTY {
-                continue;
-            }
-            pairs.resize(pairs.len().max(suffixes.index() + 1), Vec::new());
-            pairs[suffixes.index()].push(Pair { class, row, suffixes: left });
+    let of: Vec<(usize, usize)> =
+        states.iter().map(|asked| table.of_state(asked.state)).collect::<Result<_, _>>()?;
+    let mark = table.mark();
+    let found = match table.follow_all(calls, classes, states, &of)? {
+        Some(found) => found,
+        None => {
+            table.begin_marking(mark);
+            let found = table.follow_all(calls, classes, states, &of)?;
+            found.expect("only suffixes without marks are said to pile up")
         }
-    }
-    pairs.resize(table.sets.len(), Vec::new());
-    pairs.iter_mut().for_each(|pairs| pairs.sort_unstable_by_key(|pair| pair.class));
+    };
     table.computer.charge()?;
-    Ok(PushDownRows { of_states, rows: table.tokens, pending, pairs })
+    let of_states = of.into_iter().map(|(row, _)| row).collect();
+    Ok(PushDownRows { of_states, rows: table.tokens, pending: found.pending, pairs: found.pairs })
+}
+
+/// Most suffixes in all sets that are followed without marks, for each token of the vocabulary. Grammars of programming languages
+/// have fewer; where a rule calls itself twice in a row, a few frames have them.
+const PILED_UP: usize = 8;
+
+/// Vocabularies of fewer tokens are taken to have so many.
+const FEW_TOKENS: usize = 512;
+
+/// Suffixes that are looked at in the time of one step elsewhere.
+const SUFFIXES_PER_STEP: u64 = 8;
+
+/// The suffix sets of some states, and all pairs that can come up below them.
+struct Followed {
+    pending: Vec<SuffixSetId>,
+    pairs: Vec<Vec<Pair>>,
 }
 
 /// Rows so far, and the suffix sets.
@@ -133,12 +121,76 @@ struct RowTable<'a> {
     of_state: HashMap<StateId, (usize, usize)>,
     tokens: Vec<RowTokens>,
     pending: Vec<PendingSuffixes>,
-    sets: Table<SuffixSetId, Rc<PendingSuffixes>>,
-    known_sets: HashMap<Rc<PendingSuffixes>, SuffixSetId>,
+    sets: SuffixSets,
+    tried: Tried<'a>,
+    /// Whether suffixes are marked with the classes that they have been tried at.
+    is_marking: bool,
     budget: &'a Budget,
 }
 
+/// How many rows and lists of suffixes there were.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    tokens: usize,
+    pending: usize,
+}
+
 impl RowTable<'_> {
+    fn mark(&self) -> Mark {
+        Mark { tokens: self.tokens.len(), pending: self.pending.len() }
+    }
+
+    /// Forgets all sets, and what was found since the mark; from now on suffixes are marked.
+    fn begin_marking(&mut self, mark: Mark) {
+        let Mark { tokens, pending } = mark;
+        self.of_state.retain(|_, known| known.0 < tokens && known.1 < pending);
+        self.tokens.truncate(tokens);
+        self.pending.truncate(pending);
+        self.sets = SuffixSets::new();
+        self.is_marking = true;
+    }
+
+    /// The suffix sets of states whose rows stand at the places `of`, followed to all return states that may lie below; `None` if
+    /// suffixes pile up that are not marked.
+    fn follow_all(
+        &mut self,
+        calls: &Calls,
+        classes: &ReturnClasses,
+        states: &[Asked],
+        of: &[(usize, usize)],
+    ) -> Result<Option<Followed>, CompileError> {
+        let most = PILED_UP * FEW_TOKENS.max((self.trie.to - self.trie.from) as usize);
+        let mut pending = Vec::with_capacity(states.len());
+        for (&(_, left), Asked { under, .. }) in of.iter().zip(states) {
+            pending.push(self.first_set(left, &under.follow)?);
+        }
+        let mut pairs: Vec<Vec<Pair>> = Vec::new();
+        let mut asked: foldhash::HashSet<(SuffixSetId, ReturnClassId)> = foldhash::HashSet::default();
+        let mut open: Vec<(SuffixSetId, ReturnClassId)> = Vec::new();
+        for (&suffixes, Asked { under, .. }) in pending.iter().zip(states) {
+            open.extend(under.classes.iter().map(|&class| (suffixes, class)));
+            while let Some((suffixes, class)) = open.pop() {
+                if suffixes == SuffixSetId::EMPTY || !asked.insert((suffixes, class)) {
+                    continue;
+                }
+                let Some(state) = classes.states(calls, class).next() else { continue };
+                let (row, left) = self.of_pair(suffixes, class, state)?;
+                if !self.is_marking && self.sets.suffixes() > most {
+                    return Ok(None);
+                }
+                open.extend(self.tried.under(class).classes.iter().map(|&below| (left, below)));
+                if self.tokens[row].is_empty() && left == SuffixSetId::EMPTY {
+                    continue;
+                }
+                pairs.resize(pairs.len().max(suffixes.index() + 1), Vec::new());
+                pairs[suffixes.index()].push(Pair { class, row, suffixes: left });
+            }
+        }
+        pairs.resize(self.sets.len(), Vec::new());
+        pairs.iter_mut().for_each(|pairs| pairs.sort_unstable_by_key(|pair| pair.class));
+        Ok(Some(Followed { pending, pairs }))
+    }
+
     /// The places of the row of a state and of the suffixes pending at the end of its rule, whatever may follow.
     fn of_state(&mut self, state: StateId) -> Result<(usize, usize), CompileError> {
         let state = self.representatives.find(state, &mut self.computer)?;
@@ -153,11 +205,13 @@ impl RowTable<'_> {
         Ok(known)
     }
 
-    /// The set of those suffixes that go on with a byte that may follow.
-    fn going_on(&mut self, mut left: PendingSuffixes, follow: &ByteSet) -> Result<SuffixSetId, CompileError> {
-        left.whole &= !follow.is_empty();
-        left.blocks.retain(|&(block, _)| goes_on(&self.trie, block as usize, follow));
-        self.intern(left)
+    /// The set of suffixes pending at the end of a state's rule that go on with a byte that may follow. None has been tried.
+    fn first_set(&mut self, left: usize, follow: &ByteSet) -> Result<SuffixSetId, CompileError> {
+        let PendingSuffixes { whole, blocks } = &self.pending[left];
+        let fresh = blocks.iter().map(|&(block, end)| Suffix { block, end, tried: TriedId::NONE });
+        let blocks = fresh.filter(|suffix| goes_on(&self.trie, suffix.block, follow)).collect();
+        let whole = (*whole && !follow.is_empty()).then_some(TriedId::NONE);
+        self.sets.intern(SuffixSet { whole, blocks }, self.budget)
     }
 
     /// The row of a suffix set at the return states of a class, one of which is `state`, and the suffixes that end that rule too
@@ -165,38 +219,94 @@ impl RowTable<'_> {
     fn of_pair(
         &mut self,
         suffixes: SuffixSetId,
+        class: ReturnClassId,
         state: StateId,
-        follow: &ByteSet,
     ) -> Result<(usize, SuffixSetId), CompileError> {
-        let set = Rc::clone(&self.sets[suffixes]);
+        let set = self.sets.get(suffixes);
+        let fresh = set.blocks.iter().filter(|suffix| !self.tried.has(suffix.tried, class));
+        let fresh: Vec<(u32, u32)> = fresh.map(|suffix| (suffix.block, suffix.end)).collect();
         let mut row = StateRow::default();
-        if set.whole {
+        let mut place = None;
+        if set.whole.is_some_and(|tried| !self.tried.has(tried, class)) {
             let (tokens, left) = self.of_state(state)?;
             row.pending = self.pending[left].clone();
-            if set.blocks.is_empty() {
-                return Ok((tokens, self.going_on(row.pending, follow)?));
+            if fresh.is_empty() {
+                place = Some(tokens);
+            } else {
+                row.tokens = self.tokens[tokens].clone();
             }
-            row.tokens = self.tokens[tokens].clone();
         }
-        self.computer.read(&set.blocks, state, &mut row)?;
-        Ok((self.push(row.tokens)?, self.going_on(row.pending, follow)?))
+        if !fresh.is_empty() {
+            self.computer.read(&fresh, state, &mut row)?;
+        }
+        let row_place = match place {
+            Some(place) => place,
+            None => self.push(row.tokens)?,
+        };
+        let none = SuffixSet::default();
+        let staying = if self.computer.accepts(state) { &*set } else { &none };
+        let left = self.left(row.pending, staying, class)?;
+        Ok((row_place, left))
+    }
+
+    /// The suffixes pending below the return states of a class: those that were left there, and those that stay pending because the rule may end
+    /// at once, as far as they go on with a byte that may follow.
+    fn left(
+        &mut self,
+        left: PendingSuffixes,
+        staying: &SuffixSet,
+        class: ReturnClassId,
+    ) -> Result<SuffixSetId, CompileError> {
+        if self.is_marking {
+            self.budget.charge_steps(PHASE, staying.blocks.len() as u64 / SUFFIXES_PER_STEP)?;
+        }
+        let mut whole = left.whole.then_some(TriedId::NONE);
+        if let Some(tried) = staying.whole.filter(|_| self.is_marking) {
+            whole = Some(self.tried.with(tried, class));
+        }
+        let whole = whole.filter(|&tried| !self.tried.follow(class, tried).is_empty());
+        let first = self.tried.first(class);
+        let mut blocks: Vec<Suffix> = Vec::with_capacity(left.blocks.len());
+        let mut stays = staying.blocks.iter().peekable();
+        let mut left = left.blocks.into_iter().peekable();
+        loop {
+            let next = match (left.peek(), stays.peek()) {
+                (Some(&(block, end)), stay) if stay.is_none_or(|stay| block < stay.block) => {
+                    left.next();
+                    Suffix { block, end, tried: TriedId::NONE }
+                }
+                (left_block, Some(&&suffix)) => {
+                    let is_left = left_block.is_some_and(|left| left.0 == suffix.block);
+                    stays.next();
+                    if is_left {
+                        left.next();
+                    }
+                    // One that was read here and is not left has all its tokens in the row.
+                    if !is_left && !self.tried.has(suffix.tried, class) {
+                        continue;
+                    }
+                    let tried = if self.is_marking && goes_on(&self.trie, suffix.block, &first) {
+                        self.tried.with(suffix.tried, class)
+                    } else {
+                        suffix.tried
+                    };
+                    Suffix { tried, ..suffix }
+                }
+                (None, None) => break,
+                (Some(_), None) => unreachable!("taken above"),
+            };
+            let follow = self.tried.follow(class, next.tried);
+            if goes_on(&self.trie, next.block, &follow) {
+                blocks.push(next);
+            }
+        }
+        self.sets.intern(SuffixSet { whole, blocks }, self.budget)
     }
 
     fn push(&mut self, tokens: RowTokens) -> Result<usize, CompileError> {
         self.budget.charge_bytes(PHASE, tokens.ranges.len() as u64 * 8)?;
         self.tokens.push(tokens);
         Ok(self.tokens.len() - 1)
-    }
-
-    fn intern(&mut self, set: PendingSuffixes) -> Result<SuffixSetId, CompileError> {
-        if let Some(&known) = self.known_sets.get(&set) {
-            return Ok(known);
-        }
-        self.budget.charge_bytes(PHASE, 32 + set.blocks.len() as u64 * 16)?;
-        let set = Rc::new(set);
-        let fresh = self.sets.push(Rc::clone(&set));
-        self.known_sets.insert(set, fresh);
-        Ok(fresh)
     }
 }
 
@@ -245,8 +355,8 @@ impl<'a> RowRepresentatives<'a> {
 }
 
 /// Whether some byte of a block is in the set.
-fn goes_on(trie: &Trie<'_>, block: usize, follow: &ByteSet) -> bool {
-    for node in &trie.nodes[block..] {
+fn goes_on(trie: &Trie<'_>, block: u32, follow: &ByteSet) -> bool {
+    for node in &trie.nodes[block as usize..] {
         if follow.contains(node.byte()) {
             return true;
         }

@@ -450,8 +450,8 @@ impl<'a> Reader<'a> {
         let rules = self
             .rules
             .drain(..)
-            .filter_map(|rule| Some(Rule { name: rule.name.to_owned(), expr: rule.body? }));
-        Ok(Grammar { rules: rules.collect(), start })
+            .filter_map(|rule| Some(Rule { name: rule.name.to_owned(), expr: rule.body?, lengths: None }));
+        Ok(Grammar { rules: rules.collect(), start, called: Vec::new() })
     }
 
     /// Of the rules that are defined.

@@ -8,6 +8,8 @@
 //! | [`Earley`]: the texts of a grammar, or of JSON | Earley's recogniser (Earley 1970; Aycock & Horspool 2002) |
 //! | [`SortedTokens`]: the masks of a grammar | every token at every Earley set, common prefixes once |
 //! | [`spellable`]: the texts that tokens can write | reachability over the offsets of the text |
+//! | [`NumberTexts`]: the texts of a number under a JSON Schema | exact decimals by school arithmetic |
+//! | [`blanks_belong`]: the whitespace of a text under a policy | one look at each gap between tokens |
 //! | [`SchemaPolicy`]: the texts of a value under a JSON Schema | one survey of the schema for each place of the value |
 //!
 //! All are slow on purpose: each line should be seen to be right by reading it. The crate is a dev-dependency of tests and
@@ -25,7 +27,9 @@ pub use context_free::gbnf::{GbnfError, read_gbnf};
 pub use context_free::grammar::{Grammar, RuleId, Symbol};
 pub use context_free::json::json_grammar;
 pub use context_free::sorted_tokens::SortedTokens;
+pub use json_schema::blanks::blanks_belong;
 pub use json_schema::error::PolicyError;
+pub use json_schema::numbers::NumberTexts;
 pub use json_schema::policy::SchemaPolicy;
 pub use json_schema::spell::spelled;
 pub use regular::characters::Characters;

@@ -57,10 +57,12 @@ def test_constraints_are_equal_by_what_they_allow():
         gobo.Constraint.regex("a", text_start="strip_one_space"),
         gobo.Constraint.json(),
         gobo.Constraint.json(whitespace="flexible:3"),
+        gobo.Constraint.json(numbers="json"),
+        gobo.Constraint.json(whitespace="lines"),
         gobo.Constraint.gbnf('root ::= "a"\nother ::= "b"'),
         gobo.Constraint.gbnf('root ::= "a"\nother ::= "b"', start="other"),
         gobo.Constraint.schema({}),
-        gobo.Constraint.schema({}, draft="draft7", order="any", whitespace="compact", spelling="any", format="annotate", closed=True, max_depth=3, documents={"x:y": {"type": "null"}}, allow_widening=True),
+        gobo.Constraint.schema({}, draft="draft7", order="any", whitespace="compact", spelling="any", numbers="json", format="annotate", date_times="naive", dialect="openapi-3.0", closed=True, max_depth=3, documents={"x:y": {"type": "null"}}, allow_widening=True),
         gobo.Constraint.schema(True),
     ]
     assert len({constraint.digest for constraint in all_}) == len(all_)
@@ -86,8 +88,8 @@ def test_schemas_that_were_read_before():
         return gobo.Constraint.schema(schema, **options).digest
 
     text = json.dumps({"type": "object", "properties": {"é": {"type": "string"}}})
-    options = ["draft", "order", "whitespace", "spelling", "format", "closed", "max_depth", "allow_widening", "text_start"]
-    values = ["draft7", "any", "compact", "any", "annotate", True, 3, True, "strip_one_space"]
+    options = ["draft", "dialect", "order", "whitespace", "spelling", "numbers", "format", "date_times", "closed", "max_depth", "allow_widening", "text_start"]
+    values = ["draft7", "openapi-3.0", "any", "compact", "any", "json", "annotate", "naive", True, 3, True, "strip_one_space"]
     for _ in range(2):
         digests = [digest(text, **{option: value}) for option, value in zip(options, values)] + [digest(text)]
         assert len(set(digests)) == len(digests)
@@ -134,7 +136,7 @@ def test_schemas_that_are_remembered_stay_few():
 
 
 def test_options_that_are_none():
-    for option in ("draft", "order", "whitespace", "spelling", "format", "text_start"):
+    for option in ("draft", "order", "whitespace", "spelling", "numbers", "format", "text_start"):
         with pytest.raises(gobo.InvalidError, match="other"):
             gobo.Constraint.schema({}, **{option: "other"})
     for bad in (65, -1, 1 << 90):

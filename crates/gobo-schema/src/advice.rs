@@ -8,7 +8,8 @@ pub(crate) const UNIQUE_ITEMS: &str = "Allow widening (--allow-widening, the fie
      list the values of the items in an enum of at most 12.";
 
 /// Where a format is refused that nothing enforces.
-pub(crate) const NO_FORMAT: &str = "Leave the format out, write a pattern in its place, or take formats as remarks (--format annotate, the field format).";
+pub(crate) const NO_FORMAT: &str = "Leave the format out, write a pattern in its place, take formats as remarks (--format annotate, the field format), or allow \
+     widening (--allow-widening, the field allow_widening) to let any text pass.";
 
 /// Where `multipleOf` is refused.
 pub(crate) const MULTIPLE_OF: &str = "Use a divisor of fewer digits, list the values in an enum, or leave multipleOf out and check it afterwards.";

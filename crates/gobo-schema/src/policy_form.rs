@@ -1,7 +1,7 @@
 //! The canonical text of a value under a policy: the order of properties, and the spelling.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError, SchemaOptions};
+use gobo_types::{Budget, CompileError, NumberForm, SchemaOptions};
 use serde_json::{Map, Value};
 
 use crate::evaluate::evaluate;
@@ -57,11 +57,11 @@ impl PolicyForm {
         ordering.ordered(&mut nodes, root, value)
     }
 
-    /// The text of a value as the policy spells it: each character in its shortest form, numbers without exponent. Numbers that
-    /// cannot be spelled so ([`Self::can_spell`]) are left unchanged.
+    /// The text of a value as the policy spells it: each character in its shortest form, numbers without exponent, or if plain ones
+    /// would have too long a fraction, with one. Numbers that cannot be spelled so ([`Self::can_spell`]) are left unchanged.
     pub fn spelled(&self, value: &Value) -> String {
         let mut out = String::new();
-        spell(value, &mut out);
+        spell(value, self.options.numbers, &mut out);
         out
     }
 
@@ -142,13 +142,13 @@ fn witness(
     Ok(None)
 }
 
-fn spell(value: &Value, out: &mut String) {
+fn spell(value: &Value, numbers: NumberForm, out: &mut String) {
     match value {
         Value::Array(items) => {
             out.push('[');
             for (at, item) in items.iter().enumerate() {
                 out.push_str(if at > 0 { ", " } else { "" });
-                spell(item, out);
+                spell(item, numbers, out);
             }
             out.push(']');
         }
@@ -158,7 +158,7 @@ fn spell(value: &Value, out: &mut String) {
                 out.push_str(if at > 0 { ", \"" } else { "\"" });
                 out.push_str(&escape(name));
                 out.push_str("\": ");
-                spell(value, out);
+                spell(value, numbers, out);
             }
             out.push('}');
         }
@@ -169,7 +169,17 @@ fn spell(value: &Value, out: &mut String) {
         }
         Value::Number(number) => {
             let text = number.to_string();
-            out.push_str(&Decimal::parse(&text).map_or(text, |number| number.to_plain()));
+            let has_exponent = |number: &Decimal| {
+                numbers == NumberForm::Plain && number.fraction().len() > NumberForm::MAX_PLACES as usize
+            };
+            let written = match Decimal::parse(&text) {
+                None => text,
+                Some(number) if has_exponent(&number) => {
+                    format!("{}e{}", number.to_mantissa(), number.exponent - 1)
+                }
+                Some(number) => number.to_plain(),
+            };
+            out.push_str(&written);
         }
         scalar => out.push_str(&scalar.to_string()),
     }
@@ -207,11 +217,18 @@ mod tests {
 
     #[test]
     fn what_has_too_many_digits_is_left_and_told() {
-        let form = PolicyForm::new("{}", &SchemaOptions::default(), &Budget::default()).unwrap();
-        let spelled = |text: &str| {
+        let [plain, json] = [NumberForm::Plain, NumberForm::Json].map(|numbers| {
+            let options = SchemaOptions { numbers, ..SchemaOptions::default() };
+            PolicyForm::new("{}", &options, &Budget::default()).unwrap()
+        });
+        let spelled_in = |form: &PolicyForm, text: &str| {
             let value = serde_json::from_str(text).unwrap();
             (form.spelled(&value), PolicyForm::can_spell(&value))
         };
+        let spelled = |text: &str| spelled_in(&json, text);
+        assert_eq!(spelled_in(&plain, "-7.50e-100"), ("-7.5e-100".to_owned(), true));
+        assert_eq!(spelled_in(&plain, "7e-22"), (format!("0.{}7", "0".repeat(21)), true));
+        assert_eq!(spelled_in(&plain, "7e64"), spelled("7e64"));
         assert_eq!(spelled("7e64"), (format!("7{}", "0".repeat(64)), true));
         assert_eq!(spelled("-7e-100"), (format!("-0.{}7", "0".repeat(99)), true));
         assert_eq!(spelled("1e4095").0.len(), 4096);

@@ -2,13 +2,19 @@
 
 use foldhash::HashSet;
 use gobo_automata::Grammar;
-use gobo_types::{Budget, CompileError, PropertyOrder, Report, ReportEntry, SchemaOptions, Spelling};
+use gobo_types::{
+    Budget, CompileError, NumberForm, PropertyOrder, Report, ReportEntry, SchemaOptions, Spelling,
+};
 
 use crate::lower::arrays::MAX_UNIQUE;
 use crate::lower::lowering::{Lowering, lowered};
 use crate::read::entries::Entry;
 use crate::read::node::NodeId;
 use gobo_grammar::json::narrowed;
+
+/// What the values of texts with a repeated name are, as most readers take them: RFC 8259, section 4, leaves it open.
+const FREE_NAMES: &str =
+    "a name that the schema does not list may be repeated; of the properties with one name the last counts";
 
 /// The grammar of the texts that a schema allows, and what it enforces.
 ///
@@ -24,6 +30,9 @@ pub fn schema(
     let mut report = lowering.context.facts.nodes.take_report()?;
     add_policies(&lowering, options, &mut report);
     report.enforced.insert(0, ReportEntry::whole("schema", whole(&report)));
+    if lowering.objects.has_free_names {
+        report.enforced.insert(1, ReportEntry::whole("names", FREE_NAMES));
+    }
     Ok((lowering.context.rules.into_grammar(start), report))
 }
 
@@ -77,9 +86,14 @@ fn add_places(lowering: &mut Lowering<'_>) {
     add(objects.closed(), "closed", "no properties but those that the schema names", false);
 }
 
+/// The texts of plain numbers.
+const PLAIN_NUMBERS: &str = "integers as digits where all numbers of a place are integers; no negative zero; fractions of at most 22 digits, or \
+     as many as the schema names; exponents of at most three digits, under bounds alone with one digit before the point, else none \
+     under a constraint";
+
 /// Adds the policies that hold for all texts: one entry each, as they are the same at every place.
 fn add_policies(lowering: &Lowering<'_>, options: &SchemaOptions, report: &mut Report) {
-    report.narrowed.extend(narrowed(options.whitespace));
+    report.narrowed.extend(narrowed(options.whitespace, NumberForm::Json));
     let mut narrow = |keyword: &str, why: &str| report.narrowed.push(ReportEntry::whole(keyword, why));
     if options.order == PropertyOrder::Declared && lowering.objects.is_ordered {
         narrow(
@@ -90,11 +104,16 @@ fn add_policies(lowering: &Lowering<'_>, options: &SchemaOptions, report: &mut R
     if options.spelling == Spelling::Canonical {
         narrow("spelling", "each character of names and of strings under a constraint in its shortest form");
     }
-    narrow(
-        "numbers",
-        "numbers under a constraint without exponent, or, under bounds alone, with one digit before the point; the digits of \
-         a number under no constraint as JSON has them",
-    );
+    let numbers = match options.numbers {
+        NumberForm::Plain if lowering.context.scalars.has_other_numbers => format!(
+            "{PLAIN_NUMBERS}; where no number can be written so, without negative zero and exponent as JSON has them"
+        ),
+        NumberForm::Plain => PLAIN_NUMBERS.to_owned(),
+        NumberForm::Json => "numbers under a constraint without exponent, or, under bounds alone, with one digit before the point; \
+             the digits of a number under no constraint as JSON has them"
+            .to_owned(),
+    };
+    narrow("numbers", &numbers);
     if let Some(depth) = options.max_depth {
         narrow("max_depth", &format!("values of a nesting depth of at most {depth}"));
     }

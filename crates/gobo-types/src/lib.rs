@@ -25,9 +25,9 @@ pub use compile::{
     ReportEntry, Span,
 };
 pub use constraint::{
-    Constraint, DEFAULT_START, Dialect, Draft, FormatMode, MatchMode, PropertyOrder, RestoreError,
-    SchemaDocument, SchemaOptionError, SchemaOptions, Source, Spelling, TextStart, Whitespace,
-    WhitespaceError, compact_json,
+    Constraint, DEFAULT_START, DateTimes, Dialect, Draft, FormatMode, MatchMode, NumberForm, PropertyOrder,
+    RestoreError, SchemaDialect, SchemaDocument, SchemaOptionError, SchemaOptions, Source, Spelling,
+    TextStart, Whitespace, WhitespaceError, compact_json,
 };
 pub use dense_id::{DenseId, checked_u32};
 pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};
@@ -35,7 +35,7 @@ pub use error_kind::{ErrorKind, error_chain, panic_message};
 pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};
 pub use recent::{Recent, Slot};
 pub use table::Table;
-pub use text::{Clipped, grouped, human_bytes};
+pub use text::{CharCount, Clipped, LengthRange, grouped, human_bytes};
 pub use transition::{DEAD, NO_STEP};
 
 /// The id of a token: its position in the model's logits.

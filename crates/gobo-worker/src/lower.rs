@@ -38,10 +38,10 @@ fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileE
             let why = format!("exactly the texts of the rule {start}");
             (Dfa::grammar(&grammar, text_start, budget)?, enforcing(why))
         }
-        Source::Json { whitespace } => {
-            let dfa = Dfa::grammar(&json(*whitespace), text_start, budget)?;
+        Source::Json { whitespace, numbers } => {
+            let dfa = Dfa::grammar(&json(*whitespace, *numbers), text_start, budget)?;
             let report = enforcing("any JSON value (RFC 8259)".to_owned());
-            (dfa, Report { narrowed: narrowed(*whitespace), ..report })
+            (dfa, Report { narrowed: narrowed(*whitespace, *numbers), ..report })
         }
         Source::Schema { schema: text, options } => {
             let (grammar, report) = schema(text, options, budget)?;

@@ -147,6 +147,9 @@ impl Header {
             kinds.retain(|&kind| kind != kinds::CONSTRAINT_OPTIONS || has(kind));
             if kinds::OF_CALLS.iter().any(|&kind| has(kind)) {
                 kinds.extend(kinds::OF_CALLS);
+                if kinds::OF_LENGTHS.iter().any(|&kind| has(kind)) {
+                    kinds.extend(kinds::OF_LENGTHS);
+                }
             }
         }
         let kind_at = |position: usize| kinds.get(position).copied();

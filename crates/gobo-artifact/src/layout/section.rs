@@ -64,6 +64,11 @@ pub const PAIR_STARTS: u32 = 46;
 /// u32 triples (return class, row, suffix set that is left), ascending by class within a set.
 pub const PAIRS: u32 = 47;
 
+/// u32 pairs `[returns]`: how many characters may be read until each return state is popped, at least and at most.
+pub const LENGTHS: u32 = 48;
+/// u32 triples (state, place in an escape, distance), ascending, after one for the dead state with the greatest distance.
+pub const DISTANCES: u32 = 49;
+
 /// Storage of a section whose layout needs no choice.
 pub const PLAIN: u32 = 0;
 /// Transitions as u16.
@@ -107,6 +112,8 @@ pub fn name(kind: u32) -> Option<&'static str> {
         SUFFIX_SETS => "suffix sets",
         PAIR_STARTS => "pair starts",
         PAIRS => "pairs",
+        LENGTHS => "lengths",
+        DISTANCES => "distances",
         _ => return None,
     })
 }
@@ -144,3 +151,5 @@ pub const OF_INDEX: &[u32] = &[
 /// The sections that an index with calls has after these, in file order.
 pub const OF_CALLS: &[u32] =
     &[CALLS, PUSH_TRANSITION_STARTS, PUSH_TRANSITIONS, PUSHED, RETURNS, SUFFIX_SETS, PAIR_STARTS, PAIRS];
+/// The sections that an index with counted rules has after those of its calls, in file order.
+pub const OF_LENGTHS: &[u32] = &[LENGTHS, DISTANCES];

@@ -51,6 +51,7 @@ impl Matcher {
         match &self.configurations {
             _ if self.state == ENDED => return None,
             None => rows = (self.row(self.state), 1),
+            Some(all) if all.is_near_bound(&self.index, &self.vocabulary) => return None,
             Some(all) => all
                 .rows(&self.index, &self.vocabulary, |row| {
                     rows = (Some(row), rows.1 + 1);
@@ -66,7 +67,8 @@ impl Matcher {
 
     /// Writes the mask of the next token to `out`: `[mask_words]`, bit `id & 31` of word `id >> 5`. Every bit of an
     /// EOS id is set exactly if the text is complete; all bits from the vocabulary length on are zero otherwise.
-    /// About one copy of a row; with calls, a union of a few rows.
+    /// About one copy of a row; with calls, a union of a few rows. Within reach of a bound of a length that is counted, a walk of the
+    /// vocabulary, and memory for a row.
     ///
     /// # Errors
     /// [`MatcherError::BufferLength`]; [`MatcherError::OnlyEos`] where the binding's EOS is an ordinary token without
@@ -127,6 +129,13 @@ impl Matcher {
                 if !fits {
                     return Err(corrupt());
                 }
+                if all.is_near_bound(&self.index, &self.vocabulary) {
+                    if is_first {
+                        words.fill(0);
+                    }
+                    all.unite_near(&self.index, &self.vocabulary, words)?;
+                    is_empty = words.iter().all(|&word| word == 0);
+                }
                 is_empty
             }
         };
@@ -156,7 +165,8 @@ impl Matcher {
         Ok(Fill::Masked)
     }
 
-    /// Whether `id` may come next: the bit that [`Self::fill`] writes; no token may where it writes no mask. O(log patches) for each row of the mask.
+    /// Whether `id` may come next: the bit that [`Self::fill`] writes; no token may where it writes no mask. O(log patches) for each row of
+    /// the mask; within reach of a bound of a length that is counted O(bytes), and a copy of the stack.
     ///
     /// ```
     /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
@@ -169,6 +179,11 @@ impl Matcher {
             None => self.step(self.state, id).is_ok(),
             Some(_) if self.state == ENDED => false,
             Some(_) if self.binding.is_eos(id) => self.is_complete(),
+            Some(all) if all.is_near_bound(&self.index, &self.vocabulary) => {
+                let bytes = self.vocabulary.bytes(id);
+                let is_text = !bytes.is_empty() && !self.vocabulary.is_special(id);
+                is_text && all.check().is_ok() && all.probe(0).would_take(&self.index, bytes)
+            }
             Some(all) => {
                 let mut found = false;
                 let rows = all.rows(&self.index, &self.vocabulary, |row| {

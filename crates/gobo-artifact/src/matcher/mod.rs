@@ -1,8 +1,7 @@
 //! One text being decoded: the mask of the next token, and steps forward and back.
 //!
 //! - `fill.rs`: the mask at the present state, and whether one token may come next.
-//! - `advance.rs`: takes tokens or bytes, takes tokens back, and tries tokens without moving.
-//! - `forced.rs`: the bytes that must come next.
+//! - `advance.rs`: takes tokens or bytes, takes tokens back, tries tokens without moving, and tells the bytes that must come next.
 //! - `probe.rs`: a place that moves while its matcher stays.
 //! - `drafts.rs`: the masks along a chain and over a tree of draft tokens; `draft_tree.rs` has the tree.
 //! - `configurations`: the ways to read a text under an index with calls, each a state and its stacks; `stacks` has the graph of
@@ -12,18 +11,18 @@
 mod advance;
 mod batch;
 mod configurations;
+mod counted;
 mod draft_tree;
 mod drafts;
 mod error;
 mod fill;
-mod forced;
 mod matrix;
 mod probe;
 mod stacks;
 
 use std::sync::Arc;
 
-use gobo_types::Binding;
+use gobo_types::{Binding, LengthRange};
 
 pub use self::batch::{fill_batch, fill_rows};
 use self::configurations::{Configurations, Limits};
@@ -280,6 +279,23 @@ impl Matcher {
                 all.now().iter().fold(0, |sum: u64, at| sum.saturating_add(all.stacks().count(at.frame)))
             }
         }
+    }
+
+    /// Of each of [`Self::configurations`], at most `most`, where it reads a string whose characters are counted: how many have begun, and
+    /// how many there may be. The cost is that of [`Self::configurations`].
+    pub fn counts(&self, most: usize) -> Vec<Option<(u32, LengthRange)>> {
+        let mut found = Vec::new();
+        match &self.configurations {
+            _ if self.state == ENDED => {}
+            None => found.push(None),
+            Some(all) => {
+                for (at, count) in all.now().iter().zip(all.counts(&self.index)) {
+                    let stacks = all.stacks().list(at.frame, most - found.len()).len();
+                    found.resize(found.len() + stacks, count);
+                }
+            }
+        }
+        found
     }
 
     /// Frames of the deepest stack; 0 under a regular index. O(configurations).

@@ -83,7 +83,7 @@ impl Probe<'_> {
                     is_empty = row.is_empty();
                     is_empty
                 });
-                is_empty &= rows.is_ok();
+                is_empty &= rows.is_ok() && !all.is_near_bound(index, vocabulary);
             }
         }
         is_empty && self.matcher.is_complete_at(self.state, self.configurations.as_ref())

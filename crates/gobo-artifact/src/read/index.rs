@@ -4,12 +4,14 @@ use std::fs::File;
 use std::path::Path;
 
 use gobo_types::{
-    Constraint, ConstraintDigest, IndexKey, Report, RestoreError, SchemaDocument, VocabularyDigest,
+    Constraint, ConstraintDigest, IndexKey, LengthRange, Report, RestoreError, SchemaDocument,
+    VocabularyDigest,
 };
 
 use crate::layout::artifact::{Artifact, Span};
 use crate::layout::error::{ArtifactError, Fault};
 use crate::layout::index::calls::{CallRoot, CallSpans, CallTables};
+use crate::layout::index::lengths::{LengthSpans, LengthTables};
 use crate::layout::index::root::{IndexClass, IndexRoot};
 use crate::layout::index::row::{self, Row, RowEntry};
 use crate::layout::index::states::{DEAD, NO_ROW};
@@ -54,6 +56,7 @@ pub struct Index {
     pub(super) patches: Span,
     pub(super) class: IndexClass,
     pub(super) calls: Option<CallSpans>,
+    pub(super) lengths: Option<LengthSpans>,
 }
 
 impl Index {
@@ -170,6 +173,10 @@ impl Index {
             dense: artifact.open_span::<u32>(kinds::DENSE_ROWS)?,
             patches: artifact.open_span::<[u32; 2]>(kinds::ROW_PATCHES)?,
             class,
+            lengths: artifact
+                .has_section(kinds::LENGTHS)
+                .then(|| LengthSpans::open(&artifact))
+                .transpose()?,
             calls,
             row_words,
             root,
@@ -287,6 +294,18 @@ impl Index {
     #[inline]
     pub(crate) fn calls(&self) -> Option<CallTables<'_>> {
         self.calls.as_ref().map(|calls| calls.tables(&self.artifact))
+    }
+
+    /// How many characters of a string may be read until the return state of that number is popped, at least and at most; `None` where
+    /// they are not counted. O(1).
+    pub fn lengths_of_return(&self, number: u32) -> Option<LengthRange> {
+        self.lengths().and_then(|lengths| lengths.of_return(number))
+    }
+
+    /// The tables of counted rules, if there are any.
+    #[inline]
+    pub(crate) fn lengths(&self) -> Option<LengthTables<'_>> {
+        self.lengths.as_ref().map(|lengths| lengths.tables(&self.artifact))
     }
 
     /// Number of states, the dead state 0 included. O(1).

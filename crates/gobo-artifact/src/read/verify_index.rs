@@ -56,6 +56,8 @@ impl Index {
                 return Err(self.artifact.meaning("not every return state has its names"));
             }
             calls.verify(&self.root).map_err(|what| self.artifact.meaning(what))?;
+            let counted = self.lengths().map_or(Ok(()), |all| all.verify(&self.root, named));
+            counted.map_err(|what| self.artifact.meaning(what))?;
         }
         self.verify_states()
     }

@@ -3,11 +3,14 @@
 //! The deepest pop is the longest path in the graph of suffix sets, whose edges are the pairs: a depth-first search with a state
 //! for each set that finds cycles, too (Cormen, Leiserson, Rivest & Stein, *Introduction to Algorithms*, 4th edition, section 20.3). O(pairs).
 
+use gobo_types::{CharCount, LengthRange};
 use zerocopy::IntoBytes;
 
 use crate::layout::index::calls::{
     CallRoot, END, NO_SUFFIXES, PairEntry, PushTransition, ReturnEntry, ReturnName,
 };
+use crate::layout::index::lengths::{DistanceEntry, LengthEntry, UNBOUNDED};
+use crate::layout::index::states::DEAD;
 use crate::layout::section as kinds;
 use crate::write::file::{archive, count};
 
@@ -22,6 +25,19 @@ pub struct ReturnPart {
     pub caller: String,
     /// The rule that is called.
     pub callee: String,
+    /// How many characters may be read until it is popped, if they are counted.
+    pub lengths: Option<LengthRange>,
+}
+
+/// The distance of a state of a counted rule, as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DistancePart {
+    /// The state.
+    pub state: u32,
+    /// The place inside an escape.
+    pub place: CharCount,
+    /// The least number of characters that begin before the rule may end.
+    pub distance: u32,
 }
 
 /// The tables of an index with calls, as they are written.
@@ -37,6 +53,8 @@ pub struct CallParts {
     pub suffix_sets: Vec<Option<u32>>,
     /// `[suffix sets]`: return class, row, suffix set that is left; ascending by class.
     pub pairs: Vec<Vec<[u32; 3]>>,
+    /// The states of counted rules, ascending by state and place.
+    pub distances: Vec<DistancePart>,
 }
 
 impl CallParts {
@@ -124,7 +142,7 @@ impl CallParts {
         let returns: Vec<ReturnEntry> =
             self.returns.iter().map(|of| ReturnEntry { state: of.state, class: of.class }).collect();
         let suffix_sets: Vec<u32> = self.suffix_sets.iter().map(|set| set.unwrap_or(END)).collect();
-        vec![
+        let mut sections = vec![
             (kinds::CALLS, archive(&root)),
             (kinds::PUSH_TRANSITION_STARTS, starts.as_bytes().to_vec()),
             (kinds::PUSH_TRANSITIONS, push_transitions.as_bytes().to_vec()),
@@ -133,7 +151,30 @@ impl CallParts {
             (kinds::SUFFIX_SETS, suffix_sets.as_bytes().to_vec()),
             (kinds::PAIR_STARTS, pair_starts.as_bytes().to_vec()),
             (kinds::PAIRS, pairs.as_bytes().to_vec()),
-        ]
+        ];
+        if self.returns.iter().any(|of| of.lengths.is_some()) {
+            sections.extend(self.sections_of_lengths());
+        }
+        sections
+    }
+
+    /// The sections of counted rules.
+    fn sections_of_lengths(&self) -> [(u32, Vec<u8>); 2] {
+        let lengths = self.returns.iter().map(|of| match of.lengths {
+            Some(LengthRange { min, max }) => LengthEntry { min, max: max.unwrap_or(UNBOUNDED) },
+            None => LengthEntry { min: 0, max: UNBOUNDED },
+        });
+        let greatest = self.distances.iter().map(|of| of.distance).max().unwrap_or(0);
+        let states = self.distances.iter();
+        let states = states.map(|&DistancePart { state, place, distance }| DistanceEntry {
+            state,
+            place: place.word(),
+            distance,
+        });
+        let first = DistanceEntry { state: DEAD, place: 0, distance: greatest };
+        let distances: Vec<DistanceEntry> = std::iter::once(first).chain(states).collect();
+        let lengths: Vec<LengthEntry> = lengths.collect();
+        [(kinds::LENGTHS, lengths.as_bytes().to_vec()), (kinds::DISTANCES, distances.as_bytes().to_vec())]
     }
 }
 

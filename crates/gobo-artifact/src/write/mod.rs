@@ -46,7 +46,7 @@ mod rows;
 mod transitions;
 mod vocabulary;
 
-pub use calls::{CallParts, ReturnPart};
+pub use calls::{CallParts, DistancePart, ReturnPart};
 pub use file::ArtifactWriter;
 pub use index::{IndexParts, write_index};
 pub use rows::RowEncoder;

@@ -1,6 +1,6 @@
 //! Push transitions, return states and stack tops of an automaton whose rules are called: a push-down automaton as tables.
 
-use gobo_types::{ByteSet, DenseId as _, Table, dense_id};
+use gobo_types::{ByteSet, DenseId as _, LengthRange, Table, dense_id};
 
 use crate::ids::{CharState, ReturnId, RuleId, StateId};
 use crate::rtn::CallTable;
@@ -32,6 +32,8 @@ pub struct Calls {
     pub(crate) of_chars: CallTable,
     /// `[rules]`: where the texts of each called rule begin, in the automaton over characters.
     pub(crate) entries: Table<RuleId, CharState>,
+    /// `[rules]`: the lengths of those whose characters are counted.
+    pub(crate) lengths: Table<RuleId, Option<LengthRange>>,
     /// `[calls]`: characters of the shortest text of the rule that each of them calls.
     pub(super) shortest: Vec<u32>,
     /// `[character states]`: whether a rule is called or ends there.
@@ -49,6 +51,8 @@ pub struct Return {
     pub caller: String,
     /// The rule that is called.
     pub callee: String,
+    /// How many characters may be read until it is popped, if they are counted.
+    pub lengths: Option<LengthRange>,
 }
 
 /// A first state of a called rule.
@@ -88,6 +92,7 @@ impl Calls {
             top_sets: vec![TopSet { returns: Vec::new(), follow: ByteSet::default() }],
             of_chars: CallTable::default(),
             entries: Table::new(),
+            lengths: Table::new(),
             shortest: Vec::new(),
             call_boundaries: Vec::new(),
             marks: Vec::new(),

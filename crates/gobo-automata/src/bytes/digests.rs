@@ -1,7 +1,7 @@
 //! Digests of the futures of states: equal for states of any automata from which the same may follow up to the end of the rule.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError, DenseId as _, checked_u32, dense_id};
+use gobo_types::{Budget, CompileError, DenseId as _, LengthRange, checked_u32, dense_id};
 
 use super::calls::Calls;
 use super::char_states::CharStates;
@@ -54,8 +54,8 @@ impl Dfa {
 enum Edge {
     /// After a character of a set.
     Chars { set: EdgeSetId, to: CharState },
-    /// A called rule, and the state after the call.
-    Call { entry: CharState, to: CharState },
+    /// A called rule, how many characters it may have if they are counted, and the state after the call.
+    Call { entry: CharState, lengths: Option<LengthRange>, to: CharState },
 }
 
 /// A state on the path of the search.
@@ -199,7 +199,8 @@ impl<'a> Finder<'a> {
         (self.by_target, self.targets) = (by_target, targets);
         for call in self.calls.of_chars.at(state) {
             let entry = self.calls.entries[call.rule];
-            self.edges.push(Edge::Call { entry, to: call.to });
+            let lengths = self.calls.lengths[call.rule];
+            self.edges.push(Edge::Call { entry, lengths, to: call.to });
         }
         let edges = (first, self.edges.len());
         self.edges_of[state.index()] = edges;
@@ -251,8 +252,12 @@ impl<'a> Finder<'a> {
                         words.extend(self.sets[set.index()]);
                         [Some(to), None]
                     }
-                    Edge::Call { entry, to } => {
-                        words.push(CALL);
+                    Edge::Call { entry, lengths, to } => {
+                        words.push(if lengths.is_none() { CALL } else { COUNTED_CALL });
+                        if let Some(LengthRange { min, max }) = lengths {
+                            words.extend(min.to_le_bytes());
+                            words.extend(max.unwrap_or(u32::MAX).to_le_bytes());
+                        }
                         [Some(entry), Some(to)]
                     }
                 };
@@ -289,6 +294,7 @@ const COMPONENT: u8 = 0;
 const STATE: u8 = 1;
 const CHARS: u8 = 0;
 const CALL: u8 = 1;
+const COUNTED_CALL: u8 = 2;
 const TOLD: u8 = 0;
 const HERE: u8 = 1;
 
@@ -318,8 +324,12 @@ mod tests {
                 Expr::text("]"),
             ]),
         ]);
-        let rules = rules.iter().chain([&nested]).map(|expr| Rule { name: "r".into(), expr: expr.clone() });
-        let grammar = Grammar { rules: rules.collect(), start: first };
+        let rules = rules.iter().chain([&nested]).map(|expr| Rule {
+            name: "r".into(),
+            expr: expr.clone(),
+            lengths: None,
+        });
+        let grammar = Grammar { rules: rules.collect(), start: first, called: Vec::new() };
         let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();
         let chars = dfa.chars.as_ref().unwrap();
         let calls = dfa.calls.as_ref().expect("a rule of eight states that is called twice is called");

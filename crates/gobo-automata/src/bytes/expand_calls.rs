@@ -1,8 +1,8 @@
 //! Expands calls that do not recur: the automaton whose states are sets of configurations, a subset construction. Exponential in the
-//! depth of the calls at worst.
+//! depth of the calls at worst. What is counted beside the states becomes states: as many as the product of both.
 
 use foldhash::HashMap;
-use gobo_types::{Budget, CompileError, DenseId as _, dense_id};
+use gobo_types::{Budget, CharCount, CompileError, DenseId as _, LengthRange, dense_id};
 
 use super::calls::Calls;
 use super::canonical::ByteTable;
@@ -26,6 +26,8 @@ struct Frame {
     below: StackId,
     /// Whether a text that may end its rule here may end altogether.
     is_complete: bool,
+    /// The characters since it was pushed, where they are counted.
+    count: CharCount,
 }
 
 /// A state with what was called before it.
@@ -37,7 +39,9 @@ struct Expansion<'a> {
     calls: &'a Calls,
     /// Of each stack but the empty one.
     frames: Vec<Frame>,
-    known_frames: HashMap<(ReturnId, StackId), StackId>,
+    known_frames: HashMap<(ReturnId, StackId, CharCount), StackId>,
+    /// [`Dfa::byte_of_class`].
+    bytes: Vec<u8>,
 }
 
 impl Dfa {
@@ -52,7 +56,8 @@ impl Dfa {
             Some(calls) if calls.is_recursive => Ok(None),
             Some(calls) => {
                 let (frames, known_frames) = Default::default();
-                Expansion { dfa: self, calls, frames, known_frames }.of_start(budget).map(Some)
+                let bytes = self.byte_of_class();
+                Expansion { dfa: self, calls, frames, known_frames, bytes }.of_start(budget).map(Some)
             }
         }
     }
@@ -71,7 +76,8 @@ impl Expansion<'_> {
         while let Some(set) = sets.get(expanded.len()) {
             let set = self.with_popped(set);
             let is_complete = |&(state, stack): &Configuration| {
-                dfa.accepting[state] && (stack == EMPTY || self.frame(stack).is_complete)
+                dfa.accepting[state]
+                    && (stack == EMPTY || self.frame(stack).is_complete && self.may_pop(stack))
             };
             let is_accepting = set.iter().any(is_complete);
             budget.charge_steps(PHASE, (set.len() * dfa.stride) as u64)?;
@@ -101,6 +107,25 @@ impl Expansion<'_> {
         &self.frames[stack.index() - 1]
     }
 
+    /// What is counted until the top of a stack is popped.
+    fn lengths(&self, stack: StackId) -> Option<LengthRange> {
+        (stack != EMPTY).then(|| self.calls.returns[self.frame(stack).top.index()].lengths).flatten()
+    }
+
+    /// Whether enough characters have been read for the top of a stack to be popped.
+    fn may_pop(&self, stack: StackId) -> bool {
+        self.lengths(stack).is_none_or(|lengths| lengths.has(self.frame(stack).count.chars()))
+    }
+
+    /// The stack after a byte is read above it; `None` where that is one character too many.
+    fn counted(&mut self, stack: StackId, byte: u8) -> Option<StackId> {
+        let Some(lengths) = self.lengths(stack) else { return Some(stack) };
+        let Frame { top, below, count, .. } = *self.frame(stack);
+        // Beyond the least length of texts without a greatest one nothing is told apart.
+        let count = count.after(byte).at_most(lengths.max.map_or(lengths.min, |max| max + 1));
+        lengths.allows_up_to(count.chars()).then(|| self.push(top, below, count))
+    }
+
     /// What is below the top of a stack, with the state of the return state there.
     fn popped(&self, stack: StackId) -> Configuration {
         let Frame { top, below, .. } = *self.frame(stack);
@@ -112,7 +137,7 @@ impl Expansion<'_> {
         let mut all = set.to_vec();
         let mut at = 0;
         while let Some(&(state, stack)) = all.get(at) {
-            if self.dfa.accepting[state] && stack != EMPTY {
+            if self.dfa.accepting[state] && stack != EMPTY && self.may_pop(stack) {
                 let popped = self.popped(stack);
                 if !all.contains(&popped) {
                     all.push(popped);
@@ -128,13 +153,19 @@ impl Expansion<'_> {
         let (dfa, calls) = (self.dfa, self.calls);
         let mut next: Vec<Configuration> = Vec::new();
         for &(state, stack) in set {
-            if let Some(to) = dfa.step(state, class) {
-                next.push(self.arrived(to, stack));
+            if let Some(to) = dfa.step(state, class)
+                && let Some(stack) = self.counted(stack, self.bytes[class])
+            {
+                next.extend(self.arrived(to, stack));
             }
             for push in calls.push_transitions(state) {
                 let Some(to) = dfa.step(push.entry, class) else { continue };
-                let pushed = calls.pushed(push).iter().fold(stack, |below, &top| self.push(top, below));
-                next.push(self.arrived(to, pushed));
+                let fresh = CharCount::default();
+                let pushed =
+                    calls.pushed(push).iter().fold(stack, |below, &top| self.push(top, below, fresh));
+                if let Some(pushed) = self.counted(pushed, self.bytes[class]) {
+                    next.extend(self.arrived(to, pushed));
+                }
             }
         }
         next.sort_unstable();
@@ -142,20 +173,23 @@ impl Expansion<'_> {
         next
     }
 
-    /// A rule that can only end has ended.
-    fn arrived(&self, mut state: StateId, mut stack: StackId) -> Configuration {
+    /// A rule that can only end has ended, unless it is too short.
+    fn arrived(&self, mut state: StateId, mut stack: StackId) -> Option<Configuration> {
         while stack != EMPTY && self.calls.is_end(self.dfa, state) {
+            if !self.may_pop(stack) {
+                return None;
+            }
             (state, stack) = self.popped(stack);
         }
-        (state, stack)
+        Some((state, stack))
     }
 
-    fn push(&mut self, top: ReturnId, below: StackId) -> StackId {
+    fn push(&mut self, top: ReturnId, below: StackId, count: CharCount) -> StackId {
         let ends_below = below == EMPTY || self.frame(below).is_complete;
         let fresh = StackId::new(self.frames.len() + 1);
-        *self.known_frames.entry((top, below)).or_insert_with(|| {
+        *self.known_frames.entry((top, below, count)).or_insert_with(|| {
             let is_complete = ends_below && self.dfa.accepting[self.calls.returns[top.index()].state];
-            self.frames.push(Frame { top, below, is_complete });
+            self.frames.push(Frame { top, below, is_complete, count });
             fresh
         })
     }
@@ -169,8 +203,12 @@ mod tests {
     use crate::{Expr, Grammar, Rule, RuleId};
 
     fn expanded(rules: &[(&str, Expr)]) -> (Dfa, Option<Dfa>) {
-        let rules = rules.iter().map(|(name, expr)| Rule { name: (*name).to_owned(), expr: expr.clone() });
-        let grammar = Grammar { rules: rules.collect(), start: RuleId::of(0) };
+        let rules = rules.iter().map(|(name, expr)| Rule {
+            name: (*name).to_owned(),
+            expr: expr.clone(),
+            lengths: None,
+        });
+        let grammar = Grammar { rules: rules.collect(), start: RuleId::of(0), called: Vec::new() };
         let budget = Budget::new(CompileLimits::default());
         let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();
         let expanded = dfa.expand_calls(&budget).unwrap();

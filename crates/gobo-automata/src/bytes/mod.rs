@@ -8,6 +8,7 @@ mod closure;
 pub(crate) mod dfa;
 mod difference;
 mod digests;
+mod distances;
 mod expand_calls;
 mod row_classes;
 pub(crate) mod utf8;
@@ -18,6 +19,7 @@ pub use closure::{Closure, Targets};
 pub use dfa::Dfa;
 pub use difference::{ByteAutomaton, Difference, MAX_PAIRS, Side, TooManyPairs, difference};
 pub use digests::StateDigests;
+pub use distances::Distance;
 pub use row_classes::{KEquivalence, RowClasses};
 
 #[cfg(test)]

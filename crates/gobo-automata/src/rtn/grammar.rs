@@ -1,5 +1,7 @@
 //! Context-free grammars, as front ends write them.
 
+use gobo_types::LengthRange;
+
 use crate::chars::Expr;
 use crate::ids::RuleId;
 
@@ -10,6 +12,9 @@ pub struct Grammar {
     pub rules: Vec<Rule>,
     /// The rule of whole texts.
     pub start: RuleId,
+    /// Rules that are called, not inlined, where one character decides, however few states they have: the front end knows that the
+    /// states after their calls would have more rows with a copy in the place of each call.
+    pub called: Vec<RuleId>,
 }
 
 /// A named expression.
@@ -19,4 +24,8 @@ pub struct Rule {
     pub name: String,
     /// What it stands for.
     pub expr: Expr,
+    /// How many characters its texts may have, if they are counted beside the states. Then the texts are parts of the bodies of JSON
+    /// strings, the rule calls none, and after it comes a byte with which none of its texts goes on, such as the quote. From each state
+    /// there is a text of each length above the least one, unless there is no least length.
+    pub lengths: Option<LengthRange>,
 }

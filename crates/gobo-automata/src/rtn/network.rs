@@ -1,7 +1,7 @@
 //! A recursive transition network (Woods 1970): the states of all rules in one automaton, whose edges read a character or a text of
 //! a rule.
 
-use gobo_types::{DenseId as _, Table};
+use gobo_types::{DenseId as _, LengthRange, Table};
 
 use crate::chars::dfa::CharDfa;
 use crate::ids::{CharState, RuleId};
@@ -17,6 +17,8 @@ pub(crate) struct Network {
     pub(crate) entries: Table<RuleId, CharState>,
     /// `[rules]`.
     pub(crate) names: Table<RuleId, String>,
+    /// `[rules]`: the lengths of those whose characters are counted.
+    pub(crate) lengths: Table<RuleId, Option<LengthRange>>,
     /// Whether some rule calls itself, directly or through others.
     pub(crate) is_recursive: bool,
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use gobo_schema::plain_text;
-use gobo_types::{Constraint, DEFAULT_START, FormatMode, MatchMode, SchemaOptions, Whitespace};
+use gobo_types::{Constraint, DEFAULT_START, FormatMode, MatchMode, NumberForm, SchemaOptions, Whitespace};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -27,6 +27,7 @@ struct Line {
     grammar: Option<Value>,
     start: Option<String>,
     json: Option<Whitespace>,
+    numbers: Option<NumberForm>,
     /// Fields of [`SchemaOptions`].
     options: Option<Map<String, Value>>,
     draft: Option<String>,
@@ -114,6 +115,7 @@ impl Line {
             options.draft = Some(format!("draft{number}").parse().context("draft")?);
         }
         options.format = self.format.unwrap_or(options.format);
+        options.numbers = self.numbers.unwrap_or(options.numbers);
         if let Some(depth) = options.max_depth.filter(|depth| *depth > SchemaOptions::MAX_DEPTH) {
             bail!("max_depth is {depth}, and at most {}", SchemaOptions::MAX_DEPTH);
         }
@@ -128,6 +130,9 @@ impl Line {
         if self.schema.is_none() && (has_options || self.tests.is_some()) {
             bail!("only a schema has options, draft, format and tests");
         }
+        if self.numbers.is_some() && self.schema.is_none() && self.json.is_none() {
+            bail!("only a schema and json have numbers");
+        }
         Ok(match (&self.regex, &self.choice, &self.grammar, self.json, &self.schema) {
             (Some(pattern), None, None, None, None) => inputs::regex(pattern, self.mode).constraint,
             (None, Some(items), None, None, None) => Constraint::choice(items),
@@ -135,7 +140,9 @@ impl Line {
                 Constraint::gbnf(grammar, self.start.as_deref().unwrap_or(DEFAULT_START))
             }
             (None, None, Some(_), None, None) => bail!("a grammar is a text, in GBNF"),
-            (None, None, None, Some(whitespace), None) => Constraint::json(whitespace),
+            (None, None, None, Some(whitespace), None) => {
+                Constraint::json_with(whitespace, self.numbers.unwrap_or(defaults.numbers))
+            }
             (None, None, None, None, Some(schema)) => {
                 Constraint::schema(schema.get(), self.schema_options(defaults)?)
             }
@@ -283,6 +290,16 @@ mod tests {
     }
 
     #[test]
+    fn the_form_of_numbers_is_that_of_the_line_or_the_default() {
+        let defaults = SchemaOptions { numbers: NumberForm::Json, ..SchemaOptions::default() };
+        for (line, form) in [("", NumberForm::Json), (r#","numbers":"plain""#, NumberForm::Plain)] {
+            assert_eq!(options(&format!(r#"{{"schema":{{}}{line}}}"#), &defaults).numbers, form);
+            let json = parse(&format!(r#"{{"json":"compact"{line}}}"#), &defaults).unwrap();
+            assert_eq!(json.constraint, Constraint::json_with(Whitespace::Compact, form));
+        }
+    }
+
+    #[test]
     fn instances_are_texts_as_python_writes_them() {
         let line = r#"{"schema":{},"tests":[
             {"description":"a","data":{"b":[1.50,"\u00e9"],"a":1e5},"valid":true},
@@ -306,6 +323,7 @@ mod tests {
         for (line, words) in [
             (r#"{"regex":"a","tests":[]}"#, "only a schema has"),
             (r#"{"regex":"a","draft":"draft7"}"#, "only a schema has"),
+            (r#"{"regex":"a","numbers":"json"}"#, "only a schema and json have numbers"),
             (r#"{"schema":{},"regex":"a"}"#, "exactly one of"),
             (r#"{"schema":{},"start":"a"}"#, "only a grammar"),
             (r#"{"schema":{},"options":{"clsed":true}}"#, "unknown field `clsed`"),

@@ -51,10 +51,13 @@ impl ConstraintArgs {
         } else if let Some(file) = grammar {
             Some(grammar_file(file, self.start.as_deref().unwrap_or(DEFAULT_START))?)
         } else if let Some(file) = schema {
-            Some(schema_file(file, self.schema.options(self.whitespace)?)?)
+            Some(schema_file(file, self.schema.options(self.whitespace, self.numbers)?)?)
         } else {
             builtin.map(|Builtin::Json| {
-                let constraint = Constraint::json(self.whitespace.unwrap_or_default());
+                let constraint = Constraint::json_with(
+                    self.whitespace.unwrap_or_default(),
+                    self.numbers.unwrap_or_default(),
+                );
                 Given { written: Written::option("--builtin", &constraint.text()), constraint }
             })
         })

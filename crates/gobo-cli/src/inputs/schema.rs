@@ -1,7 +1,7 @@
 //! JSON Schemas, their options, and the documents beside them.
 use std::path::Path;
 
-use gobo_types::{Constraint, SchemaDocument, SchemaOptions, Whitespace};
+use gobo_types::{Constraint, NumberForm, SchemaDocument, SchemaOptions, Whitespace};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -15,14 +15,32 @@ impl SchemaArgs {
     ///
     /// # Errors
     /// If the file of documents cannot be read.
-    pub fn options(&self, whitespace: Option<Whitespace>) -> anyhow::Result<SchemaOptions> {
-        let Self { draft, order, spelling, format, closed, max_depth, documents, allow_widening } = self;
+    pub fn options(
+        &self,
+        whitespace: Option<Whitespace>,
+        numbers: Option<NumberForm>,
+    ) -> anyhow::Result<SchemaOptions> {
+        let Self {
+            draft,
+            dialect,
+            order,
+            spelling,
+            format,
+            date_times,
+            closed,
+            max_depth,
+            documents,
+            allow_widening,
+        } = self;
         Ok(SchemaOptions {
             draft: *draft,
+            dialect: dialect.unwrap_or_default(),
             order: order.unwrap_or_default(),
             whitespace: whitespace.unwrap_or_default(),
             spelling: spelling.unwrap_or_default(),
+            numbers: numbers.unwrap_or_default(),
             format: format.unwrap_or_default(),
+            date_times: date_times.unwrap_or_default(),
             closed: *closed,
             max_depth: *max_depth,
             documents: documents.as_deref().map(read_documents).transpose()?.unwrap_or_default(),
@@ -32,12 +50,25 @@ impl SchemaArgs {
 
     /// The first option that was given.
     pub fn first_given(&self) -> Option<&'static str> {
-        let Self { draft, order, spelling, format, closed, max_depth, documents, allow_widening } = self;
+        let Self {
+            draft,
+            dialect,
+            order,
+            spelling,
+            format,
+            date_times,
+            closed,
+            max_depth,
+            documents,
+            allow_widening,
+        } = self;
         [
             ("--draft", draft.is_some()),
+            ("--dialect", dialect.is_some()),
             ("--order", order.is_some()),
             ("--spelling", spelling.is_some()),
             ("--format", format.is_some()),
+            ("--date-times", date_times.is_some()),
             ("--closed", *closed),
             ("--max-depth", max_depth.is_some()),
             ("--documents", documents.is_some()),
@@ -54,7 +85,7 @@ impl SchemaDefaults {
     /// # Errors
     /// If the file of documents cannot be read.
     pub fn options(&self) -> anyhow::Result<SchemaOptions> {
-        self.schema.options(self.whitespace)
+        self.schema.options(self.whitespace, self.numbers)
     }
 }
 

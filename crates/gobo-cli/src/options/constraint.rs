@@ -1,9 +1,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gobo_types::{MatchMode, TextStart, Whitespace};
+use gobo_types::{MatchMode, NumberForm, TextStart, Whitespace};
 
 use super::SchemaArgs;
+use super::schema::words;
 
 /// Where a regular expression has to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -82,10 +83,15 @@ pub struct ConstraintArgs {
     /// The rule of the grammar that whole texts match [default: root]
     #[arg(long, value_name = "RULE", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
     pub start: Option<String>,
-    /// Whitespace in JSON: compact (none), single (at most one space after each comma and colon), flexible:N (up to N characters
-    /// wherever JSON allows whitespace; without :N, 8) or indent:N (a line for each item, N spaces a level) [default: single]
+    /// Whitespace in JSON: compact (none), single (at most one space after each comma and colon), lines (in each place one space
+    /// at most, or a line end and an indentation), flexible:N (up to N characters wherever JSON allows whitespace; without :N, 8)
+    /// or indent:N (a line for each item, N spaces a level) [default: single]
     #[arg(long, value_name = "POLICY", requires = "json_text", conflicts_with_all = ["regex", "choice", "grammar"], help_heading = "Constraint")]
     pub whitespace: Option<Whitespace>,
+    /// How numbers are written in JSON: as programs write and read them (integers as digits, no negative zero, fractions of at most 22
+    /// digits, exponents of at most three), or with all that JSON has [default: plain]
+    #[arg(long, value_name = "FORM", value_parser = words::<NumberForm>(NumberForm::NAMES), requires = "json_text", conflicts_with_all = ["regex", "choice", "grammar"], help_heading = "Constraint")]
+    pub numbers: Option<NumberForm>,
     /// How the text begins
     #[arg(long, value_enum, default_value = "exact", help_heading = "Constraint")]
     pub text_start: Start,

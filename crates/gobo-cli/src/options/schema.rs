@@ -3,10 +3,13 @@ use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use gobo_types::{Draft, FormatMode, PropertyOrder, SchemaOptionError, SchemaOptions, Spelling, Whitespace};
+use gobo_types::{
+    DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDialect, SchemaOptionError, SchemaOptions,
+    Spelling, Whitespace,
+};
 
 /// A parser for the words of an option.
-fn words<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+pub(super) fn words<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err = SchemaOptionError> + Clone + Send + Sync + 'static,
 {
@@ -19,6 +22,10 @@ pub struct SchemaArgs {
     /// The draft of schemas that do not name theirs in $schema [default: draft2020-12]
     #[arg(long, value_name = "DRAFT", value_parser = words::<Draft>(Draft::NAMES), help_heading = "JSON Schema")]
     pub draft: Option<Draft>,
+    /// Which keywords beyond the standard count: none, or nullable of OpenAPI 3.0, where schemas without $schema are read as
+    /// draft 4 unless --draft says otherwise [default: json-schema]
+    #[arg(long, value_name = "DIALECT", value_parser = words::<SchemaDialect>(SchemaDialect::NAMES), help_heading = "JSON Schema")]
+    pub dialect: Option<SchemaDialect>,
     /// The order of the declared properties of an object: as the schema first names them, or any, which is refused for
     /// objects with many names [default: declared]
     #[arg(long, value_name = "ORDER", value_parser = words::<PropertyOrder>(PropertyOrder::NAMES), help_heading = "JSON Schema")]
@@ -29,6 +36,10 @@ pub struct SchemaArgs {
     /// What format means: a constraint, for every format that the standard names, or a remark [default: assert]
     #[arg(long, value_name = "MODE", value_parser = words::<FormatMode>(FormatMode::NAMES), help_heading = "JSON Schema")]
     pub format: Option<FormatMode>,
+    /// What the formats date-time and time take: texts of RFC 3339, which have an offset, or naive ones too, which have none
+    /// [default: rfc3339]
+    #[arg(long, value_name = "DATE_TIMES", value_parser = words::<DateTimes>(DateTimes::NAMES), help_heading = "JSON Schema")]
+    pub date_times: Option<DateTimes>,
     /// Take objects without additionalProperties to have the declared properties alone; the standard says otherwise
     #[arg(long, help_heading = "JSON Schema")]
     pub closed: bool,
@@ -49,8 +60,11 @@ pub struct SchemaDefaults {
     /// Options of schemas.
     #[command(flatten)]
     pub schema: SchemaArgs,
-    /// Whitespace in the texts of schemas: compact, single, flexible:N or indent:N, as --whitespace of gobo compile [default:
+    /// Whitespace in the texts of schemas: compact, single, lines, flexible:N or indent:N, as --whitespace of gobo compile [default:
     /// single]
     #[arg(long, value_name = "POLICY", help_heading = "JSON Schema")]
     pub whitespace: Option<Whitespace>,
+    /// How numbers are written in the texts of schemas, and in any JSON: as --numbers of gobo compile [default: plain]
+    #[arg(long, value_name = "FORM", value_parser = words::<NumberForm>(NumberForm::NAMES), help_heading = "JSON Schema")]
+    pub numbers: Option<NumberForm>,
 }

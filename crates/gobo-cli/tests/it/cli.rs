@@ -402,6 +402,7 @@ fn schemas_are_read_with_their_options() {
             &documents,
             "--allow-widening",
         ],
+        &["--dialect", "openapi-3.0", "--date-times", "naive"],
     ]
     .concat();
     let given = [&["--schema", &schema][..], &options].concat();

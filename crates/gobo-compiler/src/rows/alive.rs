@@ -53,9 +53,14 @@ impl<'a> AliveTexts<'a> {
         sets: &mut ConfigurationSets<'_>,
     ) -> u8 {
         let of = |state: StateId| view.depth(closure, state);
-        let entries = |state: StateId| view.push_transitions(state).iter().map(|push| of(push.entry));
+        // Where characters are counted, transitions alone do not say what is alive.
+        let entries = |state: StateId| {
+            let pushes = view.push_transitions(state).iter().filter(|push| !view.is_counted(push));
+            pushes.map(|push| of(push.entry))
+        };
         let set = &sets.sets[at];
-        let depths = set.iter().flat_map(|&(state, _)| entries(state).chain([of(state)]));
+        let own = |stacks, state| (!sets.is_counted(stacks)).then(|| of(state));
+        let depths = set.iter().flat_map(|&(state, stacks)| entries(state).chain(own(stacks, state)));
         let chars = depths.max().unwrap_or(0).min(u32::from(UNKNOWN_CHARS) - 1);
         let chars = u8::try_from(chars).expect("less than what stands for unknown");
         let (asked, len) = (set.len(), sets.sets.len());

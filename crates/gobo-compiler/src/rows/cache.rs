@@ -9,10 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use foldhash::HashMap;
 use gobo_types::checked_u32;
 
-use super::key::{RowKey, SliceSet};
-use super::row::PendingSuffixes;
-use super::row::RowTokens;
-use super::row::StateRow;
+use super::row::{PendingSuffixes, RowKey, RowTokens, SliceSet, StateRow};
 
 /// What a row cost where it was computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -153,6 +153,11 @@ impl<'a> RowComputer<'a> {
         Ok(StateRow { tokens, pending })
     }
 
+    /// Whether the rule may end at a state.
+    pub(crate) fn accepts(&self, state: StateId) -> bool {
+        self.view.accepts(state)
+    }
+
     /// Adds the tokens whose pending suffixes can be read from a state with nothing pushed, and the suffixes of these that end its rule
     /// too.
     pub(crate) fn read(
@@ -440,6 +445,11 @@ fn fates(view: &RuleView<'_>, state: StateId) -> Vec<Fate> {
     let mut fates = view.fates(state);
     for push in view.push_transitions(state) {
         for (part, (fate, other)) in view.parts().iter().zip(fates.iter_mut().zip(view.fates(push.entry))) {
+            // Of a rule whose characters are counted, no slice is taken without a look.
+            let other = match other {
+                Fate::Taken(_) | Fate::Walked(_) if view.is_counted(push) => Fate::Walked(0),
+                other => other,
+            };
             let is_whole = |fate: &Fate| matches!(fate, Fate::Taken(chars) if *chars >= part.slice.max_chars);
             *fate = match (&*fate, &other) {
                 (Fate::Dropped, Fate::Dropped) => Fate::Dropped,

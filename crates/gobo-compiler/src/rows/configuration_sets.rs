@@ -8,6 +8,7 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_automata::{ReturnId, StateId};
 use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
+use super::lengths::Top;
 use super::view::RuleView;
 use super::{NODES_PER_CHARGE, PHASE};
 
@@ -39,7 +40,7 @@ struct Stacks {
     /// Whether the empty stack is among them.
     empty: bool,
     /// Return states, ascending, and what lies below each.
-    tops: Box<[(ReturnId, StacksId)]>,
+    tops: Box<[(Top, StacksId)]>,
 }
 
 /// What the walk asks of a set of configurations at each node.
@@ -140,7 +141,8 @@ impl<'a> ConfigurationSets<'a> {
         self.count(set.len() + self.view.stride());
         let mut info = SetInfo { looped: StateId::DEAD, ends: false, reads: false };
         for &(state, stacks) in set {
-            if info.looped == StateId::DEAD && self.view.has_loops(state) {
+            // Where characters are counted, a state is not the same again.
+            if info.looped == StateId::DEAD && self.view.has_loops(state) && !self.is_counted(stacks) {
                 info.looped = state;
             }
             info.reads |= stacks != BOTTOM || !self.view.is_end(state);
@@ -191,8 +193,10 @@ impl<'a> ConfigurationSets<'a> {
             }
             visit(self, state, stacks);
             if is_popped(self, &(state, stacks)) {
-                for &(top, below) in &self.stacks[stacks].tops {
-                    let popped = (self.view.return_state(top), below);
+                let lengths = self.view.lengths();
+                for &(top, below) in self.stacks[stacks].tops.iter().filter(|(top, _)| lengths.may_pop(*top))
+                {
+                    let popped = (self.view.return_state(top.of), below);
                     if seen.insert(popped) {
                         open.push(popped);
                     }
@@ -218,8 +222,9 @@ impl<'a> ConfigurationSets<'a> {
             && view.push_transitions(state).is_empty()
         {
             let next = view.step(state, class);
-            if next.is_none_or(|next| stacks == BOTTOM || !self.view.is_end(next)) {
-                let to = next.map_or(DEAD_SET, |next| self.intern(&[(next, stacks)]));
+            let next = next.and_then(|next| Some((next, self.counted(stacks, next, class)?)));
+            if next.is_none_or(|(next, _)| stacks == BOTTOM || !self.view.is_end(next)) {
+                let to = next.map_or(DEAD_SET, |next| self.intern(&[next]));
                 self.steps[at] = to;
                 return to;
             }
@@ -227,16 +232,21 @@ impl<'a> ConfigurationSets<'a> {
         let mut next: Vec<(StateId, StacksId)> = Vec::new();
         let set = self.sets[from].clone();
         self.each_popped(&set, |sets, state, stacks| {
-            if let Some(to) = view.step(state, class) {
+            if let Some(to) = view.step(state, class)
+                && let Some(stacks) = sets.counted(stacks, to, class)
+            {
                 sets.arrive(to, stacks, &mut next);
             }
             for push in view.push_transitions(state) {
                 if let Some(to) = view.step(push.entry, class) {
                     let on_top = |below, &top: &ReturnId| {
+                        let top = view.lengths().pushed(top);
                         sets.intern_stacks(Stacks { empty: false, tops: Box::new([(top, below)]) })
                     };
                     let pushed = view.pushed(push).iter().fold(stacks, on_top);
-                    sets.arrive(to, pushed, &mut next);
+                    if let Some(pushed) = sets.counted(pushed, to, class) {
+                        sets.arrive(to, pushed, &mut next);
+                    }
                 }
             }
         });
@@ -255,6 +265,35 @@ impl<'a> ConfigurationSets<'a> {
         to
     }
 
+    /// Whether some bound may still matter to what is read above one of the stacks.
+    pub(crate) fn is_counted(&self, stacks: StacksId) -> bool {
+        self.stacks[stacks].tops.iter().any(|(top, _)| top.is_counted())
+    }
+
+    /// The stacks after a byte of the class has led to `state`; `None` if none of them can be brought to an end in time.
+    fn counted(&mut self, stacks: StacksId, state: StateId, class: u8) -> Option<StacksId> {
+        if stacks == BOTTOM || !self.is_counted(stacks) {
+            return Some(stacks);
+        }
+        let Stacks { empty, tops } = self.stacks[stacks].clone();
+        let after =
+            |&(top, below): &(Top, StacksId)| Some((self.view.lengths().after(top, state, class)?, below));
+        let mut counted: Vec<(Top, StacksId)> = tops.iter().filter_map(after).collect();
+        counted.sort_unstable();
+        if !empty && counted.is_empty() {
+            return None;
+        }
+        // Tops that no bound concerns any more may be one now.
+        let mut merged: Vec<(Top, StacksId)> = Vec::with_capacity(counted.len());
+        for (top, below) in counted {
+            match merged.last_mut() {
+                Some(last) if last.0 == top => last.1 = self.union(last.1, below),
+                _ => merged.push((top, below)),
+            }
+        }
+        Some(self.intern_stacks(Stacks { empty, tops: merged.into() }))
+    }
+
     fn intern_stacks(&mut self, stacks: Stacks) -> StacksId {
         self.count(1 + stacks.tops.len());
         *self.known_stacks.entry(stacks).or_insert_with_key(|stacks| self.stacks.push(stacks.clone()))
@@ -270,9 +309,9 @@ impl<'a> ConfigurationSets<'a> {
             return known;
         }
         let (left, right) = (self.stacks[one].clone(), self.stacks[other].clone());
-        let mut tops: Vec<(ReturnId, StacksId)> = left.tops.iter().chain(&right.tops).copied().collect();
+        let mut tops: Vec<(Top, StacksId)> = left.tops.iter().chain(&right.tops).copied().collect();
         tops.sort_unstable();
-        let mut merged: Vec<(ReturnId, StacksId)> = Vec::with_capacity(tops.len());
+        let mut merged: Vec<(Top, StacksId)> = Vec::with_capacity(tops.len());
         for (top, below) in tops {
             match merged.last_mut() {
                 Some(last) if last.0 == top => last.1 = self.union(last.1, below),
@@ -292,7 +331,8 @@ impl<'a> ConfigurationSets<'a> {
         }
         // A return state is no such state, because a call after which its rule can only end pushes nothing.
         let Stacks { empty, tops } = &self.stacks[stacks];
-        next.extend(tops.iter().map(|&(top, below)| (self.view.return_state(top), below)));
+        let ended = tops.iter().filter(|(top, _)| self.view.lengths().may_pop(*top));
+        next.extend(ended.map(|&(top, below)| (self.view.return_state(top.of), below)));
         if *empty {
             next.push((state, BOTTOM));
         }

@@ -4,7 +4,7 @@ mod alive;
 mod cache;
 mod computer;
 mod configuration_sets;
-mod key;
+mod lengths;
 mod memo;
 mod representatives;
 mod rooted;
@@ -15,8 +15,7 @@ mod walk;
 pub use cache::RowCache;
 pub(crate) use cache::SharedRows;
 pub(crate) use computer::RowComputer;
-pub(crate) use key::SliceSet;
-pub(crate) use row::{PendingSuffixes, RowTokens, StateRow};
+pub(crate) use row::{PendingSuffixes, RowTokens, SliceSet, StateRow};
 pub(crate) use view::RuleView;
 pub(crate) use walk::Walker;
 

@@ -1,6 +1,6 @@
 //! Sets of configurations that stand for others in a walk: those that no text as long as the tokens below a block tells apart
 //! (k-equivalent states, with k the height of the block). States inside counted repetitions are told apart by the few long tokens only,
-//! and so they share the walk of all others.
+//! and so they share the walk of all others. Where a token counts characters itself, distances tell states apart, too.
 
 use gobo_automata::KEquivalence;
 use gobo_types::DenseId as _;
@@ -41,7 +41,7 @@ impl<'a> Representatives<'a> {
         }
         if self.known[at] == UNKNOWN {
             self.known[at] = match *sets.sets[from] {
-                [(state, stacks)] => {
+                [(state, stacks)] if !sets.is_counted(stacks) => {
                     let state = self.equivalences[level].representative[state.index()];
                     sets.intern(&[(state, stacks)])
                 }

@@ -20,9 +20,9 @@ use gobo_artifact::layout::{Slice, Trie};
 use gobo_automata::{Calls, Closure, Dfa, PushTransition, ReturnId, StateDigests, StateId, Symbol};
 use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, NO_STEP, Table, dense_id};
 
-use super::key::{RowKey, SliceSet};
+use super::lengths::Lengths;
 use super::rooted::Rooted;
-use super::row::RowTokens;
+use super::row::{RowKey, RowTokens, SliceSet};
 
 const PHASE: &str = "preparing to walk the vocabulary";
 
@@ -82,6 +82,7 @@ pub(crate) struct RuleView<'a> {
     loops: Table<LoopSetId, ByteSet>,
     /// `None` where nobody asks for keys.
     futures: Option<StateDigests>,
+    lengths: Lengths,
 }
 
 dense_id! {
@@ -142,6 +143,7 @@ impl<'a> RuleView<'a> {
             shapes,
             loops,
             futures: None,
+            lengths: Lengths::new(dfa, vocabulary, budget)?,
         })
     }
 
@@ -210,6 +212,16 @@ impl<'a> RuleView<'a> {
         let between = self.dfa.chars.as_ref()?.at(state)?;
         let future = *self.futures.as_ref()?.digest(between)?;
         Some(RowKey { vocabulary: self.vocabulary.digest(), slices: self.slices, future })
+    }
+
+    /// The bounds of counted rules.
+    pub(crate) fn lengths(&self) -> &Lengths {
+        &self.lengths
+    }
+
+    /// Whether a push transition begins a rule some bound of which a token may reach by itself.
+    pub(crate) fn is_counted(&self, push: &PushTransition) -> bool {
+        self.pushed(push).last().is_some_and(|&top| self.lengths.pushed(top).is_counted())
     }
 
     /// The trie over all ordinary tokens.

@@ -4,10 +4,10 @@
 //! automaton can count the depth once, but not once more on each line.
 
 use gobo_automata::{Expr, Grammar, Rule, RuleId};
-use gobo_types::{ReportEntry, Whitespace};
+use gobo_types::{DenseId as _, NumberForm, ReportEntry, Whitespace};
 
-use super::layout::whitespace_char;
-use super::numbers::number;
+use super::layout::Layout;
+use super::numbers::{number, plain_number};
 use super::strings::string;
 
 /// The indices of the rules.
@@ -17,61 +17,75 @@ const MEMBER: RuleId = RuleId::of(2);
 const ARRAY: RuleId = RuleId::of(3);
 const STRING: RuleId = RuleId::of(4);
 const NUMBER: RuleId = RuleId::of(5);
-/// Whitespace, under policies that have any.
+/// The first rule of whitespace, under policies that have any.
 const WS: RuleId = RuleId::of(6);
-/// A value with whitespace around it.
-const TEXT: RuleId = RuleId::of(7);
 
-/// The grammar of JSON texts (RFC 8259) with the whitespace of a policy. Each gap between tokens has one expression, so that
+/// The grammar of JSON texts (RFC 8259) with the whitespace and the numbers of a policy. Each gap between tokens has one expression, so that
 /// a limit to the whitespace of a gap is one.
-pub fn json(whitespace: Whitespace) -> Grammar {
-    let (ws, after_separator, elsewhere) = match whitespace {
-        Whitespace::Compact => (None, None, None),
-        Whitespace::Single => (Some(Expr::text(" ").repeat(0, Some(1))), Some(Expr::Call(WS)), None),
-        Whitespace::Flexible { max } => {
-            let ws = whitespace_char().repeat(0, Some(max));
-            (Some(ws), Some(Expr::Call(WS)), Some(Expr::Call(WS)))
-        }
-        Whitespace::Indent { by } => return indented(by),
-    };
-    let sequence = |parts: Vec<Option<Expr>>| Expr::Concat(parts.into_iter().flatten().collect());
-    // An item includes the whitespace after it; so do brackets and separators.
+pub fn json(whitespace: Whitespace, numbers: NumberForm) -> Grammar {
+    match whitespace {
+        Whitespace::Compact => one_line(None, numbers),
+        Whitespace::Single => one_line(Some(Expr::text(" ").repeat(0, Some(1))), numbers),
+        Whitespace::Lines | Whitespace::Flexible { .. } => counted(whitespace, numbers),
+        Whitespace::Indent { by } => indented(by, numbers),
+    }
+}
+
+/// The grammar of texts with whitespace after separators alone.
+fn one_line(ws: Option<Expr>, numbers: NumberForm) -> Grammar {
+    let after_separator = ws.is_some().then_some(Expr::Call(WS));
+    let separator =
+        |text: &str| Expr::Concat([Expr::text(text)].into_iter().chain(after_separator.clone()).collect());
     let list = |open: &str, item: Expr, close: &str| {
-        let next = sequence(vec![Some(Expr::text(",")), after_separator.clone(), Some(item.clone())]);
+        let next = Expr::Concat(vec![separator(","), item.clone()]);
         let items = Expr::Concat(vec![item, next.repeat(0, None)]).repeat(0, Some(1));
-        sequence(vec![Some(Expr::text(open)), elsewhere.clone(), Some(items), Some(Expr::text(close))])
+        Expr::Concat(vec![Expr::text(open), items, Expr::text(close)])
     };
-    let value_and_ws = || sequence(vec![Some(Expr::Call(VALUE)), elsewhere.clone()]);
-    let member = sequence(vec![
-        Some(Expr::Call(STRING)),
-        elsewhere.clone(),
-        Some(Expr::text(":")),
-        after_separator.clone(),
-        Some(value_and_ws()),
-    ]);
+    let member = Expr::Concat(vec![Expr::Call(STRING), separator(":"), Expr::Call(VALUE)]);
+    let mut rules =
+        rules(list("{", Expr::Call(MEMBER), "}"), member, list("[", Expr::Call(VALUE), "]"), numbers);
+    rules.extend(ws.map(|ws| rule("ws", ws)));
+    Grammar { rules, start: VALUE, called: Vec::new() }
+}
+
+/// The grammar of texts with whitespace that is counted.
+fn counted(whitespace: Whitespace, numbers: NumberForm) -> Grammar {
+    let mut of_layout = Vec::new();
+    let layout = Layout::new(whitespace, |name, expr| {
+        of_layout.push(rule(name, expr));
+        RuleId::new(WS.index() + of_layout.len() - 1)
+    });
+    let list = |open: &str, item: Expr, close: &str| {
+        let next = Expr::Concat(vec![layout.between(0), item.clone()]);
+        let items = Expr::Concat(vec![item, next.repeat(0, None), layout.last(0)]).repeat(0, Some(1));
+        Expr::Concat(vec![layout.open(open), items, Expr::text(close)])
+    };
+    let member = Expr::Concat(vec![Expr::Call(STRING), layout.colon(), Expr::Call(VALUE)]);
+    let mut rules =
+        rules(list("{", Expr::Call(MEMBER), "}"), member, list("[", Expr::Call(VALUE), "]"), numbers);
+    let called = RuleId::range(WS.index()..WS.index() + of_layout.len()).collect();
+    rules.extend(of_layout);
+    rules.push(rule("text", Expr::Concat(vec![layout.before(), Expr::Call(VALUE), layout.after()])));
+    Grammar { start: RuleId::new(rules.len() - 1), rules, called }
+}
+
+/// The rules that every policy but the indented has.
+fn rules(object: Expr, member: Expr, array: Expr, numbers: NumberForm) -> Vec<Rule> {
     let literals = ["true", "false", "null"].map(Expr::text);
     let value = [OBJECT, ARRAY, STRING, NUMBER].into_iter().map(Expr::Call).chain(literals).collect();
-    let mut rules = vec![
+    vec![
         rule("value", Expr::Alternate(value)),
-        rule("object", list("{", Expr::Call(MEMBER), "}")),
+        rule("object", object),
         rule("member", member),
-        rule("array", list("[", value_and_ws(), "]")),
+        rule("array", array),
         rule("string", string()),
-        rule("number", number()),
-    ];
-    rules.extend(ws.map(|ws| rule("ws", ws)));
-    let start = if elsewhere.is_some() {
-        rules.push(rule("text", sequence(vec![elsewhere.clone(), Some(value_and_ws())])));
-        TEXT
-    } else {
-        VALUE
-    };
-    Grammar { rules, start }
+        rule("number", number_of(numbers)),
+    ]
 }
 
 /// The grammar of indented texts. Each nesting depth has a rule of its own, because no stack can count the indentation of
 /// every line.
-fn indented(by: u32) -> Grammar {
+fn indented(by: u32, numbers: NumberForm) -> Grammar {
     const LAST: u32 = Whitespace::MAX_INDENTED_DEPTH;
     const STRING: RuleId = RuleId::of(0);
     const SCALAR: RuleId = RuleId::of(1);
@@ -80,7 +94,7 @@ fn indented(by: u32) -> Grammar {
         rule(
             "scalar",
             Expr::Alternate(
-                [Expr::Call(STRING), number()]
+                [Expr::Call(STRING), number_of(numbers)]
                     .into_iter()
                     .chain(["true", "false", "null"].map(Expr::text))
                     .collect(),
@@ -109,14 +123,20 @@ fn indented(by: u32) -> Grammar {
         }
         rules.push(rule(&format!("value inside {depth}"), Expr::Alternate(parts)));
     }
-    Grammar { rules, start: value(0) }
+    Grammar { rules, start: value(0), called: Vec::new() }
 }
 
 /// Report entries: the JSON texts that the policy excludes.
-pub fn narrowed(whitespace: Whitespace) -> Vec<ReportEntry> {
+pub fn narrowed(whitespace: Whitespace, numbers: NumberForm) -> Vec<ReportEntry> {
     let limits = match whitespace {
         Whitespace::Compact => "no whitespace between tokens".to_owned(),
         Whitespace::Single => "at most one space after each , and each :, and no other whitespace".to_owned(),
+        Whitespace::Lines => format!(
+            "in each place one space at most, or one line end and at most {} spaces or {} tabs; nothing before the value, and one \
+             line end at most after it",
+            Whitespace::MAX_SPACES,
+            Whitespace::MAX_TABS
+        ),
         Whitespace::Flexible { max } => format!("at most {max} whitespace characters in one place"),
         Whitespace::Indent { by } => {
             format!("a line for each item and property, indented by {by} for each level of nesting")
@@ -126,6 +146,13 @@ pub fn narrowed(whitespace: Whitespace) -> Vec<ReportEntry> {
         ReportEntry::whole("whitespace", format!("{limits}: other whitespace writes the same values")),
         ReportEntry::whole("string", "no \\u escape of a surrogate without its partner: it is no character"),
     ];
+    if numbers == NumberForm::Plain {
+        let (places, exponent) = (NumberForm::MAX_PLACES, NumberForm::MAX_EXPONENT_DIGITS);
+        let why = format!(
+            "no negative zero, fractions of at most {places} digits, exponents of at most {exponent} digits"
+        );
+        narrowed.push(ReportEntry::whole("numbers", why));
+    }
     if let Whitespace::Indent { .. } = whitespace {
         let why = format!("values of a nesting depth of at most {}", Whitespace::MAX_INDENTED_DEPTH);
         narrowed.push(ReportEntry::whole("depth", why));
@@ -133,8 +160,16 @@ pub fn narrowed(whitespace: Whitespace) -> Vec<ReportEntry> {
     narrowed
 }
 
+/// The texts of a number.
+fn number_of(numbers: NumberForm) -> Expr {
+    match numbers {
+        NumberForm::Plain => plain_number(),
+        NumberForm::Json => number(),
+    }
+}
+
 fn rule(name: &str, expr: Expr) -> Rule {
-    Rule { name: name.to_owned(), expr }
+    Rule { name: name.to_owned(), expr, lengths: None }
 }
 
 #[cfg(test)]
@@ -144,7 +179,6 @@ mod tests {
     use proptest::prelude::*;
 
     use gobo_automata::CharSet;
-    use gobo_types::DenseId as _;
 
     use super::*;
 
@@ -187,7 +221,7 @@ mod tests {
                 (one_of("eE"), |char| "eE".contains(char)),
                 (one_of("+-"), |char| "+-".contains(char)),
             ];
-            Self { grammar: json(whitespace), sets }
+            Self { grammar: json(whitespace, NumberForm::Json), sets }
         }
 
         fn takes(&self, text: &str) -> bool {
@@ -232,9 +266,9 @@ mod tests {
     #[test]
     fn rules_stand_where_their_numbers_say() {
         for policy in POLICIES {
-            let Grammar { rules, start } = json(policy);
-            let numbers = [VALUE, OBJECT, MEMBER, ARRAY, STRING, NUMBER, WS, TEXT];
-            let names = ["value", "object", "member", "array", "string", "number", "ws", "text"];
+            let Grammar { rules, start, .. } = json(policy, NumberForm::default());
+            let numbers = [VALUE, OBJECT, MEMBER, ARRAY, STRING, NUMBER];
+            let names = ["value", "object", "member", "array", "string", "number"];
             for (rule, (number, name)) in RuleId::enumerate(&rules).zip(numbers.into_iter().zip(names)) {
                 assert_eq!((rule.0, rule.1.name.as_str()), (number, name));
             }
@@ -302,8 +336,14 @@ mod tests {
     #[test]
     fn what_a_policy_excludes_is_reported() {
         for policy in POLICIES {
-            let keywords: Vec<String> = narrowed(policy).into_iter().map(|entry| entry.keyword).collect();
-            assert_eq!(keywords, ["whitespace", "string"]);
+            for (form, expected) in [
+                (NumberForm::Plain, &["whitespace", "string", "numbers"][..]),
+                (NumberForm::Json, &["whitespace", "string"]),
+            ] {
+                let narrowed = narrowed(policy, form);
+                let keywords: Vec<&str> = narrowed.iter().map(|entry| entry.keyword.as_str()).collect();
+                assert_eq!(keywords, expected);
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! RFC 8259 as a context-free grammar, one alternative for each form of the standard, with the whitespace of a policy.
 
-use gobo_types::Whitespace;
+use gobo_types::{NumberForm, Whitespace};
 
 use crate::context_free::grammar::{Grammar, RuleId, Symbol, literal};
 
@@ -8,22 +8,24 @@ use crate::context_free::grammar::{Grammar, RuleId, Symbol, literal};
 struct Blanks {
     /// After `,` and `:`.
     after: Vec<Symbol>,
-    /// Everywhere else.
+    /// Everywhere else inside a value.
     elsewhere: Vec<Symbol>,
+    /// Before and after the whole value.
+    around: [Vec<Symbol>; 2],
 }
 
 /// The texts of RFC 8259 with the blanks of `whitespace`. Where two of the RFC's blanks meet (in `[ ]`, say) they are one
 /// place. An escaped surrogate stands in a pair with its other half or not at all, since otherwise it is no character.
-pub fn json_grammar(whitespace: Whitespace) -> (Grammar, RuleId) {
+pub fn json_grammar(whitespace: Whitespace, numbers: NumberForm) -> (Grammar, RuleId) {
     let mut grammar = Grammar::new();
     if let Whitespace::Indent { by } = whitespace {
-        let value = indented(&mut grammar, by as usize, 0);
+        let value = indented(&mut grammar, numbers, by as usize, 0);
         return (grammar, value);
     }
     let (text, value) = (grammar.rule(), grammar.rule());
-    let Blanks { after, elsewhere } = blanks(&mut grammar, whitespace);
+    let Blanks { after, elsewhere, around: [first, last] } = blanks(&mut grammar, whitespace);
     let string = string(&mut grammar);
-    let number = number(&mut grammar);
+    let number = number(&mut grammar, numbers);
     let value_here = || vec![Symbol::Rule(value)];
 
     let member =
@@ -40,22 +42,22 @@ pub fn json_grammar(whitespace: Whitespace) -> (Grammar, RuleId) {
     for word in ["true", "false", "null"] {
         grammar.add(value, literal(word));
     }
-    grammar.add(text, [elsewhere.clone(), value_here(), elsewhere].concat());
+    grammar.add(text, [first, value_here(), last].concat());
     (grammar, text)
 }
 
 /// The value inside `depth` brackets, as the pretty printer of `serde_json` lays it out with `by` spaces.
-fn indented(grammar: &mut Grammar, by: usize, depth: usize) -> RuleId {
+fn indented(grammar: &mut Grammar, numbers: NumberForm, by: usize, depth: usize) -> RuleId {
     let value = grammar.rule();
     let string = string(grammar);
-    let number = number(grammar);
+    let number = number(grammar, numbers);
     grammar.add(value, vec![string.clone()]);
     grammar.add(value, vec![number]);
     for word in ["true", "false", "null", "[]", "{}"] {
         grammar.add(value, literal(word));
     }
     if depth < Whitespace::MAX_INDENTED_DEPTH as usize {
-        let inner = indented(grammar, by, depth + 1);
+        let inner = indented(grammar, numbers, by, depth + 1);
         let new_line = |depth: usize| literal(&format!("\n{}", " ".repeat(by * depth)));
         let member = [vec![string], literal(": "), vec![Symbol::Rule(inner)]].concat();
         for (open, element, close) in [("[", vec![Symbol::Rule(inner)], "]"), ("{", member, "}")] {
@@ -70,12 +72,25 @@ fn indented(grammar: &mut Grammar, by: usize, depth: usize) -> RuleId {
 
 fn blanks(grammar: &mut Grammar, whitespace: Whitespace) -> Blanks {
     match whitespace {
-        Whitespace::Compact => Blanks { after: vec![], elsewhere: vec![] },
-        Whitespace::Single => Blanks { after: vec![grammar.optional(literal(" "))], elsewhere: vec![] },
+        Whitespace::Compact => Blanks { after: vec![], elsewhere: vec![], around: [vec![], vec![]] },
+        Whitespace::Single => {
+            let after = vec![grammar.optional(literal(" "))];
+            Blanks { after, elsewhere: vec![], around: [vec![], vec![]] }
+        }
+        Whitespace::Lines => {
+            let line_end = grammar.any_of([literal("\n"), literal("\r\n")]);
+            let spaces = grammar.repeat(&literal(" "), 0, Some(64));
+            let tabs = grammar.repeat(&literal("\t"), 1, Some(16));
+            let indentation = grammar.any_of([spaces, tabs]);
+            let line = vec![line_end.clone(), indentation];
+            let gap = vec![grammar.any_of([vec![], literal(" "), line])];
+            let last = vec![grammar.optional(vec![line_end])];
+            Blanks { after: gap.clone(), elsewhere: gap, around: [vec![], last] }
+        }
         Whitespace::Flexible { max } => {
             let blank = one_of(" \t\n\r");
             let blanks = grammar.repeat(&[blank], 0, Some(max));
-            Blanks { after: blanks.clone(), elsewhere: blanks }
+            Blanks { after: blanks.clone(), elsewhere: blanks.clone(), around: [blanks.clone(), blanks] }
         }
         Whitespace::Indent { .. } => unreachable!("indented texts have a grammar of their own"),
     }
@@ -106,16 +121,35 @@ fn string(grammar: &mut Grammar) -> Symbol {
     grammar.any_of([[literal("\""), vec![Symbol::Rule(characters)], literal("\"")].concat()])
 }
 
-fn number(grammar: &mut Grammar) -> Symbol {
+/// The numbers of RFC 8259. Of the plain ones (`docs/json-schema.md`, *Numbers*) none is zero behind a minus, and fractions and
+/// exponents are short.
+fn number(grammar: &mut Grammar, numbers: NumberForm) -> Symbol {
+    let (places, most) = match numbers {
+        NumberForm::Plain => (Some(22), Some(3)),
+        NumberForm::Json => (None, None),
+    };
     let digit = [Symbol::Chars(vec![('0', '9')])];
-    let digits = grammar.repeat(&digit, 1, None);
+    let nonzero = || vec![Symbol::Chars(vec![('1', '9')])];
     let more = grammar.repeat(&digit, 0, None);
-    let whole = grammar.any_of([literal("0"), [vec![Symbol::Chars(vec![('1', '9')])], more].concat()]);
+    let whole = grammar.any_of([literal("0"), [nonzero(), more.clone()].concat()]);
     let sign = grammar.optional(vec![one_of("+-")]);
-    let minus = grammar.optional(literal("-"));
-    let fraction = grammar.optional([literal("."), digits.clone()].concat());
-    let exponent = grammar.optional([vec![one_of("eE"), sign], digits].concat());
-    grammar.any_of([vec![minus, whole, fraction, exponent]])
+    let fraction = [literal("."), grammar.repeat(&digit, 1, places)].concat();
+    let fraction = grammar.optional(fraction);
+    let exponent = [vec![one_of("eE"), sign], grammar.repeat(&digit, 1, most)].concat();
+    let exponent = grammar.optional(exponent);
+    if numbers == NumberForm::Json {
+        let minus = grammar.optional(literal("-"));
+        return grammar.any_of([vec![minus, whole, fraction, exponent]]);
+    }
+    let mut mantissas =
+        vec![vec![whole, fraction.clone()], [literal("-"), nonzero(), more, vec![fraction]].concat()];
+    for zeros in 0..22 {
+        let rest = grammar.repeat(&digit, 0, Some(21 - zeros));
+        let start = literal(&format!("-0.{}", "0".repeat(zeros as usize)));
+        mantissas.push([start, nonzero(), rest].concat());
+    }
+    let mantissa = grammar.any_of(mantissas);
+    grammar.any_of([vec![mantissa, exponent]])
 }
 
 #[cfg(test)]
@@ -128,7 +162,7 @@ mod tests {
     use crate::Earley;
 
     fn earley(whitespace: Whitespace) -> Earley {
-        Earley::of(&Constraint::json(whitespace)).unwrap()
+        Earley::of(&Constraint::json_with(whitespace, NumberForm::Json)).unwrap()
     }
 
     const COMPACT: [&str; 14] = [
@@ -150,7 +184,9 @@ mod tests {
 
     #[test]
     fn texts_without_blanks_are_texts_of_each_policy() {
-        for policy in [Whitespace::Compact, Whitespace::Single, Whitespace::Flexible { max: 2 }] {
+        for policy in
+            [Whitespace::Compact, Whitespace::Single, Whitespace::Lines, Whitespace::Flexible { max: 2 }]
+        {
             let mut earley = earley(policy);
             for text in COMPACT {
                 assert!(earley.contains(text.as_bytes()), "{policy}: {text}");

@@ -3,7 +3,7 @@
 //! References are resolved by the crate `referencing`, the resolver of the validator `jsonschema`: `$id`, anchors, JSON
 //! pointers and dynamic scopes are its part, and none of gobo's code takes part in it.
 
-use gobo_types::{Draft as NamedDraft, SchemaOptions};
+use gobo_types::{Draft as NamedDraft, SchemaDialect, SchemaOptions};
 use referencing::{Draft, Registry, Resolved, Resolver, Retrieve, Uri};
 use serde_json::Value;
 
@@ -78,6 +78,7 @@ impl Documents {
             Some(NamedDraft::Draft6) => Draft::Draft6,
             Some(NamedDraft::Draft7) => Draft::Draft7,
             Some(NamedDraft::Draft201909) => Draft::Draft201909,
+            None if options.dialect == SchemaDialect::OpenApi30 => Draft::Draft4,
             Some(NamedDraft::Draft202012) | None => Draft::Draft202012,
         };
         let resource = |mut value: Value| {

@@ -3,7 +3,7 @@
 use gobo_types::{Constraint, DEFAULT_START, Dialect, MatchMode, Source, TextStart};
 
 use super::error::ConvertError;
-use super::fields::whitespace;
+use super::fields::{number_form, number_form_message, whitespace};
 use super::schema;
 use crate::v1;
 
@@ -28,9 +28,10 @@ impl From<&Constraint> for v1::Constraint {
                     start: start.clone(),
                 })
             }
-            Source::Json { whitespace } => {
-                v1::constraint::Source::Json(v1::Json { whitespace: whitespace.to_string() })
-            }
+            Source::Json { whitespace, numbers } => v1::constraint::Source::Json(v1::Json {
+                whitespace: whitespace.to_string(),
+                numbers: number_form_message(*numbers).into(),
+            }),
             Source::Schema { schema, options } => {
                 v1::constraint::Source::Schema(schema::message(schema, options))
             }
@@ -62,7 +63,8 @@ impl TryFrom<v1::Constraint> for Constraint {
                 }
             }
             Some(v1::constraint::Source::Json(json)) => {
-                Self::json(whitespace("constraint.json.whitespace", &json.whitespace)?)
+                let numbers = number_form("constraint.json.numbers", json.numbers)?;
+                Self::json_with(whitespace("constraint.json.whitespace", &json.whitespace)?, numbers)
             }
             Some(v1::constraint::Source::Schema(schema)) => schema::constraint(schema)?,
             Some(v1::constraint::Source::Regex(regex)) => {
@@ -84,6 +86,8 @@ impl TryFrom<v1::Constraint> for Constraint {
 
 #[cfg(test)]
 mod tests {
+    use gobo_types::{NumberForm, Whitespace};
+
     use super::*;
 
     #[test]
@@ -93,6 +97,8 @@ mod tests {
             Constraint::search("x\0y"),
             Constraint::choice(["b", "a"]),
             Constraint::choice(Vec::<String>::new()),
+            Constraint::json(Whitespace::Compact),
+            Constraint::json_with(Whitespace::Single, NumberForm::Json),
         ] {
             let sent = v1::Constraint::from(&constraint);
             assert_eq!(Constraint::try_from(sent), Ok(constraint));
@@ -108,5 +114,9 @@ mod tests {
         let mut newer = v1::Constraint::from(&Constraint::regex("a"));
         newer.text_start = 9;
         assert!(matches!(Constraint::try_from(newer), Err(ConvertError::Unknown { found: 9, .. })));
+        let json = v1::Json { whitespace: String::new(), numbers: 9 };
+        let newer = v1::Constraint { source: Some(v1::constraint::Source::Json(json)), ..Default::default() };
+        let field = "constraint.json.numbers";
+        assert_eq!(Constraint::try_from(newer), Err(ConvertError::Unknown { field, found: 9 }));
     }
 }

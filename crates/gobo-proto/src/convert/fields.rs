@@ -1,8 +1,9 @@
-//! Single fields: digests and whitespace policies.
+//! Single fields: digests, whitespace policies and forms of numbers.
 
-use gobo_types::{Whitespace, WhitespaceError};
+use gobo_types::{NumberForm, Whitespace, WhitespaceError};
 
 use super::error::ConvertError;
+use crate::v1;
 
 /// Reads a digest.
 ///
@@ -19,6 +20,27 @@ pub(super) fn whitespace(field: &'static str, text: &str) -> Result<Whitespace, 
     }
     text.parse()
         .map_err(|error: WhitespaceError| ConvertError::Malformed { field, reason: error.to_string() })
+}
+
+/// Reads a form of numbers.
+///
+/// # Errors
+/// [`ConvertError::Unknown`] for a form of a newer peer; `field` names it.
+pub(super) fn number_form(field: &'static str, numbers: i32) -> Result<NumberForm, ConvertError> {
+    match v1::NumberForm::try_from(numbers) {
+        Ok(v1::NumberForm::Unspecified) => Ok(NumberForm::default()),
+        Ok(v1::NumberForm::Plain) => Ok(NumberForm::Plain),
+        Ok(v1::NumberForm::Json) => Ok(NumberForm::Json),
+        Err(error) => Err(ConvertError::Unknown { field, found: error.0 }),
+    }
+}
+
+/// The message of a form of numbers.
+pub(super) fn number_form_message(numbers: NumberForm) -> v1::NumberForm {
+    match numbers {
+        NumberForm::Plain => v1::NumberForm::Plain,
+        NumberForm::Json => v1::NumberForm::Json,
+    }
 }
 
 #[cfg(test)]

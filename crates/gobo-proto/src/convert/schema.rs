@@ -1,21 +1,25 @@
 //! A schema with its options, and its message.
 
 use gobo_types::{
-    Constraint, Draft, FormatMode, PropertyOrder, SchemaDocument, SchemaOptions, Spelling, Whitespace,
+    Constraint, DateTimes, Draft, FormatMode, PropertyOrder, SchemaDialect, SchemaDocument, SchemaOptions,
+    Spelling, Whitespace,
 };
 
 use super::error::ConvertError;
-use super::fields::whitespace;
+use super::fields::{number_form, number_form_message, whitespace};
 use crate::v1;
 
 /// The message of a schema. Every option is named, so that a peer with other defaults reads the same.
 pub(super) fn message(schema: &str, options: &SchemaOptions) -> v1::Schema {
     let SchemaOptions {
         draft,
+        dialect,
         order,
         whitespace,
         spelling,
+        numbers,
         format,
+        date_times,
         closed,
         max_depth,
         documents,
@@ -28,6 +32,14 @@ pub(super) fn message(schema: &str, options: &SchemaOptions) -> v1::Schema {
         Some(Draft::Draft7) => v1::Draft::Draft7,
         Some(Draft::Draft201909) => v1::Draft::Draft201909,
         Some(Draft::Draft202012) => v1::Draft::Draft202012,
+    };
+    let dialect = match dialect {
+        SchemaDialect::JsonSchema => v1::SchemaDialect::JsonSchema,
+        SchemaDialect::OpenApi30 => v1::SchemaDialect::Openapi30,
+    };
+    let date_times = match date_times {
+        DateTimes::Rfc3339 => v1::DateTimes::Rfc3339,
+        DateTimes::Naive => v1::DateTimes::Naive,
     };
     let order = match order {
         PropertyOrder::Declared => v1::PropertyOrder::Declared,
@@ -51,11 +63,14 @@ pub(super) fn message(schema: &str, options: &SchemaOptions) -> v1::Schema {
         order: order.into(),
         whitespace: whitespace.to_string(),
         spelling: spelling.into(),
+        numbers: number_form_message(*numbers).into(),
         format: format.into(),
         closed: *closed,
         max_depth: *max_depth,
         documents,
         allow_widening: *allow_widening,
+        dialect: dialect.into(),
+        date_times: date_times.into(),
     }
 }
 
@@ -93,6 +108,20 @@ pub(super) fn constraint(message: v1::Schema) -> Result<Constraint, ConvertError
         v1::FormatMode::Assert => FormatMode::Assert,
         v1::FormatMode::Annotate => FormatMode::Annotate,
     };
+    let dialect =
+        v1::SchemaDialect::try_from(message.dialect).map_err(unknown("constraint.schema.dialect"))?;
+    let dialect = match dialect {
+        v1::SchemaDialect::Unspecified => SchemaDialect::default(),
+        v1::SchemaDialect::JsonSchema => SchemaDialect::JsonSchema,
+        v1::SchemaDialect::Openapi30 => SchemaDialect::OpenApi30,
+    };
+    let date_times =
+        v1::DateTimes::try_from(message.date_times).map_err(unknown("constraint.schema.date_times"))?;
+    let date_times = match date_times {
+        v1::DateTimes::Unspecified => DateTimes::default(),
+        v1::DateTimes::Rfc3339 => DateTimes::Rfc3339,
+        v1::DateTimes::Naive => DateTimes::Naive,
+    };
     if let Some(depth) = message.max_depth.filter(|depth| *depth > SchemaOptions::MAX_DEPTH) {
         let reason = format!("{depth} is more than {}", SchemaOptions::MAX_DEPTH);
         return Err(ConvertError::Malformed { field: "constraint.schema.max_depth", reason });
@@ -105,10 +134,13 @@ pub(super) fn constraint(message: v1::Schema) -> Result<Constraint, ConvertError
         .collect();
     let options = SchemaOptions {
         draft,
+        dialect,
         order,
         whitespace,
         spelling,
+        numbers: number_form("constraint.schema.numbers", message.numbers)?,
         format,
+        date_times,
         closed: message.closed,
         max_depth: message.max_depth,
         documents,
@@ -119,6 +151,8 @@ pub(super) fn constraint(message: v1::Schema) -> Result<Constraint, ConvertError
 
 #[cfg(test)]
 mod tests {
+    use gobo_types::NumberForm;
+
     use super::*;
 
     fn sent(options: &SchemaOptions) -> v1::Schema {
@@ -134,7 +168,10 @@ mod tests {
             SchemaOptions { order: PropertyOrder::Any, ..Default::default() },
             SchemaOptions { whitespace: Whitespace::Flexible { max: 3 }, ..Default::default() },
             SchemaOptions { spelling: Spelling::Any, ..Default::default() },
+            SchemaOptions { numbers: NumberForm::Json, ..Default::default() },
             SchemaOptions { format: FormatMode::Annotate, ..Default::default() },
+            SchemaOptions { dialect: SchemaDialect::OpenApi30, ..Default::default() },
+            SchemaOptions { date_times: DateTimes::Naive, ..Default::default() },
             SchemaOptions { closed: true, ..Default::default() },
             SchemaOptions { max_depth: Some(0), ..Default::default() },
             SchemaOptions { max_depth: Some(SchemaOptions::MAX_DEPTH), ..Default::default() },
@@ -156,11 +193,14 @@ mod tests {
 
     #[test]
     fn nothing_is_guessed() {
-        let changes: [fn(&mut v1::Schema); 4] = [
+        let changes: [fn(&mut v1::Schema); 7] = [
             |message| message.draft = 9,
             |message| message.order = 9,
             |message| message.spelling = 9,
+            |message| message.numbers = 9,
             |message| message.format = 9,
+            |message| message.dialect = 9,
+            |message| message.date_times = 9,
         ];
         for change in changes {
             let mut newer = sent(&SchemaOptions::default());

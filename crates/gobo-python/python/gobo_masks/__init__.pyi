@@ -135,16 +135,19 @@ class Constraint:
     @staticmethod
     def choice(items: Iterable[str], *, text_start: _TextStart = "exact") -> Constraint: ...
     @staticmethod
-    def json(*, whitespace: str = "single", text_start: _TextStart = "exact") -> Constraint: ...
+    def json(*, whitespace: str = "single", numbers: Literal["plain", "json"] = "plain", text_start: _TextStart = "exact") -> Constraint: ...
     @staticmethod
     def schema(
         schema: str | bytes | bool | Mapping[str, Any] | type,
         *,
         draft: str | None = None,
+        dialect: Literal["json-schema", "openapi-3.0"] = "json-schema",
         order: Literal["declared", "any"] = "declared",
         whitespace: str = "single",
         spelling: Literal["canonical", "any"] = "canonical",
+        numbers: Literal["plain", "json"] = "plain",
         format: Literal["assert", "annotate"] = "assert",
+        date_times: Literal["rfc3339", "naive"] = "rfc3339",
         closed: bool = False,
         max_depth: int | None = None,
         documents: Mapping[str, str | bytes | bool | Mapping[str, Any]] | None = None,

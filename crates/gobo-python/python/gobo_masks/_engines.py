@@ -10,7 +10,7 @@ Settings come from the environment, read at each use, so that a process may be t
 |---|---|
 | `GOBO_DISABLE=1` | adapters change nothing |
 | `GOBO_FALLBACK=refuse` | the stock engine serves nothing: what gobo cannot serve fails with gobo's reason. Else `stock` |
-| `GOBO_JSON_WHITESPACE` | `compact`, `single` or `flexible:N` for all JSON, whatever the engine says |
+| `GOBO_JSON_WHITESPACE` | `compact`, `single`, `lines` or `flexible:N` for all JSON, whatever the engine says |
 
 An adapter looks at its engine before it changes anything: `fits` compares the engine's release with those it was tested with, and
 the parameters of what it replaces with those it knows. If either differs, it says so once, and the engine stays as it was.
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 _logger = logging.getLogger("gobo_masks")
 
-# A count of blanks from which a schema's file would be larger than anybody wants (docs/limits.md).
+# The largest N of `flexible:N` (docs/limits.md).
 MAX_BLANKS = 64
 
 
@@ -53,14 +53,15 @@ def refuses() -> bool:
 
 def whitespace(*, none: bool = False, count: int | None = None) -> str:
     """The whitespace policy of JSON. `GOBO_JSON_WHITESPACE` if it is set; else what the engine says: `none` at all, or up to
-    `count` blanks at each place where JSON has them; else `single`. Raises `InvalidError` for a count above 64."""
+    `count` blanks at each place where JSON has them; else `lines`, which has the layouts that models write and no text that is
+    blanks without end. Raises `InvalidError` for a count above 64."""
     told = os.environ.get("GOBO_JSON_WHITESPACE")
     if told:
         return told
     if none or count == 0:
         return "compact"
     if count is None:
-        return "single"
+        return "lines"
     if not 0 < count <= MAX_BLANKS:
         raise InvalidError(f"the engine allows {count} blanks in a row; gobo takes 0 to {MAX_BLANKS}")
     return f"flexible:{count}"

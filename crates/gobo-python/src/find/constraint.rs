@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use gobo_types::{
-    Constraint, ConstraintDigest, DEFAULT_START, Draft, SchemaDocument, SchemaOptions, TextStart, Whitespace,
+    Constraint, ConstraintDigest, DEFAULT_START, Draft, NumberForm, SchemaDocument, SchemaOptions, TextStart,
+    Whitespace,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyMapping, PyString, PyType};
@@ -94,24 +95,29 @@ impl PyConstraint {
         Ok(Constraint::choice(items).starting(self::text_start(py, &text_start)?).into())
     }
 
-    /// Any JSON value. `whitespace` is `compact`, `single` (at most one space after a comma or colon), `flexible:N` (up to N
-    /// whitespace characters wherever JSON allows them, N from 1 to 64) or `indent:N`.
+    /// Any JSON value. `whitespace` is `compact`, `single` (at most one space after a comma or colon), `lines` (in each place one
+    /// space at most, or a line end and an indentation), `flexible:N` (up to N whitespace characters wherever JSON allows them, N
+    /// from 1 to 64) or `indent:N`. `numbers` is `plain`, as programs write and read them, or `json`, with all that JSON has.
     #[staticmethod]
-    #[pyo3(signature = (*, whitespace = Text("single".into()), text_start = Text("exact".into())), text_signature = "(*, whitespace='single', text_start='exact')")]
+    #[pyo3(signature = (*, whitespace = Text("single".into()), numbers = Text("plain".into()), text_start = Text("exact".into())), text_signature = "(*, whitespace='single', numbers='plain', text_start='exact')")]
     #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
-    fn json(py: Python<'_>, whitespace: Text, text_start: Text) -> PyResult<Self> {
+    fn json(py: Python<'_>, whitespace: Text, numbers: Text, text_start: Text) -> PyResult<Self> {
         let whitespace = word::<Whitespace>(py, "whitespace", &whitespace)?;
-        Ok(Constraint::json(whitespace).starting(self::text_start(py, &text_start)?).into())
+        let numbers = word::<NumberForm>(py, "numbers", &numbers)?;
+        Ok(Constraint::json_with(whitespace, numbers).starting(self::text_start(py, &text_start)?).into())
     }
 
     /// The JSON texts of the values that a JSON Schema allows. The schema is a text, bytes, a bool, a mapping (the order of its
     /// keys is the order of properties), a Pydantic model, a dataclass or a `TypedDict`.
     ///
     /// - `draft`: `draft4`, `draft6`, `draft7`, `draft2019-09` or `draft2020-12`, for schemas without `$schema`.
+    /// - `dialect`: `json-schema`, or `openapi-3.0`, whose `nullable` counts, and which is draft 4 unless `draft` says otherwise.
     /// - `order`: properties come as `declared`, or in `any` order (at most 10 names).
     /// - `whitespace`: as for `json`.
     /// - `spelling`: characters are spelled in their `canonical` (shortest) form, or in `any`.
+    /// - `numbers`: as for `json`.
     /// - `format`: is an `assert`ion, or an `annotate`ion that constrains nothing.
+    /// - `date_times`: `date-time` and `time` are those of `rfc3339`, with an offset, or `naive` ones too.
     /// - `closed`: objects have no other members than those declared, unless the schema says so.
     /// - `max_depth`: greatest nesting depth, at most 64.
     /// - `documents`: texts of other schemas by their address, for references.
@@ -121,17 +127,20 @@ impl PyConstraint {
     /// compared and not read again; up to 512 texts of at most 64 KiB, without documents, are remembered.
     #[staticmethod]
     #[pyo3(
-        signature = (schema, *, draft = None, order = Text("declared".into()), whitespace = Text("single".into()), spelling = Text("canonical".into()), format = Text("assert".into()), closed = false, max_depth = None, documents = None, allow_widening = false, text_start = Text("exact".into())),
-        text_signature = "(schema, *, draft=None, order='declared', whitespace='single', spelling='canonical', format='assert', closed=False, max_depth=None, documents=None, allow_widening=False, text_start='exact')"
+        signature = (schema, *, draft = None, dialect = Text("json-schema".into()), order = Text("declared".into()), whitespace = Text("single".into()), spelling = Text("canonical".into()), numbers = Text("plain".into()), format = Text("assert".into()), date_times = Text("rfc3339".into()), closed = false, max_depth = None, documents = None, allow_widening = false, text_start = Text("exact".into())),
+        text_signature = "(schema, *, draft=None, dialect='json-schema', order='declared', whitespace='single', spelling='canonical', numbers='plain', format='assert', date_times='rfc3339', closed=False, max_depth=None, documents=None, allow_widening=False, text_start='exact')"
     )]
     #[expect(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "keywords of Python")]
     fn schema(
         schema: &Bound<'_, PyAny>,
         draft: Option<Text>,
+        dialect: Text,
         order: Text,
         whitespace: Text,
         spelling: Text,
+        numbers: Text,
         format: Text,
+        date_times: Text,
         closed: bool,
         max_depth: Option<Count>,
         documents: Option<&Bound<'_, PyMapping>>,
@@ -146,10 +155,13 @@ impl PyConstraint {
         });
         let options = SchemaOptions {
             draft: draft.map(|draft| word::<Draft>(py, "draft", &draft)).transpose()?,
+            dialect: word(py, "dialect", &dialect)?,
             order: word(py, "order", &order)?,
             whitespace: word(py, "whitespace", &whitespace)?,
             spelling: word(py, "spelling", &spelling)?,
+            numbers: word(py, "numbers", &numbers)?,
             format: word(py, "format", &format)?,
+            date_times: word(py, "date_times", &date_times)?,
             closed,
             max_depth: max_depth.transpose()?,
             documents: self::documents(documents)?,

@@ -172,6 +172,8 @@ def test_schemas_are_closed(backend, tokenizer):
     ("config", "text", "is_taken"),
     [
         ({}, '{"a": 1}', True),
+        ({}, '{\n\t"a": 1\n}', True),
+        ({}, '{ "a": 1 }', True),
         ({}, '{"a":  1}', False),
         ({"constrained_json_disable_any_whitespace": True}, '{"a":1}', True),
         ({"constrained_json_disable_any_whitespace": True}, '{"a": 1}', False),

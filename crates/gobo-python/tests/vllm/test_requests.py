@@ -104,16 +104,17 @@ def test_stop_ids_end_a_text_and_the_tokenizers_where_there_are_none(engine):
     assert grammar.matcher.eos == (one.tokenizer.eos_token_id,)
 
 
-def test_blanks_are_single_compact_or_as_told(engine, monkeypatch):
+def test_blanks_are_lines_compact_or_as_told(engine, monkeypatch):
     def takes(one, text):
         request = one.request(json=PERSON)
         ids = one.tokenizer.encode(text)
         return one.grammar(request).validate_tokens(ids) == ids
 
     spaced, tight, wide = '{"name": "a", "age": 1}', '{"name":"a","age":1}', '{"name":  "a",   "age": 1}'
+    pretty, airy = '{\n    "name": "a",\n    "age": 1\n}\n', '{ "name": "a", "age": 1 }'
     plain, compact = engine(backend="xgrammar"), engine(backend="xgrammar", disable_any_whitespace=True)
-    assert [takes(plain, text) for text in (spaced, tight, wide)] == [True, True, False]
-    assert [takes(compact, text) for text in (spaced, tight, wide)] == [False, True, False]
+    assert [takes(plain, text) for text in (spaced, tight, pretty, airy, wide)] == [True, True, True, True, False]
+    assert [takes(compact, text) for text in (spaced, tight, pretty, airy, wide)] == [False, True, False, False, False]
     monkeypatch.setenv("GOBO_JSON_WHITESPACE", "flexible:4")
     told = engine(backend="xgrammar")
     assert [takes(told, text) for text in (spaced, tight, wide)] == [True, True, True]

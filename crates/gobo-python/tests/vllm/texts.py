@@ -26,14 +26,14 @@ import numpy as np  # noqa: E402
 LIMIT = 120
 # Policies by name, as options that relax each of them. The last has all of them relaxed.
 RELAXED = {
-    "whitespace": {"whitespace": "flexible:8"},
+    "whitespace": {"whitespace": "flexible:64"},
     "spelling": {"spelling": "any"},
     "closed": {"closed": False},
     "order": {"order": "any"},
     "format": {"format": "annotate"},
-    "whitespace and spelling": {"whitespace": "flexible:8", "spelling": "any"},
-    "whitespace and closed": {"whitespace": "flexible:8", "closed": False},
-    "several": {"whitespace": "flexible:8", "spelling": "any", "closed": False, "format": "annotate"},
+    "whitespace and spelling": {"whitespace": "flexible:64", "spelling": "any"},
+    "whitespace and closed": {"whitespace": "flexible:64", "closed": False},
+    "several": {"whitespace": "flexible:64", "spelling": "any", "closed": False, "format": "annotate"},
 }
 
 
@@ -102,7 +102,7 @@ class Judge:
             return "unexplained"
         prefix, token = theirs[0][:at], theirs[0][at]
         for name, options in RELAXED.items():
-            options = {"closed": True, "whitespace": "single", **options}
+            options = {"closed": True, "whitespace": "lines", **options}
             try:
                 index = self.client.get(self.vocabulary, gobo_masks.Constraint.schema(text, **options), timeout=30)
             except gobo_masks.GoboError:

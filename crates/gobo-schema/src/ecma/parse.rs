@@ -15,6 +15,18 @@ const LOOK_BEHIND: &str =
 const FLAGS: &str =
     "Leave the flags out: write both cases of a letter, as in [aA], and [^] for any character.";
 
+/// Signs after `(?` that begin something in other dialects, what it is there, and what to write in its place.
+const OTHER_GROUPS: [(&str, &str, &str); 8] = [
+    ("P>", "a call of a group", "Write the group out where it is called."),
+    ("&", "a call of a group", "Write the group out where it is called."),
+    ("R", "a call of the pattern", "Write the nested texts out, as deep as they nest."),
+    ("#", "a comment", "Leave the comment out, or write it in $comment."),
+    (">", "a group without backtracking", "Write (?:…), and what the group must not give back as a class."),
+    ("|", "a group whose alternatives share numbers", "Write (?:…)."),
+    ("(", "a condition on a group", "Write the cases as alternatives."),
+    ("'", "a named group", "Write (?<name>…)."),
+];
+
 /// Bytes that a node is charged.
 const NODE_BYTES: u64 = 64;
 
@@ -218,7 +230,8 @@ impl Parser<'_> {
             Some(true)
         } else if self.rest().starts_with("<=") || self.rest().starts_with("<!") {
             return Err(unsupported(start, "look-behind is not enforced").advising(LOOK_BEHIND));
-        } else if self.eat("<") {
+        } else if self.eat("<") || self.eat("P<") {
+            // Python and RE2 put a P before the name.
             self.group_name(start)?;
             None
         } else {
@@ -252,8 +265,18 @@ impl Parser<'_> {
         }
     }
 
-    /// The refusal of a group that begins with an unknown sign.
+    /// The refusal of a group that begins with an unknown sign: those of other dialects are named.
     fn bad_group(&self, start: usize) -> CompileError {
+        if self.rest().starts_with("P=") {
+            return unsupported(start, "(?P=name) is a back-reference, which is not regular")
+                .advising(BACK_REFERENCE);
+        }
+        for (sign, what, help) in OTHER_GROUPS {
+            if self.rest().starts_with(sign) {
+                return malformed(start, format!("(?{sign} begins {what}, which ECMA-262 does not have"))
+                    .advising(help);
+            }
+        }
         let flags = self.rest().trim_start_matches(['i', 'm', 's', '-']);
         if flags.len() < self.rest().len() {
             if flags.starts_with(':') {

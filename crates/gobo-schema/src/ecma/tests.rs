@@ -123,6 +123,7 @@ fn properties_are_those_of_unicode() {
 #[test]
 fn groups_are_named_or_not() {
     check("^(a)(?:b)(?<nam_e$>c)(?<é>d)$", &["abcd"], &["abc"]);
+    check("^(?P<year>\\d{2})-(?P<rest>a|b)$", &["12-a", "00-b"], &["12-", "?P<year>12-a"]);
     check("^(?:)()$", &[""], &["a"]);
 }
 
@@ -181,8 +182,18 @@ fn refusals_name_the_offset() {
         (r"a\p{}", Unsupported, 1),
         (r"\p{^L}", Unsupported, 0),
         ("(?i)a", Malformed, 0),
-        ("(?P<n>a)", Malformed, 0),
+        ("(?P<n>a)b(?P=n)", Unsupported, 9),
+        ("(?P<1>a)", Malformed, 0),
+        ("(?P<n", Malformed, 0),
+        ("(?P", Malformed, 0),
+        ("(?P>n)", Malformed, 0),
+        ("(?&n)", Malformed, 0),
+        ("a(?R)", Malformed, 1),
+        ("(?#a)", Malformed, 0),
         ("(?>a)", Malformed, 0),
+        ("(?|a|b)", Malformed, 0),
+        ("(a)?(?(1)b|c)", Malformed, 4),
+        ("(?'n'a)", Malformed, 0),
         ("(?<>a)", Malformed, 0),
         ("(?<1>a)", Malformed, 0),
         ("(?<n", Malformed, 0),
@@ -382,5 +393,19 @@ proptest! {
     fn no_pattern_panics(pattern in r"[ab(){}\[\]?:=!<>*+.^$|\\dwpuxk0-9,é-]{0,24}") {
         let limits = CompileLimits { max_states: 1 << 10, max_steps: 1_000_000, max_bytes: 4 << 20 };
         let _ = ecma(&pattern, &Budget::new(limits));
+    }
+}
+
+#[test]
+fn groups_of_other_dialects_are_named() {
+    for (pattern, what) in [
+        ("(?P<n>a)(?P=n)", "(?P=name) is a back-reference"),
+        ("(?P>n)", "(?P> begins a call of a group"),
+        ("(?#a)", "(?# begins a comment"),
+        ("(?>a)", "(?> begins a group without backtracking"),
+        ("(?(1)a|b)", "(?( begins a condition on a group"),
+    ] {
+        let error = ecma(pattern, &Budget::new(CompileLimits::default())).unwrap_err().to_string();
+        assert!(error.contains(what), "{pattern}: {error}");
     }
 }

@@ -7,6 +7,9 @@ use super::pattern::regex;
 
 pub(super) const NARROWED: &str = "a leap second has an offset of whole half hours";
 
+/// What is let through where texts without an offset are asked for.
+pub(super) const NAIVE: &str = "a time may have no offset from UTC";
+
 /// In a leap second, offsets are multiples of this many minutes.
 ///
 /// Which offset a leap second takes is settled by hour and minute (it is 23:59:60 in UTC), so an automaton must
@@ -24,11 +27,17 @@ fn full_date() -> String {
     )
 }
 
+const HOUR_MINUTE: &str = "(?:[01][0-9]|2[0-3]):[0-5][0-9]";
+const FRACTION: &str = r"(?:\.[0-9]+)?";
+
+/// `partial-time` of RFC 3339, section 5.6, without second 60: which minute may have one depends on the offset.
+fn naive_time() -> String {
+    format!("{HOUR_MINUTE}:[0-5][0-9]{FRACTION}")
+}
+
 /// `full-time` of RFC 3339, section 5.6. Second 60 is 23:59:60 in UTC: section 5.7 and appendix D.
 fn full_time() -> String {
-    let hour_minute = "(?:[01][0-9]|2[0-3]):[0-5][0-9]";
-    let fraction = r"(?:\.[0-9]+)?";
-    let zone = format!("(?:[Zz]|[+-]{hour_minute})");
+    let zone = format!("(?:[Zz]|[+-]{HOUR_MINUTE})");
     let day = 24 * 60;
     let clock = |minutes: u32| format!("{:02}:{:02}", minutes / 60, minutes % 60);
     let leap_seconds = (0..day).step_by(LEAP_OFFSETS).map(|ahead| {
@@ -36,9 +45,9 @@ fn full_time() -> String {
         let local = clock((day - 1 + ahead) % day);
         let (plus, minus) = (clock(ahead), clock((day - ahead) % day));
         let utc = if ahead == 0 { "|[Zz]" } else { "" };
-        format!(r"|{local}:60{fraction}(?:\+{plus}|-{minus}{utc})")
+        format!(r"|{local}:60{FRACTION}(?:\+{plus}|-{minus}{utc})")
     });
-    format!("(?:{hour_minute}:[0-5][0-9]{fraction}{zone}{})", leap_seconds.collect::<String>())
+    format!("(?:{}{zone}{})", naive_time(), leap_seconds.collect::<String>())
 }
 
 pub(super) fn date(budget: &Budget) -> Result<Language, CompileError> {
@@ -52,6 +61,16 @@ pub(super) fn time(budget: &Budget) -> Result<Language, CompileError> {
 /// `date-time` of RFC 3339, section 5.6, whose note lets `t` and `z` be small.
 pub(super) fn date_time(budget: &Budget) -> Result<Language, CompileError> {
     regex(&format!("{}[Tt]{}", full_date(), full_time()), budget)
+}
+
+/// [`time`], with or without an offset.
+pub(super) fn time_or_naive(budget: &Budget) -> Result<Language, CompileError> {
+    regex(&format!("(?:{}|{})", full_time(), naive_time()), budget)
+}
+
+/// [`date_time`], with or without an offset.
+pub(super) fn date_time_or_naive(budget: &Budget) -> Result<Language, CompileError> {
+    regex(&format!("{}[Tt](?:{}|{})", full_date(), full_time(), naive_time()), budget)
 }
 
 /// `duration` of RFC 3339, appendix A, with the capitals of ISO 8601: the grammar alone would take small letters too.

@@ -65,16 +65,15 @@ pub(super) fn ipv6_pattern(beside_gap: u32, octet: &str) -> String {
 
 /// Maximum number of characters of a name that is written without its last dot: RFC 1034, section 3.1, allows 255 octets with the length
 /// of each label, that of the root among them.
-const NAME: u32 = 253;
+pub(super) const NAME: u32 = 253;
 
 /// RFC 1034, section 3.1, in letters of RFC 1123, section 2.1: what drafts before 7 ask for, which know no `xn--`. A label
-/// may have digits alone, the last one too. Both a name's characters and those of its labels are counted.
+/// may have digits alone, the last one too. The characters of labels are counted here, and those of the name apart from them: [`NAME`].
 pub(super) fn plain_hostname(budget: &Budget) -> Result<Language, CompileError> {
-    // The number of characters of the name and of the label, and whether the last one is a hyphen.
-    let start = (0_u32, 0_u32, false);
+    // The number of characters of the label, and whether the last one is a hyphen.
     let letters = ascii();
     let sets: Vec<CharSet> = letters.iter().map(|letter| letter.2.clone()).collect();
-    let next = |&(chars, of_label, hyphen): &(u32, u32, bool), letter: usize| {
+    let next = |&(of_label, hyphen): &(u32, bool), letter: usize| {
         let kind = letters[letter].0;
         let may_read = match kind {
             Kind::Hyphen => of_label > 0 && of_label < LABEL,
@@ -82,9 +81,9 @@ pub(super) fn plain_hostname(budget: &Budget) -> Result<Language, CompileError> 
             _ => of_label < LABEL,
         };
         let of_label = if kind == Kind::Dot { 0 } else { of_label + 1 };
-        (may_read && chars < NAME).then_some((chars + 1, of_label, kind == Kind::Hyphen))
+        may_read.then_some((of_label, kind == Kind::Hyphen))
     };
-    let names = explored(&sets, start, next, |&(_, of_label, hyphen)| of_label > 0 && !hyphen);
+    let names = explored(&sets, (0_u32, false), next, |&(of_label, hyphen)| of_label > 0 && !hyphen);
     Language::expr(&names, budget)
 }
 

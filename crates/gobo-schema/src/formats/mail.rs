@@ -5,6 +5,7 @@ use gobo_types::{Budget, CompileError};
 
 use super::hosts::{PART, ipv4_pattern, ipv6_pattern};
 use super::labels::{ENCODED, IDN_PART, Kind, Names, ascii, explored, international};
+use super::parts::{Part, Parts};
 use super::pattern::regex;
 
 pub(super) const NARROWED: &str = "\
@@ -25,6 +26,24 @@ const SNUM: &str = "(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]{1,2})";
 /// `Mailbox` of RFC 5321, section 4.1.2.
 pub(super) fn email(budget: &Budget) -> Result<Language, CompileError> {
     mailbox(&[], vec![domain()], budget)
+}
+
+/// [`email`] in parts: the local part, the first label of the domain and the others are counted, or the domain is an address.
+pub(super) fn email_parts(budget: &Budget) -> Result<Parts, CompileError> {
+    const NAME: &str = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
+    let local = Part::UpTo(LOCAL_PART, Language::expr(&local_part(&[], None), budget)?);
+    let first = Part::UpTo(PART, regex(NAME, budget)?);
+    let others = Part::UpTo(PART, regex(&format!(r"{NAME}(?:\.{NAME})*"), budget)?);
+    let (at, dot) = (Part::Of(regex("@", budget)?), Part::Of(regex(r"\.", budget)?));
+    let literal = Part::Of(regex(&literal(), budget)?);
+    Ok(Parts {
+        ways: vec![
+            vec![local.clone(), at.clone(), first.clone()],
+            vec![local.clone(), at.clone(), first, dot, others],
+            vec![local, at, literal],
+        ],
+        longest: u64::from(LOCAL_PART + 1 + PART + 1 + PART),
+    })
 }
 
 /// `Mailbox` with the extensions of RFC 6531, section 3.3.
@@ -52,12 +71,16 @@ fn mailbox(
     mut domains: Vec<Expr>,
     budget: &Budget,
 ) -> Result<Language, CompileError> {
-    // `address-literal`, section 4.1.3. A general literal has a registered tag, and there is none but IPv6, which
-    // stands for two groups or more with `::`.
-    let literal = format!(r"\[(?:{}|(?i:IPv6):{})\]", ipv4_pattern(SNUM), ipv6_pattern(6, SNUM));
-    let literal = regex(&literal, budget)?.to_expr(|chars| Expr::Chars(chars.clone()), budget)?;
+    let literal = regex(&literal(), budget)?.to_expr(|chars| Expr::Chars(chars.clone()), budget)?;
     domains.push(literal);
-    Language::expr(&Expr::Concat(vec![local_part(wide), Expr::text("@"), Expr::Alternate(domains)]), budget)
+    let local = local_part(wide, Some(LOCAL_PART));
+    Language::expr(&Expr::Concat(vec![local, Expr::text("@"), Expr::Alternate(domains)]), budget)
+}
+
+/// `address-literal`, section 4.1.3. A general literal has a registered tag, and there is none but IPv6, which
+/// stands for two groups or more with `::`.
+fn literal() -> String {
+    format!(r"\[(?:{}|(?i:IPv6):{})\]", ipv4_pattern(SNUM), ipv6_pattern(6, SNUM))
 }
 
 /// The part of the grammar of local parts that the text has reached.
@@ -73,8 +96,8 @@ enum Phase {
     End,
 }
 
-/// `Local-part`, section 4.1.2: `Dot-string` or `Quoted-string`.
-fn local_part(wide: &[(CharSet, u32)]) -> Expr {
+/// `Local-part`, section 4.1.2: `Dot-string` or `Quoted-string`, of so many octets if they are counted.
+fn local_part(wide: &[(CharSet, u32)], most: Option<u32>) -> Expr {
     const ATOM: usize = 0;
     const DOT: usize = 1;
     const QUOTE: usize = 2;
@@ -102,7 +125,10 @@ fn local_part(wide: &[(CharSet, u32)]) -> Expr {
             Phase::Escaped if !is_wide => Phase::Quoted,
             _ => return None,
         };
-        (octets <= LOCAL_PART).then_some((phase, octets))
+        match most {
+            None => Some((phase, 0)),
+            Some(most) => (octets <= most).then_some((phase, octets)),
+        }
     };
     let accepts = |&(phase, _): &(Phase, u32)| matches!(phase, Phase::Atom | Phase::End);
     explored(&sets, (Phase::Start, 0), next, accepts)

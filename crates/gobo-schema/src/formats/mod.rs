@@ -8,16 +8,22 @@ mod dates;
 mod hosts;
 mod labels;
 mod mail;
+mod parts;
 mod pattern;
 mod pointers;
 mod uris;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use gobo_automata::Language;
-use gobo_types::{Budget, CompileError, CompileLimits, Draft, RefusalKind};
+use gobo_types::{Budget, CompileError, CompileLimits, DateTimes, Draft, RefusalKind};
 
 use crate::advice::{ALLOW_WIDENING, NO_FORMAT};
+
+pub(crate) use parts::{Part, Parts};
+
+/// What builds a format in parts.
+type BuildParts = fn(&Budget) -> Result<Parts, CompileError>;
 
 /// A format with a language.
 struct Definition {
@@ -25,11 +31,26 @@ struct Definition {
     /// The last draft in which the name has this meaning.
     until: Draft,
     narrowed: Option<&'static str>,
-    /// What no automaton decides: the format is refused unless the caller allows widening.
+    /// What the language includes beyond the standard's: the format is refused unless the caller asks for that.
     undecided: Option<&'static str>,
     build: fn(&Budget) -> Result<Language, CompileError>,
+    /// The greatest length of a text, which is counted apart from the language.
+    longest: Option<u32>,
     /// The language, built once in a process: it is the same in every compile.
     built: OnceLock<Language>,
+    /// The same language in parts whose lengths are counted.
+    parts: Option<BuildParts>,
+    /// The parts, built once in a process.
+    built_parts: OnceLock<Arc<Parts>>,
+}
+
+/// What a format says.
+#[derive(Debug)]
+pub(crate) struct Format {
+    /// The texts, but for their length: [`longest`].
+    pub(crate) language: Language,
+    /// The texts in parts whose lengths are counted.
+    pub(crate) parts: Option<Arc<Parts>>,
 }
 
 impl Definition {
@@ -50,8 +71,27 @@ impl Definition {
         narrowed: Option<&'static str>,
         build: fn(&Budget) -> Result<Language, CompileError>,
     ) -> Self {
-        let until = Draft::Draft202012;
-        Self { name, until, narrowed, undecided: None, build, built: OnceLock::new() }
+        Self {
+            name,
+            until: Draft::Draft202012,
+            narrowed,
+            undecided: None,
+            build,
+            longest: None,
+            built: OnceLock::new(),
+            parts: None,
+            built_parts: OnceLock::new(),
+        }
+    }
+
+    const fn up_to(mut self, longest: u32) -> Self {
+        self.longest = Some(longest);
+        self
+    }
+
+    const fn in_parts(mut self, parts: BuildParts) -> Self {
+        self.parts = Some(parts);
+        self
     }
 
     const fn until(mut self, until: Draft) -> Self {
@@ -66,14 +106,14 @@ impl Definition {
 }
 
 /// Definitions of one name are ordered by draft.
-static FORMATS: [Definition; 19] = [
+static FORMATS: [Definition; 20] = [
     Definition::exact("date", dates::date),
     Definition::narrowed("time", dates::NARROWED, dates::time),
     Definition::narrowed("date-time", dates::NARROWED, dates::date_time),
     Definition::narrowed("duration", "the letters of a duration are capitals", dates::duration),
-    Definition::narrowed("email", mail::NARROWED, mail::email),
+    Definition::narrowed("email", mail::NARROWED, mail::email).in_parts(mail::email_parts),
     Definition::narrowed("idn-email", mail::IDN_NARROWED, mail::idn_email),
-    Definition::exact("hostname", hosts::plain_hostname).until(Draft::Draft6),
+    Definition::exact("hostname", hosts::plain_hostname).until(Draft::Draft6).up_to(hosts::NAME),
     Definition::narrowed("hostname", hosts::NARROWED, hosts::hostname).undecided(hosts::UNDECIDED),
     Definition::narrowed("idn-hostname", hosts::IDN_NARROWED, hosts::idn_hostname)
         .undecided(hosts::UNDECIDED),
@@ -91,28 +131,39 @@ static FORMATS: [Definition; 19] = [
         "a relative JSON pointer moves no array index (`0+1`), which drafts up to 7 do not know",
         pointers::relative_json_pointer,
     ),
+    // ECMA-262, section 22.2.1: Disjunction stands inside groups without limit.
+    Definition::exact("regex", pattern::any)
+        .undecided("groups of a regular expression nest, so valid ones are not a regular set"),
 ];
 
-/// The language of a format in a draft: string values, not their JSON spellings. `None` for a name that the standard does not
-/// define, which is an annotation. With `allow_widening`, texts that no automaton decides are included.
+/// The formats of texts that may have an offset from UTC, or none.
+static NAIVE: [Definition; 2] = [
+    Definition::narrowed("time", dates::NARROWED, dates::time_or_naive).undecided(dates::NAIVE),
+    Definition::narrowed("date-time", dates::NARROWED, dates::date_time_or_naive).undecided(dates::NAIVE),
+];
+
+/// What is asked of a format.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) draft: Draft,
+    /// Whether texts that no automaton decides are included, and the format is not refused for them.
+    pub(crate) allow_widening: bool,
+    pub(crate) date_times: DateTimes,
+}
+
+/// The texts of a format: string values, not their JSON spellings. `None` for a name that the standard does not define,
+/// which is an annotation.
 ///
 /// # Errors
 /// A refusal with no place for a format without a language; [`CompileError::OverBudget`].
-pub(crate) fn format(
-    name: &str,
-    draft: Draft,
-    allow_widening: bool,
-    budget: &Budget,
-) -> Result<Option<Language>, CompileError> {
+pub(crate) fn format(asked: Asked<'_>, budget: &Budget) -> Result<Option<Format>, CompileError> {
     const PHASE: &str = "reading a format";
-    if name == "regex" {
-        // ECMA-262, section 22.2.1: Disjunction stands inside groups without limit.
-        let reason = "groups of a regular expression nest, so valid ones are not a regular set";
-        return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason).advising(NO_FORMAT));
-    }
-    let Some(format) = definition(name, draft) else { return Ok(None) };
-    if let Some(undecided) = format.undecided.filter(|_| !allow_widening) {
-        return Err(CompileError::refuse(RefusalKind::Unsupported, "", undecided).advising(ALLOW_WIDENING));
+    let Some(format) = definition(asked) else { return Ok(None) };
+    let allows = asked.allow_widening || asked.is_naive();
+    if let Some(undecided) = format.undecided.filter(|_| !allows) {
+        let help = if asked.name == "regex" { NO_FORMAT } else { ALLOW_WIDENING };
+        return Err(CompileError::refuse(RefusalKind::Unsupported, "", undecided).advising(help));
     }
     let language = format.built.get_or_init(|| {
         (format.build)(&Budget::new(CompileLimits::default())).expect("every format fits the default limits")
@@ -122,21 +173,39 @@ pub(crate) fn format(
     budget.check_states(PHASE, language.len())?;
     budget.charge_steps(PHASE, language.len() as u64)?;
     budget.charge_bytes(PHASE, language.len() as u64 * 64)?;
-    Ok(Some(language.clone()))
+    let parts = format.parts.map(|build| {
+        let build =
+            || build(&Budget::new(CompileLimits::default())).expect("every format fits the default limits");
+        Arc::clone(format.built_parts.get_or_init(|| Arc::new(build())))
+    });
+    Ok(Some(Format { language: language.clone(), parts }))
 }
 
-fn definition(name: &str, draft: Draft) -> Option<&'static Definition> {
-    FORMATS.iter().find(|format| format.name == name && draft <= format.until)
+impl Asked<'_> {
+    /// Whether it is a format of dates or times, and texts without an offset are asked for.
+    fn is_naive(self) -> bool {
+        self.date_times == DateTimes::Naive && NAIVE.iter().any(|format| format.name == self.name)
+    }
+}
+
+fn definition(asked: Asked<'_>) -> Option<&'static Definition> {
+    let mut formats = if asked.is_naive() { NAIVE.iter() } else { FORMATS.iter() };
+    formats.find(|format| format.name == asked.name && asked.draft <= format.until)
+}
+
+/// The greatest number of characters of a format's texts, where it is no part of the language.
+pub(crate) fn longest(asked: Asked<'_>) -> Option<u32> {
+    definition(asked).and_then(|format| format.longest)
 }
 
 /// What the language of a format excludes of the standard's and what it includes beyond, as clauses.
-pub(crate) fn inexact(name: &str, draft: Draft) -> (Option<&'static str>, Option<&'static str>) {
-    definition(name, draft).map_or((None, None), |format| (format.narrowed, format.undecided))
+pub(crate) fn inexact(asked: Asked<'_>) -> (Option<&'static str>, Option<&'static str>) {
+    definition(asked).map_or((None, None), |format| (format.narrowed, format.undecided))
 }
 
 /// The names of all formats of the standard.
 pub(crate) fn format_names() -> impl Iterator<Item = &'static str> {
-    FORMATS.iter().map(|format| format.name).chain(["regex"])
+    FORMATS.iter().map(|format| format.name)
 }
 
 #[cfg(test)]

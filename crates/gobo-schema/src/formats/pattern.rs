@@ -7,3 +7,8 @@ use gobo_types::{Budget, CompileError, MatchMode};
 pub(super) fn regex(pattern: &str, budget: &Budget) -> Result<Language, CompileError> {
     Language::regex(pattern, MatchMode::Full, budget)
 }
+
+/// Any text.
+pub(super) fn any(budget: &Budget) -> Result<Language, CompileError> {
+    regex("(?s:.*)", budget)
+}

@@ -1,6 +1,7 @@
 use std::collections::HashSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use gobo_automata::{CharSet, Expr};
 use proptest::prelude::*;
 
 use super::*;
@@ -9,12 +10,30 @@ fn budget() -> Budget {
     Budget::new(CompileLimits::default())
 }
 
+/// Texts without an offset apart.
+fn asked(name: &str, draft: Draft, allow_widening: bool) -> Asked<'_> {
+    Asked { name, draft, allow_widening, date_times: DateTimes::Rfc3339 }
+}
+
+fn format(
+    name: &str,
+    draft: Draft,
+    allow_widening: bool,
+    budget: &Budget,
+) -> Result<Option<Format>, CompileError> {
+    super::format(asked(name, draft, allow_widening), budget)
+}
+
 fn language(name: &str) -> Language {
     of_draft(name, Draft::Draft202012)
 }
 
 fn of_draft(name: &str, draft: Draft) -> Language {
-    format(name, draft, true, &budget()).unwrap().expect("a format of the standard")
+    let Format { language, .. } =
+        format(name, draft, true, &budget()).unwrap().expect("a format of the standard");
+    let Some(longest) = longest(asked(name, draft, true)) else { return language };
+    let lengths = Expr::Chars(CharSet::new([('\0', char::MAX)])).repeat(0, Some(longest));
+    language.intersection(&Language::expr(&lengths, &budget()).unwrap(), &budget()).unwrap()
 }
 
 fn check(name: &str, valid: &[&str], invalid: &[&str]) {
@@ -35,17 +54,14 @@ fn a_format_is_a_language_a_refusal_or_an_annotation() {
     for name in ["", "Date", "int32", "color", "uri ", "url"] {
         assert!(format(name, Draft::Draft202012, true, &budget()).unwrap().is_none(), "{name}");
     }
-    let Err(CompileError::Refused(refusal)) = format("regex", Draft::Draft202012, true, &budget()) else {
-        panic!("regex is refused")
-    };
-    assert_eq!((refusal.kind, refusal.place.as_str()), (RefusalKind::Unsupported, ""));
-    for name in ["hostname", "idn-hostname"] {
+    for (name, why) in [("hostname", "xn--"), ("idn-hostname", "xn--"), ("regex", "nest")] {
         let Err(CompileError::Refused(refusal)) = format(name, Draft::Draft202012, false, &budget()) else {
             panic!("{name}")
         };
-        assert!(refusal.reason.contains("xn--"), "{refusal}");
+        assert_eq!((refusal.kind, refusal.place.as_str()), (RefusalKind::Unsupported, ""));
+        assert!(refusal.reason.contains(why), "{refusal}");
         assert!(format(name, Draft::Draft202012, true, &budget()).unwrap().is_some());
-        assert!(inexact(name, Draft::Draft202012).1.is_some());
+        assert!(inexact(asked(name, Draft::Draft202012, true)).1.is_some());
     }
     let small = Budget::new(CompileLimits { max_states: 20, ..CompileLimits::default() });
     for _ in 0..2 {
@@ -80,11 +96,16 @@ fn languages_are_small() {
         ("uuid", 38),
         ("json-pointer", 4),
         ("relative-json-pointer", 7),
+        ("regex", 2),
     ];
     assert_eq!(most.len() + 1, FORMATS.len());
     for (name, most) in most {
         let states = language(name).len();
         assert!(states <= most, "{name} has {states} states");
+    }
+    for (format, most) in NAIVE.iter().zip([476, 505]) {
+        let states = (format.build)(&budget()).unwrap().len();
+        assert!(states <= most, "{} without an offset has {states} states", format.name);
     }
     let states = of_draft("hostname", Draft::Draft4).len();
     assert!(states <= 27_000, "host names of draft 4 have {states} states");
@@ -371,7 +392,7 @@ fn host_names_have_labels_of_letters_digits_and_hyphens() {
     let dotted = "a.".repeat(126);
     for draft in [Draft::Draft4, Draft::Draft6] {
         assert!(format("hostname", draft, false, &budget()).unwrap().is_some());
-        assert_eq!(inexact("hostname", draft), (None, None));
+        assert_eq!(inexact(asked("hostname", draft, false)), (None, None));
         let hosts = of_draft("hostname", draft);
         let valid =
             ["a", "1", "1.2.3.4", "ab--c", "xn--a", "xn--9ca", "X", "a-b.c", &long, &(dotted.clone() + "a")];
@@ -759,4 +780,44 @@ fn the_encoder_of_these_tests_is_that_of_punycode() {
     ] {
         assert_eq!(encoded(label) as usize, ascii.len(), "{label}");
     }
+}
+
+/// What programs write of a time without a zone: Python's `isoformat`, Pydantic's `model_dump_json`, Java's `LocalDateTime`.
+#[test]
+fn times_without_an_offset_are_taken_where_they_are_asked_for() {
+    let naive =
+        |name: &'static str| Asked { date_times: DateTimes::Naive, ..asked(name, Draft::Draft202012, false) };
+    for (name, without, with, never) in [
+        (
+            "date-time",
+            &["2024-01-01T12:00:00", "2024-02-29t23:59:59.000001", "0001-01-01T00:00:00.5"][..],
+            &["2024-01-01T12:00:00Z", "2024-12-31T23:59:60Z", "2024-01-01T12:00:00.5-05:30"][..],
+            &[
+                "2024-01-01",
+                "2024-01-01T12:00",
+                "2024-01-01 12:00:00",
+                "2023-02-29T12:00:00",
+                "2024-01-01T23:59:60",
+                "2024-01-01T24:00:00",
+                "2024-01-01T12:00:00.",
+                "2024-01-01T12:00:00+5",
+            ][..],
+        ),
+        (
+            "time",
+            &["12:00:00", "23:59:59.999999"][..],
+            &["12:00:00z", "00:59:60+01:00"][..],
+            &["12:00", "24:00:00", "12:00:60", "12:60:00", "12:00:00.", ""][..],
+        ),
+    ] {
+        let both = super::format(naive(name), &budget()).unwrap().unwrap().language;
+        check_language(name, &both, without, never);
+        check(name, with, without);
+        check_language(name, &both, with, &[]);
+        let (narrowed, widened) = inexact(naive(name));
+        assert!(narrowed.is_some() && widened.is_some_and(|why| why.contains("offset")));
+    }
+    let date = super::format(naive("date"), &budget()).unwrap().unwrap().language;
+    check_language("date", &date, &["2024-01-01"], &["2024-01-01T12:00:00"]);
+    assert_eq!(inexact(naive("date")), (None, None));
 }

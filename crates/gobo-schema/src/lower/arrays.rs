@@ -137,6 +137,7 @@ impl<'a> Array<'_, 'a> {
             return self.widen_unique(at, formula);
         };
         let child = self.context.set_of(self.set.of_item(at as usize))?;
+        let written = self.context.policy.values.beside(&values);
         for value in values {
             self.context.budget.charge_steps(LOWERING, 1 + 4 * value.steps())?;
             let index = self.lowering.values.len();
@@ -148,7 +149,7 @@ impl<'a> Array<'_, 'a> {
             }
             let from = self.builder.state(Stage::Element, at, formula);
             let to = self.builder.state(Stage::After, next, rest);
-            let text = self.context.text_of(child, &value, self.depth + 1)?;
+            let text = self.context.text_of(written, child, &value, self.depth + 1)?;
             self.builder.machine.add_edge(from, text, to);
             self.context.budget.check_states(LOWERING, self.builder.machine.len())?;
         }

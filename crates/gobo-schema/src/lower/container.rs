@@ -91,7 +91,7 @@ impl Builder {
         let Self { layout, depth, .. } = *self;
         let from = self.state(stage, at, formula);
         let (between, last) = match stage {
-            Stage::Start => (layout.first(depth), layout.empty()),
+            Stage::Start => (layout.first(depth), Expr::text("")),
             Stage::After => (layout.between(depth), layout.last(depth)),
             Stage::Element => return,
         };
@@ -107,6 +107,6 @@ impl Builder {
 
     /// The texts of the array or object.
     pub(crate) fn finish(self) -> Expr {
-        Expr::Concat(vec![Expr::text(self.open), Expr::Machine(Box::new(self.machine))])
+        Expr::Concat(vec![self.layout.open(self.open), Expr::Machine(Box::new(self.machine))])
     }
 }

@@ -17,6 +17,7 @@ use crate::read::node::{NodeId, Types};
 use crate::read::nodes::Nodes;
 use crate::read::value::{Json, Object};
 use crate::text::numbers::number_steps;
+use crate::text::values::Values;
 use gobo_grammar::json::strings::string_steps;
 
 /// Steps of a rule that is looked up or added.
@@ -36,12 +37,14 @@ pub(crate) struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub(crate) fn new(nodes: Nodes<'a>, options: &'a SchemaOptions) -> Self {
+        let mut rules = Rules::new();
+        let add = |name: &str, expr| rules.add_called(name, expr);
         Self {
-            policy: Policy::new(options, nodes.draft()),
+            policy: Policy::new(options, nodes.draft(), add),
             budget: nodes.budget(),
             facts: Facts::new(nodes),
             sets: SchemaSets::default(),
-            rules: Rules::new(),
+            rules,
             scalars: ScalarRules::new(),
         }
     }
@@ -108,19 +111,21 @@ impl<'a> Context<'a> {
         self.scalars.any_string(&mut self.facts, &mut self.rules, self.policy.spelling())
     }
 
-    /// The texts of a known value, its properties in the order of the policy.
+    /// The texts of a known value, its properties in the order of the policy. `written` says how the values of its place are
+    /// written.
     ///
     /// # Errors
     /// A refusal that names a keyword; [`CompileError::OverBudget`].
     pub(crate) fn text_of(
         &mut self,
+        written: Values,
         set: SchemaSetId,
         value: &Json,
         depth: u32,
     ) -> Result<Expr, CompileError> {
         let ordered = self.ordered(set, value)?;
         self.charge_text(&ordered)?;
-        Ok(self.policy.values.text(&ordered, depth))
+        Ok(written.text(&ordered, depth))
     }
 
     /// Charges the steps of writing a value.

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::Language;
-use gobo_types::CompileError;
+use gobo_types::{CompileError, NumberForm};
 
 use crate::evaluate::evaluate;
 use crate::formula::expansion::{Expansion, Literal, opposite};
@@ -304,7 +304,9 @@ impl<'a> Facts<'a> {
             if let Some(&known) = self.empty_numbers.get(&formula) {
                 return Ok(known);
             }
-            let texts = numbers(&mut self.numbers.formulas, formula, self.nodes.budget())?;
+            // Every number has a text of JSON.
+            let texts =
+                numbers(&mut self.numbers.formulas, formula, NumberForm::Json, self.nodes.budget())?.0;
             let is_empty = Language::expr(&texts, self.nodes.budget())?.is_empty();
             self.empty_numbers.insert(formula, is_empty);
             return Ok(is_empty);

@@ -52,8 +52,8 @@ impl Lowering<'_> {
         let nodes = if root.constant().is_some() { Vec::new() } else { vec![root] };
         let set = context.set_of(nodes)?;
         if let Some(value) = context.rule(set, &[(root, true)], 0)? {
-            let around = || context.policy.layout().around();
-            let text = Expr::Concat(vec![around(), Expr::Call(value), around()]);
+            let layout = context.policy.layout();
+            let text = Expr::Concat(vec![layout.before(), Expr::Call(value), layout.after()]);
             context.rules.define(start, text);
         }
         Ok(start)
@@ -68,8 +68,9 @@ impl Lowering<'_> {
             let is_scalar = |value: &Json| !matches!(value, Json::Array(_) | Json::Object(_));
             if context.policy.is_ordered() || values.iter().all(is_scalar) {
                 let mut texts = Vec::with_capacity(values.len());
+                let written = context.policy.values.beside(&values);
                 for value in &values {
-                    texts.push(context.text_of(set, value, depth)?);
+                    texts.push(context.text_of(written, set, value, depth)?);
                 }
                 return Ok(Expr::Alternate(texts));
             }
@@ -83,7 +84,7 @@ impl Lowering<'_> {
         }
         let Context { facts, rules, scalars, policy, .. } = &mut *context;
         if types.has(Types::NUMBER) {
-            parts.extend(scalars.number(facts, rules, literals)?.map(Expr::Call));
+            parts.extend(scalars.number(facts, rules, literals, policy.options.numbers)?.map(Expr::Call));
         }
         if types.has(Types::STRING) {
             parts.extend(scalars.string(facts, rules, literals, policy.spelling())?.map(Expr::Call));

@@ -17,7 +17,6 @@ pub(crate) mod arrays;
 pub(crate) mod container;
 pub(crate) mod context;
 pub(crate) mod facts;
-pub(crate) mod long_strings;
 pub(crate) mod lowering;
 pub(crate) mod object;
 pub(crate) mod outcomes;

@@ -2,7 +2,9 @@
 
 use gobo_types::{Draft, PropertyOrder, SchemaOptions, Spelling, Whitespace};
 
+use crate::text::numbers::NumberTexts;
 use crate::text::values::Values;
+use gobo_automata::{Expr, RuleId};
 use gobo_grammar::json::layout::Layout;
 
 /// The options, and how they write known values.
@@ -12,11 +14,16 @@ pub(crate) struct Policy<'a> {
 }
 
 impl<'a> Policy<'a> {
-    /// The policy of a schema of a draft. In draft 4, integers have no decimal point.
-    pub(crate) fn new(options: &'a SchemaOptions, draft: Draft) -> Self {
-        let layout = Layout { whitespace: options.whitespace };
-        let plain_integers = draft == Draft::Draft4;
-        Self { options, values: Values { layout, spelling: options.spelling, plain_integers } }
+    /// The policy of a schema of a draft. In draft 4, integers have no decimal point. `add` adds a rule of whitespace, if the policy
+    /// counts it, that is to be called.
+    pub(crate) fn new(
+        options: &'a SchemaOptions,
+        draft: Draft,
+        add: impl FnMut(&str, Expr) -> RuleId,
+    ) -> Self {
+        let layout = Layout::new(options.whitespace, add);
+        let numbers = NumberTexts { form: options.numbers, is_digits_alone: draft == Draft::Draft4 };
+        Self { options, values: Values { layout, spelling: options.spelling, numbers } }
     }
 
     pub(crate) fn layout(&self) -> Layout {

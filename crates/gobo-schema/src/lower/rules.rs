@@ -2,7 +2,7 @@
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::{Expr, Grammar, Rule, RuleId};
-use gobo_types::DenseId as _;
+use gobo_types::{DenseId as _, LengthRange};
 
 use crate::formula::expansion::Literal;
 use crate::lower::schema_set::SchemaSetId;
@@ -28,17 +28,32 @@ pub(crate) struct Rules {
     table: Vec<Rule>,
     known: HashMap<RuleKey, RuleId>,
     worklist: Vec<Task>,
+    /// Rules that are not inlined.
+    called: Vec<RuleId>,
 }
 
 impl Rules {
     pub(crate) fn new() -> Self {
-        Self { table: Vec::new(), known: HashMap::new(), worklist: Vec::new() }
+        Self { table: Vec::new(), known: HashMap::new(), worklist: Vec::new(), called: Vec::new() }
     }
 
     /// Adds a rule.
     pub(crate) fn add(&mut self, name: String, expr: Expr) -> RuleId {
-        self.table.push(Rule { name, expr });
+        self.table.push(Rule { name, expr, lengths: None });
         RuleId::new(self.table.len() - 1)
+    }
+
+    /// Adds a rule whose characters are counted.
+    pub(crate) fn add_counted(&mut self, name: String, expr: Expr, lengths: LengthRange) -> RuleId {
+        self.table.push(Rule { name, expr, lengths: Some(lengths) });
+        RuleId::new(self.table.len() - 1)
+    }
+
+    /// Adds a rule that is not inlined.
+    pub(crate) fn add_called(&mut self, name: &str, expr: Expr) -> RuleId {
+        let rule = self.add(name.to_owned(), expr);
+        self.called.push(rule);
+        rule
     }
 
     /// Writes a rule that was added.
@@ -65,7 +80,7 @@ impl Rules {
     }
 
     pub(crate) fn into_grammar(self, start: RuleId) -> Grammar {
-        Grammar { rules: self.table, start }
+        Grammar { rules: self.table, start, called: self.called }
     }
 }
 

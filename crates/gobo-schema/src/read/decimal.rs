@@ -81,6 +81,17 @@ impl Decimal {
         if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
     }
 
+    /// The digits of the number with the decimal point after the first one.
+    pub(crate) fn to_mantissa(&self) -> String {
+        let sign = if self.negative { "-" } else { "" };
+        let digits: String = self.digits.iter().map(|digit| char::from(b'0' + digit)).collect();
+        match digits.split_at_checked(1) {
+            Some((first, "")) => format!("{sign}{first}"),
+            Some((first, rest)) => format!("{sign}{first}.{rest}"),
+            None => "0".to_owned(),
+        }
+    }
+
     /// The number as a count of items or characters; `None` if it is negative or no integer, `u64::MAX` if it is larger.
     pub(crate) fn to_count(&self) -> Option<u64> {
         (self.is_integer() && !self.negative).then(|| {

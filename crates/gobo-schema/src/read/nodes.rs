@@ -5,12 +5,14 @@
 //! `enum` and `const`, and for unions that lowering forms.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::Language;
 use gobo_types::{Budget, CompileError, DenseId as _, Draft, RefusalKind, SchemaOptions};
 
 use crate::advice::UNEVALUATED;
+use crate::formats::Parts;
 use crate::phase::{LOWERING, READING};
 use crate::read::content::write_schema;
 use crate::read::documents::Documents;
@@ -47,6 +49,8 @@ pub(crate) struct Nodes<'a> {
     /// Locations that share the node of an equal subschema elsewhere, with the length of its canonical text.
     pub(super) copies: Vec<(Location, NodeId, usize)>,
     texts: Vec<Rc<Language>>,
+    /// Those that have parts whose lengths are counted.
+    parts: HashMap<TextId, Arc<Parts>>,
     /// By keyword and text.
     known_texts: HashMap<(&'static str, String), TextId>,
     /// What became of the keywords that were read.
@@ -75,6 +79,7 @@ impl<'a> Nodes<'a> {
             known_contents: HashMap::new(),
             copies: Vec::new(),
             texts: Vec::new(),
+            parts: HashMap::new(),
             known_texts: HashMap::new(),
             entries: Entries::default(),
         })
@@ -90,6 +95,16 @@ impl<'a> Nodes<'a> {
 
     pub(crate) fn text(&self, text: TextId) -> &Rc<Language> {
         &self.texts[text.index()]
+    }
+
+    /// A set of strings in parts whose lengths are counted, if it has any.
+    pub(crate) fn parts(&self, text: TextId) -> Option<&Arc<Parts>> {
+        self.parts.get(&text)
+    }
+
+    /// Gives a set of strings its parts.
+    pub(crate) fn set_parts(&mut self, text: TextId, parts: Arc<Parts>) {
+        self.parts.insert(text, parts);
     }
 
     /// The location of a subschema.

@@ -25,6 +25,10 @@ use crate::read::vocabulary::{
     ANCILLARY, Dialect, STEPS_PER_KEYWORD, STEPS_PER_SCHEMA, Vocabularies, is_known, is_remark,
 };
 
+/// The note on `nullable` where it is no keyword.
+const NULLABLE: &str = "nullable is a keyword of OpenAPI 3.0 and says nothing here; write \"null\" beside the type, or name the \
+     dialect (--dialect openapi-3.0, the field dialect)";
+
 /// Steps of comparing a name with those that are known.
 const STEPS_PER_COMPARISON: u64 = 512;
 
@@ -141,6 +145,12 @@ impl Nodes<'_> {
             }
             let why =
                 match dialect.word(keyword) {
+                    Some(word) if word.vocabulary == Vocabularies::OPENAPI && !dialect.has(keyword) => {
+                        if *value == Json::Bool(true) {
+                            notes.push(entry(keyword, NULLABLE.to_owned()));
+                        }
+                        "no keyword of this draft"
+                    }
                     Some(_) if !dialect.has(keyword) && !is_silent(keyword) => {
                         "its meta-schema leaves out the vocabulary of this keyword"
                     }

@@ -131,6 +131,14 @@ impl ValueSet {
 }
 
 impl Json {
+    /// The number, if it is one.
+    pub(crate) fn as_number(&self) -> Option<&Decimal> {
+        match self {
+            Self::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
     /// The value of a key.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         match self {

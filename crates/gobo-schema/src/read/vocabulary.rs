@@ -1,7 +1,7 @@
 //! The vocabulary of JSON Schema: which keywords hold subschemas, which say something about values, which are annotations,
 //! and in which drafts and vocabularies they are.
 
-use gobo_types::Draft;
+use gobo_types::{Draft, SchemaDialect, SchemaOptions};
 
 /// Steps of visiting a subschema: its keywords are looked up, and its location is copied.
 pub(crate) const STEPS_PER_SCHEMA: u64 = 32;
@@ -57,7 +57,10 @@ impl Vocabularies {
     pub(crate) const FORMAT: Self = Self(16);
     pub(crate) const CONTENT: Self = Self(32);
     pub(crate) const META_DATA: Self = Self(64);
+    /// All of the standard.
     pub(crate) const ALL: Self = Self(127);
+    /// That of the Schema Object of `OpenAPI` 3.0: `nullable`.
+    pub(crate) const OPENAPI: Self = Self(128);
 
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -95,6 +98,17 @@ impl Dialect {
     /// A draft with all its vocabularies.
     pub(crate) fn of(draft: Draft) -> Self {
         Self { draft, vocabularies: Vocabularies::ALL }
+    }
+
+    /// The dialect of schemas that name none, as the options say.
+    pub(crate) fn by_default(options: &SchemaOptions) -> Self {
+        match options.dialect {
+            SchemaDialect::JsonSchema => Self::of(options.draft.unwrap_or(Draft::Draft202012)),
+            SchemaDialect::OpenApi30 => {
+                let vocabularies = Vocabularies::ALL.or(Vocabularies::OPENAPI);
+                Self { draft: options.draft.unwrap_or(Draft::Draft4), vocabularies }
+            }
+        }
     }
 
     /// Whether a word is a keyword of it.
@@ -171,7 +185,7 @@ impl Word {
 }
 
 /// The keywords of all drafts. `dependencies` and `definitions` are kept by later drafts for compatibility.
-static WORDS: [Word; 63] = {
+static WORDS: [Word; 64] = {
     use Draft::{Draft4, Draft6, Draft7, Draft201909, Draft202012};
     const CORE: Vocabularies = Vocabularies::CORE;
     const APPLICATOR: Vocabularies = Vocabularies::APPLICATOR;
@@ -233,6 +247,7 @@ static WORDS: [Word; 63] = {
         word("maxContains", VALIDATION).since(Draft201909),
         word("uniqueItems", VALIDATION),
         word("format", Vocabularies::FORMAT),
+        word("nullable", Vocabularies::OPENAPI),
         remark("title", META_DATA),
         remark("description", META_DATA),
         remark("default", META_DATA),

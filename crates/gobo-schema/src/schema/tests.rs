@@ -1,6 +1,8 @@
 //! Reports, notes and refusals of whole schemas.
 
-use gobo_types::{CompileLimits, Draft, FormatMode, Refusal, RefusalKind, SchemaDocument, Span};
+use gobo_types::{
+    CompileLimits, DateTimes, Draft, FormatMode, Refusal, RefusalKind, SchemaDialect, SchemaDocument, Span,
+};
 
 use super::*;
 
@@ -233,9 +235,10 @@ fn meta_schemas_of_the_standard_are_there_where_they_are_referred_to() {
                 "{text}: {refusal}"
             );
             assert!(refusal.place.contains(&format!("json-schema.org/{name}")), "{text}: {refusal}");
-            let lax = SchemaOptions { format: FormatMode::Annotate, ..widening() };
-            let report = report_with(&text, &lax);
-            assert!(report.enforced.len() > 10 && !report.widened.is_empty(), "{text}");
+            for format in [FormatMode::Annotate, FormatMode::Assert] {
+                let report = report_with(&text, &SchemaOptions { format, ..widening() });
+                assert!(report.enforced.len() > 10 && !report.widened.is_empty(), "{text}");
+            }
         }
     }
     assert!(refusal(r#"{"$ref":"http://json-schema.org/draft-03/schema"}"#).reason.contains("no document"));
@@ -282,14 +285,111 @@ fn keywords_of_a_vocabulary_that_is_not_in_use_are_remarks() {
     let applicator =
         format!(r#""{vocab}/core":true,"{vocab}/applicator":true,"https://a.example/unknown":false"#);
     let report = report_with(text, &read(&applicator));
-    assert_eq!(places(&report.enforced), [" properties", " schema"]);
+    assert_eq!(places(&report.enforced), [" names", " properties", " schema"]);
     assert_eq!(places(&report.annotations), [" maxlength", " required", "/properties/a minimum"]);
     assert_eq!(report.notes, [], "maxLength is no keyword of it");
     let validation = format!(r#"{applicator},"{vocab}/validation":true"#);
     let report = report_with(text, &read(&validation));
-    assert_eq!(places(&report.enforced), [" properties, required", " schema", "/properties/a minimum"]);
+    assert_eq!(
+        places(&report.enforced),
+        [" names", " properties, required", " schema", "/properties/a minimum"]
+    );
     let unknown = refusal_with(text, &read(r#""https://a.example/unknown":true"#));
     assert_eq!((unknown.kind, unknown.place.as_str()), (RefusalKind::Unsupported, "/$schema"));
     let old = SchemaOptions { draft: Some(Draft::Draft4), ..SchemaOptions::default() };
     report_with(r#"{"$schema":"http://json-schema.org/draft-03/schema#"}"#, &old);
+}
+
+#[test]
+fn names_that_may_be_repeated_are_told() {
+    let tells = |text: &str| places(&report(text).enforced).contains(&" names".to_owned());
+    for text in [
+        "{}",
+        r#"{"properties":{"a":{}}}"#,
+        r#"{"type":"array"}"#,
+        r#"{"patternProperties":{"^a":{"type":"null"}}}"#,
+    ] {
+        assert!(tells(text), "{text}");
+    }
+    for text in [
+        r#"{"type":"string"}"#,
+        r#"{"const":{"a":{"b":1}}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"null"}},"additionalProperties":false}"#,
+        r#"{"type":"object","properties":{"a":{"type":"null"},"b":{"type":"null"}},"propertyNames":{"enum":["a","b"]}}"#,
+    ] {
+        assert!(!tells(text), "{text}");
+    }
+    let names = report("{}").enforced.into_iter().find(|entry| entry.keyword == "names").unwrap();
+    assert!(names.why.ends_with("the last counts"), "{}", names.why);
+}
+
+#[test]
+fn an_empty_prefix_is_no_prefix() {
+    let budget = Budget::new(CompileLimits::default());
+    let grammar = |text: &str| schema(text, &SchemaOptions::default(), &budget).unwrap().0.rules;
+    for (empty, without) in [
+        (r#"{"type":"array","prefixItems":[]}"#, r#"{"type":"array"}"#),
+        (r#"{"type":"array","prefixItems":[],"items":false}"#, r#"{"type":"array","items":false}"#),
+    ] {
+        assert_eq!(grammar(empty), grammar(without));
+    }
+    assert_eq!(refusal(r#"{"prefixItems":{}}"#).place, "/prefixItems");
+    assert_eq!(refusal(r#"{"allOf":[]}"#).place, "/allOf");
+}
+
+fn openapi() -> SchemaOptions {
+    SchemaOptions { dialect: SchemaDialect::OpenApi30, ..SchemaOptions::default() }
+}
+
+#[test]
+fn nullable_counts_in_its_dialect_and_is_noted_elsewhere() {
+    let text = r#"{"properties":{"a":{"type":"string","nullable":true},"b":{"type":"string","nullable":false},"c":{"nullable":true}}}"#;
+    let report = report_with(text, &openapi());
+    assert_eq!(report.notes, []);
+    assert!(places(&report.enforced).contains(&"/properties/a type, nullable".to_owned()), "{report:?}");
+    assert_eq!(places(&report.annotations), ["/properties/c nullable"]);
+    let report = report_with(text, &SchemaOptions::default());
+    assert_eq!(places(&report.notes), ["/properties/a nullable", "/properties/c nullable"]);
+    assert!(report.notes[0].why.contains("--dialect openapi-3.0"), "{report:?}");
+    assert_eq!(places(&report.annotations).len(), 3);
+    assert!(!places(&report.enforced).iter().any(|entry| entry.contains("nullable")));
+    // A draft that is asked for, or named, is that draft; nullable counts in it.
+    let newer = SchemaOptions { draft: Some(Draft::Draft7), ..openapi() };
+    let report = report_with(r#"{"type":"integer","nullable":true,"exclusiveMinimum":1}"#, &newer);
+    assert_eq!(places(&report.enforced), [" schema", " type, nullable, exclusiveMinimum"]);
+    let named =
+        r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"integer","nullable":true}"#;
+    assert_eq!(places(&report_with(named, &openapi()).enforced), [" schema", " type, nullable"]);
+    let older = report_with(
+        r##"{"$ref":"#/a","nullable":true,"a":{"minimum":1,"exclusiveMinimum":true,"discriminator":{"propertyName":"x"}}}"##,
+        &openapi(),
+    );
+    assert_eq!(places(&older.annotations), [" a", " nullable", "/a discriminator"]);
+    assert_eq!(
+        refusal_with(r#"{"type":"integer","exclusiveMinimum":1}"#, &openapi()).place,
+        "/exclusiveMinimum"
+    );
+    assert_eq!(refusal_with(r#"{"type":"integer","nullable":"yes"}"#, &openapi()).place, "/nullable");
+}
+
+/// Equal texts of subschemas share a node, and these two are not equal.
+#[test]
+fn nullable_tells_subschemas_apart() {
+    let text = r#"{"type":"array","items":{"type":"null"},"prefixItems":[{"type":"string"},{"type":"string","nullable":true}]}"#;
+    let options = SchemaOptions { draft: Some(Draft::Draft202012), ..openapi() };
+    let enforced = places(&report_with(text, &options).enforced);
+    assert!(enforced.contains(&"/prefixItems/0 type".to_owned()), "{enforced:?}");
+    assert!(enforced.contains(&"/prefixItems/1 type, nullable".to_owned()), "{enforced:?}");
+}
+
+#[test]
+fn times_without_an_offset_are_told() {
+    let naive = SchemaOptions { date_times: DateTimes::Naive, ..SchemaOptions::default() };
+    let text =
+        r#"{"type":"array","items":{"type":"string","format":"date-time"},"contains":{"format":"date"}}"#;
+    let report = report_with(text, &naive);
+    assert_eq!(places(&report.widened), ["/items format"]);
+    assert!(report.widened[0].why.contains("date-time: a time may have no offset"), "{report:?}");
+    assert!(report.enforced[0].why.contains("widened"), "{report:?}");
+    assert_eq!(report_with(text, &SchemaOptions::default()).widened, []);
 }

@@ -77,6 +77,8 @@ async fn requests_that_differ_in_anything_get_each_its_own_answer() {
         closed(|schema| schema.whitespace = "flexible:2".into()),
         closed(|schema| schema.spelling = v1::Spelling::Any.into()),
         closed(|schema| schema.format = v1::FormatMode::Annotate.into()),
+        closed(|schema| schema.dialect = v1::SchemaDialect::Openapi30.into()),
+        closed(|schema| schema.date_times = v1::DateTimes::Naive.into()),
         closed(|schema| schema.max_depth = Some(2)),
         closed(|schema| schema.max_depth = Some(3)),
         closed(|schema| schema.allow_widening = true),

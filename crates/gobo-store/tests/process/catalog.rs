@@ -46,7 +46,15 @@ pub(crate) fn own_without_room(root: &Path) {
 /// Is not root, and meets folders and files that it may not read.
 pub(crate) fn own_without_rights(root: &Path) {
     let store = Store::open(root.join("store")).unwrap();
-    let keys: Vec<_> = ["a", "b", "c"].map(index).into();
+    // The folder of the first is its own, whatever the keys are.
+    let mut keys: Vec<_> = ["a", "b", "c", "d", "e", "f"].map(index).into();
+    let folder = store.index_path(&keys[0].0).parent().map(Path::to_owned);
+    let mut at = 0;
+    keys.retain(|(key, _)| {
+        at += 1;
+        at == 1 || store.index_path(key).parent() != folder.as_deref()
+    });
+    keys.truncate(3);
     let (catalog, _) = Catalog::open(&store).unwrap();
     for (key, bytes) in &keys {
         let digest = store.publish_index(key, bytes).unwrap();

@@ -16,7 +16,8 @@ use crate::{ConstraintDigest, KeyHasher};
 pub use compact_json::compact_json;
 pub use restore::RestoreError;
 pub use schema_options::{
-    Draft, FormatMode, PropertyOrder, SchemaDocument, SchemaOptionError, SchemaOptions, Spelling,
+    DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDialect, SchemaDocument,
+    SchemaOptionError, SchemaOptions, Spelling,
 };
 pub use source::{DEFAULT_START, Dialect, MatchMode, Source};
 pub use whitespace::{Whitespace, WhitespaceError};
@@ -68,9 +69,14 @@ impl Constraint {
         Self::of(Source::Grammar { dialect: Dialect::Gbnf, grammar: grammar.into(), start: start.into() })
     }
 
-    /// Any JSON value.
+    /// Any JSON value, its numbers in the default form.
     pub fn json(whitespace: Whitespace) -> Self {
-        Self::of(Source::Json { whitespace })
+        Self::json_with(whitespace, NumberForm::default())
+    }
+
+    /// Any JSON value.
+    pub fn json_with(whitespace: Whitespace, numbers: NumberForm) -> Self {
+        Self::of(Source::Json { whitespace, numbers })
     }
 
     /// The values that a JSON Schema allows. Whitespace between the tokens of its text does not enter the digest; the order of
@@ -112,7 +118,7 @@ impl Constraint {
             Source::Regex { pattern, .. } => pattern.clone(),
             Source::Choice { items } => items.join("\n"),
             Source::Grammar { grammar, .. } => grammar.clone(),
-            Source::Json { whitespace } => whitespace.to_string(),
+            Source::Json { whitespace, .. } => whitespace.to_string(),
             Source::Schema { schema, .. } => schema.clone(),
         }
     }
@@ -150,14 +156,19 @@ impl Constraint {
                 .field("dialect", dialect.name().as_bytes())
                 .field("grammar", grammar.as_bytes())
                 .field("start", start.as_bytes()),
-            Source::Json { whitespace } => hasher.field("whitespace", whitespace.to_string().as_bytes()),
+            Source::Json { whitespace, numbers } => hasher
+                .field("whitespace", whitespace.to_string().as_bytes())
+                .field("numbers", numbers.name().as_bytes()),
             Source::Schema { schema, options } => {
                 let SchemaOptions {
                     draft,
+                    dialect,
                     order,
                     whitespace,
                     spelling,
+                    numbers,
                     format,
+                    date_times,
                     closed,
                     max_depth,
                     documents,
@@ -166,10 +177,13 @@ impl Constraint {
                 let hasher = hasher
                     .field("schema", schema.as_bytes())
                     .field("draft", draft.map_or("", |draft| draft.name()).as_bytes())
+                    .field("dialect", dialect.name().as_bytes())
                     .field("order", order.name().as_bytes())
                     .field("whitespace", whitespace.to_string().as_bytes())
                     .field("spelling", spelling.name().as_bytes())
+                    .field("numbers", numbers.name().as_bytes())
                     .field("format", format.name().as_bytes())
+                    .field("date_times", date_times.name().as_bytes())
                     .field("closed", &[u8::from(*closed)])
                     .field("max_depth", &max_depth.map_or(0, |depth| depth + 1).to_le_bytes())
                     .field("allow_widening", &[u8::from(*allow_widening)]);
@@ -189,7 +203,7 @@ impl Constraint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Draft, FormatMode, PropertyOrder, Spelling};
+    use crate::{DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDialect, Spelling};
 
     fn schema(text: &str, set: impl Fn(&mut SchemaOptions)) -> ConstraintDigest {
         let mut options = SchemaOptions::default();
@@ -218,16 +232,20 @@ mod tests {
             Constraint::json(Whitespace::Flexible { max: 7 }).digest(),
             Constraint::json(Whitespace::Flexible { max: 8 }).digest(),
             Constraint::json(Whitespace::Indent { by: 8 }).digest(),
+            Constraint::json_with(Whitespace::Indent { by: 8 }, NumberForm::Json).digest(),
             schema("{}", |_| ()),
             schema("true", |_| ()),
             schema(r#"{"a":1,"b":1}"#, |_| ()),
             schema(r#"{"b":1,"a":1}"#, |_| ()),
             schema("{}", |options| options.draft = Some(Draft::Draft7)),
             schema("{}", |options| options.draft = Some(Draft::Draft202012)),
+            schema("{}", |options| options.dialect = SchemaDialect::OpenApi30),
             schema("{}", |options| options.order = PropertyOrder::Any),
             schema("{}", |options| options.whitespace = Whitespace::Compact),
             schema("{}", |options| options.spelling = Spelling::Any),
+            schema("{}", |options| options.numbers = NumberForm::Json),
             schema("{}", |options| options.format = FormatMode::Annotate),
+            schema("{}", |options| options.date_times = DateTimes::Naive),
             schema("{}", |options| options.closed = true),
             schema("{}", |options| options.max_depth = Some(0)),
             schema("{}", |options| options.max_depth = Some(1)),

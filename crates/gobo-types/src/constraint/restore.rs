@@ -72,14 +72,19 @@ impl Constraint {
             Source::Grammar { dialect, start, .. } => {
                 Source::Grammar { dialect: *dialect, grammar: String::new(), start: start.clone() }
             }
-            Source::Json { whitespace } => Source::Json { whitespace: *whitespace },
+            Source::Json { whitespace, numbers } => {
+                Source::Json { whitespace: *whitespace, numbers: *numbers }
+            }
             Source::Schema { options, .. } => {
                 let SchemaOptions {
                     draft,
+                    dialect,
                     order,
                     whitespace,
                     spelling,
+                    numbers,
                     format,
+                    date_times,
                     closed,
                     max_depth,
                     ref documents,
@@ -88,10 +93,13 @@ impl Constraint {
                 document_count = documents.len();
                 let options = SchemaOptions {
                     draft,
+                    dialect,
                     order,
                     whitespace,
                     spelling,
+                    numbers,
                     format,
+                    date_times,
                     closed,
                     max_depth,
                     documents: Vec::new(),
@@ -152,7 +160,10 @@ impl Constraint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Draft, FormatMode, PropertyOrder, Spelling, TextStart, Whitespace};
+    use crate::{
+        DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDialect, Spelling, TextStart,
+        Whitespace,
+    };
 
     fn documents() -> Vec<SchemaDocument> {
         vec![SchemaDocument { uri: "x:y".into(), document: "{}".into() }]
@@ -162,10 +173,13 @@ mod tests {
     fn every_constraint_comes_back() {
         let options = SchemaOptions {
             draft: Some(Draft::Draft7),
+            dialect: SchemaDialect::OpenApi30,
             order: PropertyOrder::Any,
             whitespace: Whitespace::Indent { by: 3 },
             spelling: Spelling::Any,
+            numbers: NumberForm::Json,
             format: FormatMode::Annotate,
+            date_times: DateTimes::Naive,
             closed: true,
             max_depth: Some(0),
             documents: documents(),
@@ -180,6 +194,7 @@ mod tests {
             Constraint::gbnf("root ::= \"a\"", "root"),
             Constraint::gbnf("other ::= \"a\"", "other"),
             Constraint::json(Whitespace::Flexible { max: 5 }),
+            Constraint::json_with(Whitespace::Single, NumberForm::Json),
             Constraint::schema(" { } ", SchemaOptions::default()),
             Constraint::schema("true", options),
         ] {

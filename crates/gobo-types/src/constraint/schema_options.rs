@@ -49,6 +49,27 @@ pub enum Spelling {
     Any,
 }
 
+/// Which of the texts of a number are allowed, with a constraint and without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NumberForm {
+    /// Those that programs write and read: integers as digits, no negative zero, fractions of at most
+    /// [`NumberForm::MAX_PLACES`] digits, exponents of at most [`NumberForm::MAX_EXPONENT_DIGITS`].
+    #[default]
+    Plain,
+    /// All that JSON has and the tests of a place can be decided for.
+    Json,
+}
+
+impl NumberForm {
+    /// Most digits of the fraction of a plain number: `JSON.stringify(1.2345678901234567e-6)` writes as many without an exponent,
+    /// and no program more for a double.
+    pub const MAX_PLACES: u32 = 22;
+
+    /// Most digits of the exponent of a plain number: doubles end at 10^308.
+    pub const MAX_EXPONENT_DIGITS: u32 = 3;
+}
+
 /// What `format` means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -60,20 +81,50 @@ pub enum FormatMode {
     Annotate,
 }
 
+/// Which keywords beyond the standard count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum SchemaDialect {
+    /// Those of JSON Schema alone.
+    #[default]
+    #[serde(rename = "json-schema")]
+    JsonSchema,
+    /// Those of the Schema Object of `OpenAPI` 3.0 too: `nullable` beside `type`. Schemas that name no draft are read as draft 4,
+    /// on which it builds.
+    #[serde(rename = "openapi-3.0")]
+    OpenApi30,
+}
+
+/// What the formats `date-time` and `time` take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DateTimes {
+    /// Texts of RFC 3339, which have an offset from UTC.
+    #[default]
+    Rfc3339,
+    /// Texts without an offset too.
+    Naive,
+}
+
 /// Everything that changes the language of a schema, its text apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SchemaOptions {
     /// The draft of schemas that do not name theirs in `$schema`; without it, 2020-12.
     pub draft: Option<Draft>,
+    /// Which keywords beyond the standard count.
+    pub dialect: SchemaDialect,
     /// The order of properties.
     pub order: PropertyOrder,
     /// The whitespace between tokens.
     pub whitespace: Whitespace,
     /// How characters are written.
     pub spelling: Spelling,
+    /// How numbers are written.
+    pub numbers: NumberForm,
     /// Whether `format` constrains.
     pub format: FormatMode,
+    /// What `date-time` and `time` take, where `format` constrains.
+    pub date_times: DateTimes,
     /// Whether an object without `additionalProperties` has the declared properties alone. The standard says otherwise.
     pub closed: bool,
     /// Greatest nesting depth, if there is a limit.
@@ -149,7 +200,10 @@ words!(
 );
 words!(PropertyOrder, Declared = "declared", Any = "any");
 words!(Spelling, Canonical = "canonical", Any = "any");
+words!(NumberForm, Plain = "plain", Json = "json");
 words!(FormatMode, Assert = "assert", Annotate = "annotate");
+words!(SchemaDialect, JsonSchema = "json-schema", OpenApi30 = "openapi-3.0");
+words!(DateTimes, Rfc3339 = "rfc3339", Naive = "naive");
 
 #[cfg(test)]
 mod tests {
@@ -160,6 +214,12 @@ mod tests {
         for draft in ["draft4", "draft6", "draft7", "draft2019-09", "draft2020-12"] {
             assert_eq!(draft.parse::<Draft>().unwrap().to_string(), draft);
             assert_eq!(serde_json::to_value(draft.parse::<Draft>().unwrap()).unwrap(), draft);
+        }
+        for dialect in SchemaDialect::NAMES {
+            assert_eq!(serde_json::to_value(dialect.parse::<SchemaDialect>().unwrap()).unwrap(), *dialect);
+        }
+        for date_times in DateTimes::NAMES {
+            assert_eq!(serde_json::to_value(date_times.parse::<DateTimes>().unwrap()).unwrap(), *date_times);
         }
         assert_eq!("any".parse(), Ok(PropertyOrder::Any));
         let error = "other".parse::<Spelling>().unwrap_err();

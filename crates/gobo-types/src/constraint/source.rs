@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SchemaOptions, Whitespace};
+use super::{NumberForm, SchemaOptions, Whitespace};
 
 /// How much of a text a regular expression has to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -48,6 +48,9 @@ pub enum Source {
         /// The whitespace between its tokens.
         #[serde(default)]
         whitespace: Whitespace,
+        /// How its numbers are written.
+        #[serde(default)]
+        numbers: NumberForm,
     },
     /// A JSON Schema: the JSON texts of its valid values, in the order and spelling of the options.
     Schema {

@@ -13,6 +13,9 @@ pub enum Whitespace {
     /// At most one space after each comma and each colon.
     #[default]
     Single,
+    /// At each place inside a value where JSON allows whitespace: nothing, one space, or one line end (LF or CR LF) and an
+    /// indentation: up to [`Whitespace::MAX_SPACES`] spaces or up to [`Whitespace::MAX_TABS`] tabs. Before the value nothing, after it at most one line end.
+    Lines,
     /// Up to so many spaces, tabs and line ends wherever JSON allows whitespace.
     Flexible {
         /// Most whitespace characters in one place.
@@ -29,7 +32,12 @@ pub enum Whitespace {
 impl Whitespace {
     /// The number of `flexible` without a number.
     pub const DEFAULT_FLEXIBLE: u32 = 8;
-    /// Most whitespace characters in one place that `flexible` may allow: each costs states and rows.
+    /// Most spaces of an indentation under `lines`: 64 columns are 32 levels of two spaces, or 16 of four.
+    pub const MAX_SPACES: u32 = 64;
+    /// Most tabs of an indentation under `lines`, of four columns each. Spaces and tabs do not stand side by side: vocabularies have
+    /// some hundred tokens of both, and each would be in the row of nearly every column.
+    pub const MAX_TABS: u32 = Self::MAX_SPACES / 4;
+    /// Most whitespace characters in one place that `flexible` may allow: each costs a state and its row, once in a file.
     pub const MAX_FLEXIBLE: u32 = 64;
     /// Most spaces of indentation for each level.
     pub const MAX_INDENT: u32 = 8;
@@ -42,6 +50,7 @@ impl fmt::Display for Whitespace {
         match self {
             Self::Compact => f.write_str("compact"),
             Self::Single => f.write_str("single"),
+            Self::Lines => f.write_str("lines"),
             Self::Flexible { max } => write!(f, "flexible:{max}"),
             Self::Indent { by } => write!(f, "indent:{by}"),
         }
@@ -50,7 +59,7 @@ impl fmt::Display for Whitespace {
 
 /// A whitespace policy that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no whitespace policy: compact, single, flexible:N with N from 1 to {max}, flexible for flexible:8, or indent:N with N from 1 to {indent}", max = Whitespace::MAX_FLEXIBLE, indent = Whitespace::MAX_INDENT)]
+#[error("{0:?} is no whitespace policy: compact, single, lines, flexible:N with N from 1 to {max}, flexible for flexible:8, or indent:N with N from 1 to {indent}", max = Whitespace::MAX_FLEXIBLE, indent = Whitespace::MAX_INDENT)]
 pub struct WhitespaceError(String);
 
 impl FromStr for Whitespace {
@@ -61,6 +70,7 @@ impl FromStr for Whitespace {
         match text.split_once(':') {
             None if text == "compact" => Ok(Self::Compact),
             None if text == "single" => Ok(Self::Single),
+            None if text == "lines" => Ok(Self::Lines),
             None if text == "flexible" => Ok(Self::Flexible { max: Self::DEFAULT_FLEXIBLE }),
             Some(("flexible", max)) => match max.parse() {
                 Ok(max @ 1..=Self::MAX_FLEXIBLE) => Ok(Self::Flexible { max }),
@@ -96,6 +106,7 @@ mod tests {
         for policy in [
             Whitespace::Compact,
             Whitespace::Single,
+            Whitespace::Lines,
             Whitespace::Flexible { max: 8 },
             Whitespace::Indent { by: 2 },
         ] {
@@ -110,6 +121,7 @@ mod tests {
             "flexible:65",
             "flexible:-1",
             "single:2",
+            "lines:2",
             "indent",
             "indent:0",
             "indent:9",

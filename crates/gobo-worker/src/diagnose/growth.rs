@@ -126,6 +126,11 @@ fn parabola(at: u64, [first, second, third]: [f64; 3], number: u64) -> f64 {
         + third * (x - 1.0) * (x - 2.0) / 6.0
 }
 
+/// How many times one cost is another.
+pub(super) fn ratio(cost: u64, before: u64) -> f64 {
+    as_float(cost) / as_float(before.max(1))
+}
+
 /// To three digits.
 #[expect(
     clippy::cast_possible_truncation,

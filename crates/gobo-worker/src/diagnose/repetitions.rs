@@ -1,12 +1,13 @@
 //! Over budget: the counted repetition, or the part, of a text that multiplies states. For patterns and grammars alike.
 
 use std::cmp::Reverse;
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use gobo_types::{Limit, grouped};
 
 use super::finding::Finding;
-use super::growth::{Growth, Need, growth};
+use super::growth::{Growth, Need, growth, ratio};
 use super::minimal::minimal;
 use super::trials::{Cost, Ended, Stage, Stop, Trials};
 
@@ -104,10 +105,7 @@ pub(super) fn over_budget(
             match &culprits[..] {
                 [] => {}
                 [culprit] => return one_repetition(text, culprit, &counted, need, compiler, found),
-                several => {
-                    several_repetitions(text, several, &counted, compiler, found);
-                    return Ok(());
-                }
+                several => return several_repetitions(text, several, &counted, need, compiler, found),
             }
         }
     }
@@ -211,19 +209,51 @@ fn several_repetitions(
     text: &str,
     several: &[Counted],
     counted: &[Counted],
-    compiler: &impl Compiler,
+    need: Need,
+    compiler: &mut impl Compiler,
     found: &mut Finding,
-) {
+) -> Result<(), Stop> {
     let first = &several[0];
     let end = several.iter().map(|one| one.span.end).max().unwrap_or(first.span.end);
     found.place = compiler.place(first.operator.start);
     found.span = Some((first.span.start..end).into());
     let shown: Vec<&str> = several.iter().map(|one| &text[one.operator.clone()]).collect();
-    found.reason = match product_around(several, counted) {
+    let shown = list(&shown);
+    let product = product_around(several, counted);
+    found.reason = match &product {
         Some(product) => format!("repetitions in each other multiply: {product} copies"),
-        None => format!("it fits with lower bounds than {} together", list(&shown)),
+        None => format!("it fits with lower bounds than {shown} together"),
     };
-    found.help = format!("Lower the bounds {}.", list(&shown));
+    found.help = format!("Lower the bounds {shown}.");
+    // From the lowest bounds up, because a trial that fits is cheaper than one that does not.
+    let halved = |times: u32| -> Vec<Edit> {
+        several.iter().map(|one| one.bounded((one.bound() >> times).max(1))).collect()
+    };
+    let most = several.iter().map(Counted::bound).max().unwrap_or(1).ilog2();
+    let mut before: Option<Cost> = None;
+    for times in (1..=most).rev() {
+        let lower = halved(times);
+        let steps = compiler.trials().steps_left() / 2;
+        let Some(cost) = measured(compiler.compile(edited(text, &lower), Stage::Index, steps)?) else {
+            break;
+        };
+        let lower: Vec<&str> = lower.iter().map(|(_, bounds)| bounds.as_str()).collect();
+        let lower = list(&lower);
+        let amount = cost.of(need.limit);
+        if product.is_none() {
+            found.reason = format!(
+                "it fits with lower bounds than {shown}: {lower} need {}",
+                need.limit.quantity(amount)
+            );
+            let grown = before.map(|before| ratio(amount, before.of(need.limit)));
+            if let Some(factor) = grown.filter(|factor| *factor > 1.0) {
+                write!(found.reason, ", {factor:.1} times as much as half of that").unwrap_or_default();
+            }
+        }
+        found.help = format!("Lower the bounds {shown}, to {lower} for example.");
+        before = Some(cost);
+    }
+    Ok(())
 }
 
 /// `a`, `a and b`, `a, b and c`; of many the first ones.

@@ -218,10 +218,10 @@ fn what_multiplies_is_named() {
         ),
         (
             schema(
-                r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string","maxLength":2000,"pattern":"^(ab|c)*$"}}}"#,
+                r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string","minLength":4000,"pattern":"^(ab)*$"}}}"#,
             ),
-            "/properties/b/maxLength",
-            "it fits without maxLength 2000",
+            "/properties/b/minLength",
+            "it fits without minLength 4000",
         ),
         (
             schema(r#"{"type":"object","properties":{"a":{"pattern":"^(a|b)*a(a|b){25}$"}}}"#),
@@ -238,6 +238,36 @@ fn what_multiplies_is_named() {
         assert_ne!(over.needed.is_some(), !over.help.is_empty(), "{over:?}");
         assert!(over.needed.is_none() || !over.reason.contains("grow"), "no limit helps: {over:?}");
         assert_eq!((over.limit, over.given), (Limit::MaxStates, 3000));
+    }
+}
+
+/// Several repetitions that are too much together: with the lower bounds of the advice the pattern fits.
+#[test]
+fn bounds_that_are_said_to_fit_do() {
+    let limits = states(4000);
+    for pattern in [
+        r"[\w.-]{0,50}(?:adobe)[ \t\w.-]{0,20}=[a-f0-9]{32}",
+        r"(?i)\w{0,40}key\w{0,40}(=|:=)\w{3,40}",
+        "x(([ab]{1,70}c?){2,70}){1,70}",
+    ] {
+        let over = over(&regex(pattern), limits);
+        let advice =
+            over.help.strip_prefix("Lower the bounds ").and_then(|help| help.strip_suffix(" for example."));
+        let (written, lower_ones) =
+            advice.and_then(|advice| advice.split_once(", to ")).unwrap_or_else(|| panic!("{over:?}"));
+        let split = |list: &str| -> Vec<String> {
+            list.replace(" and ", ", ").split(", ").map(str::to_owned).collect()
+        };
+        let (written, lower_ones) = (split(written), split(lower_ones));
+        assert!(written.len() > 1 && written.len() == lower_ones.len(), "{over:?}");
+        let mut changed = pattern.to_owned();
+        let mut from = 0;
+        for (written, lower) in written.iter().zip(&lower_ones) {
+            let at = from + changed[from..].find(written.as_str()).unwrap();
+            changed.replace_range(at..at + written.len(), lower);
+            from = at + lower.len();
+        }
+        assert!(lower(&regex(&changed), &Budget::new(limits)).is_ok(), "{changed}: {over:?}");
     }
 }
 

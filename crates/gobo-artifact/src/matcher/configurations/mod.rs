@@ -15,6 +15,10 @@
 //! depends on the state and the stack alone. So there are never more configurations than states, n bytes make at most
 //! n × (states + pushes) nodes, and a byte costs at most their square. Plain stacks come back when all joins have been popped.
 //!
+//! In a counted rule the count of characters is a part of the configuration, and the return state on top tells its bounds
+//! (`counted.rs`): there those become one that have one state, one count and the same bounds, so that there are at most as many in a state as
+//! pairs of a count and bounds have come up. Each configuration can be brought to an end.
+//!
 //! Which configurations there are after a byte depends on those before it and on the byte: neither the cut into tokens nor steps
 //! taken back decide anything, and a text has the same nodes wherever it is read.
 
@@ -25,10 +29,13 @@ mod rows;
 
 use std::collections::VecDeque;
 
+use gobo_types::{CharCount, LengthRange};
+
 pub use self::limits::{DEFAULT_MAX_STACK_DEPTH, DEFAULT_MAX_STACK_NODES};
 pub(crate) use self::limits::{Limits, PastLimit};
 use self::merged::Merger;
 use crate::layout::index::calls::{CallTables, END};
+use crate::matcher::counted::Counted;
 use crate::matcher::stacks::{BOTTOM, Stacks};
 use crate::read::index::Index;
 
@@ -43,6 +50,8 @@ const LOOKED_AT: usize = 4096;
 pub(crate) struct Configuration {
     pub(crate) state: u32,
     pub(crate) frame: u32,
+    /// The characters read since the top of the stack was pushed, where they are counted; else none.
+    pub(crate) count: CharCount,
 }
 
 /// The configurations of a text under an index with calls: one, or several where the text so far can be read in several ways.
@@ -85,6 +94,37 @@ impl From<PastLimit> for Stuck {
 struct Tables<'a> {
     index: &'a Index,
     calls: CallTables<'a>,
+    counted: Counted<'a>,
+}
+
+impl Stuck {
+    /// The same, `by` bytes later.
+    fn later(self, by: usize) -> Self {
+        match self {
+            Self::Refused(offset) => Self::Refused(offset + by),
+            limit @ Self::Past(_) => limit,
+        }
+    }
+}
+
+impl Configuration {
+    /// The state at which a call returns: nothing is counted there.
+    #[inline]
+    fn back(state: u32, frame: u32) -> Self {
+        Self { state, frame, count: CharCount::default() }
+    }
+
+    /// Whether characters have been counted: so it is none at which a call returns.
+    #[inline]
+    fn has_counted(&self) -> bool {
+        self.count != CharCount::default()
+    }
+
+    /// Whether two differ in their stacks alone.
+    #[inline]
+    fn is_beside(&self, other: &Self) -> bool {
+        self.state == other.state && self.count == other.count
+    }
 }
 
 impl Tables<'_> {
@@ -98,6 +138,16 @@ impl Tables<'_> {
     #[inline]
     fn is_end(&self, state: u32) -> bool {
         self.calls.suffix_set(state) == END && self.accepts(state)
+    }
+
+    /// The configuration that `byte` has led to, once it is counted; `None` where it can no longer be brought to an end.
+    #[inline]
+    fn count(&self, stacks: &Stacks, mut at: Configuration, byte: u8) -> Option<Configuration> {
+        if let Some(lengths) = self.counted.lengths(stacks, at.frame) {
+            at.count = at.count.after(byte);
+            return self.counted.fits(&lengths, at.state, at.count).then_some(at);
+        }
+        Some(at)
     }
 }
 
@@ -127,7 +177,7 @@ impl Configurations {
         self.stacks.clear();
         self.stacks.hold(BOTTOM);
         self.now.clear();
-        self.now.push(Configuration { state: start, frame: BOTTOM });
+        self.now.push(Configuration::back(start, BOTTOM));
     }
 
     /// The same text, without the steps before, with room to go back `remembered` steps. O(nodes kept): those of the steps before
@@ -158,7 +208,12 @@ impl Configurations {
 
     /// Whether the text so far satisfies the constraint. O(configurations).
     pub(crate) fn is_complete(&self, index: &Index) -> bool {
-        let completes = |at: &Configuration| index.is_complete(at.state) && self.stacks.completes(at.frame);
+        let counted = Counted::new(index);
+        let completes = |at: &Configuration| {
+            index.is_complete(at.state)
+                && self.stacks.completes(at.frame)
+                && counted.may_pop(&self.stacks, at)
+        };
         self.now.iter().any(completes)
     }
 
@@ -223,15 +278,15 @@ impl Configurations {
     /// The configurations after `bytes`, in `next`.
     fn walk(&mut self, index: &Index, bytes: &[u8]) -> Result<(), Stuck> {
         let Some(calls) = index.calls() else { return Err(Stuck::Refused(0)) };
-        let tables = Tables { index, calls };
+        let tables = Tables { index, calls, counted: Counted::new(index) };
         self.next.clear();
         let mut offset = 0;
         if let [one] = *self.now {
             // One configuration that only its own transitions lead on from: most bytes.
-            let state;
-            (state, offset) = index.walk_inside(&calls, one.state, bytes);
-            self.next.push(Configuration { state, frame: one.frame });
-            self.arrive_alone(tables, offset == bytes.len());
+            let at;
+            (at, offset) = self.walk_inside(tables, one, bytes)?;
+            self.next.push(at);
+            self.arrive_alone(tables, offset, offset == bytes.len())?;
             if offset == bytes.len() {
                 return Ok(());
             }
@@ -246,15 +301,16 @@ impl Configurations {
             }
             std::mem::swap(&mut self.next, &mut self.last);
             self.next.clear();
-            self.step(tables, index.byte_class(bytes[offset]));
+            self.step(tables, bytes[offset]);
             offset += 1;
             match *self.next {
                 [] => return Err(Stuck::Refused(offset - 1)),
                 [one] if offset < bytes.len() => {
-                    let (state, read) = index.walk_inside(&calls, one.state, &bytes[offset..]);
+                    let inside = self.walk_inside(tables, one, &bytes[offset..]);
+                    let (at, read) = inside.map_err(|stuck| stuck.later(offset))?;
                     offset += read;
-                    self.next[0] = Configuration { state, frame: one.frame };
-                    self.arrive_alone(tables, offset == bytes.len());
+                    self.next[0] = at;
+                    self.arrive_alone(tables, offset, offset == bytes.len())?;
                 }
                 _ => {}
             }
@@ -262,17 +318,34 @@ impl Configurations {
         Ok(())
     }
 
+    /// Goes on by transitions of the configuration's own, as long as nothing else can be done: where that leads, and how many bytes
+    /// were read.
+    #[inline]
+    fn walk_inside(
+        &self,
+        tables: Tables<'_>,
+        at: Configuration,
+        bytes: &[u8],
+    ) -> Result<(Configuration, usize), Stuck> {
+        if let Some(lengths) = tables.counted.lengths(&self.stacks, at.frame) {
+            return (tables.counted.walk_inside(tables.index, &tables.calls, &lengths, at, bytes))
+                .map_err(Stuck::Refused);
+        }
+        let (state, read) = tables.index.walk_inside(&tables.calls, at.state, bytes);
+        Ok((Configuration { state, ..at }, read))
+    }
+
     /// One byte on from `last`, to `next`.
     #[inline]
-    fn step(&mut self, tables: Tables<'_>, class: u8) {
+    fn step(&mut self, tables: Tables<'_>, byte: u8) {
         if Self::are_few(&self.stacks, &self.last) {
-            self.step_few(tables, class);
+            self.step_few(tables, byte);
             if self.next.len() > FEW {
                 self.merger.found.append(&mut self.next);
-                self.merge();
+                self.merge(tables);
             }
         } else {
-            self.step_merged(tables, class);
+            self.step_merged(tables, byte);
         }
     }
 
@@ -282,18 +355,30 @@ impl Configurations {
         all.len() <= FEW && all.iter().all(|at| stacks.is_plain(at.frame))
     }
 
-    /// The rule of the one configuration in `next` may have to end. Of a plain stack that makes no difference before the last byte.
+    /// The rule of the one configuration in `next` may have to end, after `offset` bytes. Of a plain stack that makes no difference before
+    /// the last byte.
     #[inline]
-    fn arrive_alone(&mut self, tables: Tables<'_>, is_last: bool) {
+    fn arrive_alone(&mut self, tables: Tables<'_>, offset: usize, is_last: bool) -> Result<(), Stuck> {
         let at = self.next[0];
+        let refused = Stuck::Refused(offset.saturating_sub(1));
         if self.stacks.is_plain(at.frame) {
             if is_last {
-                self.next[0] = self.arrive(tables, at);
+                self.next[0] = self.arrive(tables, at).ok_or(refused)?;
             }
         } else if tables.is_end(at.state) {
             self.merger.found.append(&mut self.next);
             self.arrive_merged(tables);
-            self.merge();
+            self.merge(tables);
+            if self.next.is_empty() {
+                return Err(refused);
+            }
         }
+        Ok(())
+    }
+
+    /// Of each of the present configurations, the characters that have begun and how many there may be, where they are counted.
+    pub(crate) fn counts(&self, index: &Index) -> impl Iterator<Item = Option<(u32, LengthRange)>> {
+        let counted = Counted::new(index);
+        self.now.iter().map(move |at| Some((at.count.chars(), counted.lengths(&self.stacks, at.frame)?)))
     }
 }

@@ -3,13 +3,14 @@
 //! Of each configuration the row of its state; and, down its stacks, the rows of the pairs of pending suffixes and return states, as
 //! long as suffixes are left (`docs/recursion.md`). A stack alone is walked as a chain. Over a graph each pair of a suffix set and
 //! a node is looked at once for a mask: what a node adds for a set does not depend on the way to it. O(configurations + pairs
-//! of sets and nodes).
+//! of sets and nodes). Configurations near a bound of a length are left to a walk of the vocabulary each (`counted.rs`).
 
 use std::cell::Cell;
 
-use super::{BOTTOM, Configurations};
+use super::{BOTTOM, Configuration, Configurations};
 use crate::layout::Row;
 use crate::layout::index::calls::{CallTables, NO_SUFFIXES};
+use crate::matcher::counted::{Counted, Reading};
 use crate::matcher::error::MatcherError;
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
@@ -24,6 +25,7 @@ const KEPT_PLACES: usize = 1 << 17;
 struct Rows<'a, F> {
     index: &'a Index,
     vocabulary: &'a Vocabulary,
+    counted: Counted<'a>,
     found: F,
 }
 
@@ -36,8 +38,19 @@ impl<'a, F: FnMut(Row<'a>) -> bool> Rows<'a, F> {
     }
 }
 
+/// The set of the pending suffixes that may be read from a configuration on; `None` where a bound is near.
+#[inline]
+fn suffixes(reading: Reading, calls: &CallTables<'_>, at: &Configuration) -> Option<u32> {
+    match reading {
+        Reading::Free => Some(calls.suffix_set(at.state)),
+        Reading::Inside => Some(NO_SUFFIXES),
+        Reading::NearBound => None,
+    }
+}
+
 impl Configurations {
-    /// Calls `found` with each row whose union is the mask, until it says no. Few rows come twice.
+    /// Calls `found` with each row whose union is the mask, until it says no: the rows of configurations that no bound of a length
+    /// concerns. Few rows come twice.
     ///
     /// # Errors
     /// [`MatcherError::Corrupt`], and what a text past a limit has in the place of a mask.
@@ -50,18 +63,11 @@ impl Configurations {
     ) -> Result<(), MatcherError> {
         self.check()?;
         let calls = index.calls().ok_or(MatcherError::Corrupt { state: self.now[0].state })?;
-        let rows = Rows { index, vocabulary, found };
+        let rows = Rows { index, vocabulary, counted: Counted::new(index), found };
         if Self::are_few(&self.stacks, &self.now) {
             return self.rows_of_few(calls, rows);
         }
-        // Taken and not borrowed: what is called may fill another mask.
-        let mut met = MET.take();
-        met.begin();
-        let result = self.rows_of_graph(calls, rows, &mut met);
-        if met.table.len() <= KEPT_PLACES {
-            MET.set(met);
-        }
-        result
+        with_met(|met| self.rows_of_graph(calls, rows, met))
     }
 
     #[inline]
@@ -83,11 +89,13 @@ impl Configurations {
             is_new
         };
         for at in &self.now {
+            let reading = rows.counted.reading(rows.vocabulary, &self.stacks, at);
+            let Some(mut suffix_set) = suffixes(reading, &calls, at) else { continue };
             let number = rows.index.row_number(at.state).ok_or(MatcherError::Corrupt { state: at.state })?;
             if is_new(number) && !rows.give(number, at.state)? {
                 return Ok(());
             }
-            let (mut suffix_set, mut frame) = (calls.suffix_set(at.state), at.frame);
+            let mut frame = at.frame;
             while suffix_set != NO_SUFFIXES && frame != BOTTOM {
                 if seen[..count].contains(&(suffix_set, frame)) {
                     break;
@@ -116,30 +124,105 @@ impl Configurations {
         met: &mut Met,
     ) -> Result<(), MatcherError> {
         for at in &self.now {
+            let reading = rows.counted.reading(rows.vocabulary, &self.stacks, at);
+            let Some(suffix_set) = suffixes(reading, &calls, at) else { continue };
             let number = rows.index.row_number(at.state).ok_or(MatcherError::Corrupt { state: at.state })?;
             if met.is_new(ROW, number) && !rows.give(number, at.state)? {
                 return Ok(());
             }
-            met.ahead.push((calls.suffix_set(at.state), at.frame));
-            while let Some((suffix_set, node)) = met.ahead.pop() {
-                if suffix_set == NO_SUFFIXES || node == BOTTOM || !met.is_new(suffix_set, node) {
-                    continue;
-                }
-                if let Some((first, second)) = self.stacks.parts(node) {
-                    met.ahead.extend([(suffix_set, second), (suffix_set, first)]);
-                    continue;
-                }
-                let Some(pair) = calls.pair(suffix_set, self.stacks.top(node)) else { continue };
-                if met.is_new(ROW, pair.row) && !rows.give(pair.row, at.state)? {
-                    return Ok(());
-                }
-                let is_again = pair.suffix_set == suffix_set;
-                let below = if is_again { self.stacks.below_run(node) } else { self.stacks.below(node) };
-                met.ahead.push((pair.suffix_set, below));
+            if !self.rows_below(calls, &mut rows, at.state, (suffix_set, at.frame), met)? {
+                return Ok(());
             }
         }
         Ok(())
     }
+
+    /// The rows of pending suffixes down the stacks of a node; whether to go on.
+    fn rows_below<'a>(
+        &self,
+        calls: CallTables<'a>,
+        rows: &mut Rows<'a, impl FnMut(Row<'a>) -> bool>,
+        state: u32,
+        from: (u32, u32),
+        met: &mut Met,
+    ) -> Result<bool, MatcherError> {
+        met.ahead.push(from);
+        while let Some((suffix_set, node)) = met.ahead.pop() {
+            if suffix_set == NO_SUFFIXES || node == BOTTOM || !met.is_new(suffix_set, node) {
+                continue;
+            }
+            if let Some((first, second)) = self.stacks.parts(node) {
+                met.ahead.extend([(suffix_set, second), (suffix_set, first)]);
+                continue;
+            }
+            let Some(pair) = calls.pair(suffix_set, self.stacks.top(node)) else { continue };
+            if met.is_new(ROW, pair.row) && !rows.give(pair.row, state)? {
+                return Ok(false);
+            }
+            let is_again = pair.suffix_set == suffix_set;
+            let below = if is_again { self.stacks.below_run(node) } else { self.stacks.below(node) };
+            met.ahead.push((pair.suffix_set, below));
+        }
+        Ok(true)
+    }
+
+    /// Whether the mask is more than the union of rows: some configuration is near a bound of a length. O(configurations).
+    #[inline]
+    pub(crate) fn is_near_bound(&self, index: &Index, vocabulary: &Vocabulary) -> bool {
+        let counted = Counted::new(index);
+        self.now.iter().any(|at| counted.reading(vocabulary, &self.stacks, at) == Reading::NearBound)
+    }
+
+    /// Sets the bits of the tokens that may come next at the configurations that [`Self::rows`] leaves out: `[row words]`.
+    ///
+    /// # Errors
+    /// [`MatcherError::Corrupt`].
+    #[cold]
+    pub(crate) fn unite_near(
+        &self,
+        index: &Index,
+        vocabulary: &Vocabulary,
+        out: &mut [u32],
+    ) -> Result<(), MatcherError> {
+        let counted = Counted::new(index);
+        let mut words = vec![0; out.len()];
+        for at in &self.now {
+            if counted.reading(vocabulary, &self.stacks, at) != Reading::NearBound {
+                continue;
+            }
+            let corrupt = || MatcherError::Corrupt { state: at.state };
+            let near = counted.near(index, vocabulary, &self.stacks, at).ok_or_else(corrupt)?;
+            near.unite_inside(at, &mut words, out)?;
+            words.fill(0);
+            let mut fits = true;
+            let found = |row: Row<'_>| {
+                fits = row.unite(&mut words);
+                fits
+            };
+            let calls = index.calls().ok_or_else(corrupt)?;
+            let mut rows = Rows { index, vocabulary, counted, found };
+            let from = (calls.suffix_set(at.state), at.frame);
+            with_met(|met| self.rows_below(calls, &mut rows, at.state, from, met))?;
+            if !fits {
+                return Err(corrupt());
+            }
+            near.unite_ending(at, &words, out);
+        }
+        Ok(())
+    }
+}
+
+/// What is done with the pairs that a mask meets, none at first. They are taken from the thread and not borrowed: what is called may fill
+/// another mask.
+#[inline]
+fn with_met<T>(walk: impl FnOnce(&mut Met) -> T) -> T {
+    let mut met = MET.take();
+    met.begin();
+    let result = walk(&mut met);
+    if met.table.len() <= KEPT_PLACES {
+        MET.set(met);
+    }
+    result
 }
 
 /// In the place of a suffix set: the other number is that of a row.

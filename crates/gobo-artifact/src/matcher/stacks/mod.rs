@@ -8,7 +8,8 @@
 //! A *frame* is a return state on top of a node; it stands for the stacks of that node with the return state on top. A *join* has two
 //! nodes, and stands for the stacks of both. The bottom is the empty stack. A graph without joins is a set of plain stacks that share
 //! what is equal below. Invariants: equal nodes are one, so that comparing two is O(1); what a node is depends on its parts
-//! alone and never changes, so that the graph has no cycles; no frame is twice among the parts of a join, and of these parts; and a
+//! alone and never changes, so that the graph has no cycles; no frame is twice among the parts of a join, and of these parts; what is
+//! counted until a frame is popped is the same for all frames of a join (`counted.rs`), so that one of them tells it; and a
 //! node is freed when neither a configuration nor a node above holds it. Push is O(nodes made on the same one), everything else O(1) but
 //! for `covers`, which is O(depth), and for walks over the graph.
 
@@ -21,16 +22,13 @@ pub(crate) const BOTTOM: u32 = 0;
 /// No node.
 const NONE: u32 = u32::MAX;
 
-/// In the place of a return state: the node is a join.
-const JOIN: u32 = u32::MAX - 1;
-
 /// Nodes that a copy has room for beside its own.
 const ROOM: usize = 16;
 
 /// A frame or a join.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    /// The number of the return state of a frame; [`JOIN`].
+    /// The number of the return state of a frame; that of some frame of a join.
     top: u32,
     /// The node below a frame; the second part of a join.
     below: u32,
@@ -48,6 +46,8 @@ struct Node {
     completes: bool,
     /// Whether there is no join in it: it is one stack.
     is_plain: bool,
+    /// Whether it is a join itself.
+    is_join: bool,
 }
 
 /// The nodes of all stacks.
@@ -74,6 +74,7 @@ impl Stacks {
             below_run: BOTTOM,
             completes: true,
             is_plain: true,
+            is_join: false,
         };
         Self { all: vec![bottom], free: NONE, fresh: Vec::new(), falling: Vec::new() }
     }
@@ -90,10 +91,10 @@ impl Stacks {
         &self.all[node as usize]
     }
 
-    /// The number of the return state on top.
+    /// The number of the return state on top of a frame; of a join that on top of some frame of it, of the bottom none that is there.
     #[inline]
-    pub(crate) fn top(&self, frame: u32) -> u32 {
-        self.at(frame).top
+    pub(crate) fn top(&self, node: u32) -> u32 {
+        self.at(node).top
     }
 
     #[inline]
@@ -111,7 +112,7 @@ impl Stacks {
     #[inline]
     pub(crate) fn parts(&self, node: u32) -> Option<(u32, u32)> {
         let node = self.at(node);
-        (node.top == JOIN).then_some((node.below_run, node.below))
+        node.is_join.then_some((node.below_run, node.below))
     }
 
     /// Whether the node is one stack. O(1).
@@ -153,13 +154,14 @@ impl Stacks {
     #[inline]
     pub(crate) fn push(&mut self, below: u32, top: u32, accepts: bool) -> u32 {
         // A damaged file may have any number in the place of a return state.
-        let top = top.min(JOIN - 1);
+        let top = top.min(NONE - 1);
         let mut known = self.at(below).above;
         while known != NONE {
-            if self.at(known).top == top {
+            let node = self.at(known);
+            if node.top == top && !node.is_join {
                 return known;
             }
-            known = self.at(known).beside;
+            known = node.beside;
         }
         let under = *self.at(below);
         let frame = Node {
@@ -169,9 +171,10 @@ impl Stacks {
             holders: 0,
             above: NONE,
             beside: under.above,
-            below_run: if under.top == top { under.below_run } else { below },
+            below_run: if under.top == top && !under.is_join { under.below_run } else { below },
             completes: accepts && under.completes,
             is_plain: under.is_plain,
+            is_join: false,
         };
         let number = self.place(frame);
         let under = &mut self.all[below as usize];
@@ -184,14 +187,15 @@ impl Stacks {
     pub(crate) fn join(&mut self, first: u32, second: u32) -> u32 {
         let mut known = self.at(first).above;
         while known != NONE {
-            if self.at(known).top == JOIN && self.at(known).below == second {
+            let node = self.at(known);
+            if node.is_join && node.below == second {
                 return known;
             }
-            known = self.at(known).beside;
+            known = node.beside;
         }
         let (one, other) = (*self.at(first), *self.at(second));
         let number = self.place(Node {
-            top: JOIN,
+            top: one.top,
             below: second,
             depth: one.depth.max(other.depth),
             holders: 0,
@@ -200,6 +204,7 @@ impl Stacks {
             below_run: first,
             completes: one.completes || other.completes,
             is_plain: false,
+            is_join: true,
         });
         let under = &mut self.all[first as usize];
         under.above = number;
@@ -253,8 +258,8 @@ impl Stacks {
     fn forget(&mut self, mut node: u32) {
         loop {
             while node != BOTTOM && self.at(node).holders == 0 {
-                let Node { top, below, beside, below_run, .. } = *self.at(node);
-                let made_on = if top == JOIN { below_run } else { below };
+                let Node { below, beside, below_run, is_join, .. } = *self.at(node);
+                let made_on = if is_join { below_run } else { below };
                 let mut link = self.at(made_on).above;
                 if link == node {
                     self.all[made_on as usize].above = beside;
@@ -269,7 +274,7 @@ impl Stacks {
                     Node { top: NONE, below: self.free, holders: u32::MAX, ..*self.at(node) };
                 self.free = node;
                 self.all[below as usize].holders -= 1;
-                if top == JOIN {
+                if is_join {
                     self.all[below_run as usize].holders -= 1;
                     self.falling.push(below_run);
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gobo_artifact::layout::HEADER_PREFIX_BYTES;
 use gobo_artifact::{Fault, Index, Vocabulary};
 
-use super::{AMBIGUOUS, NESTED, Pair, SMALL, WIDE, fault, walk};
+use super::{AMBIGUOUS, COUNTED, NESTED, Pair, SMALL, WIDE, fault, walk};
 
 /// Calls `each` with every copy of `file` that differs in one bit.
 fn every_flip(file: &[u8], mut each: impl FnMut(&[u8], usize)) {
@@ -48,6 +48,7 @@ fn flips_of_an_index_with_all_kinds_of_rows_are_found() {
 fn flips_of_an_index_with_calls_are_found() {
     flips_of_an_index_are_found(&NESTED);
     flips_of_an_index_are_found(&AMBIGUOUS);
+    flips_of_an_index_are_found(&COUNTED);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use gobo_worker::lower;
 use proptest::prelude::*;
 
 use super::parts::{Parts, put_u32};
-use super::{AMBIGUOUS, NESTED, Pair, SMALL, WIDE, walk};
+use super::{AMBIGUOUS, COUNTED, NESTED, Pair, SMALL, WIDE, walk};
 
 #[expect(clippy::unnecessary_wraps, reason = "compared with what `Parts::fault` returns")]
 fn meaning(what: &str) -> Option<Fault> {
@@ -19,7 +19,7 @@ fn meaning(what: &str) -> Option<Fault> {
 
 #[test]
 fn the_examples_are_sound_and_hold_every_kind_of_row() {
-    for pair in [&*SMALL, &*WIDE, &*NESTED, &*AMBIGUOUS] {
+    for pair in [&*SMALL, &*WIDE, &*NESTED, &*AMBIGUOUS, &*COUNTED] {
         assert_eq!(Parts::of(&pair.index).fault(), None);
         assert_eq!(Parts::of(&pair.index).file(), pair.index);
         assert_eq!(Parts::of(&pair.vocabulary).fault(), None);
@@ -308,6 +308,46 @@ fn an_index_that_contradicts_itself_is_found() {
     assert_eq!(word(section::DENSE_ROWS, 0, 0), nothing);
     let beyond = meaning("row 0: it sets a bit beyond the vocabulary");
     assert_eq!(word(section::DENSE_ROWS, 0, 1 << 6), beyond);
+}
+
+#[test]
+fn lengths_that_contradict_themselves_are_found() {
+    let good = || Parts::of(&COUNTED.index);
+    let word = |kind: u32, word: usize, value: u32| good().with_word(kind, word, value).fault();
+    assert_eq!(good().fault(), None);
+    let lengths = meaning("a return state has lengths that cannot be counted");
+    let mut parts = good();
+    let entries: Vec<u32> = parts
+        .section(section::LENGTHS)
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|word| u32::from_le_bytes(*word))
+        .collect();
+    assert!(entries.chunks(2).any(|of| of == [2100, 3000]), "{entries:?}");
+    let counted = entries.iter().position(|max| *max == 3000).unwrap();
+    for value in [1 << 28, u32::MAX - 1] {
+        assert_eq!(word(section::LENGTHS, counted, value), lengths);
+    }
+    assert_eq!(word(section::LENGTHS, counted - 1, 3001), lengths);
+    parts.section(section::LENGTHS).truncate(entries.len() * 4 - 8);
+    assert_eq!(parts.fault(), meaning("not every return state has its lengths"));
+    let greatest = meaning("the greatest distance is another one");
+    for at in 0..3 {
+        assert_eq!(word(section::DISTANCES, at, 7), greatest);
+    }
+    let states = meaning("distances are not those of states, one after the other");
+    for (at, value) in [(3, 0), (3, u32::MAX), (4, 16)] {
+        assert_eq!(word(section::DISTANCES, at, value), states);
+    }
+    let mut parts = good();
+    parts.section(section::DISTANCES).clear();
+    assert_eq!(parts.fault(), meaning("no distance is the greatest"));
+    for kind in [section::LENGTHS, section::DISTANCES] {
+        let mut parts = good();
+        parts.sections.retain(|(of, ..)| *of != kind);
+        assert!(parts.fault().is_some(), "without section {kind}");
+    }
 }
 
 /// The same index, its transitions stored as rows that states share: one for the dead state, one for each other.
@@ -655,6 +695,7 @@ fn pair() -> impl Strategy<Value = &'static Pair> {
         1 => Just(&*WIDE),
         2 => Just(&*NESTED),
         2 => Just(&*AMBIGUOUS),
+        2 => Just(&*COUNTED),
     ]
 }
 

@@ -11,7 +11,7 @@ mod walk;
 use std::sync::LazyLock;
 
 use gobo_artifact::{ArtifactError, Fault};
-use gobo_types::Constraint;
+use gobo_types::{Constraint, SchemaOptions, Whitespace};
 
 use crate::example;
 
@@ -69,6 +69,27 @@ static NESTED: LazyLock<Pair> = LazyLock::new(|| {
 static AMBIGUOUS: LazyLock<Pair> = LazyLock::new(|| {
     let grammar = "root ::= \"[\" root \"[\" | \"x\" root? | \"[\" root (\"]\" root)? | \",\"";
     Pair::new(BRACKETS, &Constraint::gbnf(grammar, "root"))
+});
+
+/// Counted rules: strings of at most 3,000 letters, and of at least 2,100.
+static COUNTED: LazyLock<Pair> = LazyLock::new(|| {
+    let tokens: &[(&[u8], bool)] = &[
+        (b"[", false),
+        (b"]", false),
+        (b",", false),
+        (b"x", false),
+        (b"\"", false),
+        (b"xx", false),
+        (b"x\"", false),
+        (b"\",\"", false),
+        (b"<eos>", true),
+    ];
+    let schema = r#"{"type": "array", "prefixItems": [
+        {"type": "string", "pattern": "^x*$", "maxLength": 3000},
+        {"type": "string", "pattern": "^x*$", "minLength": 2100, "maxLength": 3000}
+    ], "items": false}"#;
+    let options = SchemaOptions { whitespace: Whitespace::Compact, ..SchemaOptions::default() };
+    Pair::new(tokens, &Constraint::schema(schema, options))
 });
 
 fn fault(error: ArtifactError) -> Fault {

@@ -6,7 +6,7 @@ mod stack_tops;
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, checked_u32};
 
-use self::stack_tops::stack_tops;
+use self::stack_tops::{ReturnOf, stack_tops};
 use super::calls::{Calls, PHASE, PushTransition, Return};
 use super::char_states::CharStates;
 use super::dfa::Dfa;
@@ -23,19 +23,22 @@ impl Calls {
         let Some(chars) = &dfa.chars else { unreachable!("a network's automaton knows its characters") };
         let root = |state: CharState| chars.blocks[state.index()].root;
         let states = chars.blocks.len();
-        // Calls whose return can only be popped again push nothing.
+        // Calls whose return can only be popped again push nothing, unless it tells what is counted.
         let is_tail = |call: &Call| {
-            chars.dfa.is_accepting(call.to)
+            network.lengths[call.rule].is_none()
+                && chars.dfa.is_accepting(call.to)
                 && chars.dfa.row(call.to).is_empty()
                 && network.calls.at(call.to).is_empty()
         };
-        let mut return_of: HashMap<CharState, ReturnId> = HashMap::new();
+        let mut return_of = ReturnOf::new();
         let mut returns: Vec<Return> = Vec::new();
         let mut return_states: Vec<CharState> = Vec::new();
         for call in network.calls.all.iter().filter(|call| !is_tail(call)) {
-            return_of.entry(call.to).or_insert_with(|| {
+            let lengths = network.lengths[call.rule];
+            return_of.entry((call.to, lengths)).or_insert_with(|| {
                 let name = |rule: RuleId| network.names[rule].clone();
-                returns.push(Return { state: root(call.to), caller: name(call.of), callee: name(call.rule) });
+                let (caller, callee) = (name(call.of), name(call.rule));
+                returns.push(Return { state: root(call.to), caller, callee, lengths });
                 return_states.push(call.to);
                 ReturnId::new(returns.len() - 1)
             });
@@ -52,6 +55,7 @@ impl Calls {
             top_sets: Vec::new(),
             of_chars: network.calls.clone(),
             entries: network.entries.clone(),
+            lengths: network.lengths.clone(),
             shortest: shortest(network, chars, budget)?,
             marks: Vec::new(),
             call_boundaries: CharState::range(0..states)
@@ -85,7 +89,7 @@ impl Calls {
         state: CharState,
         root: impl Fn(CharState) -> StateId,
         is_tail: &impl Fn(&Call) -> bool,
-        return_of: &HashMap<CharState, ReturnId>,
+        return_of: &ReturnOf,
         budget: &Budget,
     ) -> Result<(), CompileError> {
         if network.calls.at(state).is_empty() {
@@ -99,7 +103,7 @@ impl Calls {
             for call in network.calls.at(from) {
                 let mut pushed = pushed.clone();
                 if !is_tail(call) {
-                    pushed.push(return_of[&call.to]);
+                    pushed.push(return_of[&(call.to, network.lengths[call.rule])]);
                 }
                 let entry = network.entries[call.rule];
                 budget.charge_steps(PHASE, 1 + pushed.len() as u64)?;

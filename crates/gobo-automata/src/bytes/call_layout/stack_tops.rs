@@ -5,13 +5,16 @@
 //! work list in sweeps (the k = 1 case of call strings: Sharir & Pnueli 1981). O(sweeps × (edges + calls) × returns / 64).
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, ByteSet, CompileError, DenseId as _};
+use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, LengthRange};
 
 use crate::bytes::calls::{Calls, PHASE, TopSet, TopSetId};
 use crate::bytes::char_states::CharStates;
 use crate::bytes::dfa::Dfa;
 use crate::ids::{CharState, ReturnId, StateId};
 use crate::rtn::{Call, Network};
+
+/// The return states, by the state after a call and what is counted in it.
+pub(super) type ReturnOf = HashMap<(CharState, Option<LengthRange>), ReturnId>;
 
 /// Sets of return states while they grow: `[character states, words]`.
 pub(super) struct Bits {
@@ -122,7 +125,7 @@ pub(super) fn stack_tops(
     network: &Network,
     chars: &CharStates,
     is_tail: &impl Fn(&Call) -> bool,
-    return_of: &HashMap<CharState, ReturnId>,
+    return_of: &ReturnOf,
     returns: usize,
     budget: &Budget,
 ) -> Result<Bits, CompileError> {
@@ -159,7 +162,7 @@ pub(super) fn stack_tops(
                 if is_tail(call) {
                     add(entry, &set);
                 } else {
-                    let top = return_of[&call.to].index();
+                    let top = return_of[&(call.to, network.lengths[call.rule])].index();
                     one[top / 64] = 1 << (top % 64);
                     add(entry, &one);
                     one[top / 64] = 0;

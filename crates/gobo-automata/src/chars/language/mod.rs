@@ -5,6 +5,7 @@
 //! ([`write`]).
 
 mod explore;
+mod lengths;
 mod minterms;
 mod product;
 mod write;

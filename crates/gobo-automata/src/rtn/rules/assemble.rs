@@ -89,6 +89,13 @@ impl Rules {
         }
         let calls = CallTable::new(calls, chars.len());
         let chars = chars.with_merged_classes(budget)?;
-        Ok(Network { chars, calls, entries, names: self.names.clone(), is_recursive: self.is_recursive(top) })
+        Ok(Network {
+            chars,
+            calls,
+            entries,
+            names: self.names.clone(),
+            lengths: self.lengths.clone(),
+            is_recursive: self.is_recursive(top),
+        })
     }
 }

@@ -51,6 +51,17 @@ impl Rules {
         }
     }
 
+    /// Takes the empty text out of rules whose texts are counted and may not be empty: where a rule is left out, nothing is counted.
+    pub(super) fn drop_empty_of_counted(&mut self, budget: &Budget) -> Result<(), CompileError> {
+        for rule in self.dfas.ids() {
+            if self.lengths[rule].is_some_and(|lengths| !lengths.has(0)) {
+                let dfa = std::mem::replace(&mut self.dfas[rule], SymbolDfa::empty());
+                self.dfas[rule] = dfa.without_empty().minimal(budget)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Takes the empty text out of every rule: a call of a nullable one may be left out instead.
     pub(in crate::rtn) fn remove_nullable(
         &mut self,
@@ -93,6 +104,7 @@ impl Rules {
         );
         dfa.push(&[], true);
         self.names.push(self.names[start].clone());
+        self.lengths.push(None);
         Ok(self.dfas.push(dfa.minimal(budget)?))
     }
 }

@@ -1,4 +1,5 @@
-//! Inlining: the automaton of a called rule is put in the place of its calls, where that keeps the automata small.
+//! Inlining: the automaton of a called rule is put in the place of its calls, where that keeps the automata small. Rules whose
+//! characters are counted stay rules: what is counted is told by the call.
 
 use gobo_types::{Budget, CompileError, Table};
 
@@ -35,7 +36,7 @@ impl Rules {
             let is_ambiguous = self.ambiguous(&reached, budget)?;
             let cost = |rule: RuleId| self.dfas[rule].len() * (uses[rule] - 1);
             let mut candidates: Vec<RuleId> = (self.dfas.ids())
-                .filter(|&rule| reached[rule] && !is_kept[rule])
+                .filter(|&rule| reached[rule] && !is_kept[rule] && self.lengths[rule].is_none())
                 .filter(|&rule| self.callees(rule).all(|callee| callee != rule))
                 .collect();
             candidates.sort_by_key(|&rule| (cost(rule), rule));
@@ -49,7 +50,8 @@ impl Rules {
                 }
                 is_kept[rule] = true;
                 let dfa = &self.dfas[rule];
-                let is_shared = !is_ambiguous[rule] && uses[rule] > 1 && dfa.len() >= SHARE_STATES;
+                let is_large = dfa.len() >= SHARE_STATES || self.called.contains(&rule);
+                let is_shared = !is_ambiguous[rule] && uses[rule] > 1 && is_large;
                 if is_shared || states + cost(rule) > INLINE_STATES {
                     continue;
                 }

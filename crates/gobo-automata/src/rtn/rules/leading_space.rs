@@ -32,6 +32,7 @@ impl Rules {
         row.sort_unstable();
         dfa.replace_start(&row, dfa.accepting[dfa.start]);
         self.names.push(self.names[top].clone());
+        self.lengths.push(None);
         let stripped = self.dfas.push(dfa);
         let mut at = 0;
         // Left recursion is gone, so that no rule comes back to where it began.
@@ -58,6 +59,7 @@ impl Rules {
             let copy = *copies.of.entry(callee).or_insert_with(|| {
                 copies.order.push(callee);
                 self.names.push(self.names[callee].clone());
+                self.lengths.push(self.lengths[callee]);
                 self.dfas.push(SymbolDfa::empty())
             });
             *symbol = self.call(copy);

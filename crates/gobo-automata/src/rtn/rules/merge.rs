@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError, DenseId as _, Table};
+use gobo_types::{Budget, CompileError, DenseId as _, LengthRange, Table};
 
 use super::Rules;
 use crate::ids::RuleId;
@@ -13,6 +13,7 @@ use crate::symbols::{SymbolDfa, SymbolNfa};
 #[derive(PartialEq, Eq)]
 struct Digested<'a> {
     digest: u64,
+    lengths: Option<LengthRange>,
     dfa: &'a SymbolDfa,
 }
 
@@ -29,7 +30,8 @@ impl Rules {
         let mut digests: Table<RuleId, u64> = self.dfas.iter().map(|dfa| state.hash_one(dfa)).collect();
         loop {
             let mut known: HashMap<Digested<'_>, RuleId> = HashMap::new();
-            let digested = self.dfas.iter().zip(&digests).map(|(dfa, &digest)| Digested { digest, dfa });
+            let of = self.dfas.iter().zip(&digests).zip(&self.lengths);
+            let digested = of.map(|((dfa, &digest), &lengths)| Digested { digest, lengths, dfa });
             let same: Table<RuleId, RuleId> =
                 RuleId::enumerate(digested).map(|(rule, dfa)| *known.entry(dfa).or_insert(rule)).collect();
             let is_renamed = |callee: RuleId| same[callee] != callee;

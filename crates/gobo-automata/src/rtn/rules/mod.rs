@@ -9,7 +9,7 @@ mod left_recursion;
 mod merge;
 mod self_calls;
 
-use gobo_types::{Budget, CompileError, DenseId as _, Table, TextStart};
+use gobo_types::{Budget, CompileError, DenseId as _, LengthRange, Table, TextStart};
 
 use super::grammar::Grammar;
 use crate::chars::Expr;
@@ -28,6 +28,10 @@ pub(super) struct Rules {
     /// The class of the space, where it needs one of its own.
     pub(super) space: Option<Symbol>,
     names: Table<RuleId, String>,
+    /// [`Grammar::called`].
+    called: Vec<RuleId>,
+    /// `[rules]`: the lengths of those whose characters are counted. Their automata are nobody else's part.
+    lengths: Table<RuleId, Option<LengthRange>>,
     dfas: Table<RuleId, SymbolDfa>,
 }
 
@@ -54,7 +58,10 @@ impl Rules {
         }
         let space = space.map(|set: SetId| alphabet.of_set[set][0]);
         let names = grammar.rules.iter().map(|rule| rule.name.clone()).collect();
-        Ok(Self { alphabet, space, names, dfas })
+        let lengths: Table<RuleId, _> = grammar.rules.iter().map(|rule| rule.lengths).collect();
+        let mut rules = Self { alphabet, space, names, called: grammar.called.clone(), lengths, dfas };
+        rules.drop_empty_of_counted(budget)?;
+        Ok(rules)
     }
 
     pub(super) fn bytes(&self) -> u64 {

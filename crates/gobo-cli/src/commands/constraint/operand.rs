@@ -67,7 +67,7 @@ impl Operand {
             Some(("grammar", file)) => Some(inputs::grammar_file(Path::new(file), DEFAULT_START)?),
             Some(("schema", file)) => Some(schema_file(Path::new(file), options.clone())?),
             Some(("json", whitespace)) => {
-                let constraint = Constraint::json(whitespace.parse()?);
+                let constraint = Constraint::json_with(whitespace.parse()?, options.numbers);
                 Some(Given { constraint, written: Written::option("json", whitespace) })
             }
             _ => None,

@@ -42,6 +42,8 @@ pub(crate) struct ObjectLowering<'a> {
     pub(crate) witnesses: Witnesses,
     /// Whether the declared order shuts out texts of some object.
     pub(crate) is_ordered: bool,
+    /// Whether some object takes properties with names that the schema does not name, which may be repeated.
+    pub(crate) has_free_names: bool,
 }
 
 impl<'a> ObjectLowering<'a> {
@@ -51,6 +53,7 @@ impl<'a> ObjectLowering<'a> {
             scopes: Scopes::new(),
             witnesses: Witnesses::new(),
             is_ordered: false,
+            has_free_names: false,
         }
     }
 
@@ -91,8 +94,10 @@ impl<'a> ObjectLowering<'a> {
             scope,
             names,
             depth,
+            has_free_names: false,
         };
         object.add_states(formula)?;
+        self.has_free_names |= object.has_free_names;
         Ok(Some(object.builder.finish()))
     }
 }
@@ -108,6 +113,8 @@ struct Object<'l, 'a> {
     /// Number of names that the schema names.
     names: u32,
     depth: u32,
+    /// Whether it takes properties with other names.
+    has_free_names: bool,
 }
 
 /// Reads a property that the schema names.
@@ -211,6 +218,7 @@ impl Object<'_, '_> {
                 let Some(rule) = self.context.rule(child, &literals, self.depth + 1)? else { continue };
                 let to = self.builder.state(Stage::After, passed, rest);
                 self.add_property(from, self.scope.others[at].key.clone(), rule, to);
+                self.has_free_names = true;
             }
         }
         Ok(())

@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::Draft;
+use gobo_types::{Draft, SchemaDialect, SchemaOptions};
 
 use crate::read::uri::split_fragment;
 use crate::read::value::Json;
@@ -31,11 +31,13 @@ pub(super) struct Dialects {
     documents: HashMap<String, usize>,
     /// Whether a draft was asked for, which schemas of unsupported drafts are read as.
     has_default: bool,
+    /// The vocabularies that count beside those that a meta-schema names.
+    beside: Vocabularies,
 }
 
 impl Dialects {
     /// The dialects that the supplied documents and the standard define; the first document is the schema itself.
-    pub(super) fn new(uris: &[Rc<str>], roots: &[Json], has_default: bool) -> Self {
+    pub(super) fn new(uris: &[Rc<str>], roots: &[Json], options: &SchemaOptions) -> Self {
         let mut by_uri = HashMap::new();
         for (at, (uri, document)) in uris.iter().zip(roots).enumerate().skip(1) {
             by_uri.entry(uri.to_string()).or_insert(at);
@@ -45,7 +47,11 @@ impl Dialects {
                 }
             }
         }
-        Self { documents: by_uri, has_default }
+        let beside = match options.dialect {
+            SchemaDialect::JsonSchema => Vocabularies::CORE,
+            SchemaDialect::OpenApi30 => Vocabularies::CORE.or(Vocabularies::OPENAPI),
+        };
+        Self { documents: by_uri, has_default: options.draft.is_some(), beside }
     }
 
     /// The dialect that `$schema` of a schema names, if it names a known one.
@@ -59,7 +65,7 @@ impl Dialects {
             let Some(Json::String(uri)) = schema.get("$schema") else { return Ok(None) };
             let uri = uri.trim_end_matches('#');
             if let Some(draft) = draft_of(uri) {
-                let vocabularies = vocabularies.unwrap_or(Vocabularies::ALL);
+                let vocabularies = vocabularies.unwrap_or(Vocabularies::ALL).or(self.beside);
                 return Ok(Some(Dialect { draft, vocabularies }));
             }
             if !self.has_default

@@ -88,8 +88,8 @@ impl Documents {
             documents.roots.push(root);
             documents.uris.push(split_fragment(&document.uri).0.into());
         }
-        let default = Dialect::of(options.draft.unwrap_or(Draft::Draft202012));
-        let dialects = Dialects::new(&documents.uris, &documents.roots, options.draft.is_some());
+        let default = Dialect::by_default(options);
+        let dialects = Dialects::new(&documents.uris, &documents.roots, options);
         for document in 0..documents.roots.len() {
             documents.add_resources(document, default, &dialects, budget)?;
         }

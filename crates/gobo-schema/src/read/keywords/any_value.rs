@@ -26,6 +26,14 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<(), Com
             reference(reader, keyword, |documents, from, _| documents.resolve_recursive(from))?;
         }
         "type" => types(reader)?,
+        "nullable" => match reader.value(keyword) {
+            Some(Json::Bool(true)) if reader.value("type").is_some() => {
+                reader.enforced.push(keyword.to_owned());
+            }
+            Some(Json::Bool(true)) => reader.annotation(keyword, "without type it says nothing"),
+            Some(Json::Bool(false)) => {}
+            _ => return Err(reader.malformed(keyword, "a boolean")),
+        },
         "enum" => match reader.value("enum") {
             Some(list @ Json::Array(values)) => {
                 reader.nodes.charge(list.steps())?;
@@ -109,6 +117,10 @@ fn types(reader: &mut Reader<'_, '_>) -> Result<(), CompileError> {
                 return Err(reader.refuse(RefusalKind::Malformed, "type", reason).advising(help));
             }
         });
+    }
+    // OpenAPI 3.0.4, section 4.7.24.1: it adds null to the type beside it.
+    if reader.dialect.has("nullable") && reader.value("nullable") == Some(&Json::Bool(true)) {
+        types = types.or(Types::NULL);
     }
     reader.push("type", Keyword::Types { types, plain_integers: reader.draft() == Draft::Draft4 });
     Ok(())

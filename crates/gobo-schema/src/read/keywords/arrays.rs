@@ -78,15 +78,19 @@ fn items(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<(), CompileError>
     if reader.keywords.iter().any(|part| matches!(part, Keyword::Items { .. })) {
         return Ok(());
     }
-    let nothing: Rc<[NodeId]> = Rc::new([]);
+    // The meta-schemas want a schema in the list; people write none, and mean no prefix.
+    let prefix = |reader: &mut Reader<'_, '_>, keyword: &str| -> Result<Rc<[NodeId]>, CompileError> {
+        match reader.value(keyword) {
+            None => Ok(Rc::new([])),
+            Some(Json::Array(items)) if items.is_empty() => Ok(Rc::new([])),
+            Some(_) => reader.list(keyword),
+        }
+    };
     let says_rest = reader.value(if is_list { "additionalItems" } else { "items" }).is_some();
     let (prefix, rest) = if is_list {
-        let is_empty = matches!(reader.value("items"), Some(Json::Array(items)) if items.is_empty());
-        let prefix = if is_empty { nothing } else { reader.list("items")? };
-        (prefix, reader.schema_if_any("additionalItems", TRUE)?)
+        (prefix(reader, "items")?, reader.schema_if_any("additionalItems", TRUE)?)
     } else {
-        let has_prefix = is_new && reader.value("prefixItems").is_some();
-        let prefix = if has_prefix { reader.list("prefixItems")? } else { nothing };
+        let prefix = if is_new { prefix(reader, "prefixItems")? } else { Rc::new([]) };
         (prefix, reader.schema_if_any("items", TRUE)?)
     };
     reader.keywords.push(Keyword::Items { prefix, rest, says_rest });

@@ -129,6 +129,11 @@ impl<'n> Reader<'n, '_> {
         self.keywords.push(demand);
     }
 
+    /// A demand that a keyword makes beside the one that was pushed.
+    pub(super) fn push_beside(&mut self, demand: Keyword) {
+        self.keywords.push(demand);
+    }
+
     /// The strings that match a pattern, which stands at `tokens`.
     pub(super) fn pattern(&mut self, tokens: &[&str], pattern: &str) -> Result<TextId, CompileError> {
         let text = self.nodes.intern_text("pattern", pattern, |budget| ecma(pattern, budget).map(Some));

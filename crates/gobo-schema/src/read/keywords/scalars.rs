@@ -1,10 +1,10 @@
 //! Keywords for numbers and strings (JSON Schema 2020-12, Validation, sections 6.2, 6.3 and 7).
 
-use gobo_types::{CompileError, Draft, FormatMode};
+use gobo_types::{CompileError, Draft, FormatMode, SchemaOptions};
 
 use super::reader::Reader;
 use crate::advice::MULTIPLE_OF;
-use crate::formats::{format, inexact};
+use crate::formats::{Asked, format, inexact, longest};
 use crate::read::decimal::Modulus;
 use crate::read::node::Keyword;
 use crate::read::value::Json;
@@ -74,19 +74,31 @@ fn format_keyword(reader: &mut Reader<'_, '_>) -> Result<(), CompileError> {
         reader.annotation("format", "an annotation, as asked");
         return Ok(());
     }
-    let allow_widening = reader.nodes.options.allow_widening;
-    let draft = reader.draft();
-    let text = reader.nodes.intern_text("format", &format!("{draft} {name}"), |budget| {
-        format(&name, draft, allow_widening, budget)
+    let SchemaOptions { allow_widening, date_times, .. } = *reader.nodes.options;
+    let asked = Asked { name: &name, draft: reader.draft(), allow_widening, date_times };
+    let key = format!("{} {name}", asked.draft);
+    let mut parts = None;
+    let text = reader.nodes.intern_text("format", &key, |budget| {
+        let format = format(asked, budget)?;
+        Ok(format.map(|format| {
+            parts = format.parts;
+            format.language
+        }))
     });
     match text {
         Ok(Some(text)) => {
+            if let Some(parts) = parts {
+                reader.nodes.set_parts(text, parts);
+            }
             let entry = |why: &str| reader.entry("format", format!("{name}: {why}"));
-            let (narrowed, widened) = inexact(&name, draft);
+            let (narrowed, widened) = inexact(asked);
             let (narrowed, widened) = (narrowed.map(entry), widened.map(entry));
             reader.nodes.entries.narrowed.extend(narrowed);
             reader.nodes.entries.widened.extend(widened);
             reader.push("format", Keyword::Text(text));
+            if let Some(longest) = longest(asked) {
+                reader.push_beside(Keyword::Length { min: 0, max: Some(longest.into()) });
+            }
             Ok(())
         }
         Ok(None) => {

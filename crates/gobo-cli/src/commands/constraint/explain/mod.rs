@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gobo_artifact::layout::{CallRoot, DEAD};
 use gobo_artifact::{Index, IndexClass, Matcher, MatcherError};
-use gobo_types::ErrorKind;
+use gobo_types::{ErrorKind, LengthRange};
 use serde_json::{Value, json};
 
 use self::place::{Place, place};
@@ -152,7 +152,7 @@ fn sentence(matcher: &Matcher, id: u32, refused_after: &mut Option<usize>) -> St
 fn print_configurations(matcher: &Matcher, calls: &CallRoot) -> anyhow::Result<()> {
     let shown = matcher.configurations(CONFIGURATIONS_SHOWN);
     let states = grouped((matcher.index().states() - 1).into());
-    for (state, stack) in &shown {
+    for ((state, stack), count) in shown.iter().zip(matcher.counts(CONFIGURATIONS_SHOWN)) {
         let frames = match stack.len() {
             0 => "nothing on the stack".to_owned(),
             1 => "1 frame on the stack".to_owned(),
@@ -163,12 +163,29 @@ fn print_configurations(matcher: &Matcher, calls: &CallRoot) -> anyhow::Result<(
             output::line(format_args!("          {}", frame_name(calls, frame)))?;
         }
         print_more(stack.len().saturating_sub(FRAMES_SHOWN) as u64, "")?;
+        if let Some((chars, lengths)) = count {
+            output::line(format_args!(
+                "          {} characters of the string, of {}",
+                grouped(chars.into()),
+                bounds(lengths)
+            ))?;
+        }
     }
     // Ways through the graph are counted, so that there may be more of them than distinct stacks.
     match matcher.configuration_count() {
         _ if shown.len() < CONFIGURATIONS_SHOWN => Ok(()),
         u64::MAX => output::line("          … more configurations than can be counted"),
         all => print_more(all.saturating_sub(CONFIGURATIONS_SHOWN as u64), " configurations"),
+    }
+}
+
+/// Bounds of a length, for a person.
+fn bounds(LengthRange { min, max }: LengthRange) -> String {
+    let at_least = || format!("at least {}", grouped(min.into()));
+    match max {
+        None => at_least(),
+        Some(max) if min == 0 => format!("at most {}", grouped(max.into())),
+        Some(max) => format!("{} and at most {}", at_least(), grouped(max.into())),
     }
 }
 
@@ -193,8 +210,17 @@ fn configurations_json(matcher: &Matcher, calls: &CallRoot) -> Value {
         json!({"caller": name.map(|name| &name.caller), "callee": name.map(|name| &name.callee)})
     };
     let shown = matcher.configurations(CONFIGURATIONS_SHOWN);
-    let shown = shown.iter().map(|(state, stack)| {
-        json!({"state": state, "depth": stack.len(), "stack": stack.iter().map(frame).collect::<Vec<_>>()})
+    let counts = matcher.counts(CONFIGURATIONS_SHOWN);
+    let shown = shown.iter().zip(counts).map(|((state, stack), count)| {
+        let stack = json!({"state": state, "depth": stack.len(), "stack": stack.iter().map(frame).collect::<Vec<_>>()});
+        match count {
+            None => stack,
+            Some((chars, LengthRange { min, max })) => {
+                let mut with = stack;
+                with["count"] = json!({"characters": chars, "min": min, "max": max});
+                with
+            }
+        }
     });
     shown.collect()
 }

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use gobo_artifact::Index;
-use gobo_types::{Draft, FormatMode, PropertyOrder, SchemaOptions, Source};
+use gobo_types::{Draft, FormatMode, PropertyOrder, SchemaDialect, SchemaOptions, Source};
 use serde_json::{Map, Value, json};
 
 use super::json_scan::{At, Position, Step, position};
@@ -203,7 +203,10 @@ impl Reached<'_> {
         let is_newest = |draft: Draft| draft == Draft::Draft202012;
         match self.root.get("$schema").and_then(Value::as_str) {
             Some(uri) => uri.contains("2020-12"),
-            None => self.options.draft.is_none_or(is_newest),
+            None => match self.options.dialect {
+                SchemaDialect::JsonSchema => self.options.draft.is_none_or(is_newest),
+                SchemaDialect::OpenApi30 => self.options.draft.is_some_and(is_newest),
+            },
         }
     }
 

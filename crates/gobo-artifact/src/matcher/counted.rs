@@ -1,0 +1,230 @@
+//! Masks and steps in counted rules: a count of characters beside the state.
+//!
+//! A counted rule reads the body of a JSON string, or a part of it; the quote after it belongs to its caller, so that it ends where a
+//! token has the quote. The rows of its states take no notice of lengths. With n characters read, a token may be taken exactly if its row says
+//! so, if the characters that it reads inside the rule and the distance of the state after them leave n below the upper bound, and,
+//! where it goes on beyond the rule, if the rule may end at that length. Far from both bounds, by more than the longest token and the
+//! greatest distance, that is the row itself, or the row without its pending suffixes where the rule is too short to end: O(1). Within
+//! reach of a bound the row is cut down by a walk of the vocabulary's trie, which looks at no subtree that is short enough, and drops
+//! one that is too long as a whole; tokens that end the rule are looked at one by one. O(trie nodes that are alive and within reach +
+//! tokens dropped + tokens that end the rule), and a scratch row is allocated.
+//!
+//! n and the distance together never fall along a text, so that a configuration whose sum is within the bound can be brought to an end,
+//! and one beyond it cannot. The compiler counts a least length only where each state has a text of every length from its distance on.
+
+use gobo_types::{CharCount, LengthRange};
+
+use crate::layout::DEAD;
+use crate::layout::index::calls::CallTables;
+use crate::layout::index::lengths::LengthTables;
+use crate::layout::index::root::IndexClass;
+use crate::matcher::configurations::Configuration;
+use crate::matcher::error::MatcherError;
+use crate::matcher::stacks::{BOTTOM, Stacks};
+use crate::read::index::Index;
+use crate::read::vocabulary::Vocabulary;
+
+/// The greatest height of a subtree that [`Vocabulary::trie_heights`] tells from greater ones.
+const TALL: u8 = u8::MAX;
+
+/// What the bounds of a length have to do with a mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// Nothing: the mask is that of the rows.
+    Free,
+    /// The rule is too short for any token to end it.
+    Inside,
+    /// Some token of the rows may be too long, or may end the rule too early.
+    NearBound,
+}
+
+/// The counted rules of an index, if it has any.
+#[derive(Clone, Copy)]
+pub(super) struct Counted<'a> {
+    tables: Option<LengthTables<'a>>,
+}
+
+impl<'a> Counted<'a> {
+    #[inline]
+    pub(super) fn new(index: &'a Index) -> Self {
+        Self { tables: index.lengths() }
+    }
+
+    /// What is counted until a frame is popped, or any frame of a join: it is the same for all. O(1).
+    #[inline]
+    pub(super) fn lengths(&self, stacks: &Stacks, node: u32) -> Option<LengthRange> {
+        let tables = self.tables?;
+        if node == BOTTOM { None } else { tables.of_return(stacks.top(node)) }
+    }
+
+    /// Whether the text that is read there can still be brought to an end.
+    #[inline]
+    pub(super) fn fits(&self, lengths: &LengthRange, state: u32, count: CharCount) -> bool {
+        self.tables.is_none_or(|tables| tables.fits(lengths, state, count))
+    }
+
+    /// Whether the rule may end, as far as its length goes.
+    #[inline]
+    pub(super) fn may_pop(&self, stacks: &Stacks, at: &Configuration) -> bool {
+        self.lengths(stacks, at.frame).is_none_or(|lengths| lengths.has(at.count.chars()))
+    }
+
+    /// As [`Index::walk_inside`], in a counted rule.
+    ///
+    /// # Errors
+    /// The offset of the byte after which the text cannot be brought to an end.
+    pub(super) fn walk_inside(
+        &self,
+        index: &Index,
+        calls: &CallTables<'_>,
+        lengths: &LengthRange,
+        mut at: Configuration,
+        bytes: &[u8],
+    ) -> Result<(Configuration, usize), usize> {
+        for (offset, &byte) in bytes.iter().enumerate() {
+            if index.class() == IndexClass::Ambiguous
+                && (index.is_complete(at.state) || !calls.push_transitions(at.state).is_empty())
+            {
+                return Ok((at, offset));
+            }
+            match index.next_by_class(at.state, index.byte_class(byte)) {
+                DEAD => return Ok((at, offset)),
+                state => at = Configuration { state, frame: at.frame, count: at.count.after(byte) },
+            }
+            if !self.fits(lengths, at.state, at.count) {
+                return Err(offset);
+            }
+        }
+        Ok((at, bytes.len()))
+    }
+
+    /// What lengths have to do with the mask of a configuration.
+    #[inline]
+    pub(super) fn reading(&self, vocabulary: &Vocabulary, stacks: &Stacks, at: &Configuration) -> Reading {
+        let Some((tables, lengths)) = self.tables.zip(self.lengths(stacks, at.frame)) else {
+            return Reading::Free;
+        };
+        let chars = at.count.chars();
+        let after_longest = chars.saturating_add(vocabulary.root().longest_token_chars);
+        let is_far = lengths.allows_up_to(after_longest.saturating_add(tables.greatest()));
+        match is_far {
+            true if chars >= lengths.min => Reading::Free,
+            true if after_longest < lengths.min => Reading::Inside,
+            _ => Reading::NearBound,
+        }
+    }
+
+    /// The rule of a configuration, near a bound of its length; `None` where none is counted.
+    pub(super) fn near(
+        &self,
+        index: &'a Index,
+        vocabulary: &'a Vocabulary,
+        stacks: &Stacks,
+        at: &Configuration,
+    ) -> Option<Near<'a>> {
+        Some(Near { index, vocabulary, tables: self.tables?, lengths: self.lengths(stacks, at.frame)? })
+    }
+}
+
+/// A configuration's rule near a bound of its length.
+pub(super) struct Near<'a> {
+    index: &'a Index,
+    vocabulary: &'a Vocabulary,
+    tables: LengthTables<'a>,
+    lengths: LengthRange,
+}
+
+/// What remains to be looked at: the nodes of a block from one on, the end of its ids, and where the text stands above it.
+struct Open {
+    node: usize,
+    to: u32,
+    state: u32,
+    count: CharCount,
+}
+
+impl Near<'_> {
+    /// Sets the bits of the tokens that may come next and do not end the rule: `[row words]`. `words` are room for a row.
+    ///
+    /// # Errors
+    /// [`MatcherError::Corrupt`].
+    pub(super) fn unite_inside(
+        &self,
+        at: &Configuration,
+        words: &mut [u32],
+        out: &mut [u32],
+    ) -> Result<(), MatcherError> {
+        let number = self.index.row_number(at.state);
+        let row = number.and_then(|number| self.index.row(self.vocabulary, number));
+        if !row.is_some_and(|row| row.write(words)) {
+            return Err(MatcherError::Corrupt { state: at.state });
+        }
+        self.cut(at, words);
+        out.iter_mut().zip(words).for_each(|(out, word)| *out |= *word);
+        Ok(())
+    }
+
+    /// Sets the bits of those of `tokens`, which end the rule whatever they do after it, that may end it at their length: `[row words]`.
+    pub(super) fn unite_ending(&self, at: &Configuration, tokens: &[u32], out: &mut [u32]) {
+        for (first, (out, &word)) in (0..).step_by(32).zip(out.iter_mut().zip(tokens)) {
+            let mut word = word;
+            while word != 0 {
+                let bit = word.trailing_zeros();
+                word &= word - 1;
+                if self.may_end(at, self.vocabulary.bytes(first + bit)) {
+                    *out |= 1 << bit;
+                }
+            }
+        }
+    }
+
+    /// Clears the bits of tokens that read too many characters of the rule.
+    fn cut(&self, at: &Configuration, words: &mut [u32]) {
+        let Some(max) = self.lengths.max else { return };
+        let (trie, heights) = (self.vocabulary.trie(), self.vocabulary.trie_heights());
+        let greatest = self.tables.greatest();
+        let mut open = vec![Open { node: trie.root, to: trie.to, state: at.state, count: at.count }];
+        while let Some(Open { node: number, to, state, count }) = open.pop() {
+            let Some(node) = trie.nodes.get(number) else { continue };
+            let end = match trie.nodes.get(number + 1) {
+                Some(next) if !node.is_last() => {
+                    open.push(Open { node: number + 1, to, state, count });
+                    next.first
+                }
+                _ => to,
+            };
+            let next = self.index.next_by_class(state, self.index.byte_class(node.byte()));
+            if next == DEAD {
+                continue;
+            }
+            let count = count.after(node.byte());
+            if !self.tables.fits(&self.lengths, next, count) {
+                let ids = trie.order.get(node.first as usize..end as usize).unwrap_or_default();
+                for &id in ids {
+                    if let Some(word) = words.get_mut((id >> 5) as usize) {
+                        *word &= !(1 << (id & 31));
+                    }
+                }
+            } else if let Some(child) = node.children()
+                && child > number
+            {
+                let height = heights.get(child).copied().unwrap_or(TALL);
+                let longest = count.chars().saturating_add(u32::from(height)).saturating_add(greatest);
+                if height == TALL || longest > max {
+                    open.push(Open { node: child, to: end, state: next, count });
+                }
+            }
+        }
+    }
+
+    /// Whether the rule may end, as far as its length goes, where the text of a token ends it.
+    fn may_end(&self, at: &Configuration, bytes: &[u8]) -> bool {
+        let (mut state, mut count) = (at.state, at.count);
+        for &byte in bytes {
+            match self.index.next_by_class(state, self.index.byte_class(byte)) {
+                DEAD => return self.index.is_complete(state) && self.lengths.has(count.chars()),
+                next => (state, count) = (next, count.after(byte)),
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,113 @@
+//! Random rules that call themselves several times in a row, some of the calls optional: any number of frames may be popped between two
+//! letters of a token, so that suffixes stay pending all along the stack. Against Earley's recogniser.
+
+use std::cell::Cell;
+
+use gobo_types::Constraint;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{TestCaseError, TestRunner};
+
+use crate::cases::config;
+use crate::data::{data_dir, tokenizer};
+use crate::judge::{Judge, Verdict, Words};
+use crate::subject::compile;
+
+const NAMES: [&str; 3] = ["root", "s", "t"];
+
+/// One to three rules, each a letter or calls after a mark; letters of the rules overlap.
+fn grammar() -> impl Strategy<Value = String> {
+    let letter = || select(vec!["[a-c]", "\"a\"", "[ab]", "[bé]", "[a-cé]", "[é-ü]"]);
+    let mark = select(vec!["\"-\"", "\"é\"", "\"a\"", "[ab]", "\"--\"", "\"-\"?"]);
+    let times = || select(vec!["", "", "", "?", "?", "{1,2}", "{0,2}", "{1,3}", "*", "+"]);
+    (1..=NAMES.len()).prop_flat_map(move |rules| {
+        let called = prop_oneof![
+            4 => select(NAMES[..rules].to_vec()),
+            1 => letter(),
+            1 => select(vec!["\")\"", "\"c\""]),
+        ];
+        let part = (called, times()).prop_map(|(called, times)| format!("{called}{times}"));
+        let alternative =
+            (mark.clone(), vec(part, 1..=3)).prop_map(|(mark, parts)| format!("{mark} {}", parts.join(" ")));
+        let rule = (letter(), vec(alternative, 1..=2))
+            .prop_map(|(letter, alternatives)| format!("{letter} | {}", alternatives.join(" | ")));
+        vec(rule, rules).prop_map(|rules| {
+            let rules = NAMES.iter().zip(rules).map(|(name, rule)| format!("{name} ::= {rule}"));
+            rules.collect::<Vec<_>>().join("\n")
+        })
+    })
+}
+
+/// All texts of up to three letters, and some that open or read many frames.
+fn words() -> Words {
+    let letters: [&[u8]; 5] = [b"a", b"b", b"c", b"-", "é".as_bytes()];
+    let mut words: Vec<Vec<u8>> = vec![vec![]];
+    let mut begin = 0;
+    for _ in 0..3 {
+        let end = words.len();
+        for at in begin..end {
+            let word = words[at].clone();
+            words.extend(letters.iter().map(|letter| [&word, *letter].concat()));
+        }
+        begin = end;
+    }
+    words.retain(|word| word.len() > 1);
+    for text in ["----", "------", "-é-é", "abcabc", "a-b-c", "aaaaaaa", "ccb))", "))", "éééé", "a-aéb-bc"]
+    {
+        words.push(text.as_bytes().to_vec());
+    }
+    words.push(b"\xc3".to_vec());
+    words.push(b"\xa9-a".to_vec());
+    let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+    Words::of(&words)
+}
+
+#[test]
+fn random_rules_that_call_themselves_in_a_row() {
+    let (cases, over_budget) = (Cell::new(0), Cell::new(0));
+    let words = words();
+    let run = |grammar: String| -> Result<(), TestCaseError> {
+        cases.set(cases.get() + 1);
+        let mut judge = Judge::new(&Constraint::gbnf(&grammar, "root"), &words);
+        match judge.compile()? {
+            Verdict::Index(matcher) => {
+                judge.explore(*matcher, 8)?;
+            }
+            Verdict::Empty => {}
+            Verdict::OverBudget => {
+                println!("over budget:\n{grammar}");
+                over_budget.set(over_budget.get() + 1);
+            }
+        }
+        Ok(())
+    };
+    let mut runner = TestRunner::new(ProptestConfig { source_file: Some(file!()), ..config(20) });
+    runner.run(&grammar(), run).unwrap_or_else(|error| panic!("{error}"));
+    println!("{} cases", cases.get());
+    assert_eq!(over_budget.get(), 0, "of {} cases", cases.get());
+}
+
+/// Grammars of one line that piled up pending suffixes until the budget was spent.
+const TINY: [&str; 6] = [
+    r#"root ::= [a-z] | "-" root root?"#,
+    r#"root ::= . | "é" root{1,2}"#,
+    r#"root ::= [a-zA-Z_] | "(" root root? ")""#,
+    r#"root ::= [a-z] | "-" root root*"#,
+    r#"root ::= . | "-" root root?"#,
+    r#"root ::= [a-z]+ | "-" root root?"#,
+];
+
+#[test]
+#[ignore = "needs GOBO_DATA"]
+fn tiny_self_embedding_grammars_have_an_index() {
+    let dir = data_dir();
+    for name in ["gpt2", "llama2", "llama-3.1", "o200k_base"] {
+        let tokenizer = tokenizer(&dir, name);
+        for grammar in TINY {
+            let compiled = compile(&tokenizer.vocabulary, &Constraint::gbnf(grammar, "root"), 1);
+            let bytes = compiled.unwrap_or_else(|error| panic!("{grammar} on {name}: {error}")).len();
+            println!("{name} {grammar}: {bytes} bytes");
+        }
+    }
+}
