@@ -50,14 +50,14 @@ fn choose(matcher: &Matcher, binding: &Binding, seed: u32) -> Option<TokenId> {
 }
 
 /// A step of a generator of Lehmer: any numbers will do, if they are always the same.
-fn next(seed: &mut u32) -> u32 {
+pub(crate) fn next(seed: &mut u32) -> u32 {
     *seed = u32::try_from(u64::from(*seed) * 48_271 % 0x7fff_ffff).expect("a remainder");
     *seed
 }
 
 /// Walks until `bytes` are read or nothing follows, down by the letter a alone for the first `down` of them; each mask, and each token that is taken, is judged. Some steps are taken
 /// back on the way. The text.
-fn walk(
+pub(crate) fn walk(
     judge: &mut Judge,
     start: &Matcher,
     down: usize,
@@ -126,7 +126,7 @@ fn masks_of_ambiguous_texts_at_every_prefix_of_200_bytes() {
 
 /// A token that a mask shows is taken, however tiny the limits; where there is no mask, the error says which limit and the value, and
 /// all that was before is there again after a step back.
-fn within_limits(
+pub(crate) fn within_limits(
     judge: &Judge,
     free: &Matcher,
     depth: u32,

@@ -6,6 +6,7 @@
 )]
 
 mod ambiguity;
+mod ambiguity_counted;
 mod blanks;
 mod cases;
 mod classes;
