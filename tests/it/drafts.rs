@@ -29,19 +29,19 @@ type Moment = (bool, Vec<(u32, Vec<u32>)>);
 /// All that can be seen of a matcher: where it is, and where it was.
 fn history(matcher: &Matcher) -> Vec<Moment> {
     let mut matcher = matcher.clone();
-    let mut places = vec![(matcher.is_ended(), matcher.configurations())];
+    let mut places = vec![(matcher.is_ended(), matcher.configurations(64))];
     while matcher.rollback(1).is_ok() {
-        places.push((matcher.is_ended(), matcher.configurations()));
+        places.push((matcher.is_ended(), matcher.configurations(64)));
     }
     places
 }
 
 /// Chains and trees of random drafts from here are what forks make of them, and leave the matcher as it was.
 pub(crate) fn check(matcher: &Matcher, seeds: &[TokenId]) -> Result<(), TestCaseError> {
-    let before = (history(matcher), matcher.kept_frames());
+    let before = (history(matcher), matcher.kept_nodes());
     chain(matcher, seeds)?;
     tree(matcher, seeds)?;
-    prop_assert_eq!((history(matcher), matcher.kept_frames()), before);
+    prop_assert_eq!((history(matcher), matcher.kept_nodes()), before);
     Ok(())
 }
 

@@ -10,12 +10,6 @@ use proptest::test_runner::TestCaseError;
 
 use crate::subject::{Answer, answer, compile, expected_of, index_of, vocabulary_of};
 
-/// Whether a step was refused because the text stands at more configurations than a matcher keeps: the one reason to
-/// refuse a token that the grammar allows.
-pub(crate) fn is_limit(error: &MatcherError) -> bool {
-    matches!(error, MatcherError::Configurations { .. })
-}
-
 /// Where a text stands: at a set of the oracle, or behind an EOS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -36,7 +30,6 @@ pub(crate) enum Verdict {
 pub(crate) enum Taken {
     To(Place),
     Refused,
-    Limit,
 }
 
 /// The oracle's answers for one constraint, vocabulary and binding.
@@ -130,11 +123,6 @@ impl Judge {
         let next = self.after(place, id);
         let taken = match (matcher.advance(id), next) {
             (Ok(()), Some(next)) => Taken::To(next),
-            (Err(error), _) if is_limit(&error) => {
-                let report = matcher.index().report().unwrap();
-                prop_assert!(report.ambiguity().is_some(), "what can meet the limit is warned of");
-                Taken::Limit
-            }
             (Err(MatcherError::Refused { id: refused }), None) if refused == id => Taken::Refused,
             (Err(MatcherError::Ended), None) if place == Place::Ended => Taken::Refused,
             (found, next) => {
@@ -149,26 +137,25 @@ impl Judge {
         Ok(taken)
     }
 
-    /// Whether `text` cut into `ids` is taken to its end exactly if it is a text. `None` where a limit ends it.
+    /// Whether `text` cut into `ids` is taken to its end exactly if it is a text.
     pub(crate) fn judge_text(
         &mut self,
         start: &Matcher,
         text: &[u8],
         ids: &[TokenId],
-    ) -> Result<Option<bool>, TestCaseError> {
+    ) -> Result<bool, TestCaseError> {
         let (mut matcher, mut place) = (start.clone(), self.start());
         for &id in ids {
             match self.take(place, &mut matcher, id)? {
                 Taken::To(next) => place = next,
-                Taken::Limit => return Ok(None),
                 Taken::Refused => {
                     prop_assert!(!self.earley.contains(text), "{:?} was refused", text.escape_ascii());
-                    return Ok(Some(false));
+                    return Ok(false);
                 }
             }
         }
         prop_assert_eq!(matcher.is_complete(), self.earley.contains(text), "{:?}", text.escape_ascii());
-        Ok(Some(matcher.is_complete()))
+        Ok(matcher.is_complete())
     }
 
     /// Every token at every prefix, those of few tokens first, until `most` sets have been looked at.
@@ -194,7 +181,6 @@ impl Judge {
                     }
                     Taken::To(place @ Place::Ended) => self.check(place, &next).map_err(here)?,
                     Taken::Refused => {}
-                    Taken::Limit => explored.limits += 1,
                 }
             }
         }
@@ -205,7 +191,6 @@ impl Judge {
 #[derive(Debug, Default)]
 pub(crate) struct Explored {
     pub(crate) prefixes: usize,
-    pub(crate) limits: usize,
 }
 
 /// A vocabulary but for the bytes that its grammar needs.

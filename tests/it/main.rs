@@ -5,6 +5,8 @@
     reason = "all of this binary is test code, also what stands outside of test functions"
 )]
 
+mod ambiguity;
+mod ambiguity_counted;
 mod blanks;
 mod cases;
 mod classes;

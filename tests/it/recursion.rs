@@ -9,11 +9,11 @@ use gobo_types::{
 };
 use proptest::test_runner::TestCaseError;
 
-use crate::judge::{Judge, Place, Verdict, Words, is_limit};
+use crate::judge::{Judge, Place, Verdict, Words};
 use crate::subject::{allowed, answer, compile, index_of, matcher_with, refusal, vocabulary_of};
 
-/// Compiles `grammar`, explores it, and judges texts cut into bytes and into long tokens. The number of limits met.
-fn judge(grammar: &str, words: &[&[u8]], accept: &[&str], reject: &[&str]) -> usize {
+/// Compiles `grammar`, explores it, and judges texts cut into bytes and into long tokens.
+fn judge(grammar: &str, words: &[&[u8]], accept: &[&str], reject: &[&str]) {
     let constraint = Constraint::gbnf(grammar, "root");
     let mut judge = Judge::new(&constraint, &Words::of(words));
     let fault = |error: TestCaseError| -> ! { panic!("{grammar}\n{error}") };
@@ -24,7 +24,6 @@ fn judge(grammar: &str, words: &[&[u8]], accept: &[&str], reject: &[&str]) -> us
         Err(error) => fault(error),
     };
     let segmenter = Segmenter::new(&judge.tokens);
-    let mut limits = 0;
     for (texts, wanted) in [(accept, true), (reject, false)] {
         for text in texts {
             assert_eq!(
@@ -35,19 +34,13 @@ fn judge(grammar: &str, words: &[&[u8]], accept: &[&str], reject: &[&str]) -> us
             for cut in [Segmenter::bytes, Segmenter::greedy] {
                 let Some(ids) = cut(&segmenter, text.as_bytes()) else { continue };
                 match judge.judge_text(&matcher, text.as_bytes(), &ids) {
-                    Ok(None) => limits += 1,
-                    Ok(Some(found)) => assert_eq!(found, wanted, "{grammar}\n{text:?} as {ids:?}"),
+                    Ok(found) => assert_eq!(found, wanted, "{grammar}\n{text:?} as {ids:?}"),
                     Err(error) => fault(error),
                 }
             }
         }
     }
-    limits + judge.explore(matcher, 150).unwrap_or_else(|error| fault(error)).limits
-}
-
-/// Grammars that need no more than a few configurations at once, whatever the text: no limit may be met.
-fn exact(grammar: &str, words: &[&[u8]], accept: &[&str], reject: &[&str]) {
-    assert_eq!(judge(grammar, words, accept, reject), 0, "{grammar}");
+    judge.explore(matcher, 150).unwrap_or_else(|error| fault(error));
 }
 
 const AB: &[&[u8]] = &[b"aa", b"ab", b"aab", b"bb", b"abb", b"aaaa", b"ba"];
@@ -60,21 +53,21 @@ fn a_tail_that_each_level_may_leave_out() {
 #[test]
 fn a_rule_that_recurs_in_last_place_below_another() {
     let words: &[&[u8]] = &[b"aa", b"a;", b"aaa;", b";;"];
-    exact("root ::= s \";\"\ns ::= \"a\" s | \"a\"", words, &["a;", "aaaa;"], &[";", "aa", "a;;"]);
+    judge("root ::= s \";\"\ns ::= \"a\" s | \"a\"", words, &["a;", "aaaa;"], &[";", "aa", "a;;"]);
 }
 
 #[test]
 fn left_recursion_direct_mutual_and_hidden() {
     let words: &[&[u8]] = &[b"xx", b"yx", b"by", b"bb", b"yxx", b"xa", b"ab"];
-    exact(r#"root ::= root "x" | "y""#, words, &["y", "yx", "yxxx"], &["", "x", "yy"]);
-    exact(
+    judge(r#"root ::= root "x" | "y""#, words, &["y", "yx", "yxxx"], &["", "x", "yy"]);
+    judge(
         "root ::= t \"a\" | \"x\"\nt ::= root \"b\" | \"y\"",
         words,
         &["x", "ya", "xba", "yaba"],
         &["y", "xa"],
     );
     judge("root ::= b root \"x\" | \"y\"\nb ::= \"b\" |", words, &["y", "yx", "byx", "bbyxx"], &["by", "x"]);
-    exact("root ::= b root \"x\" | \"y\"\nb ::= \"\"", words, &["y", "yx", "yxxx"], &["x", "xy"]);
+    judge("root ::= b root \"x\" | \"y\"\nb ::= \"\"", words, &["y", "yx", "yxxx"], &["x", "xy"]);
     judge("root ::= root b root \"x\" | \"y\"\nb ::= \"b\"?", words, &["y", "yyx", "ybyx"], &["yx", "yb"]);
 }
 
@@ -103,7 +96,7 @@ fn a_dangling_else() {
 
 #[test]
 fn starts_that_may_be_empty() {
-    exact(
+    judge(
         "root ::= s*\ns ::= \"(\" root \")\"",
         &[b"()", b"))", b")("],
         &["", "()", "(()())()"],
@@ -111,7 +104,7 @@ fn starts_that_may_be_empty() {
     );
     judge("root ::= root root | \"(\" root \")\" |", &[b"()", b"))", b")("], &["", "(())()"], &["(", "())"]);
     judge("root ::= a b a\na ::= \"a\"*\nb ::= root? \"b\" |", AB, &["", "aab", "aabba"], &["é"]);
-    exact("root ::=", AB, &[""], &[]);
+    judge("root ::=", AB, &[""], &[]);
     judge("root ::= t | \"a\"\nt ::= root | root root |", AB, &["", "a", "aaa"], &[]);
 }
 
@@ -138,17 +131,17 @@ fn rules_without_texts_and_rules_never_asked_for_change_nothing() {
     let grammar =
         "root ::= \"a\" root | \"b\" | \"c\" dead | dead root\ndead ::= dead \"x\" | \"(\" dead \")\"
 unused ::= \"b\" unused-too?\nunused-too ::= unused | root root";
-    exact(grammar, AB, &["b", "aab"], &["", "a", "ba"]);
-    exact("root ::= root | \"a\"", AB, &["a"], &["", "aa"]);
-    exact("root ::= a | \"a\" \"b\"\na ::= a", AB, &["ab"], &["a", ""]);
+    judge(grammar, AB, &["b", "aab"], &["", "a", "ba"]);
+    judge("root ::= root | \"a\"", AB, &["a"], &["", "aa"]);
+    judge("root ::= a | \"a\" \"b\"\na ::= a", AB, &["ab"], &["a", ""]);
 }
 
 /// One token opens or closes many levels, or closes some, goes on in the one below and opens others.
 #[test]
 fn tokens_across_many_rules() {
     let brackets: &[&[u8]] = &[b"))))", b"((((", b")(", b"))(", b"()()", b"(())", b")))))))"];
-    exact("root ::= (\"(\" root \")\")*", brackets, &["", "((((()))))()", "(()())"], &["(()", "())"]);
-    exact("root ::= \"(\" root \")\" | \"x\"", brackets, &["x", "((((((x))))))"], &["()", "(x"]);
+    judge("root ::= (\"(\" root \")\")*", brackets, &["", "((((()))))()", "(()())"], &["(()", "())"]);
+    judge("root ::= \"(\" root \")\" | \"x\"", brackets, &["x", "((((((x))))))"], &["()", "(x"]);
     let words: &[&[u8]] = &[
         b"\"}]},", b"\"}", b"]}", b"}]", b"},{\"", b"{\"", b"\":", b"\":[{\"", b"]]]]", b"[[[[", b"}}}}",
         b"[{", b"\":\"",
@@ -156,7 +149,7 @@ fn tokens_across_many_rules() {
     let json = "root ::= object\nvalue ::= object | array | string | [0-9]+
 object ::= \"{\" (member (\",\" member)*)? \"}\"\nmember ::= string \":\" value
 array ::= \"[\" (value (\",\" value)*)? \"]\"\nstring ::= \"\\\"\" [a-zé]* \"\\\"\"";
-    exact(
+    judge(
         json,
         words,
         &["{}", r#"{"a":[{"b":"c"}],"d":[[[[]]]]}"#, r#"{"é":{"a":{"b":{"c":{}}}}}"#],
@@ -183,7 +176,7 @@ fn returns_that_no_token_tells_apart_share_their_pairs() {
     let grammar = "root ::= \"\\\"\" block{0,60} rest \"\\\"\"\nblock ::= [ab]{64}\nrest ::= [ab]{0,63}";
     let accept = [text(0), text(63), text(64), text(64 * 7 + 5), text(64 * 60), text(64 * 60 + 63)];
     let reject = [text(64 * 61), text(64 * 60 + 64)[1..].to_owned()];
-    exact(grammar, words, &accept.each_ref().map(String::as_str), &reject.each_ref().map(String::as_str));
+    judge(grammar, words, &accept.each_ref().map(String::as_str), &reject.each_ref().map(String::as_str));
     let (returns, classes, pairs) = stored(grammar, words);
     // One more behind the rest.
     assert!(returns == 61 && classes <= 3 && pairs <= 3 * 65, "{returns} {classes} {pairs}");
@@ -321,7 +314,7 @@ fn rules_that_begin_alike_are_followed_by_what_is_their_own() {
     ];
     let reject =
         [text("", 3, "y;"), text("q", 3, "x;"), text("r", 3, "y;"), text("q", 31, "y;"), text("r", 1, "z;")];
-    exact(&grammar, words, &accept.each_ref().map(String::as_str), &reject.each_ref().map(String::as_str));
+    judge(&grammar, words, &accept.each_ref().map(String::as_str), &reject.each_ref().map(String::as_str));
 }
 
 /// Short rules that are called within each other and counted: how far a token reaches depends on what it ends.
@@ -336,7 +329,7 @@ fn counts_of_nested_calls_end_where_they_should() {
         let nested = |items: usize| format!("({}{inner};)", "x;".repeat(items));
         let accept = [list(0, ""), inner.clone(), list(count, &inner), nested(count - 1)];
         let reject = [list(count + 1, "x"), nested(count), list(1, &list(count + 1, "x"))];
-        exact(
+        judge(
             &grammar,
             words,
             &accept.each_ref().map(String::as_str),
@@ -351,7 +344,7 @@ fn counts_of_nested_calls_end_where_they_should() {
 #[test]
 fn tokens_may_end_inside_a_character_of_any_rule() {
     let words: &[&[u8]] = &[b"(\xc3", b"\xa9)", b"\xa9\xc3", b"\xa8(", b"\xc3\xa9\xc3"];
-    exact("root ::= \"é\" root \"è\" | \"(\" root \")\" | \"é\"", words, &["é", "(é)", "ééè"], &["è", "éè"]);
+    judge("root ::= \"é\" root \"è\" | \"(\" root \")\" | \"é\"", words, &["é", "(é)", "ééè"], &["è", "éè"]);
 }
 
 #[test]
@@ -389,7 +382,6 @@ fn built_in_json_over_a_small_vocabulary() {
         let Ok(Verdict::Index(matcher)) = judge.compile() else { panic!("{policy} was not compiled") };
         let explored = judge.explore(*matcher, 40).unwrap_or_else(|error| panic!("{policy}: {error}"));
         println!("{policy}: {explored:?}");
-        assert_eq!(explored.limits, 0, "{policy}");
     }
 }
 
@@ -486,9 +478,9 @@ fn long_chains_of_returns_that_may_end_are_followed_to_the_bottom() {
     }
 }
 
-/// A stack as deep as its limit refuses what would go deeper, and nothing else: the mask, which knows no limits, stays.
+/// A text whose stack is deeper than its limit has no mask and goes no further; each token of a mask is taken.
 #[test]
-fn a_token_past_the_depth_of_the_stack_is_an_error_that_changes_nothing() {
+fn a_token_past_the_depth_of_the_stack_is_taken_and_ends_the_masks() {
     let tokens = Words::of(&[b"((", b"))", b"x)"]).with_each_of(b"()x");
     let constraint = Constraint::gbnf("root ::= \"(\" root \")\" root | \"x\"", "root");
     let vocabulary = vocabulary_of(&tokens);
@@ -503,31 +495,18 @@ fn a_token_past_the_depth_of_the_stack_is_an_error_that_changes_nothing() {
         matcher.advance(id("(")).unwrap();
     }
     let before = answer(&matcher, &binding);
-    for text in ["(", "((", "x"] {
+    for (text, frames) in [("(", 4), ("((", 5)] {
         assert!(matcher.allows(id(text)));
-        assert_eq!(matcher.advance(id(text)), Err(MatcherError::StackDepth { limit: 3 }));
+        matcher.advance(id(text)).unwrap();
+        let past = MatcherError::StackDepth { limit: 3, frames };
+        let mut mask = vec![0; matcher.mask_words()];
+        assert_eq!(matcher.fill(&mut mask), Err(past.clone()));
+        assert_eq!((matcher.advance(id("x")), matcher.validate(&[id("x")])), (Err(past), 0));
+        assert!(!matcher.allows(id("x")) && matcher.mask().is_none());
+        let mut forced = Vec::new();
+        matcher.forced(&mut forced);
+        assert_eq!((matcher.stack_depth(), forced.len()), (frames, 0));
+        matcher.rollback(1).unwrap();
         assert_eq!(answer(&matcher, &binding), before);
     }
-    // A level higher there is room for one more.
-    matcher.rollback(1).unwrap();
-    matcher.advance(id("x)")).unwrap();
-}
-
-/// What only a limit refuses may come next, so that the rest is not forced.
-#[test]
-fn bytes_are_not_forced_by_a_limit() {
-    let tokens = Words::of(&[b"aa"]).with_each_of(b"ab");
-    let constraint = Constraint::gbnf(r#"root ::= "a" root "a" | "b" root "b" | """#, "root");
-    let mut matcher = matcher_with(&constraint, &tokens, &Binding::new(vec![], tokens.len()));
-    let a = Segmenter::new(&tokens).bytes(b"a").unwrap()[0];
-    let error = loop {
-        if let Err(error) = matcher.advance(a) {
-            break error;
-        }
-    };
-    assert!(is_limit(&error), "{error}");
-    assert!(matcher.allows(a) && !matcher.is_complete());
-    let mut forced = Vec::new();
-    matcher.forced(&mut forced);
-    assert_eq!(forced, b"");
 }

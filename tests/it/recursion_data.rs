@@ -11,7 +11,6 @@ use gobo_types::{Constraint, TokenId, Whitespace};
 use serde_json::Value;
 
 use crate::data::{Tokenizer, data_dir, differing, spread, tokenizer};
-use crate::judge::is_limit;
 use crate::subject::{Answer, accepts, allowed, answer, compile, expected_of, index_of};
 
 /// Masks compared per text and tokenizer. Each costs a walk of all the vocabulary's tokens.
@@ -378,7 +377,7 @@ fn a_long_walk_into_recursion_never_meets_an_empty_mask() {
     let mut matcher = pair.start.clone();
     let mut sets = vec![pair.earley.start()];
     let mut masks = VecDeque::new();
-    let (mut deepest, mut limits) = (0_i64, 0);
+    let mut deepest = 0_i64;
     let mut depth = vec![0_i64];
     for step in 0..TOKENS {
         let here = *sets.last().expect("the start stays");
@@ -415,16 +414,7 @@ fn a_long_walk_into_recursion_never_meets_an_empty_mask() {
             prefer(&tokenizer, &mut dice, &ids)
         };
         let before = answer(&matcher, binding);
-        if let Err(error) = matcher.advance(id) {
-            assert!(is_limit(&error), "token {id} at step {step}: {error}");
-            assert!(
-                matcher.index().report().unwrap().ambiguity().is_some(),
-                "what can meet the limit is warned of"
-            );
-            assert_eq!(answer(&matcher, binding), before, "after a limit at step {step}");
-            limits += 1;
-            continue;
-        }
+        matcher.advance(id).unwrap_or_else(|error| panic!("token {id} at step {step}: {error}"));
         if masks.len() == REMEMBERED {
             masks.pop_front();
         }
@@ -437,13 +427,12 @@ fn a_long_walk_into_recursion_never_meets_an_empty_mask() {
         depth.push(depth.last().expect("the start stays") + opened(b"[{") - opened(b"]}"));
         deepest = deepest.max(*depth.last().expect("just pushed"));
         // What was called and has returned is forgotten, but for what the remembered steps may come back to.
-        let kept = matcher.kept_frames();
+        let kept = matcher.kept_nodes();
         assert!(
             kept <= matcher.stack_depth() as usize + 2 * DEFAULT_MAX_ROLLBACK,
-            "{kept} frames at step {step}"
+            "{kept} nodes at step {step}"
         );
     }
     println!("as deep as {deepest} or so, {} tokens in the end", sets.len() - 1);
-    assert_eq!(limits, 0, "JSON needs few configurations");
     assert!(deepest > 100, "{deepest}");
 }

@@ -117,7 +117,7 @@ impl Texts {
                     let mut next: HashMap<Configurations, Matcher> = HashMap::new();
                     for way in ways.iter().filter_map(|way| Self::put(way, comma)) {
                         let behind = self.write(&way, item, form);
-                        next.extend(behind.into_iter().map(|way| (way.configurations(), way)));
+                        next.extend(behind.into_iter().map(|way| (way.configurations(usize::MAX), way)));
                     }
                     ways = next.into_values().collect();
                 }
@@ -127,7 +127,7 @@ impl Texts {
                 let members: Vec<(&String, &Value)> = members.iter().collect();
                 let open = Self::put(at, "{");
                 let mut ways: HashMap<(Vec<bool>, Configurations), Matcher> = open
-                    .map(|way| ((vec![false; members.len()], way.configurations()), way))
+                    .map(|way| ((vec![false; members.len()], way.configurations(usize::MAX)), way))
                     .into_iter()
                     .collect();
                 for number in 0..members.len() {
@@ -149,7 +149,9 @@ impl Texts {
                             written[member] = true;
                             let behind = self.write(&way, value, form);
                             next.extend(
-                                behind.into_iter().map(|way| ((written.clone(), way.configurations()), way)),
+                                behind
+                                    .into_iter()
+                                    .map(|way| ((written.clone(), way.configurations(usize::MAX)), way)),
                             );
                         }
                     }

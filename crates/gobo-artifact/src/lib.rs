@@ -46,8 +46,8 @@ pub use gobo_types::{Binding, TokenId};
 pub use layout::error::{ArtifactError, Fault};
 pub use layout::index::root::IndexClass;
 pub use matcher::{
-    BatchError, Chain, DEFAULT_MAX_ROLLBACK, DEFAULT_MAX_STACK_DEPTH, DraftError, DraftTree, Fill,
-    MAX_CONFIGURATIONS, Matcher, MatcherError, fill_batch, fill_rows,
+    BatchError, Chain, DEFAULT_MAX_ROLLBACK, DEFAULT_MAX_STACK_DEPTH, DEFAULT_MAX_STACK_NODES, DraftError,
+    DraftTree, Fill, Matcher, MatcherError, fill_batch, fill_rows,
 };
 pub use read::index::Index;
 pub use read::vocabulary::Vocabulary;

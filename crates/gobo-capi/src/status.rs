@@ -247,6 +247,6 @@ mod tests {
         }
         assert_eq!(gobo_status::from(ErrorKind::NotFound), GOBO_NOT_FOUND);
         assert_eq!(gobo_status::from(&MatcherError::Ended), GOBO_ENDED);
-        assert_eq!(gobo_status::from(&MatcherError::StackDepth { limit: 1 }), GOBO_LIMIT);
+        assert_eq!(gobo_status::from(&MatcherError::StackDepth { limit: 1, frames: 2 }), GOBO_LIMIT);
     }
 }

@@ -7,19 +7,17 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::{HashMap, HashMapExt};
+use gobo_artifact::Vocabulary;
 use gobo_artifact::file::AlignedBytes;
 use gobo_artifact::write::{CallParts, DistancePart, IndexParts, ReturnPart, RowEncoder, write_index};
-use gobo_artifact::{MAX_CONFIGURATIONS, Vocabulary};
 use gobo_automata::{
     Calls, Dfa, Distance, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId,
 };
 use gobo_types::{
-    ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, Report, ReportEntry, TokenId,
-    checked_u32, index_key,
+    ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, TokenId, checked_u32, index_key,
 };
 
 use crate::RowCache;
-use crate::ambiguity::most_configurations;
 use crate::pairs::{self, Asked, Pair};
 use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
 use crate::rows::{RowTokens, RuleView, SharedRows, SliceSet, Walker};
@@ -111,19 +109,6 @@ pub fn compile(
     compile_with(vocabulary, constraint, lowered, options.threads, None, budget)
 }
 
-/// What a report says where texts may have more configurations than a matcher keeps.
-fn ambiguity(dfa: &Dfa, budget: &Budget) -> Result<Option<ReportEntry>, CompileError> {
-    let Some(calls) = dfa.calls.as_ref().filter(|calls| !calls.is_deterministic) else { return Ok(None) };
-    if most_configurations(dfa, calls, MAX_CONFIGURATIONS, budget)?.is_some() {
-        return Ok(None);
-    }
-    let why = format!(
-        "some texts can, as far as is known, be read in more than {MAX_CONFIGURATIONS} ways at once: a matcher refuses a \
-         token after which there were more, though its mask shows it"
-    );
-    Ok(Some(ReportEntry::whole(Report::AMBIGUITY, why)))
-}
-
 /// Compiles with the help of rows that are `shared`.
 fn compile_with(
     vocabulary: &Vocabulary,
@@ -136,7 +121,6 @@ fn compile_with(
     let mut report = lowered.report.clone();
     let Spelled { dfa, useful, needs_row } =
         spell(vocabulary, constraint, &lowered.dfa, &mut report, budget)?;
-    report.narrowed.extend(ambiguity(&dfa, budget)?);
     let root = vocabulary.root();
 
     // One row for all states that no token can tell apart.

@@ -3,7 +3,6 @@
 //! Pure and deterministic: the bytes depend on the key alone, not on the number of threads.
 #![forbid(unsafe_code)]
 
-mod ambiguity;
 mod compile;
 mod pairs;
 mod return_classes;

@@ -76,7 +76,7 @@ pub fn along(gobo: &Gobo, sequence: &Sequence) -> anyhow::Result<Answer> {
     for tokens in &sequence.texts {
         matcher.reset();
         for token in tokens.iter().map(Some).chain([None]) {
-            let all = matcher.configurations();
+            let all = matcher.configurations(usize::MAX);
             let mut seen = Vec::new();
             let of = |(state, stack): &(u32, Vec<u32>)| {
                 tables.as_ref().map_or(1, |tables| tables.rows(*state, stack, &mut seen))

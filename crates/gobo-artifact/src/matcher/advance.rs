@@ -6,7 +6,7 @@
 use gobo_types::{Binding, TokenId};
 
 use crate::layout::DEAD;
-use crate::matcher::configurations::{Configurations, MAX_CONFIGURATIONS, Stuck};
+use crate::matcher::configurations::{Configurations, Stuck};
 use crate::matcher::error::MatcherError;
 use crate::matcher::{ENDED, Matcher};
 use crate::read::index::Index;
@@ -32,12 +32,12 @@ impl Matcher {
         }
     }
 
-    /// Takes a token. O(its bytes); with calls also O(configurations and frames popped) for each byte.
+    /// Takes a token. O(its bytes); with calls also O(configurations and nodes popped) for each byte.
     ///
     /// # Errors
     /// [`MatcherError::Refused`] if its bit is not set here, [`MatcherError::Ended`] after an EOS,
-    /// [`MatcherError::Corrupt`]; with calls also [`MatcherError::StackDepth`] and [`MatcherError::Configurations`] past the
-    /// limits. The state is unchanged then.
+    /// [`MatcherError::Corrupt`]; with calls also [`MatcherError::StackDepth`] and [`MatcherError::StackNodes`] where the text
+    /// is past a limit already, and so has no mask: a token that a mask shows is taken. The state is unchanged then.
     ///
     /// ```
     /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
@@ -77,7 +77,9 @@ impl Matcher {
     /// [`MatcherError::RefusedByte`] names its last byte. O(bytes).
     ///
     /// # Errors
-    /// [`MatcherError::RefusedByte`] with the first byte that leads nowhere; [`MatcherError::Ended`].
+    /// [`MatcherError::RefusedByte`] with the first byte that leads nowhere; [`MatcherError::Ended`]; with calls also
+    /// [`MatcherError::StackDepth`] and [`MatcherError::StackNodes`] where the text is past a limit, which is looked at before
+    /// the first byte and after some thousand.
     ///
     /// ```
     /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
@@ -99,7 +101,7 @@ impl Matcher {
         if let Some(all) = &mut self.configurations {
             all.advance(&self.index, bytes).map_err(|stuck| match stuck {
                 Stuck::Refused(offset) => MatcherError::RefusedByte { offset, byte: bytes[offset] },
-                stuck => limit(stuck, all),
+                Stuck::Past(past) => past.into(),
             })?;
             self.remember();
             return Ok(());
@@ -251,15 +253,7 @@ pub(super) fn advance_all(
     }
     all.advance(index, bytes).map_err(|stuck| match stuck {
         Stuck::Refused(_) => MatcherError::Refused { id },
-        stuck => limit(stuck, all),
+        Stuck::Past(past) => past.into(),
     })?;
     Ok(DEAD)
-}
-
-#[cold]
-fn limit(stuck: Stuck, all: &Configurations) -> MatcherError {
-    match stuck {
-        Stuck::TooDeep => MatcherError::StackDepth { limit: all.max_depth() },
-        Stuck::TooMany | Stuck::Refused(_) => MatcherError::Configurations { limit: MAX_CONFIGURATIONS },
-    }
 }

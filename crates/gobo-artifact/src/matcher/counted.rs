@@ -18,9 +18,9 @@ use crate::layout::DEAD;
 use crate::layout::index::calls::CallTables;
 use crate::layout::index::lengths::LengthTables;
 use crate::layout::index::root::IndexClass;
+use crate::matcher::configurations::Configuration;
 use crate::matcher::error::MatcherError;
-use crate::matcher::pending::for_each_pair;
-use crate::matcher::stack::{BOTTOM, Configuration, Frames};
+use crate::matcher::stacks::{BOTTOM, Stacks};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
 
@@ -50,11 +50,11 @@ impl<'a> Counted<'a> {
         Self { tables: index.lengths() }
     }
 
-    /// What is counted until a frame is popped.
+    /// What is counted until a frame is popped, or any frame of a join: it is the same for all. O(1).
     #[inline]
-    pub(super) fn lengths(&self, frames: &Frames, frame: u32) -> Option<LengthRange> {
+    pub(super) fn lengths(&self, stacks: &Stacks, node: u32) -> Option<LengthRange> {
         let tables = self.tables?;
-        if frame == BOTTOM { None } else { tables.of_return(frames.top(frame)) }
+        if node == BOTTOM { None } else { tables.of_return(stacks.top(node)) }
     }
 
     /// Whether the text that is read there can still be brought to an end.
@@ -65,8 +65,8 @@ impl<'a> Counted<'a> {
 
     /// Whether the rule may end, as far as its length goes.
     #[inline]
-    pub(super) fn may_pop(&self, frames: &Frames, at: &Configuration) -> bool {
-        self.lengths(frames, at.frame).is_none_or(|lengths| lengths.has(at.count.chars()))
+    pub(super) fn may_pop(&self, stacks: &Stacks, at: &Configuration) -> bool {
+        self.lengths(stacks, at.frame).is_none_or(|lengths| lengths.has(at.count.chars()))
     }
 
     /// As [`Index::walk_inside`], in a counted rule.
@@ -100,8 +100,8 @@ impl<'a> Counted<'a> {
 
     /// What lengths have to do with the mask of a configuration.
     #[inline]
-    pub(super) fn reading(&self, vocabulary: &Vocabulary, frames: &Frames, at: &Configuration) -> Reading {
-        let Some((tables, lengths)) = self.tables.zip(self.lengths(frames, at.frame)) else {
+    pub(super) fn reading(&self, vocabulary: &Vocabulary, stacks: &Stacks, at: &Configuration) -> Reading {
+        let Some((tables, lengths)) = self.tables.zip(self.lengths(stacks, at.frame)) else {
             return Reading::Free;
         };
         let chars = at.count.chars();
@@ -114,48 +114,20 @@ impl<'a> Counted<'a> {
         }
     }
 
-    /// Sets the bits of the tokens that may come next at a configuration near a bound: `[row words]`.
-    pub(super) fn unite_near(
+    /// The rule of a configuration, near a bound of its length; `None` where none is counted.
+    pub(super) fn near(
         &self,
-        index: &Index,
-        vocabulary: &Vocabulary,
-        frames: &Frames,
+        index: &'a Index,
+        vocabulary: &'a Vocabulary,
+        stacks: &Stacks,
         at: &Configuration,
-        out: &mut [u32],
-    ) -> Result<(), MatcherError> {
-        let corrupt = || MatcherError::Corrupt { state: at.state };
-        let (calls, tables) = index.calls().zip(self.tables).ok_or_else(corrupt)?;
-        let lengths = self.lengths(frames, at.frame).ok_or_else(corrupt)?;
-        let near = Near { index, vocabulary, tables, lengths };
-        let number = index.row_number(at.state).ok_or_else(corrupt)?;
-        let mut words = vec![0; out.len()];
-        let row = index.row(vocabulary, number).ok_or_else(corrupt)?;
-        if !row.write(&mut words) {
-            return Err(corrupt());
-        }
-        near.cut(at, &mut words);
-        out.iter_mut().zip(&words).for_each(|(out, word)| *out |= word);
-        // Tokens that end the rule, whatever they do after it.
-        words.fill(0);
-        for_each_pair(&calls, frames, calls.suffix_set(at.state), at.frame, |pair| {
-            let row = index.row(vocabulary, pair.row).ok_or_else(corrupt)?;
-            if row.unite(&mut words) { Ok(true) } else { Err(corrupt()) }
-        })?;
-        for (first, (out, mut word)) in (0..).step_by(32).zip(out.iter_mut().zip(words)) {
-            while word != 0 {
-                let bit = word.trailing_zeros();
-                word &= word - 1;
-                if near.may_end(at, vocabulary.bytes(first + bit)) {
-                    *out |= 1 << bit;
-                }
-            }
-        }
-        Ok(())
+    ) -> Option<Near<'a>> {
+        Some(Near { index, vocabulary, tables: self.tables?, lengths: self.lengths(stacks, at.frame)? })
     }
 }
 
 /// A configuration's rule near a bound of its length.
-struct Near<'a> {
+pub(super) struct Near<'a> {
     index: &'a Index,
     vocabulary: &'a Vocabulary,
     tables: LengthTables<'a>,
@@ -171,6 +143,40 @@ struct Open {
 }
 
 impl Near<'_> {
+    /// Sets the bits of the tokens that may come next and do not end the rule: `[row words]`. `words` are room for a row.
+    ///
+    /// # Errors
+    /// [`MatcherError::Corrupt`].
+    pub(super) fn unite_inside(
+        &self,
+        at: &Configuration,
+        words: &mut [u32],
+        out: &mut [u32],
+    ) -> Result<(), MatcherError> {
+        let number = self.index.row_number(at.state);
+        let row = number.and_then(|number| self.index.row(self.vocabulary, number));
+        if !row.is_some_and(|row| row.write(words)) {
+            return Err(MatcherError::Corrupt { state: at.state });
+        }
+        self.cut(at, words);
+        out.iter_mut().zip(words).for_each(|(out, word)| *out |= *word);
+        Ok(())
+    }
+
+    /// Sets the bits of those of `tokens`, which end the rule whatever they do after it, that may end it at their length: `[row words]`.
+    pub(super) fn unite_ending(&self, at: &Configuration, tokens: &[u32], out: &mut [u32]) {
+        for (first, (out, &word)) in (0..).step_by(32).zip(out.iter_mut().zip(tokens)) {
+            let mut word = word;
+            while word != 0 {
+                let bit = word.trailing_zeros();
+                word &= word - 1;
+                if self.may_end(at, self.vocabulary.bytes(first + bit)) {
+                    *out |= 1 << bit;
+                }
+            }
+        }
+    }
+
     /// Clears the bits of tokens that read too many characters of the rule.
     fn cut(&self, at: &Configuration, words: &mut [u32]) {
         let Some(max) = self.lengths.max else { return };

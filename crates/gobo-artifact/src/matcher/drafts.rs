@@ -87,7 +87,8 @@ impl Matcher {
     /// `visited` is told of the root and of each node below a node that has a mask, parents first and siblings in their order:
     /// [`Fill::Masked`] if its row is the mask; [`Fill::Ended`] if the text has ended there, after an EOS for instance; an error if
     /// its token cannot be taken. The row is left as it was in these two cases. It is zero if the mask failed, with an error that
-    /// only masks have ([`MatcherError::OnlyEos`], [`MatcherError::Corrupt`]). Rows of all other nodes are left as they were.
+    /// only masks have ([`MatcherError::OnlyEos`], [`MatcherError::StackDepth`], [`MatcherError::StackNodes`],
+    /// [`MatcherError::Corrupt`]). Rows of all other nodes are left as they were.
     ///
     /// The cost is O(nodes), and that of a step and a mask for each node that is visited; with calls also of one copy of the frames.
     ///

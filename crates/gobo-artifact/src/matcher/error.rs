@@ -79,17 +79,21 @@ pub enum MatcherError {
         /// Remembered.
         available: usize,
     },
-    /// The stack would be deeper than the matcher's limit.
-    #[error("the stack would have more than {limit} frames")]
+    /// The stack is deeper than the matcher's limit: the text has no mask, and does not go on.
+    #[error("the stack has {frames} frames, more than the limit of {limit}")]
     StackDepth {
         /// The limit.
         limit: u32,
+        /// Frames of the deepest stack.
+        frames: u32,
     },
-    /// The text so far could be read in too many ways.
-    #[error("the text can be read in more than {limit} ways")]
-    Configurations {
+    /// The stacks of the text have more nodes than the matcher's limit: it has no mask, and does not go on.
+    #[error("the stacks of the text have {nodes} nodes, more than the limit of {limit}")]
+    StackNodes {
         /// The limit.
-        limit: usize,
+        limit: u32,
+        /// Nodes of the text.
+        nodes: usize,
     },
     /// The only token allowed here is one that the binding calls EOS, and the text is not complete.
     #[error("the binding takes the only allowed token for an EOS, and the text is not complete")]
@@ -107,7 +111,7 @@ impl MatcherError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Corrupt { .. } => ErrorKind::Corrupt,
-            Self::StackDepth { .. } | Self::Configurations { .. } => ErrorKind::Limit,
+            Self::StackDepth { .. } | Self::StackNodes { .. } => ErrorKind::Limit,
             _ => ErrorKind::Invalid,
         }
     }

@@ -72,7 +72,8 @@ impl Matcher {
     ///
     /// # Errors
     /// [`MatcherError::BufferLength`]; [`MatcherError::OnlyEos`] where the binding's EOS is an ordinary token without
-    /// which nothing can be written; [`MatcherError::Corrupt`].
+    /// which nothing can be written; [`MatcherError::StackDepth`] and [`MatcherError::StackNodes`] where the text is past a limit,
+    /// while [`Self::advance`] takes every token that a mask has shown; [`MatcherError::Corrupt`].
     ///
     /// ```
     /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
@@ -164,8 +165,8 @@ impl Matcher {
         Ok(Fill::Masked)
     }
 
-    /// Whether `id` may come next: the bit that [`Self::fill`] writes. O(log patches) for each row of the mask; within
-    /// reach of a bound of a length that is counted O(bytes), and a copy of the stack.
+    /// Whether `id` may come next: the bit that [`Self::fill`] writes; no token may where it writes no mask. O(log patches) for each row of
+    /// the mask; within reach of a bound of a length that is counted O(bytes), and a copy of the stack.
     ///
     /// ```
     /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
@@ -181,7 +182,7 @@ impl Matcher {
             Some(all) if all.is_near_bound(&self.index, &self.vocabulary) => {
                 let bytes = self.vocabulary.bytes(id);
                 let is_text = !bytes.is_empty() && !self.vocabulary.is_special(id);
-                is_text && all.probe(0).would_take(&self.index, bytes)
+                is_text && all.check().is_ok() && all.probe(0).would_take(&self.index, bytes)
             }
             Some(all) => {
                 let mut found = false;

@@ -4,8 +4,8 @@
 //! - `advance.rs`: takes tokens or bytes, takes tokens back, tries tokens without moving, and tells the bytes that must come next.
 //! - `probe.rs`: a place that moves while its matcher stays.
 //! - `drafts.rs`: the masks along a chain and over a tree of draft tokens; `draft_tree.rs` has the tree.
-//! - `configurations.rs`: the ways to read a text under an index with calls, each a state and a stack; `stack.rs` has the
-//!   stacks.
+//! - `configurations`: the ways to read a text under an index with calls, each a state and its stacks; `stacks` has the graph of
+//!   all stacks.
 //! - `batch.rs`: the masks of many texts in one matrix; `matrix.rs` has its rows.
 
 mod advance;
@@ -17,17 +17,16 @@ mod drafts;
 mod error;
 mod fill;
 mod matrix;
-mod pending;
 mod probe;
-mod stack;
+mod stacks;
 
 use std::sync::Arc;
 
 use gobo_types::{Binding, LengthRange};
 
 pub use self::batch::{fill_batch, fill_rows};
-use self::configurations::Configurations;
-pub use self::configurations::{DEFAULT_MAX_STACK_DEPTH, MAX_CONFIGURATIONS};
+use self::configurations::{Configurations, Limits};
+pub use self::configurations::{DEFAULT_MAX_STACK_DEPTH, DEFAULT_MAX_STACK_NODES};
 pub use self::draft_tree::DraftTree;
 pub use self::drafts::Chain;
 pub use self::error::{BatchError, DraftError, MatcherError};
@@ -145,8 +144,8 @@ impl Matcher {
         Self::with_limits(index, vocabulary, binding, max_rollback, DEFAULT_MAX_STACK_DEPTH)
     }
 
-    /// A matcher at the empty text that remembers `max_rollback` tokens and whose stack holds at most `max_stack_depth`
-    /// frames, 32 bytes each.
+    /// A matcher at the empty text that remembers `max_rollback` tokens, and gives no masks of texts whose stack has more than
+    /// `max_stack_depth` frames, 32 bytes each. A token goes past the limit if a mask has shown it; after it there is no mask.
     ///
     /// # Errors
     /// [`MatcherError::OtherVocabulary`], [`MatcherError::OtherSharedRows`], [`MatcherError::NarrowLogits`], [`MatcherError::EosBeyondLogits`].
@@ -157,9 +156,14 @@ impl Matcher {
     ///
     /// # let (index, vocabulary, binding) = small::brackets();
     /// // Ids 0 `[`, 1 `]`; brackets within brackets. At most two frames on the stack.
-    /// let mut matcher = Matcher::with_limits(index, vocabulary, &binding, 0, 2)?;
-    /// let refused = (0..9).find_map(|_| matcher.advance(0).err());
-    /// assert_eq!(refused, Some(MatcherError::StackDepth { limit: 2 }));
+    /// let mut matcher = Matcher::with_limits(index, vocabulary, &binding, 1, 2)?;
+    /// let mut mask = vec![0; matcher.mask_words()];
+    /// while matcher.fill(&mut mask).is_ok() {
+    ///     matcher.advance(0)?;
+    /// }
+    /// let past = Err(MatcherError::StackDepth { limit: 2, frames: 3 });
+    /// assert_eq!(matcher.advance(0), past);
+    /// matcher.rollback(1)?;
     /// assert_eq!(matcher.stack_depth(), 2);
     /// # Ok::<(), MatcherError>(())
     /// ```
@@ -190,8 +194,9 @@ impl Matcher {
         }
         Ok(Self {
             state: index.start(),
-            configurations: (index.class() != IndexClass::Regular)
-                .then(|| Box::new(Configurations::new(index.start(), max_rollback, max_stack_depth))),
+            configurations: (index.class() != IndexClass::Regular).then(|| {
+                Box::new(Configurations::new(index.start(), max_rollback, Limits::of_depth(max_stack_depth)))
+            }),
             index,
             vocabulary,
             binding: Arc::new(binding.clone()),
@@ -222,8 +227,9 @@ impl Matcher {
         (self.state != ENDED).then_some(state)
     }
 
-    /// Every configuration of the text so far: a state, and the numbers of the return states on its stack, innermost first (see
-    /// [`Index::call_root`]). One without a stack under a regular index; none once the text has ended. O(configurations × depth).
+    /// The configurations of the text so far, at most `most`: a state, and the numbers of the return states on a stack, innermost
+    /// first (see [`Index::call_root`]). One without a stack under a regular index; none once the text has ended. Stacks of one
+    /// state that share a graph come once each. O(`most` × depth × nodes), and O(configurations × depth) where no stacks are joined.
     ///
     /// ```
     /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
@@ -232,32 +238,64 @@ impl Matcher {
     /// # let mut matcher = Matcher::new(index, vocabulary, &binding)?;
     /// // Three brackets are open: the two outer ones wait on the stack.
     /// matcher.advance_bytes(b"[[[")?;
-    /// let configurations = matcher.configurations();
+    /// let configurations = matcher.configurations(16);
     /// assert_eq!(configurations.len(), 1);
     /// assert_eq!(configurations[0].1, [0, 0]);
     /// assert_eq!(matcher.stack_depth(), 2);
     /// # Ok::<(), gobo_artifact::MatcherError>(())
     /// ```
-    pub fn configurations(&self) -> Vec<(u32, Vec<u32>)> {
+    pub fn configurations(&self, most: usize) -> Vec<(u32, Vec<u32>)> {
+        let mut found = Vec::new();
         match &self.configurations {
-            _ if self.state == ENDED => Vec::new(),
-            None => vec![(self.state, Vec::new())],
-            Some(all) => all
-                .now()
-                .iter()
-                .map(|at| (at.state, all.frames().return_states(at.frame).collect()))
-                .collect(),
+            _ if self.state == ENDED => {}
+            None => found.push((self.state, Vec::new())),
+            Some(all) => {
+                for at in all.now() {
+                    let stacks = all.stacks().list(at.frame, most - found.len());
+                    found.extend(stacks.into_iter().map(|stack| (at.state, stack)));
+                }
+            }
+        }
+        found
+    }
+
+    /// How many configurations the text so far has, at most `u64::MAX`; stacks of one state that share a graph are counted by the
+    /// ways through it, so that a stack to which two ways lead counts twice. O(nodes).
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// # let mut matcher = small::matcher();
+    /// assert_eq!(matcher.configuration_count(), 1);
+    /// # matcher.advance(3)?;
+    /// // After an EOS there is none.
+    /// assert_eq!(matcher.configuration_count(), 0);
+    /// # Ok::<(), gobo_artifact::MatcherError>(())
+    /// ```
+    pub fn configuration_count(&self) -> u64 {
+        match &self.configurations {
+            _ if self.state == ENDED => 0,
+            None => 1,
+            Some(all) => {
+                all.now().iter().fold(0, |sum: u64, at| sum.saturating_add(all.stacks().count(at.frame)))
+            }
         }
     }
 
-    /// Of each of [`Self::configurations`], where it reads a string whose characters are counted: how many have begun, and how many
-    /// there may be. O(configurations).
-    pub fn counts(&self) -> Vec<Option<(u32, LengthRange)>> {
+    /// Of each of [`Self::configurations`], at most `most`, where it reads a string whose characters are counted: how many have begun, and
+    /// how many there may be. The cost is that of [`Self::configurations`].
+    pub fn counts(&self, most: usize) -> Vec<Option<(u32, LengthRange)>> {
+        let mut found = Vec::new();
         match &self.configurations {
-            _ if self.state == ENDED => Vec::new(),
-            None => vec![None],
-            Some(all) => all.counts(&self.index),
+            _ if self.state == ENDED => {}
+            None => found.push(None),
+            Some(all) => {
+                for (at, count) in all.now().iter().zip(all.counts(&self.index)) {
+                    let stacks = all.stacks().list(at.frame, most - found.len()).len();
+                    found.resize(found.len() + stacks, count);
+                }
+            }
         }
+        found
     }
 
     /// Frames of the deepest stack; 0 under a regular index. O(configurations).
@@ -265,9 +303,40 @@ impl Matcher {
         self.configurations.as_ref().map_or(0, |all| all.depth())
     }
 
-    /// Frames that are kept for this text and for those it can go back to, 32 bytes each. O(free frames).
-    pub fn kept_frames(&self) -> usize {
-        self.configurations.as_ref().map_or(0, |all| all.frames().kept())
+    /// Nodes of the stacks of this text, frames and joins, which [`Self::with_max_nodes`] limits; 0 under a regular index. The same
+    /// for a text wherever it is read. O(nodes kept).
+    pub fn stack_nodes(&self) -> usize {
+        self.configurations.as_ref().map_or(0, |all| all.nodes())
+    }
+
+    /// The same matcher, which gives no masks of texts whose stacks have more than `max_nodes` nodes, 32 bytes each, instead of
+    /// [`DEFAULT_MAX_STACK_NODES`] or four for each frame of the deepest stack, whichever is more.
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// use gobo_artifact::{Matcher, MatcherError};
+    ///
+    /// # let (index, vocabulary, binding) = small::brackets();
+    /// let mut matcher = Matcher::new(index, vocabulary, &binding)?.with_max_nodes(1);
+    /// let mut mask = vec![0; matcher.mask_words()];
+    /// matcher.advance_bytes(b"[[[")?;
+    /// let past = Err(MatcherError::StackNodes { limit: 1, nodes: 2 });
+    /// assert_eq!(matcher.fill(&mut mask), past);
+    /// matcher.rollback(1)?;
+    /// assert!(matcher.fill(&mut mask).is_ok());
+    /// # Ok::<(), MatcherError>(())
+    /// ```
+    #[must_use]
+    pub fn with_max_nodes(mut self, max_nodes: u32) -> Self {
+        if let Some(all) = &mut self.configurations {
+            all.set_max_nodes(max_nodes);
+        }
+        self
+    }
+
+    /// Nodes that are kept for this text and for those it can go back to, 32 bytes each. O(free nodes).
+    pub fn kept_nodes(&self) -> usize {
+        self.configurations.as_ref().map_or(0, |all| all.stacks().kept())
     }
 
     /// Words of a mask, 32 bits each: `ceil(logits width / 32)`. O(1).

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use gobo_artifact::{
-    Chain, DraftError, DraftTree, Fill, Index, MAX_CONFIGURATIONS, Matcher, MatcherError, Vocabulary,
-};
+use gobo_artifact::{Chain, DraftError, DraftTree, Fill, Index, Matcher, MatcherError, Vocabulary};
 use gobo_types::{Binding, Constraint, ErrorKind, TokenId};
 
 use crate::example;
@@ -81,7 +79,8 @@ fn stepwise(matcher: &Matcher, drafts: &[TokenId]) -> (Chain, Vec<u32>) {
 
 /// Chain, path and steps of a fork agree, and the matcher is as it was.
 fn check(matcher: &Matcher, drafts: &[TokenId]) -> Chain {
-    let before = (matcher.configurations(), matcher.is_ended(), memory(matcher), matcher.kept_frames());
+    let before =
+        (matcher.configurations(usize::MAX), matcher.is_ended(), memory(matcher), matcher.kept_nodes());
     let (found, matrix) = chain(matcher, drafts);
     assert_eq!((&found, &matrix), (&stepwise(matcher, drafts).0, &stepwise(matcher, drafts).1), "{drafts:?}");
     assert_eq!(matcher.validate(drafts), found.taken);
@@ -100,7 +99,8 @@ fn check(matcher: &Matcher, drafts: &[TokenId]) -> Chain {
         (None, false) => {}
     }
     assert_eq!(visits, expected, "{drafts:?}");
-    let after = (matcher.configurations(), matcher.is_ended(), memory(matcher), matcher.kept_frames());
+    let after =
+        (matcher.configurations(usize::MAX), matcher.is_ended(), memory(matcher), matcher.kept_nodes());
     assert_eq!(before, after);
     found
 }
@@ -152,16 +152,19 @@ fn limits_end_a_chain_as_they_end_a_text() {
     let mut matcher = nested(BRACKETS, 2, 2);
     matcher.advance(0).unwrap();
     let found = check(&matcher, &[0, 0, 0, 0]);
-    assert_eq!((found.taken, found.stopped), (2, Some(MatcherError::StackDepth { limit: 2 })));
+    // The third draft is one that a mask has shown; after it there is none.
+    let past = MatcherError::StackDepth { limit: 2, frames: 3 };
+    assert_eq!((found.taken, found.rows, found.stopped), (3, 3, Some(past)));
     assert_eq!(check(&matcher, &[0, 0, 1, 1, 1, 3]).taken, 6);
-    // Configurations: every place may be the middle.
-    let matcher = nested(r#"root ::= "[" root "[" | "]""#, 2, 1000);
-    assert_eq!(check(&matcher, &[0; 80]).taken, 80, "a marked middle is one configuration");
-    let matcher = nested(r#"root ::= "[" root "[" | "[" "]"?"#, 2, 1000);
-    let drafts = [0; 3 * MAX_CONFIGURATIONS];
-    let found = check(&matcher, &drafts);
-    assert_eq!(found.stopped, Some(MatcherError::Configurations { limit: MAX_CONFIGURATIONS }));
-    assert!((MAX_CONFIGURATIONS..drafts.len()).contains(&found.taken), "{}", found.taken);
+    // Configurations: every place may be the middle, and there is no limit to them.
+    for grammar in [r#"root ::= "[" root "[" | "]""#, r#"root ::= "[" root "[" | "[" "]"?"#] {
+        let matcher = nested(grammar, 2, 1000);
+        assert_eq!(check(&matcher, &[0; 300]).taken, 300, "{grammar}");
+        let tiny = matcher.with_max_nodes(20);
+        let found = check(&tiny, &[0; 300]);
+        let stopped = matches!(found.stopped, Some(MatcherError::StackNodes { limit: 20, nodes: 21.. }));
+        assert!(stopped && (5..300).contains(&found.taken), "{found:?}");
+    }
 }
 
 #[test]
@@ -186,7 +189,7 @@ fn a_memory_that_is_full_forgets_nothing() {
 fn state_before(matcher: &Matcher, tokens: usize) -> Vec<(u32, Vec<u32>)> {
     let mut matcher = matcher.clone();
     matcher.rollback(tokens).unwrap();
-    matcher.configurations()
+    matcher.configurations(usize::MAX)
 }
 
 #[test]

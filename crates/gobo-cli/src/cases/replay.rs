@@ -33,8 +33,6 @@ pub(crate) struct Replayed<'a> {
     /// Those that are not accepted, and have numbers whose other spelling is too long to be tried: neither right nor wrong.
     pub(crate) not_respelled: u64,
     pub(crate) not_encodable: u64,
-    /// The warning in the report of the index.
-    pub(crate) warning: Option<String>,
     pub(crate) wrong: Vec<Wrong<'a>>,
 }
 
@@ -73,7 +71,6 @@ impl Replay<'_> {
             spelling: 0,
             not_respelled: 0,
             not_encodable: 0,
-            warning: None,
             wrong: Vec::new(),
         };
         let begin = Instant::now();
@@ -92,7 +89,6 @@ impl Replay<'_> {
         };
         replayed.compile_us = Some(u64::try_from(begin.elapsed().as_micros())?);
         let index = Arc::new(Index::from_bytes(compiled.bytes())?);
-        replayed.warning = index.report()?.ambiguity().map(|warning| warning.why.clone());
         let mut walker = Walker {
             matcher: Matcher::new(index, vocabulary.clone(), &self.loaded.binding)?,
             replay: self,
@@ -231,13 +227,13 @@ fn walk(matcher: &mut Matcher, tokens: &[u32]) -> anyhow::Result<Answer> {
     let mut mask = vec![0_u32; matcher.mask_words()];
     matcher.reset();
     for &id in tokens {
-        matcher.fill(&mut mask)?;
-        let bit = mask[(id >> 5) as usize] >> (id & 31) & 1 == 1;
-        let taken = match matcher.advance(id) {
-            // The constraint has the token, the matcher has not: a text past its limits cannot be written.
+        match matcher.fill(&mut mask) {
+            // The constraint has the text, the matcher has not: one past its limits cannot be written.
             Err(error) if error.kind() == ErrorKind::Limit => return Ok(Answer::Refused),
-            taken => taken.is_ok(),
+            filled => filled?,
         };
+        let bit = mask[(id >> 5) as usize] >> (id & 31) & 1 == 1;
+        let taken = matcher.advance(id).is_ok();
         anyhow::ensure!(bit == taken, "mask and advance disagree about token {id}");
         if !taken {
             return Ok(Answer::Refused);

@@ -133,7 +133,7 @@ impl PyMatcher {
         let chain =
             with_whole_rows(&mut view, from, rows, |rows| state.matcher.fill_chain(drafts, rows, words))??;
         match chain.stopped {
-            Some(error @ (MatcherError::Corrupt { .. } | MatcherError::OnlyEos)) => Err(error.into()),
+            Some(error) if has_no_mask(&error) => Err(error.into()),
             _ => Ok(chain.taken),
         }
     }
@@ -146,7 +146,9 @@ impl PyMatcher {
         let mut state = self.state();
         self.has_filled(&mut state);
         let visited = |_, fill: Result<Fill, MatcherError>| {
-            if let Err(error @ (MatcherError::Corrupt { .. } | MatcherError::OnlyEos)) = fill {
+            if let Err(error) = fill
+                && has_no_mask(&error)
+            {
                 broken.get_or_insert(error);
             }
         };
@@ -336,4 +338,10 @@ impl PyMatcher {
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
         Err(of_kind(py, ErrorKind::Unsupported, "a matcher does not pickle; its index does"))
     }
+}
+
+/// Whether this is why a text has no mask, and not why it does not take a token.
+fn has_no_mask(error: &MatcherError) -> bool {
+    use MatcherError::{Corrupt, OnlyEos, StackDepth, StackNodes};
+    matches!(error, Corrupt { .. } | OnlyEos | StackDepth { .. } | StackNodes { .. })
 }

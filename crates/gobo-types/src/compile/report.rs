@@ -49,9 +49,6 @@ impl Report {
     /// Longest pointer of a note that is told of so, in bytes.
     const MAX_POINTER_TOLD: usize = 1024;
 
-    /// The keyword of [`Self::ambiguity`].
-    pub const AMBIGUITY: &str = "ambiguity";
-
     /// The first notes, at most [`Self::NOTES_TOLD`] and each with a pointer of at most 1 KiB. O(notes).
     ///
     /// ```
@@ -63,11 +60,6 @@ impl Report {
     pub fn notes_told(&self) -> impl Iterator<Item = &ReportEntry> {
         let is_short = |entry: &&ReportEntry| entry.pointer.len() <= Self::MAX_POINTER_TOLD;
         self.notes.iter().filter(is_short).take(Self::NOTES_TOLD)
-    }
-
-    /// The warning that texts may have more configurations than a matcher keeps; it is one of those that are narrowed.
-    pub fn ambiguity(&self) -> Option<&ReportEntry> {
-        self.narrowed.iter().find(|entry| entry.keyword == Self::AMBIGUITY && entry.pointer.is_empty())
     }
 }
 

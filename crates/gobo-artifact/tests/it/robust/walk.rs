@@ -120,9 +120,9 @@ pub(crate) fn matcher(index: &Arc<Index>, vocabulary: &Arc<Vocabulary>, sound: b
             let _ = matcher.clone().advance_bytes(b"ab\xff");
             matcher.mask();
             matcher.state();
-            matcher.configurations();
+            matcher.configurations(16);
             matcher.stack_depth();
-            matcher.kept_frames();
+            matcher.kept_nodes();
             if let Some(&id) = allowed.get(step % allowed.len().max(1)) {
                 let _ = matcher.advance(id);
             }

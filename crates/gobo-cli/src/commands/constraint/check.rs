@@ -27,8 +27,6 @@ pub(super) struct Summary {
     /// Texts that are neither right nor wrong: their other spelling is too long to be tried.
     not_respelled: u64,
     not_encodable: u64,
-    /// Indices whose report warns that texts may meet the limit of configurations.
-    pub(super) ambiguous: u64,
 }
 
 impl Summary {
@@ -59,7 +57,6 @@ impl Summary {
         self.order += replayed.order;
         self.spelling += replayed.spelling;
         self.not_respelled += replayed.not_respelled;
-        self.ambiguous += u64::from(replayed.warning.is_some());
         self.not_encodable += replayed.not_encodable;
     }
 }
@@ -80,11 +77,7 @@ impl fmt::Display for Summary {
         if self.not_respelled > 0 {
             write!(f, "{} not judged, as respelling them takes too many digits, ", self.not_respelled)?;
         }
-        write!(f, "{} walked in small tokens only", self.not_encodable)?;
-        if self.ambiguous > 0 {
-            write!(f, "; in {} cases texts may meet the limit of configurations", self.ambiguous)?;
-        }
-        Ok(())
+        write!(f, "{} walked in small tokens only", self.not_encodable)
     }
 }
 
@@ -128,9 +121,6 @@ pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> 
 fn print(global: &Global, replayed: &Replayed<'_>) -> anyhow::Result<()> {
     if global.json {
         return output::line(serde_json::to_value(replayed)?);
-    }
-    if let Some(warning) = &replayed.warning {
-        output::note(format_args!("warning: {}: {warning}", replayed.id));
     }
     if replayed.verdict != "failed" && replayed.wrong.is_empty() {
         return Ok(());
@@ -198,10 +188,10 @@ mod tests {
         let expected =
             "0 texts wrong, 3 shut out by their order only, 1 shut out by their spelling only, 0 walked";
         assert!(text.contains(expected), "{text}");
-        (summary.not_respelled, summary.ambiguous) = (2, 1);
+        summary.not_respelled = 2;
         let text = summary.to_string();
         let expected = "0 texts wrong, 3 shut out by their order only, 1 shut out by their spelling only, 2 not judged, as \
-                        respelling them takes too many digits, 0 walked in small tokens only; in 1 cases texts may meet";
+                        respelling them takes too many digits, 0 walked in small tokens only";
         assert!(text.contains(expected), "{text}");
     }
 

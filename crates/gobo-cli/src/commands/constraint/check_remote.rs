@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use gobo_client::{Checked, Client, ClientError};
-use gobo_types::{CompileError, ErrorKind, Report, ReportEntry};
+use gobo_types::{CompileError, ErrorKind, ReportEntry};
 use serde_json::{Value, json};
 
 use super::check::Summary;
@@ -40,11 +40,7 @@ pub(crate) fn run(global: &Global, args: &CheckArgs) -> anyhow::Result<Outcome> 
             let (case, checked) = call.await?;
             bar.inc(1);
             let (line, is_wrong) = match checked {
-                Ok(checked) => {
-                    let line = describe(&checked);
-                    summary.ambiguous += u64::from(line["warning"].is_string());
-                    (line, case.invalid)
-                }
+                Ok(checked) => (describe(&checked), case.invalid),
                 Err(ClientError::Verdict(verdict)) => (verdict_json(&verdict, None), false),
                 Err(error @ ClientError::Daemon { .. }) if error.kind() == ErrorKind::Busy => {
                     (verdict_json(&CompileError::unavailable(error.to_string()), None), false)
@@ -67,13 +63,10 @@ fn describe(checked: &Checked) -> Value {
         let of = |entry: &ReportEntry| json!({"pointer": entry.pointer, "keyword": entry.keyword, "why": entry.why});
         entries.iter().map(of).collect()
     };
-    let warning =
-        report.narrowed.iter().find(|entry| entry.keyword == Report::AMBIGUITY).map(|entry| &entry.why);
     let compile_us = u64::try_from(checked.compile.as_micros()).unwrap_or(u64::MAX);
     json!({
         "verdict": "index", "key": checked.key.to_string(), "bytes": checked.bytes, "states": checked.states,
         "rows": checked.rows, "is_published": checked.is_published, "compile_us": compile_us,
-        "warning": warning,
         "report": {
             "enforced": entries(&report.enforced), "narrowed": entries(&report.narrowed),
             "unspellable": entries(&report.unspellable), "annotations": entries(&report.annotations),
@@ -91,9 +84,6 @@ fn print(global: &Global, case: &Case, line: &Value, is_wrong: bool) -> anyhow::
     }
     if is_wrong {
         return output::line(format_args!("{}: an index, and should be refused", case.id));
-    }
-    if let Some(warning) = line["warning"].as_str() {
-        output::note(format_args!("warning: {}: {warning}", case.id));
     }
     match line["reason"].as_str() {
         Some(reason) => output::line(format_args!("{}: {reason}", case.id)),

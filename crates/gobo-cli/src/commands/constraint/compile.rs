@@ -101,7 +101,6 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
     }
     let index = Index::from_bytes(compiled.bytes())?;
     let report = index.report()?;
-    let warning = report.ambiguity().map(|entry| entry.why.as_str());
     let stats = compiled.stats;
     // If the index itself goes to stdout, its description goes to stderr.
     let say = |text: &dyn Display| match &out {
@@ -121,7 +120,6 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
             "rows": stats.rows,
             "distinct_rows": stats.distinct_rows,
             "class": index.class().name(),
-            "warning": warning,
             "notes": report.notes,
             "compile_us": cold.json(),
             "warm_us": warm.as_ref().map(Times::json),
@@ -155,9 +153,6 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
             ))?;
         }
         note_misspelt(&report);
-        if let Some(warning) = warning {
-            output::note(format_args!("warning: {warning}"));
-        }
         match &args.out {
             Some(path) => say(&format_args!("file     {}", path.display()))?,
             None => output::note("hint: --out FILE keeps the index"),

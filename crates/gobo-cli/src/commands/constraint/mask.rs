@@ -1,4 +1,5 @@
-use gobo_artifact::{Fill, Matcher};
+use gobo_artifact::{Fill, Matcher, MatcherError};
+use gobo_types::ErrorKind;
 use serde_json::json;
 
 use super::target::Target;
@@ -21,7 +22,7 @@ pub(crate) fn ids_of(mask: &[u32]) -> Vec<u32> {
 }
 
 /// The ids allowed next; none where the text has ended.
-pub(crate) fn allowed(matcher: &Matcher) -> anyhow::Result<Vec<u32>> {
+pub(crate) fn allowed(matcher: &Matcher) -> Result<Vec<u32>, MatcherError> {
     let mut mask = vec![0; matcher.mask_words()];
     Ok(match matcher.fill(&mut mask)? {
         Fill::Masked => ids_of(&mask),
@@ -35,7 +36,12 @@ pub(crate) fn run(global: &Global, args: &MaskArgs) -> anyhow::Result<Outcome> {
         Err(outcome) => return Ok(outcome),
     };
     let mut matcher = target.matcher()?;
-    if let Err(refused) = matcher.advance_bytes(args.text.as_bytes()) {
+    // Of a text past a limit there is no mask either.
+    let next = matcher.advance_bytes(args.text.as_bytes()).and_then(|()| match allowed(&matcher) {
+        Err(error) if error.kind() != ErrorKind::Limit => Ok(Err(error)),
+        ids => ids.map(Ok),
+    });
+    if let Err(refused) = &next {
         if global.json {
             output::line(json!({"complete": false, "allowed": 0, "ids": [], "reason": refused.to_string()}))?;
         } else {
@@ -44,7 +50,7 @@ pub(crate) fn run(global: &Global, args: &MaskArgs) -> anyhow::Result<Outcome> {
         }
         return Ok(Outcome::No);
     }
-    let ids = allowed(&matcher)?;
+    let ids = next??;
     let shown = &ids[..if args.ids { ids.len() } else { ids.len().min(IDS_SHOWN) }];
     if global.json {
         let notes = target.index.report()?.notes;

@@ -12,12 +12,12 @@ pub(crate) struct Walk {
     pub(crate) text: Vec<u8>,
     pub(crate) tokens: Vec<u32>,
     pub(crate) complete: bool,
-    /// The limit of the matcher that the next token would have gone past.
+    /// The limit of the matcher that the last token has gone past.
     pub(crate) limit: Option<String>,
 }
 
 /// Writes one text: at each step one of the allowed tokens, each as likely as any other, until an EOS, the end, or the
-/// limit, or a token that goes past a limit of the matcher. A binding without EOS stops at a complete text as if it had one.
+/// limit, or where the text is past a limit of the matcher. A binding without EOS stops at a complete text as if it had one.
 pub(crate) fn walk(
     matcher: &mut Matcher,
     max_tokens: u32,
@@ -25,21 +25,20 @@ pub(crate) fn walk(
 ) -> anyhow::Result<Walk> {
     let mut walk = Walk { text: Vec::new(), tokens: Vec::new(), complete: false, limit: None };
     while walk.tokens.len() < max_tokens as usize {
-        let ids = allowed(matcher)?;
+        let ids = match allowed(matcher) {
+            Err(past) if past.kind() == ErrorKind::Limit => {
+                walk.limit = Some(past.to_string());
+                break;
+            }
+            ids => ids?,
+        };
         let ends_here = matcher.is_complete() && matcher.binding().eos.is_empty();
         let choices = ids.len() + usize::from(ends_here);
         if choices == 0 {
             break;
         }
         let Some(&id) = ids.get(random.usize(..choices)) else { break };
-        match matcher.advance(id) {
-            Ok(()) => {}
-            Err(past) if past.kind() == ErrorKind::Limit => {
-                walk.limit = Some(past.to_string());
-                break;
-            }
-            Err(error) => return Err(error.into()),
-        }
+        matcher.advance(id)?;
         walk.tokens.push(id);
         if matcher.is_ended() {
             break;

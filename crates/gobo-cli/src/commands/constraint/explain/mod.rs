@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gobo_artifact::layout::{CallRoot, DEAD};
 use gobo_artifact::{Index, IndexClass, Matcher, MatcherError};
-use gobo_types::LengthRange;
+use gobo_types::{ErrorKind, LengthRange};
 use serde_json::{Value, json};
 
 use self::place::{Place, place};
@@ -17,8 +17,8 @@ use crate::args::{ExplainArgs, Global};
 use crate::commands::report::print_report;
 use crate::output::{self, Outcome, grouped};
 
-/// Configurations that a person is shown, and frames of each.
-const CONFIGURATIONS_SHOWN: usize = 4;
+/// Configurations that are shown, and frames of each that a person is shown.
+const CONFIGURATIONS_SHOWN: usize = 16;
 const FRAMES_SHOWN: usize = 8;
 
 /// Places that a person is shown of each list of the report.
@@ -82,7 +82,7 @@ impl Reader {
         }
     }
 
-    /// The bytes that the constraint lets come next, those among them that go past a limit of the matcher.
+    /// The bytes that the constraint lets come next; none where the text is past a limit.
     fn live_bytes(&self) -> Vec<u8> {
         match self {
             Self::State { index, state } => {
@@ -90,10 +90,8 @@ impl Reader {
             }
             Self::Stack(matcher) => {
                 let mut probe = matcher.clone();
-                let mut is_live = |byte: u8| match probe.advance_bytes(&[byte]) {
-                    Ok(()) => probe.rollback(1).is_ok(),
-                    Err(error) => !matches!(error, MatcherError::RefusedByte { .. }),
-                };
+                let mut is_live =
+                    |byte: u8| probe.advance_bytes(&[byte]).is_ok() && probe.rollback(1).is_ok();
                 (0..=u8::MAX).filter(|&byte| is_live(byte)).collect()
             }
         }
@@ -141,7 +139,7 @@ fn sentence(matcher: &Matcher, id: u32, refused_after: &mut Option<usize>) -> St
                     byte_ranges(&[byte])
                 );
             }
-            Err(limit) => return format!("token {id} {shown:?} is in the mask and cannot be taken: {limit}"),
+            Err(limit) => return format!("token {id} {shown:?} cannot be taken: {limit}"),
         }
     }
     if matcher.allows(id) {
@@ -152,9 +150,9 @@ fn sentence(matcher: &Matcher, id: u32, refused_after: &mut Option<usize>) -> St
 
 /// The configurations of a text under an index with calls, for a person.
 fn print_configurations(matcher: &Matcher, calls: &CallRoot) -> anyhow::Result<()> {
-    let all = matcher.configurations();
+    let shown = matcher.configurations(CONFIGURATIONS_SHOWN);
     let states = grouped((matcher.index().states() - 1).into());
-    for ((state, stack), count) in all.iter().zip(matcher.counts()).take(CONFIGURATIONS_SHOWN) {
+    for ((state, stack), count) in shown.iter().zip(matcher.counts(CONFIGURATIONS_SHOWN)) {
         let frames = match stack.len() {
             0 => "nothing on the stack".to_owned(),
             1 => "1 frame on the stack".to_owned(),
@@ -164,7 +162,7 @@ fn print_configurations(matcher: &Matcher, calls: &CallRoot) -> anyhow::Result<(
         for &frame in stack.iter().take(FRAMES_SHOWN) {
             output::line(format_args!("          {}", frame_name(calls, frame)))?;
         }
-        print_more(stack.len(), FRAMES_SHOWN, "")?;
+        print_more(stack.len().saturating_sub(FRAMES_SHOWN) as u64, "")?;
         if let Some((chars, lengths)) = count {
             output::line(format_args!(
                 "          {} characters of the string, of {}",
@@ -173,7 +171,12 @@ fn print_configurations(matcher: &Matcher, calls: &CallRoot) -> anyhow::Result<(
             ))?;
         }
     }
-    print_more(all.len(), CONFIGURATIONS_SHOWN, " configurations")
+    // Ways through the graph are counted, so that there may be more of them than distinct stacks.
+    match matcher.configuration_count() {
+        _ if shown.len() < CONFIGURATIONS_SHOWN => Ok(()),
+        u64::MAX => output::line("          … more configurations than can be counted"),
+        all => print_more(all.saturating_sub(CONFIGURATIONS_SHOWN as u64), " configurations"),
+    }
 }
 
 /// Bounds of a length, for a person.
@@ -186,10 +189,10 @@ fn bounds(LengthRange { min, max }: LengthRange) -> String {
     }
 }
 
-fn print_more(len: usize, shown: usize, of: &str) -> anyhow::Result<()> {
-    match len.saturating_sub(shown) {
+fn print_more(more: u64, of: &str) -> anyhow::Result<()> {
+    match more {
         0 => Ok(()),
-        more => output::line(format_args!("          … {} more{of}", grouped(more as u64))),
+        more => output::line(format_args!("          … {} more{of}", grouped(more))),
     }
 }
 
@@ -206,8 +209,9 @@ fn configurations_json(matcher: &Matcher, calls: &CallRoot) -> Value {
         let name = calls.returns.get(number as usize);
         json!({"caller": name.map(|name| &name.caller), "callee": name.map(|name| &name.callee)})
     };
-    let all = matcher.configurations();
-    let all = all.iter().zip(matcher.counts()).map(|((state, stack), count)| {
+    let shown = matcher.configurations(CONFIGURATIONS_SHOWN);
+    let counts = matcher.counts(CONFIGURATIONS_SHOWN);
+    let shown = shown.iter().zip(counts).map(|((state, stack), count)| {
         let stack = json!({"state": state, "depth": stack.len(), "stack": stack.iter().map(frame).collect::<Vec<_>>()});
         match count {
             None => stack,
@@ -218,7 +222,7 @@ fn configurations_json(matcher: &Matcher, calls: &CallRoot) -> Value {
             }
         }
     });
-    all.collect()
+    shown.collect()
 }
 
 /// The number of tokens that may come next, and the longest of them.
@@ -259,7 +263,14 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
     }
     let (state, live) = (reader.state(), reader.live_bytes());
     let stands = matcher.advance_bytes(&text[..taken]).is_ok();
-    let ids = if stands { allowed(&matcher)? } else { Vec::new() };
+    let ids = match stands.then(|| allowed(&matcher)).transpose() {
+        // The text is taken, and has no mask.
+        Err(past) if past.kind() == ErrorKind::Limit => {
+            limit = Some(past.to_string());
+            Vec::new()
+        }
+        ids => ids?.unwrap_or_default(),
+    };
     let mut forced = Vec::new();
     if stands {
         matcher.forced(&mut forced);
@@ -281,7 +292,7 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
         output::line(json!({
             "taken": taken, "limit": limit, "class": index.class().name(),
             "state": state, "states": index.states() - 1, "complete": complete,
-            "configurations": configurations, "stack_depth": matcher.stack_depth(),
+            "configurations": configurations, "configuration_count": matcher.configuration_count(), "stack_depth": matcher.stack_depth(),
             "bytes": byte_ranges(&live), "forced": String::from_utf8_lossy(&forced), "allowed": ids.len(),
             "token": explained, "schema": place.as_ref().map(Place::json), "report": index.report()?,
         }))?;
@@ -289,7 +300,7 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
         if taken < text.len() {
             let (fine, rest) =
                 (String::from_utf8_lossy(&text[..taken]), String::from_utf8_lossy(&text[taken..]));
-            let why_not = limit.unwrap_or_else(|| format!("{rest:?} cannot follow"));
+            let why_not = limit.take().unwrap_or_else(|| format!("{rest:?} cannot follow"));
             output::line(format_args!("the text is alive up to {fine:?} (byte {taken}); {why_not}"))?;
         }
         output::line(format_args!("class     {}", index.class().name()))?;
@@ -317,6 +328,9 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
         }
         if stands {
             print_allowed(&matcher, &ids)?;
+        }
+        if let Some(limit) = &limit {
+            output::line(format_args!("limit     {limit}"))?;
         }
         if let Some(explained) = &explained {
             output::line(format_args!("\n{explained}"))?;

@@ -1,0 +1,309 @@
+//! The rows of which a mask is the union.
+//!
+//! Of each configuration the row of its state; and, down its stacks, the rows of the pairs of pending suffixes and return states, as
+//! long as suffixes are left (`docs/recursion.md`). A stack alone is walked as a chain while one suffix set is left. Over a graph, and where a
+//! set goes on as several, each pair of a suffix set and a node is looked at once for a mask: what a node adds for a set does not
+//! depend on the way to it. O(configurations + pairs of sets and nodes). Configurations near a bound of a length are left to a walk of the vocabulary each (`counted.rs`).
+
+use std::cell::Cell;
+
+use super::{BOTTOM, Configuration, Configurations};
+use crate::layout::Row;
+use crate::layout::index::calls::{CallTables, NO_SUFFIXES};
+use crate::matcher::counted::{Counted, Reading};
+use crate::matcher::error::MatcherError;
+use crate::read::index::Index;
+use crate::read::vocabulary::Vocabulary;
+
+/// Rows and stacks of a mask of few configurations that are remembered, so that they are not written and walked twice.
+const REMEMBERED: usize = 16;
+
+/// Places of a table that a thread keeps from one mask to the next: 1 MiB.
+const KEPT_PLACES: usize = 1 << 17;
+
+/// Where rows are, and who is told of them.
+struct Rows<'a, F> {
+    index: &'a Index,
+    vocabulary: &'a Vocabulary,
+    counted: Counted<'a>,
+    found: F,
+}
+
+impl<'a, F: FnMut(Row<'a>) -> bool> Rows<'a, F> {
+    /// Tells of the row of that number; whether to go on.
+    #[inline]
+    fn give(&mut self, number: u32, state: u32) -> Result<bool, MatcherError> {
+        let row = self.index.row(self.vocabulary, number).ok_or(MatcherError::Corrupt { state })?;
+        Ok((self.found)(row))
+    }
+}
+
+/// The set of the pending suffixes that may be read from a configuration on; `None` where a bound is near.
+#[inline]
+fn suffixes(reading: Reading, calls: &CallTables<'_>, at: &Configuration) -> Option<u32> {
+    match reading {
+        Reading::Free => Some(calls.suffix_set(at.state)),
+        Reading::Inside => Some(NO_SUFFIXES),
+        Reading::NearBound => None,
+    }
+}
+
+impl Configurations {
+    /// Calls `found` with each row whose union is the mask, until it says no: the rows of configurations that no bound of a length
+    /// concerns. Few rows come twice.
+    ///
+    /// # Errors
+    /// [`MatcherError::Corrupt`], and what a text past a limit has in the place of a mask.
+    #[inline]
+    pub(crate) fn rows<'a>(
+        &self,
+        index: &'a Index,
+        vocabulary: &'a Vocabulary,
+        found: impl FnMut(Row<'a>) -> bool,
+    ) -> Result<(), MatcherError> {
+        self.check()?;
+        let calls = index.calls().ok_or(MatcherError::Corrupt { state: self.now[0].state })?;
+        let rows = Rows { index, vocabulary, counted: Counted::new(index), found };
+        if Self::are_few(&self.stacks, &self.now) {
+            return self.rows_of_few(calls, rows);
+        }
+        with_met(|met| self.rows_of_graph(calls, rows, met))
+    }
+
+    #[inline]
+    fn rows_of_few<'a>(
+        &self,
+        calls: CallTables<'a>,
+        mut rows: Rows<'a, impl FnMut(Row<'a>) -> bool>,
+    ) -> Result<(), MatcherError> {
+        let mut seen = [(0, 0); REMEMBERED];
+        let mut count = 0;
+        let mut written = [0; REMEMBERED];
+        let mut given = 0;
+        let mut is_new = |row: u32| {
+            let is_new = !written[..given].contains(&row);
+            if is_new && given < REMEMBERED {
+                written[given] = row;
+                given += 1;
+            }
+            is_new
+        };
+        for at in &self.now {
+            let reading = rows.counted.reading(rows.vocabulary, &self.stacks, at);
+            let Some(mut suffix_set) = suffixes(reading, &calls, at) else { continue };
+            let number = rows.index.row_number(at.state).ok_or(MatcherError::Corrupt { state: at.state })?;
+            if is_new(number) && !rows.give(number, at.state)? {
+                return Ok(());
+            }
+            let mut frame = at.frame;
+            while suffix_set != NO_SUFFIXES && frame != BOTTOM {
+                if seen[..count].contains(&(suffix_set, frame)) {
+                    break;
+                }
+                if count < REMEMBERED {
+                    seen[count] = (suffix_set, frame);
+                    count += 1;
+                }
+                let pair = match calls.pairs(suffix_set, self.stacks.top(frame)) {
+                    [] => break,
+                    [pair] => pair,
+                    _ => {
+                        let from = (suffix_set, frame);
+                        if !with_met(|met| self.rows_below(calls, &mut rows, at.state, from, met))? {
+                            return Ok(());
+                        }
+                        break;
+                    }
+                };
+                if is_new(pair.row) && !rows.give(pair.row, at.state)? {
+                    return Ok(());
+                }
+                // The same suffix set at the same return state is the same row again.
+                let is_again = pair.suffix_set == suffix_set;
+                frame = if is_again { self.stacks.below_run(frame) } else { self.stacks.below(frame) };
+                suffix_set = pair.suffix_set;
+            }
+        }
+        Ok(())
+    }
+
+    fn rows_of_graph<'a>(
+        &self,
+        calls: CallTables<'a>,
+        mut rows: Rows<'a, impl FnMut(Row<'a>) -> bool>,
+        met: &mut Met,
+    ) -> Result<(), MatcherError> {
+        for at in &self.now {
+            let reading = rows.counted.reading(rows.vocabulary, &self.stacks, at);
+            let Some(suffix_set) = suffixes(reading, &calls, at) else { continue };
+            let number = rows.index.row_number(at.state).ok_or(MatcherError::Corrupt { state: at.state })?;
+            if met.is_new(ROW, number) && !rows.give(number, at.state)? {
+                return Ok(());
+            }
+            if !self.rows_below(calls, &mut rows, at.state, (suffix_set, at.frame), met)? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of pending suffixes down the stacks of a node; whether to go on.
+    fn rows_below<'a>(
+        &self,
+        calls: CallTables<'a>,
+        rows: &mut Rows<'a, impl FnMut(Row<'a>) -> bool>,
+        state: u32,
+        from: (u32, u32),
+        met: &mut Met,
+    ) -> Result<bool, MatcherError> {
+        met.ahead.push(from);
+        while let Some((suffix_set, node)) = met.ahead.pop() {
+            if suffix_set == NO_SUFFIXES || node == BOTTOM || !met.is_new(suffix_set, node) {
+                continue;
+            }
+            if let Some((first, second)) = self.stacks.parts(node) {
+                met.ahead.extend([(suffix_set, second), (suffix_set, first)]);
+                continue;
+            }
+            for pair in calls.pairs(suffix_set, self.stacks.top(node)) {
+                if met.is_new(ROW, pair.row) && !rows.give(pair.row, state)? {
+                    return Ok(false);
+                }
+                // A set that stays pending stays so all along the run, and so does what it leaves at each of its frames.
+                let is_again = pair.suffix_set == suffix_set;
+                let below = if is_again { self.stacks.below_run(node) } else { self.stacks.below(node) };
+                met.ahead.push((pair.suffix_set, below));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the mask is more than the union of rows: some configuration is near a bound of a length. O(configurations).
+    #[inline]
+    pub(crate) fn is_near_bound(&self, index: &Index, vocabulary: &Vocabulary) -> bool {
+        let counted = Counted::new(index);
+        self.now.iter().any(|at| counted.reading(vocabulary, &self.stacks, at) == Reading::NearBound)
+    }
+
+    /// Sets the bits of the tokens that may come next at the configurations that [`Self::rows`] leaves out: `[row words]`.
+    ///
+    /// # Errors
+    /// [`MatcherError::Corrupt`].
+    #[cold]
+    pub(crate) fn unite_near(
+        &self,
+        index: &Index,
+        vocabulary: &Vocabulary,
+        out: &mut [u32],
+    ) -> Result<(), MatcherError> {
+        let counted = Counted::new(index);
+        let mut words = vec![0; out.len()];
+        for at in &self.now {
+            if counted.reading(vocabulary, &self.stacks, at) != Reading::NearBound {
+                continue;
+            }
+            let corrupt = || MatcherError::Corrupt { state: at.state };
+            let near = counted.near(index, vocabulary, &self.stacks, at).ok_or_else(corrupt)?;
+            near.unite_inside(at, &mut words, out)?;
+            words.fill(0);
+            let mut fits = true;
+            let found = |row: Row<'_>| {
+                fits = row.unite(&mut words);
+                fits
+            };
+            let calls = index.calls().ok_or_else(corrupt)?;
+            let mut rows = Rows { index, vocabulary, counted, found };
+            let from = (calls.suffix_set(at.state), at.frame);
+            with_met(|met| self.rows_below(calls, &mut rows, at.state, from, met))?;
+            if !fits {
+                return Err(corrupt());
+            }
+            near.unite_ending(at, &words, out);
+        }
+        Ok(())
+    }
+}
+
+/// What is done with the pairs that a mask meets, none at first. They are taken from the thread and not borrowed: what is called may fill
+/// another mask.
+#[inline]
+fn with_met<T>(walk: impl FnOnce(&mut Met) -> T) -> T {
+    let mut met = MET.take();
+    met.begin();
+    let result = walk(&mut met);
+    if met.table.len() <= KEPT_PLACES {
+        MET.set(met);
+    }
+    result
+}
+
+/// In the place of a suffix set: the other number is that of a row.
+const ROW: u32 = NO_SUFFIXES;
+
+/// The pairs that were met in the course of a mask: a table of open addresses, and the pairs ahead.
+#[derive(Debug, Default)]
+struct Met {
+    /// Suffix set, node, and the mask: a pair of another mask is none.
+    table: Vec<(u32, u32, u32)>,
+    mask: u32,
+    count: usize,
+    ahead: Vec<(u32, u32)>,
+}
+
+thread_local! {
+    /// Room that masks of this thread have needed: matchers are shared by threads while they are filled.
+    static MET: Cell<Met> = const { Cell::new(Met { table: Vec::new(), mask: 0, count: 0, ahead: Vec::new() }) };
+}
+
+impl Met {
+    fn begin(&mut self) {
+        self.count = 0;
+        self.ahead.clear();
+        self.mask = self.mask.wrapping_add(1);
+        if self.mask == 0 {
+            self.table.fill((0, 0, 0));
+            self.mask = 1;
+        }
+    }
+
+    /// Whether the pair was not met before. O(1) expected.
+    #[inline]
+    fn is_new(&mut self, suffix_set: u32, node: u32) -> bool {
+        if 2 * self.count >= self.table.len() {
+            self.grow();
+        }
+        let place = self.place(suffix_set, node);
+        if self.table[place].2 == self.mask {
+            return false;
+        }
+        self.table[place] = (suffix_set, node, self.mask);
+        self.count += 1;
+        true
+    }
+
+    /// Where the pair is, or belongs.
+    #[inline]
+    fn place(&self, suffix_set: u32, node: u32) -> usize {
+        // Fibonacci hashing: Knuth, volume 3, section 6.4.
+        let hash = (suffix_set.rotate_left(16) ^ node).wrapping_mul(0x9e37_79b9);
+        let mut place = (hash ^ (hash >> 15)) as usize & (self.table.len() - 1);
+        loop {
+            let (set, known, mask) = self.table[place];
+            if mask != self.mask || (set, known) == (suffix_set, node) {
+                return place;
+            }
+            place = (place + 1) & (self.table.len() - 1);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let larger = vec![(0, 0, 0); (2 * self.table.len()).max(64)];
+        for (suffix_set, node, mask) in std::mem::replace(&mut self.table, larger) {
+            if mask == self.mask {
+                let place = self.place(suffix_set, node);
+                self.table[place] = (suffix_set, node, mask);
+            }
+        }
+    }
+}
