@@ -198,11 +198,11 @@ fn check(grammar: &str, words: &Words, bytes: usize, seeds: std::ops::Range<u32>
 #[test]
 fn counted_strings_under_several_configurations() {
     let words = words();
+    let mut met = Met::default();
     for grammar in GRAMMARS {
-        let mut met = Met::default();
         check(grammar, &words, 120, 1..6, &mut met);
-        println!("{met:?} {grammar}");
     }
+    assert!(met.counts >= 100 && met.bounds >= 100 && met.joined >= 100, "{met:?}");
 }
 
 /// A rule of random alternatives of strings, brackets and calls, and one that ends.
@@ -246,5 +246,6 @@ fn random_grammars_of_counted_strings() {
         ambiguous += usize::from(matcher(&judge, &grammar).index().class() == IndexClass::Ambiguous);
         check(&grammar, &words, 60, seed..seed + 2, &mut met);
     }
-    println!("{met:?}, {ambiguous} ambiguous");
+    assert!(ambiguous >= 12, "{ambiguous}");
+    assert!(met.counts >= 40 && met.bounds >= 40 && met.joined >= 40, "{met:?}");
 }

@@ -18,9 +18,8 @@ use crate::layout::DEAD;
 use crate::layout::index::calls::CallTables;
 use crate::layout::index::lengths::LengthTables;
 use crate::layout::index::root::IndexClass;
-use crate::matcher::configurations::Configuration;
 use crate::matcher::error::MatcherError;
-use crate::matcher::stacks::{BOTTOM, Stacks};
+use crate::matcher::stacks::{BOTTOM, Configuration, Stacks};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
 

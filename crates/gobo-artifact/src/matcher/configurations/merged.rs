@@ -12,50 +12,11 @@
 
 use std::cmp::Reverse;
 
-use gobo_types::{CharCount, LengthRange};
+use gobo_types::CharCount;
 
+use super::merger::{Merger, Pop, Returned};
 use super::{BOTTOM, Configuration, Configurations, Tables};
 use crate::layout::DEAD;
-use crate::matcher::stacks::set::{Marks, Union};
-
-/// A state to which a way down the stacks has returned.
-#[derive(Debug, Clone, Copy)]
-struct Returned {
-    state: u32,
-    /// The characters that were read there, none but at the first.
-    count: CharCount,
-    /// The one before on the same way; itself for the first.
-    before: usize,
-}
-
-/// A node to be popped.
-#[derive(Debug, Clone, Copy)]
-struct Pop {
-    node: u32,
-    /// The state above.
-    state: u32,
-    count: CharCount,
-    /// The last new state on the way.
-    returned: usize,
-}
-
-/// What configurations have in common that become one.
-type Group = (u32, CharCount, Option<LengthRange>);
-
-/// A configuration by its place in the order: its group, its depth, when it was found, and its node.
-type Found = (Group, Reverse<u32>, usize, u32);
-
-/// What the walks over the graph need from byte to byte: room alone.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Merger {
-    /// The configurations after the byte, several of one state among them.
-    pub(super) found: Vec<Configuration>,
-    marks: Marks,
-    pops: Vec<Pop>,
-    returned: Vec<Returned>,
-    order: Vec<Found>,
-    union: Union,
-}
 
 impl Configurations {
     /// One byte on from `last` to `next`.

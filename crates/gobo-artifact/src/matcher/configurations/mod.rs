@@ -3,7 +3,7 @@
 //!
 //! - this file: the configurations, those before the last steps, and a step over the bytes of a token.
 //! - `few.rs`: one byte on from up to four configurations of one stack each.
-//! - `merged.rs`: one byte on from any, each state of which has one configuration.
+//! - `merged.rs`: one byte on from any, each state of which has one configuration; `merger.rs` has the room for it.
 //! - `rows.rs`: the rows of which a mask is the union.
 //! - `limits.rs`: the limits on stacks, which are looked at before a mask.
 //!
@@ -25,18 +25,19 @@
 mod few;
 mod limits;
 mod merged;
+mod merger;
 mod rows;
 
 use std::collections::VecDeque;
 
-use gobo_types::{CharCount, LengthRange};
+use gobo_types::LengthRange;
 
 pub use self::limits::{DEFAULT_MAX_STACK_DEPTH, DEFAULT_MAX_STACK_NODES};
 pub(crate) use self::limits::{Limits, PastLimit};
-use self::merged::Merger;
+use self::merger::Merger;
 use crate::layout::index::calls::{CallTables, END};
 use crate::matcher::counted::Counted;
-use crate::matcher::stacks::{BOTTOM, Stacks};
+use crate::matcher::stacks::{BOTTOM, Configuration, Stacks};
 use crate::read::index::Index;
 
 /// Most configurations that have a plain stack each.
@@ -44,15 +45,6 @@ const FEW: usize = 4;
 
 /// Bytes after which limits are looked at within a step: as many as the longest token has.
 const LOOKED_AT: usize = 4096;
-
-/// A state and a node of the stacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Configuration {
-    pub(crate) state: u32,
-    pub(crate) frame: u32,
-    /// The characters read since the top of the stack was pushed, where they are counted; else none.
-    pub(crate) count: CharCount,
-}
 
 /// The configurations of a text under an index with calls: one, or several where the text so far can be read in several ways.
 #[derive(Debug, Clone)]
@@ -104,26 +96,6 @@ impl Stuck {
             Self::Refused(offset) => Self::Refused(offset + by),
             limit @ Self::Past(_) => limit,
         }
-    }
-}
-
-impl Configuration {
-    /// The state at which a call returns: nothing is counted there.
-    #[inline]
-    fn back(state: u32, frame: u32) -> Self {
-        Self { state, frame, count: CharCount::default() }
-    }
-
-    /// Whether characters have been counted: so it is none at which a call returns.
-    #[inline]
-    fn has_counted(&self) -> bool {
-        self.count != CharCount::default()
-    }
-
-    /// Whether two differ in their stacks alone.
-    #[inline]
-    fn is_beside(&self, other: &Self) -> bool {
-        self.state == other.state && self.count == other.count
     }
 }
 

@@ -16,6 +16,8 @@
 pub(crate) mod set;
 pub(crate) mod spread;
 
+use gobo_types::CharCount;
+
 /// The stack without a frame: nothing was called.
 pub(crate) const BOTTOM: u32 = 0;
 
@@ -48,6 +50,35 @@ struct Node {
     is_plain: bool,
     /// Whether it is a join itself.
     is_join: bool,
+}
+
+/// A state and a node of the stacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Configuration {
+    pub(crate) state: u32,
+    pub(crate) frame: u32,
+    /// The characters read since the top of the stack was pushed, where they are counted; else none.
+    pub(crate) count: CharCount,
+}
+
+impl Configuration {
+    /// The state at which a call returns: nothing is counted there.
+    #[inline]
+    pub(crate) fn back(state: u32, frame: u32) -> Self {
+        Self { state, frame, count: CharCount::default() }
+    }
+
+    /// Whether characters have been counted: so it is none at which a call returns.
+    #[inline]
+    pub(crate) fn has_counted(&self) -> bool {
+        self.count != CharCount::default()
+    }
+
+    /// Whether two differ in their stacks alone.
+    #[inline]
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        self.state == other.state && self.count == other.count
+    }
 }
 
 /// The nodes of all stacks.
