@@ -155,7 +155,7 @@ pub(crate) fn within_limits(
             Err(error) => {
                 match error {
                     MatcherError::StackDepth { limit, frames } => {
-                        prop_assert!(limit == depth && frames > depth)
+                        prop_assert!(limit == depth && frames > depth);
                     }
                     MatcherError::StackNodes { limit, nodes: found } => {
                         prop_assert!(limit == nodes && found == before.1 && found > nodes as usize);

@@ -73,7 +73,7 @@ fn written_out(grammar: &str) -> Constraint {
         }
     };
     let all = alternatives(grammar).map(|parts| parts.map(write).collect::<Vec<_>>().join(" "));
-    Constraint::gbnf(&format!("root ::= {}", all.collect::<Vec<_>>().join(" | ")), "root")
+    Constraint::gbnf(format!("root ::= {}", all.collect::<Vec<_>>().join(" | ")), "root")
 }
 
 /// The same with rules that are counted.
@@ -223,11 +223,11 @@ fn random_grammar(mut seed: u32) -> String {
     let mut all = vec![STRINGS[random(STRINGS.len())].to_owned()];
     for _ in 0..2 + random(4) {
         let mut parts = Vec::new();
-        for _ in 0..1 + random(4) {
+        for _ in 0..=random(4) {
             parts.push(match random(8) {
                 0 => "[",
                 1 => "]",
-                2 | 3 | 4 => "R",
+                2..=4 => "R",
                 _ => STRINGS[random(STRINGS.len())],
             });
         }

@@ -69,10 +69,10 @@ pub(super) fn growth(
     limits: CompileLimits,
     mut measure: impl FnMut(u64, u64) -> Result<Option<Cost>, Stop>,
 ) -> Result<Growth, Stop> {
-    // A small share for each small number, a half for the last one.
+    // A quarter of what is left for each small number, a half for each that doubles.
     let mut states = Vec::new();
     for at in 2..=LAST_HIDDEN.min(number) {
-        let Some(cost) = measure(at, 8)? else { break };
+        let Some(cost) = measure(at, 4)? else { break };
         states.push((at, cost.of(Limit::MaxStates)));
         if at >= FIRST && !is_hidden(&states) {
             break;
