@@ -69,15 +69,14 @@ fn words() -> Words {
 
 #[test]
 fn random_rules_that_call_themselves_in_a_row() {
-    let (cases, over_budget, limits) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let (cases, over_budget) = (Cell::new(0), Cell::new(0));
     let words = words();
     let run = |grammar: String| -> Result<(), TestCaseError> {
         cases.set(cases.get() + 1);
         let mut judge = Judge::new(&Constraint::gbnf(&grammar, "root"), &words);
         match judge.compile()? {
             Verdict::Index(matcher) => {
-                let explored = judge.explore(*matcher, 8)?;
-                limits.set(limits.get() + explored.limits);
+                judge.explore(*matcher, 8)?;
             }
             Verdict::Empty => {}
             Verdict::OverBudget => {
@@ -89,12 +88,12 @@ fn random_rules_that_call_themselves_in_a_row() {
     };
     let mut runner = TestRunner::new(ProptestConfig { source_file: Some(file!()), ..config(20) });
     runner.run(&grammar(), run).unwrap_or_else(|error| panic!("{error}"));
-    println!("{} cases, {} limits", cases.get(), limits.get());
+    println!("{} cases", cases.get());
     assert_eq!(over_budget.get(), 0, "of {} cases", cases.get());
 }
 
 /// Grammars of one line that piled up pending suffixes, or states of their tail calls, until the budget was spent.
-const TINY: [&str; 8] = [
+const TINY: [&str; 7] = [
     r#"root ::= [a-z] | "-" root root?"#,
     r#"root ::= . | "é" root{1,2}"#,
     r#"root ::= [a-zA-Z_] | "(" root root? ")""#,
@@ -102,7 +101,6 @@ const TINY: [&str; 8] = [
     r#"root ::= . | "-" root root?"#,
     r#"root ::= [a-z]+ | "-" root root?"#,
     r#"root ::= "a" [ab]{1,3} root? | [bé]"#,
-    r#"root ::= . | "é" root{0,2} root{1,3} root{0,2}"#,
 ];
 
 #[test]
@@ -120,8 +118,8 @@ fn tiny_self_embedding_grammars_have_an_index() {
 }
 
 /// Of each tokenizer so many of the grammars, and so many tokens into a text of each.
-const GRAMMARS: usize = 15;
-const STEPS: usize = 3;
+const GRAMMARS: u8 = 15;
+const STEPS: u8 = 3;
 
 #[test]
 #[ignore = "needs GOBO_DATA"]
@@ -156,8 +154,8 @@ fn random_self_embedding_grammars_have_an_index() {
                     "{text}\non {name}, after {step} tokens"
                 );
                 // The longest of some, so that tokens pop and push many frames.
-                let some = (0..8).map(|at| spread([text.as_bytes(), &[at, case as u8, step as u8]]));
-                let some = some.filter_map(|place| of_text.get(place as usize % of_text.len().max(1)));
+                let some = (0..8_u8).map(|at| spread([text.as_bytes(), &[at, case, step]]));
+                let some = some.filter_map(|place| of_text.get(place % of_text.len().max(1)));
                 let Some(&id) = some.max_by_key(|id| tokenizer.vocabulary.bytes(**id).len()) else { break };
                 match matcher.advance(id) {
                     Ok(()) => {}

@@ -14,9 +14,6 @@ use super::trials::{Cost, Stop};
 /// Numbers from 2 on at which costs are measured first.
 const FIRST: u64 = 9;
 
-/// The last of them where other parts of the constraint hide the states of the repetition up to [`FIRST`].
-const LAST_HIDDEN: u64 = 13;
-
 /// The first of the numbers that double.
 const DOUBLING_FROM: u64 = 8;
 
@@ -69,16 +66,13 @@ pub(super) fn growth(
     limits: CompileLimits,
     mut measure: impl FnMut(u64, u64) -> Result<Option<Cost>, Stop>,
 ) -> Result<Growth, Stop> {
-    // A small share for each small number, a half for the last one.
-    let mut states = Vec::new();
-    for at in 2..=LAST_HIDDEN.min(number) {
-        let Some(cost) = measure(at, 8)? else { break };
-        states.push((at, cost.of(Limit::MaxStates)));
-        if at >= FIRST && !is_hidden(&states) {
-            break;
-        }
+    // A quarter of what is left for each small number, a half for each that doubles.
+    let mut small = Vec::new();
+    for at in 2..=FIRST.min(number) {
+        let Some(cost) = measure(at, 4)? else { break };
+        small.push((at, cost));
     }
-    if let Some(growth) = exponential(&states) {
+    if let Some(growth) = exponential(&small) {
         return Ok(growth);
     }
     let mut costs: Vec<Cost> = Vec::new();
@@ -113,20 +107,18 @@ pub(super) fn growth(
     Ok(Growth::Polynomial { needed })
 }
 
-/// Whether states did not grow at some of the last numbers that an exponential is told from: another part needs more.
-fn is_hidden(states: &[(u64, u64)]) -> bool {
-    let from = states.len().saturating_sub(6);
-    states[from..].windows(2).any(|pair| pair[1].1 <= pair[0].1)
-}
-
-/// The growth of states at consecutive numbers, if it is exponential.
-fn exponential(states: &[(u64, u64)]) -> Option<Growth> {
-    let increments: Vec<f64> =
-        states.windows(2).map(|pair| as_float(pair[1].1) - as_float(pair[0].1)).collect();
+/// The growth of states at consecutive numbers, if it is exponential. The states that a compile needs at once may be those of another part
+/// of the constraint; all parts together have those of the automaton.
+fn exponential(costs: &[(u64, Cost)]) -> Option<Growth> {
+    let increments: Vec<f64> = costs
+        .windows(2)
+        .map(|pair| as_float(pair[1].1.automaton()) - as_float(pair[0].1.automaton()))
+        .collect();
     let [.., a, b, c, d] = increments[..] else { return None };
     let (first, factor) = (b / a, d / c);
     let is_exponential = a > 0.0 && factor >= LEAST_RATIO && c / b >= LEAST_RATIO && factor >= 0.97 * first;
-    let &(at, states) = states.last()?;
+    let &(at, cost) = costs.last()?;
+    let states = cost.of(Limit::MaxStates);
     is_exponential.then_some(Growth::Exponential { factor, at, states })
 }
 
@@ -196,8 +188,9 @@ mod tests {
             };
             assert!((found - factor).abs() < 0.01, "{found}");
         }
-        let hidden = grown(25, 1 << 20, |n| (1 << n).max(400));
-        assert!(matches!(hidden, Growth::Exponential { at: 13, states: 8192, .. }), "{hidden:?}");
+        let limits = CompileLimits { max_states: 3_000, max_steps: u64::MAX, max_bytes: u64::MAX };
+        let hidden = growth(25, limits, |at, _| Ok(Some(Cost::new(900, 1, 1).of_automaton(100 + (1 << at)))));
+        assert!(matches!(hidden, Ok(Growth::Exponential { at: 9, states: 900, .. })), "{hidden:?}");
         assert_eq!(grown(500, 1 << 20, |n| n * n * n * n), Growth::Unknown);
         assert_eq!(grown(500, 30, |n| n), Growth::Unknown, "too few points");
     }

@@ -44,12 +44,23 @@ pub(super) struct Cost {
     states: u64,
     steps: u64,
     bytes: u64,
+    automaton: u64,
 }
 
 impl Cost {
     #[cfg(test)]
     pub(super) fn new(states: u64, steps: u64, bytes: u64) -> Self {
-        Self { states, steps, bytes }
+        Self { states, steps, bytes, automaton: states }
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_automaton(self, automaton: u64) -> Self {
+        Self { automaton, ..self }
+    }
+
+    /// The states of the automaton that came out: fewer than were needed on the way, where that had another part's.
+    pub(super) fn automaton(self) -> u64 {
+        self.automaton
     }
 
     /// The amount that a limit counts.
@@ -140,7 +151,7 @@ impl<'a> Trials<'a> {
                 let options = CompileOptions { threads: 1, cache: None };
                 gobo_compiler::compile(vocabulary, &changed, &lowered, &options, budget)?;
             }
-            Ok(true)
+            Ok(Some(lowered.dfa.len()))
         })
     }
 
@@ -150,15 +161,16 @@ impl<'a> Trials<'a> {
         let text_start = self.constraint.text_start;
         self.attempt(self.steps_left, |budget| {
             let grammar = gobo_schema::subschema(document, pointer, options, budget)?;
-            Ok(!Dfa::grammar(&grammar, text_start, budget)?.is_empty())
+            let dfa = Dfa::grammar(&grammar, text_start, budget)?;
+            Ok((!dfa.is_empty()).then(|| dfa.len()))
         })
     }
 
-    /// `work` says whether there are texts.
+    /// `work` gives the states of the automaton, if there are texts.
     fn attempt(
         &mut self,
         most_steps: u64,
-        work: impl FnOnce(&Budget) -> Result<bool, CompileError>,
+        work: impl FnOnce(&Budget) -> Result<Option<usize>, CompileError>,
     ) -> Result<Ended, Stop> {
         if self.left == 0 || self.steps_left == 0 {
             return Err(Stop::Spent);
@@ -169,12 +181,13 @@ impl<'a> Trials<'a> {
         let ended = work(&budget);
         self.steps_left = self.steps_left.saturating_sub(budget.steps());
         match ended {
-            Ok(true) => Ok(Ended::Texts(Cost {
+            Ok(Some(automaton)) => Ok(Ended::Texts(Cost {
                 states: budget.peak_states(),
                 steps: budget.steps(),
                 bytes: budget.peak_bytes(),
+                automaton: automaton as u64,
             })),
-            Ok(false) => Ok(Ended::NoText),
+            Ok(None) => Ok(Ended::NoText),
             Err(CompileError::Refused(refusal)) if refusal.kind == RefusalKind::Unsatisfiable => {
                 Ok(Ended::NoText)
             }
