@@ -19,7 +19,6 @@ use crate::layout::index::calls::CallTables;
 use crate::layout::index::lengths::LengthTables;
 use crate::layout::index::root::IndexClass;
 use crate::matcher::error::MatcherError;
-use crate::matcher::pending::for_each_pair;
 use crate::matcher::stack::{BOTTOM, Configuration, Frames};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
@@ -137,7 +136,7 @@ impl<'a> Counted<'a> {
         out.iter_mut().zip(&words).for_each(|(out, word)| *out |= word);
         // Tokens that end the rule, whatever they do after it.
         words.fill(0);
-        for_each_pair(&calls, frames, calls.suffix_set(at.state), at.frame, |pair| {
+        frames.for_each_pair(&calls, calls.suffix_set(at.state), at.frame, |pair| {
             let row = index.row(vocabulary, pair.row).ok_or_else(corrupt)?;
             if row.unite(&mut words) { Ok(true) } else { Err(corrupt()) }
         })?;

@@ -4,7 +4,7 @@
 //! - `advance.rs`: takes tokens or bytes, takes tokens back, tries tokens without moving, and tells the bytes that must come next.
 //! - `probe.rs`: a place that moves while its matcher stays.
 //! - `drafts.rs`: the masks along a chain and over a tree of draft tokens; `draft_tree.rs` has the tree.
-//! - `configurations.rs`: the ways to read a text under an index with calls, each a state and a stack; `stack.rs` has the
+//! - `configurations`: the ways to read a text under an index with calls, each a state and a stack; `stack.rs` has the
 //!   stacks.
 //! - `batch.rs`: the masks of many texts in one matrix; `matrix.rs` has its rows.
 
@@ -17,7 +17,6 @@ mod drafts;
 mod error;
 mod fill;
 mod matrix;
-mod pending;
 mod probe;
 mod stack;
 

@@ -8,18 +8,17 @@
 //! (`counted.rs`). While there is one configuration that only its own transitions lead on from, a byte costs one load; else
 //! O(configurations × push transitions), and the depth of the stack where rules end.
 
+mod rows;
+
 use std::collections::VecDeque;
 
 use gobo_types::{CharCount, LengthRange};
 
-use crate::layout::index::calls::{CallTables, END, NO_SUFFIXES};
-use crate::layout::{DEAD, Row};
-use crate::matcher::counted::{Counted, Reading};
-use crate::matcher::error::MatcherError;
-use crate::matcher::pending::for_each_pair;
+use crate::layout::DEAD;
+use crate::layout::index::calls::{CallTables, END};
+use crate::matcher::counted::Counted;
 use crate::matcher::stack::{BOTTOM, Configuration, Frames};
 use crate::read::index::Index;
-use crate::read::vocabulary::Vocabulary;
 
 /// Most frames of a stack unless told otherwise.
 ///
@@ -45,9 +44,6 @@ pub const DEFAULT_MAX_STACK_DEPTH: u32 = 65_536;
 /// assert_eq!(error.to_string(), "the text can be read in more than 64 ways");
 /// ```
 pub const MAX_CONFIGURATIONS: usize = 64;
-
-/// Rows and stacks of a mask that are remembered, so that they are not written and walked twice.
-const REMEMBERED: usize = 16;
 
 /// The configurations of a text under an index with calls: one, or several where the text so far can be read in several ways.
 #[derive(Debug, Clone)]
@@ -404,109 +400,10 @@ impl Configurations {
         Some(at)
     }
 
-    /// Calls `found` with each row whose union is the mask, until it says no: the rows of configurations that no bound of a length
-    /// concerns. Few rows come twice.
-    ///
-    /// # Errors
-    /// [`MatcherError::Corrupt`].
-    #[inline]
-    pub(crate) fn rows<'a>(
-        &self,
-        index: &'a Index,
-        vocabulary: &'a Vocabulary,
-        mut found: impl FnMut(Row<'a>) -> bool,
-    ) -> Result<(), MatcherError> {
-        let corrupt = |state: u32| MatcherError::Corrupt { state };
-        let calls = index.calls().ok_or_else(|| corrupt(self.now[0].state))?;
-        let mut seen = [(0, 0); REMEMBERED];
-        let mut count = 0;
-        let mut written = [0; REMEMBERED];
-        let mut rows = 0;
-        let mut is_new = |row: u32| {
-            let is_new = !written[..rows].contains(&row);
-            if is_new && rows < REMEMBERED {
-                written[rows] = row;
-                rows += 1;
-            }
-            is_new
-        };
-        let counted = Counted::new(index);
-        for at in &self.now {
-            let reading = counted.reading(vocabulary, &self.frames, at);
-            if reading == Reading::NearBound {
-                continue;
-            }
-            let number = index.row_number(at.state).ok_or_else(|| corrupt(at.state))?;
-            if is_new(number) && !found(index.row(vocabulary, number).ok_or_else(|| corrupt(at.state))?) {
-                return Ok(());
-            }
-            let (mut suffix_set, mut frame) = (calls.suffix_set(at.state), at.frame);
-            if reading == Reading::Inside {
-                suffix_set = NO_SUFFIXES;
-            }
-            while suffix_set != NO_SUFFIXES && frame != BOTTOM {
-                if seen[..count].contains(&(suffix_set, frame)) {
-                    break;
-                }
-                if count < REMEMBERED {
-                    seen[count] = (suffix_set, frame);
-                    count += 1;
-                }
-                let pairs = calls.pairs(suffix_set, self.frames.top(frame));
-                let Some((pair, others)) = pairs.split_first() else { break };
-                if !others.is_empty() {
-                    let go_on = for_each_pair(&calls, &self.frames, suffix_set, frame, |pair| {
-                        let row = index.row(vocabulary, pair.row).ok_or_else(|| corrupt(at.state))?;
-                        Ok(!is_new(pair.row) || found(row))
-                    })?;
-                    if !go_on {
-                        return Ok(());
-                    }
-                    break;
-                }
-                if is_new(pair.row)
-                    && !found(index.row(vocabulary, pair.row).ok_or_else(|| corrupt(at.state))?)
-                {
-                    return Ok(());
-                }
-                // The same suffix set at the same return state is the same row again.
-                let is_again = pair.suffix_set == suffix_set;
-                frame = if is_again { self.frames.below_run(frame) } else { self.frames.below(frame) };
-                suffix_set = pair.suffix_set;
-            }
-        }
-        Ok(())
-    }
     /// Of each configuration, the characters that have begun and how many there may be, where they are counted.
     pub(crate) fn counts(&self, index: &Index) -> Vec<Option<(u32, LengthRange)>> {
         let counted = Counted::new(index);
         let of = |at: &Configuration| Some((at.count.chars(), counted.lengths(&self.frames, at.frame)?));
         self.now.iter().map(of).collect()
-    }
-
-    /// Whether the mask is more than the union of rows: some configuration is near a bound of a length. O(configurations).
-    #[inline]
-    pub(crate) fn is_near_bound(&self, index: &Index, vocabulary: &Vocabulary) -> bool {
-        let counted = Counted::new(index);
-        self.now.iter().any(|at| counted.reading(vocabulary, &self.frames, at) == Reading::NearBound)
-    }
-
-    /// Sets the bits of the tokens that may come next at the configurations that [`Self::rows`] leaves out: `[row words]`.
-    ///
-    /// # Errors
-    /// [`MatcherError::Corrupt`].
-    #[cold]
-    pub(crate) fn unite_near(
-        &self,
-        index: &Index,
-        vocabulary: &Vocabulary,
-        out: &mut [u32],
-    ) -> Result<(), MatcherError> {
-        let counted = Counted::new(index);
-        let unite = |at: &Configuration| match counted.reading(vocabulary, &self.frames, at) {
-            Reading::NearBound => counted.unite_near(index, vocabulary, &self.frames, at, out),
-            _ => Ok(()),
-        };
-        self.now.iter().try_for_each(unite)
     }
 }
