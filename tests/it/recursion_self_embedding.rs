@@ -14,7 +14,7 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{TestCaseError, TestRunner};
 
 use crate::cases::config;
-use crate::data::{data_dir, spread, tokenizer};
+use crate::data::{Tokenizer, data_dir, spread, tokenizer};
 use crate::judge::{Judge, Verdict, Words};
 use crate::subject::{allowed, compile, index_of};
 
@@ -92,16 +92,51 @@ fn random_rules_that_call_themselves_in_a_row() {
     assert_eq!(over_budget.get(), 0, "of {} cases", cases.get());
 }
 
-/// Grammars of one line that piled up pending suffixes, or states of their tail calls, until the budget was spent.
-const TINY: [&str; 7] = [
-    r#"root ::= [a-z] | "-" root root?"#,
-    r#"root ::= . | "é" root{1,2}"#,
-    r#"root ::= [a-zA-Z_] | "(" root root? ")""#,
-    r#"root ::= [a-z] | "-" root root*"#,
-    r#"root ::= . | "-" root root?"#,
-    r#"root ::= [a-z]+ | "-" root root?"#,
-    r#"root ::= "a" [ab]{1,3} root? | [bé]"#,
+/// Grammars of one line that piled up pending suffixes, or states of their tail calls, until the budget was spent; with what texts begin
+/// with again and again.
+const TINY: [(&str, &str); 7] = [
+    (r#"root ::= [a-z] | "-" root root?"#, "-"),
+    (r#"root ::= . | "é" root{1,2}"#, "é"),
+    (r#"root ::= [a-zA-Z_] | "(" root root? ")""#, "("),
+    (r#"root ::= [a-z] | "-" root root*"#, "-"),
+    (r#"root ::= . | "-" root root?"#, "-"),
+    (r#"root ::= [a-z]+ | "-" root root?"#, "-"),
+    (r#"root ::= "a" [ab]{1,3} root? | [bé]"#, "ab"),
 ];
+
+/// Of each tokenizer so many random grammars, and so many tokens into a text of each.
+const GRAMMARS: u8 = 15;
+const STEPS: u8 = 3;
+
+/// A grammar on a tokenizer has an index, whose masks are Earley's after `prefix` and after tokens that follow it, chosen by `seed`. The
+/// bytes of the index.
+fn judge_masks(tokenizer: &Tokenizer, sorted: &SortedTokens, text: &str, prefix: &[u8], seed: u8) -> usize {
+    let name = tokenizer.name;
+    let constraint = Constraint::gbnf(text, "root");
+    let mut earley = Earley::of(&constraint).unwrap();
+    let bytes = compile(&tokenizer.vocabulary, &constraint, 1)
+        .unwrap_or_else(|error| panic!("{text}\non {name}: {error}"));
+    let vocabulary = Arc::clone(&tokenizer.vocabulary);
+    let mut matcher = Matcher::new(index_of(&bytes), vocabulary, &tokenizer.binding).unwrap();
+    matcher.advance_bytes(prefix).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let mut set = earley.walk(earley.start(), prefix).expect("it begins a text");
+    for step in 0..=STEPS {
+        let place = format!("{text}\non {name}, after {} and {step} tokens", prefix.escape_ascii());
+        let found = allowed(&matcher, &tokenizer.binding);
+        let wanted = sorted.allowed(&mut earley, set);
+        let eos = |id: &TokenId| tokenizer.binding.eos.contains(id);
+        let of_text: Vec<TokenId> = found.iter().copied().filter(|id| !eos(id)).collect();
+        assert!(of_text.iter().eq(wanted.iter()), "{place}");
+        assert_eq!(found.len() > of_text.len(), earley.accepts(set), "{place}");
+        // The longest of some, so that tokens pop and push many frames.
+        let some = (0..8_u8).map(|at| spread([text.as_bytes(), &[at, seed, step]]));
+        let some = some.filter_map(|place| of_text.get(place % of_text.len().max(1)));
+        let Some(&id) = some.max_by_key(|id| tokenizer.vocabulary.bytes(**id).len()) else { break };
+        matcher.advance(id).unwrap_or_else(|error| panic!("{error}: {place}"));
+        set = earley.walk(set, tokenizer.vocabulary.bytes(id)).expect("the mask allows it");
+    }
+    bytes.len()
+}
 
 #[test]
 #[ignore = "needs GOBO_DATA"]
@@ -109,17 +144,16 @@ fn tiny_self_embedding_grammars_have_an_index() {
     let dir = data_dir();
     for name in ["gpt2", "llama2", "llama-3.1", "o200k_base"] {
         let tokenizer = tokenizer(&dir, name);
-        for grammar in TINY {
-            let compiled = compile(&tokenizer.vocabulary, &Constraint::gbnf(grammar, "root"), 1);
-            let bytes = compiled.unwrap_or_else(|error| panic!("{grammar} on {name}: {error}")).len();
-            println!("{name} {grammar}: {bytes} bytes");
+        let sorted = SortedTokens::new(&tokenizer.tokens);
+        for (grammar, mark) in TINY {
+            // One frame, and a run of frames for each mark.
+            for marks in [1, 6] {
+                let bytes = judge_masks(&tokenizer, &sorted, grammar, mark.repeat(marks).as_bytes(), 0);
+                println!("{name} {grammar}, {marks} marks: {bytes} bytes");
+            }
         }
     }
 }
-
-/// Of each tokenizer so many of the grammars, and so many tokens into a text of each.
-const GRAMMARS: u8 = 15;
-const STEPS: u8 = 3;
 
 #[test]
 #[ignore = "needs GOBO_DATA"]
@@ -131,37 +165,8 @@ fn random_self_embedding_grammars_have_an_index() {
         let sorted = SortedTokens::new(&tokenizer.tokens);
         for case in 0..GRAMMARS {
             let text = grammar().new_tree(&mut runner).unwrap().current();
-            let constraint = Constraint::gbnf(&text, "root");
-            let mut earley = Earley::of(&constraint).unwrap();
-            if !earley.is_satisfiable() {
-                continue;
-            }
-            let bytes = compile(&tokenizer.vocabulary, &constraint, 1)
-                .unwrap_or_else(|error| panic!("{text}\non {name}: {error}"));
-            println!("{name}: {} bytes", bytes.len());
-            let vocabulary = Arc::clone(&tokenizer.vocabulary);
-            let mut matcher = Matcher::new(index_of(&bytes), vocabulary, &tokenizer.binding).unwrap();
-            let mut set = earley.start();
-            for step in 0..=STEPS {
-                let found = allowed(&matcher, &tokenizer.binding);
-                let wanted = sorted.allowed(&mut earley, set);
-                let eos = |id: &TokenId| tokenizer.binding.eos.contains(id);
-                let of_text: Vec<TokenId> = found.iter().copied().filter(|id| !eos(id)).collect();
-                assert!(of_text.iter().eq(wanted.iter()), "{text}\non {name}, after {step} tokens");
-                assert_eq!(
-                    found.len() > of_text.len(),
-                    earley.accepts(set),
-                    "{text}\non {name}, after {step} tokens"
-                );
-                // The longest of some, so that tokens pop and push many frames.
-                let some = (0..8_u8).map(|at| spread([text.as_bytes(), &[at, case, step]]));
-                let some = some.filter_map(|place| of_text.get(place % of_text.len().max(1)));
-                let Some(&id) = some.max_by_key(|id| tokenizer.vocabulary.bytes(**id).len()) else { break };
-                matcher
-                    .advance(id)
-                    .unwrap_or_else(|error| panic!("{error}: {text}\non {name}, after {step} tokens"));
-                set = earley.walk(set, tokenizer.vocabulary.bytes(id)).expect("the mask allows it");
-            }
+            let bytes = judge_masks(&tokenizer, &sorted, &text, b"", case);
+            println!("{name}: {bytes} bytes");
         }
     }
 }

@@ -96,7 +96,7 @@ pub struct ConstraintArgs {
     #[arg(long, value_name = "RULE", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
     pub start: Option<String>,
     /// How the grammar is written: gbnf (llama.cpp), ebnf (XGrammar, transformers-CFG) or lark (Lark, llguidance) [default: the
-    /// ending of the file's name]; or which keywords of the schema count beyond those of json-schema [default]: nullable of
+    /// ending of the file's name]; or which keywords of the schema count beyond those of json-schema, the default: nullable of
     /// openapi-3.0, where schemas without $schema are read as draft 4 unless --draft says otherwise
     #[arg(long, value_name = "DIALECT", value_parser = dialects(), conflicts_with_all = ["regex", "choice", "builtin"], help_heading = "Constraint")]
     pub dialect: Option<AnyDialect>,

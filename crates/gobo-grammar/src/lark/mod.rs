@@ -4,8 +4,8 @@
 //! may stand before, between and after terminals: the reading that Lark calls `dynamic_complete`. The grammar becomes one over
 //! characters: each terminal is a rule of its own, followed by any number of ignored texts.
 //!
-//! [`parse`] reads statements ([`syntax`]) from words ([`scan`]); [`modules`] puts imported grammars beside the constraint's own and
-//! finds what names mean, among them the built-in ones of [`library`]; [`terminals`] makes languages of terminals and [`rules`]
+//! `parse` reads statements (`syntax`) from words (`scan`); `modules` puts imported grammars beside the constraint's own and
+//! finds what names mean, among them the built-in ones of `library`; `terminals` makes languages of terminals and `rules`
 //! expressions of rules, templates written out.
 
 mod embedded;

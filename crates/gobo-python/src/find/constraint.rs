@@ -188,7 +188,7 @@ impl PyConstraint {
 
     /// The texts of a grammar, from its rule `start`.
     ///
-    /// - `dialect`: `gbnf` (llama.cpp's), `ebnf` (XGrammar's and transformers-CFG's) or `lark` (Lark's and llguidance's).
+    /// - `dialect`: `gbnf` (llama.cpp's), `ebnf` (`XGrammar`'s and transformers-CFG's) or `lark` (Lark's and llguidance's).
     /// - `start`: the rule of whole texts; `root`, and in Lark `start`, where none is given.
     /// - `lexer`: for Lark `none`: a terminal stands for each of its texts, and ignored text may stand between terminals.
     /// - `documents`: texts of the grammars that it imports, by the path of the import: `lib/words` for `%import lib.words.NAME`.
@@ -211,7 +211,8 @@ impl PyConstraint {
         let lexer = lexer.map(|lexer| word::<Lexer>(py, "lexer", &lexer)).transpose()?;
         let start = start.map_or_else(|| dialect.default_start().to_owned(), |start| start.0);
         let mut beside = Vec::new();
-        for item in documents.map(|given| given.items()).transpose()?.into_iter().flatten() {
+        let documents = documents.map(PyMappingMethods::items).transpose()?;
+        for item in documents.into_iter().flatten() {
             let (name, text) = item.extract::<(Text, Text)>()?;
             beside.push(GrammarDocument { name: name.0, text: text.0 });
         }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The start rule of grammars that name none; of Lark's [`Dialect::default_start`] says another.
+/// The start rule of a grammar where none is named. Lark has another: [`Dialect::default_start`].
 pub const DEFAULT_START: &str = "root";
 
 /// How a grammar is written.
@@ -35,7 +35,7 @@ impl Dialect {
         }
     }
 
-    /// The start rule of grammars that name none.
+    /// The start rule of a grammar where none is named.
     ///
     /// ```
     /// use gobo_types::Dialect;
