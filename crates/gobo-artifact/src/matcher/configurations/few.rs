@@ -5,15 +5,15 @@
 
 use gobo_types::CharCount;
 
-use super::{BOTTOM, Configuration, Configurations, Tables};
+use super::{BOTTOM, Configuration, Configurations, FEW, Tables};
 use crate::layout::DEAD;
 
-/// Configurations of one step that are compared with each other; with more all become one for each state.
+/// Configurations of one byte that are compared with each other; with more the byte is read over a graph.
 const COMPARED: usize = 64;
 
 impl Configurations {
-    /// One byte on from `last`, few configurations of plain stacks, to `next`, any number of such.
-    pub(super) fn step_few(&mut self, tables: Tables<'_>, byte: u8) {
+    /// One byte on from `last`, few configurations of plain stacks, to `next`. Whether these are few too.
+    pub(super) fn step_few(&mut self, tables: Tables<'_>, byte: u8) -> bool {
         for number in 0..self.last.len() {
             let mut at = self.last[number];
             self.read(tables, at, byte);
@@ -39,6 +39,7 @@ impl Configurations {
                 }
             }
         }
+        self.next.len() <= FEW
     }
 
     /// Steps of one configuration that pop nothing.
@@ -68,8 +69,7 @@ impl Configurations {
     fn add(&mut self, tables: Tables<'_>, at: Configuration, byte: u8) {
         let counted = tables.count(&self.stacks, at, byte);
         let Some(at) = counted.and_then(|at| self.arrive(tables, at)) else { return };
-        if self.next.len() >= COMPARED {
-            self.next.push(at);
+        if self.next.len() == COMPARED {
             return;
         }
         let accepts = |top: u32| tables.accepts(tables.calls.return_state(top));

@@ -1,52 +1,74 @@
-//! One byte on from any configurations, whose stacks are a graph with joins; after the byte those in one state become one, if their
-//! counts and the bounds of these are equal.
+//! One byte on from any configurations, whose sets of stacks are nodes of a graph; before and after the byte those in one state become
+//! one, if their counts and the bounds of these are equal.
 //!
-//! Three walks make a byte. First the states of the configurations, and all that rules which may end return to, read the byte.
-//! A frame is popped once, from wherever it is reached, because what it leads to depends on it alone: whether it may be popped, where
-//! characters are counted, is seen before. Nothing is read in a
-//! state to which the same way down has returned before: what is left of the stack there may be left of the stack here too, since all
-//! rules between may end. Then rules that have to end are ended, popping each frame once again. Then the configurations are ordered
-//! by state, count and bounds, and within them deepest stack first and as they were found, and become one each (`stacks/set.rs`). So all
-//! frames of a join have the bounds of one of them, and the looks at a node are those at a frame. O(nodes
-//! below that rules which may end reach, times push transitions), and O(n log n) for n configurations found.
-
-use std::cmp::Reverse;
+//! Four steps make a byte:
+//!
+//! 1. Rules that may end are ended: the configurations before the byte, and those that they return to, become one for each state.
+//!    A frame is popped once, from wherever it is reached, because what it leads to depends on it alone: whether it may be popped, where
+//!    characters are counted, is seen before. A state to which the same way down has returned before is left out: what is left of
+//!    the stack there may be left of the stack here too, since all rules between may end.
+//! 2. Each of them reads the byte. What the same return states are pushed on, on the way to the same state, becomes one set first; so a byte
+//!    makes at most a frame for each return state of a push transition. The state after the byte has to be the same, and not the
+//!    return states alone: on one frame for two such pushes each would return to what lies below the other.
+//! 3. Rules that have to end are ended, popping each frame once again.
+//! 4. What was found becomes one configuration for each state.
+//!
+//! All frames of a set have the bounds of one of them, and the looks at a node are those at a frame. O(nodes that rules which may end
+//! reach + members of the sets made, times the logarithm of these), which is at most the square of the text.
+//!
+//! Source: Tomita 1987, for the graph whose nodes stand for a state and a place of the text; Scott & Johnstone, *GLL Parsing*, 2010, for one
+//! node for all calls at a place that return to the same one.
 
 use gobo_types::CharCount;
 
-use super::merger::{Merger, Pop, Returned};
+use super::merger::{Merger, Pop, Push, Returned};
 use super::{BOTTOM, Configuration, Configurations, Tables};
 use crate::layout::DEAD;
 
 impl Configurations {
-    /// One byte on from `last` to `next`.
+    /// One byte on from `last`, which is changed, to `next`.
     pub(super) fn step_merged(&mut self, tables: Tables<'_>, byte: u8) {
-        self.merger.found.clear();
-        self.merger.marks.renew(self.stacks.places());
+        self.end_rules(tables);
         for number in 0..self.last.len() {
-            let at = self.last[number];
-            self.read_merged(tables, at, byte);
-            self.merger.returned.clear();
-            if tables.accepts(at.state) && tables.counted.may_pop(&self.stacks, &at) {
-                let Configuration { state, frame: node, count } = at;
-                self.merger.returned.push(Returned { state, count, before: 0 });
-                self.merger.pops.push(Pop { node, state, count, returned: 0 });
-            }
-            self.pop_all(tables, byte);
+            self.read_merged(tables, self.last[number], byte);
         }
+        self.push_merged(tables, byte);
         self.arrive_merged(tables);
         self.merge(tables);
     }
 
-    /// Reads the byte wherever the nodes that wait to be popped return to.
-    fn pop_all(&mut self, tables: Tables<'_>, byte: u8) {
+    /// Adds to `last` what its configurations return to where rules may end.
+    fn end_rules(&mut self, tables: Tables<'_>) {
+        self.merger.found.clear();
+        let may_end =
+            |stacks: &_, at: &Configuration| tables.accepts(at.state) && tables.counted.may_pop(stacks, at);
+        self.merger.marks.renew(self.stacks.places());
+        for number in 0..self.last.len() {
+            let at = self.last[number];
+            if may_end(&self.stacks, &at) {
+                let Configuration { state, frame: node, count } = at;
+                self.merger.returned.clear();
+                self.merger.returned.push(Returned { state, count, before: 0 });
+                self.merger.pops.push(Pop { node, state, count, returned: 0 });
+                self.pop_all(tables);
+            }
+        }
+        if !self.merger.found.is_empty() {
+            self.merger.found.append(&mut self.last);
+            self.merge(tables);
+            std::mem::swap(&mut self.last, &mut self.next);
+        }
+    }
+
+    /// Pops the frames of all sets that wait to be popped.
+    fn pop_all(&mut self, tables: Tables<'_>) {
         while let Some(Pop { node, state, count, mut returned }) = self.merger.pops.pop() {
             if node == BOTTOM || !self.merger.marks.is_new(node) {
                 continue;
             }
-            if let Some((first, second)) = self.stacks.parts(node) {
+            if let Some((first, others)) = self.stacks.parts(node) {
                 let part = |node| Pop { node, state, count, returned };
-                self.merger.pops.extend([part(second), part(first)]);
+                self.merger.pops.extend([part(others), part(first)]);
                 continue;
             }
             let back = tables.calls.return_state(self.stacks.top(node));
@@ -57,7 +79,7 @@ impl Configurations {
             }
             let at = Configuration::back(back, self.stacks.below(node));
             if !self.has_returned(back, returned) {
-                self.read_merged(tables, at, byte);
+                self.merger.found.push(at);
                 self.merger.returned.push(Returned { state: back, count: at.count, before: returned });
                 returned = self.merger.returned.len() - 1;
             }
@@ -78,25 +100,42 @@ impl Configurations {
         }
     }
 
-    /// Steps of one configuration that pop nothing.
+    /// Steps of one configuration that pop nothing; what they push waits in `pushes`.
     fn read_merged(&mut self, tables: Tables<'_>, at: Configuration, byte: u8) {
         let class = tables.index.byte_class(byte);
         let next = tables.index.next_by_class(at.state, class);
         if next != DEAD {
             self.find(tables, Configuration { state: next, ..at }, byte);
         }
-        for push in tables.calls.push_transitions(at.state) {
-            let next = tables.index.next_by_class(push.entry, class);
-            if next == DEAD {
+        for &transition in tables.calls.push_transitions(at.state) {
+            let state = tables.index.next_by_class(transition.entry, class);
+            if state == DEAD {
                 continue;
             }
-            let mut frame = at.frame;
-            for &top in tables.calls.pushed(push) {
-                frame = self.stacks.push(frame, top, tables.accepts(tables.calls.return_state(top)));
+            if tables.calls.pushed(&transition).is_empty() {
+                self.find(tables, Configuration { state, ..at }, byte);
+            } else {
+                let lengths = tables.counted.lengths(&self.stacks, at.frame);
+                self.merger.pushes.push(Push { state, transition, lengths, node: at.frame });
             }
-            let count = if frame == at.frame { at.count } else { CharCount::default() };
-            self.find(tables, Configuration { state: next, frame, count }, byte);
         }
+    }
+
+    /// Pushes what waits in `pushes`: for each state and return states once.
+    fn push_merged(&mut self, tables: Tables<'_>, byte: u8) {
+        let mut pushes = std::mem::take(&mut self.merger.pushes);
+        let key = |push: &Push| (push.state, tables.calls.pushed(&push.transition), push.lengths);
+        pushes.sort_unstable_by(|one, other| key(one).cmp(&key(other)));
+        for alike in pushes.chunk_by(|one, next| key(one) == key(next)) {
+            let Self { stacks, merger: Merger { union, .. }, .. } = self;
+            let mut frame = union.of(stacks, alike.iter().map(|push| push.node));
+            for &top in tables.calls.pushed(&alike[0].transition) {
+                frame = stacks.push(frame, top, tables.accepts(tables.calls.return_state(top)));
+            }
+            self.find(tables, Configuration::back(alike[0].state, frame), byte);
+        }
+        pushes.clear();
+        self.merger.pushes = pushes;
     }
 
     /// `byte` has led to a configuration, which is counted.
@@ -129,8 +168,8 @@ impl Configurations {
                     found.push(Configuration::back(state, BOTTOM));
                 } else if marks.is_new(node) {
                     match stacks.parts(node) {
-                        Some((first, second)) => {
-                            pops.extend([second, first].map(|node| Pop { node, state, count, returned }));
+                        Some((first, others)) => {
+                            pops.extend([others, first].map(|node| Pop { node, state, count, returned }));
                         }
                         None => found.push(Configuration::back(
                             tables.calls.return_state(stacks.top(node)),
@@ -148,14 +187,11 @@ impl Configurations {
         let Self { stacks, next, merger: Merger { found, order, union, .. }, .. } = self;
         next.clear();
         order.clear();
-        let in_order = |(number, at): (usize, &Configuration)| {
-            let group = (at.state, at.count, tables.counted.lengths(stacks, at.frame));
-            (group, Reverse(stacks.depth(at.frame)), number, at.frame)
-        };
-        order.extend(found.iter().enumerate().map(in_order));
-        order.sort_unstable();
+        let group = |at: &Configuration| (at.state, at.count, tables.counted.lengths(stacks, at.frame));
+        order.extend(found.iter().map(|at| (group(at), at.frame)));
+        order.sort_unstable_by_key(|found| found.0);
         for alike in order.chunk_by(|one, next| one.0 == next.0) {
-            let frame = union.of(stacks, alike.iter().map(|found| found.3));
+            let frame = union.of(stacks, alike.iter().map(|found| found.1));
             let (state, count, _) = alike[0].0;
             next.push(Configuration { state, frame, count });
         }

@@ -1,9 +1,8 @@
-//! What a byte over a graph of stacks keeps beside it: the nodes to be popped, the states returned to, and what was found.
-
-use std::cmp::Reverse;
+//! What a byte over a graph of stacks keeps beside it: the sets to be popped, the states returned to, what is pushed, and what was found.
 
 use gobo_types::{CharCount, LengthRange};
 
+use crate::layout::index::calls::PushTransition;
 use crate::matcher::stacks::Configuration;
 use crate::matcher::stacks::set::{Marks, Union};
 
@@ -17,7 +16,7 @@ pub(super) struct Returned {
     pub(super) before: usize,
 }
 
-/// A node to be popped.
+/// A set to be popped.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pop {
     pub(super) node: u32,
@@ -28,20 +27,31 @@ pub(super) struct Pop {
     pub(super) returned: usize,
 }
 
+/// A push transition that the byte leads on from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Push {
+    /// The state after the byte.
+    pub(super) state: u32,
+    /// Whose return states are pushed.
+    pub(super) transition: PushTransition,
+    /// What is counted until the set is popped.
+    pub(super) lengths: Option<LengthRange>,
+    /// The stacks on which they are pushed.
+    pub(super) node: u32,
+}
+
 /// What configurations have in common that become one.
 pub(super) type Group = (u32, CharCount, Option<LengthRange>);
-
-/// A configuration by its place in the order: its group, its depth, when it was found, and its node.
-pub(super) type Found = (Group, Reverse<u32>, usize, u32);
 
 /// What the walks over the graph need from byte to byte: room alone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Merger {
-    /// The configurations after the byte, several of one state among them.
+    /// The configurations before or after the byte, several of one state among them.
     pub(super) found: Vec<Configuration>,
     pub(super) marks: Marks,
     pub(super) pops: Vec<Pop>,
     pub(super) returned: Vec<Returned>,
-    pub(super) order: Vec<Found>,
+    pub(super) pushes: Vec<Push>,
+    pub(super) order: Vec<(Group, u32)>,
     pub(super) union: Union,
 }

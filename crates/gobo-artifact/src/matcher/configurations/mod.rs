@@ -46,6 +46,9 @@ const FEW: usize = 4;
 /// Bytes after which limits are looked at within a step: as many as the longest token has.
 const LOOKED_AT: usize = 4096;
 
+/// Nodes made within a step after which those that are needed no more are freed.
+const MANY: usize = 4096;
+
 /// The configurations of a text under an index with calls: one, or several where the text so far can be read in several ways.
 #[derive(Debug, Clone)]
 pub(crate) struct Configurations {
@@ -310,14 +313,20 @@ impl Configurations {
     /// One byte on from `last`, to `next`.
     #[inline]
     fn step(&mut self, tables: Tables<'_>, byte: u8) {
-        if Self::are_few(&self.stacks, &self.last) {
-            self.step_few(tables, byte);
-            if self.next.len() > FEW {
-                self.merger.found.append(&mut self.next);
-                self.merge(tables);
-            }
-        } else {
-            self.step_merged(tables, byte);
+        if Self::are_few(&self.stacks, &self.last) && self.step_few(tables, byte) {
+            return;
+        }
+        self.step_merged(tables, byte);
+        self.clear_up();
+    }
+
+    /// Frees nodes that were made within a step and are needed no more, once they are many.
+    #[inline]
+    fn clear_up(&mut self) {
+        if self.stacks.fresh() >= MANY {
+            self.next.iter().for_each(|at| self.stacks.hold(at.frame));
+            self.stacks.settle();
+            self.next.iter().for_each(|at| self.stacks.let_go(at.frame));
         }
     }
 

@@ -1,22 +1,32 @@
-//! The stacks of all configurations of a text: a graph-structured stack with joins (Tomita, *An Efficient Augmented-Context-Free
-//! Parsing Algorithm*, 1987).
+//! The stacks of all configurations of a text: a graph-structured stack (Tomita, *An Efficient Augmented-Context-Free Parsing
+//! Algorithm*, 1987).
 //!
-//! - this file: the nodes of the graph, frames and joins, counted by their holders.
-//! - `set.rs`: the join of many stacks.
+//! - this file: the nodes of the graph, frames and links, counted by their holders.
+//! - `links.rs`: equal links are one: a table of those that are there.
+//! - `set.rs`: the union of many sets of stacks.
 //! - `spread.rs`: what is found by a walk over the graph: the stacks one by one, their number, the nodes below some.
 //!
-//! A *frame* is a return state on top of a node; it stands for the stacks of that node with the return state on top. A *join* has two
-//! nodes, and stands for the stacks of both. The bottom is the empty stack. A graph without joins is a set of plain stacks that share
-//! what is equal below. Invariants: equal nodes are one, so that comparing two is O(1); what a node is depends on its parts
-//! alone and never changes, so that the graph has no cycles; no frame is twice among the parts of a join, and of these parts; what is
-//! counted until a frame is popped is the same for all frames of a join (`counted.rs`), so that one of them tells it; and a
-//! node is freed when neither a configuration nor a node above holds it. Push is O(nodes made on the same one), everything else O(1) but
-//! for `covers`, which is O(depth), and for walks over the graph.
+//! A *frame* is a return state on top of a set of stacks, and stands for these stacks with the return state on top. A set is a
+//! list of frames, and the bottom, the empty stack, may be its last member: a set of one member is that member, and a larger one is a
+//! *link*, its first member and the set of the others. Members come in one order, the deepest first, which depends on what
+//! they are and on nothing else ([`Stacks::order`]). So equal sets are one node however they came about, and two sets share what is equal at
+//! their ends. A graph without links is a set of plain stacks that share what is equal below.
+//!
+//! Invariants: equal nodes are one, so that comparing two is O(1); what a node is depends on its parts
+//! alone and never changes, so that the graph has no cycles; no member is twice in a set; what is
+//! counted until a frame is popped is the same for all frames of a set (`counted.rs`), so that one of them tells it; and a
+//! node is freed when neither a configuration nor a node above holds it. Push is O(frames made on the same set), a link O(1)
+//! expected, everything else O(1) but for `covers`, which is O(depth), and for walks over the graph.
 
+pub(crate) mod links;
 pub(crate) mod set;
 pub(crate) mod spread;
 
+use std::cmp::Ordering;
+
 use gobo_types::CharCount;
+
+use self::links::Links;
 
 /// The stack without a frame: nothing was called.
 pub(crate) const BOTTOM: u32 = 0;
@@ -27,29 +37,51 @@ const NONE: u32 = u32::MAX;
 /// Nodes that a copy has room for beside its own.
 const ROOM: usize = 16;
 
-/// A frame or a join.
+/// Of the marks of a node: the text is complete once all frames of one of its stacks are popped.
+const COMPLETES: u32 = 1;
+
+/// Of the marks of a node: it is one stack.
+const PLAIN: u32 = 2;
+
+/// Of the marks of a node: it is a link.
+const LINK: u32 = 4;
+
+/// The other bits of the marks: a hash of all that the node stands for.
+const HASH: u32 = !(COMPLETES | PLAIN | LINK);
+
+/// A frame or a link.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    /// The number of the return state of a frame; that of some frame of a join.
+    /// The number of the return state of a frame; that of the first frame of a link.
     top: u32,
-    /// The node below a frame; the second part of a join.
+    /// The set below a frame; the other members of a link.
     below: u32,
     /// How many frames lie below on the deepest of its stacks, the bottom included.
     depth: u32,
     /// Nodes above, and configurations that hold this one.
     holders: u32,
-    /// The last node made on this one: a frame on top of it, or a join of which it is the first part.
+    /// The last frame made on this set.
     above: u32,
-    /// The node made before this one on the same.
+    /// The frame made before this one on the same set; the next link in the same place of the table.
     beside: u32,
-    /// The first node below a frame that is no frame of the same return state; the first part of a join.
+    /// The first node below a frame that is no frame of the same return state; the first member of a link.
     below_run: u32,
-    /// Whether the text is complete once all frames of one of its stacks are popped.
-    completes: bool,
-    /// Whether there is no join in it: it is one stack.
-    is_plain: bool,
-    /// Whether it is a join itself.
-    is_join: bool,
+    /// [`COMPLETES`], [`PLAIN`], [`LINK`] and the [`HASH`].
+    marks: u32,
+}
+
+impl Node {
+    #[inline]
+    fn has(&self, mark: u32) -> bool {
+        self.marks & mark != 0
+    }
+}
+
+/// The hash of a node by those of its parts, or by what else they are: the finalizer of `MurmurHash3`.
+#[inline]
+fn mix(one: u32, other: u32) -> u32 {
+    let mixed = (one.wrapping_mul(0x9e37_79b9).rotate_left(13) ^ other).wrapping_mul(0x85eb_ca6b);
+    (mixed ^ (mixed >> 15)) & HASH
 }
 
 /// A state and a node of the stacks.
@@ -91,6 +123,7 @@ pub(crate) struct Stacks {
     fresh: Vec<u32>,
     /// Nodes without holders that wait to be freed.
     falling: Vec<u32>,
+    links: Links,
 }
 
 impl Stacks {
@@ -103,18 +136,22 @@ impl Stacks {
             above: NONE,
             beside: NONE,
             below_run: BOTTOM,
-            completes: true,
-            is_plain: true,
-            is_join: false,
+            marks: COMPLETES | PLAIN,
         };
-        Self { all: vec![bottom], free: NONE, fresh: Vec::new(), falling: Vec::new() }
+        Self {
+            all: vec![bottom],
+            free: NONE,
+            fresh: Vec::new(),
+            falling: Vec::new(),
+            links: Links::default(),
+        }
     }
 
     /// A copy with room for some nodes more, so that the next push does not copy all of them once again.
     pub(crate) fn with_room(&self) -> Self {
         let mut all = Vec::with_capacity(self.all.len() + ROOM);
         all.extend_from_slice(&self.all);
-        Self { all, free: self.free, fresh: Vec::new(), falling: Vec::new() }
+        Self { all, free: self.free, fresh: Vec::new(), falling: Vec::new(), links: self.links.clone() }
     }
 
     #[inline]
@@ -122,7 +159,7 @@ impl Stacks {
         &self.all[node as usize]
     }
 
-    /// The number of the return state on top of a frame; of a join that on top of some frame of it, of the bottom none that is there.
+    /// The number of the return state on top of a frame; of a link that on top of its first frame, of the bottom none that is there.
     #[inline]
     pub(crate) fn top(&self, node: u32) -> u32 {
         self.at(node).top
@@ -139,23 +176,29 @@ impl Stacks {
         self.at(frame).below_run
     }
 
-    /// The two parts of a join; `None` of frames and of the bottom.
+    /// The first member of a link and the set of the others; `None` of frames and of the bottom.
     #[inline]
-    pub(crate) fn parts(&self, node: u32) -> Option<(u32, u32)> {
-        let node = self.at(node);
-        node.is_join.then_some((node.below_run, node.below))
+    pub(crate) fn parts(&self, set: u32) -> Option<(u32, u32)> {
+        let node = self.at(set);
+        node.has(LINK).then_some((node.below_run, node.below))
+    }
+
+    /// Whether all stacks that are kept are plain. O(1).
+    #[inline]
+    pub(crate) fn are_plain(&self) -> bool {
+        self.links.is_empty()
     }
 
     /// Whether the node is one stack. O(1).
     #[inline]
     pub(crate) fn is_plain(&self, node: u32) -> bool {
-        self.at(node).is_plain
+        self.are_plain() || self.at(node).has(PLAIN)
     }
 
     /// Whether the text is complete where the rule above this node is. O(1).
     #[inline]
     pub(crate) fn completes(&self, node: u32) -> bool {
-        self.at(node).completes
+        self.at(node).has(COMPLETES)
     }
 
     /// Number of frames in the deepest stack. O(1).
@@ -189,12 +232,13 @@ impl Stacks {
         let mut known = self.at(below).above;
         while known != NONE {
             let node = self.at(known);
-            if node.top == top && !node.is_join {
+            if node.top == top {
                 return known;
             }
             known = node.beside;
         }
         let under = *self.at(below);
+        let completes = if accepts { under.marks & COMPLETES } else { 0 };
         let frame = Node {
             top,
             below,
@@ -202,10 +246,8 @@ impl Stacks {
             holders: 0,
             above: NONE,
             beside: under.above,
-            below_run: if under.top == top && !under.is_join { under.below_run } else { below },
-            completes: accepts && under.completes,
-            is_plain: under.is_plain,
-            is_join: false,
+            below_run: if under.top == top && !under.has(LINK) { under.below_run } else { below },
+            marks: mix(under.marks | 7, top) | completes | under.marks & PLAIN,
         };
         let number = self.place(frame);
         let under = &mut self.all[below as usize];
@@ -214,34 +256,51 @@ impl Stacks {
         number
     }
 
-    /// The stacks of two nodes that have none in common. As [`Self::push`] otherwise.
-    pub(crate) fn join(&mut self, first: u32, second: u32) -> u32 {
-        let mut known = self.at(first).above;
+    /// The set of a member and of others, all of which come after it. As [`Self::push`] otherwise. O(1) expected.
+    pub(crate) fn link(&mut self, first: u32, others: u32) -> u32 {
+        let (one, rest) = (*self.at(first), *self.at(others));
+        let marks = mix(one.marks | 7, rest.marks | 7) | (one.marks | rest.marks) & COMPLETES | LINK;
+        let mut known = self.links.first(marks);
         while known != NONE {
             let node = self.at(known);
-            if node.is_join && node.below == second {
+            if (node.below_run, node.below) == (first, others) {
                 return known;
             }
             known = node.beside;
         }
-        let (one, other) = (*self.at(first), *self.at(second));
         let number = self.place(Node {
             top: one.top,
-            below: second,
-            depth: one.depth.max(other.depth),
+            below: others,
+            depth: one.depth,
             holders: 0,
             above: NONE,
-            beside: one.above,
+            beside: NONE,
             below_run: first,
-            completes: one.completes || other.completes,
-            is_plain: false,
-            is_join: true,
+            marks,
         });
-        let under = &mut self.all[first as usize];
-        under.above = number;
-        under.holders += 1;
-        self.all[second as usize].holders += 1;
+        self.all[first as usize].holders += 1;
+        self.all[others as usize].holders += 1;
+        self.enter(number);
         number
+    }
+
+    /// In which order two members of a set come: the deeper one first; then by what they are, which their hashes tell with few
+    /// exceptions. No number of a node decides. O(1) expected.
+    pub(crate) fn order(&self, mut one: u32, mut other: u32) -> Ordering {
+        while one != other {
+            let (first, second) = (self.at(one), self.at(other));
+            let key = |node: &Node| (node.top, node.marks);
+            let by_node = second.depth.cmp(&first.depth).then_with(|| key(first).cmp(&key(second)));
+            if by_node != Ordering::Equal {
+                return by_node;
+            }
+            (one, other) = if first.has(LINK) && first.below_run != second.below_run {
+                (first.below_run, second.below_run)
+            } else {
+                (first.below, second.below)
+            };
+        }
+        Ordering::Equal
     }
 
     #[inline]
@@ -286,26 +345,45 @@ impl Stacks {
         }
     }
 
+    /// Nodes that may have no holder. O(1).
+    #[inline]
+    pub(crate) fn fresh(&self) -> usize {
+        self.fresh.len()
+    }
+
+    /// One holder less, which may be none until the next [`Self::settle`].
+    pub(crate) fn let_go(&mut self, node: u32) {
+        let holders = &mut self.all[node as usize].holders;
+        *holders -= 1;
+        if *holders == 0 {
+            self.fresh.push(node);
+        }
+    }
+
     fn forget(&mut self, mut node: u32) {
         loop {
             while node != BOTTOM && self.at(node).holders == 0 {
-                let Node { below, beside, below_run, is_join, .. } = *self.at(node);
-                let made_on = if is_join { below_run } else { below };
-                let mut link = self.at(made_on).above;
-                if link == node {
-                    self.all[made_on as usize].above = beside;
+                let Node { below, beside, below_run, .. } = *self.at(node);
+                let is_link = self.at(node).has(LINK);
+                if is_link {
+                    self.leave(node);
                 } else {
-                    while self.at(link).beside != node {
-                        link = self.at(link).beside;
+                    let mut link = self.at(below).above;
+                    if link == node {
+                        self.all[below as usize].above = beside;
+                    } else {
+                        while self.at(link).beside != node {
+                            link = self.at(link).beside;
+                        }
+                        self.all[link as usize].beside = beside;
                     }
-                    self.all[link as usize].beside = beside;
                 }
                 // A node of this call's own may be forgotten on the way down from one above it.
                 self.all[node as usize] =
                     Node { top: NONE, below: self.free, holders: u32::MAX, ..*self.at(node) };
                 self.free = node;
                 self.all[below as usize].holders -= 1;
-                if is_join {
+                if is_link {
                     self.all[below_run as usize].holders -= 1;
                     self.falling.push(below_run);
                 }
@@ -324,6 +402,7 @@ impl Stacks {
         self.free = NONE;
         self.fresh.clear();
         self.falling.clear();
+        self.links = Links::default();
     }
 
     /// Whether everything that can follow `other` can also follow `one`, both plain, in the same state, as far as is easily seen: `other`

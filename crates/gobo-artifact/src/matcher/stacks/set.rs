@@ -1,10 +1,10 @@
-//! The join of many nodes.
+//! The union of many sets of stacks.
 //!
-//! Nodes come deepest first, and each is taken whole if no frame of it is there already, not at all if it is there itself or all of
-//! its frames are, and frame by frame else. So no frame is twice in a join, and a join that contains an earlier one has it as
-//! a part: the joins of a text that is read in more ways with each byte take a node for each byte, and not one for each pair of
-//! bytes. The order is that in which the nodes are given, which depends on the text alone; so the join does too, and no
-//! number of a node decides anything. O(frames and joins of all nodes).
+//! One of the sets is walked whole; of the others each link is met once, because what comes after a link that was met has been met too:
+//! what two sets share at their ends costs one look. The members that the first set has not are ordered and put in their places, and what
+//! comes after the last of them stays the node that it was. The order of members depends on what they are alone, so the union of
+//! the same stacks is the same node, whatever they were united from and in which order. O(links and members that are met + m log m) for
+//! m new members, and a link for each member that comes before the last new one.
 
 use super::{BOTTOM, Stacks};
 
@@ -35,52 +35,76 @@ impl Marks {
     }
 }
 
-/// Makes joins; what it keeps from one to the next is room.
+/// Makes unions; what it keeps from one to the next is room.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Union {
     marks: Marks,
-    /// Parts that a walk has still to go to.
-    ahead: Vec<u32>,
-    /// The frames of one node that are new.
-    frames: Vec<u32>,
-    /// The nodes of the join, without a common frame.
+    /// Members that the first set has not.
+    more: Vec<u32>,
+    /// The members of the union before those that it has from the first set as one node.
     members: Vec<u32>,
 }
 
 impl Union {
-    /// The stacks of all `nodes`; the bottom for none. The node has no holder yet, unless it is one of them.
-    pub(crate) fn of(&mut self, stacks: &mut Stacks, mut nodes: impl ExactSizeIterator<Item = u32>) -> u32 {
-        if nodes.len() == 1 {
-            return nodes.next().unwrap_or(BOTTOM);
+    /// The stacks of all `sets`; the bottom for none. The node has no holder yet, unless it is one of them.
+    pub(crate) fn of(&mut self, stacks: &mut Stacks, mut sets: impl Iterator<Item = u32> + Clone) -> u32 {
+        let all = sets.clone();
+        let Some(mut first) = sets.next() else { return BOTTOM };
+        if sets.clone().all(|set| set == first) {
+            return first;
+        }
+        // What stays as it is should be much: the deepest of the larger sets.
+        let size = |set: u32| (stacks.parts(set).is_some(), stacks.depth(set));
+        for set in sets {
+            if size(set) > size(first) {
+                first = set;
+            }
         }
         self.marks.renew(stacks.places());
-        self.members.clear();
-        for node in nodes {
-            self.add(stacks, node);
+        let mut at = first;
+        self.marks.is_new(at);
+        while let Some((member, others)) = stacks.parts(at) {
+            self.marks.is_new(member);
+            self.marks.is_new(others);
+            at = others;
         }
-        let last = self.members.pop().unwrap_or(BOTTOM);
-        self.members.drain(..).rev().fold(last, |all, member| stacks.join(member, all))
+        self.more.clear();
+        all.for_each(|set| self.add(stacks, set));
+        self.more.sort_unstable_by(|&one, &other| stacks.order(one, other));
+        self.put_together(stacks, first)
     }
 
-    fn add(&mut self, stacks: &Stacks, node: u32) {
-        let mut is_apart = true;
-        self.frames.clear();
-        self.ahead.push(node);
-        while let Some(at) = self.ahead.pop() {
-            if !self.marks.is_new(at) {
-                is_apart = false;
-                continue;
+    /// The members of a set that were not met before.
+    fn add(&mut self, stacks: &Stacks, mut set: u32) {
+        while self.marks.is_new(set) {
+            let Some((member, others)) = stacks.parts(set) else {
+                self.more.push(set);
+                return;
+            };
+            if self.marks.is_new(member) {
+                self.more.push(member);
             }
-            match stacks.parts(at) {
-                Some((first, second)) => self.ahead.extend([second, first]),
-                None => self.frames.push(at),
+            set = others;
+        }
+    }
+
+    fn put_together(&mut self, stacks: &mut Stacks, first: u32) -> u32 {
+        self.members.clear();
+        let mut rest = Some(first);
+        for &more in &self.more {
+            while let Some(set) = rest {
+                let (member, others) =
+                    stacks.parts(set).map_or((set, None), |(member, others)| (member, Some(others)));
+                if stacks.order(member, more).is_gt() {
+                    break;
+                }
+                self.members.push(member);
+                rest = others;
             }
+            self.members.push(more);
         }
-        if is_apart {
-            self.members.push(node);
-        } else {
-            self.members.append(&mut self.frames);
-        }
+        let last = rest.or_else(|| self.members.pop()).unwrap_or(BOTTOM);
+        self.members.drain(..).rev().fold(last, |others, member| stacks.link(member, others))
     }
 }
 
@@ -95,9 +119,9 @@ mod tests {
     type Model = BTreeSet<Vec<u32>>;
 
     proptest! {
-        /// Random pushes, joins and drops against plain sets of vectors: stacks read back, each once, and what nobody holds is gone.
+        /// Random pushes, unions and drops against plain sets of vectors: stacks read back, each once, and what nobody holds is gone.
         #[test]
-        fn joins_are_sets_of_stacks(steps in prop::collection::vec((0_usize..5, any::<u32>()), 0..60)) {
+        fn nodes_are_sets_of_stacks(steps in prop::collection::vec((0_usize..5, any::<u32>()), 0..60)) {
             let accepts = |top: u32| top == 0;
             let (mut stacks, mut union) = (Stacks::new(), Union::default());
             let mut held: Vec<(Model, u32)> = vec![(BTreeSet::from([vec![]]), BOTTOM)];
@@ -112,10 +136,10 @@ mod tests {
                         Some((model.iter().map(push).collect::<Model>(), stacks.push(*node, top, accepts(top))))
                     }
                     2 | 3 => {
-                        let mut all: Vec<(Model, u32)> =
-                            [1, 3, 11, 31].map(|n| held[at(n)].clone()).into_iter().collect();
-                        all.sort_by_key(|(_, node)| std::cmp::Reverse(stacks.depth(*node)));
+                        let all = [1, 3, 11, 31].map(|n| held[at(n)].clone());
                         let node = union.of(&mut stacks, all.iter().map(|(_, node)| *node));
+                        let back = all.iter().rev().map(|(_, node)| *node);
+                        prop_assert_eq!(union.of(&mut stacks, back), node, "in whatever order");
                         Some((all.into_iter().flat_map(|(model, _)| model).collect(), node))
                     }
                     _ if held.len() > 1 => {
@@ -166,5 +190,35 @@ mod tests {
         let more = union.of(&mut stacks, [three, both, one].into_iter());
         assert_eq!(stacks.parts(more), Some((three, both)));
         assert_eq!(stacks.list(more, 9), [vec![3, 2, 1], vec![3, 1], vec![2, 1], vec![1]]);
+    }
+
+    /// Each set of the stacks that a text can have after so many letters has one link more than the one before.
+    #[test]
+    fn sets_share_what_comes_after_their_new_members() {
+        let (mut stacks, mut union) = (Stacks::new(), Union::default());
+        let mut set = BOTTOM;
+        stacks.hold(set);
+        for letters in 1..1_000 {
+            let frame = stacks.push(set, 1, false);
+            let larger = union.of(&mut stacks, [frame, set].into_iter());
+            stacks.hold(larger);
+            stacks.release(set);
+            stacks.settle();
+            set = larger;
+            assert_eq!(stacks.kept(), 2 * letters);
+        }
+        // The same members from the other end, and a part of them.
+        let mut members = Vec::new();
+        let mut at = set;
+        while let Some((member, others)) = stacks.parts(at) {
+            members.push(member);
+            at = others;
+        }
+        let kept = stacks.kept();
+        assert_eq!(union.of(&mut stacks, members.iter().rev().copied().chain([BOTTOM])), set);
+        assert_eq!(stacks.kept(), kept);
+        let every_other = union.of(&mut stacks, members.iter().copied().step_by(2));
+        assert_eq!(stacks.kept(), kept + members.len().div_ceil(2) - 1);
+        assert_eq!(union.of(&mut stacks, [every_other, set].into_iter()), set);
     }
 }
