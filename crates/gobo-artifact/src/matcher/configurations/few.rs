@@ -13,7 +13,7 @@ const COMPARED: usize = 64;
 
 impl Configurations {
     /// One byte on from `last`, few configurations of plain stacks, to `next`. Whether these are few too.
-    pub(super) fn step_few(&mut self, tables: Tables<'_>, byte: u8) -> bool {
+    pub(super) fn step_few(&mut self, tables: &Tables<'_>, byte: u8) -> bool {
         for number in 0..self.last.len() {
             let mut at = self.last[number];
             self.read(tables, at, byte);
@@ -44,7 +44,7 @@ impl Configurations {
 
     /// Steps of one configuration that pop nothing.
     #[inline]
-    fn read(&mut self, tables: Tables<'_>, at: Configuration, byte: u8) {
+    fn read(&mut self, tables: &Tables<'_>, at: Configuration, byte: u8) {
         let class = tables.index.byte_class(byte);
         let next = tables.index.next_by_class(at.state, class);
         if next != DEAD {
@@ -66,7 +66,7 @@ impl Configurations {
 
     /// Adds a configuration that `byte` has led to, once it is counted, unless another does all that it can; removes those that it
     /// covers.
-    fn add(&mut self, tables: Tables<'_>, at: Configuration, byte: u8) {
+    fn add(&mut self, tables: &Tables<'_>, at: Configuration, byte: u8) {
         let counted = tables.count(&self.stacks, at, byte);
         let Some(at) = counted.and_then(|at| self.arrive(tables, at)) else { return };
         if self.next.len() == COMPARED {
@@ -85,7 +85,7 @@ impl Configurations {
 
     /// A rule that has to end has ended; `None` where too little was read for that.
     #[inline]
-    pub(super) fn arrive(&self, tables: Tables<'_>, mut at: Configuration) -> Option<Configuration> {
+    pub(super) fn arrive(&self, tables: &Tables<'_>, mut at: Configuration) -> Option<Configuration> {
         while at.frame != BOTTOM && tables.is_end(at.state) {
             if !tables.counted.may_pop(&self.stacks, &at) {
                 return None;

@@ -27,7 +27,7 @@ use crate::layout::DEAD;
 
 impl Configurations {
     /// One byte on from `last`, which is changed, to `next`.
-    pub(super) fn step_merged(&mut self, tables: Tables<'_>, byte: u8) {
+    pub(super) fn step_merged(&mut self, tables: &Tables<'_>, byte: u8) {
         self.end_rules(tables);
         for number in 0..self.last.len() {
             self.read_merged(tables, self.last[number], byte);
@@ -38,7 +38,7 @@ impl Configurations {
     }
 
     /// Adds to `last` what its configurations return to where rules may end.
-    fn end_rules(&mut self, tables: Tables<'_>) {
+    fn end_rules(&mut self, tables: &Tables<'_>) {
         self.merger.found.clear();
         let may_end =
             |stacks: &_, at: &Configuration| tables.accepts(at.state) && tables.counted.may_pop(stacks, at);
@@ -61,7 +61,7 @@ impl Configurations {
     }
 
     /// Pops the frames of all sets that wait to be popped.
-    fn pop_all(&mut self, tables: Tables<'_>) {
+    fn pop_all(&mut self, tables: &Tables<'_>) {
         while let Some(Pop { node, state, count, mut returned }) = self.merger.pops.pop() {
             if node == BOTTOM || !self.merger.marks.is_new(node) {
                 continue;
@@ -101,7 +101,7 @@ impl Configurations {
     }
 
     /// Steps of one configuration that pop nothing; what they push waits in `pushes`.
-    fn read_merged(&mut self, tables: Tables<'_>, at: Configuration, byte: u8) {
+    fn read_merged(&mut self, tables: &Tables<'_>, at: Configuration, byte: u8) {
         let class = tables.index.byte_class(byte);
         let next = tables.index.next_by_class(at.state, class);
         if next != DEAD {
@@ -122,7 +122,7 @@ impl Configurations {
     }
 
     /// Pushes what waits in `pushes`: for each state and return states once.
-    fn push_merged(&mut self, tables: Tables<'_>, byte: u8) {
+    fn push_merged(&mut self, tables: &Tables<'_>, byte: u8) {
         let mut pushes = std::mem::take(&mut self.merger.pushes);
         let key = |push: &Push| (push.state, tables.calls.pushed(&push.transition), push.lengths);
         pushes.sort_unstable_by(|one, other| key(one).cmp(&key(other)));
@@ -140,12 +140,12 @@ impl Configurations {
 
     /// `byte` has led to a configuration, which is counted.
     #[inline]
-    fn find(&mut self, tables: Tables<'_>, at: Configuration, byte: u8) {
+    fn find(&mut self, tables: &Tables<'_>, at: Configuration, byte: u8) {
         self.merger.found.extend(tables.count(&self.stacks, at, byte));
     }
 
     /// Of what was found, rules that have to end have ended; those in which too little was read for that are gone.
-    pub(super) fn arrive_merged(&mut self, tables: Tables<'_>) {
+    pub(super) fn arrive_merged(&mut self, tables: &Tables<'_>) {
         let Self { stacks, merger: Merger { found, marks, pops, .. }, .. } = self;
         let must_end = |at: &Configuration| at.frame != BOTTOM && tables.is_end(at.state);
         if !found.iter().any(must_end) {
@@ -183,7 +183,7 @@ impl Configurations {
     }
 
     /// Makes one configuration of each state, count and bounds of what was found, to `next`.
-    pub(super) fn merge(&mut self, tables: Tables<'_>) {
+    pub(super) fn merge(&mut self, tables: &Tables<'_>) {
         let Self { stacks, next, merger: Merger { found, order, union, .. }, .. } = self;
         next.clear();
         order.clear();

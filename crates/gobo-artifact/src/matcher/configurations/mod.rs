@@ -253,22 +253,21 @@ impl Configurations {
     /// The configurations after `bytes`, in `next`.
     fn walk(&mut self, index: &Index, bytes: &[u8]) -> Result<(), Stuck> {
         let Some(calls) = index.calls() else { return Err(Stuck::Refused(0)) };
-        let tables = Tables { index, calls, counted: Counted::new(index) };
+        let tables = &Tables { index, calls, counted: Counted::new(index) };
         self.next.clear();
         let mut offset = 0;
         if let [one] = *self.now {
             // One configuration that only its own transitions lead on from: most bytes.
             let at;
             (at, offset) = self.walk_inside(tables, one, bytes)?;
-            self.next.push(at);
-            self.arrive_alone(tables, offset, offset == bytes.len())?;
             if offset == bytes.len() {
-                return Ok(());
+                return self.end_at(tables, at, offset);
             }
+            self.go_on_at(tables, at, offset)?;
         } else {
             self.next.extend_from_slice(&self.now);
         }
-        let mut looked_at = offset + LOOKED_AT;
+        let mut looked_at = LOOKED_AT;
         while offset < bytes.len() {
             if offset >= looked_at {
                 self.limits.check(&self.stacks, &self.next)?;
@@ -284,8 +283,11 @@ impl Configurations {
                     let inside = self.walk_inside(tables, one, &bytes[offset..]);
                     let (at, read) = inside.map_err(|stuck| stuck.later(offset))?;
                     offset += read;
-                    self.next[0] = at;
-                    self.arrive_alone(tables, offset, offset == bytes.len())?;
+                    self.next.clear();
+                    if offset == bytes.len() {
+                        return self.end_at(tables, at, offset);
+                    }
+                    self.go_on_at(tables, at, offset)?;
                 }
                 _ => {}
             }
@@ -298,7 +300,7 @@ impl Configurations {
     #[inline]
     fn walk_inside(
         &self,
-        tables: Tables<'_>,
+        tables: &Tables<'_>,
         at: Configuration,
         bytes: &[u8],
     ) -> Result<(Configuration, usize), Stuck> {
@@ -310,9 +312,40 @@ impl Configurations {
         Ok((Configuration { state, ..at }, read))
     }
 
+    /// The step ends with one configuration, after `offset` bytes.
+    #[inline]
+    fn end_at(&mut self, tables: &Tables<'_>, at: Configuration, offset: usize) -> Result<(), Stuck> {
+        if !self.stacks.is_plain(at.frame) {
+            return self.arrive_alone(tables, at, offset);
+        }
+        let at = self.arrive(tables, at).ok_or(Stuck::Refused(offset.saturating_sub(1)))?;
+        self.next.push(at);
+        Ok(())
+    }
+
+    /// The step goes on from one configuration, after `offset` bytes. Whether the rule of a plain stack has ended makes no
+    /// difference before the last byte.
+    #[inline]
+    fn go_on_at(&mut self, tables: &Tables<'_>, at: Configuration, offset: usize) -> Result<(), Stuck> {
+        if !self.stacks.is_plain(at.frame) {
+            return self.arrive_alone(tables, at, offset);
+        }
+        self.next.push(at);
+        Ok(())
+    }
+
+    /// The rule of one configuration on several stacks may have to end, after `offset` bytes.
+    #[cold]
+    fn arrive_alone(&mut self, tables: &Tables<'_>, at: Configuration, offset: usize) -> Result<(), Stuck> {
+        self.merger.found.push(at);
+        self.arrive_merged(tables);
+        self.merge(tables);
+        if self.next.is_empty() { Err(Stuck::Refused(offset.saturating_sub(1))) } else { Ok(()) }
+    }
+
     /// One byte on from `last`, to `next`.
     #[inline]
-    fn step(&mut self, tables: Tables<'_>, byte: u8) {
+    fn step(&mut self, tables: &Tables<'_>, byte: u8) {
         if Self::are_few(&self.stacks, &self.last) && self.step_few(tables, byte) {
             return;
         }
@@ -334,27 +367,6 @@ impl Configurations {
     #[inline]
     fn are_few(stacks: &Stacks, all: &[Configuration]) -> bool {
         all.len() <= FEW && all.iter().all(|at| stacks.is_plain(at.frame))
-    }
-
-    /// The rule of the one configuration in `next` may have to end, after `offset` bytes. Of a plain stack that makes no difference before
-    /// the last byte.
-    #[inline]
-    fn arrive_alone(&mut self, tables: Tables<'_>, offset: usize, is_last: bool) -> Result<(), Stuck> {
-        let at = self.next[0];
-        let refused = Stuck::Refused(offset.saturating_sub(1));
-        if self.stacks.is_plain(at.frame) {
-            if is_last {
-                self.next[0] = self.arrive(tables, at).ok_or(refused)?;
-            }
-        } else if tables.is_end(at.state) {
-            self.merger.found.append(&mut self.next);
-            self.arrive_merged(tables);
-            self.merge(tables);
-            if self.next.is_empty() {
-                return Err(refused);
-            }
-        }
-        Ok(())
     }
 
     /// Of each of the present configurations, the characters that have begun and how many there may be, where they are counted.

@@ -361,37 +361,58 @@ impl Stacks {
     }
 
     fn forget(&mut self, mut node: u32) {
-        loop {
-            while node != BOTTOM && self.at(node).holders == 0 {
-                let Node { below, beside, below_run, .. } = *self.at(node);
-                let is_link = self.at(node).has(LINK);
-                if is_link {
-                    self.leave(node);
-                } else {
-                    let mut link = self.at(below).above;
-                    if link == node {
-                        self.all[below as usize].above = beside;
-                    } else {
-                        while self.at(link).beside != node {
-                            link = self.at(link).beside;
-                        }
-                        self.all[link as usize].beside = beside;
-                    }
-                }
-                // A node of this call's own may be forgotten on the way down from one above it.
-                self.all[node as usize] =
-                    Node { top: NONE, below: self.free, holders: u32::MAX, ..*self.at(node) };
-                self.free = node;
-                self.all[below as usize].holders -= 1;
-                if is_link {
-                    self.all[below_run as usize].holders -= 1;
-                    self.falling.push(below_run);
-                }
-                node = below;
+        while node != BOTTOM && self.at(node).holders == 0 {
+            if self.at(node).has(LINK) {
+                return self.forget_all(node);
             }
-            let Some(next) = self.falling.pop() else { return };
-            node = next;
+            node = self.forget_frame(node);
         }
+    }
+
+    /// Frees a frame; the set below it, which has a holder less.
+    #[inline]
+    fn forget_frame(&mut self, frame: u32) -> u32 {
+        let Node { below, beside, .. } = *self.at(frame);
+        let mut link = self.at(below).above;
+        if link == frame {
+            self.all[below as usize].above = beside;
+        } else {
+            while self.at(link).beside != frame {
+                link = self.at(link).beside;
+            }
+            self.all[link as usize].beside = beside;
+        }
+        self.free(frame);
+        self.all[below as usize].holders -= 1;
+        below
+    }
+
+    /// As [`Self::forget`], where a node without holders may leave two others without.
+    #[cold]
+    fn forget_all(&mut self, node: u32) {
+        self.falling.push(node);
+        while let Some(mut node) = self.falling.pop() {
+            while node != BOTTOM && self.at(node).holders == 0 {
+                if !self.at(node).has(LINK) {
+                    node = self.forget_frame(node);
+                    continue;
+                }
+                let Node { below: others, below_run: first, .. } = *self.at(node);
+                self.leave(node);
+                self.free(node);
+                self.all[others as usize].holders -= 1;
+                self.all[first as usize].holders -= 1;
+                self.falling.push(first);
+                node = others;
+            }
+        }
+    }
+
+    /// Makes a place free. A node of the call's own may be forgotten on the way down from one above it.
+    #[inline]
+    fn free(&mut self, node: u32) {
+        self.all[node as usize] = Node { top: NONE, below: self.free, holders: u32::MAX, ..*self.at(node) };
+        self.free = node;
     }
 
     /// Forgets everything.
