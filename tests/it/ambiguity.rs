@@ -1,5 +1,6 @@
 //! Texts that can be read in ever more ways, against Earley's recogniser at every prefix, and the limits on their stacks.
 
+use gobo_artifact::layout::section::PUSHED;
 use gobo_artifact::{Fill, IndexClass, Matcher, MatcherError};
 use gobo_types::{Binding, Constraint, TokenId};
 use proptest::collection::vec;
@@ -197,25 +198,90 @@ fn a_token_that_is_shown_is_taken_at_tiny_limits() {
     assert!(met >= 30, "{met}");
 }
 
+/// Return states that all push transitions of an index push.
+fn pushes(matcher: &Matcher) -> usize {
+    let sections = matcher.index().artifact().sections();
+    let bytes = sections.iter().find(|section| section.kind == PUSHED).map_or(0, |section| section.length);
+    usize::try_from(bytes / 4).expect("a small file")
+}
+
+/// After so many bytes, there are at most as many configurations as states, and frames as bytes × (states + pushes).
+fn is_bounded(matcher: &Matcher, bytes: usize) -> Result<(), TestCaseError> {
+    let states = matcher.index().states() as usize;
+    let (frames, most) = (matcher.stack_frames(), bytes * (states + pushes(matcher)));
+    prop_assert!(frames <= most, "{} frames after {} bytes, at most {}", frames, bytes, most);
+    let mut in_states: Vec<u32> = matcher.configurations(64).into_iter().map(|(state, _)| state).collect();
+    in_states.dedup();
+    prop_assert!(in_states.len() <= states.max(4));
+    Ok(())
+}
+
+/// Texts of so many bytes, at random: what their stacks have most of, in nodes for each byte.
+fn bounded_walk(
+    start: &Matcher,
+    binding: &Binding,
+    bytes: usize,
+    mut seed: u32,
+) -> Result<usize, TestCaseError> {
+    let (mut matcher, mut length, mut most) = (start.clone(), 0, 0);
+    while length < bytes {
+        let Some(id) = choose(&matcher, binding, next(&mut seed)) else { break };
+        matcher.advance(id).map_err(|error| TestCaseError::fail(format!("{error} after {length} bytes")))?;
+        length += matcher.vocabulary().bytes(id).len();
+        is_bounded(&matcher, length)?;
+        most = most.max(matcher.stack_nodes().div_ceil(length));
+    }
+    Ok(most)
+}
+
 /// Nodes grow with the text and not with the ways to read it, and those of texts that are not kept are forgotten.
 #[test]
 fn nodes_are_few_for_each_byte() {
     for grammar in AMBIGUOUS {
         let constraint = Constraint::gbnf(grammar, "root");
-        let judge = Judge::new(&constraint, &Words::of(&[b"aa"]));
+        let judge = Judge::new(&constraint, &Words::of(&[b"aa", b"ab"]));
         let mut matcher = compiled(&judge, grammar);
-        let per_byte = 40;
         for length in 1..=600 {
             if matcher.advance_bytes(b"a").is_err() {
                 break;
             }
+            is_bounded(&matcher, length).unwrap_or_else(|error| panic!("{grammar}\n{error}"));
             let nodes = matcher.stack_nodes();
-            assert!(nodes <= per_byte * length, "{grammar}\n{nodes} nodes after {length} bytes");
-            assert!(matcher.kept_nodes() <= per_byte * (length + 256), "{grammar}");
+            assert!(nodes <= 10 * length + 20, "{grammar}\n{nodes} nodes after {length} bytes");
+            // Those of the present text, and what the steps before have beside them.
+            assert!(matcher.kept_nodes() <= 20 * (length + 256), "{grammar}");
         }
         matcher.reset();
         assert_eq!((matcher.stack_nodes(), matcher.kept_nodes()), (0, 0));
+        for seed in 1..=4 {
+            let most = bounded_walk(&matcher, &judge.binding, 400, seed);
+            let most = most.unwrap_or_else(|error| panic!("{grammar}\n{error}"));
+            assert!(most <= 40, "{grammar}\n{most} nodes for each byte");
+        }
     }
+}
+
+/// Texts of 2,000 bytes of two grammars that plain stacks cannot hold: at most two nodes for each byte, where stacks are as many as
+/// can be, and less than 16 MiB with all texts that the matcher can go back to.
+#[test]
+fn stacks_of_2000_bytes_take_two_nodes_a_byte() {
+    for grammar in [AMBIGUOUS[0], AMBIGUOUS[1]] {
+        let judge = Judge::new(&Constraint::gbnf(grammar, "root"), &Words::of(&[b"aa"]));
+        let mut matcher = compiled(&judge, grammar);
+        for length in 1..=2_000 {
+            matcher.advance_bytes(b"a").unwrap();
+            if length % 100 == 0 {
+                is_bounded(&matcher, length).unwrap_or_else(|error| panic!("{grammar}\n{error}"));
+            }
+        }
+        assert!(matcher.stack_nodes() <= 2 * 2_000, "{grammar}\n{} nodes", matcher.stack_nodes());
+        let bytes = 32 * matcher.kept_nodes();
+        assert!(bytes <= 1 << 20, "{grammar}\n{bytes} bytes");
+    }
+}
+
+#[test]
+fn a_text_may_have_very_many_stacks() {
     let judge = Judge::new(&Constraint::gbnf(AMBIGUOUS[0], "root"), &Words::of(&[b"aa"]));
     let mut matcher = compiled(&judge, AMBIGUOUS[0]);
     matcher.advance_bytes(&[b'a'; 2_000]).unwrap();
@@ -232,7 +298,7 @@ fn nodes_are_few_for_each_byte() {
 #[test]
 fn random_ambiguous_grammars_over_long_walks() {
     let mut runner = TestRunner::new(ProptestConfig { source_file: Some(file!()), ..config(8) });
-    let walked = std::cell::Cell::new(0);
+    let (walked, most) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
     let run = |(grammar, words, seeds): &(String, Words, Vec<u32>)| -> Result<(), TestCaseError> {
         let mut judge = Judge::new(&Constraint::gbnf(grammar, "root"), words);
         let Ok(Verdict::Index(matcher)) = judge.compile() else { return Ok(()) };
@@ -241,6 +307,8 @@ fn random_ambiguous_grammars_over_long_walks() {
         }
         for &seed in seeds {
             let length = walk(&mut judge, &matcher, 0, 120, seed)?.len();
+            let nodes = bounded_walk(&matcher, &judge.binding, 500, seed)?;
+            most.set(most.get().max(nodes));
             walked.set(walked.get() + usize::from(length >= 60));
             within_limits(&judge, &matcher, seed % 7, seed % 31, seed)?;
         }
@@ -248,5 +316,5 @@ fn random_ambiguous_grammars_over_long_walks() {
     };
     let seeds = vec(1..1_000_000_u32, 1..3);
     runner.run(&(grammar(), words(), seeds), |case| run(&case)).unwrap_or_else(|error| panic!("{error}"));
-    println!("{} long walks", walked.get());
+    println!("{} long walks, at most {} nodes for each byte", walked.get(), most.get());
 }

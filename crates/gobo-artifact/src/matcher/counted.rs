@@ -49,7 +49,7 @@ impl<'a> Counted<'a> {
         Self { tables: index.lengths() }
     }
 
-    /// What is counted until a frame is popped, or any frame of a join: it is the same for all. O(1).
+    /// What is counted until a frame is popped, or any frame of a set: it is the same for all. O(1).
     #[inline]
     pub(super) fn lengths(&self, stacks: &Stacks, node: u32) -> Option<LengthRange> {
         let tables = self.tables?;

@@ -229,7 +229,7 @@ impl Matcher {
 
     /// The configurations of the text so far, at most `most`: a state, and the numbers of the return states on a stack, innermost
     /// first (see [`Index::call_root`]). One without a stack under a regular index; none once the text has ended. Stacks of one
-    /// state that share a graph come once each. O(`most` × depth × nodes), and O(configurations × depth) where no stacks are joined.
+    /// state that share a graph come once each. O(`most` × depth × nodes), and O(configurations × depth) where each has one stack.
     ///
     /// ```
     /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
@@ -303,10 +303,20 @@ impl Matcher {
         self.configurations.as_ref().map_or(0, |all| all.depth())
     }
 
-    /// Nodes of the stacks of this text, frames and joins, which [`Self::with_max_nodes`] limits; 0 under a regular index. The same
+    /// Nodes of the stacks of this text, frames and links, which [`Self::with_max_nodes`] limits; 0 under a regular index. The same
     /// for a text wherever it is read. O(nodes kept).
     pub fn stack_nodes(&self) -> usize {
-        self.configurations.as_ref().map_or(0, |all| all.nodes())
+        let of = |all: &Configurations| {
+            let (frames, links) = all.nodes();
+            frames + links
+        };
+        self.configurations.as_deref().map_or(0, of)
+    }
+
+    /// Frames of all stacks of this text, each once; 0 under a regular index. At most as many for each byte as the index has states and
+    /// pushed return states. O(nodes kept).
+    pub fn stack_frames(&self) -> usize {
+        self.configurations.as_ref().map_or(0, |all| all.nodes().0)
     }
 
     /// The same matcher, which gives no masks of texts whose stacks have more than `max_nodes` nodes, 32 bytes each, instead of

@@ -26,7 +26,8 @@ use crate::matcher::stacks::Stacks;
 /// ```
 pub const DEFAULT_MAX_STACK_DEPTH: u32 = 65_536;
 
-/// Most nodes of the stacks of one text unless told otherwise: frames, and joins of ambiguous texts.
+/// Most nodes of the stacks of one text unless told otherwise, 32 bytes each: frames, and links of sets of several stacks, which
+/// ambiguous texts alone have.
 ///
 /// ```
 /// use gobo_artifact::{DEFAULT_MAX_STACK_NODES, MatcherError};
@@ -84,7 +85,8 @@ impl Limits {
 
     #[cold]
     fn count(self, stacks: &Stacks, all: &[Configuration]) -> Result<(), PastLimit> {
-        let nodes = stacks.nodes_of(all.iter().map(|at| at.frame));
+        let (frames, links) = stacks.nodes_of(all.iter().map(|at| at.frame));
+        let nodes = frames + links;
         if nodes > self.nodes as usize { Err(PastLimit::Nodes { limit: self.nodes, nodes }) } else { Ok(()) }
     }
 }
@@ -100,8 +102,8 @@ impl Configurations {
         deepest(&self.stacks, &self.now)
     }
 
-    /// Nodes of the present stacks. O(nodes kept).
-    pub(crate) fn nodes(&self) -> usize {
+    /// Frames and links of the present stacks. O(nodes kept).
+    pub(crate) fn nodes(&self) -> (usize, usize) {
         self.stacks.nodes_of(self.now.iter().map(|at| at.frame))
     }
 

@@ -189,7 +189,7 @@ impl Configurations {
         order.clear();
         let group = |at: &Configuration| (at.state, at.count, tables.counted.lengths(stacks, at.frame));
         order.extend(found.iter().map(|at| (group(at), at.frame)));
-        order.sort_unstable_by_key(|found| found.0);
+        order.sort_by_key(|found| found.0);
         for alike in order.chunk_by(|one, next| one.0 == next.0) {
             let frame = union.of(stacks, alike.iter().map(|found| found.1));
             let (state, count, _) = alike[0].0;

@@ -11,9 +11,10 @@
 //! states of an NFA (Bouajjani, Esparza & Maler, *Reachability Analysis of Pushdown Automata*, 1997, for configurations). Stacks
 //! are nodes of a graph (`stacks/mod.rs`). While there is one configuration that only its own transitions lead on from, a byte costs
 //! one load. Up to [`FEW`] configurations have a plain stack each, and one that another covers is dropped; where a byte leads to
-//! more, those in one state become one, with the join of their stacks (Lang 1974, Tomita 1987). That is exact, because what can follow
-//! depends on the state and the stack alone. So there are never more configurations than states, n bytes make at most
-//! n × (states + pushes) nodes, and a byte costs at most their square. Plain stacks come back when all joins have been popped.
+//! more, it is read over a graph, in which those in one state become one, with the union of their stacks (Lang 1974, Tomita 1987). That is
+//! exact, because what can follow depends on the state and the stack alone. So there are never more configurations than states, n
+//! bytes make at most n × (states + pushes) frames, the sets of frames have at most the square of that many members, most of which they
+//! share, and a byte costs at most the square of the text. Plain stacks come back when all sets of several have been popped.
 //!
 //! In a counted rule the count of characters is a part of the configuration, and the return state on top tells its bounds
 //! (`counted.rs`): there those become one that have one state, one count and the same bounds, so that there are at most as many in a state as

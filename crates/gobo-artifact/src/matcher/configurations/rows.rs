@@ -2,14 +2,15 @@
 //!
 //! Of each configuration the row of its state; and, down its stacks, the rows of the pairs of pending suffixes and return states, as
 //! long as suffixes are left (`docs/recursion.md`). A stack alone is walked as a chain while one suffix set is left. Over a graph, and where a
-//! set goes on as several, each pair of a suffix set and a node is looked at once for a mask: what a node adds for a set does not
-//! depend on the way to it. O(configurations + pairs of sets and nodes). Configurations near a bound of a length are left to a walk of the vocabulary each (`counted.rs`).
+//! set goes on as several, each pair of a suffix set and a set of stacks is looked at once for a mask: what it adds does not depend on
+//! the way to it, and a list that goes on as another has gone on is left there. O(configurations + pairs of suffix sets and nodes).
+//! Configurations near a bound of a length are left to a walk of the vocabulary each (`counted.rs`).
 
 use std::cell::Cell;
 
 use super::{BOTTOM, Configuration, Configurations};
 use crate::layout::Row;
-use crate::layout::index::calls::{CallTables, NO_SUFFIXES};
+use crate::layout::index::calls::{CallTables, NO_SUFFIXES, PairEntry};
 use crate::matcher::counted::{Counted, Reading};
 use crate::matcher::error::MatcherError;
 use crate::read::index::Index;
@@ -156,23 +157,33 @@ impl Configurations {
         from: (u32, u32),
         met: &mut Met,
     ) -> Result<bool, MatcherError> {
-        met.ahead.push(from);
-        while let Some((suffix_set, node)) = met.ahead.pop() {
-            if suffix_set == NO_SUFFIXES || node == BOTTOM || !met.is_new(suffix_set, node) {
-                continue;
-            }
-            if let Some((first, second)) = self.stacks.parts(node) {
-                met.ahead.extend([(suffix_set, second), (suffix_set, first)]);
-                continue;
-            }
-            for pair in calls.pairs(suffix_set, self.stacks.top(node)) {
-                if met.is_new(ROW, pair.row) && !rows.give(pair.row, state)? {
-                    return Ok(false);
+        met.go_to(from);
+        while let Some((suffix_set, mut set)) = met.ahead.pop() {
+            let mut top = None;
+            let mut pairs: &[PairEntry] = &[];
+            loop {
+                let (frame, others) =
+                    self.stacks.parts(set).map_or((set, None), |(first, others)| (first, Some(others)));
+                if top != Some(self.stacks.top(frame)) {
+                    top = Some(self.stacks.top(frame));
+                    pairs = calls.pairs(suffix_set, self.stacks.top(frame));
+                    for pair in pairs {
+                        if met.is_new(ROW, pair.row) && !rows.give(pair.row, state)? {
+                            return Ok(false);
+                        }
+                    }
                 }
-                // A set that stays pending stays so all along the run, and so does what it leaves at each of its frames.
-                let is_again = pair.suffix_set == suffix_set;
-                let below = if is_again { self.stacks.below_run(node) } else { self.stacks.below(node) };
-                met.ahead.push((pair.suffix_set, below));
+                for pair in pairs {
+                    // A set that stays pending stays so all along the run, and so does what it leaves at each of its frames.
+                    let is_again = pair.suffix_set == suffix_set;
+                    let below =
+                        if is_again { self.stacks.below_run(frame) } else { self.stacks.below(frame) };
+                    met.go_to((pair.suffix_set, below));
+                }
+                match others {
+                    Some(others) if met.is_new(suffix_set, others) => set = others,
+                    _ => break,
+                }
             }
         }
         Ok(true)
@@ -263,6 +274,14 @@ impl Met {
         if self.mask == 0 {
             self.table.fill((0, 0, 0));
             self.mask = 1;
+        }
+    }
+
+    /// The pair is ahead if it was not met before. Nothing is left at the bottom, and for no suffixes.
+    #[inline]
+    fn go_to(&mut self, (suffix_set, node): (u32, u32)) {
+        if suffix_set != NO_SUFFIXES && node != BOTTOM && self.is_new(suffix_set, node) {
+            self.ahead.push((suffix_set, node));
         }
     }
 

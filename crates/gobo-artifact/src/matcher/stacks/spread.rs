@@ -40,8 +40,8 @@ impl Stacks {
             }
             if node == BOTTOM {
                 ends = true;
-            } else if let Some((first, second)) = self.parts(node) {
-                ahead.extend([second, first]);
+            } else if let Some((first, others)) = self.parts(node) {
+                ahead.extend([others, first]);
             } else {
                 let (top, below) = (self.top(node), self.below(node));
                 match groups.iter_mut().find(|group| group.0 == top) {
@@ -58,38 +58,40 @@ impl Stacks {
         let mut counts: HashMap<u32, u64> = HashMap::from([(BOTTOM, 1)]);
         let mut ahead = vec![node];
         while let Some(&at) = ahead.last() {
-            let (first, second) = self.parts(at).unwrap_or((self.below(at), NONE_MORE));
+            let (first, others) = self.parts(at).unwrap_or((self.below(at), NONE_MORE));
             let of = |part: u32| if part == NONE_MORE { Some(0) } else { counts.get(&part).copied() };
-            match (of(first), of(second)) {
-                (Some(one), Some(other)) => {
-                    counts.entry(at).or_insert_with(|| one.saturating_add(other));
+            match (of(first), of(others)) {
+                (Some(one), Some(more)) => {
+                    counts.entry(at).or_insert_with(|| one.saturating_add(more));
                     ahead.pop();
                 }
                 (None, _) => ahead.push(first),
-                (_, None) => ahead.push(second),
+                (_, None) => ahead.push(others),
             }
         }
         counts.get(&node).copied().unwrap_or(0)
     }
 
-    /// Number of nodes of these stacks without the bottom. O(nodes kept).
-    pub(crate) fn nodes_of(&self, roots: impl Iterator<Item = u32>) -> usize {
+    /// Number of frames and of links of these stacks. O(nodes kept).
+    pub(crate) fn nodes_of(&self, roots: impl Iterator<Item = u32>) -> (usize, usize) {
         let mut is_met = vec![false; self.places()];
         let mut ahead: Vec<u32> = roots.collect();
-        let mut count = 0;
+        let (mut frames, mut links) = (0, 0);
         while let Some(node) = ahead.pop() {
             if node == BOTTOM || std::mem::replace(&mut is_met[node as usize], true) {
                 continue;
             }
-            count += 1;
-            match self.parts(node) {
-                Some((first, second)) => ahead.extend([second, first]),
-                None => ahead.push(self.below(node)),
+            if let Some((first, others)) = self.parts(node) {
+                links += 1;
+                ahead.extend([others, first]);
+            } else {
+                frames += 1;
+                ahead.push(self.below(node));
             }
         }
-        count
+        (frames, links)
     }
 }
 
-/// In the place of the second part of a frame.
+/// In the place of the other members of a set of one.
 const NONE_MORE: u32 = u32::MAX;
