@@ -157,15 +157,20 @@ impl Configurations {
         from: (u32, u32),
         met: &mut Met,
     ) -> Result<bool, MatcherError> {
+        met.ahead.clear();
         met.go_to(from);
-        while let Some((suffix_set, mut set)) = met.ahead.pop() {
-            let mut top = None;
-            let mut pairs: &[PairEntry] = &[];
+        // What came first goes on first, so that mostly the same suffix set is at the same return state as before.
+        let mut before = None;
+        let mut pairs: &[PairEntry] = &[];
+        let mut number = 0;
+        while let Some(&(suffix_set, mut set)) = met.ahead.get(number) {
+            number += 1;
             loop {
                 let (frame, others) =
                     self.stacks.parts(set).map_or((set, None), |(first, others)| (first, Some(others)));
-                if top != Some(self.stacks.top(frame)) {
-                    top = Some(self.stacks.top(frame));
+                let place = Some((suffix_set, self.stacks.top(frame)));
+                if before != place {
+                    before = place;
                     pairs = calls.pairs(suffix_set, self.stacks.top(frame));
                     for pair in pairs {
                         if met.is_new(ROW, pair.row) && !rows.give(pair.row, state)? {
