@@ -5,7 +5,7 @@
 //! their chains, and nothing depends on that. A table with nothing in it has no memory: where stacks are plain there is none.
 //! O(1) expected for a look, an entry and a removal, and the links once more whenever their number has doubled.
 
-use super::{LINK, NONE, Stacks};
+use super::node::{LINK, NONE, Node};
 
 /// Places of the first table.
 const FIRST: usize = 64;
@@ -34,43 +34,41 @@ impl Links {
     pub(super) fn first(&self, marks: u32) -> u32 {
         if self.places.is_empty() { NONE } else { self.places[self.place(marks)] }
     }
-}
 
-impl Stacks {
     /// Enters a link that is not there.
-    pub(super) fn enter(&mut self, link: u32) {
-        if self.links.count >= self.links.places.len() {
-            let places = (2 * self.links.count).max(FIRST).next_power_of_two();
-            self.links = Links { places: vec![NONE; places], count: self.links.count };
-            let is_kept = |node: &super::Node| node.marks & LINK != 0 && node.holders != u32::MAX;
-            for number in (0..).take(self.all.len()) {
-                if number != link && is_kept(self.at(number)) {
-                    self.chain(number);
+    pub(super) fn enter(&mut self, nodes: &mut [Node], link: u32) {
+        if self.count >= self.places.len() {
+            self.places = vec![NONE; (2 * self.count).max(FIRST).next_power_of_two()];
+            let is_kept = |node: &Node| node.has(LINK) && node.holders != u32::MAX;
+            for number in (0..).take(nodes.len()) {
+                if number != link && is_kept(&nodes[number as usize]) {
+                    self.chain(nodes, number);
                 }
             }
         }
-        self.chain(link);
-        self.links.count += 1;
+        self.chain(nodes, link);
+        self.count += 1;
     }
 
-    fn chain(&mut self, link: u32) {
-        let place = self.links.place(self.at(link).marks);
-        self.all[link as usize].beside = std::mem::replace(&mut self.links.places[place], link);
+    fn chain(&mut self, nodes: &mut [Node], link: u32) {
+        let node = &mut nodes[link as usize];
+        let place = self.place(node.marks);
+        node.beside = std::mem::replace(&mut self.places[place], link);
     }
 
     /// Takes a link out.
-    pub(super) fn leave(&mut self, link: u32) {
-        let place = self.links.place(self.at(link).marks);
-        let after = self.at(link).beside;
-        let mut known = self.links.places[place];
+    pub(super) fn leave(&mut self, nodes: &mut [Node], link: u32) {
+        let Node { marks, beside: after, .. } = nodes[link as usize];
+        let place = self.place(marks);
+        let mut known = self.places[place];
         if known == link {
-            self.links.places[place] = after;
+            self.places[place] = after;
         } else {
-            while self.at(known).beside != link {
-                known = self.at(known).beside;
+            while nodes[known as usize].beside != link {
+                known = nodes[known as usize].beside;
             }
-            self.all[known as usize].beside = after;
+            nodes[known as usize].beside = after;
         }
-        self.links.count -= 1;
+        self.count -= 1;
     }
 }

@@ -2,7 +2,7 @@
 //! Algorithm*, 1987).
 //!
 //! - this file: the nodes of the graph, frames and links, counted by their holders.
-//! - `links.rs`: equal links are one: a table of those that are there.
+//! - `node.rs`: what is kept of a node. `links.rs`: equal links are one: a table of those that are there.
 //! - `set.rs`: the union of many sets of stacks.
 //! - `spread.rs`: what is found by a walk over the graph: the stacks one by one, their number, the nodes below some.
 //!
@@ -18,7 +18,8 @@
 //! node is freed when neither a configuration nor a node above holds it. Push is O(frames made on the same set), a link O(1)
 //! expected, everything else O(1) but for `covers`, which is O(depth), and for walks over the graph.
 
-pub(crate) mod links;
+mod links;
+mod node;
 pub(crate) mod set;
 pub(crate) mod spread;
 
@@ -27,62 +28,13 @@ use std::cmp::Ordering;
 use gobo_types::CharCount;
 
 use self::links::Links;
+use self::node::{COMPLETES, LINK, NONE, Node, PLAIN, mix};
 
 /// The stack without a frame: nothing was called.
 pub(crate) const BOTTOM: u32 = 0;
 
-/// No node.
-const NONE: u32 = u32::MAX;
-
 /// Nodes that a copy has room for beside its own.
 const ROOM: usize = 16;
-
-/// Of the marks of a node: the text is complete once all frames of one of its stacks are popped.
-const COMPLETES: u32 = 1;
-
-/// Of the marks of a node: it is one stack.
-const PLAIN: u32 = 2;
-
-/// Of the marks of a node: it is a link.
-const LINK: u32 = 4;
-
-/// The other bits of the marks: a hash of all that the node stands for.
-const HASH: u32 = !(COMPLETES | PLAIN | LINK);
-
-/// A frame or a link.
-#[derive(Debug, Clone, Copy)]
-struct Node {
-    /// The number of the return state of a frame; that of the first frame of a link.
-    top: u32,
-    /// The set below a frame; the other members of a link.
-    below: u32,
-    /// How many frames lie below on the deepest of its stacks, the bottom included.
-    depth: u32,
-    /// Nodes above, and configurations that hold this one.
-    holders: u32,
-    /// The last frame made on this set.
-    above: u32,
-    /// The frame made before this one on the same set; the next link in the same place of the table.
-    beside: u32,
-    /// The first node below a frame that is no frame of the same return state; the first member of a link.
-    below_run: u32,
-    /// [`COMPLETES`], [`PLAIN`], [`LINK`] and the [`HASH`].
-    marks: u32,
-}
-
-impl Node {
-    #[inline]
-    fn has(&self, mark: u32) -> bool {
-        self.marks & mark != 0
-    }
-}
-
-/// The hash of a node by those of its parts, or by what else they are: the finalizer of `MurmurHash3`.
-#[inline]
-fn mix(one: u32, other: u32) -> u32 {
-    let mixed = (one.wrapping_mul(0x9e37_79b9).rotate_left(13) ^ other).wrapping_mul(0x85eb_ca6b);
-    (mixed ^ (mixed >> 15)) & HASH
-}
 
 /// A state and a node of the stacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -280,7 +232,7 @@ impl Stacks {
         });
         self.all[first as usize].holders += 1;
         self.all[others as usize].holders += 1;
-        self.enter(number);
+        self.links.enter(&mut self.all, number);
         number
     }
 
@@ -398,7 +350,7 @@ impl Stacks {
                     continue;
                 }
                 let Node { below: others, below_run: first, .. } = *self.at(node);
-                self.leave(node);
+                self.links.leave(&mut self.all, node);
                 self.free(node);
                 self.all[others as usize].holders -= 1;
                 self.all[first as usize].holders -= 1;
