@@ -122,5 +122,48 @@ fn batch(criterion: &mut Criterion) {
     assert!(fills.iter().all(|fill| fill.is_ok()), "every mask is filled");
 }
 
-criterion_group!(benches, compile, open, step, batch);
+/// Strings with an upper bound, and a text of each that is about to reach it.
+const BOUNDED: [(&str, u32, &str); 3] = [
+    (
+        r#"{"type": "string", "maxLength": 60}"#,
+        60,
+        "\"the quick brown fox jumps over the lazy dog, and then over it",
+    ),
+    (
+        r#"{"type": "string", "format": "uri", "minLength": 1, "maxLength": 60}"#,
+        60,
+        "\"https://example.com/a/path/that/goes/on/until/the/bound/is/met",
+    ),
+    (
+        r#"{"type": "string", "pattern": "^[a-z]+( [a-z]+)*$", "maxLength": 60}"#,
+        60,
+        "\"the quick brown fox jumps over the lazy dog and then over it",
+    ),
+];
+
+/// Masks of strings with so many characters left before their bound.
+fn near_bound(criterion: &mut Criterion) {
+    let (_folder, source, _) = setup();
+    let gobo = Gobo::new(&source).expect("a vocabulary");
+    let mut mask = vec![0_u32; gobo.mask_words()];
+    let row = mask.clone();
+    let mut group = criterion.benchmark_group("fill_near_bound");
+    for (number, (schema, bound, text)) in BOUNDED.into_iter().enumerate() {
+        let mut matcher = gobo.matcher_of(&Case::schema("bounded", schema)).expect("an index");
+        // The quote is no character of the string.
+        for left in [0, 1, 2, 4, 8, 16] {
+            let end = 1 + (bound - left) as usize;
+            matcher.reset();
+            matcher.advance_bytes(&text.as_bytes()[..end]).expect("the beginning of a text");
+            group.bench_function(format!("{number}/left_{left}"), |bencher| {
+                bencher.iter(|| matcher.fill(black_box(&mut mask)));
+            });
+        }
+    }
+    group.bench_function("floor_copy_of_a_row", |bencher| {
+        bencher.iter(|| black_box(&mut mask).copy_from_slice(black_box(&row)));
+    });
+}
+
+criterion_group!(benches, compile, open, step, batch, near_bound);
 criterion_main!(benches);
