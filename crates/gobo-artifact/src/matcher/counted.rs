@@ -200,7 +200,8 @@ impl Near<'_> {
     fn may_stay(&self, at: &Configuration, bytes: &[u8]) -> bool {
         let (mut state, mut count) = (at.state, at.count);
         for &byte in bytes {
-            (state, count) = (self.index.next_by_class(state, self.index.byte_class(byte)), count.after(byte));
+            (state, count) =
+                (self.index.next_by_class(state, self.index.byte_class(byte)), count.after(byte));
         }
         state != DEAD && self.tables.fits(&self.lengths, state, count)
     }
