@@ -1,5 +1,7 @@
-"""Random schemas under every policy, judged by Python's `jsonschema` over exact decimals: what masks let through is valid, and what is valid is let
-through in some order of its members."""
+"""Random schemas under every policy, judged by Python's `jsonschema` over exact decimals.
+
+What masks let through is valid, and what is valid is let through in some order of its members.
+"""
 
 import itertools
 import json

@@ -5,9 +5,9 @@
 //! so, if the characters that it reads inside the rule and the distance of the state after them leave n below the upper bound, and,
 //! where it goes on beyond the rule, if the rule may end at that length. Far from both bounds, by more than the longest token and the
 //! greatest distance, that is the row itself, or the row without its pending suffixes where the rule is too short to end: O(1). Within
-//! reach of a bound the row is cut down by the number of characters of each token: a token is short enough wherever it leads, or too long
-//! wherever it leads, or is walked, as is one with a backslash; tokens that end the rule are walked, too. O(ids + bytes of the tokens that
-//! are walked), and a scratch row is allocated.
+//! reach of a bound the row is cut down by the number of characters of each token. Most tokens are short enough or too long whatever state
+//! they lead to. The others are walked to that state, as are tokens with a backslash, and tokens that end the rule. O(ids + bytes of the
+//! tokens that are walked), and a scratch row is allocated.
 //!
 //! n and the distance together never fall along a text, so that a configuration whose sum is within the bound can be brought to an end,
 //! and one beyond it cannot. The compiler counts a least length only where each state has a text of every length from its distance on.

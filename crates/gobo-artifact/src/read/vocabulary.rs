@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use gobo_types::{Digest, TokenId, VocabularyDigest};
+use gobo_types::{CharCount, Digest, TokenId, VocabularyDigest};
 
 use crate::layout::artifact::{Artifact, Span};
 use crate::layout::error::{ArtifactError, Fault};
@@ -235,7 +235,7 @@ impl Vocabulary {
         self.trie_heights.get_or_init(|| trie::heights(self.artifact.get(&self.trie)))
     }
 
-    /// `[ids]`: how many characters begin in each token, as [`CharCount`](gobo_types::CharCount) counts them from a place between two.
+    /// `[ids]`: how many characters begin in each token, as [`CharCount`] counts them from a place between two.
     /// 255 for tokens with a backslash, whose count depends on what follows it, and for 255 and more.
     ///
     /// O(1), but for the first call: O(bytes of all tokens), and a byte of memory for each id.
@@ -305,6 +305,6 @@ fn chars_of(token: &[u8]) -> u8 {
     if token.contains(&b'\\') {
         return u8::MAX;
     }
-    let begin = token.iter().filter(|byte| !(0x80..0xC0).contains(*byte)).count();
-    u8::try_from(begin).unwrap_or(u8::MAX)
+    let count = token.iter().fold(CharCount::default(), |count, &byte| count.after(byte));
+    u8::try_from(count.chars()).unwrap_or(u8::MAX)
 }
