@@ -122,5 +122,46 @@ fn batch(criterion: &mut Criterion) {
     assert!(fills.iter().all(|fill| fill.is_ok()), "every mask is filled");
 }
 
-criterion_group!(benches, compile, open, step, batch);
+/// A name, a schema of a string, its greatest length, and how a text of it begins; letters go on to the bound.
+const BOUNDED: [(&str, &str, usize, &str); 3] = [
+    (
+        "uri",
+        r#"{"type": "string", "format": "uri", "minLength": 1, "maxLength": 2083}"#,
+        2083,
+        "https://example.com/",
+    ),
+    (
+        "pattern",
+        r#"{"type": "string", "pattern": "^[a-z]+( [a-z]+)*$", "maxLength": 5000}"#,
+        5000,
+        "the quick ",
+    ),
+    // The part of an address before the `@`.
+    ("email", r#"{"type": "string", "format": "email"}"#, 64, ""),
+];
+
+/// Masks inside strings whose characters are counted, with so many left before the bound.
+fn near_bound(criterion: &mut Criterion) {
+    let (_folder, source, _) = setup();
+    let gobo = Gobo::new(&source).expect("a vocabulary");
+    let mut mask = vec![0_u32; gobo.mask_words()];
+    let row = mask.clone();
+    let mut group = criterion.benchmark_group("fill_near_bound");
+    for (name, schema, bound, text) in BOUNDED {
+        let mut matcher = gobo.matcher_of(&Case::schema(name, schema)).expect("an index");
+        for left in [0, 1, 2, 4, 8, 16] {
+            let letters = "a".repeat(bound - left - text.len());
+            matcher.reset();
+            matcher.advance_bytes(format!("\"{text}{letters}").as_bytes()).expect("the beginning of a text");
+            group.bench_function(format!("{name}/left_{left}"), |bencher| {
+                bencher.iter(|| matcher.fill(black_box(&mut mask)));
+            });
+        }
+    }
+    group.bench_function("floor_copy_of_a_row", |bencher| {
+        bencher.iter(|| black_box(&mut mask).copy_from_slice(black_box(&row)));
+    });
+}
+
+criterion_group!(benches, compile, open, step, batch, near_bound);
 criterion_main!(benches);

@@ -193,8 +193,9 @@ impl Texts {
     }
 }
 
-/// The text of a number without its exponent, and without zeros that change nothing: every policy allows it.
-fn plain(text: &str) -> String {
+/// The text of a number without its exponent, and without zeros that change nothing: every policy allows it up to its bound on
+/// fractions. Of an exponent beyond 400 the text as it is.
+pub(crate) fn plain(text: &str) -> String {
     let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i64 = exponent.parse().expect("a number that was read");
     if exponent.abs() > 400 {

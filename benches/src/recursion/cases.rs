@@ -160,7 +160,9 @@ fn any_json(whitespace: Whitespace) -> anyhow::Result<RecursiveCase> {
         let text = match whitespace {
             Whitespace::Compact => compact,
             Whitespace::Single => spaced(&compact, false),
-            Whitespace::Lines | Whitespace::Flexible { .. } | Whitespace::Indent { .. } => spaced(&compact, true),
+            Whitespace::Lines | Whitespace::Flexible { .. } | Whitespace::Indent { .. } => {
+                spaced(&compact, true)
+            }
         };
         (name, text)
     });

@@ -5,9 +5,9 @@
 //! so, if the characters that it reads inside the rule and the distance of the state after them leave n below the upper bound, and,
 //! where it goes on beyond the rule, if the rule may end at that length. Far from both bounds, by more than the longest token and the
 //! greatest distance, that is the row itself, or the row without its pending suffixes where the rule is too short to end: O(1). Within
-//! reach of a bound the row is cut down by a walk of the vocabulary's trie, which looks at no subtree that is short enough, and drops
-//! one that is too long as a whole; tokens that end the rule are looked at one by one. O(trie nodes that are alive and within reach +
-//! tokens dropped + tokens that end the rule), and a scratch row is allocated.
+//! reach of a bound the row is cut down by the number of characters of each token. Most tokens are short enough or too long whatever state
+//! they lead to. The others are walked to that state, as are tokens with a backslash, and tokens that end the rule. O(ids + bytes of the
+//! tokens that are walked), and a scratch row is allocated.
 //!
 //! n and the distance together never fall along a text, so that a configuration whose sum is within the bound can be brought to an end,
 //! and one beyond it cannot. The compiler counts a least length only where each state has a text of every length from its distance on.
@@ -23,8 +23,8 @@ use crate::matcher::stacks::{BOTTOM, Configuration, Stacks};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
 
-/// The greatest height of a subtree that [`Vocabulary::trie_heights`] tells from greater ones.
-const TALL: u8 = u8::MAX;
+/// In the place of a number of characters: they have to be counted ([`Vocabulary::token_chars`]).
+const UNKNOWN: u8 = u8::MAX;
 
 /// What the bounds of a length have to do with a mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,14 +133,6 @@ pub(super) struct Near<'a> {
     lengths: LengthRange,
 }
 
-/// What remains to be looked at: the nodes of a block from one on, the end of its ids, and where the text stands above it.
-struct Open {
-    node: usize,
-    to: u32,
-    state: u32,
-    count: CharCount,
-}
-
 impl Near<'_> {
     /// Sets the bits of the tokens that may come next and do not end the rule: `[row words]`. `words` are room for a row.
     ///
@@ -176,43 +168,48 @@ impl Near<'_> {
         }
     }
 
-    /// Clears the bits of tokens that read too many characters of the rule.
+    /// Clears the bits of tokens that read too many characters of the rule: `[row words]`.
     fn cut(&self, at: &Configuration, words: &mut [u32]) {
         let Some(max) = self.lengths.max else { return };
-        let (trie, heights) = (self.vocabulary.trie(), self.vocabulary.trie_heights());
-        let greatest = self.tables.greatest();
-        let mut open = vec![Open { node: trie.root, to: trie.to, state: at.state, count: at.count }];
-        while let Some(Open { node: number, to, state, count }) = open.pop() {
-            let Some(node) = trie.nodes.get(number) else { continue };
-            let end = match trie.nodes.get(number + 1) {
-                Some(next) if !node.is_last() => {
-                    open.push(Open { node: number + 1, to, state, count });
-                    next.first
-                }
-                _ => to,
-            };
-            let next = self.index.next_by_class(state, self.index.byte_class(node.byte()));
-            if next == DEAD {
+        let left = max.saturating_sub(at.count.chars());
+        let capped = |chars: u32| u8::try_from(chars).unwrap_or(UNKNOWN);
+        // Tokens with fewer characters fit wherever they lead.
+        let few = (left + 1).saturating_sub(self.tables.greatest());
+        // Those with more do not, where they begin between two characters; inside an escape the first ones may count for nothing.
+        let is_between = at.count.place() == CharCount::default();
+        let most = if is_between { left } else { u32::MAX };
+        let (few, most) = (capped(few), capped(most));
+        let chars = self.vocabulary.token_chars().chunks(32);
+        for (first, (word, chars)) in (0..).step_by(32).zip(words.iter_mut().zip(chars)) {
+            if *word == 0 {
                 continue;
             }
-            let count = count.after(node.byte());
-            if !self.tables.fits(&self.lengths, next, count) {
-                let ids = trie.order.get(node.first as usize..end as usize).unwrap_or_default();
-                for &id in ids {
-                    if let Some(word) = words.get_mut((id >> 5) as usize) {
-                        *word &= !(1 << (id & 31));
-                    }
-                }
-            } else if let Some(child) = node.children()
-                && child > number
-            {
-                let height = heights.get(child).copied().unwrap_or(TALL);
-                let longest = count.chars().saturating_add(u32::from(height)).saturating_add(greatest);
-                if height == TALL || longest > max {
-                    open.push(Open { node: child, to: end, state: next, count });
+            let (mut short, mut long) = (0, 0);
+            for (bit, &chars) in (0..32_u32).zip(chars) {
+                short |= u32::from(chars < few) << bit;
+                long |= u32::from(chars > most && chars != UNKNOWN) << bit;
+            }
+            let mut open = *word & !(short | long);
+            *word &= !long;
+            while open != 0 {
+                let bit = open.trailing_zeros();
+                open &= open - 1;
+                if !self.may_stay(at, self.vocabulary.bytes(first + bit)) {
+                    *word &= !(1 << bit);
                 }
             }
         }
+    }
+
+    /// Whether the rule can be brought to an end behind a token that ends inside it. Count and distance together never fall, so that the last
+    /// state tells it.
+    fn may_stay(&self, at: &Configuration, bytes: &[u8]) -> bool {
+        let (mut state, mut count) = (at.state, at.count);
+        for &byte in bytes {
+            (state, count) =
+                (self.index.next_by_class(state, self.index.byte_class(byte)), count.after(byte));
+        }
+        state != DEAD && self.tables.fits(&self.lengths, state, count)
     }
 
     /// Whether the rule may end, as far as its length goes, where the text of a token ends it.

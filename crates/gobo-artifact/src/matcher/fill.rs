@@ -67,8 +67,8 @@ impl Matcher {
 
     /// Writes the mask of the next token to `out`: `[mask_words]`, bit `id & 31` of word `id >> 5`. Every bit of an
     /// EOS id is set exactly if the text is complete; all bits from the vocabulary length on are zero otherwise.
-    /// About one copy of a row; with calls, a union of a few rows. Within reach of a bound of a length that is counted, a walk of the
-    /// vocabulary, and memory for a row.
+    /// About one copy of a row; with calls, a union of a few rows. Within reach of a bound of a length that is counted, a look at
+    /// each id, a walk over the bytes of each token whose end decides, and memory for a row.
     ///
     /// # Errors
     /// [`MatcherError::BufferLength`]; [`MatcherError::OnlyEos`] where the binding's EOS is an ordinary token without

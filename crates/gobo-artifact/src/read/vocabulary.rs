@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use gobo_types::{Digest, TokenId, VocabularyDigest};
+use gobo_types::{CharCount, Digest, TokenId, VocabularyDigest};
 
 use crate::layout::artifact::{Artifact, Span};
 use crate::layout::error::{ArtifactError, Fault};
@@ -54,6 +54,8 @@ pub struct Vocabulary {
     pub(super) shared_row_sums: OnceLock<Box<[RowSum]>>,
     /// Computed at the first use, by compilers.
     pub(super) trie_heights: OnceLock<Box<[u8]>>,
+    /// Computed at the first use, by matchers near a bound of a length.
+    pub(super) token_chars: OnceLock<Box<[u8]>>,
 }
 
 impl Vocabulary {
@@ -148,6 +150,7 @@ impl Vocabulary {
             #[cfg(feature = "write")]
             shared_row_sums: OnceLock::new(),
             trie_heights: OnceLock::new(),
+            token_chars: OnceLock::new(),
             root,
             artifact,
         })
@@ -232,6 +235,21 @@ impl Vocabulary {
         self.trie_heights.get_or_init(|| trie::heights(self.artifact.get(&self.trie)))
     }
 
+    /// `[ids]`: how many characters begin in each token, as [`CharCount`] counts them from a place between two.
+    /// 255 for tokens with a backslash, whose count depends on what follows it, and for 255 and more.
+    ///
+    /// O(1), but for the first call: O(bytes of all tokens), and a byte of memory for each id.
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// # let (_, vocabulary, _) = small::pattern();
+    /// // Ids 0 and 2 are `a` and `ab`.
+    /// assert_eq!([0, 2].map(|id| vocabulary.token_chars()[id]), [1, 2]);
+    /// ```
+    pub fn token_chars(&self) -> &[u8] {
+        self.token_chars.get_or_init(|| (0..self.len()).map(|id| chars_of(self.bytes(id))).collect())
+    }
+
     /// The shared row of that number: `[row words]`, not empty. Rows that many indices need lie here once, so that an index
     /// names them or says how it differs. O(1).
     #[inline]
@@ -280,4 +298,13 @@ impl Vocabulary {
     pub fn slices(&self) -> impl Iterator<Item = Slice<'_>> {
         (0..self.slice_entries().len()).filter_map(|number| self.slice(number))
     }
+}
+
+/// The characters that begin in a token, or 255: [`Vocabulary::token_chars`].
+fn chars_of(token: &[u8]) -> u8 {
+    if token.contains(&b'\\') {
+        return u8::MAX;
+    }
+    let count = token.iter().fold(CharCount::default(), |count, &byte| count.after(byte));
+    u8::try_from(count.chars()).unwrap_or(u8::MAX)
 }

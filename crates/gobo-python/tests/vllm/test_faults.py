@@ -1,5 +1,6 @@
 """Whatever fails ends one request at most: a matcher in the middle of a fill, no daemon, a verdict; and the switches."""
 
+import json
 import os
 import subprocess
 import sys
@@ -119,12 +120,51 @@ is_stock = structured_output.XgrammarBackend is stock
 """
 
 
-def run(before="", after="print(is_stock)", **environ):
-    script = SCRIPT.format(folder=os.path.dirname(__file__), before=before, after=after)
-    environ = {key: value for key, value in {**os.environ, **environ}.items() if value is not None}
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], env=environ, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip().splitlines()[-1], done.stderr
+# Imports vLLM once, half a minute, and runs each script in a fork of itself: as in a new process, but for that half minute.
+NURSERY = """
+import atexit, json, os, sys, traceback
+import vllm.sampling_params, vllm.tokenizers.hf, vllm.v1.request, vllm.v1.structured_output
+for line in sys.stdin:
+    script, environ, out, err = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        os.environ.clear()
+        os.environ.update(environ)
+        for path, number in ((out, 1), (err, 2)):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
+        code = 0
+        try:
+            exec(script, {"__name__": "__main__"})
+        except BaseException:
+            traceback.print_exc()
+            code = 1
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Runs a script in a process where gobo is not registered: the last line of its output, and its standard error."""
+    nursery = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", NURSERY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+    def run(before="", after="print(is_stock)"):
+        script = SCRIPT.format(folder=os.path.dirname(__file__), before=before, after=after)
+        files = [tmp_path_factory.mktemp("run") / name for name in ("out", "err")]
+        print(json.dumps([script, dict(os.environ), *map(str, files)]), file=nursery.stdin, flush=True)
+        status = nursery.stdout.readline().strip()
+        out, err = (file.read_text() for file in files)
+        assert status == "0", err
+        return out.strip().splitlines()[-1], err
+
+    yield run
+    nursery.kill()
+    nursery.wait()
 
 
 REQUEST = """
@@ -137,18 +177,18 @@ except Exception as error:
 """
 
 
-def test_under_gobo_disable_nothing_changes():
+def test_under_gobo_disable_nothing_changes(run):
     assert run(before='os.environ["GOBO_DISABLE"] = "1"')[0] == "True"
 
 
-def test_a_release_it_was_not_tested_with_stays_as_it_was():
+def test_a_release_it_was_not_tested_with_stays_as_it_was(run):
     before = "import importlib.metadata as m; real = m.version\nm.version = lambda name: '0.34.0' if name == 'vllm' else real(name)"
     last, log = run(before=before)
     assert last == "True"
     assert log.count("gobo leaves vLLM as it is: vllm 0.34.0 is none of those that it was tested with") == 1
 
 
-def test_another_signature_leaves_vllm_as_it_was():
+def test_another_signature_leaves_vllm_as_it_was(run):
     before = (
         "from vllm.v1.structured_output import backend_guidance\n"
         "backend_guidance.validate_guidance_grammar = lambda sampling_params, tokenizer=None, more=None: None"
@@ -158,12 +198,12 @@ def test_another_signature_leaves_vllm_as_it_was():
     assert log.count("gobo leaves vLLM as it is") == 1 and "(sampling_params, tokenizer, more)" in log
 
 
-def test_without_a_daemon_and_a_local_worker_the_stock_engine_serves_what_its_validator_takes(gpt2):
+def test_without_a_daemon_and_a_local_worker_the_stock_engine_serves_what_its_validator_takes(run, gpt2):
     last, log = run(before='os.environ["GOBO_LOCAL"] = "0"', after=REQUEST.format(constraint="regex='[0-9]+'"))
     assert last.startswith("XgrammarGrammar") and "'unavailable': 1" in last
 
 
-def test_without_a_daemon_and_a_local_worker_the_rest_fails_by_name(gpt2):
+def test_without_a_daemon_and_a_local_worker_the_rest_fails_by_name(run, gpt2):
     last, log = run(
         before='os.environ["GOBO_LOCAL"] = "0"', after=REQUEST.format(constraint="json={'type': 'integer', 'multipleOf': 7}")
     )
@@ -181,13 +221,13 @@ print(gobo_masks.stats()["fallback"])
 """
 
 
-def test_logits_narrower_than_the_vocabulary_are_the_stock_engines(gpt2):
+def test_logits_narrower_than_the_vocabulary_are_the_stock_engines(run, gpt2):
     # XGrammar takes no stop id beyond the logits, and gpt2's own is its last id.
     last, log = run(after=STOCK.format(eos="!", options="dict(width=50_000)"))
     assert last.startswith("XgrammarGrammar VLLMValidationError") and "width 50000" in last and "'invalid'" in last
 
 
-def test_a_tokenizer_that_gobo_cannot_read_is_the_stock_engines(gpt2):
+def test_a_tokenizer_that_gobo_cannot_read_is_the_stock_engines(run, gpt2):
     before = (
         "class Unread:\n"
         "    def of(*args, **kwargs):\n"
@@ -199,7 +239,7 @@ def test_a_tokenizer_that_gobo_cannot_read_is_the_stock_engines(gpt2):
     assert last.startswith("XgrammarGrammar VLLMValidationError") and "no such kind of tokenizer" in last and "'invalid'" in last
 
 
-def test_a_panic_is_an_absence(gpt2):
+def test_a_panic_is_an_absence(run, gpt2):
     before = (
         "class Panic(BaseException): pass\n"
         "class Client:\n"
@@ -211,7 +251,7 @@ def test_a_panic_is_an_absence(gpt2):
     assert last.startswith("XgrammarGrammar VLLMValidationError") and "on purpose" in last and "'failed'" in last
 
 
-def test_under_refuse_a_verdict_fails_its_request(gpt2):
+def test_under_refuse_a_verdict_fails_its_request(run, gpt2):
     last, log = run(before='os.environ["GOBO_FALLBACK"] = "refuse"', after=REQUEST.format(constraint="grammar='start: \"a\"'"))
     assert last.startswith("VLLMValidationError") and "Lark" in last
 

@@ -65,7 +65,8 @@ def test_a_kind_of_request_is_served_by_an_index(engine, backend, kind, value):
     if has_ended:
         assert judge(kind, value, one.tokenizer.decode(ids[:-1])), one.tokenizer.decode(ids)
     else:
-        assert kind == "json_object"
+        # Members may follow for ever where objects are open, as they are beside llguidance.
+        assert kind == "json_object" or (kind == "json" and backend == "guidance")
 
 
 def test_a_choice_has_one_index_as_a_list_and_as_a_grammar(engine):
