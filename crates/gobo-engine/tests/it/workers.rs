@@ -82,10 +82,15 @@ fn workers(name: &str) -> Vec<String> {
     workers
 }
 
-/// Whether a process is gone, or only waits for its parent to ask how it ended.
+/// Whether a process is gone, or only waits for its parent to ask how it ended. Until its last thread has ended its parent is told
+/// nothing, though the first may have ended before.
 fn is_over(process: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with(['Z', 'X']))
+    stat.rsplit_once(") ").is_none_or(|(_, rest)| {
+        let fields: Vec<&str> = rest.split(' ').collect();
+        let (state, threads) = (fields[0], fields[17]);
+        matches!(state, "Z" | "X") && matches!(threads, "0" | "1")
+    })
 }
 
 #[test]
