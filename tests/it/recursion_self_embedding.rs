@@ -94,7 +94,7 @@ fn random_rules_that_call_themselves_in_a_row() {
 
 /// Grammars of one line that piled up pending suffixes, or states of their tail calls, until the budget was spent; with what texts begin
 /// with again and again.
-const TINY: [(&str, &str); 7] = [
+const TINY: [(&str, &str); 8] = [
     (r#"root ::= [a-z] | "-" root root?"#, "-"),
     (r#"root ::= . | "é" root{1,2}"#, "é"),
     (r#"root ::= [a-zA-Z_] | "(" root root? ")""#, "("),
@@ -102,6 +102,7 @@ const TINY: [(&str, &str); 7] = [
     (r#"root ::= . | "-" root root?"#, "-"),
     (r#"root ::= [a-z]+ | "-" root root?"#, "-"),
     (r#"root ::= "a" [ab]{1,3} root? | [bé]"#, "ab"),
+    (r#"root ::= . | "é" root{0,2} root{1,3} root{0,2}"#, "é"),
 ];
 
 /// Of each tokenizer so many random grammars, and so many tokens into a text of each.

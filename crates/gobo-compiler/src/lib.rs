@@ -8,6 +8,7 @@ mod pairs;
 mod return_classes;
 mod rows;
 mod spell;
+mod suffix_cells;
 mod suffix_sets;
 
 pub use compile::{CompileOptions, CompileStats, Compiled, compile};

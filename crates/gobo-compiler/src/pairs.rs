@@ -21,6 +21,7 @@ use gobo_types::{Budget, ByteSet, CompileError, DenseId as _};
 
 use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
 use crate::rows::{PHASE, PendingSuffixes, RowComputer, RowTokens, RuleView, SharedRows, StateRow};
+use crate::suffix_cells::SuffixCells;
 use crate::suffix_sets::{SuffixSetId, SuffixSets};
 
 /// What is computed of an automaton with calls.
@@ -77,24 +78,70 @@ pub(crate) fn rows(
         tokens: Vec::new(),
         pending: Vec::new(),
         sets: SuffixSets::new(),
+        cells: None,
         under: vec![None; classes.len()],
-        is_split: false,
         budget,
     };
     let of: Vec<(usize, usize)> =
         states.iter().map(|asked| table.of_state(asked.state)).collect::<Result<_, _>>()?;
     let mark = table.mark();
-    let found = match table.follow_all(calls, classes, states, &of)? {
-        Some(found) => found,
+    let followed = match table.follow_all(calls, classes, states, &of)? {
+        Some(followed) => followed,
         None => {
             table.begin_splitting(mark);
-            let found = table.follow_all(calls, classes, states, &of)?;
-            found.expect("only sets that are not split are said to pile up")
+            let followed = table.follow_all(calls, classes, states, &of)?;
+            followed.expect("only sets that are not split are said to pile up")
         }
     };
     table.computer.charge()?;
     let of_states = of.into_iter().map(|(row, _)| row).collect();
-    Ok(PushDownRows { of_states, rows: table.tokens, pending: found.pending, pairs: found.pairs })
+    let found = PushDownRows {
+        pairs: table.pairs(&followed)?,
+        rows: table.tokens,
+        of_states,
+        pending: followed.pending,
+    };
+    Ok(if table.cells.is_some() { found.swept() } else { found })
+}
+
+impl PushDownRows {
+    /// Without the sets that no state leads to, and the rows of these.
+    fn swept(mut self) -> Self {
+        let mut is_met = vec![false; self.pairs.len()];
+        is_met[SuffixSetId::EMPTY.index()] = true;
+        let mut open = self.pending.clone();
+        while let Some(set) = open.pop() {
+            if !std::mem::replace(&mut is_met[set.index()], true) {
+                open.extend(self.pairs[set.index()].iter().map(|pair| pair.suffixes));
+            }
+        }
+        let mut is_used = vec![false; self.rows.len()];
+        self.of_states.iter().for_each(|&row| is_used[row] = true);
+        let met = self.pairs.iter().zip(&is_met).filter(|(_, is_met)| **is_met);
+        met.flat_map(|(pairs, _)| pairs).for_each(|pair| is_used[pair.row] = true);
+        let (sets, rows) = (places(&is_met), places(&is_used));
+        let mut keep = is_met.into_iter();
+        self.pairs.retain(|_| keep.next() == Some(true));
+        let mut keep = is_used.into_iter();
+        self.rows.retain(|_| keep.next() == Some(true));
+        let set = |set: SuffixSetId| SuffixSetId::new(sets[set.index()]);
+        for pair in self.pairs.iter_mut().flatten() {
+            (pair.row, pair.suffixes) = (rows[pair.row], set(pair.suffixes));
+        }
+        self.pending.iter_mut().for_each(|pending| *pending = set(*pending));
+        self.of_states.iter_mut().for_each(|row| *row = rows[*row]);
+        self
+    }
+}
+
+/// The place of each that is kept among all that are kept; of the others no matter what.
+fn places(is_kept: &[bool]) -> Vec<usize> {
+    let count = |kept: &mut usize, is_kept: &bool| {
+        let place = *kept;
+        *kept += usize::from(*is_kept);
+        Some(place)
+    };
+    is_kept.iter().scan(0, count).collect()
 }
 
 /// Most suffixes in all sets before sets are split, for each token of the vocabulary. Grammars of programming languages have
@@ -107,10 +154,11 @@ const FEW_TOKENS: usize = 512;
 /// Suffixes that are looked at in the time of one step elsewhere.
 const SUFFIXES_PER_STEP: u64 = 8;
 
-/// The suffix sets of some states, and all pairs that can come up below them.
+/// The suffix sets of some states, and what those that can come up below them do.
 struct Followed {
     pending: Vec<SuffixSetId>,
-    pairs: Vec<Vec<Pair>>,
+    /// By set.
+    effects: Vec<Vec<Effect>>,
 }
 
 /// Rows so far, and the suffix sets.
@@ -123,10 +171,10 @@ struct RowTable<'a> {
     tokens: Vec<RowTokens>,
     pending: Vec<PendingSuffixes>,
     sets: SuffixSets,
+    /// What a frame leaves, as disjoint sets, once sets are split.
+    cells: Option<SuffixCells>,
     /// `[classes]`: what may lie directly below the return states of each.
     under: Vec<Option<Rc<Under>>>,
-    /// Whether what stays pending is kept apart from what a read leaves.
-    is_split: bool,
     budget: &'a Budget,
 }
 
@@ -139,10 +187,11 @@ struct Mark {
 
 /// What a suffix set does at the return states of a class.
 struct Effect {
+    class: ReturnClassId,
     /// The place of its row.
     row: usize,
-    /// What it leaves for the frame below.
-    left: SuffixSetId,
+    /// The sets that it leaves for the frame below, some of which may have been cut since.
+    left: Vec<SuffixSetId>,
     /// Whether it stays pending there itself.
     stays: bool,
 }
@@ -159,7 +208,7 @@ impl RowTable<'_> {
         self.tokens.truncate(tokens);
         self.pending.truncate(pending);
         self.sets = SuffixSets::new();
-        self.is_split = true;
+        self.cells = Some(SuffixCells::default());
     }
 
     /// The suffix sets of states whose rows stand at the places `of`, followed to all return states that may lie below; `None` if
@@ -174,41 +223,98 @@ impl RowTable<'_> {
         let most = PILED_UP * FEW_TOKENS.max((self.trie.to - self.trie.from) as usize);
         let mut pending = Vec::with_capacity(states.len());
         for (&(_, left), Asked { under, .. }) in of.iter().zip(states) {
-            pending.push(self.going_on(self.pending[left].clone(), &under.follow)?);
+            let left = self.going_on(self.pending[left].clone(), &under.follow);
+            pending.push(self.sets.intern(left, self.budget)?);
         }
-        let mut pairs: Vec<Vec<Pair>> = Vec::new();
+        let of_states = self.sets.len();
+        let mut effects: Vec<Vec<Effect>> = Vec::new();
         let mut asked: foldhash::HashSet<(SuffixSetId, ReturnClassId)> = foldhash::HashSet::default();
         let mut open: Vec<(SuffixSetId, ReturnClassId)> = Vec::new();
         for (&suffixes, Asked { under, .. }) in pending.iter().zip(states) {
             open.extend(under.classes.iter().map(|&class| (suffixes, class)));
             while let Some((suffixes, class)) = open.pop() {
-                if suffixes == SuffixSetId::EMPTY || !asked.insert((suffixes, class)) {
+                if suffixes == SuffixSetId::EMPTY {
+                    continue;
+                }
+                // A set of a state is there whether or not one of its kind was cut.
+                let parts = self.cells.as_ref().and_then(|cells| cells.parts(suffixes));
+                if let Some(parts) = parts.filter(|_| suffixes.index() >= of_states) {
+                    open.extend(parts.map(|part| (part, class)));
                     continue;
                 }
                 let Some(state) = classes.states(calls, class).next() else { continue };
+                if !asked.insert((suffixes, class)) {
+                    continue;
+                }
                 let under = self.under[class.index()]
                     .get_or_insert_with(|| Rc::new(classes.under(calls, classes.states(calls, class))));
                 let under = Rc::clone(under);
-                let Effect { row, left, stays } = self.of_pair(suffixes, state, &under.follow)?;
-                if !self.is_split && self.sets.suffixes() > most {
+                let (row, left, stays) = self.of_pair(suffixes, state, &under.follow)?;
+                effects.resize_with(effects.len().max(suffixes.index() + 1), Vec::new);
+                effects[suffixes.index()].push(Effect { class, row, left: Vec::new(), stays });
+                let left = self.numbered(left, of_states, |set, parts| {
+                    // The parts are followed to wherever the set was.
+                    let classes = effects.get(set.index()).into_iter().flatten().map(|effect| effect.class);
+                    open.extend(classes.flat_map(|class| parts.map(|part| (part, class))));
+                })?;
+                if self.cells.is_none() && self.sets.suffixes() > most {
                     return Ok(None);
                 }
-                pairs.resize(pairs.len().max(suffixes.index() + 1), Vec::new());
-                let mut add = |left: SuffixSetId| {
-                    open.extend(under.classes.iter().map(|&below| (left, below)));
-                    pairs[suffixes.index()].push(Pair { class, row, suffixes: left });
-                };
-                if left != SuffixSetId::EMPTY || !stays && !self.tokens[row].is_empty() {
-                    add(left);
+                let stays = stays.then_some(suffixes);
+                for set in left.iter().copied().chain(stays) {
+                    open.extend(under.classes.iter().map(|&below| (set, below)));
                 }
-                if stays {
-                    add(suffixes);
+                if let Some(effect) = effects[suffixes.index()].last_mut() {
+                    effect.left = left;
                 }
             }
         }
-        pairs.resize(self.sets.len(), Vec::new());
-        pairs.iter_mut().for_each(|pairs| pairs.sort_unstable_by_key(|pair| (pair.class, pair.suffixes)));
-        Ok(Some(Followed { pending, pairs }))
+        Ok(Some(Followed { pending, effects }))
+    }
+
+    /// The numbers of the sets that a frame leaves; `was_cut` is told which ones were cut for them, and into what. The first
+    /// `of_states` sets are those of states.
+    fn numbered(
+        &mut self,
+        left: PendingSuffixes,
+        of_states: usize,
+        was_cut: impl FnMut(SuffixSetId, [SuffixSetId; 2]),
+    ) -> Result<Vec<SuffixSetId>, CompileError> {
+        match &mut self.cells {
+            Some(cells) => cells.of(&left, &mut self.sets, of_states, self.budget, was_cut),
+            None => Ok(vec![self.sets.intern(left, self.budget)?]),
+        }
+    }
+
+    /// The pairs of all sets. Of several pairs of a set and a class the first has the row.
+    fn pairs(&mut self, followed: &Followed) -> Result<Vec<Vec<Pair>>, CompileError> {
+        let mut pairs = vec![Vec::new(); self.sets.len()];
+        let mut nothing = None;
+        for (suffixes, effects) in SuffixSetId::enumerate(&followed.effects) {
+            for effect in effects {
+                let mut left = match &self.cells {
+                    Some(cells) => cells.uncut(&effect.left),
+                    None => effect.left.clone(),
+                };
+                left.retain(|set| *set != SuffixSetId::EMPTY);
+                left.extend(effect.stays.then_some(suffixes));
+                left.sort_unstable();
+                left.dedup();
+                if left.is_empty() && !self.tokens[effect.row].is_empty() {
+                    left.push(SuffixSetId::EMPTY);
+                }
+                for (number, suffixes_left) in left.into_iter().enumerate() {
+                    let row = match (number, nothing) {
+                        (0, _) => effect.row,
+                        (_, Some(place)) => place,
+                        _ => *nothing.insert(self.push(RowTokens::default())?),
+                    };
+                    pairs[suffixes.index()].push(Pair { class: effect.class, row, suffixes: suffixes_left });
+                }
+            }
+            pairs[suffixes.index()].sort_unstable_by_key(|pair| (pair.class, pair.suffixes));
+        }
+        Ok(pairs)
     }
 
     /// The places of the row of a state and of the suffixes pending at the end of its rule, whatever may follow.
@@ -225,21 +331,21 @@ impl RowTable<'_> {
         Ok(known)
     }
 
-    /// The set of those suffixes that go on with a byte that may follow.
-    fn going_on(&mut self, mut left: PendingSuffixes, follow: &ByteSet) -> Result<SuffixSetId, CompileError> {
+    /// Those suffixes that go on with a byte that may follow.
+    fn going_on(&self, mut left: PendingSuffixes, follow: &ByteSet) -> PendingSuffixes {
         left.whole &= !follow.is_empty();
         left.blocks.retain(|&(block, _)| goes_on(&self.trie, block, follow));
-        self.sets.intern(left, self.budget)
+        left
     }
 
-    /// The row of a suffix set at the return states of a class, one of which is `state`, and the suffixes that end that rule too
-    /// and go on with a byte that may follow.
+    /// The place of the row of a suffix set at the return states of a class, one of which is `state`; the suffixes that end that
+    /// rule too and go on with a byte that may follow; and whether the set itself stays pending beside these, which is where sets are split.
     fn of_pair(
         &mut self,
         suffixes: SuffixSetId,
         state: StateId,
         follow: &ByteSet,
-    ) -> Result<Effect, CompileError> {
+    ) -> Result<(usize, PendingSuffixes, bool), CompileError> {
         let set = self.sets.get(suffixes);
         let mut row = StateRow::default();
         let mut place = None;
@@ -260,7 +366,7 @@ impl RowTable<'_> {
             None => self.push(row.tokens)?,
         };
         let mut left = row.pending;
-        let stays = self.is_split && self.computer.accepts(state) && self.goes_on(&set, follow);
+        let stays = self.cells.is_some() && self.computer.accepts(state) && self.goes_on(&set, follow);
         if stays {
             self.budget.charge_steps(PHASE, set.blocks.len() as u64 / SUFFIXES_PER_STEP)?;
             left.whole = false;
@@ -270,7 +376,7 @@ impl RowTable<'_> {
                 staying.peek() != Some(&suffix)
             });
         }
-        Ok(Effect { row: row_place, left: self.going_on(left, follow)?, stays })
+        Ok((row_place, self.going_on(left, follow), stays))
     }
 
     /// Whether a suffix of a set goes on with a byte that may follow.

@@ -55,14 +55,32 @@ impl SuffixSets {
         set: PendingSuffixes,
         budget: &Budget,
     ) -> Result<SuffixSetId, CompileError> {
+        if !self.known.contains_key(&set) {
+            budget.charge_bytes(PHASE, set.blocks.len() as u64 * 16)?;
+        }
+        self.intern_part(set, budget)
+    }
+
+    /// As [`Self::intern`], of a part of a set whose suffixes were charged with that.
+    pub(crate) fn intern_part(
+        &mut self,
+        set: PendingSuffixes,
+        budget: &Budget,
+    ) -> Result<SuffixSetId, CompileError> {
         if let Some(&known) = self.known.get(&set) {
             return Ok(known);
         }
-        budget.charge_bytes(PHASE, 32 + set.blocks.len() as u64 * 16)?;
+        budget.charge_bytes(PHASE, 32)?;
         self.suffixes += set.blocks.len();
         let set = Rc::new(set);
         let fresh = self.sets.push(Rc::clone(&set));
         self.known.insert(set, fresh);
         Ok(fresh)
+    }
+
+    /// Frees the suffixes of a set that nobody will ask for again.
+    pub(crate) fn forget(&mut self, set: SuffixSetId) {
+        self.known.remove(&self.sets[set]);
+        self.sets[set] = Rc::default();
     }
 }

@@ -6,8 +6,9 @@
 //! where it goes on beyond the rule, if the rule may end at that length. Far from both bounds, by more than the longest token and the
 //! greatest distance, that is the row itself, or the row without its pending suffixes where the rule is too short to end: O(1). Within
 //! reach of a bound the row is cut down by the number of characters of each token. Most tokens are short enough or too long whatever state
-//! they lead to. The others are walked to that state, as are tokens with a backslash, and tokens that end the rule. O(ids + bytes of the
-//! tokens that are walked), and a scratch row is allocated.
+//! they lead to, or have no character but those that lead from the state to itself, which a set of characters for each token tells. The
+//! others are walked, as are tokens with a backslash, and tokens that end the rule. O(ids + bytes of the tokens that are walked), and a
+//! scratch row is allocated.
 //!
 //! n and the distance together never fall along a text, so that a configuration whose sum is within the bound can be brought to an end,
 //! and one beyond it cannot. The compiler counts a least length only where each state has a text of every length from its distance on.
@@ -178,9 +179,13 @@ impl Near<'_> {
         // Those with more do not, where they begin between two characters; inside an escape the first ones may count for nothing.
         let is_between = at.count.place() == CharCount::default();
         let most = if is_between { left } else { u32::MAX };
-        let (few, most) = (capped(few), capped(most));
-        let chars = self.vocabulary.token_chars().chunks(32);
-        for (first, (word, chars)) in (0..).step_by(32).zip(words.iter_mut().zip(chars)) {
+        // Those whose characters all lead back to the state have its distance behind them.
+        let looping = if is_between { self.looping(at.state) } else { 0 };
+        let most_looping =
+            left.saturating_sub(self.tables.distance(at.state, at.count)).min(u32::from(UNKNOWN) - 1);
+        let (few, most, most_looping) = (capped(few), capped(most), capped(most_looping));
+        let tokens = self.vocabulary.token_chars().chunks(32).zip(self.vocabulary.token_ascii().chunks(32));
+        for (first, (word, (chars, ascii))) in (0..).step_by(32).zip(words.iter_mut().zip(tokens)) {
             if *word == 0 {
                 continue;
             }
@@ -194,11 +199,24 @@ impl Near<'_> {
             while open != 0 {
                 let bit = open.trailing_zeros();
                 open &= open - 1;
-                if !self.may_stay(at, self.vocabulary.bytes(first + bit)) {
+                let (chars, ascii) = (chars[bit as usize], ascii[bit as usize]);
+                let fits = if ascii & !looping == 0 && chars != UNKNOWN {
+                    chars <= most_looping
+                } else {
+                    self.may_stay(at, self.vocabulary.bytes(first + bit))
+                };
+                if !fits {
                     *word &= !(1 << bit);
                 }
             }
         }
+    }
+
+    /// The characters of ASCII that lead from a state to itself, a bit for each. NUL is left out, whose bit stands for more
+    /// ([`Vocabulary::token_ascii`]), and so is the backslash, which begins an escape.
+    fn looping(&self, state: u32) -> u128 {
+        let leads_back = |byte: &u8| self.index.next_by_class(state, self.index.byte_class(*byte)) == state;
+        (1..128).filter(|byte| *byte != b'\\').filter(leads_back).fold(0, |set, byte| set | 1 << byte)
     }
 
     /// Whether the rule can be brought to an end behind a token that ends inside it. Count and distance together never fall, so that the last

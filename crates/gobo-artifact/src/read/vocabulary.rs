@@ -56,6 +56,8 @@ pub struct Vocabulary {
     pub(super) trie_heights: OnceLock<Box<[u8]>>,
     /// Computed at the first use, by matchers near a bound of a length.
     pub(super) token_chars: OnceLock<Box<[u8]>>,
+    /// [`Self::token_ascii`].
+    pub(super) token_ascii: OnceLock<Box<[u128]>>,
 }
 
 impl Vocabulary {
@@ -151,6 +153,7 @@ impl Vocabulary {
             shared_row_sums: OnceLock::new(),
             trie_heights: OnceLock::new(),
             token_chars: OnceLock::new(),
+            token_ascii: OnceLock::new(),
             root,
             artifact,
         })
@@ -250,6 +253,20 @@ impl Vocabulary {
         self.token_chars.get_or_init(|| (0..self.len()).map(|id| chars_of(self.bytes(id))).collect())
     }
 
+    /// `[ids]`: which characters of ASCII each token has, a bit for each; bit 0 for NUL, and for any byte from 128 on.
+    ///
+    /// O(1), but for the first call: O(bytes of all tokens), and 16 bytes of memory for each id.
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// # let (_, vocabulary, _) = small::pattern();
+    /// // Ids 0 and 2 are `a` and `ab`.
+    /// assert_eq!([0, 2].map(|id| vocabulary.token_ascii()[id]), [1 << b'a', 1 << b'a' | 1 << b'b']);
+    /// ```
+    pub fn token_ascii(&self) -> &[u128] {
+        self.token_ascii.get_or_init(|| (0..self.len()).map(|id| ascii_of(self.bytes(id))).collect())
+    }
+
     /// The shared row of that number: `[row words]`, not empty. Rows that many indices need lie here once, so that an index
     /// names them or says how it differs. O(1).
     #[inline]
@@ -307,4 +324,9 @@ fn chars_of(token: &[u8]) -> u8 {
     }
     let count = token.iter().fold(CharCount::default(), |count, &byte| count.after(byte));
     u8::try_from(count.chars()).unwrap_or(u8::MAX)
+}
+
+/// The characters of ASCII in a token: [`Vocabulary::token_ascii`].
+fn ascii_of(token: &[u8]) -> u128 {
+    token.iter().fold(0, |set, &byte| set | 1 << if byte.is_ascii() { byte } else { 0 })
 }
