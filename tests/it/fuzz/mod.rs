@@ -2,7 +2,7 @@
 //! budget.
 //!
 //! Each target is a test. It replays its seeds, and then inputs that the [`mutator`](Mutator) makes of them, the same ones in
-//! every run: some hundreds, or as many as fit in `GOBO_FUZZ_SECONDS` seconds (`.ci/run` gives each 20). An input that a
+//! every run: some hundreds, or as many as fit in `GOBO_FUZZ_SECONDS` seconds (`.ci/run` gives each 5). An input that a
 //! reader takes becomes a seed, so that later ones go deeper. Whoever finds an input that fails adds it to the seeds of its
 //! target.
 
