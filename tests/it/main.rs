@@ -33,6 +33,7 @@ mod recursion_self_embedding;
 mod regressions;
 mod schema;
 mod schema_data;
+mod schema_mail;
 mod schema_notes;
 mod schema_options;
 mod schema_pydantic;
