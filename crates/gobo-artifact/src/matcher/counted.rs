@@ -7,7 +7,7 @@
 //! greatest distance, that is the row itself, or the row without its pending suffixes where the rule is too short to end: O(1). Within
 //! reach of a bound the row is cut down by the number of characters of each token. Most tokens are short enough or too long whatever state
 //! they lead to, or have no character but those that lead from the state to itself, which a set of characters for each token tells. The
-//! others are walked, as are tokens with a backslash, tokens that end the rule, and all tokens of a row that has few. O(ids + bytes of the tokens that are walked), and a
+//! others are walked, as are tokens with a backslash, and tokens that end the rule. O(ids + bytes of the tokens that are walked), and a
 //! scratch row is allocated.
 //!
 //! Before the last `@` of a text the bound of its head is one more bound, with distances of its own. A token may lead from the head to what is
@@ -26,9 +26,6 @@ use crate::matcher::error::MatcherError;
 use crate::matcher::stacks::{BOTTOM, Configuration, Stacks};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
-
-/// So many tokens are walked one by one without a look at their characters, for which all ids are looked at.
-const FEW_TOKENS: u32 = 1024;
 
 /// In the place of a number of characters: they have to be counted ([`Vocabulary::token_chars`]).
 const UNKNOWN: u8 = u8::MAX;
@@ -185,10 +182,6 @@ impl Near<'_> {
         if self.lengths.max.is_none() && head.is_none() {
             return;
         }
-        if words.iter().map(|word| word.count_ones()).sum::<u32>() <= FEW_TOKENS {
-            keep(words, |id| self.may_stay(at, self.vocabulary.bytes(id)));
-            return;
-        }
         let left_of = |most: u32| most.saturating_sub(at.count.chars());
         let left = left_of(self.lengths.max.unwrap_or(u32::MAX - 1));
         let left_of_head = head.map_or(u32::MAX - 1, |head| left_of(head.most));
@@ -267,17 +260,5 @@ impl Near<'_> {
             }
         }
         false
-    }
-}
-
-/// Clears the bits of tokens that do not fit: `[row words]`.
-fn keep(words: &mut [u32], fits: impl Fn(u32) -> bool) {
-    for (first, word) in (0..).step_by(32).zip(words) {
-        let mut open = *word;
-        while open != 0 {
-            let bit = open.trailing_zeros();
-            open &= open - 1;
-            *word &= !(u32::from(!fits(first + bit)) << bit);
-        }
     }
 }
