@@ -41,3 +41,4 @@ mod schema_random;
 mod schema_traps;
 mod subject;
 mod written;
+mod written_masks;
