@@ -14,7 +14,7 @@ use crate::subject::vocabulary_of;
 
 /// Alternatives of the one rule `R`, whose parts have blanks between them: `x0-3` and `p0-3` are counted bodies of strings, with bounds;
 /// all else is text.
-const GRAMMARS: [&str; 8] = [
+const GRAMMARS: [&str; 10] = [
     // Any number of levels may be open.
     r#"" x0-3 " R R | " x0-3 ""#,
     // Other bounds of the same body, other bodies, and the same count at another byte.
@@ -28,6 +28,9 @@ const GRAMMARS: [&str; 8] = [
     r#"" x0-40 " R R | "ab x20-30 " R R | "aa x25- " | " x0-35 " | "b x0-33 " R"#,
     r#"R R | " x0-3 " | "a x0-3 " | " p0-3 ""#,
     r#"" x0-3 " R ] R | [ R | " x0-3 " | "a x1-3 " R"#,
+    // Rules that end with one.
+    r#"[ R ] | , x0-3 | . R , p0-4 | [ R R ] | ] x1-40"#,
+    r#"[ R | , x0-3 | . x1-2"#,
 ];
 
 /// What a part of an alternative is.
@@ -44,7 +47,7 @@ enum Part<'a> {
 fn part(text: &str) -> Part<'_> {
     let bounds = |text: &str| {
         let (min, max) = text.split_once('-')?;
-        Some(LengthRange { min: min.parse().ok()?, max: max.parse().ok() })
+        Some(LengthRange { min: min.parse().ok()?, max: max.parse().ok(), head: None })
     };
     let counted = |pairs, lengths| Part::Counted { pairs, lengths };
     match (text, text.strip_prefix('x').and_then(bounds), text.strip_prefix('p').and_then(bounds)) {
@@ -67,7 +70,7 @@ fn written_out(grammar: &str) -> Constraint {
         Part::Counted { pairs: true, lengths: LengthRange { max, .. } } => {
             format!(r#"("ab"){{0,{}}}"#, max.expect("pairs have a bound") / 2)
         }
-        Part::Counted { pairs: false, lengths: LengthRange { min, max } } => {
+        Part::Counted { pairs: false, lengths: LengthRange { min, max, .. } } => {
             let max = max.map(|max| max.to_string()).unwrap_or_default();
             format!(r#"([ab] | "é" | "\\n"){{{min},{max}}}"#)
         }
@@ -122,6 +125,11 @@ fn words() -> Words {
         b"]\"",
         b"[[\"",
         b"\"]",
+        b",a",
+        b"a]",
+        b"[,ab]",
+        b"aa]]]",
+        b"].a",
     ])
 }
 

@@ -1,13 +1,14 @@
 //! The whitespace of JSON texts: each policy against a reader of its definition, and how much of what programs write it lets through.
 
 use gobo_oracle::blanks_belong;
-use gobo_types::{SchemaOptions, Whitespace};
+use gobo_types::{Constraint, SchemaOptions, Whitespace};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 
 use crate::cases::config;
+use crate::judge::{Judge, Place, Verdict, Words};
 use crate::schema::Texts;
 
 /// Schemas that a value below is valid under, in the order of its members: of any value, of open objects, of listed members and
@@ -123,4 +124,46 @@ fn the_reader_is_given_texts_of_the_same_values() {
     let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value.to_string(), r#"{"a, ":[1,{}],"b":true}"#);
     assert_eq!(text, " {\n\"a, \" :\n[ 1\n, {\n} ]\n, \"b\"\n: true\n} ");
+}
+
+/// Every column of a line, in any value and after it, with tokens that reach beyond the last one.
+#[test]
+fn indentation_ends_at_the_last_column() {
+    let mut words: Vec<Vec<u8>> = Vec::new();
+    for (char, lengths) in [(b' ', &[2, 3, 8, 31, 63, 64, 65, 130][..]), (b'\t', &[2, 5, 15, 16, 17][..])] {
+        for &length in lengths {
+            let blanks = vec![char; length];
+            let around = [
+                ("", ""),
+                ("\n", ""),
+                ("\n", "1"),
+                (",\r\n", "\""),
+                ("", "]"),
+                ("", "\"a"),
+                ("", "{\n "),
+                ("[\n", "["),
+            ];
+            words.extend(
+                around.map(|(before, after)| [before.as_bytes(), &blanks, after.as_bytes()].concat()),
+            );
+        }
+    }
+    let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+    let constraint = Constraint::json(Whitespace::Lines);
+    let mut judge = Judge::new(&constraint, &Words::of(&words));
+    let Ok(Verdict::Index(start)) = judge.compile() else { panic!("an index") };
+    for before in ["[", "[1,", "{", "{\"a\":", "[[1", "[{\"a\": []", "[1\n  ,", "{\"a\"\r"] {
+        for (blank, most) in [(" ", 64), ("\t", 16)] {
+            for columns in (0..=most).filter(|columns| columns % 7 < 2 || most - columns < 4) {
+                let text = format!("{before}\n{}", blank.repeat(columns));
+                let mut matcher = start.clone();
+                matcher.advance_bytes(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text:?}"));
+                let place =
+                    judge.earley.walk(judge.earley.start(), text.as_bytes()).expect("it begins a text");
+                judge.check(Place::At(place), &matcher).unwrap_or_else(|error| panic!("{error}: {text:?}"));
+            }
+            let text = format!("{before}\n{}", blank.repeat(most + 1));
+            assert!(start.clone().advance_bytes(text.as_bytes()).is_err(), "{text:?}");
+        }
+    }
 }

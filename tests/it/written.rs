@@ -19,7 +19,7 @@ const LONGEST: usize = 6_000;
 /// Instances of one schema.
 const INSTANCES: usize = 2;
 
-const LIMITS: CompileLimits =
+pub(crate) const LIMITS: CompileLimits =
     CompileLimits { max_states: 1 << 16, max_steps: 100_000_000, max_bytes: 256 << 20 };
 
 const POLICIES: [Whitespace; 5] = [
@@ -56,8 +56,8 @@ enum Floats {
     Go,
 }
 
-struct Writer {
-    name: &'static str,
+pub(crate) struct Writer {
+    pub(crate) name: &'static str,
     space: Space,
     escapes: Escapes,
     floats: Floats,
@@ -71,7 +71,7 @@ const fn writer(name: &'static str, space: Space, escapes: Escapes, floats: Floa
 const COMPACT: Space = Space::Line([",", ":"]);
 const SPACED: Space = Space::Line([", ", ": "]);
 
-const WRITERS: [Writer; 13] = [
+pub(crate) const WRITERS: [Writer; 13] = [
     writer("`json.dumps`, `separators=(\",\", \":\")`", COMPACT, Escapes::NonAscii, Floats::Python),
     writer("`json.dumps`", SPACED, Escapes::NonAscii, Floats::Python),
     writer("`json.dumps`, `ensure_ascii=False`", SPACED, Escapes::None, Floats::Python),
@@ -94,7 +94,7 @@ const WRITERS: [Writer; 13] = [
 ];
 
 impl Writer {
-    fn text(&self, value: &Value) -> String {
+    pub(crate) fn text(&self, value: &Value) -> String {
         let mut out = String::new();
         self.write(value, 0, &mut out);
         out
@@ -219,7 +219,7 @@ impl Writer {
 }
 
 /// A sample of the schemas with valid instances, evenly from each part, the same on every host.
-fn sample(dir: &Path) -> Vec<(String, Vec<Value>)> {
+pub(crate) fn sample(dir: &Path) -> Vec<(String, Vec<Value>)> {
     let mut files: Vec<_> =
         std::fs::read_dir(dir.join("jsonschemabench")).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|ext| ext == "jsonl"));
@@ -282,19 +282,24 @@ fn table(dir: &Path) -> String {
 #[test]
 #[ignore = "needs GOBO_DATA"]
 fn the_shares_of_what_programs_write_are_those_of_the_documentation() {
-    const OPEN: &str = "<!-- written: made by tests/it/written.rs -->\n";
-    const CLOSE: &str = "<!-- /written -->";
+    stands_in_the_documentation("written", "written", &table(&data_dir()));
+}
+
+/// Compares a table with the one between two marks of `docs/json-schema.md`; with `UPDATE` it is written there.
+pub(crate) fn stands_in_the_documentation(mark: &str, module: &str, table: &str) {
+    let open = format!("<!-- {mark}: made by tests/it/{module}.rs -->\n");
+    let close = format!("<!-- /{mark} -->");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/json-schema.md");
     let document = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = document.split_once(OPEN).expect("the table's place");
-    let (_, after) = rest.split_once(CLOSE).expect("the table's end");
-    let expected = format!("{before}{OPEN}{}{CLOSE}{after}", table(&data_dir()));
+    let (before, rest) = document.split_once(&open).expect("the table's place");
+    let (_, after) = rest.split_once(&close).expect("the table's end");
+    let expected = format!("{before}{open}{table}{close}{after}");
     if std::env::var_os("UPDATE").is_some() {
         return std::fs::write(&path, &expected).unwrap();
     }
     assert_eq!(
         document, expected,
-        "`UPDATE=1 cargo test --workspace --test it -- --ignored written` writes the table"
+        "`UPDATE=1 cargo test --workspace --test it -- --ignored {module}` writes the table"
     );
 }
 

@@ -187,8 +187,12 @@ fn compile_with(
             row.map_or(SuffixSetId::EMPTY, |row| computed.pending[row])
         };
         let parts = call_parts(&dfa, calls, &classes, &computed.pairs, pending_of, &row_numbers);
-        let distances = view.lengths().distances.iter().map(distance_part).collect();
-        CallParts { distances, ..parts }
+        let lengths = view.lengths();
+        CallParts {
+            distances: lengths.distances.iter().map(distance_part).collect(),
+            head_distances: lengths.head_distances.iter().map(distance_part).collect(),
+            ..parts
+        }
     });
     let key = index_key(&vocabulary.digest(), &constraint.digest());
     let (text, options) = (constraint.text(), constraint.options_json());
@@ -318,6 +322,7 @@ fn call_parts(
             .collect(),
         pairs: pairs.iter().map(pairs_of).collect(),
         distances: Vec::new(),
+        head_distances: Vec::new(),
     }
 }
 

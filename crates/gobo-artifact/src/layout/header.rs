@@ -149,6 +149,9 @@ impl Header {
                 kinds.extend(kinds::OF_CALLS);
                 if kinds::OF_LENGTHS.iter().any(|&kind| has(kind)) {
                     kinds.extend(kinds::OF_LENGTHS);
+                    if kinds::OF_HEADS.iter().any(|&kind| has(kind)) {
+                        kinds.extend(kinds::OF_HEADS);
+                    }
                 }
             }
         }

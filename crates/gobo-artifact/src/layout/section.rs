@@ -68,6 +68,10 @@ pub const PAIRS: u32 = 47;
 pub const LENGTHS: u32 = 48;
 /// u32 triples (state, place in an escape, distance), ascending, after one for the dead state with the greatest distance.
 pub const DISTANCES: u32 = 49;
+/// u32 `[returns]`: how many characters may stand before the last `@` of what is read until each return state is popped.
+pub const HEADS: u32 = 50;
+/// As the distances: to the last `@`, of the states before it.
+pub const HEAD_DISTANCES: u32 = 51;
 
 /// Storage of a section whose layout needs no choice.
 pub const PLAIN: u32 = 0;
@@ -114,6 +118,8 @@ pub fn name(kind: u32) -> Option<&'static str> {
         PAIRS => "pairs",
         LENGTHS => "lengths",
         DISTANCES => "distances",
+        HEADS => "heads",
+        HEAD_DISTANCES => "head distances",
         _ => return None,
     })
 }
@@ -153,3 +159,5 @@ pub const OF_CALLS: &[u32] =
     &[CALLS, PUSH_TRANSITION_STARTS, PUSH_TRANSITIONS, PUSHED, RETURNS, SUFFIX_SETS, PAIR_STARTS, PAIRS];
 /// The sections that an index with counted rules has after those of its calls, in file order.
 pub const OF_LENGTHS: &[u32] = &[LENGTHS, DISTANCES];
+/// The sections that an index has after these if some of its counted rules bound the heads of their texts.
+pub const OF_HEADS: &[u32] = &[HEADS, HEAD_DISTANCES];

@@ -10,6 +10,9 @@
 //! others are walked, as are tokens with a backslash, and tokens that end the rule. O(ids + bytes of the tokens that are walked), and a
 //! scratch row is allocated.
 //!
+//! Before the last `@` of a text the bound of its head is one more bound, with distances of its own. A token may lead from the head to what is
+//! after it, so it is looked at after each of its bytes.
+//!
 //! n and the distance together never fall along a text, so that a configuration whose sum is within the bound can be brought to an end,
 //! and one beyond it cannot. The compiler counts a least length only where each state has a text of every length from its distance on.
 
@@ -106,7 +109,11 @@ impl<'a> Counted<'a> {
         };
         let chars = at.count.chars();
         let after_longest = chars.saturating_add(vocabulary.root().longest_token_chars);
-        let is_far = lengths.allows_up_to(after_longest.saturating_add(tables.greatest()));
+        let is_far_from_end = lengths.allows_up_to(after_longest.saturating_add(tables.greatest()));
+        let is_far = is_far_from_end
+            && tables
+                .head(&lengths, at.state, at.count)
+                .is_none_or(|head| after_longest.saturating_add(head.greatest) <= head.most);
         match is_far {
             true if chars >= lengths.min => Reading::Free,
             true if after_longest < lengths.min => Reading::Inside,
@@ -171,18 +178,25 @@ impl Near<'_> {
 
     /// Clears the bits of tokens that read too many characters of the rule: `[row words]`.
     fn cut(&self, at: &Configuration, words: &mut [u32]) {
-        let Some(max) = self.lengths.max else { return };
-        let left = max.saturating_sub(at.count.chars());
+        let head = self.tables.head(&self.lengths, at.state, at.count);
+        if self.lengths.max.is_none() && head.is_none() {
+            return;
+        }
+        let left_of = |most: u32| most.saturating_sub(at.count.chars());
+        let left = left_of(self.lengths.max.unwrap_or(u32::MAX - 1));
+        let left_of_head = head.map_or(u32::MAX - 1, |head| left_of(head.most));
         let capped = |chars: u32| u8::try_from(chars).unwrap_or(UNKNOWN);
         // Tokens with fewer characters fit wherever they lead.
         let few = (left + 1).saturating_sub(self.tables.greatest());
+        let few = few.min((left_of_head + 1).saturating_sub(head.map_or(0, |head| head.greatest)));
         // Those with more do not, where they begin between two characters; inside an escape the first ones may count for nothing.
         let is_between = at.count.place() == CharCount::default();
         let most = if is_between { left } else { u32::MAX };
         // Those whose characters all lead back to the state have its distance behind them.
         let looping = if is_between { self.looping(at.state) } else { 0 };
-        let most_looping =
-            left.saturating_sub(self.tables.distance(at.state, at.count)).min(u32::from(UNKNOWN) - 1);
+        let most_looping = (left.saturating_sub(self.tables.distance(at.state, at.count)))
+            .min(left_of_head.saturating_sub(head.map_or(0, |head| head.distance)))
+            .min(u32::from(UNKNOWN) - 1);
         let (few, most, most_looping) = (capped(few), capped(most), capped(most_looping));
         let tokens = self.vocabulary.token_chars().chunks(32).zip(self.vocabulary.token_ascii().chunks(32));
         for (first, (word, (chars, ascii))) in (0..).step_by(32).zip(words.iter_mut().zip(tokens)) {
@@ -220,12 +234,15 @@ impl Near<'_> {
     }
 
     /// Whether the rule can be brought to an end behind a token that ends inside it. Count and distance together never fall, so that the last
-    /// state tells it.
+    /// state tells it, unless the head ends before it.
     fn may_stay(&self, at: &Configuration, bytes: &[u8]) -> bool {
         let (mut state, mut count) = (at.state, at.count);
         for &byte in bytes {
-            (state, count) =
-                (self.index.next_by_class(state, self.index.byte_class(byte)), count.after(byte));
+            let next = self.index.next_by_class(state, self.index.byte_class(byte));
+            if byte == LengthRange::AFTER_HEAD && !self.tables.fits(&self.lengths, state, count) {
+                return false;
+            }
+            (state, count) = (next, count.after(byte));
         }
         state != DEAD && self.tables.fits(&self.lengths, state, count)
     }
@@ -234,6 +251,9 @@ impl Near<'_> {
     fn may_end(&self, at: &Configuration, bytes: &[u8]) -> bool {
         let (mut state, mut count) = (at.state, at.count);
         for &byte in bytes {
+            if byte == LengthRange::AFTER_HEAD && !self.tables.fits(&self.lengths, state, count) {
+                return false;
+            }
             match self.index.next_by_class(state, self.index.byte_class(byte)) {
                 DEAD => return self.index.is_complete(state) && self.lengths.has(count.chars()),
                 next => (state, count) = (next, count.after(byte)),

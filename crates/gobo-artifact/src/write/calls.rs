@@ -29,14 +29,14 @@ pub struct ReturnPart {
     pub lengths: Option<LengthRange>,
 }
 
-/// The distance of a state of a counted rule, as it is written.
+/// The distance of a state of a counted rule to the end of the rule, or to the last `@`, as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DistancePart {
     /// The state.
     pub state: u32,
     /// The place inside an escape.
     pub place: CharCount,
-    /// The least number of characters that begin before the rule may end.
+    /// The least number of characters that begin before that.
     pub distance: u32,
 }
 
@@ -55,6 +55,8 @@ pub struct CallParts {
     pub pairs: Vec<Vec<[u32; 3]>>,
     /// The states of counted rules, ascending by state and place.
     pub distances: Vec<DistancePart>,
+    /// The states before the last `@` in rules that bound the heads of their texts, ascending by state and place.
+    pub head_distances: Vec<DistancePart>,
 }
 
 impl CallParts {
@@ -155,27 +157,40 @@ impl CallParts {
         if self.returns.iter().any(|of| of.lengths.is_some()) {
             sections.extend(self.sections_of_lengths());
         }
+        if self.returns.iter().any(|of| of.lengths.is_some_and(|lengths| lengths.head.is_some())) {
+            sections.extend(self.sections_of_heads());
+        }
         sections
     }
 
     /// The sections of counted rules.
     fn sections_of_lengths(&self) -> [(u32, Vec<u8>); 2] {
         let lengths = self.returns.iter().map(|of| match of.lengths {
-            Some(LengthRange { min, max }) => LengthEntry { min, max: max.unwrap_or(UNBOUNDED) },
+            Some(LengthRange { min, max, .. }) => LengthEntry { min, max: max.unwrap_or(UNBOUNDED) },
             None => LengthEntry { min: 0, max: UNBOUNDED },
         });
-        let greatest = self.distances.iter().map(|of| of.distance).max().unwrap_or(0);
-        let states = self.distances.iter();
-        let states = states.map(|&DistancePart { state, place, distance }| DistanceEntry {
-            state,
-            place: place.word(),
-            distance,
-        });
-        let first = DistanceEntry { state: DEAD, place: 0, distance: greatest };
-        let distances: Vec<DistanceEntry> = std::iter::once(first).chain(states).collect();
         let lengths: Vec<LengthEntry> = lengths.collect();
-        [(kinds::LENGTHS, lengths.as_bytes().to_vec()), (kinds::DISTANCES, distances.as_bytes().to_vec())]
+        [(kinds::LENGTHS, lengths.as_bytes().to_vec()), (kinds::DISTANCES, distances(&self.distances))]
     }
+
+    /// The sections of counted rules that bound the heads of their texts.
+    fn sections_of_heads(&self) -> [(u32, Vec<u8>); 2] {
+        let heads = self.returns.iter().map(|of| of.lengths.and_then(|lengths| lengths.head));
+        let heads: Vec<u32> = heads.map(|head| head.unwrap_or(UNBOUNDED)).collect();
+        [(kinds::HEADS, heads.as_bytes().to_vec()), (kinds::HEAD_DISTANCES, distances(&self.head_distances))]
+    }
+}
+
+/// The bytes of a table of distances.
+fn distances(of: &[DistancePart]) -> Vec<u8> {
+    let greatest = of.iter().map(|of| of.distance).max().unwrap_or(0);
+    let first = DistanceEntry { state: DEAD, place: 0, distance: greatest };
+    let states = of.iter().map(|&DistancePart { state, place, distance }| DistanceEntry {
+        state,
+        place: place.word(),
+        distance,
+    });
+    std::iter::once(first).chain(states).collect::<Vec<DistanceEntry>>().as_bytes().to_vec()
 }
 
 #[cfg(test)]

@@ -254,9 +254,10 @@ impl<'a> Finder<'a> {
                     }
                     Edge::Call { entry, lengths, to } => {
                         words.push(if lengths.is_none() { CALL } else { COUNTED_CALL });
-                        if let Some(LengthRange { min, max }) = lengths {
+                        if let Some(LengthRange { min, max, head }) = lengths {
                             words.extend(min.to_le_bytes());
                             words.extend(max.unwrap_or(u32::MAX).to_le_bytes());
+                            words.extend(head.unwrap_or(u32::MAX).to_le_bytes());
                         }
                         [Some(entry), Some(to)]
                     }

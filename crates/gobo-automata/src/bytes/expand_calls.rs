@@ -1,7 +1,7 @@
 //! Expands calls that do not recur: the automaton whose states are sets of configurations, a subset construction. Exponential in the
 //! depth of the calls at worst. What is counted beside the states becomes states: as many as the product of both.
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use gobo_types::{Budget, CharCount, CompileError, DenseId as _, LengthRange, dense_id};
 
 use super::calls::Calls;
@@ -42,6 +42,8 @@ struct Expansion<'a> {
     known_frames: HashMap<(ReturnId, StackId, CharCount), StackId>,
     /// [`Dfa::byte_of_class`].
     bytes: Vec<u8>,
+    /// The states before the last `@` in rules that bound the heads of their texts.
+    heads: HashSet<StateId>,
 }
 
 impl Dfa {
@@ -57,7 +59,8 @@ impl Dfa {
             Some(calls) => {
                 let (frames, known_frames) = Default::default();
                 let bytes = self.byte_of_class();
-                Expansion { dfa: self, calls, frames, known_frames, bytes }.of_start(budget).map(Some)
+                let heads = self.head_distances(budget)?.into_iter().map(|of| of.state).collect();
+                Expansion { dfa: self, calls, frames, known_frames, bytes, heads }.of_start(budget).map(Some)
             }
         }
     }
@@ -117,13 +120,15 @@ impl Expansion<'_> {
         self.lengths(stack).is_none_or(|lengths| lengths.has(self.frame(stack).count.chars()))
     }
 
-    /// The stack after a byte is read above it; `None` where that is one character too many.
-    fn counted(&mut self, stack: StackId, byte: u8) -> Option<StackId> {
+    /// The stack after a byte has led to a state above it; `None` where that is one character too many.
+    fn counted(&mut self, stack: StackId, state: StateId, byte: u8) -> Option<StackId> {
         let Some(lengths) = self.lengths(stack) else { return Some(stack) };
         let Frame { top, below, count, .. } = *self.frame(stack);
-        // Beyond the least length of texts without a greatest one nothing is told apart.
-        let count = count.after(byte).at_most(lengths.max.map_or(lengths.min, |max| max + 1));
-        lengths.allows_up_to(count.chars()).then(|| self.push(top, below, count))
+        // Beyond all bounds nothing is told apart.
+        let of_head = lengths.head.map_or(0, |head| head + 1);
+        let count = count.after(byte).at_most(lengths.max.map_or(lengths.min, |max| max + 1).max(of_head));
+        let fits_head = !self.heads.contains(&state) || lengths.allows_head_up_to(count.chars());
+        (lengths.allows_up_to(count.chars()) && fits_head).then(|| self.push(top, below, count))
     }
 
     /// What is below the top of a stack, with the state of the return state there.
@@ -154,7 +159,7 @@ impl Expansion<'_> {
         let mut next: Vec<Configuration> = Vec::new();
         for &(state, stack) in set {
             if let Some(to) = dfa.step(state, class)
-                && let Some(stack) = self.counted(stack, self.bytes[class])
+                && let Some(stack) = self.counted(stack, to, self.bytes[class])
             {
                 next.extend(self.arrived(to, stack));
             }
@@ -163,7 +168,7 @@ impl Expansion<'_> {
                 let fresh = CharCount::default();
                 let pushed =
                     calls.pushed(push).iter().fold(stack, |below, &top| self.push(top, below, fresh));
-                if let Some(pushed) = self.counted(pushed, self.bytes[class]) {
+                if let Some(pushed) = self.counted(pushed, to, self.bytes[class]) {
                     next.extend(self.arrived(to, pushed));
                 }
             }

@@ -26,6 +26,7 @@ pub struct Rule {
     pub expr: Expr,
     /// How many characters its texts may have, if they are counted beside the states. Then the texts are parts of the bodies of JSON
     /// strings, the rule calls none, and after it comes a byte with which none of its texts goes on, such as the quote. From each state
-    /// there is a text of each length above the least one, unless there is no least length.
+    /// there is a text of each length above the least one, unless there is no least length. If heads are bounded, `@` is written as itself
+    /// alone, and whether one is still to come is the same for all texts from a state.
     pub lengths: Option<LengthRange>,
 }

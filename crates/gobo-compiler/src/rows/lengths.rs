@@ -3,9 +3,9 @@
 //! In a rule that a token finds itself in, how much was read before is not known: its row takes no notice of lengths, and the
 //! matcher cuts it down near a bound. In a counted rule that a token enters itself, all is known. There the return state on the
 //! token's own stack carries the count, unless no token is long enough for a bound to matter: a length that is large enough, and no
-//! least one. Invariant: each stack of a set can be brought to an end within the bounds of its top.
+//! least one. Invariant: each stack of a set can be brought to an end within the bounds of its top, that of its head included.
 
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 use gobo_artifact::Vocabulary;
 use gobo_automata::{Dfa, Distance, ReturnId, StateId};
 use gobo_types::{Budget, CharCount, CompileError, DenseId as _, LengthRange};
@@ -35,7 +35,10 @@ pub(crate) struct Lengths {
     of_return: Vec<Option<(LengthRange, bool)>>,
     /// As they are written.
     pub(crate) distances: Vec<Distance>,
+    /// Those to the last `@`, as they are written.
+    pub(crate) head_distances: Vec<Distance>,
     known: HashMap<(StateId, CharCount), u32>,
+    known_heads: HashMap<(StateId, CharCount), u32>,
     /// `[classes]`: a byte of each.
     bytes: Vec<u8>,
 }
@@ -44,15 +47,24 @@ impl Lengths {
     /// # Errors
     /// [`CompileError::OverBudget`].
     pub(crate) fn new(dfa: &Dfa, vocabulary: &Vocabulary, budget: &Budget) -> Result<Self, CompileError> {
-        let distances = dfa.distances(budget)?;
-        let greatest = distances.iter().map(|of| of.distance).max().unwrap_or(0);
-        let reach = vocabulary.root().longest_token_chars.saturating_add(greatest);
         let returns = dfa.calls.as_ref().map_or(&[][..], |calls| &calls.returns);
-        let of = |lengths: LengthRange| (lengths, lengths.allows_up_to(reach));
-        let mut known = HashMap::with_capacity(distances.len());
-        known.extend(distances.iter().map(|of| ((of.state, of.place), of.distance)));
-        let of_return = returns.iter().map(|top| top.lengths.map(of)).collect();
-        Ok(Self { of_return, distances, known, bytes: dfa.byte_of_class() })
+        let (distances, head_distances) = (dfa.distances(budget)?, dfa.head_distances(budget)?);
+        let longest = vocabulary.root().longest_token_chars;
+        let reach = |distances: &[Distance]| {
+            longest.saturating_add(distances.iter().map(|of| of.distance).max().unwrap_or(0))
+        };
+        let (reach, reach_of_head) = (reach(&distances), reach(&head_distances));
+        let is_far = |of: &LengthRange| of.allows_up_to(reach) && of.allows_head_up_to(reach_of_head);
+        let by_state =
+            |distances: &[Distance]| distances.iter().map(|of| ((of.state, of.place), of.distance)).collect();
+        Ok(Self {
+            of_return: returns.iter().map(|top| top.lengths.map(|of| (of, is_far(&of)))).collect(),
+            known: by_state(&distances),
+            known_heads: by_state(&head_distances),
+            distances,
+            head_distances,
+            bytes: dfa.byte_of_class(),
+        })
     }
 
     fn of(&self, top: ReturnId) -> Option<(LengthRange, bool)> {
@@ -72,8 +84,12 @@ impl Lengths {
         if is_far {
             return Some(Top { count: if count.chars() >= lengths.min { FREE } else { count }, ..top });
         }
-        let distance = self.known.get(&(state, count.place())).copied()?;
-        lengths.allows_up_to(count.chars().saturating_add(distance)).then_some(Top { count, ..top })
+        let (chars, at) = (count.chars(), (state, count.place()));
+        let distance = self.known.get(&at).copied()?;
+        // A state after the head has no distance to its end.
+        let of_head = self.known_heads.get(&at).map_or(0, |distance| chars.saturating_add(*distance));
+        let fits = lengths.allows_up_to(chars.saturating_add(distance)) && lengths.allows_head_up_to(of_head);
+        fits.then_some(Top { count, ..top })
     }
 
     /// Whether the rule above a return state may end.

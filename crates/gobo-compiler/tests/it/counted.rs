@@ -14,10 +14,14 @@ use gobo_types::{
 use gobo_vocab::TokenTable;
 
 /// The characters of values.
-const CHARS: [char; 6] = ['a', 'b', 'é', '\n', '"', '😀'];
+const CHARS: &[char] = &['a', 'b', 'é', '\n', '"', '😀'];
+
+/// The characters of values with heads.
+const CHARS_WITH_HEADS: &[char] = &['a', 'é', '"', '@'];
 
 /// A language of values: the pattern that is compiled, and what it means.
 struct Values {
+    chars: &'static [char],
     pattern: &'static str,
     has: fn(&[char]) -> bool,
     /// Whether texts of each length from the least one on follow everywhere.
@@ -25,20 +29,33 @@ struct Values {
 }
 
 const VALUES: [Values; 8] = [
-    Values { pattern: "(?s).*", has: |_| true, has_all_lengths: true },
+    Values { chars: CHARS, pattern: "(?s).*", has: |_| true, has_all_lengths: true },
     Values {
+        chars: CHARS,
         pattern: "[ab]*",
         has: |value| value.iter().all(|char| "ab".contains(*char)),
         has_all_lengths: true,
     },
     Values {
+        chars: CHARS,
         pattern: "(ab)*",
         has: |value| value.len() % 2 == 0 && value.chunks(2).all(|two| two == ['a', 'b']),
         has_all_lengths: false,
     },
-    Values { pattern: "(?s)a.*", has: |value| value.first() == Some(&'a'), has_all_lengths: true },
-    Values { pattern: "(?s).*é\n", has: |value| value.ends_with(&['é', '\n']), has_all_lengths: true },
     Values {
+        chars: CHARS,
+        pattern: "(?s)a.*",
+        has: |value| value.first() == Some(&'a'),
+        has_all_lengths: true,
+    },
+    Values {
+        chars: CHARS,
+        pattern: "(?s).*é\n",
+        has: |value| value.ends_with(&['é', '\n']),
+        has_all_lengths: true,
+    },
+    Values {
+        chars: CHARS,
         pattern: "a|bé\n\"[ab]?|😀{2,4}",
         has: |value| {
             let text: String = value.iter().collect();
@@ -48,6 +65,7 @@ const VALUES: [Values; 8] = [
         has_all_lengths: false,
     },
     Values {
+        chars: CHARS,
         pattern: "(?s)(a.|b[^b]*\"|\n{3}.*)?",
         has: |value| match value {
             [] | ['a', _] | ['\n', '\n', '\n', ..] => true,
@@ -57,6 +75,7 @@ const VALUES: [Values; 8] = [
         has_all_lengths: false,
     },
     Values {
+        chars: CHARS,
         pattern: "(nn|\n)?[ab]*",
         has: |value| {
             let rest = value.strip_prefix(&['\n']).unwrap_or(value);
@@ -66,16 +85,63 @@ const VALUES: [Values; 8] = [
     },
 ];
 
+/// Values whose heads have a bound: before an `@`, after which there is none, others may stand between quotes.
+const WITH_HEADS: [Values; 3] = [
+    Values {
+        chars: CHARS_WITH_HEADS,
+        pattern: "[aé]*@[aé]*",
+        has: |value| value.iter().filter(|char| **char == '@').count() == 1 && !value.contains(&'"'),
+        has_all_lengths: true,
+    },
+    Values {
+        chars: CHARS_WITH_HEADS,
+        pattern: "(a|\"[a@]*\")*@(a|aé)*",
+        has: |value| {
+            let Some(at) = value.iter().rposition(|char| *char == '@') else { return false };
+            let mut is_quoted = false;
+            let is_head = value[..at].iter().all(|char| {
+                is_quoted ^= *char == '"';
+                *char == 'a' || *char == '"' || *char == '@' && is_quoted
+            });
+            let rest = &value[at + 1..];
+            let is_rest = rest.iter().all(|char| *char == 'a' || *char == 'é')
+                && rest.first() != Some(&'é')
+                && !rest.windows(2).any(|two| two == ['é', 'é']);
+            is_head && !is_quoted && is_rest
+        },
+        has_all_lengths: true,
+    },
+    Values {
+        chars: CHARS_WITH_HEADS,
+        pattern: "(é|a@)*@a?",
+        has: |value| {
+            let value = value.strip_suffix(&['a']).unwrap_or(value);
+            let Some((&'@', mut head)) = value.split_last() else { return false };
+            while let [rest @ .., 'é'] | [rest @ .., 'a', '@'] = head {
+                head = rest;
+            }
+            head.is_empty()
+        },
+        has_all_lengths: false,
+    },
+];
+
 /// All values of up to a number of characters.
 fn values(values: &Values, lengths: LengthRange, most: u32) -> Vec<String> {
     let mut all: Vec<Vec<char>> = vec![Vec::new()];
     let mut round = all.clone();
     for _ in 0..lengths.max.unwrap_or(most) {
-        let longer = |value: &Vec<char>| CHARS.map(|char| [value.as_slice(), &[char]].concat());
+        let longer = |value: &Vec<char>| -> Vec<Vec<char>> {
+            values.chars.iter().map(|char| [value.as_slice(), &[*char]].concat()).collect()
+        };
         round = round.iter().flat_map(longer).collect();
         all.extend(round.iter().cloned());
     }
-    all.retain(|value| (values.has)(value) && lengths.min as usize <= value.len());
+    let fits_head = |value: &[char]| {
+        let head = value.iter().rposition(|char| *char == '@').unwrap_or(0);
+        lengths.allows_head_up_to(u32::try_from(head).unwrap())
+    };
+    all.retain(|value| (values.has)(value) && lengths.min as usize <= value.len() && fits_head(value));
     all.into_iter().map(|value| value.into_iter().collect()).collect()
 }
 
@@ -132,7 +198,7 @@ fn grammar(
     budget: &Budget,
 ) -> Grammar {
     let language = Language::regex(values.pattern, MatchMode::Full, budget).unwrap();
-    let only: Vec<(char, char)> = CHARS.iter().map(|char| (*char, *char)).collect();
+    let only: Vec<(char, char)> = values.chars.iter().map(|char| (*char, *char)).collect();
     let alphabet = Language::expr(&Expr::chars(only).repeat(0, None), budget).unwrap();
     let language = language.intersection(&alphabet, budget).unwrap();
     let body = language.to_expr(|chars| char_in(chars, spelling), budget).unwrap();
@@ -184,7 +250,7 @@ fn texts(
 
 /// The bytes of all tokens: each byte, and pieces one after the other.
 fn tokens(random: &mut impl FnMut(usize) -> usize) -> Vec<Vec<u8>> {
-    const PIECES: [&[u8]; 22] = [
+    const PIECES: [&[u8]; 24] = [
         b"a",
         b"b",
         "é".as_bytes(),
@@ -207,6 +273,8 @@ fn tokens(random: &mut impl FnMut(usize) -> usize) -> Vec<Vec<u8>> {
         b"00",
         b"\xf0\x9f",
         b"\x98\x80",
+        b"@",
+        b"a@",
     ];
     let mut tokens: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
     for _ in 0..300 {
@@ -378,7 +446,7 @@ fn all_cases(place: Place, spelling: Spelling, bounds: &[(u32, Option<u32>)], mo
                 continue;
             }
             let mut random = random((number * 100 + at) as u64 + 1);
-            let lengths = [LengthRange { min, max }, LengthRange { min: 0, max: Some(2) }];
+            let lengths = [LengthRange { min, max, head: None }, LengthRange::up_to(2)];
             let Some(case) = case(of, lengths, place, spelling, most, &mut random) else { continue };
             let what = format!("{} {lengths:?} {place:?} {spelling:?}", of.pattern);
             (0..6).for_each(|_| case.walk(&what, 3, &mut random));
@@ -398,6 +466,71 @@ const BOUNDS: [(u32, Option<u32>); 8] = [
     (2, Some(3)),
     (3, Some(5)),
 ];
+
+/// Bounds of heads beside those of whole texts.
+const HEADS: [(u32, Option<u32>, u32); 8] = [
+    (0, Some(1), 0),
+    (0, Some(4), 0),
+    (0, Some(3), 1),
+    (0, Some(5), 1),
+    (0, Some(5), 2),
+    (0, Some(5), 3),
+    (2, Some(5), 2),
+    (3, Some(4), 3),
+];
+
+#[test]
+fn heads_have_a_bound_of_their_own() {
+    let mut cases = 0;
+    for (number, of) in WITH_HEADS.iter().enumerate() {
+        // The texts of the last one are no longer than a head and two characters.
+        let endless = (!of.has_all_lengths).then_some((0, None, 2));
+        for (at, (min, max, head)) in HEADS.into_iter().chain(endless).enumerate() {
+            if min > 0 && !of.has_all_lengths {
+                continue;
+            }
+            for place in [Place::Alone, Place::Two, Place::Nested] {
+                let mut random = random((number * 100 + at) as u64 + 1);
+                let head = Some(head);
+                let lengths =
+                    [LengthRange { min, max, head }, LengthRange { head: Some(1), ..LengthRange::up_to(3) }];
+                let Some(case) = case(of, lengths, place, Spelling::Canonical, 5, &mut random) else {
+                    continue;
+                };
+                let what = format!("{} {lengths:?} {place:?}", of.pattern);
+                (0..6).for_each(|_| case.walk(&what, 3, &mut random));
+                cases += 1;
+            }
+        }
+    }
+    assert!(cases > 55, "{cases}");
+}
+
+/// Where calls are expanded, counts are states.
+#[test]
+fn bounds_are_kept_where_calls_are_expanded() {
+    for of in &WITH_HEADS {
+        for (min, max, head) in HEADS.into_iter().filter(|bounds| bounds.0 == 0) {
+            let budget = Budget::new(CompileLimits::default());
+            let lengths = LengthRange { min, max, head: Some(head) };
+            let grammar = grammar(of, [lengths; 2], Place::Alone, Spelling::Canonical, &budget);
+            let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();
+            let expanded = dfa.expand_calls(&budget).unwrap().expect("nothing recurs");
+            let texts = texts(of, [lengths; 2], Place::Alone, Spelling::Canonical, 5);
+            let all = Values { has: |_| true, ..*of };
+            for value in values(&all, LengthRange::up_to(5), 5) {
+                for text in spellings(&value, Spelling::Canonical) {
+                    let text = format!("\"{text}\"");
+                    assert_eq!(
+                        expanded.accepts(text.as_bytes()),
+                        texts.contains(&text),
+                        "{lengths:?} {text}"
+                    );
+                }
+            }
+        }
+    }
+}
 
 #[test]
 fn masks_of_a_string_are_those_of_all_its_texts() {

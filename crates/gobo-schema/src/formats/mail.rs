@@ -5,7 +5,7 @@ use gobo_types::{Budget, CompileError};
 
 use super::hosts::{PART, ipv4_pattern, ipv6_pattern};
 use super::labels::{ENCODED, IDN_PART, Kind, Names, ascii, explored, international};
-use super::parts::{Part, Parts};
+use super::parts::{Capped, Part, Parts};
 use super::pattern::regex;
 
 pub(super) const NARROWED: &str = "\
@@ -25,24 +25,34 @@ const SNUM: &str = "(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]{1,2})";
 
 /// `Mailbox` of RFC 5321, section 4.1.2.
 pub(super) fn email(budget: &Budget) -> Result<Language, CompileError> {
-    mailbox(&[], vec![domain()], budget)
+    mailbox(local_part(&[], Some(LOCAL_PART)), vec![domain()], budget)
 }
 
-/// [`email`] in parts: the local part, the first label of the domain and the others are counted, or the domain is an address.
+/// [`email`] in parts: the local part, the first label of the domain and the others are counted, or the domain is an address. A text of up to
+/// 65 characters has no part that is too long. Of one with more the local part is the head, and the labels are counted by states.
 pub(super) fn email_parts(budget: &Budget) -> Result<Parts, CompileError> {
     const NAME: &str = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
+    let names = format!(r"{NAME}(?:\.{NAME})*");
     let local = Part::UpTo(LOCAL_PART, Language::expr(&local_part(&[], None), budget)?);
     let first = Part::UpTo(PART, regex(NAME, budget)?);
-    let others = Part::UpTo(PART, regex(&format!(r"{NAME}(?:\.{NAME})*"), budget)?);
+    let others = Part::UpTo(PART, regex(&names, budget)?);
     let (at, dot) = (Part::Of(regex("@", budget)?), Part::Of(regex(r"\.", budget)?));
     let literal = Part::Of(regex(&literal(), budget)?);
+    let longest = u64::from(LOCAL_PART + 1 + PART + 1 + PART);
+    let plain = regex(&names, budget)?.to_expr(|chars| Expr::Chars(chars.clone()), budget)?;
+    let whole = |domain: Expr| mailbox(local_part(&[], None), vec![domain], budget);
+    let capped = vec![
+        Capped { most: u64::from(PART + 2), language: whole(plain)?, head: None },
+        Capped { most: longest, language: whole(domain())?, head: Some(LOCAL_PART) },
+    ];
     Ok(Parts {
         ways: vec![
             vec![local.clone(), at.clone(), first.clone()],
             vec![local.clone(), at.clone(), first, dot, others],
             vec![local, at, literal],
         ],
-        longest: u64::from(LOCAL_PART + 1 + PART + 1 + PART),
+        longest,
+        capped,
     })
 }
 
@@ -57,7 +67,7 @@ pub(super) fn idn_email(budget: &Budget) -> Result<Language, CompileError> {
     // Nothing in the grammar asks for normalized text.
     letters.push((Kind::Mark, ENCODED, CharSet::new([('\u{300}', '\u{33F}')])));
     let international = Names { most: IDN_PART, reserved: false, numeric: true, letters };
-    mailbox(&wide, vec![domain(), international.expr()], budget)
+    mailbox(local_part(&wide, Some(LOCAL_PART)), vec![domain(), international.expr()], budget)
 }
 
 /// `Domain`, section 4.1.2, whose labels are as long as those of host names.
@@ -65,15 +75,10 @@ fn domain() -> Expr {
     Names { most: PART, reserved: true, numeric: true, letters: ascii() }.expr()
 }
 
-/// `wide`: characters outside ASCII that a local part may have, with the octets of each.
-fn mailbox(
-    wide: &[(CharSet, u32)],
-    mut domains: Vec<Expr>,
-    budget: &Budget,
-) -> Result<Language, CompileError> {
+/// Local parts at domains, or at addresses.
+fn mailbox(local: Expr, mut domains: Vec<Expr>, budget: &Budget) -> Result<Language, CompileError> {
     let literal = regex(&literal(), budget)?.to_expr(|chars| Expr::Chars(chars.clone()), budget)?;
     domains.push(literal);
-    let local = local_part(wide, Some(LOCAL_PART));
     Language::expr(&Expr::Concat(vec![local, Expr::text("@"), Expr::Alternate(domains)]), budget)
 }
 
@@ -96,7 +101,8 @@ enum Phase {
     End,
 }
 
-/// `Local-part`, section 4.1.2: `Dot-string` or `Quoted-string`, of so many octets if they are counted.
+/// `Local-part`, section 4.1.2: `Dot-string` or `Quoted-string`, of so many octets if they are counted. `wide`: characters outside ASCII that
+/// it may have, with the octets of each.
 fn local_part(wide: &[(CharSet, u32)], most: Option<u32>) -> Expr {
     const ATOM: usize = 0;
     const DOT: usize = 1;

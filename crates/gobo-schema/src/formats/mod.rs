@@ -20,7 +20,7 @@ use gobo_types::{Budget, CompileError, CompileLimits, DateTimes, Draft, RefusalK
 
 use crate::advice::{ALLOW_WIDENING, NO_FORMAT};
 
-pub(crate) use parts::{Part, Parts};
+pub(crate) use parts::{Capped, Part, Parts};
 
 /// What builds a format in parts.
 type BuildParts = fn(&Budget) -> Result<Parts, CompileError>;

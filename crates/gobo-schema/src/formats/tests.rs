@@ -340,6 +340,27 @@ fn mailboxes_follow_their_grammar() {
     );
 }
 
+/// Each language that leaves counts out has the format's texts up to its bound, once the head is counted.
+#[test]
+fn shorter_addresses_are_those_of_the_language_with_fewer_counts() {
+    let budget = budget();
+    let email = format("email", Draft::Draft202012, false, &budget).unwrap().unwrap();
+    let parts = email.parts.unwrap();
+    let up_to =
+        |most: u64, after: &str| pattern::regex(&format!("(?s:.{{0,{most}}}){after}"), &budget).unwrap();
+    let within = |one: &Language, other: &Language| one.intersection(other, &budget).unwrap();
+    for Capped { most, language, head } in &parts.capped {
+        let counted = match head {
+            Some(head) => within(language, &up_to(u64::from(*head), "@[^@]*")),
+            None => language.clone(),
+        };
+        let lengths = up_to(*most, "");
+        assert_eq!(within(&counted, &lengths), within(&email.language, &lengths), "up to {most}");
+    }
+    assert_eq!(parts.capped.last().unwrap().most, parts.longest);
+    assert_eq!(email.language.lengths(&budget).unwrap(), (3, u32::try_from(parts.longest).ok()));
+}
+
 #[test]
 fn host_names_have_labels_of_letters_digits_and_hyphens() {
     let label = |chars: usize| "a".repeat(chars);

@@ -2,13 +2,14 @@
 //!
 //! An automaton that reads a language and counts n characters has a state for each pair, in the worst case. Where a formula says
 //! one thing about languages and one range of lengths, the two are told apart: the language is the body of a counted rule, and the
-//! range its bounds. A bound that no text of the language exceeds is dropped. What few states count keeps its states.
+//! range its bounds. A bound that no text of the language exceeds is dropped. What few states count keeps its states. Formats that count
+//! themselves have languages for bounds below their own ([`Capped`]).
 
 use gobo_automata::{Expr, Language, RuleId};
 use gobo_grammar::json::strings::{any_char, char_in, quoted};
 use gobo_types::{Budget, CharCount, CompileError, LengthRange, Spelling};
 
-use crate::formats::{Part, Parts};
+use crate::formats::{Capped, Part, Parts};
 use crate::formula::formulas::{ALWAYS, Formula, FormulaId, Formulas, NEVER};
 use crate::formula::scalars::{Scalar, StringKind};
 use crate::read::node::TextId;
@@ -56,11 +57,14 @@ pub(crate) fn counted_strings(
     let language = string_language(formulas, rest, &text, budget)?;
     let (shortest, longest) = language.lengths(budget)?;
     // In any spelling, the character after a part may begin as the part could go on.
-    if let Some(parts) = parts.filter(|_| spelling == Spelling::Canonical)
-        && u64::from(shortest) >= min
-        && max.is_none_or(|max| parts.longest <= max)
-    {
-        return in_parts(parts, budget, add).map(Some);
+    if let Some(parts) = parts.filter(|_| spelling == Spelling::Canonical && u64::from(shortest) >= min) {
+        match max.filter(|&max| max < parts.longest) {
+            None => return in_parts(parts, budget, add).map(Some),
+            Some(max) if max >= u64::from(shortest) => {
+                return capped(&parts.capped, max, budget, add);
+            }
+            Some(_) => {}
+        }
     }
     if min == 0 && max.is_none() {
         return Ok(None);
@@ -87,15 +91,28 @@ fn in_parts(parts: &Parts, budget: &Budget, add: &mut AddRule<'_>) -> Result<Exp
     let spell = |language: &Language| language.to_expr(|chars| char_in(chars, Spelling::Canonical), budget);
     let mut part = |part: &Part| match part {
         Part::Of(language) => spell(language),
-        Part::UpTo(most, language) => {
-            Ok(Expr::Call(add(spell(language)?, LengthRange { min: 0, max: Some(*most) })))
-        }
+        Part::UpTo(most, language) => Ok(Expr::Call(add(spell(language)?, LengthRange::up_to(*most)))),
     };
     let mut ways = Vec::with_capacity(parts.ways.len());
     for way in &parts.ways {
         ways.push(Expr::Concat(way.iter().map(&mut part).collect::<Result<_, _>>()?));
     }
     Ok(quoted(Expr::Alternate(ways)))
+}
+
+/// The texts of at most `max` characters of strings that count themselves, spelled in the shortest way.
+fn capped(
+    all: &[Capped],
+    max: u64,
+    budget: &Budget,
+    add: &mut AddRule<'_>,
+) -> Result<Option<Expr>, CompileError> {
+    let Some(Capped { language, head, .. }) = all.iter().find(|capped| max <= capped.most) else {
+        return Ok(None);
+    };
+    let Some(lengths) = countable(0, Some(max)) else { return Ok(None) };
+    let body = language.to_expr(|chars| char_in(chars, Spelling::Canonical), budget)?;
+    Ok(Some(quoted(Expr::Call(add(body, LengthRange { head: *head, ..lengths })))))
 }
 
 /// The bounds, if they are small enough to be counted.
@@ -105,5 +122,5 @@ fn countable(min: u64, max: Option<u64>) -> Option<LengthRange> {
         Some(max) => Some(bound(max)?),
         None => None,
     };
-    Some(LengthRange { min: bound(min)?, max })
+    Some(LengthRange { min: bound(min)?, max, head: None })
 }

@@ -104,7 +104,7 @@ impl CharCount {
 /// Bounds of a length in characters, both ends included.
 ///
 /// ```
-/// let range = gobo_types::LengthRange { min: 1, max: Some(3) };
+/// let range = gobo_types::LengthRange { min: 1, ..gobo_types::LengthRange::up_to(3) };
 /// assert!(range.has(3) && !range.has(0) && !range.has(4));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,9 +113,20 @@ pub struct LengthRange {
     pub min: u32,
     /// The greatest, if there is a limit: below [`CharCount::MAX_CHARS`].
     pub max: Option<u32>,
+    /// The greatest number of characters before the last `@`, the *head* of a text, if there is a limit: below
+    /// [`CharCount::MAX_CHARS`].
+    pub head: Option<u32>,
 }
 
 impl LengthRange {
+    /// The character after the head of a text.
+    pub const AFTER_HEAD: u8 = b'@';
+
+    /// All lengths up to one.
+    pub const fn up_to(max: u32) -> Self {
+        Self { min: 0, max: Some(max), head: None }
+    }
+
     /// Whether a length lies between the bounds.
     #[inline]
     pub fn has(&self, length: u32) -> bool {
@@ -126,6 +137,12 @@ impl LengthRange {
     #[inline]
     pub fn allows_up_to(&self, length: u32) -> bool {
         self.max.is_none_or(|max| length <= max)
+    }
+
+    /// Whether the greatest length of a head is no less.
+    #[inline]
+    pub fn allows_head_up_to(&self, length: u32) -> bool {
+        self.head.is_none_or(|head| length <= head)
     }
 }
 

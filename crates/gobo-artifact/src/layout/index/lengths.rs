@@ -4,7 +4,8 @@
 //! A counted rule reads the body of a JSON string, or a part of it. Its states do not tell how much of it was read: a matcher keeps a count beside
 //! the state, and the return state on top of the stack tells between which bounds it may be popped. The distance of a state is
 //! the least number of characters that end the rule from there, so that a text can be brought to an end as long as count and
-//! distance together are no more than the upper bound.
+//! distance together are no more than the upper bound. The head of a text, its characters before the last `@`, may have a bound of its
+//! own; the states of the head have a second distance, to the last `@`.
 
 use gobo_types::{CharCount, LengthRange};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -28,7 +29,7 @@ pub(crate) struct LengthEntry {
     pub(crate) max: u32,
 }
 
-/// The distance of a state of a counted rule: 12 bytes.
+/// The distance of a state of a counted rule, to its end or to the last `@`: 12 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct DistanceEntry {
@@ -36,7 +37,7 @@ pub(crate) struct DistanceEntry {
     pub(crate) state: u32,
     /// The place inside an escape: the word of a [`CharCount`] of no characters.
     pub(crate) place: u32,
-    /// The least number of characters that begin before the rule may end.
+    /// The least number of characters that begin before that.
     pub(crate) distance: u32,
 }
 
@@ -45,19 +46,75 @@ pub(crate) struct DistanceEntry {
 pub(crate) struct LengthSpans {
     lengths: Span,
     distances: Span,
+    /// Those of heads, if some rule bounds them.
+    heads: Option<(Span, Span)>,
 }
 
 impl LengthSpans {
     pub(crate) fn open(artifact: &Artifact) -> Result<Self, ArtifactError> {
+        let heads = || {
+            let distances = artifact.open_span::<DistanceEntry>(kinds::HEAD_DISTANCES)?;
+            Ok((artifact.open_span::<u32>(kinds::HEADS)?, distances))
+        };
         Ok(Self {
             lengths: artifact.open_span::<LengthEntry>(kinds::LENGTHS)?,
             distances: artifact.open_span::<DistanceEntry>(kinds::DISTANCES)?,
+            heads: artifact.has_section(kinds::HEADS).then(heads).transpose()?,
         })
     }
 
     #[inline]
     pub(crate) fn tables<'a>(&self, artifact: &'a Artifact) -> LengthTables<'a> {
-        LengthTables { lengths: artifact.get(&self.lengths), distances: artifact.get(&self.distances) }
+        let heads = self.heads.as_ref();
+        LengthTables {
+            lengths: artifact.get(&self.lengths),
+            distances: Distances(artifact.get(&self.distances)),
+            heads: heads.map(|(heads, of)| (artifact.get(heads), Distances(artifact.get(of)))),
+        }
+    }
+}
+
+/// The dead state with the greatest distance of all; then states of counted rules, ascending by state and place. Whatever a file
+/// says, no look panics.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Distances<'a>(&'a [DistanceEntry]);
+
+impl Distances<'_> {
+    /// The greatest distance of any state.
+    #[inline]
+    pub(crate) fn greatest(&self) -> u32 {
+        self.0.first().map_or(0, |of| of.distance)
+    }
+
+    /// The distance of a state at the place of the count, if it has one. O(1) for most states, O(log states).
+    #[inline]
+    pub(crate) fn of(&self, state: u32, count: CharCount) -> Option<u32> {
+        let key = (state, count.place().word());
+        // The states of a rule have neighbouring numbers.
+        let base = self.0.get(1).map_or(0, |of| of.state);
+        let near = state.checked_sub(base).and_then(|at| self.0.get(at as usize + 1));
+        if let Some(near) = near.filter(|near| (near.state, near.place) == key) {
+            return Some(near.distance);
+        }
+        let found = self.0.binary_search_by_key(&key, |of| (of.state, of.place));
+        found.ok().map(|at| self.0[at].distance)
+    }
+
+    fn verify(&self, root: &IndexRoot) -> Result<(), &'static str> {
+        let Some((greatest, states)) = self.0.split_first() else {
+            return Err("no distance is the greatest");
+        };
+        let key = |of: &DistanceEntry| (of.state, of.place);
+        let is_ascending = states.windows(2).all(|two| key(&two[0]) < key(&two[1]));
+        let is_known = |of: &DistanceEntry| of.state != DEAD && of.state < root.states && of.place < 16;
+        if !is_ascending || !states.iter().all(is_known) {
+            return Err("distances are not those of states, one after the other");
+        }
+        let most = states.iter().map(|of| of.distance).max().unwrap_or(0);
+        if key(greatest) != (DEAD, 0) || greatest.distance != most {
+            return Err("the greatest distance is another one");
+        }
+        Ok(())
     }
 }
 
@@ -66,8 +123,9 @@ impl LengthSpans {
 pub(crate) struct LengthTables<'a> {
     /// `[returns]`.
     lengths: &'a [LengthEntry],
-    /// The dead state with the greatest distance of all; then the states of counted rules, ascending by state and place.
-    distances: &'a [DistanceEntry],
+    distances: Distances<'a>,
+    /// `[returns]`, the bounds of heads; and the distances of their states to the last `@`.
+    heads: Option<(&'a [u32], Distances<'a>)>,
 }
 
 impl LengthTables<'_> {
@@ -76,36 +134,41 @@ impl LengthTables<'_> {
     pub(crate) fn of_return(&self, number: u32) -> Option<LengthRange> {
         let &LengthEntry { min, max } = self.lengths.get(number as usize)?;
         let max = (max != UNBOUNDED).then_some(max);
-        (min > 0 || max.is_some()).then_some(LengthRange { min, max })
+        let head = self.heads.and_then(|(heads, _)| heads.get(number as usize).copied());
+        let head = head.filter(|head| *head != UNBOUNDED);
+        (min > 0 || max.is_some() || head.is_some()).then_some(LengthRange { min, max, head })
     }
 
-    /// The greatest distance of any state.
+    /// The greatest distance of any state to the end of its rule.
     #[inline]
     pub(crate) fn greatest(&self) -> u32 {
-        self.distances.first().map_or(0, |of| of.distance)
+        self.distances.greatest()
     }
 
     /// How many characters begin at least before the rule may end. O(1) for most states, O(log states).
     #[inline]
     pub(crate) fn distance(&self, state: u32, count: CharCount) -> u32 {
-        let key = (state, count.place().word());
-        // The states of a rule have neighbouring numbers.
-        let base = self.distances.get(1).map_or(0, |of| of.state);
-        let near = state.checked_sub(base).and_then(|at| self.distances.get(at as usize + 1));
-        if let Some(near) = near.filter(|near| (near.state, near.place) == key) {
-            return near.distance;
-        }
-        let found = self.distances.binary_search_by_key(&key, |of| (of.state, of.place));
-        found.map_or(UNBOUNDED, |at| self.distances[at].distance)
+        self.distances.of(state, count).unwrap_or(UNBOUNDED)
+    }
+
+    /// The bound of the head in whose state a text is, with the distance of the state and the greatest one; `None` after the head, or
+    /// where heads have no bound. O(1) for most states, O(log states).
+    #[inline]
+    pub(crate) fn head(&self, lengths: &LengthRange, state: u32, count: CharCount) -> Option<Head> {
+        let (most, (_, distances)) = lengths.head.zip(self.heads)?;
+        Some(Head { most, distance: distances.of(state, count)?, greatest: distances.greatest() })
     }
 
     /// Whether a text with that many characters can come to an end in time.
     #[inline]
     pub(crate) fn fits(&self, lengths: &LengthRange, state: u32, count: CharCount) -> bool {
-        let Some(max) = lengths.max else { return true };
         let chars = count.chars();
-        chars.saturating_add(self.greatest()) <= max
-            || chars.saturating_add(self.distance(state, count)) <= max
+        let fits = lengths.max.is_none_or(|max| {
+            chars.saturating_add(self.greatest()) <= max
+                || chars.saturating_add(self.distance(state, count)) <= max
+        });
+        let in_head = |head: Head| chars.saturating_add(head.distance) <= head.most;
+        fits && self.head(lengths, state, count).is_none_or(in_head)
     }
 
     /// Checks that every number names something that is there. O(tables).
@@ -121,19 +184,26 @@ impl LengthTables<'_> {
         if !self.lengths.iter().all(is_range) {
             return Err("a return state has lengths that cannot be counted");
         }
-        let Some((greatest, states)) = self.distances.split_first() else {
-            return Err("no distance is the greatest");
-        };
-        let key = |of: &DistanceEntry| (of.state, of.place);
-        let is_ascending = states.windows(2).all(|two| key(&two[0]) < key(&two[1]));
-        let is_known = |of: &DistanceEntry| of.state != DEAD && of.state < root.states && of.place < 16;
-        if !is_ascending || !states.iter().all(is_known) {
-            return Err("distances are not those of states, one after the other");
+        self.distances.verify(root)?;
+        let Some((heads, distances)) = self.heads else { return Ok(()) };
+        if heads.len() != returns {
+            return Err("not every return state has the length of its heads");
         }
-        let most = states.iter().map(|of| of.distance).max().unwrap_or(0);
-        if key(greatest) != (DEAD, 0) || greatest.distance != most {
-            return Err("the greatest distance is another one");
+        let is_bound = |head: &u32| *head < CharCount::MAX_CHARS || *head == UNBOUNDED;
+        if !heads.iter().all(is_bound) {
+            return Err("a return state has a length of heads that cannot be counted");
         }
-        Ok(())
+        distances.verify(root)
     }
+}
+
+/// What bounds the head of a text in one of its states.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Head {
+    /// The most characters of the head.
+    pub(crate) most: u32,
+    /// The least number of characters that begin before the last `@`.
+    pub(crate) distance: u32,
+    /// The greatest of these of any state.
+    pub(crate) greatest: u32,
 }

@@ -10,7 +10,7 @@ use gobo_worker::lower;
 use proptest::prelude::*;
 
 use super::parts::{Parts, put_u32};
-use super::{AMBIGUOUS, COUNTED, NESTED, Pair, SMALL, WIDE, walk};
+use super::{AMBIGUOUS, COUNTED, NESTED, Pair, SMALL, WIDE, WITH_HEADS, walk};
 
 #[expect(clippy::unnecessary_wraps, reason = "compared with what `Parts::fault` returns")]
 fn meaning(what: &str) -> Option<Fault> {
@@ -19,7 +19,7 @@ fn meaning(what: &str) -> Option<Fault> {
 
 #[test]
 fn the_examples_are_sound_and_hold_every_kind_of_row() {
-    for pair in [&*SMALL, &*WIDE, &*NESTED, &*AMBIGUOUS, &*COUNTED] {
+    for pair in [&*SMALL, &*WIDE, &*NESTED, &*AMBIGUOUS, &*COUNTED, &*WITH_HEADS] {
         assert_eq!(Parts::of(&pair.index).fault(), None);
         assert_eq!(Parts::of(&pair.index).file(), pair.index);
         assert_eq!(Parts::of(&pair.vocabulary).fault(), None);
@@ -344,6 +344,32 @@ fn lengths_that_contradict_themselves_are_found() {
     parts.section(section::DISTANCES).clear();
     assert_eq!(parts.fault(), meaning("no distance is the greatest"));
     for kind in [section::LENGTHS, section::DISTANCES] {
+        let mut parts = good();
+        parts.sections.retain(|(of, ..)| *of != kind);
+        assert!(parts.fault().is_some(), "without section {kind}");
+    }
+}
+
+#[test]
+fn heads_that_contradict_themselves_are_found() {
+    let good = || Parts::of(&WITH_HEADS.index);
+    let word = |kind: u32, word: usize, value: u32| good().with_word(kind, word, value).fault();
+    assert_eq!(good().fault(), None);
+    let mut parts = good();
+    let heads = parts.section(section::HEADS).clone();
+    let bounded = heads.as_chunks::<4>().0.iter().position(|head| u32::from_le_bytes(*head) == 64).unwrap();
+    let cannot = meaning("a return state has a length of heads that cannot be counted");
+    for value in [1 << 28, u32::MAX - 1] {
+        assert_eq!(word(section::HEADS, bounded, value), cannot);
+    }
+    parts.section(section::HEADS).truncate(heads.len() - 4);
+    assert_eq!(parts.fault(), meaning("not every return state has the length of its heads"));
+    assert_eq!(word(section::HEAD_DISTANCES, 2, 7), meaning("the greatest distance is another one"));
+    let states = meaning("distances are not those of states, one after the other");
+    for (at, value) in [(3, 0), (3, u32::MAX), (4, 16)] {
+        assert_eq!(word(section::HEAD_DISTANCES, at, value), states);
+    }
+    for kind in [section::HEADS, section::HEAD_DISTANCES] {
         let mut parts = good();
         parts.sections.retain(|(of, ..)| *of != kind);
         assert!(parts.fault().is_some(), "without section {kind}");
@@ -696,6 +722,7 @@ fn pair() -> impl Strategy<Value = &'static Pair> {
         2 => Just(&*NESTED),
         2 => Just(&*AMBIGUOUS),
         2 => Just(&*COUNTED),
+        2 => Just(&*WITH_HEADS),
     ]
 }
 

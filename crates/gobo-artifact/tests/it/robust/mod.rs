@@ -92,6 +92,17 @@ static COUNTED: LazyLock<Pair> = LazyLock::new(|| {
     Pair::new(tokens, &Constraint::schema(schema, options))
 });
 
+/// A counted rule whose texts have heads with a bound: e-mail addresses, over tokens for all their bytes.
+static WITH_HEADS: LazyLock<Pair> = LazyLock::new(|| {
+    let bytes: Vec<[u8; 1]> = (b' '..=b'~').map(|byte| [byte]).collect();
+    let longer: [&[u8]; 4] = [b"xxxx", b"\"x", b"x@x", b"x\""];
+    let tokens = bytes.iter().map(<[u8; 1]>::as_slice).chain(longer).map(|token| (token, false));
+    let tokens: Vec<(&[u8], bool)> = tokens.chain([(&b"<eos>"[..], true)]).collect();
+    let schema = r#"{"type": "string", "format": "email", "maxLength": 100}"#;
+    let options = SchemaOptions { whitespace: Whitespace::Compact, ..SchemaOptions::default() };
+    Pair::new(&tokens, &Constraint::schema(schema, options))
+});
+
 fn fault(error: ArtifactError) -> Fault {
     match error {
         ArtifactError::Format { fault, .. } => fault,

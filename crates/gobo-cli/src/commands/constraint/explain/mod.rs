@@ -180,7 +180,7 @@ fn print_configurations(matcher: &Matcher, calls: &CallRoot) -> anyhow::Result<(
 }
 
 /// Bounds of a length, for a person.
-fn bounds(LengthRange { min, max }: LengthRange) -> String {
+fn bounds(LengthRange { min, max, .. }: LengthRange) -> String {
     let at_least = || format!("at least {}", grouped(min.into()));
     match max {
         None => at_least(),
@@ -215,7 +215,7 @@ fn configurations_json(matcher: &Matcher, calls: &CallRoot) -> Value {
         let stack = json!({"state": state, "depth": stack.len(), "stack": stack.iter().map(frame).collect::<Vec<_>>()});
         match count {
             None => stack,
-            Some((chars, LengthRange { min, max })) => {
+            Some((chars, LengthRange { min, max, .. })) => {
                 let mut with = stack;
                 with["count"] = json!({"characters": chars, "min": min, "max": max});
                 with
