@@ -26,7 +26,7 @@ pub use compile::{
 };
 pub use constraint::{
     AnyDialect, Constraint, DEFAULT_START, DateTimes, Dialect, DialectError, Draft, FormatMode,
-    GrammarDocument, Lexer, LexerError, MatchMode, NumberForm, PropertyOrder, RestoreError, SchemaDialect,
+    GrammarDocument, Lexer, LexerError, LookAhead, LookAheadError, MatchMode, NumberForm, PropertyOrder, RestoreError, SchemaDialect,
     SchemaDocument, SchemaOptionError, SchemaOptions, Source, Spelling, TextStart, Whitespace,
     WhitespaceError, compact_json,
 };

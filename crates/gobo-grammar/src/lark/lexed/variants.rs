@@ -1,0 +1,323 @@
+//! Rules by the places at which they begin and end: the product of the productions with the lexemes (Bar-Hillel, Perles & Shamir 1961).
+//!
+//! What a rule has for texts depends on the parser's state in which it begins, because that decides which terminals are active within it,
+//! and on the place; and it ends at several places, its *exits*. A *variant* is a rule with the first two. Its nodes are a production, how
+//! much of it was read, and the place; an edge reads a letter with its tail, or a text of a variant that ends at an exit. Variants are
+//! found from the start on, exits as they come up, each told to all nodes that call the variant.
+//!
+//! Of the parser's state only what can be told apart matters: states are *sites* by the terminals that are active within a rule and by
+//! what is struck there, a partition that is refined until it is stable.
+//!
+//! Invariant: a text leads from a variant's beginning to an exit exactly if the parser reads it as the rule, and the lexer ends it there.
+//! Cost: nodes, times letters; the budget bounds it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
+
+use super::bits::Bits;
+use super::guards::CutId;
+use super::lexemes::{ActiveId, Lexemes, PlaceId, TextsId};
+use super::productions::{NonterminalId, ProductionId, Productions, Symbol};
+use super::tables::{ParserState, START, Tables};
+use crate::regex::Stuck;
+
+const PHASE: &str = "reading rules at places";
+
+/// Bytes of a node and of an edge.
+const NODE_BYTES: u64 = 112;
+
+dense_id! {
+    /// States of the parser in which a rule has the same texts, with the rule.
+    pub(super) struct SiteId;
+
+    /// A rule that begins at a site and a place.
+    pub(super) struct VariantId;
+
+    /// Where a variant stands in a production.
+    pub(super) struct NodeId;
+
+    /// An exit of a variant, by its number there.
+    pub(super) struct ExitId;
+}
+
+/// What leads from a node to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Edge {
+    /// A letter and its tail.
+    Letter { texts: TextsId, tail: TextsId, to: NodeId },
+    /// A text of a variant.
+    Call { variant: VariantId, exit: ExitId, to: NodeId },
+}
+
+/// A node.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) variant: VariantId,
+    production: ProductionId,
+    read: usize,
+    state: ParserState,
+    place: PlaceId,
+    pub(super) edges: Vec<Edge>,
+    pub(super) exit: Option<ExitId>,
+}
+
+/// A variant.
+#[derive(Debug)]
+pub(super) struct Variant {
+    pub(super) rule: NonterminalId,
+    pub(super) exits: Table<ExitId, PlaceId>,
+    /// The nodes that call it.
+    pub(super) callers: Vec<NodeId>,
+    pub(super) starts: Vec<NodeId>,
+}
+
+/// All variants of a grammar.
+pub(super) struct Variants {
+    pub(super) all: Table<VariantId, Variant>,
+    pub(super) nodes: Table<NodeId, Node>,
+    /// What may stand first, and the variant of the whole text after it.
+    pub(super) starts: Vec<(TextsId, VariantId)>,
+    /// `[places]`: whether the text may end.
+    is_final: Table<PlaceId, bool>,
+    /// Guards that are cut.
+    pub(super) cuts: BTreeSet<CutId>,
+}
+
+impl Variants {
+    /// Whether a whole text may end at an exit of a variant, if it is one of the whole text.
+    pub(super) fn ends(&self, variant: VariantId, exit: ExitId) -> bool {
+        self.is_final[self.all[variant].exits[exit]]
+    }
+}
+
+struct Explorer<'a, 'b> {
+    productions: &'a Productions,
+    tables: &'a Tables,
+    lexemes: &'a mut Lexemes<'b>,
+    active: Table<ParserState, ActiveId>,
+    site_of: HashMap<(ParserState, NonterminalId), SiteId>,
+    sites: Table<SiteId, ParserState>,
+    variants: Table<VariantId, Variant>,
+    variant_of: HashMap<(SiteId, PlaceId), VariantId>,
+    nodes: Table<NodeId, Node>,
+    node_of: HashMap<(VariantId, ProductionId, usize, PlaceId), NodeId>,
+    open: Vec<NodeId>,
+    cuts: BTreeSet<CutId>,
+    budget: &'a Budget,
+}
+
+/// The variants of a grammar. With `contextual`, the terminals of an action are active, otherwise all.
+///
+/// # Errors
+/// See [`Stuck`].
+pub(super) fn variants(
+    productions: &Productions,
+    tables: &Tables,
+    lexemes: &mut Lexemes<'_>,
+    contextual: bool,
+    budget: &Budget,
+) -> Result<Variants, Stuck> {
+    let mut all = Bits::new(productions.terminals.len() + 1);
+    productions.used.iter().for_each(|terminal| all.insert(terminal.index()));
+    let mut active = Table::new();
+    for actions in &tables.actions {
+        let mut of_state = if contextual { actions.clone() } else { all.clone() };
+        of_state.remove(productions.terminals.len());
+        active.push(lexemes.active(&of_state)?);
+    }
+    let (site_of, sites) = sites(productions, tables, &active, budget)?;
+    let mut explorer = Explorer {
+        productions,
+        tables,
+        lexemes,
+        active,
+        site_of,
+        sites,
+        variants: Table::new(),
+        variant_of: HashMap::new(),
+        nodes: Table::new(),
+        node_of: HashMap::new(),
+        open: Vec::new(),
+        cuts: BTreeSet::new(),
+        budget,
+    };
+    let mut starts = Vec::new();
+    let first = explorer.active[START];
+    for (texts, place) in explorer.lexemes.tails(first, super::guards::GuardId::PASS)? {
+        starts.push((texts, explorer.variant(START, productions.start, place)?));
+    }
+    while let Some(node) = explorer.open.pop() {
+        explorer.expand(node)?;
+    }
+    let mut cuts = explorer.cuts;
+    cuts.extend(&explorer.lexemes.cut_in_tails);
+    let is_final = explorer.lexemes.places.iter().map(|place| place.may_end).collect();
+    Ok(Variants { all: explorer.variants, nodes: explorer.nodes, starts, is_final, cuts })
+}
+
+/// Sites, each with one of its states: the coarsest partition of states and rules in which equal ones have the same productions along
+/// the same active terminals, with the same terminals struck at their ends.
+fn sites(
+    productions: &Productions,
+    tables: &Tables,
+    active: &Table<ParserState, ActiveId>,
+    budget: &Budget,
+) -> Result<(HashMap<(ParserState, NonterminalId), SiteId>, Table<SiteId, ParserState>), CompileError> {
+    type Signature<'a> = (SiteId, Vec<(Option<ActiveId>, Option<SiteId>, Option<&'a Bits>)>);
+    let mut keys: Vec<(ParserState, NonterminalId)> = Vec::new();
+    for (state, shifts) in tables.shifts.enumerate() {
+        keys.extend(shifts.keys().filter_map(|symbol| match symbol {
+            Symbol::Rule(rule) => Some((state, *rule)),
+            Symbol::Terminal(_) => None,
+        }));
+    }
+    let mut site_of: HashMap<(ParserState, NonterminalId), SiteId> =
+        keys.iter().map(|&key| (key, SiteId::new(key.1.index()))).collect();
+    let mut count = 0;
+    loop {
+        let mut known: HashMap<Signature<'_>, SiteId> = HashMap::new();
+        let mut next = HashMap::with_capacity(keys.len());
+        for &(state, rule) in &keys {
+            let mut signature = Vec::new();
+            for &production in &productions.of[rule] {
+                let mut at = state;
+                for &symbol in &productions.all[production].body {
+                    let site = match symbol {
+                        Symbol::Rule(rule) => Some(site_of[&(at, rule)]),
+                        Symbol::Terminal(_) => None,
+                    };
+                    at = tables.shifts[at][&symbol];
+                    let active = site.is_none().then(|| active[at]);
+                    signature.push((active, site, None));
+                }
+                signature.push((None, None, tables.struck.get(&(at, production))));
+            }
+            budget.charge_steps(PHASE, 1 + signature.len() as u64)?;
+            let new = SiteId::new(known.len());
+            let site = *known.entry((site_of[&(state, rule)], signature)).or_insert(new);
+            next.insert((state, rule), site);
+        }
+        site_of = next;
+        if known.len() == count {
+            break;
+        }
+        count = known.len();
+    }
+    let mut sites = Table::filled(START, count);
+    for &(state, rule) in keys.iter().rev() {
+        sites[site_of[&(state, rule)]] = state;
+    }
+    Ok((site_of, sites))
+}
+
+impl Explorer<'_, '_> {
+    fn variant(
+        &mut self,
+        state: ParserState,
+        rule: NonterminalId,
+        entry: PlaceId,
+    ) -> Result<VariantId, CompileError> {
+        let site = self.site_of[&(state, rule)];
+        if let Some(&known) = self.variant_of.get(&(site, entry)) {
+            return Ok(known);
+        }
+        self.budget.charge_bytes(PHASE, NODE_BYTES)?;
+        let (exits, callers, starts) = (Table::new(), Vec::new(), Vec::new());
+        let id = self.variants.push(Variant { rule, exits, callers, starts });
+        self.variant_of.insert((site, entry), id);
+        for &production in &self.productions.of[rule] {
+            let start = self.node(id, production, 0, self.sites[site], entry)?;
+            self.variants[id].starts.push(start);
+        }
+        Ok(id)
+    }
+
+    fn node(
+        &mut self,
+        variant: VariantId,
+        production: ProductionId,
+        read: usize,
+        state: ParserState,
+        place: PlaceId,
+    ) -> Result<NodeId, CompileError> {
+        let key = (variant, production, read, place);
+        if let Some(&known) = self.node_of.get(&key) {
+            return Ok(known);
+        }
+        self.budget.charge_steps(PHASE, 1)?;
+        self.budget.charge_bytes(PHASE, NODE_BYTES)?;
+        self.budget.check_states(PHASE, self.nodes.len())?;
+        let node = Node { variant, production, read, state, place, edges: Vec::new(), exit: None };
+        let id = self.nodes.push(node);
+        self.node_of.insert(key, id);
+        self.open.push(id);
+        Ok(id)
+    }
+
+    fn edge(&mut self, from: NodeId, edge: Edge) -> Result<(), CompileError> {
+        self.budget.charge_steps(PHASE, 1)?;
+        self.budget.charge_bytes(PHASE, NODE_BYTES / 4)?;
+        self.nodes[from].edges.push(edge);
+        Ok(())
+    }
+
+    fn expand(&mut self, id: NodeId) -> Result<(), Stuck> {
+        let Node { variant, production, read, state, place, .. } = self.nodes[id];
+        match self.productions.all[production].body.get(read).copied() {
+            None => {
+                let struck = self.tables.struck.get(&(state, production));
+                let place = match struck {
+                    Some(struck) => self.lexemes.without(place, struck)?,
+                    None => place,
+                };
+                self.leave(id, variant, place)?;
+            }
+            Some(Symbol::Terminal(terminal)) => {
+                let of = &self.lexemes.places[place];
+                self.cuts.extend(of.cuts.iter().filter(|cut| cut.1 == terminal).map(|cut| cut.0));
+                let letters: Vec<_> =
+                    of.letters.iter().filter(|letter| letter.terminal == terminal).copied().collect();
+                let Some(next) = self.tables.shift(state, terminal) else { return Ok(()) };
+                for letter in letters {
+                    for (tail, place) in self.lexemes.tails(self.active[next], letter.guard)? {
+                        let to = self.node(variant, production, read + 1, next, place)?;
+                        self.edge(id, Edge::Letter { texts: letter.texts, tail, to })?;
+                    }
+                }
+            }
+            Some(Symbol::Rule(rule)) => {
+                let called = self.variant(state, rule, place)?;
+                self.variants[called].callers.push(id);
+                for exit in self.variants[called].exits.ids() {
+                    self.go_on(id, called, exit)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on in a caller after an exit of what it calls.
+    fn go_on(&mut self, caller: NodeId, called: VariantId, exit: ExitId) -> Result<(), CompileError> {
+        let Node { variant, production, read, state, .. } = self.nodes[caller];
+        let next = self.tables.shifts[state][&Symbol::Rule(self.variants[called].rule)];
+        let place = self.variants[called].exits[exit];
+        let to = self.node(variant, production, read + 1, next, place)?;
+        self.edge(caller, Edge::Call { variant: called, exit, to })
+    }
+
+    /// Ends a variant at a place.
+    fn leave(&mut self, node: NodeId, variant: VariantId, place: PlaceId) -> Result<(), CompileError> {
+        let exits = &mut self.variants[variant].exits;
+        if let Some((exit, _)) = exits.enumerate().find(|of| *of.1 == place) {
+            self.nodes[node].exit = Some(exit);
+            return Ok(());
+        }
+        let exit = exits.push(place);
+        self.nodes[node].exit = Some(exit);
+        for caller in self.variants[variant].callers.clone() {
+            self.go_on(caller, variant, exit)?;
+        }
+        Ok(())
+    }
+}
