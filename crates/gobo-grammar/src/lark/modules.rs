@@ -78,8 +78,8 @@ pub(super) struct Modules<'a> {
     pub(super) definitions: Table<DefinitionId, Defined>,
     /// What the constraint's own grammar ignores.
     pub(super) ignored: Vec<Body>,
-    /// Whether ignored text may stand before the first terminal.
-    pub(super) skips_first: bool,
+    /// Whether ignored text may stand before the first terminal, where the grammar says so.
+    pub(super) initial_skip: Option<bool>,
     /// What is written in the constraint's own grammar and means nothing here.
     pub(super) remarks: BTreeSet<&'static str>,
 }
@@ -103,7 +103,7 @@ impl<'a> Modules<'a> {
             known: HashMap::new(),
             definitions: Table::new(),
             ignored: Vec::new(),
-            skips_first: true,
+            initial_skip: None,
             remarks: BTreeSet::new(),
         };
         modules.add(String::new(), (written.grammar, false), &mut Vec::new(), budget)?;
@@ -161,7 +161,7 @@ impl<'a> Modules<'a> {
                 Statement::Define(mode, definition) => self.change(id, mode, definition)?,
                 Statement::Declare(name) => self.name(id, &name, Meaning::Declared)?,
                 Statement::Ignore(body) if id == MAIN => self.ignored.push(body),
-                Statement::InitialSkip(skips) if id == MAIN => self.skips_first = skips,
+                Statement::InitialSkip(skips) if id == MAIN => self.initial_skip = Some(skips),
                 // Imports were read above; what an imported grammar ignores is its own.
                 Statement::Import(_) | Statement::Ignore(_) | Statement::InitialSkip(_) => {}
             }

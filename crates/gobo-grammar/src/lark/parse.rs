@@ -268,8 +268,7 @@ impl Parser<'_> {
             let at = self.scanner.at;
             let Some(name) = self.scanner.name() else { return Err(self.unexpected()) };
             let Some(remark) = REMARKS.into_iter().find(|remark| *remark == name.what) else {
-                let reason =
-                    format!("the attribute {} is not supported under the lexer none", shown(&name.what));
+                let reason = format!("the attribute {} is not supported", shown(&name.what));
                 return Err(self.scanner.unsupported(at, reason));
             };
             remarks.push(remark);

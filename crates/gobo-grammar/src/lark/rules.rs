@@ -82,7 +82,7 @@ pub(super) fn lower(
     while let Some(pending) = lowering.pending.pop() {
         lowering.write(&pending)?;
     }
-    if let Some(ignored) = lowering.ignored.filter(|_| modules.skips_first) {
+    if let Some(ignored) = lowering.ignored.filter(|_| modules.initial_skip.unwrap_or(true)) {
         let expr = Expr::Concat(vec![Expr::Call(ignored), Expr::Call(first)]);
         lowering.rules.push(Rule { name: "text".to_owned(), expr, lengths: None });
         first = RuleId::new(lowering.rules.len() - 1);

@@ -50,6 +50,12 @@ pub(super) fn lower(
     look_ahead: LookAhead,
     budget: &Budget,
 ) -> Result<Read, CompileError> {
+    if modules.initial_skip.is_some() {
+        let reason = "%llguidance is of llguidance's dialect, and Lark's lexers have none";
+        return Err(CompileError::refuse(RefusalKind::Unsupported, "the whole grammar", reason)
+            .spanning(0..0)
+            .advising(pattern::WITHOUT_LEXER));
+    }
     let productions = productions::productions(modules, start, budget)?;
     check_widths(modules, &productions)?;
     let tables = tables::tables(&productions, budget)?;

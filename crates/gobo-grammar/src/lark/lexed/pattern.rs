@@ -26,6 +26,10 @@ const NEST_LIMIT: u32 = 250;
 /// Characters that a flag takes: `(?i:` and `)`.
 const FLAG_LENGTH: u64 = 5;
 
+/// What helps where Lark's lexers cannot.
+pub(super) const WITHOUT_LEXER: &str =
+    "Give --lexer none (the field lexer): a terminal then stands for each of its texts.";
+
 /// A pattern.
 #[derive(Debug, Clone)]
 pub(super) struct Text {
@@ -203,7 +207,7 @@ impl<'a> Patterns<'a> {
             let reason = format!("{what} is of llguidance's dialect, and Lark's lexers have none");
             modules
                 .refuse(RefusalKind::Unsupported, module, part.at, reason)
-                .advising("Give --lexer none (the field lexer): a terminal then stands for each of its texts.")
+                .advising(WITHOUT_LEXER)
         };
         Ok(match &part.what {
             Item::Name(of) | Item::Template(of, _) if !is_terminal(of) => {
