@@ -30,10 +30,26 @@ fn texts_are_those_of_lark() {
 /// A mask allows a token exactly if a text goes on with it, wherever lexemes end in the token.
 #[test]
 fn tokens_span_lexemes() {
-    let grammar = "start: (\"let\" NAME \"=\" INT \";\")+\nNAME: /[a-z]+/\nINT: /[0-9]+/\nWS: /[ ]+/\n%ignore WS";
+    let grammar =
+        "start: (\"let\" NAME \"=\" INT \";\")+\nNAME: /[a-z]+/\nINT: /[0-9]+/\nWS: /[ ]+/\n%ignore WS";
     let words: Vec<&[u8]> = vec![
-        b"let", b"le", b"t a", b"a=1;", b"a =1; let", b"leta=1", b"lets", b" let b=22", b"  x = ", b"1", b";", b"=", b"a", b" ",
-        b"1;let", b"1a", b"let let",
+        b"let",
+        b"le",
+        b"t a",
+        b"a=1;",
+        b"a =1; let",
+        b"leta=1",
+        b"lets",
+        b" let b=22",
+        b"  x = ",
+        b"1",
+        b";",
+        b"=",
+        b"a",
+        b" ",
+        b"1;let",
+        b"1a",
+        b"let let",
     ];
     let tokens = Tokens::of(&words);
     for lexer in lexers() {
@@ -45,7 +61,11 @@ fn tokens_span_lexemes() {
         };
         let is_contextual = matches!(lexer, Lexer::Contextual(_));
         // Nothing but `let` can come first, so the contextual lexer reads no name there.
-        let first = if is_contextual { vec!["let", "le", "leta=1", "lets", " let b=22", " "] } else { vec!["let", "le", " let b=22", " "] };
+        let first = if is_contextual {
+            vec!["let", "le", "leta=1", "lets", " let b=22", " "]
+        } else {
+            vec!["let", "le", " let b=22", " "]
+        };
         assert_eq!(shown(&matcher), first, "{lexer}");
         let mut after = matcher.clone();
         after.advance(0).unwrap();

@@ -32,7 +32,11 @@ fn files_have_indices_that_leave_nothing_out() {
         ("outlines--arithmetic.lark", vec!["1+2*(3.5-4)", "- 1", "1 /2"], vec!["1 2", "1+", "(1"]),
         (
             "syncode--c.lark",
-            vec!["int main(){ return 1 + x; }", "void f(int a, char b) { if (a < b) { a = b; } else { } }", "int f(){/* a * b */}"],
+            vec![
+                "int main(){ return 1 + x; }",
+                "void f(int a, char b) { if (a < b) { a = b; } else { } }",
+                "int f(){/* a * b */}",
+            ],
             vec!["int main({}", "int f(){ return; }", "intmain(){}"],
         ),
         (

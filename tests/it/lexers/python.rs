@@ -59,18 +59,28 @@ fn the_naive_reader_is_lark() {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let lines: Vec<String> = cases.iter().map(|case| format!("{}\n", case.0)).collect();
-    let writer = std::thread::spawn(move || lines.iter().try_for_each(|line| stdin.write_all(line.as_bytes())));
+    let writer =
+        std::thread::spawn(move || lines.iter().try_for_each(|line| stdin.write_all(line.as_bytes())));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap().unwrap();
-    let answers: Vec<Value> =
-        String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let answers: Vec<Value> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(answers.len(), cases.len());
     let mut compared = 0;
     for (answer, (case, taken)) in answers.iter().zip(&cases) {
         let Some(answer) = answer.as_array() else { continue };
         compared += 1;
         for ((found, expected), text) in taken.iter().zip(answer).zip(&texts) {
-            assert_eq!(Some(*found), expected.as_bool(), "{text:?}\n{}\n{}", case["grammar"].as_str().unwrap(), case["lexer"]);
+            assert_eq!(
+                Some(*found),
+                expected.as_bool(),
+                "{text:?}\n{}\n{}",
+                case["grammar"].as_str().unwrap(),
+                case["lexer"]
+            );
         }
     }
     assert!(compared > GRAMMARS / 3, "Lark takes {compared} of the grammars");

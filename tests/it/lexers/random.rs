@@ -59,13 +59,17 @@ pub(super) fn grammar() -> impl Strategy<Value = Lexed> {
     let terminals = vec(terminal(), 2..5);
     terminals.prop_flat_map(|terminals| {
         let count = terminals.len();
-        let symbol = prop_oneof![5 => (0..count).prop_map(Ok), 2 => (1..NAMES.len()).prop_map(Err), 1 => Just(Err(0))];
+        let symbol =
+            prop_oneof![5 => (0..count).prop_map(Ok), 2 => (1..NAMES.len()).prop_map(Err), 1 => Just(Err(0))];
         let bodies = vec(vec(symbol, 0..4), 1..4);
         (Just(terminals), vec(bodies, NAMES.len())).prop_map(|(terminals, rules)| {
             let terminals: Vec<Terminal> = (terminals.into_iter().enumerate())
                 .filter(|(_, (pattern, ..))| pattern.widths().0 > 0)
-                .map(|(at, (pattern, priority, is_ignored))| {
-                    Terminal { name: format!("T{at}"), pattern, priority, is_ignored }
+                .map(|(at, (pattern, priority, is_ignored))| Terminal {
+                    name: format!("T{at}"),
+                    pattern,
+                    priority,
+                    is_ignored,
                 })
                 .collect();
             let is_there = |name: &String| terminals.iter().any(|terminal| &terminal.name == name);
@@ -96,7 +100,9 @@ pub(super) fn agrees(grammar: &Lexed, most: usize, long: &[String]) -> Result<bo
         let constraint = constraint(&lark, lexer);
         let report = match report(&constraint) {
             Ok(report) => report,
-            Err(CompileError::Refused(refusal)) if refusal.reason.contains("what stands before it") => return Ok(false),
+            Err(CompileError::Refused(refusal)) if refusal.reason.contains("what stands before it") => {
+                return Ok(false);
+            }
             Err(CompileError::Refused(refusal)) if refusal.reason.contains("no text") => {
                 let found = texts(CHARS, most).into_iter().find(|text| reader.reads(text));
                 prop_assert_eq!(found, None, "{}\n{}", lark, lexer);
@@ -114,7 +120,13 @@ pub(super) fn agrees(grammar: &Lexed, most: usize, long: &[String]) -> Result<bo
         for text in texts(CHARS, most).iter().chain(long) {
             let (found, expected) = (subject.accepts(text), reader.reads(text));
             prop_assert!(!found || expected, "{:?} is taken\n{}\n{}", text, lark, lexer);
-            prop_assert!(found || !expected || !report.narrowed.is_empty(), "{:?} is lost\n{}\n{}", text, lark, lexer);
+            prop_assert!(
+                found || !expected || !report.narrowed.is_empty(),
+                "{:?} is lost\n{}\n{}",
+                text,
+                lark,
+                lexer
+            );
             if found {
                 taken.push(text.clone());
             }
@@ -126,7 +138,14 @@ pub(super) fn agrees(grammar: &Lexed, most: usize, long: &[String]) -> Result<bo
                 for (offset, word) in words.iter().enumerate() {
                     let id = u32::try_from(CHARS.len() + offset).unwrap();
                     let goes_on = text[at..].starts_with(word);
-                    prop_assert!(!goes_on || matcher.allows(id), "{:?} after {:?}\n{}\n{}", word, &text[..at], lark, lexer);
+                    prop_assert!(
+                        !goes_on || matcher.allows(id),
+                        "{:?} after {:?}\n{}\n{}",
+                        word,
+                        &text[..at],
+                        lark,
+                        lexer
+                    );
                 }
             }
         }

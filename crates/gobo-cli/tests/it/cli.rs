@@ -327,7 +327,8 @@ fn what_cannot_be_a_grammar_is_refused_and_says_why() {
         std::fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     };
-    let (bad, lark) = (write("bad.gbnf", "root ::= \"a\"\n  b"), write("some.lark", "start: A\nA: /a/ & ~/b/"));
+    let (bad, lark) =
+        (write("bad.gbnf", "root ::= \"a\"\n  b"), write("some.lark", "start: A\nA: /a/ & ~/b/"));
     let compile = ["compile", "--tokenizer", TOKENIZER];
     let refused = one(store, 2, &[&compile[..], &["--grammar", &bad]].concat());
     assert_eq!((&refused["kind"], &refused["where"]), (&"malformed".into(), &"line 2, column 4".into()));
@@ -352,7 +353,17 @@ fn what_cannot_be_a_grammar_is_refused_and_says_why() {
             "\"basic:17\" is no lexer",
         ),
         (
-            &["compile", "--tokenizer", TOKENIZER, "--grammar", &lark, "--lexer", "none", "--lexer-look-ahead", "2"],
+            &[
+                "compile",
+                "--tokenizer",
+                TOKENIZER,
+                "--grammar",
+                &lark,
+                "--lexer",
+                "none",
+                "--lexer-look-ahead",
+                "2",
+            ],
             "is of the lexers contextual and basic",
         ),
         (&["compile", "--tokenizer", TOKENIZER, "--regex", "a", "--start", "a"], "cannot be used with"),

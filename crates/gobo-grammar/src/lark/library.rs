@@ -160,8 +160,12 @@ static LEXED_TEXTS: LazyLock<[String; NAMES.len()]> = LazyLock::new(|| {
     NAMES.map(|grammar| {
         let texts = text(grammar, false).unwrap_or_default();
         let is_kept = |line: &&str| !LEXED.iter().any(|of| of.0 == grammar && is_line_of(line, of.1));
-        let mut text: String =
-            texts.lines().filter(|line| !line.starts_with(' ')).filter(is_kept).flat_map(|line| [line, "\n"]).collect();
+        let mut text: String = texts
+            .lines()
+            .filter(|line| !line.starts_with(' '))
+            .filter(is_kept)
+            .flat_map(|line| [line, "\n"])
+            .collect();
         for (_, name, definition) in LEXED.iter().filter(|of| of.0 == grammar) {
             text.extend([*name, ": ", definition, "\n"]);
         }

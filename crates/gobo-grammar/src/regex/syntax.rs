@@ -111,9 +111,10 @@ impl Node {
                 (chars, chars)
             }
             Self::Chars(_) => (1, 1),
-            Self::Concat(parts) => parts.iter().map(Self::widths).fold((0, 0), |(min, max), of| {
-                (min.saturating_add(of.0), max.saturating_add(of.1))
-            }),
+            Self::Concat(parts) => parts
+                .iter()
+                .map(Self::widths)
+                .fold((0, 0), |(min, max), of| (min.saturating_add(of.0), max.saturating_add(of.1))),
             Self::Alternate(parts) => {
                 let widths = parts.iter().map(Self::widths);
                 widths.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))).unwrap_or((0, 0))

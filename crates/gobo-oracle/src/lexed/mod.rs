@@ -77,10 +77,23 @@ impl Lexed {
         Some(Reader { grammar: self, parser, is_contextual })
     }
 
-    /// The terminals that a lexer knows: those of some rule, and the ignored ones.
+    /// The terminals that a lexer knows: those of some rule, and the ignored ones. Rules that no other rule calls are dropped before, one
+    /// after the other.
     fn used(&self) -> BTreeSet<&str> {
-        let in_rules = self.productions.iter().flat_map(|of| of.1.iter().map(String::as_str));
-        let names: BTreeSet<&str> = in_rules.collect();
+        let mut kept: Vec<&(String, Vec<String>)> = self.productions.iter().collect();
+        loop {
+            let before = kept.len();
+            let is_called = |name: &str| {
+                name == "start"
+                    || kept.iter().any(|of| of.0 != name && of.1.iter().any(|symbol| symbol == name))
+            };
+            let called: Vec<bool> = kept.iter().map(|of| is_called(&of.0)).collect();
+            kept = kept.into_iter().zip(called).filter(|of| of.1).map(|of| of.0).collect();
+            if kept.len() == before {
+                break;
+            }
+        }
+        let names: BTreeSet<&str> = kept.iter().flat_map(|of| of.1.iter().map(String::as_str)).collect();
         (self.terminals.iter())
             .filter(|terminal| terminal.is_ignored || names.contains(terminal.name.as_str()))
             .map(|terminal| terminal.name.as_str())
@@ -92,12 +105,13 @@ impl Reader<'_> {
     /// Whether the grammar has a text.
     pub fn reads(&self, text: &str) -> bool {
         let text: Vec<char> = text.chars().collect();
+        let used = self.grammar.used();
         let mut stack = vec![self.parser.start()];
         let mut at = 0;
         while at < text.len() {
             let state = *stack.last().expect("the first state stays");
             let active: Vec<&Terminal> = (self.grammar.terminals.iter())
-                .filter(|terminal| self.grammar.used().contains(terminal.name.as_str()))
+                .filter(|terminal| used.contains(terminal.name.as_str()))
                 .filter(|terminal| {
                     !self.is_contextual || terminal.is_ignored || self.parser.acts(state, &terminal.name)
                 })
@@ -126,7 +140,9 @@ fn lexeme<'a>(mut active: Vec<&'a Terminal>, text: &[char], at: usize) -> Option
         let Pattern::Text(text) = &word.pattern else { return false };
         let text: Vec<char> = text.chars().collect();
         let is_expression = !matches!(expression.pattern, Pattern::Text(_));
-        is_expression && word.priority == expression.priority && first(&expression.pattern, &text, 0) == Some(text.len())
+        is_expression
+            && word.priority == expression.priority
+            && first(&expression.pattern, &text, 0) == Some(text.len())
     };
     let tried = active.iter().filter(|word| !active.iter().any(|other| is_kept_from(word, other)));
     for terminal in tried {

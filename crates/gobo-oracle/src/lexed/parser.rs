@@ -25,7 +25,10 @@ pub(super) struct Parser {
 
 impl Parser {
     /// The parser of a grammar; `None` if two productions end at one place before one terminal. The first production is the start rule's.
-    pub(super) fn of(productions: &[(String, Vec<String>)], is_terminal: &dyn Fn(&str) -> bool) -> Option<Self> {
+    pub(super) fn of(
+        productions: &[(String, Vec<String>)],
+        is_terminal: &dyn Fn(&str) -> bool,
+    ) -> Option<Self> {
         let mut productions = productions.to_vec();
         productions.sort_by_key(|of| of.0 != "start");
         productions.dedup();
@@ -97,7 +100,8 @@ impl Parser {
             }
         }
         for (state, items) in states.iter().enumerate() {
-            for (production, read, ahead) in items.iter().filter(|item| productions[item.0].1.len() == item.1) {
+            for (production, read, ahead) in items.iter().filter(|item| productions[item.0].1.len() == item.1)
+            {
                 debug_assert_eq!(productions[*production].1.len(), *read);
                 let of = actions[merged[state]].entry(ahead.clone()).or_insert(Action::Reduce(*production));
                 if matches!(of, Action::Reduce(other) if other != production) {
@@ -179,7 +183,11 @@ impl<'a> Firsts<'a> {
                     firsts.empty.insert(name.clone());
                 }
                 let begins = firsts.of_sequence(body, "");
-                firsts.first.entry(name.clone()).or_default().extend(begins.into_iter().filter(|of| !of.is_empty()));
+                firsts
+                    .first
+                    .entry(name.clone())
+                    .or_default()
+                    .extend(begins.into_iter().filter(|of| !of.is_empty()));
             }
             if before == (firsts.first.values().map(BTreeSet::len).sum::<usize>(), firsts.empty.len()) {
                 return firsts;

@@ -43,7 +43,9 @@ impl Pattern {
     pub fn written(&self) -> String {
         let escaped = |char: char| match char {
             '\n' => "\\n".to_owned(),
-            char if char.is_alphanumeric() || matches!(char, ' ' | '_' | '<' | '>' | '=' | '#') => char.to_string(),
+            char if char.is_alphanumeric() || matches!(char, ' ' | '_' | '<' | '>' | '=' | '#') => {
+                char.to_string()
+            }
             char => format!("\\{char}"),
         };
         match self {
@@ -85,9 +87,10 @@ impl Pattern {
         match self {
             Self::Text(text) => (text.chars().count() as u64, text.chars().count() as u64),
             Self::Chars(..) => (1, 1),
-            Self::Concat(parts) => parts.iter().map(Self::widths).fold((0, 0), |sum, of| {
-                (sum.0 + of.0, sum.1.saturating_add(of.1))
-            }),
+            Self::Concat(parts) => parts
+                .iter()
+                .map(Self::widths)
+                .fold((0, 0), |sum, of| (sum.0 + of.0, sum.1.saturating_add(of.1))),
             Self::Alternate(parts) => {
                 let all: Vec<_> = parts.iter().map(Self::widths).collect();
                 let least = all.iter().map(|of| of.0).min().unwrap_or(0);
@@ -119,13 +122,17 @@ impl Pattern {
                 };
                 if text.get(at).is_some_and(is_in) { vec![at + 1] } else { Vec::new() }
             }
-            Self::Concat(parts) => parts.iter().fold(vec![at], |ends, part| {
-                ends.iter().flat_map(|&end| part.ends(text, end)).collect()
-            }),
+            Self::Concat(parts) => parts
+                .iter()
+                .fold(vec![at], |ends, part| ends.iter().flat_map(|&end| part.ends(text, end)).collect()),
             Self::Alternate(parts) => parts.iter().flat_map(|part| part.ends(text, at)).collect(),
             Self::Repeat { pattern, min, max, lazy } => repeated(pattern, (*min, *max), *lazy, text, at),
             Self::Ahead { pattern, negated } => {
-                if pattern.ends(text, at).is_empty() == *negated { vec![at] } else { Vec::new() }
+                if pattern.ends(text, at).is_empty() == *negated {
+                    vec![at]
+                } else {
+                    Vec::new()
+                }
             }
             Self::Behind { char, negated } => {
                 let is_there = at > 0 && text[at - 1] == *char;
@@ -133,7 +140,12 @@ impl Pattern {
             }
         };
         let mut seen = Vec::new();
-        ends.retain(|end| !seen.contains(end) && { seen.push(*end); true });
+        ends.retain(|end| {
+            !seen.contains(end) && {
+                seen.push(*end);
+                true
+            }
+        });
         ends
     }
 }

@@ -146,7 +146,9 @@ pub struct LookAheadError {
 
 /// A word that names no lexer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{found:?} is no lexer: there are contextual and basic, with a look-ahead as in contextual:4, and none")]
+#[error(
+    "{found:?} is no lexer: there are contextual and basic, with a look-ahead as in contextual:4, and none"
+)]
 pub struct LexerError {
     found: String,
 }

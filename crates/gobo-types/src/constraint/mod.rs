@@ -18,12 +18,12 @@ use crate::{ConstraintDigest, KeyHasher};
 
 pub use compact_json::compact_json;
 pub use dialect::{AnyDialect, DEFAULT_START, Dialect, DialectError, SchemaDialect};
+pub use lexer::{Lexer, LexerError, LookAhead, LookAheadError};
 pub use restore::RestoreError;
 pub use schema_options::{
     DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDocument, SchemaOptionError,
     SchemaOptions, Spelling,
 };
-pub use lexer::{Lexer, LexerError, LookAhead, LookAheadError};
 pub use source::{GrammarDocument, MatchMode, Source};
 pub use whitespace::{Whitespace, WhitespaceError};
 

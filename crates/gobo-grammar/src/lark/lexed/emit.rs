@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use gobo_automata::{Expr, Grammar, Machine, MachineState, Rule, RuleId};
 use gobo_types::{Budget, CompileError, DenseId as _, Table};
 
-use super::lexemes::{Lexemes, PlaceId, TextsId};
+use super::grammar::Productions;
+use super::lexer::{Lexemes, PlaceId, TextsId};
 use super::merge::{ClassEdge, Classes, NodeClass, VariantClass};
-use super::productions::Productions;
 use super::variants::{NodeId, VariantId, Variants};
 
 const PHASE: &str = "writing out rules";

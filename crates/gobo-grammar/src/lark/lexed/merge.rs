@@ -13,7 +13,7 @@ use std::hash::Hash;
 
 use gobo_types::{Budget, CompileError, DenseId, Table, dense_id};
 
-use super::lexemes::{PlaceId, TextsId};
+use super::lexer::{PlaceId, TextsId};
 use super::variants::{Edge, ExitId, NodeId, VariantId, Variants};
 
 const PHASE: &str = "merging rules";
@@ -107,11 +107,7 @@ impl Classes {
 }
 
 /// Splits exits that some caller tells apart; how many there are.
-fn split_exits(
-    variants: &Variants,
-    classes: &mut Classes,
-    budget: &Budget,
-) -> Result<usize, CompileError> {
+fn split_exits(variants: &Variants, classes: &mut Classes, budget: &Budget) -> Result<usize, CompileError> {
     // For each exit the classes of the nodes after it, in the order of the callers.
     let mut after: Table<VariantId, Table<ExitId, Vec<NodeClass>>> =
         variants.all.iter().map(|variant| Table::filled(Vec::new(), variant.exits.len())).collect();

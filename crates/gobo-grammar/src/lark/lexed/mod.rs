@@ -3,21 +3,17 @@
 //! A text is first split into lexemes, each the longest that Lark's regular expressions find, and the lexemes are read by rules. Both
 //! together become one grammar over characters:
 //!
-//! 1. `productions` are those that Lark makes of rules, over terminals that are `pattern`s, with `names`.
+//! 1. `grammar` has the terminals and the productions that Lark makes of rules.
 //! 2. `tables` are the states of Lark's LALR(1) parser, which say what is active where.
-//! 3. `lexers` order the active terminals; `lexemes` runs them as ordered threads, and finds the texts of each terminal at each place,
-//!    with `guards` of what may not follow.
+//! 3. `lexer` runs the active terminals in their order as threads, and finds the texts of each terminal at each place, with guards of what
+//!    may not follow.
 //! 4. `variants` are rules by the places where they begin and end; `merge` finds those that are equal, and `emit` writes rules.
 
 mod bits;
 mod emit;
-mod guards;
-mod lexemes;
-mod lexers;
+mod grammar;
+mod lexer;
 mod merge;
-mod names;
-mod pattern;
-mod productions;
 mod tables;
 mod variants;
 
@@ -33,9 +29,8 @@ use crate::bnf::{SHOWN_NAMES, shown};
 use crate::regex::{Scanner, Stuck};
 use crate::written::Read;
 
-use self::guards::Cut;
-use self::lexemes::Lexemes;
-use self::productions::{Productions, Terminal, TerminalId};
+use self::grammar::{Productions, Terminal, TerminalId, WITHOUT_LEXER};
+use self::lexer::{Cut, Lexemes};
 use self::tables::Tables;
 
 /// The grammar over characters whose texts begin with the rule `start`, and are split into lexemes; with `contextual` only those terminals
@@ -54,15 +49,20 @@ pub(super) fn lower(
         let reason = "%llguidance is of llguidance's dialect, and Lark's lexers have none";
         return Err(CompileError::refuse(RefusalKind::Unsupported, "the whole grammar", reason)
             .spanning(0..0)
-            .advising(pattern::WITHOUT_LEXER));
+            .advising(WITHOUT_LEXER));
     }
-    let productions = productions::productions(modules, start, budget)?;
+    let productions = grammar::productions(modules, start, budget)?;
     check_widths(modules, &productions)?;
     let tables = tables::tables(&productions, budget)?;
     let nodes: Vec<_> = productions.terminals.iter().map(|terminal| terminal.text.node.clone()).collect();
     let scanner = Scanner::of(&nodes, budget).map_err(|error| placed(modules, &productions, error))?;
-    let mut lexemes =
-        Lexemes::new(&productions.terminals, &productions.ignored, &scanner, look_ahead.characters(), budget)?;
+    let mut lexemes = Lexemes::new(
+        &productions.terminals,
+        &productions.ignored,
+        &scanner,
+        look_ahead.characters(),
+        budget,
+    )?;
     let variants = variants::variants(&productions, &tables, &mut lexemes, contextual, budget);
     let variants = variants.map_err(|stuck| match stuck {
         Stuck::Over(error) => error,
@@ -77,7 +77,8 @@ pub(super) fn lower(
     })?;
     let classes = merge::classes(&variants, budget)?;
     let emitted = emit::emit(&productions, &lexemes, &variants, &classes, budget)?;
-    let narrowed = variants.cuts.iter().map(|&cut| narrowed(&productions, &lexemes.guards.cuts[cut])).collect();
+    let narrowed =
+        variants.cuts.iter().map(|&cut| narrowed(&productions, &lexemes.guards.cuts[cut])).collect();
     let notes = notes(modules, &productions, &tables);
     Ok(Read { grammar: emitted.grammar, families: emitted.families, narrowed, notes })
 }

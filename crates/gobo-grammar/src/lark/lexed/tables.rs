@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::bits::Bits;
-use super::productions::{NonterminalId, ProductionId, Productions, Symbol, TerminalId};
+use super::grammar::{NonterminalId, ProductionId, Productions, Symbol, TerminalId};
 
 const PHASE: &str = "building the parser's states";
 
@@ -69,10 +69,7 @@ pub(super) fn tables(productions: &Productions, budget: &Budget) -> Result<Table
     builder.look_ahead()
 }
 
-fn nullable(
-    productions: &Productions,
-    budget: &Budget,
-) -> Result<Table<NonterminalId, bool>, CompileError> {
+fn nullable(productions: &Productions, budget: &Budget) -> Result<Table<NonterminalId, bool>, CompileError> {
     let mut nullable = Table::filled(false, productions.names.len());
     loop {
         budget.charge_steps(PHASE, productions.all.len() as u64)?;
@@ -252,7 +249,8 @@ impl Builder<'_> {
     /// Actions, and what is struck: shifting goes before reducing, and among productions the one of the highest priority.
     fn decide(self, ahead: &BTreeMap<(ParserState, ProductionId), Bits>) -> Result<Tables, CompileError> {
         let terminals = self.productions.terminals.len();
-        let mut actions: Table<ParserState, Bits> = Table::filled(Bits::new(terminals + 1), self.shifts.len());
+        let mut actions: Table<ParserState, Bits> =
+            Table::filled(Bits::new(terminals + 1), self.shifts.len());
         let mut struck: HashMap<(ParserState, ProductionId), Bits> = HashMap::new();
         let (mut undecided, mut shifted) = (Vec::new(), 0);
         for (state, shifts) in self.shifts.enumerate() {

@@ -16,9 +16,8 @@ use std::collections::{BTreeSet, HashMap};
 use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::bits::Bits;
-use super::guards::CutId;
-use super::lexemes::{ActiveId, Lexemes, PlaceId, TextsId};
-use super::productions::{NonterminalId, ProductionId, Productions, Symbol};
+use super::grammar::{NonterminalId, ProductionId, Productions, Symbol};
+use super::lexer::{ActiveId, CutId, GuardId, Lexemes, PlaceId, TextsId};
 use super::tables::{ParserState, START, Tables};
 use crate::regex::Stuck;
 
@@ -144,7 +143,7 @@ pub(super) fn variants(
     };
     let mut starts = Vec::new();
     let first = explorer.active[START];
-    for (texts, place) in explorer.lexemes.tails(first, super::guards::GuardId::PASS)? {
+    for (texts, place) in explorer.lexemes.tails(first, GuardId::PASS)? {
         starts.push((texts, explorer.variant(START, productions.start, place)?));
     }
     while let Some(node) = explorer.open.pop() {

@@ -16,10 +16,10 @@ use std::hash::Hash;
 use gobo_automata::{Language, Symbol as Minterm};
 use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
-use super::bits::Bits;
+use super::super::bits::Bits;
+use super::super::grammar::{Terminal, TerminalId};
 use super::guards::{CutId, GuardId, Guards};
-use super::lexers::{Lexer, lexer};
-use super::productions::{Terminal, TerminalId};
+use super::order::{Lexer, lexer};
 use crate::regex::{Place as At, Scanner, StateId, Stuck, Threads};
 
 const PHASE: &str = "scanning lexemes";
@@ -29,39 +29,39 @@ const SCAN_BYTES: u64 = 96;
 
 dense_id! {
     /// A set of active terminals.
-    pub(super) struct ActiveId;
+    pub(in super::super) struct ActiveId;
 
     /// The threads that a text leads to.
     struct ScanId;
 
     /// A language of letters or tails.
-    pub(super) struct TextsId;
+    pub(in super::super) struct TextsId;
 
     /// A place between lexemes.
-    pub(super) struct PlaceId;
+    pub(in super::super) struct PlaceId;
 }
 
 impl TextsId {
     /// The empty text alone.
-    pub(super) const EMPTY: Self = Self(0);
+    pub(in super::super) const EMPTY: Self = Self(0);
 }
 
 /// Texts that are read as a terminal at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Letter {
-    pub(super) terminal: TerminalId,
-    pub(super) texts: TextsId,
-    pub(super) guard: GuardId,
+pub(in super::super) struct Letter {
+    pub(in super::super) terminal: TerminalId,
+    pub(in super::super) texts: TextsId,
+    pub(in super::super) guard: GuardId,
 }
 
 /// A place between lexemes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
-    pub(super) may_end: bool,
+pub(in super::super) struct Place {
+    pub(in super::super) may_end: bool,
     /// Ascending.
-    pub(super) letters: Vec<Letter>,
+    pub(in super::super) letters: Vec<Letter>,
     /// Guards that are cut while a text of the terminal is read, ascending.
-    pub(super) cuts: Vec<(CutId, TerminalId)>,
+    pub(in super::super) cuts: Vec<(CutId, TerminalId)>,
 }
 
 /// Threads of active terminals, and the states of keywords beside them.
@@ -82,24 +82,24 @@ struct Scanned {
 }
 
 /// The lexemes of a grammar.
-pub(super) struct Lexemes<'a> {
+pub(in super::super) struct Lexemes<'a> {
     terminals: &'a Table<TerminalId, Terminal>,
     ignored: Bits,
     scanner: &'a Scanner<'a>,
-    pub(super) guards: Guards<'a>,
+    pub(in super::super) guards: Guards<'a>,
     active: HashMap<Bits, ActiveId>,
     lexers: Table<ActiveId, Lexer>,
     starts: Table<ActiveId, ScanId>,
     scans: Table<ScanId, Scanned>,
     scan_of: HashMap<Scan, ScanId>,
-    pub(super) texts: Table<TextsId, Language>,
+    pub(in super::super) texts: Table<TextsId, Language>,
     texts_of: HashMap<Language, TextsId>,
-    pub(super) places: Table<PlaceId, Place>,
+    pub(in super::super) places: Table<PlaceId, Place>,
     place_of: HashMap<Place, PlaceId>,
     rows: HashMap<(ActiveId, GuardId), PlaceId>,
     tails: HashMap<(ActiveId, GuardId), Vec<(TextsId, PlaceId)>>,
     /// Guards that are cut while ignored text is read.
-    pub(super) cut_in_tails: BTreeSet<CutId>,
+    pub(in super::super) cut_in_tails: BTreeSet<CutId>,
     budget: &'a Budget,
 }
 
@@ -110,7 +110,7 @@ struct Graph<L> {
 }
 
 impl<'a> Lexemes<'a> {
-    pub(super) fn new(
+    pub(in super::super) fn new(
         terminals: &'a Table<TerminalId, Terminal>,
         ignored: &[TerminalId],
         scanner: &'a Scanner<'a>,
@@ -145,7 +145,7 @@ impl<'a> Lexemes<'a> {
     ///
     /// # Errors
     /// See [`Stuck`].
-    pub(super) fn active(&mut self, active: &Bits) -> Result<ActiveId, Stuck> {
+    pub(in super::super) fn active(&mut self, active: &Bits) -> Result<ActiveId, Stuck> {
         let mut active = active.clone();
         active.unite(&self.ignored);
         if let Some(&known) = self.active.get(&active) {
@@ -232,7 +232,7 @@ impl<'a> Lexemes<'a> {
     }
 
     /// The name of texts, for people.
-    pub(super) fn name(&self, texts: TextsId) -> String {
+    pub(in super::super) fn name(&self, texts: TextsId) -> String {
         let letter = self.places.iter().flat_map(|place| &place.letters).find(|letter| letter.texts == texts);
         letter.map_or_else(|| "ignored".to_owned(), |letter| self.terminals[letter.terminal].name.clone())
     }
@@ -241,7 +241,7 @@ impl<'a> Lexemes<'a> {
     ///
     /// # Errors
     /// See [`Stuck`].
-    pub(super) fn place(&mut self, active: ActiveId, guard: GuardId) -> Result<PlaceId, Stuck> {
+    pub(in super::super) fn place(&mut self, active: ActiveId, guard: GuardId) -> Result<PlaceId, Stuck> {
         if let Some(&known) = self.rows.get(&(active, guard)) {
             return Ok(known);
         }
@@ -310,7 +310,11 @@ impl<'a> Lexemes<'a> {
     ///
     /// # Errors
     /// [`CompileError::OverBudget`].
-    pub(super) fn without(&mut self, place: PlaceId, struck: &Bits) -> Result<PlaceId, CompileError> {
+    pub(in super::super) fn without(
+        &mut self,
+        place: PlaceId,
+        struck: &Bits,
+    ) -> Result<PlaceId, CompileError> {
         let Place { may_end, letters, cuts } = &self.places[place];
         let is_kept = |terminal: TerminalId| !struck.contains(terminal.index());
         self.budget.charge_steps(PHASE, letters.len() as u64)?;
@@ -324,7 +328,11 @@ impl<'a> Lexemes<'a> {
     ///
     /// # Errors
     /// See [`Stuck`].
-    pub(super) fn tails(&mut self, active: ActiveId, guard: GuardId) -> Result<Vec<(TextsId, PlaceId)>, Stuck> {
+    pub(in super::super) fn tails(
+        &mut self,
+        active: ActiveId,
+        guard: GuardId,
+    ) -> Result<Vec<(TextsId, PlaceId)>, Stuck> {
         if let Some(known) = self.tails.get(&(active, guard)) {
             return Ok(known.clone());
         }
@@ -391,7 +399,10 @@ impl<'a> Lexemes<'a> {
     }
 
     /// The texts from the first state of a graph to each end.
-    fn languages<L: Copy + Ord + Hash>(&mut self, graph: &Graph<L>) -> Result<BTreeMap<L, TextsId>, CompileError> {
+    fn languages<L: Copy + Ord + Hash>(
+        &mut self,
+        graph: &Graph<L>,
+    ) -> Result<BTreeMap<L, TextsId>, CompileError> {
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); graph.edges.len()];
         for (from, edges) in graph.edges.iter().enumerate() {
             edges.iter().for_each(|&(_, to)| before[to].push(from));

@@ -1,6 +1,6 @@
 //! The names that Lark gives to terminals that stand in rules without one, and the order in which it meets them.
 
-use super::super::syntax::{At, Item};
+use super::super::super::syntax::{At, Item};
 
 /// Texts that have a name of their own.
 const SIGNS: [(&str, &str); 35] = [

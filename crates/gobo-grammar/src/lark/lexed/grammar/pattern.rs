@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use gobo_types::{Budget, CompileError, RefusalKind};
 
-use super::super::library;
-use super::super::modules::{DefinitionId, Found, ModuleId, Modules};
-use super::super::syntax::{At, Item, Pattern, is_terminal};
-use super::super::terminals::{Terminals, any_case, measure};
+use super::super::super::library;
+use super::super::super::modules::{DefinitionId, Found, ModuleId, Modules};
+use super::super::super::syntax::{At, Item, Pattern, is_terminal};
+use super::super::super::terminals::{Terminals, any_case, measure};
 use crate::bnf::shown;
 use crate::regex::{Flags, Node};
 
@@ -27,23 +27,23 @@ const NEST_LIMIT: u32 = 250;
 const FLAG_LENGTH: u64 = 5;
 
 /// What helps where Lark's lexers cannot.
-pub(super) const WITHOUT_LEXER: &str =
+pub(in super::super) const WITHOUT_LEXER: &str =
     "Give --lexer none (the field lexer): a terminal then stands for each of its texts.";
 
 /// A pattern.
 #[derive(Debug, Clone)]
-pub(super) struct Text {
-    pub(super) node: Node,
+pub(in super::super) struct Text {
+    pub(in super::super) node: Node,
     /// The text, if it is no regular expression.
-    pub(super) literal: Option<String>,
+    pub(in super::super) literal: Option<String>,
     /// The regular expression, if it is one that stands in the grammar as it is.
     pub(super) source: Option<String>,
-    pub(super) flags: Flags,
+    pub(in super::super) flags: Flags,
     flag_count: u64,
     /// The characters that it is written in, without its flags.
-    pub(super) length: u64,
+    pub(in super::super) length: u64,
     /// The fewest and the most characters of its texts.
-    pub(super) widths: (u64, u64),
+    pub(in super::super) widths: (u64, u64),
 }
 
 impl Text {
@@ -205,9 +205,7 @@ impl<'a> Patterns<'a> {
         let modules = self.modules;
         let unsupported = |what: &str| {
             let reason = format!("{what} is of llguidance's dialect, and Lark's lexers have none");
-            modules
-                .refuse(RefusalKind::Unsupported, module, part.at, reason)
-                .advising(WITHOUT_LEXER)
+            modules.refuse(RefusalKind::Unsupported, module, part.at, reason).advising(WITHOUT_LEXER)
         };
         Ok(match &part.what {
             Item::Name(of) | Item::Template(of, _) if !is_terminal(of) => {

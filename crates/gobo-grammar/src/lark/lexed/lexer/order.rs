@@ -6,8 +6,8 @@
 
 use gobo_types::{DenseId as _, Table};
 
-use super::bits::Bits;
-use super::productions::{Terminal, TerminalId};
+use super::super::bits::Bits;
+use super::super::grammar::{Terminal, TerminalId};
 use crate::regex::{Place, Scanner, Stuck};
 
 /// A lexer: the terminals that are active, in the order in which they are tried.

@@ -24,14 +24,14 @@ const NODE_BYTES: u64 = 64;
 
 dense_id! {
     /// A guard.
-    pub(super) struct GuardId;
+    pub(in super::super) struct GuardId;
 }
 
 impl GuardId {
     /// Anything may follow.
-    pub(super) const PASS: Self = Self(0);
+    pub(in super::super) const PASS: Self = Self(0);
     /// Nothing may follow, nor may the text end.
-    pub(super) const DEAD: Self = Self(1);
+    pub(in super::super) const DEAD: Self = Self(1);
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -46,18 +46,18 @@ enum Node {
 
 dense_id! {
     /// A lexeme that was cut, and why.
-    pub(super) struct CutId;
+    pub(in super::super) struct CutId;
 }
 
 /// Why a guard was cut.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Cut {
+pub(in super::super) struct Cut {
     /// The pattern of the lexeme.
-    pub(super) ended: usize,
+    pub(in super::super) ended: usize,
     /// The patterns that might still have matched.
-    pub(super) above: Vec<usize>,
+    pub(in super::super) above: Vec<usize>,
     /// Characters after the lexeme that decide nothing.
-    pub(super) example: String,
+    pub(in super::super) example: String,
 }
 
 /// What a guard is made of.
@@ -70,19 +70,19 @@ struct Pending {
 }
 
 /// All guards of a grammar.
-pub(super) struct Guards<'a> {
+pub(in super::super) struct Guards<'a> {
     look_ahead: u8,
     nodes: Table<GuardId, Node>,
     known: HashMap<Node, GuardId>,
     made: HashMap<Pending, GuardId>,
     both: HashMap<(GuardId, GuardId), GuardId>,
-    pub(super) cuts: Table<CutId, Cut>,
+    pub(in super::super) cuts: Table<CutId, Cut>,
     examples: Vec<char>,
     budget: &'a Budget,
 }
 
 impl<'a> Guards<'a> {
-    pub(super) fn new(scanner: &Scanner<'_>, look_ahead: u8, budget: &'a Budget) -> Self {
+    pub(in super::super) fn new(scanner: &Scanner<'_>, look_ahead: u8, budget: &'a Budget) -> Self {
         Self {
             look_ahead,
             nodes: vec![Node::Decided, Node::Decided].into(),
@@ -120,7 +120,7 @@ impl<'a> Guards<'a> {
     ///
     /// # Errors
     /// See [`Stuck`].
-    pub(super) fn after_match(
+    pub(in super::super) fn after_match(
         &mut self,
         scanner: &Scanner<'_>,
         ended: usize,
@@ -183,7 +183,7 @@ impl<'a> Guards<'a> {
     ///
     /// # Errors
     /// [`CompileError::OverBudget`].
-    pub(super) fn both(&mut self, one: GuardId, other: GuardId) -> Result<GuardId, CompileError> {
+    pub(in super::super) fn both(&mut self, one: GuardId, other: GuardId) -> Result<GuardId, CompileError> {
         let (one, other) = (one.min(other), one.max(other));
         if one == GuardId::PASS || one == other {
             return Ok(other);
@@ -208,7 +208,7 @@ impl<'a> Guards<'a> {
     }
 
     /// The guard after a character.
-    pub(super) fn step(&self, guard: GuardId, minterm: Minterm) -> GuardId {
+    pub(in super::super) fn step(&self, guard: GuardId, minterm: Minterm) -> GuardId {
         match &self.nodes[guard] {
             Node::Open { after, .. } => after[minterm.index()],
             Node::Decided | Node::Cut(_) => guard,
@@ -216,7 +216,7 @@ impl<'a> Guards<'a> {
     }
 
     /// Whether the text may end.
-    pub(super) fn may_end(&self, guard: GuardId) -> bool {
+    pub(in super::super) fn may_end(&self, guard: GuardId) -> bool {
         match &self.nodes[guard] {
             Node::Open { may_end, .. } => *may_end,
             Node::Decided => guard == GuardId::PASS,
@@ -225,7 +225,7 @@ impl<'a> Guards<'a> {
     }
 
     /// Why it was cut, if it was.
-    pub(super) fn cut(&self, guard: GuardId) -> Option<CutId> {
+    pub(in super::super) fn cut(&self, guard: GuardId) -> Option<CutId> {
         match self.nodes[guard] {
             Node::Cut(cut) => Some(cut),
             Node::Open { .. } | Node::Decided => None,
