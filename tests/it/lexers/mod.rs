@@ -25,13 +25,10 @@ pub(crate) fn report(constraint: &Constraint) -> Result<Report, CompileError> {
     Ok(gobo_worker::lower(constraint, &Budget::new(CompileLimits::default()))?.report)
 }
 
-/// Tokens of single bytes, and others after them.
-pub(crate) fn tokens(chars: &str, words: &[&str]) -> Tokens {
-    let mut bytes: Vec<u8> = chars.bytes().collect();
-    bytes.sort_unstable();
-    bytes.dedup();
+/// The tokens of all bytes, each by its number, and others after them.
+pub(crate) fn tokens(words: &[&str]) -> Tokens {
     let mut tokens = Tokens::new();
-    for byte in bytes {
+    for byte in 0..=u8::MAX {
         tokens.push(&[byte], false);
     }
     for word in words {
@@ -40,18 +37,14 @@ pub(crate) fn tokens(chars: &str, words: &[&str]) -> Tokens {
     tokens
 }
 
-/// A grammar over tokens of single bytes.
+/// A grammar over these tokens.
 pub(crate) struct Subject {
     start: Matcher,
-    bytes: Vec<u8>,
 }
 
 impl Subject {
-    pub(crate) fn new(constraint: &Constraint, chars: &str, words: &[&str]) -> Self {
-        let tokens = tokens(chars, words);
-        let start = matcher(constraint, &tokens);
-        let single = tokens.ordinary().filter(|(_, bytes)| bytes.len() == 1);
-        Self { start, bytes: single.map(|(_, bytes)| bytes[0]).collect() }
+    pub(crate) fn new(constraint: &Constraint, words: &[&str]) -> Self {
+        Self { start: matcher(constraint, &tokens(words)) }
     }
 
     /// Whether a text is taken byte by byte, and may end.
@@ -63,8 +56,7 @@ impl Subject {
     pub(crate) fn after(&self, text: &str) -> Option<Matcher> {
         let mut matcher = self.start.clone();
         for byte in text.bytes() {
-            let id = self.bytes.binary_search(&byte).ok()?;
-            matcher.advance(u32::try_from(id).unwrap()).ok()?;
+            matcher.advance(u32::from(byte)).ok()?;
         }
         Some(matcher)
     }

@@ -132,7 +132,8 @@ fn lexeme<'a>(mut active: Vec<&'a Terminal>, text: &[char], at: usize) -> Option
         let (_, most) = terminal.pattern.widths();
         let length = match &terminal.pattern {
             Pattern::Text(text) => text.chars().count(),
-            other => other.written().chars().count(),
+            // Lark evaluates the escape of a line feed before it measures.
+            other => other.written().replace("\\n", "\n").chars().count(),
         };
         (-terminal.priority, std::cmp::Reverse((most, length)), &terminal.name)
     });

@@ -11,7 +11,7 @@ use gobo_types::{Budget, CompileError, DenseId as _, Table};
 use super::grammar::Productions;
 use super::lexer::{Lexemes, PlaceId, TextsId};
 use super::merge::{ClassEdge, Classes, NodeClass, VariantClass};
-use super::variants::{NodeId, VariantId, Variants};
+use super::variants::{Node, NodeId, VariantId, Variants};
 
 const PHASE: &str = "writing out rules";
 
@@ -73,10 +73,9 @@ pub(super) fn emit(
     let mut alternatives = Vec::new();
     for &(texts, variant) in &variants.starts {
         let class = classes.of_variant[variant];
-        let mut exits: Vec<PlaceId> = (variants.all[variant].exits.ids())
-            .filter(|&exit| variants.ends(variant, exit))
-            .map(|exit| classes.of_exit[variant][exit])
-            .collect();
+        let of = &variants.all[variant];
+        let ends = of.exits.iter().filter(|&&exit| variants.may_end(exit));
+        let mut exits: Vec<PlaceId> = ends.filter_map(|&exit| classes.exit(of.site, exit)).collect();
         exits.sort_unstable();
         exits.dedup();
         for exit in exits {
@@ -152,11 +151,12 @@ impl Emitter<'_, '_> {
                 machine.add_state(false)
             })
         };
+        let exit_of = |node: &Node| node.exit.and_then(|exit| classes.exit(node.site, exit));
         for &node in &variants.all[variant].starts {
             let node = &variants.nodes[node];
-            ends.extend(node.exit.map(|exit| (start, classes.of_exit[variant][exit])));
+            ends.extend(exit_of(node).map(|exit| (start, exit)));
             for edge in &node.edges {
-                match classes.edge(edge) {
+                match classes.edge(variants, edge) {
                     ClassEdge::Call { variant, exit, to } if variant == class => {
                         again.push((exit, state(to, &mut machine, &mut open)));
                     }
@@ -171,8 +171,9 @@ impl Emitter<'_, '_> {
         while let Some(at) = open.pop() {
             let from = state(at, &mut machine, &mut open);
             let node = &variants.nodes[self.node_of[at]];
-            ends.extend(node.exit.map(|exit| (from, classes.of_exit[node.variant][exit])));
-            let mut edges: Vec<ClassEdge> = node.edges.iter().map(|edge| classes.edge(edge)).collect();
+            ends.extend(exit_of(node).map(|exit| (from, exit)));
+            let mut edges: Vec<ClassEdge> =
+                node.edges.iter().map(|edge| classes.edge(variants, edge)).collect();
             edges.sort_unstable();
             edges.dedup();
             for edge in edges {

@@ -2,19 +2,19 @@
 //!
 //! The coarsest partition of nodes, variants and exits, refined as bisimilarity is (Paige & Tarjan 1987, in rounds, as Moore's): two nodes
 //! are equal if they end at equal exits and have equal edges to equal nodes; two variants, if their first nodes are equal; two exits of a
-//! variant, if each caller goes on from both at equal nodes. An exit is called by the least place of those that are equal to it, so that
-//! exits of different variants can be compared.
+//! site, if each caller of one of its variants goes on from both at equal nodes, or from none. An exit is called by the least place of those
+//! that are equal to it, so that exits of different sites can be compared.
 //!
 //! Invariant: what is equal at the end has the same texts, because each derivation from one is one from the other. Cost: edges, times
 //! rounds.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
 use gobo_types::{Budget, CompileError, DenseId, Table, dense_id};
 
 use super::lexer::{PlaceId, TextsId};
-use super::variants::{Edge, ExitId, NodeId, VariantId, Variants};
+use super::variants::{Edge, NodeId, SiteId, VariantId, Variants};
 
 const PHASE: &str = "merging rules";
 
@@ -37,8 +37,8 @@ pub(super) enum ClassEdge {
 pub(super) struct Classes {
     pub(super) of_node: Table<NodeId, NodeClass>,
     pub(super) of_variant: Table<VariantId, VariantClass>,
-    /// The least place of the exits that are equal to one.
-    pub(super) of_exit: Table<VariantId, Table<ExitId, PlaceId>>,
+    /// The least place of the exits of a site that are equal to one.
+    of_exit: BTreeMap<(SiteId, PlaceId), PlaceId>,
     pub(super) nodes: usize,
     pub(super) variants: usize,
 }
@@ -46,13 +46,16 @@ pub(super) struct Classes {
 /// # Errors
 /// [`CompileError::OverBudget`].
 pub(super) fn classes(variants: &Variants, budget: &Budget) -> Result<Classes, CompileError> {
-    let least = |exits: &Table<ExitId, PlaceId>| exits.iter().min().copied().unwrap_or(PlaceId::new(0));
+    let all = variants.all.iter().flat_map(|of| of.exits.iter().map(|&exit| (of.site, exit)));
+    let all: BTreeSet<(SiteId, PlaceId)> = all.collect();
+    let mut least: BTreeMap<SiteId, PlaceId> = BTreeMap::new();
+    for &(site, exit) in all.iter().rev() {
+        least.insert(site, exit);
+    }
     let mut classes = Classes {
         of_node: Table::filled(NodeClass::new(0), variants.nodes.len()),
         of_variant: Table::filled(VariantClass::new(0), variants.all.len()),
-        of_exit: (variants.all.iter())
-            .map(|variant| Table::filled(least(&variant.exits), variant.exits.len()))
-            .collect(),
+        of_exit: all.iter().map(|&of| (of, least[&of.0])).collect(),
         nodes: 1,
         variants: 1,
     };
@@ -88,18 +91,24 @@ type Signature = (NodeClass, Option<PlaceId>, BTreeSet<ClassEdge>);
 
 fn signature(variants: &Variants, classes: &Classes, id: NodeId) -> Signature {
     let node = &variants.nodes[id];
-    let exit = node.exit.map(|exit| classes.of_exit[node.variant][exit]);
-    let edges = node.edges.iter().map(|edge| classes.edge(edge)).collect();
+    let exit = node.exit.and_then(|exit| classes.exit(node.site, exit));
+    let edges = node.edges.iter().map(|edge| classes.edge(variants, edge)).collect();
     (classes.of_node[id], exit, edges)
 }
 
 impl Classes {
-    pub(super) fn edge(&self, edge: &Edge) -> ClassEdge {
+    /// What an exit of a site is called; `None` if no variant ends there.
+    pub(super) fn exit(&self, site: SiteId, exit: PlaceId) -> Option<PlaceId> {
+        self.of_exit.get(&(site, exit)).copied()
+    }
+
+    /// An edge up to what is equal.
+    pub(super) fn edge(&self, variants: &Variants, edge: &Edge) -> ClassEdge {
         match *edge {
             Edge::Letter { texts, tail, to } => ClassEdge::Letter { texts, tail, to: self.of_node[to] },
             Edge::Call { variant, exit, to } => ClassEdge::Call {
                 variant: self.of_variant[variant],
-                exit: self.of_exit[variant][exit],
+                exit: self.of_exit[&(variants.all[variant].site, exit)],
                 to: self.of_node[to],
             },
         }
@@ -108,33 +117,32 @@ impl Classes {
 
 /// Splits exits that some caller tells apart; how many there are.
 fn split_exits(variants: &Variants, classes: &mut Classes, budget: &Budget) -> Result<usize, CompileError> {
-    // For each exit the classes of the nodes after it, in the order of the callers.
-    let mut after: Table<VariantId, Table<ExitId, Vec<NodeClass>>> =
-        variants.all.iter().map(|variant| Table::filled(Vec::new(), variant.exits.len())).collect();
-    for node in &variants.nodes {
+    // For each exit the callers that go on after it, with the classes of the nodes where they do.
+    let mut after: BTreeMap<(SiteId, PlaceId), Vec<(NodeId, NodeClass)>> =
+        classes.of_exit.keys().map(|&of| (of, Vec::new())).collect();
+    for (id, node) in variants.nodes.enumerate() {
         budget.charge_steps(PHASE, 1 + node.edges.len() as u64)?;
         for edge in &node.edges {
             if let Edge::Call { variant, exit, to } = *edge {
-                after[variant][exit].push(classes.of_node[to]);
+                let site = variants.all[variant].site;
+                after.entry((site, exit)).or_default().push((id, classes.of_node[to]));
             }
         }
     }
-    let mut count = 0;
-    for (id, variant) in variants.all.enumerate() {
-        let mut least: HashMap<(PlaceId, &Vec<NodeClass>, bool), PlaceId> = HashMap::new();
-        // The whole text may end at some exits of the start rule.
-        let is_whole = variants.starts.iter().any(|start| start.1 == id);
-        let key = |exit: ExitId, classes: &Classes| {
-            (classes.of_exit[id][exit], &after[id][exit], is_whole && variants.ends(id, exit))
-        };
-        for (exit, &place) in variant.exits.enumerate() {
-            let least = least.entry(key(exit, classes)).or_insert(place);
-            *least = place.min(*least);
-        }
-        count += least.len();
-        let of_exit = variant.exits.ids().map(|exit| least[&key(exit, classes)]).collect();
-        classes.of_exit[id] = of_exit;
+    // The whole text may end at some exits of the start rule.
+    let whole: Vec<SiteId> = variants.starts.iter().map(|start| variants.all[start.1].site).collect();
+    let mut least: HashMap<_, PlaceId> = HashMap::new();
+    let key = |&(site, exit): &(SiteId, PlaceId)| {
+        let may_end = whole.contains(&site) && variants.may_end(exit);
+        (site, classes.of_exit[&(site, exit)], &after[&(site, exit)], may_end)
+    };
+    for of in after.keys() {
+        let least = least.entry(key(of)).or_insert(of.1);
+        *least = of.1.min(*least);
     }
+    let of_exit = after.keys().map(|of| (*of, least[&key(of)])).collect();
+    let count = least.len();
+    classes.of_exit = of_exit;
     Ok(count)
 }
 

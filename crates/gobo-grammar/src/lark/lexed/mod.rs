@@ -55,7 +55,8 @@ pub(super) fn lower(
     check_widths(modules, &productions)?;
     let tables = tables::tables(&productions, budget)?;
     let nodes: Vec<_> = productions.terminals.iter().map(|terminal| terminal.text.node.clone()).collect();
-    let scanner = Scanner::of(&nodes, budget).map_err(|error| placed(modules, &productions, error))?;
+    let scanner =
+        Scanner::of(&nodes, budget).map_err(|error| placed(modules, &productions, error, budget))?;
     let mut lexemes = Lexemes::new(
         &productions.terminals,
         &productions.ignored,
@@ -95,16 +96,25 @@ fn check_widths(modules: &Modules<'_>, productions: &Productions) -> Result<(), 
     Ok(())
 }
 
-/// Gives a refusal without a place that of the first terminal that looks around.
-fn placed(modules: &Modules<'_>, productions: &Productions, error: CompileError) -> CompileError {
-    match error {
-        CompileError::Refused(refusal) => {
-            let looks = productions.terminals.iter().find(|terminal| terminal.text.node.looks_around());
-            let (module, at) = looks.map_or((super::modules::MAIN, 0), |terminal| terminal.at);
-            modules.refuse(refusal.kind, module, at, refusal.reason.to_string())
+/// Gives a refusal without a place that of the terminal which is at fault.
+fn placed(
+    modules: &Modules<'_>,
+    productions: &Productions,
+    error: CompileError,
+    budget: &Budget,
+) -> CompileError {
+    let CompileError::Refused(refusal) = error else { return error };
+    for terminal in productions.terminals.iter().filter(|terminal| terminal.text.node.looks_around()) {
+        match Scanner::of(std::slice::from_ref(&terminal.text.node), budget) {
+            Ok(_) => {}
+            Err(CompileError::Refused(of_terminal)) => {
+                let reason = format!("the terminal {}: {}", shown(&terminal.name), of_terminal.reason);
+                return modules.refuse(refusal.kind, terminal.at.0, terminal.at.1, reason);
+            }
+            Err(error) => return error,
         }
-        other => other,
     }
+    CompileError::Refused(refusal)
 }
 
 fn narrowed(productions: &Productions, cut: &Cut) -> ReportEntry {

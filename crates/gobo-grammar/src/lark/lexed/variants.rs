@@ -1,8 +1,9 @@
 //! Rules by the places at which they begin and end: the product of the productions with the lexemes (Bar-Hillel, Perles & Shamir 1961).
 //!
 //! What a rule has for texts depends on the parser's state in which it begins, because that decides which terminals are active within it,
-//! and on the place; and it ends at several places, its *exits*. A *variant* is a rule with the first two. Its nodes are a production, how
-//! much of it was read, and the place; an edge reads a letter with its tail, or a text of a variant that ends at an exit. Variants are
+//! and on the place; and it ends at several places, its *exits*. A *variant* is a rule with the first two. A node is a production, how
+//! much of it was read, and the place; an edge reads a letter with its tail, or a text of a variant that ends at an exit. Nodes know which
+//! variants lead to them, so that those that begin at several places share what is the same after the first symbol. Variants are
 //! found from the start on, exits as they come up, each told to all nodes that call the variant.
 //!
 //! Of the parser's state only what can be told apart matters: states are *sites* by the terminals that are active within a rule and by
@@ -35,9 +36,6 @@ dense_id! {
 
     /// Where a variant stands in a production.
     pub(super) struct NodeId;
-
-    /// An exit of a variant, by its number there.
-    pub(super) struct ExitId;
 }
 
 /// What leads from a node to another one.
@@ -45,29 +43,33 @@ dense_id! {
 pub(super) enum Edge {
     /// A letter and its tail.
     Letter { texts: TextsId, tail: TextsId, to: NodeId },
-    /// A text of a variant.
-    Call { variant: VariantId, exit: ExitId, to: NodeId },
+    /// A text of a variant that ends at a place.
+    Call { variant: VariantId, exit: PlaceId, to: NodeId },
 }
 
 /// A node.
 #[derive(Debug)]
 pub(super) struct Node {
-    pub(super) variant: VariantId,
+    pub(super) site: SiteId,
     production: ProductionId,
     read: usize,
     state: ParserState,
     place: PlaceId,
     pub(super) edges: Vec<Edge>,
-    pub(super) exit: Option<ExitId>,
+    /// The exit that variants have here, at the end of the production.
+    pub(super) exit: Option<PlaceId>,
+    /// The variants that lead here, ascending.
+    of: Vec<VariantId>,
 }
 
 /// A variant.
 #[derive(Debug)]
 pub(super) struct Variant {
     pub(super) rule: NonterminalId,
-    pub(super) exits: Table<ExitId, PlaceId>,
+    pub(super) site: SiteId,
+    pub(super) exits: Vec<PlaceId>,
     /// The nodes that call it.
-    pub(super) callers: Vec<NodeId>,
+    callers: Vec<NodeId>,
     pub(super) starts: Vec<NodeId>,
 }
 
@@ -84,11 +86,14 @@ pub(super) struct Variants {
 }
 
 impl Variants {
-    /// Whether a whole text may end at an exit of a variant, if it is one of the whole text.
-    pub(super) fn ends(&self, variant: VariantId, exit: ExitId) -> bool {
-        self.is_final[self.all[variant].exits[exit]]
+    /// Whether a whole text may end at an exit of the start rule.
+    pub(super) fn may_end(&self, exit: PlaceId) -> bool {
+        self.is_final[exit]
     }
 }
+
+/// The site of each state and rule, and one state of each site.
+type Sites = (HashMap<(ParserState, NonterminalId), SiteId>, Table<SiteId, ParserState>);
 
 struct Explorer<'a, 'b> {
     productions: &'a Productions,
@@ -100,8 +105,11 @@ struct Explorer<'a, 'b> {
     variants: Table<VariantId, Variant>,
     variant_of: HashMap<(SiteId, PlaceId), VariantId>,
     nodes: Table<NodeId, Node>,
-    node_of: HashMap<(VariantId, ProductionId, usize, PlaceId), NodeId>,
+    node_of: HashMap<(SiteId, ProductionId, usize, PlaceId), NodeId>,
+    /// Nodes without edges so far.
     open: Vec<NodeId>,
+    /// Variants that lead to a node, which does not know it so far.
+    leading: Vec<(NodeId, VariantId)>,
     cuts: BTreeSet<CutId>,
     budget: &'a Budget,
 }
@@ -138,6 +146,7 @@ pub(super) fn variants(
         nodes: Table::new(),
         node_of: HashMap::new(),
         open: Vec::new(),
+        leading: Vec::new(),
         cuts: BTreeSet::new(),
         budget,
     };
@@ -146,8 +155,14 @@ pub(super) fn variants(
     for (texts, place) in explorer.lexemes.tails(first, GuardId::PASS)? {
         starts.push((texts, explorer.variant(START, productions.start, place)?));
     }
-    while let Some(node) = explorer.open.pop() {
-        explorer.expand(node)?;
+    loop {
+        if let Some((node, variant)) = explorer.leading.pop() {
+            explorer.lead(node, variant)?;
+        } else if let Some(node) = explorer.open.pop() {
+            explorer.expand(node)?;
+        } else {
+            break;
+        }
     }
     let mut cuts = explorer.cuts;
     cuts.extend(&explorer.lexemes.cut_in_tails);
@@ -162,7 +177,7 @@ fn sites(
     tables: &Tables,
     active: &Table<ParserState, ActiveId>,
     budget: &Budget,
-) -> Result<(HashMap<(ParserState, NonterminalId), SiteId>, Table<SiteId, ParserState>), CompileError> {
+) -> Result<Sites, CompileError> {
     type Signature<'a> = (SiteId, Vec<(Option<ActiveId>, Option<SiteId>, Option<&'a Bits>)>);
     let mut keys: Vec<(ParserState, NonterminalId)> = Vec::new();
     for (state, shifts) in tables.shifts.enumerate() {
@@ -222,47 +237,69 @@ impl Explorer<'_, '_> {
             return Ok(known);
         }
         self.budget.charge_bytes(PHASE, NODE_BYTES)?;
-        let (exits, callers, starts) = (Table::new(), Vec::new(), Vec::new());
-        let id = self.variants.push(Variant { rule, exits, callers, starts });
+        let (exits, callers, starts) = (Vec::new(), Vec::new(), Vec::new());
+        let id = self.variants.push(Variant { rule, site, exits, callers, starts });
         self.variant_of.insert((site, entry), id);
         for &production in &self.productions.of[rule] {
-            let start = self.node(id, production, 0, self.sites[site], entry)?;
+            let start = self.node(site, production, 0, self.sites[site], entry)?;
             self.variants[id].starts.push(start);
+            self.leading.push((start, id));
         }
         Ok(id)
     }
 
     fn node(
         &mut self,
-        variant: VariantId,
+        site: SiteId,
         production: ProductionId,
         read: usize,
         state: ParserState,
         place: PlaceId,
     ) -> Result<NodeId, CompileError> {
-        let key = (variant, production, read, place);
+        let key = (site, production, read, place);
         if let Some(&known) = self.node_of.get(&key) {
             return Ok(known);
         }
         self.budget.charge_steps(PHASE, 1)?;
         self.budget.charge_bytes(PHASE, NODE_BYTES)?;
         self.budget.check_states(PHASE, self.nodes.len())?;
-        let node = Node { variant, production, read, state, place, edges: Vec::new(), exit: None };
-        let id = self.nodes.push(node);
+        let (edges, of) = (Vec::new(), Vec::new());
+        let id = self.nodes.push(Node { site, production, read, state, place, edges, exit: None, of });
         self.node_of.insert(key, id);
         self.open.push(id);
         Ok(id)
     }
 
     fn edge(&mut self, from: NodeId, edge: Edge) -> Result<(), CompileError> {
-        self.budget.charge_steps(PHASE, 1)?;
+        let of = &self.nodes[from].of;
+        self.budget.charge_steps(PHASE, 1 + of.len() as u64)?;
         self.budget.charge_bytes(PHASE, NODE_BYTES / 4)?;
+        let (Edge::Letter { to, .. } | Edge::Call { to, .. }) = edge;
+        self.leading.extend(of.iter().map(|&variant| (to, variant)));
         self.nodes[from].edges.push(edge);
         Ok(())
     }
 
+    /// Tells a node that a variant leads to it, and with it all that come after.
+    fn lead(&mut self, id: NodeId, variant: VariantId) -> Result<(), CompileError> {
+        let node = &mut self.nodes[id];
+        self.budget.charge_steps(PHASE, 1)?;
+        let Err(at) = node.of.binary_search(&variant) else { return Ok(()) };
+        self.budget.charge_steps(PHASE, (node.edges.len() + node.of.len() / 8) as u64)?;
+        self.budget.charge_bytes(PHASE, 4)?;
+        node.of.insert(at, variant);
+        for edge in &node.edges {
+            let (Edge::Letter { to, .. } | Edge::Call { to, .. }) = *edge;
+            self.leading.push((to, variant));
+        }
+        match node.exit {
+            Some(exit) => self.leave(variant, exit),
+            None => Ok(()),
+        }
+    }
+
     fn expand(&mut self, id: NodeId) -> Result<(), Stuck> {
-        let Node { variant, production, read, state, place, .. } = self.nodes[id];
+        let Node { site, production, read, state, place, .. } = self.nodes[id];
         match self.productions.all[production].body.get(read).copied() {
             None => {
                 let struck = self.tables.struck.get(&(state, production));
@@ -270,17 +307,19 @@ impl Explorer<'_, '_> {
                     Some(struck) => self.lexemes.without(place, struck)?,
                     None => place,
                 };
-                self.leave(id, variant, place)?;
+                self.nodes[id].exit = Some(place);
+                for variant in self.nodes[id].of.clone() {
+                    self.leave(variant, place)?;
+                }
             }
             Some(Symbol::Terminal(terminal)) => {
                 let of = &self.lexemes.places[place];
                 self.cuts.extend(of.cuts.iter().filter(|cut| cut.1 == terminal).map(|cut| cut.0));
-                let letters: Vec<_> =
-                    of.letters.iter().filter(|letter| letter.terminal == terminal).copied().collect();
+                self.budget.charge_steps(PHASE, of.cuts.len() as u64)?;
                 let Some(next) = self.tables.shift(state, terminal) else { return Ok(()) };
-                for letter in letters {
+                for letter in self.lexemes.letters(place, terminal)? {
                     for (tail, place) in self.lexemes.tails(self.active[next], letter.guard)? {
-                        let to = self.node(variant, production, read + 1, next, place)?;
+                        let to = self.node(site, production, read + 1, next, place)?;
                         self.edge(id, Edge::Letter { texts: letter.texts, tail, to })?;
                     }
                 }
@@ -288,7 +327,7 @@ impl Explorer<'_, '_> {
             Some(Symbol::Rule(rule)) => {
                 let called = self.variant(state, rule, place)?;
                 self.variants[called].callers.push(id);
-                for exit in self.variants[called].exits.ids() {
+                for exit in self.variants[called].exits.clone() {
                     self.go_on(id, called, exit)?;
                 }
             }
@@ -297,25 +336,23 @@ impl Explorer<'_, '_> {
     }
 
     /// Goes on in a caller after an exit of what it calls.
-    fn go_on(&mut self, caller: NodeId, called: VariantId, exit: ExitId) -> Result<(), CompileError> {
-        let Node { variant, production, read, state, .. } = self.nodes[caller];
+    fn go_on(&mut self, caller: NodeId, called: VariantId, exit: PlaceId) -> Result<(), CompileError> {
+        let Node { site, production, read, state, .. } = self.nodes[caller];
         let next = self.tables.shifts[state][&Symbol::Rule(self.variants[called].rule)];
-        let place = self.variants[called].exits[exit];
-        let to = self.node(variant, production, read + 1, next, place)?;
+        let to = self.node(site, production, read + 1, next, exit)?;
         self.edge(caller, Edge::Call { variant: called, exit, to })
     }
 
     /// Ends a variant at a place.
-    fn leave(&mut self, node: NodeId, variant: VariantId, place: PlaceId) -> Result<(), CompileError> {
-        let exits = &mut self.variants[variant].exits;
-        if let Some((exit, _)) = exits.enumerate().find(|of| *of.1 == place) {
-            self.nodes[node].exit = Some(exit);
+    fn leave(&mut self, variant: VariantId, place: PlaceId) -> Result<(), CompileError> {
+        let Variant { exits, callers, .. } = &mut self.variants[variant];
+        self.budget.charge_steps(PHASE, 1 + exits.len() as u64)?;
+        if exits.contains(&place) {
             return Ok(());
         }
-        let exit = exits.push(place);
-        self.nodes[node].exit = Some(exit);
-        for caller in self.variants[variant].callers.clone() {
-            self.go_on(caller, variant, exit)?;
+        exits.push(place);
+        for caller in callers.clone() {
+            self.go_on(caller, variant, place)?;
         }
         Ok(())
     }

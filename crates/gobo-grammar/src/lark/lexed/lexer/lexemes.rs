@@ -78,8 +78,21 @@ struct Scanned {
     patterns: Vec<usize>,
     /// Patterns that end here, with the guards that they leave.
     ends: Option<Vec<(usize, GuardId)>>,
-    after: Vec<Option<Option<ScanId>>>,
+    /// `[minterms]`.
+    after: Vec<Step>,
 }
+
+/// Where a character leads from some threads.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Unknown,
+    /// No thread is left.
+    Dead,
+    To(ScanId),
+}
+
+/// Between lexemes, or within an ignored one; with a guard.
+type Reading = (Option<ScanId>, GuardId);
 
 /// The lexemes of a grammar.
 pub(in super::super) struct Lexemes<'a> {
@@ -94,6 +107,8 @@ pub(in super::super) struct Lexemes<'a> {
     scan_of: HashMap<Scan, ScanId>,
     pub(in super::super) texts: Table<TextsId, Language>,
     texts_of: HashMap<Language, TextsId>,
+    /// The first terminal as which texts are read.
+    read_as: HashMap<TextsId, TerminalId>,
     pub(in super::super) places: Table<PlaceId, Place>,
     place_of: HashMap<Place, PlaceId>,
     rows: HashMap<(ActiveId, GuardId), PlaceId>,
@@ -132,6 +147,7 @@ impl<'a> Lexemes<'a> {
             scan_of: HashMap::new(),
             texts_of: HashMap::from([(empty.clone(), TextsId::EMPTY)]),
             texts: vec![empty].into(),
+            read_as: HashMap::new(),
             places: Table::new(),
             place_of: HashMap::new(),
             rows: HashMap::new(),
@@ -175,7 +191,8 @@ impl<'a> Lexemes<'a> {
         self.budget.charge_bytes(PHASE, SCAN_BYTES + 2 * size + 8 * minterms as u64)?;
         self.budget.check_states(PHASE, self.scans.len())?;
         let patterns = self.scanner.patterns(&scan.threads);
-        let scanned = Scanned { scan: scan.clone(), patterns, ends: None, after: vec![None; minterms] };
+        let scanned =
+            Scanned { scan: scan.clone(), patterns, ends: None, after: vec![Step::Unknown; minterms] };
         let id = self.scans.push(scanned);
         self.scan_of.insert(scan, id);
         Ok(id)
@@ -183,8 +200,10 @@ impl<'a> Lexemes<'a> {
 
     /// The threads after a character; `None` if there are none.
     fn step(&mut self, scan: ScanId, minterm: Minterm) -> Result<Option<ScanId>, Stuck> {
-        if let Some(known) = self.scans[scan].after[minterm.index()] {
-            return Ok(known);
+        match self.scans[scan].after[minterm.index()] {
+            Step::Unknown => {}
+            Step::Dead => return Ok(None),
+            Step::To(after) => return Ok(Some(after)),
         }
         let Scan { threads, beside } = &self.scans[scan].scan;
         let threads = self.scanner.step(threads, minterm)?;
@@ -199,7 +218,7 @@ impl<'a> Lexemes<'a> {
         } else {
             None
         };
-        self.scans[scan].after[minterm.index()] = Some(after);
+        self.scans[scan].after[minterm.index()] = after.map_or(Step::Dead, Step::To);
         Ok(after)
     }
 
@@ -233,8 +252,8 @@ impl<'a> Lexemes<'a> {
 
     /// The name of texts, for people.
     pub(in super::super) fn name(&self, texts: TextsId) -> String {
-        let letter = self.places.iter().flat_map(|place| &place.letters).find(|letter| letter.texts == texts);
-        letter.map_or_else(|| "ignored".to_owned(), |letter| self.terminals[letter.terminal].name.clone())
+        let terminal = self.read_as.get(&texts);
+        terminal.map_or_else(|| "ignored".to_owned(), |&terminal| self.terminals[terminal].name.clone())
     }
 
     /// The place where these terminals are active and this guard is pending.
@@ -290,6 +309,9 @@ impl<'a> Lexemes<'a> {
         let mut letters: Vec<Letter> =
             letters.map(|((terminal, guard), texts)| Letter { terminal, texts, guard }).collect();
         letters.sort_unstable();
+        for letter in &letters {
+            self.read_as.entry(letter.texts).or_insert(letter.terminal);
+        }
         let place = Place { may_end: self.guards.may_end(guard), letters, cuts: cuts.into_iter().collect() };
         let id = self.intern(place)?;
         self.rows.insert((active, guard), id);
@@ -324,6 +346,23 @@ impl<'a> Lexemes<'a> {
         self.intern(Place { may_end, letters, cuts })
     }
 
+    /// The letters of a terminal at a place.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(in super::super) fn letters(
+        &self,
+        place: PlaceId,
+        terminal: TerminalId,
+    ) -> Result<Vec<Letter>, CompileError> {
+        let letters = &self.places[place].letters;
+        let first = letters.partition_point(|letter| letter.terminal < terminal);
+        let letters = letters[first..].iter().take_while(|letter| letter.terminal == terminal);
+        let letters: Vec<Letter> = letters.copied().collect();
+        self.budget.charge_steps(PHASE, 1 + letters.len() as u64)?;
+        Ok(letters)
+    }
+
     /// The ignored texts that may follow a lexeme, each with the place after it.
     ///
     /// # Errors
@@ -336,8 +375,6 @@ impl<'a> Lexemes<'a> {
         if let Some(known) = self.tails.get(&(active, guard)) {
             return Ok(known.clone());
         }
-        // Between lexemes, or within an ignored one; each with a guard.
-        type Reading = (Option<ScanId>, GuardId);
         let mut states: Vec<Vec<Reading>> = vec![vec![(None, guard)]];
         let mut number: HashMap<Vec<Reading>, usize> = HashMap::from([(states[0].clone(), 0)]);
         let mut graph = Graph { edges: Vec::new(), ends: vec![vec![self.place(active, guard)?]] };
