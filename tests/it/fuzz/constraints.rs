@@ -115,9 +115,10 @@ fn lark() {
         let grammar = String::from_utf8_lossy(input);
         let lexers =
             [Lexer::None, Lexer::Contextual(LookAhead::default()), Lexer::Basic(LookAhead::default())];
-        for lexer in lexers {
-            compiles(&Constraint::grammar(Dialect::Lark, grammar.clone(), "start", Some(lexer), Vec::new()));
-        }
+        let of =
+            |lexer| Constraint::grammar(Dialect::Lark, grammar.clone(), "start", Some(lexer), Vec::new());
+        // All of them are compiled, whatever becomes of the first.
+        lexers.map(|lexer| compiles(&of(lexer))).contains(&true)
     });
 }
 

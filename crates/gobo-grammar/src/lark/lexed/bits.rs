@@ -37,6 +37,11 @@ impl Bits {
         self.0.iter_mut().zip(&other.0).for_each(|(one, other)| *one &= other);
     }
 
+    /// The numbers that are not in it.
+    pub(super) fn complement(&self) -> Self {
+        Self(self.0.iter().map(|word| !word).collect())
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
     }

@@ -37,6 +37,11 @@ pub(super) struct Tables {
     pub(super) actions: Table<ParserState, Bits>,
     /// What may not come next where a production ends in a state; the end of the text is the terminal after the last.
     pub(super) struck: HashMap<(ParserState, ProductionId), Bits>,
+    /// The terminals before which a production ends in a state, whatever decides against it.
+    pub(super) ahead: BTreeMap<(ParserState, ProductionId), Bits>,
+    /// The terminals with which texts of a rule begin.
+    pub(super) first: Table<NonterminalId, Bits>,
+    pub(super) nullable: Table<NonterminalId, bool>,
     /// The productions that end in a state, before a terminal for which nothing decides between them.
     pub(super) undecided: Vec<(ProductionId, ProductionId, usize)>,
     /// How often shifting decides.
@@ -220,7 +225,41 @@ impl Builder<'_> {
                 set.unite(&sets[goto]);
             }
         }
-        self.decide(&ahead)
+        self.decide(ahead)
+    }
+
+    /// The terminals with which texts of rules begin.
+    fn first(&self) -> Result<Table<NonterminalId, Bits>, CompileError> {
+        let terminals = self.productions.terminals.len();
+        let mut first: Table<NonterminalId, Bits> =
+            Table::filled(Bits::new(terminals + 1), self.productions.names.len());
+        loop {
+            let mut has_changed = false;
+            for production in &self.productions.all {
+                for symbol in &production.body {
+                    self.budget.charge_steps(PHASE, 1)?;
+                    match *symbol {
+                        Symbol::Terminal(terminal) => {
+                            let of = &mut first[production.origin];
+                            has_changed |= !of.contains(terminal.index());
+                            of.insert(terminal.index());
+                            break;
+                        }
+                        Symbol::Rule(rule) => {
+                            let of_rule = first[rule].clone();
+                            self.budget.charge_steps(PHASE, of_rule.words() as u64)?;
+                            has_changed |= first[production.origin].unite(&of_rule);
+                            if !self.nullable[rule] {
+                                break;
+                            }
+                        }
+                    }
+                }
+            }
+            if !has_changed {
+                return Ok(first);
+            }
+        }
     }
 
     /// Adds to each set those that it is related to, until nothing changes.
@@ -247,7 +286,7 @@ impl Builder<'_> {
     }
 
     /// Actions, and what is struck: shifting goes before reducing, and among productions the one of the highest priority.
-    fn decide(self, ahead: &BTreeMap<(ParserState, ProductionId), Bits>) -> Result<Tables, CompileError> {
+    fn decide(self, ahead: BTreeMap<(ParserState, ProductionId), Bits>) -> Result<Tables, CompileError> {
         let terminals = self.productions.terminals.len();
         let mut actions: Table<ParserState, Bits> =
             Table::filled(Bits::new(terminals + 1), self.shifts.len());
@@ -294,7 +333,9 @@ impl Builder<'_> {
                 }
             }
         }
-        Ok(Tables { shifts: self.shifts, actions, struck, undecided, shifted })
+        let first = self.first()?;
+        let Self { shifts, nullable, .. } = self;
+        Ok(Tables { shifts, actions, struck, ahead, first, nullable, undecided, shifted })
     }
 }
 

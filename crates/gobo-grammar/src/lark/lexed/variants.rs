@@ -6,6 +6,9 @@
 //! variants lead to them, so that those that begin at several places share what is the same after the first symbol. Variants are
 //! found from the start on, exits as they come up, each told to all nodes that call the variant.
 //!
+//! Of a place only what can come next matters: the letters of terminals with which the rest of a production begins, and, if that may be
+//! empty, of those before which the production ends at the site. All others are taken from the place of a node.
+//!
 //! Of the parser's state only what can be told apart matters: states are *sites* by the terminals that are active within a rule and by
 //! what is struck there, a partition that is refined until it is stable.
 //!
@@ -13,6 +16,7 @@
 //! Cost: nodes, times letters; the budget bounds it.
 
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
@@ -92,8 +96,8 @@ impl Variants {
     }
 }
 
-/// The site of each state and rule, and one state of each site.
-type Sites = (HashMap<(ParserState, NonterminalId), SiteId>, Table<SiteId, ParserState>);
+/// The site of each state and rule, and the states of each site.
+type Sites = (HashMap<(ParserState, NonterminalId), SiteId>, Table<SiteId, Vec<ParserState>>);
 
 struct Explorer<'a, 'b> {
     productions: &'a Productions,
@@ -101,7 +105,10 @@ struct Explorer<'a, 'b> {
     lexemes: &'a mut Lexemes<'b>,
     active: Table<ParserState, ActiveId>,
     site_of: HashMap<(ParserState, NonterminalId), SiteId>,
-    sites: Table<SiteId, ParserState>,
+    /// The states of each site.
+    sites: Table<SiteId, Vec<ParserState>>,
+    /// What cannot come next: see [`Explorer::barred`].
+    barred: HashMap<(SiteId, ProductionId, usize), Rc<Bits>>,
     variants: Table<VariantId, Variant>,
     variant_of: HashMap<(SiteId, PlaceId), VariantId>,
     nodes: Table<NodeId, Node>,
@@ -141,6 +148,7 @@ pub(super) fn variants(
         active,
         site_of,
         sites,
+        barred: HashMap::new(),
         variants: Table::new(),
         variant_of: HashMap::new(),
         nodes: Table::new(),
@@ -218,9 +226,9 @@ fn sites(
         }
         count = known.len();
     }
-    let mut sites = Table::filled(START, count);
-    for &(state, rule) in keys.iter().rev() {
-        sites[site_of[&(state, rule)]] = state;
+    let mut sites = Table::filled(Vec::new(), count);
+    for &(state, rule) in &keys {
+        sites[site_of[&(state, rule)]].push(state);
     }
     Ok((site_of, sites))
 }
@@ -233,6 +241,18 @@ impl Explorer<'_, '_> {
         entry: PlaceId,
     ) -> Result<VariantId, CompileError> {
         let site = self.site_of[&(state, rule)];
+        let mut barred: Option<Bits> = None;
+        for &production in &self.productions.of[rule] {
+            let of = self.barred(site, production, 0)?;
+            match &mut barred {
+                None => barred = Some((*of).clone()),
+                Some(barred) => barred.intersect(&of),
+            }
+        }
+        let entry = match barred {
+            Some(barred) => self.lexemes.without(entry, &barred)?,
+            None => entry,
+        };
         if let Some(&known) = self.variant_of.get(&(site, entry)) {
             return Ok(known);
         }
@@ -241,11 +261,56 @@ impl Explorer<'_, '_> {
         let id = self.variants.push(Variant { rule, site, exits, callers, starts });
         self.variant_of.insert((site, entry), id);
         for &production in &self.productions.of[rule] {
-            let start = self.node(site, production, 0, self.sites[site], entry)?;
+            let start = self.node(site, production, 0, self.sites[site][0], entry)?;
             self.variants[id].starts.push(start);
             self.leading.push((start, id));
         }
         Ok(id)
+    }
+
+    /// The terminals that cannot come next in a production at a site, the end of the text after them.
+    fn barred(
+        &mut self,
+        site: SiteId,
+        production: ProductionId,
+        read: usize,
+    ) -> Result<Rc<Bits>, CompileError> {
+        let key = (site, production, read);
+        if let Some(known) = self.barred.get(&key) {
+            return Ok(Rc::clone(known));
+        }
+        let mut next = Bits::new(self.productions.terminals.len() + 1);
+        let body = &self.productions.all[production].body;
+        let mut may_end = true;
+        for symbol in &body[read..] {
+            self.budget.charge_steps(PHASE, next.words() as u64)?;
+            match *symbol {
+                Symbol::Terminal(terminal) => {
+                    next.insert(terminal.index());
+                    may_end = false;
+                }
+                Symbol::Rule(rule) => {
+                    next.unite(&self.tables.first[rule]);
+                    may_end = self.tables.nullable[rule];
+                }
+            }
+            if !may_end {
+                break;
+            }
+        }
+        if may_end {
+            for &state in &self.sites[site] {
+                self.budget.charge_steps(PHASE, (body.len() + next.words()) as u64)?;
+                let end = body.iter().fold(state, |state, symbol| self.tables.shifts[state][symbol]);
+                if let Some(ahead) = self.tables.ahead.get(&(end, production)) {
+                    next.unite(ahead);
+                }
+            }
+        }
+        self.budget.charge_bytes(PHASE, NODE_BYTES + next.words() as u64 * 8)?;
+        let barred = Rc::new(next.complement());
+        self.barred.insert(key, Rc::clone(&barred));
+        Ok(barred)
     }
 
     fn node(
@@ -256,6 +321,8 @@ impl Explorer<'_, '_> {
         state: ParserState,
         place: PlaceId,
     ) -> Result<NodeId, CompileError> {
+        let barred = self.barred(site, production, read)?;
+        let place = self.lexemes.without(place, &barred)?;
         let key = (site, production, read, place);
         if let Some(&known) = self.node_of.get(&key) {
             return Ok(known);
