@@ -234,7 +234,7 @@ impl<'a> Scanner<'a> {
         Ok(self.asking(entries, histories))
     }
 
-    /// These entries, with the histories that they may ask.
+    /// The entries above one of them, with the histories that they may ask.
     pub(crate) fn only(&self, threads: &Threads, above: usize) -> Threads {
         self.asking(threads.entries[..above].to_vec(), threads.histories.clone())
     }
@@ -265,7 +265,7 @@ impl<'a> Scanner<'a> {
         patterns
     }
 
-    /// The state after one of a pattern that is a plain text, and whether the text ends there; for those that run beside the list.
+    /// The state after a character in a pattern that is a plain text, which needs no list of threads.
     pub(crate) fn along(&self, state: StateId, minterm: Symbol) -> Option<StateId> {
         match self.nfa.states[state] {
             State::Chars { set, next } if self.minterms.is_in(minterm, set.index()) => Some(next),

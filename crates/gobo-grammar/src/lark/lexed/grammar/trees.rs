@@ -39,7 +39,7 @@ enum Part {
     Repeated(Tree),
     /// The first one so many times, then the second so many times.
     Times(u32, u32, Tree, Tree),
-    /// See [`Writer::up_to_rule`].
+    /// See [`Trees::up_to_rule`].
     UpTo(u32, u32, Tree, Tree),
 }
 
