@@ -19,6 +19,7 @@ mod history;
 mod house;
 mod judge;
 mod layers;
+mod lexers;
 mod lowering;
 mod matcher_steps;
 mod numbers;

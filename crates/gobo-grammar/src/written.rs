@@ -1,6 +1,6 @@
 //! A grammar before and after it is read.
 
-use gobo_automata::Grammar;
+use gobo_automata::{Grammar, RuleId};
 use gobo_types::{Dialect, GrammarDocument, Lexer, ReportEntry};
 
 /// A grammar as it is written, and its options.
@@ -18,11 +18,21 @@ pub struct Written<'a> {
     pub documents: &'a [GrammarDocument],
 }
 
+impl Written<'_> {
+    /// Whether terminals are lexemes: a text is split by a lexer before it is read by rules.
+    pub(crate) fn has_lexemes(&self) -> bool {
+        self.lexer != Some(Lexer::None)
+    }
+}
+
 /// A grammar that was read.
 #[derive(Debug)]
 pub struct Read {
     /// Its rules.
     pub grammar: Grammar,
+    /// Rules that are one rule up to what they leave to be read after them: the same texts before, other texts after. Each family is
+    /// ascending.
+    pub families: Vec<Vec<RuleId>>,
     /// Texts of its home that it leaves out.
     pub narrowed: Vec<ReportEntry>,
     /// What means nothing here.

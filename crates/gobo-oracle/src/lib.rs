@@ -10,6 +10,7 @@
 //! | [`spellable`]: the texts that tokens can write | reachability over the offsets of the text |
 //! | [`NumberTexts`]: the texts of a number under a JSON Schema | exact decimals by school arithmetic |
 //! | [`blanks_belong`]: the whitespace of a text under a policy | one look at each gap between tokens |
+//! | [`LexedReader`]: the texts of a grammar with a lexer | backtracking, one lexeme after the other, and canonical LR(1) states |
 //! | [`SchemaPolicy`]: the texts of a value under a JSON Schema | one survey of the schema for each place of the value |
 //!
 //! All are slow on purpose: each line should be seen to be right by reading it. The crate is a dev-dependency of tests and
@@ -19,6 +20,7 @@
 mod context_free;
 mod interner;
 mod json_schema;
+mod lexed;
 mod regular;
 mod tokens;
 
@@ -32,6 +34,7 @@ pub use json_schema::error::PolicyError;
 pub use json_schema::numbers::NumberTexts;
 pub use json_schema::policy::SchemaPolicy;
 pub use json_schema::spell::spelled;
+pub use lexed::{Lexed, Pattern as LexedPattern, Reader as LexedReader, Terminal as LexedTerminal};
 pub use regular::characters::Characters;
 pub use regular::error::LanguageError;
 pub use regular::language::{Language, StateId};

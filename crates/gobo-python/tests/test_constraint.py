@@ -62,6 +62,9 @@ def test_constraints_are_equal_by_what_they_allow():
         gobo.Constraint.gbnf('root ::= "a"\nother ::= "b"'),
         gobo.Constraint.gbnf('root ::= "a"\nother ::= "b"', start="other"),
         gobo.Constraint.grammar('root ::= "a"\nother ::= "b"', dialect="ebnf"),
+        gobo.Constraint.grammar("start: A", dialect="lark"),
+        gobo.Constraint.grammar("start: A", dialect="lark", lexer="basic"),
+        gobo.Constraint.grammar("start: A", dialect="lark", lexer="basic:4"),
         gobo.Constraint.grammar("start: A", dialect="lark", lexer="none"),
         gobo.Constraint.grammar("start: A", dialect="lark", lexer="none", start="a"),
         gobo.Constraint.grammar("start: A", dialect="lark", lexer="none", documents={"a": 'A: "a"'}),
@@ -78,6 +81,9 @@ def test_constraints_are_equal_by_what_they_allow():
 def test_a_dialect_is_one_of_its_kind():
     grammar = 'root ::= "a"'
     assert gobo.Constraint.grammar(grammar, dialect="gbnf") == gobo.Constraint.gbnf(grammar)
+    assert gobo.Constraint.grammar("start: A", dialect="lark", lexer="contextual:8") == gobo.Constraint.grammar("start: A", dialect="lark")
+    with pytest.raises(gobo.InvalidError, match="is no lexer"):
+        gobo.Constraint.grammar("start: A", dialect="lark", lexer="longest")
     with pytest.raises(gobo.InvalidError, match="dialect: lark is a dialect of grammars, not of schemas: json-schema, openapi-3.0"):
         gobo.Constraint.schema({}, dialect="lark")
     with pytest.raises(gobo.InvalidError, match="dialect: openapi-3.0 is a dialect of schemas, not of grammars: gbnf, ebnf, lark"):

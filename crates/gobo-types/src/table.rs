@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut, Index, IndexMut};
 use crate::DenseId;
 
 /// A vector that identifiers of one type index.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Table<I, T> {
     items: Vec<T>,
     identifiers: PhantomData<I>,

@@ -38,7 +38,7 @@ fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileE
                 ..enforcing(format!("exactly the texts of the rule {start}"))
             };
             if let Some(lexer) = lexer {
-                report.enforced.push(ReportEntry::whole("lexer", lexer.name()));
+                report.enforced.push(ReportEntry::whole("lexer", lexer.to_string()));
             }
             (Dfa::grammar(&read.grammar, text_start, budget)?, report)
         }

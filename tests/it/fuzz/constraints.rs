@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use gobo_artifact::Vocabulary;
 use gobo_oracle::Tokens;
-use gobo_types::{CompileError, CompileLimits, Constraint, Dialect, Lexer, SchemaOptions};
+use gobo_types::{CompileError, CompileLimits, Constraint, Dialect, Lexer, LookAhead, SchemaOptions};
 
 use super::fuzz;
 use crate::subject::{compile_within, index_of, vocabulary_of};
@@ -113,7 +113,12 @@ fn lark() {
     ];
     fuzz("Lark", seeds(&grammars), &words, |input| {
         let grammar = String::from_utf8_lossy(input);
-        compiles(&Constraint::grammar(Dialect::Lark, grammar, "start", Some(Lexer::None), Vec::new()))
+        let lexers =
+            [Lexer::None, Lexer::Contextual(LookAhead::default()), Lexer::Basic(LookAhead::default())];
+        let of =
+            |lexer| Constraint::grammar(Dialect::Lark, grammar.clone(), "start", Some(lexer), Vec::new());
+        // All of them are compiled, whatever becomes of the first.
+        lexers.map(|lexer| compiles(&of(lexer))).contains(&true)
     });
 }
 

@@ -7,7 +7,7 @@ use crate::ids::{CharState, Symbol};
 use crate::symbols::{Interner, SymbolDfa};
 
 /// A deterministic automaton over classes of characters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct CharDfa {
     /// The characters of each class, `(first, last, class)`, ascending and disjoint. Other characters lead nowhere.
     pub(crate) ranges: Vec<(u32, u32, Symbol)>,

@@ -35,7 +35,7 @@ impl GrammarDefaults {
     pub fn file(self, file: &Path) -> anyhow::Result<Given> {
         let dialect = dialect_of_name(file).or(self.dialect);
         let lexer = dialect.and_then(|dialect| self.lexer_of(dialect));
-        grammar_file(file, dialect, None, &GrammarArgs { lexer, import_dir: None })
+        grammar_file(file, dialect, None, &GrammarArgs { lexer, ..GrammarArgs::default() })
     }
 }
 
@@ -69,7 +69,17 @@ pub fn grammar_file(
         None => Vec::new(),
     };
     let start = start.unwrap_or_else(|| dialect.default_start());
-    let constraint = Constraint::grammar(dialect, text.clone(), start, options.lexer, documents);
+    let lexer = match options.lexer_look_ahead {
+        Some(look_ahead) => {
+            let lexer = options.lexer.or_else(|| dialect.default_lexer());
+            match lexer.filter(|lexer| lexer.look_ahead().is_some()) {
+                Some(lexer) => Some(lexer.looking_ahead(look_ahead)),
+                None => bail!("--lexer-look-ahead is of the lexers contextual and basic"),
+            }
+        }
+        None => options.lexer,
+    };
+    let constraint = Constraint::grammar(dialect, text.clone(), start, lexer, documents);
     Ok(Given { constraint, written: Written::file(file, text) })
 }
 

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gobo_types::{AnyDialect, Lexer, MatchMode, NumberForm, TextStart, Whitespace};
+use gobo_types::{AnyDialect, Lexer, LookAhead, MatchMode, NumberForm, TextStart, Whitespace};
 
 use super::SchemaArgs;
 use super::schema::{dialects, words};
@@ -74,10 +74,13 @@ pub enum Builtin {
 /// How a grammar is read.
 #[derive(Debug, Clone, Default, Args)]
 pub struct GrammarArgs {
-    /// How texts of a grammar in Lark are split into lexemes: none (a terminal stands for each of its texts, and ignored text may
-    /// stand between terminals)
+    /// How texts of a grammar in Lark are split into lexemes: contextual or basic, as Lark's lexers of these names do, or none (a
+    /// terminal stands for each of its texts, and ignored text may stand between terminals) [default: contextual]
     #[arg(long, value_name = "L", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
     pub lexer: Option<Lexer>,
+    /// How many characters after a lexeme may decide where it ends, 1 to 16; texts that need more are left out [default: 8]
+    #[arg(long, value_name = "N", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
+    pub lexer_look_ahead: Option<LookAhead>,
     /// Where grammars lie that a grammar in Lark imports: lib/words.lark for %import lib.words.NAME
     #[arg(long, value_name = "DIR", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
     pub import_dir: Option<PathBuf>,

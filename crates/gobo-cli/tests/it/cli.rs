@@ -327,7 +327,8 @@ fn what_cannot_be_a_grammar_is_refused_and_says_why() {
         std::fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     };
-    let (bad, lark) = (write("bad.gbnf", "root ::= \"a\"\n  b"), write("some.lark", "start: \"a\""));
+    let (bad, lark) =
+        (write("bad.gbnf", "root ::= \"a\"\n  b"), write("some.lark", "start: A\nA: /a/ & ~/b/"));
     let compile = ["compile", "--tokenizer", TOKENIZER];
     let refused = one(store, 2, &[&compile[..], &["--grammar", &bad]].concat());
     assert_eq!((&refused["kind"], &refused["where"]), (&"malformed".into(), &"line 2, column 4".into()));
@@ -346,7 +347,25 @@ fn what_cannot_be_a_grammar_is_refused_and_says_why() {
             "a rule of it calls itself; only regular constraints can be compared",
         ),
         (&["diff", "json:some", "regex:a"], "no whitespace policy"),
-        (&["compile", "--tokenizer", TOKENIZER, "--grammar", &lark], "only the lexer none is there"),
+        (&["compile", "--tokenizer", TOKENIZER, "--grammar", &lark], "& is of llguidance's dialect"),
+        (
+            &["compile", "--tokenizer", TOKENIZER, "--grammar", &lark, "--lexer", "basic:17"],
+            "\"basic:17\" is no lexer",
+        ),
+        (
+            &[
+                "compile",
+                "--tokenizer",
+                TOKENIZER,
+                "--grammar",
+                &lark,
+                "--lexer",
+                "none",
+                "--lexer-look-ahead",
+                "2",
+            ],
+            "is of the lexers contextual and basic",
+        ),
         (&["compile", "--tokenizer", TOKENIZER, "--regex", "a", "--start", "a"], "cannot be used with"),
         (&["compile", "--tokenizer", TOKENIZER, "--start", "a"], "--grammar"),
         (

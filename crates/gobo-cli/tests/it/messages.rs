@@ -77,7 +77,11 @@ const GROUPS: [(&str, &[Case]); 6] = [
                 &[("many.gbnf", "root ::= ([a-z]{1,5000} \"\\n\"){1,5000}\n")],
                 &["--grammar", "many.gbnf"],
             ),
-            case("Another dialect", &[("json.lark", "start: \"a\"\n")], &["--grammar", "json.lark"]),
+            case(
+                "Another dialect",
+                &[("json.lark", "start: A\nA: /[a-z]+/ & ~/if/\n")],
+                &["--grammar", "json.lark"],
+            ),
         ],
     ),
     (

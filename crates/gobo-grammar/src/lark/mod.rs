@@ -1,6 +1,7 @@
-//! Lark's grammars, and llguidance's, without a lexer.
+//! Lark's grammars, and llguidance's.
 //!
-//! Rules are read over terminals. With the lexer `none` a terminal stands for each of its texts, wherever that ends, and ignored text
+//! Rules are read over terminals. Under the lexers `contextual` and `basic` a text is split into lexemes first, as Lark does (`lexed`).
+//! With the lexer `none` a terminal stands for each of its texts, wherever that ends, and ignored text
 //! may stand before, between and after terminals: the reading that Lark calls `dynamic_complete`. The grammar becomes one over
 //! characters: each terminal is a rule of its own, followed by any number of ignored texts.
 //!
@@ -9,6 +10,7 @@
 //! expressions of rules, templates written out.
 
 mod embedded;
+mod lexed;
 mod library;
 mod modules;
 mod parse;
@@ -22,7 +24,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use gobo_types::{Budget, CompileError, CompileLimits, Lexer, RefusalKind};
+use gobo_types::{Budget, CompileError, CompileLimits, Lexer, LookAhead};
 
 use crate::written::{Read, Written};
 
@@ -34,19 +36,13 @@ use self::syntax::Statement;
 /// # Errors
 /// A refusal naming the construct, its line and its column in characters, both from 1; [`CompileError::OverBudget`].
 pub(crate) fn lark(written: &Written<'_>, budget: &Budget) -> Result<Read, CompileError> {
-    match written.lexer {
-        Some(Lexer::None) => {}
-        None => {
-            let reason = "a grammar in Lark says how its texts are split into lexemes, and only the lexer none is there";
-            return Err(CompileError::refuse(RefusalKind::Unsupported, "the whole grammar", reason)
-                .spanning(0..0)
-                .advising(
-                    "Give --lexer none (the field lexer): a terminal then stands for each of its texts.",
-                ));
-        }
-    }
     let modules = Modules::load(written, budget)?;
-    rules::lower(&modules, written.start, budget)
+    let start = rules::start_rule(&modules, written.start)?;
+    match written.lexer.unwrap_or(Lexer::Contextual(LookAhead::default())) {
+        Lexer::None => rules::lower(&modules, start, budget),
+        Lexer::Contextual(look_ahead) => lexed::lower(&modules, start, true, look_ahead, budget),
+        Lexer::Basic(look_ahead) => lexed::lower(&modules, start, false, look_ahead, budget),
+    }
 }
 
 /// The names of the documents that a grammar imports, ascending; `document` is its own name, empty for a constraint. A text that is no

@@ -54,6 +54,7 @@ pub(super) struct Defined {
     pub(super) module: ModuleId,
     pub(super) at: usize,
     pub(super) parameters: Vec<String>,
+    pub(super) priority: i64,
     /// What it stands for, any of these, each with the module where its names are looked up.
     pub(super) bodies: Vec<(ModuleId, Body)>,
 }
@@ -65,6 +66,7 @@ struct Module<'a> {
     names: HashMap<String, Meaning>,
     /// Those that import from it.
     importers: BTreeSet<ModuleId>,
+    is_built_in: bool,
 }
 
 /// All grammars of a constraint.
@@ -76,8 +78,8 @@ pub(super) struct Modules<'a> {
     pub(super) definitions: Table<DefinitionId, Defined>,
     /// What the constraint's own grammar ignores.
     pub(super) ignored: Vec<Body>,
-    /// Whether ignored text may stand before the first terminal.
-    pub(super) skips_first: bool,
+    /// Whether ignored text may stand before the first terminal, where the grammar says so.
+    pub(super) initial_skip: Option<bool>,
     /// What is written in the constraint's own grammar and means nothing here.
     pub(super) remarks: BTreeSet<&'static str>,
 }
@@ -101,10 +103,10 @@ impl<'a> Modules<'a> {
             known: HashMap::new(),
             definitions: Table::new(),
             ignored: Vec::new(),
-            skips_first: true,
+            initial_skip: None,
             remarks: BTreeSet::new(),
         };
-        modules.add(String::new(), written.grammar, &mut Vec::new(), budget)?;
+        modules.add(String::new(), (written.grammar, false), &mut Vec::new(), budget)?;
         modules.check_names()?;
         Ok(modules)
     }
@@ -129,7 +131,7 @@ impl<'a> Modules<'a> {
     fn add(
         &mut self,
         document: String,
-        text: &'a str,
+        (text, is_built_in): (&'a str, bool),
         open: &mut Vec<String>,
         budget: &Budget,
     ) -> Result<ModuleId, CompileError> {
@@ -140,7 +142,7 @@ impl<'a> Modules<'a> {
         }
         let statements = parse(&document, text, budget)?;
         let (names, importers) = (HashMap::new(), BTreeSet::new());
-        let id = self.all.push(Module { document: document.clone(), text, names, importers });
+        let id = self.all.push(Module { document: document.clone(), text, names, importers, is_built_in });
         self.known.insert(document.clone(), id);
         open.push(document);
         // Imports come before what overrides them, wherever they stand.
@@ -159,7 +161,7 @@ impl<'a> Modules<'a> {
                 Statement::Define(mode, definition) => self.change(id, mode, definition)?,
                 Statement::Declare(name) => self.name(id, &name, Meaning::Declared)?,
                 Statement::Ignore(body) if id == MAIN => self.ignored.push(body),
-                Statement::InitialSkip(skips) if id == MAIN => self.skips_first = skips,
+                Statement::InitialSkip(skips) if id == MAIN => self.initial_skip = Some(skips),
                 // Imports were read above; what an imported grammar ignores is its own.
                 Statement::Import(_) | Statement::Ignore(_) | Statement::InitialSkip(_) => {}
             }
@@ -194,9 +196,9 @@ impl<'a> Modules<'a> {
                 let document =
                     documents.binary_search_by(|document| document.name.as_str().cmp(path.as_str()));
                 let text = match document {
-                    Ok(at) => Some(documents[at].text.as_str()),
+                    Ok(at) => Some((documents[at].text.as_str(), false)),
                     Err(_) if import.is_relative => None,
-                    Err(_) => library::text(&path),
+                    Err(_) => library::text(&path, self.written.has_lexemes()).map(|text| (text, true)),
                 };
                 let Some(text) = text else {
                     let known = documents.iter().map(|document| document.name.as_str()).chain(library::NAMES);
@@ -245,19 +247,19 @@ impl<'a> Modules<'a> {
     }
 
     fn define(&mut self, id: ModuleId, definition: Definition) -> Result<(), CompileError> {
-        let Definition { name, parameters, remarks, body } = definition;
+        let Definition { name, parameters, remarks, priority, body } = definition;
         if id == MAIN {
             self.remarks.extend(remarks);
         }
         let (at, bodies) = (name.at, vec![(id, body)]);
-        let defined = Defined { name: name.what.clone(), module: id, at, parameters, bodies };
+        let defined = Defined { name: name.what.clone(), module: id, at, parameters, priority, bodies };
         let definition = self.definitions.push(defined);
         self.name(id, &name, Meaning::Own(definition))
     }
 
     /// `%override` and `%extend`, which hold wherever the definition is used.
     fn change(&mut self, id: ModuleId, mode: Mode, definition: Definition) -> Result<(), CompileError> {
-        let Definition { name, parameters, remarks: _, body } = definition;
+        let Definition { name, parameters, remarks: _, priority, body } = definition;
         let Some(Found::Definition(changed)) = self.find(id, &name.what) else {
             let reason = format!("{} is not defined, so nothing is changed", shown(&name.what));
             return Err(self.malformed(id, name.at, reason));
@@ -276,6 +278,9 @@ impl<'a> Modules<'a> {
             bodies.clear();
         }
         bodies.push((id, body));
+        if mode == Mode::Override {
+            self.definitions[changed].priority = priority;
+        }
         Ok(())
     }
 
@@ -335,7 +340,56 @@ impl<'a> Modules<'a> {
                 parts.iter().try_for_each(|part| self.check(module, part, parameters))
             }
             Item::Repeat(part, ..) | Item::Not(part) => self.check(module, part, parameters),
-            Item::Text { .. } | Item::Regex(_) | Item::Range(_) | Item::Chain(_) => Ok(()),
+            Item::Text { .. } | Item::Regex(_) | Item::Range(..) | Item::Chain(_) => Ok(()),
+        }
+    }
+
+    /// The definitions that a part names, in any order.
+    pub(super) fn called(&self, module: ModuleId, part: &Body) -> Vec<DefinitionId> {
+        let (mut found, mut open) = (Vec::new(), vec![part]);
+        while let Some(part) = open.pop() {
+            match &part.what {
+                Item::Name(name) => found.push(self.find(module, name)),
+                Item::Template(name, arguments) => {
+                    found.push(self.find(module, name));
+                    open.extend(arguments);
+                }
+                Item::Concat(parts) | Item::Alternate(parts) | Item::And(parts) => open.extend(parts),
+                Item::Repeat(part, ..) | Item::Not(part) => open.push(part),
+                Item::Text { .. } | Item::Regex(_) | Item::Range(..) | Item::Chain(_) => {}
+            }
+        }
+        let definition = |found: Option<Found>| match found {
+            Some(Found::Definition(definition)) => Some(definition),
+            Some(Found::Declared) | None => None,
+        };
+        found.into_iter().filter_map(definition).collect()
+    }
+
+    /// The name of a module that is built in.
+    pub(super) fn built_in(&self, module: ModuleId) -> Option<&str> {
+        let of = &self.all[module];
+        of.is_built_in.then_some(of.document.as_str())
+    }
+
+    /// The name of a definition in Lark: imported ones that have no name in the constraint's own grammar are called after their
+    /// grammar. O(names).
+    pub(super) fn lark_name(&self, definition: DefinitionId) -> String {
+        let defined = &self.definitions[definition];
+        if defined.module == MAIN {
+            return defined.name.clone();
+        }
+        let mut names: Vec<&String> = (self.all[MAIN].names.keys())
+            .filter(|name| self.find(MAIN, name) == Some(Found::Definition(definition)))
+            .collect();
+        names.sort_unstable();
+        if let Some(name) = names.first() {
+            return (*name).clone();
+        }
+        let path = self.all[defined.module].document.replace('/', "__");
+        match defined.name.strip_prefix('_') {
+            Some(bare) => format!("_{path}__{bare}"),
+            None => format!("{path}__{}", defined.name),
         }
     }
 

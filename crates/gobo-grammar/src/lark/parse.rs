@@ -239,12 +239,14 @@ impl Parser<'_> {
             self.attributes(&mut remarks)?;
             self.skip();
         }
+        let mut priority = 0;
         if self.scanner.eat(".") {
             remarks.push("priority");
-            self.scanner.eat("-");
-            if self.scanner.number(u32::MAX)?.is_none() {
+            let is_negative = self.scanner.eat("-");
+            let Some(number) = self.scanner.number(u32::MAX)? else {
                 return Err(self.scanner.malformed(self.scanner.at, "a priority is a number"));
-            }
+            };
+            priority = if is_negative { -i64::from(number) } else { i64::from(number) };
             self.skip();
         }
         if !self.scanner.eat(":") {
@@ -255,7 +257,7 @@ impl Parser<'_> {
                 .advising("A definition is written name: …"));
         }
         let body = self.alternatives()?;
-        Ok(Definition { name, parameters, remarks, body })
+        Ok(Definition { name, parameters, remarks, priority, body })
     }
 
     /// `[capture, temperature=0.5]`; other attributes are refused by name.
@@ -266,8 +268,7 @@ impl Parser<'_> {
             let at = self.scanner.at;
             let Some(name) = self.scanner.name() else { return Err(self.unexpected()) };
             let Some(remark) = REMARKS.into_iter().find(|remark| *remark == name.what) else {
-                let reason =
-                    format!("the attribute {} is not supported under the lexer none", shown(&name.what));
+                let reason = format!("the attribute {} is not supported", shown(&name.what));
                 return Err(self.scanner.unsupported(at, reason));
             };
             remarks.push(remark);

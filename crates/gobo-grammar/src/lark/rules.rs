@@ -21,7 +21,7 @@ const PHASE: &str = "writing out rules";
 const RULE_BYTES: u64 = 128;
 
 /// Most rules that templates become.
-const MAX_INSTANCES: usize = 4096;
+pub(super) const MAX_INSTANCES: usize = 4096;
 
 /// What a parameter of a template stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -60,8 +60,11 @@ struct Lowering<'a> {
 ///
 /// # Errors
 /// A refusal naming the construct, its line and its column; [`CompileError::OverBudget`].
-pub(super) fn lower(modules: &Modules<'_>, start: &str, budget: &Budget) -> Result<Read, CompileError> {
-    let definition = start_rule(modules, start)?;
+pub(super) fn lower(
+    modules: &Modules<'_>,
+    start: DefinitionId,
+    budget: &Budget,
+) -> Result<Read, CompileError> {
     let mut lowering = Lowering {
         modules,
         terminals: Terminals::new(modules, budget),
@@ -75,18 +78,18 @@ pub(super) fn lower(modules: &Modules<'_>, start: &str, budget: &Budget) -> Resu
         narrowed: Vec::new(),
     };
     lowering.ignore()?;
-    let mut first = lowering.instance(definition, Vec::new(), MAIN, 0)?;
+    let mut first = lowering.instance(start, Vec::new(), MAIN, 0)?;
     while let Some(pending) = lowering.pending.pop() {
         lowering.write(&pending)?;
     }
-    if let Some(ignored) = lowering.ignored.filter(|_| modules.skips_first) {
+    if let Some(ignored) = lowering.ignored.filter(|_| modules.initial_skip.unwrap_or(true)) {
         let expr = Expr::Concat(vec![Expr::Call(ignored), Expr::Call(first)]);
         lowering.rules.push(Rule { name: "text".to_owned(), expr, lengths: None });
         first = RuleId::new(lowering.rules.len() - 1);
     }
     let notes = notes(modules, &lowering.terminals.lazy);
     let grammar = Grammar { rules: lowering.rules, start: first, called: Vec::new() };
-    Ok(Read { grammar, narrowed: lowering.narrowed, notes })
+    Ok(Read { grammar, families: Vec::new(), narrowed: lowering.narrowed, notes })
 }
 
 fn notes(modules: &Modules<'_>, lazy: &BTreeSet<String>) -> Vec<ReportEntry> {
@@ -105,7 +108,11 @@ fn notes(modules: &Modules<'_>, lazy: &BTreeSet<String>) -> Vec<ReportEntry> {
     notes
 }
 
-fn start_rule(modules: &Modules<'_>, start: &str) -> Result<DefinitionId, CompileError> {
+/// The definition of the start rule.
+///
+/// # Errors
+/// If there is none; with the rules that nobody calls.
+pub(super) fn start_rule(modules: &Modules<'_>, start: &str) -> Result<DefinitionId, CompileError> {
     if let Some(Found::Definition(definition)) = modules.find(MAIN, start)
         && !is_terminal(start)
         && modules.definitions[definition].parameters.is_empty()
@@ -155,7 +162,7 @@ fn mark_called(
             parts.iter().for_each(|part| mark_called(modules, module, part, is_called));
         }
         Item::Repeat(part, ..) | Item::Not(part) => mark_called(modules, module, part, is_called),
-        Item::Text { .. } | Item::Regex(_) | Item::Range(_) | Item::Chain(_) => {}
+        Item::Text { .. } | Item::Regex(_) | Item::Range(..) | Item::Chain(_) => {}
     }
 }
 
@@ -297,7 +304,7 @@ impl Lowering<'_> {
             | Item::Template(..)
             | Item::Text { .. }
             | Item::Regex(_)
-            | Item::Range(_)
+            | Item::Range(..)
             | Item::And(_)
             | Item::Not(_)
             | Item::Chain(_) => match self.argument(module, part, scope)? {
@@ -359,7 +366,7 @@ impl Lowering<'_> {
             }
             Item::Text { .. }
             | Item::Regex(_)
-            | Item::Range(_)
+            | Item::Range(..)
             | Item::And(_)
             | Item::Not(_)
             | Item::Chain(_) => self.literal(module, part).map(Argument::Terminal),
@@ -371,7 +378,7 @@ impl Lowering<'_> {
         let name = match &part.what {
             Item::Text { text, ignores_case } => format!("{text:?}{}", if *ignores_case { "i" } else { "" }),
             Item::Regex(pattern) => format!("/{}/{:?}", pattern.source, pattern.flags),
-            Item::Range(_) | Item::And(_) | Item::Not(_) | Item::Chain(_) => String::new(),
+            Item::Range(..) | Item::And(_) | Item::Not(_) | Item::Chain(_) => String::new(),
             _ => unreachable!("other parts have names, or are no terminals"),
         };
         if let Some(&known) = self.literals.get(&name) {

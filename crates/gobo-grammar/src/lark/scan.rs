@@ -112,13 +112,16 @@ impl<'a> Scanner<'a> {
     pub(super) fn text(&mut self) -> Result<Item, CompileError> {
         let at = self.at;
         let text = self.quoted()?;
+        let mut written = self.text[at..self.at].chars().count();
         if self.rest().starts_with("..") {
             self.at += 2;
             self.skip(false);
             if self.peek() != Some('"') {
                 return Err(self.malformed(self.at, "a range ends with a character in double quotes"));
             }
+            let last_at = self.at;
             let last = self.quoted()?;
+            written += self.text[last_at..self.at].chars().count();
             let one = |text: &str| {
                 let mut chars = text.chars();
                 chars.next().filter(|_| chars.next().is_none())
@@ -130,7 +133,8 @@ impl<'a> Scanner<'a> {
                 let reason = format!("{first:?} comes after {last:?}: the range is empty");
                 return Err(self.malformed(at, reason));
             }
-            return Ok(Item::Range(CharSet::new([(first, last)])));
+            // Without the four quotes.
+            return Ok(Item::Range(CharSet::new([(first, last)]), written as u64 - 4));
         }
         Ok(Item::Text { text, ignores_case: self.eat("i") })
     }

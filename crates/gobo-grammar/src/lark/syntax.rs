@@ -25,8 +25,8 @@ pub(super) enum Item {
     Text { text: String, ignores_case: bool },
     /// A regular expression.
     Regex(Box<Pattern>),
-    /// One character of a range.
-    Range(CharSet),
+    /// One character of a range, and the number of characters that its bounds are written in.
+    Range(CharSet, u64),
     /// One after the other.
     Concat(Vec<At<Item>>),
     /// Any one of these.
@@ -59,6 +59,7 @@ pub(super) struct Definition {
     pub(super) parameters: Vec<String>,
     /// What is written at it and means nothing here.
     pub(super) remarks: Vec<&'static str>,
+    pub(super) priority: i64,
     pub(super) body: Body,
 }
 

@@ -104,13 +104,9 @@ impl<'a> Terminals<'a> {
                 Found::Declared => return Err(self.declared(module, of, part.at)),
             },
             Item::Text { text, ignores_case: false } => Node::Text(text.clone()),
-            Item::Text { text, ignores_case: true } => Node::concat(
-                text.chars()
-                    .map(|char| Node::Chars(with_cases(&CharSet::new([(char, char)]), false)))
-                    .collect(),
-            ),
+            Item::Text { text, ignores_case: true } => any_case(text),
             Item::Regex(pattern) => self.regex(module, part.at, pattern, name)?,
-            Item::Range(set) => Node::Chars(set.clone()),
+            Item::Range(set, _) => Node::Chars(set.clone()),
             Item::Concat(parts) => Node::concat(self.all(module, parts, name)?),
             Item::Alternate(parts) => Node::alternate(self.all(module, parts, name)?),
             Item::Repeat(part, min, max) => self.node(module, part, name)?.repeat(*min, *max),
@@ -155,7 +151,7 @@ impl<'a> Terminals<'a> {
         self.modules.refuse(RefusalKind::Unsupported, module, at, reason)
     }
 
-    fn regex(
+    pub(super) fn regex(
         &mut self,
         module: ModuleId,
         at: usize,
@@ -194,8 +190,14 @@ impl<'a> Terminals<'a> {
     }
 }
 
+/// A text in any case.
+pub(super) fn any_case(text: &str) -> Node {
+    let of = |char| Node::Chars(with_cases(&CharSet::new([(char, char)]), false));
+    Node::concat(text.chars().map(of).collect())
+}
+
 /// The nodes of a tree, and its levels.
-fn measure(node: &Node) -> (u64, u32) {
+pub(super) fn measure(node: &Node) -> (u64, u32) {
     match node {
         Node::Text(_) | Node::Chars(_) | Node::Texts(_) => (1, 1),
         Node::Concat(parts) | Node::Alternate(parts) => {

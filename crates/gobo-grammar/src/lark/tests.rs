@@ -173,7 +173,7 @@ fn documents_are_imported() {
 
 #[test]
 fn refusals_name_the_construct_and_its_place() {
-    use RefusalKind::{Malformed, Unsupported};
+    use gobo_types::RefusalKind::{Malformed, Unsupported};
     for (grammar, kind, place, words) in [
         ("start: x", Malformed, "line 1, column 8", "the rule x is not defined"),
         ("start: \"é\" X", Malformed, "line 1, column 12", "the terminal X is not defined"),
@@ -219,14 +219,6 @@ fn refusals_name_the_construct_and_its_place() {
         assert_eq!((refusal.kind, refusal.place.as_str()), (kind, place), "{grammar:?}: {refusal}");
         assert!(refusal.reason.contains(words), "{grammar:?}: {refusal}");
     }
-    let without = Written {
-        dialect: Dialect::Lark,
-        grammar: "start: \"a\"",
-        start: "start",
-        lexer: None,
-        documents: &[],
-    };
-    assert!(without.read(&budget()).unwrap_err().to_string().contains("only the lexer none"));
 }
 
 #[test]

@@ -93,7 +93,7 @@ pub(super) fn determinise(
 }
 
 /// The texts that have to stand where a look looks, as if it were not negated.
-fn language_of(look: &Look, budget: &Budget) -> Result<Language, CompileError> {
+pub(super) fn language_of(look: &Look, budget: &Budget) -> Result<Language, CompileError> {
     match look.direction {
         Direction::Ahead => ahead(look, budget),
         Direction::Behind => behind(look, budget),

@@ -7,6 +7,7 @@
 mod classes;
 mod determinise;
 mod nfa;
+mod ordered;
 mod parse;
 mod syntax;
 
@@ -17,6 +18,8 @@ use gobo_automata::{Expr, Language};
 use gobo_types::{Budget, CompileError};
 
 pub(crate) use classes::with_cases;
+pub(crate) use nfa::StateId;
+pub(crate) use ordered::{Entry, Obligation, Place, Scanner, Stuck, Threads};
 pub(crate) use parse::{Flag, Flags, Flavour, parse};
 pub(crate) use syntax::Node;
 
@@ -76,7 +79,7 @@ fn expr(node: &Node, budget: &Budget) -> Result<Expr, CompileError> {
         Node::Chars(set) => Expr::Chars(set.clone()),
         Node::Concat(parts) => Expr::Concat(all(parts)?),
         Node::Alternate(parts) => Expr::Alternate(all(parts)?),
-        Node::Repeat { node, min, max } => expr(node, budget)?.repeat(*min, *max),
+        Node::Repeat { node, min, max, .. } => expr(node, budget)?.repeat(*min, *max),
         Node::Texts(language) => language.to_expr(|chars| Expr::Chars(chars.clone()), budget)?,
         Node::Look(_) => unreachable!("callers ask whether nodes look around"),
     })

@@ -18,13 +18,13 @@ const STATE_BYTES: u64 = 48;
 
 dense_id! {
     /// A state.
-    pub(super) struct StateId;
+    pub(crate) struct StateId;
 
     /// A set of characters.
     pub(super) struct SetId;
 
     /// A look's language.
-    pub(super) struct LookId;
+    pub(crate) struct LookId;
 }
 
 /// The state after a match.
@@ -97,6 +97,33 @@ impl Nfa {
         let start = builder.build(node, ACCEPT)?;
         Ok(Self { start, ..builder.nfa })
     }
+
+    /// The automata of several patterns beside each other, with the states in which each begins and ends. The states of each follow
+    /// those of the one before, its end first.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub(super) fn of_all(
+        nodes: &[Node],
+        language_of: &LanguageOf<'_>,
+        budget: &Budget,
+    ) -> Result<(Self, Vec<(StateId, StateId)>), CompileError> {
+        let nfa = Self {
+            states: Table::new(),
+            start: ACCEPT,
+            sets: Table::new(),
+            demands: Table::new(),
+            languages: Table::new(),
+        };
+        let mut builder =
+            Builder { nfa, set_of: HashMap::new(), look_of: HashMap::new(), language_of, budget };
+        let mut bounds = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let end = builder.push(State::Accept)?;
+            bounds.push((builder.build(node, end)?, end));
+        }
+        Ok((builder.nfa, bounds))
+    }
 }
 
 impl Builder<'_> {
@@ -130,7 +157,7 @@ impl Builder<'_> {
                     parts.iter().map(|part| self.build(part, next)).collect();
                 self.union(starts?)
             }
-            Node::Repeat { node, min, max } => self.repeat(node, *min, *max, next),
+            Node::Repeat { node, min, max, lazy } => self.repeat(node, (*min, *max), *lazy, next),
             Node::Look(look) => {
                 let look = self.look(look)?;
                 self.push(State::Look { look, next })
@@ -139,11 +166,16 @@ impl Builder<'_> {
         }
     }
 
+    /// The state that goes on with the body of a repetition or ends it, in the order of preference.
+    fn choice(&mut self, body: StateId, end: StateId, lazy: bool) -> Result<StateId, CompileError> {
+        self.union(if lazy { vec![end, body] } else { vec![body, end] })
+    }
+
     fn repeat(
         &mut self,
         node: &Node,
-        min: u32,
-        max: Option<u32>,
+        (min, max): (u32, Option<u32>),
+        lazy: bool,
         next: StateId,
     ) -> Result<StateId, CompileError> {
         let mut start = next;
@@ -154,12 +186,15 @@ impl Builder<'_> {
             for _ in min..max {
                 self.budget.charge_steps(PHASE, 1)?;
                 let body = self.build(node, start)?;
-                start = self.union(vec![body, next])?;
+                start = self.choice(body, next, lazy)?;
             }
         } else {
-            start = self.union(Vec::new())?;
-            let body = self.build(node, start)?;
-            self.nfa.states[start] = State::Union(vec![body, next]);
+            // `x*` is `(x+)?`: so an `x` without characters ends the repetition, as it does in Python.
+            let again = self.union(Vec::new())?;
+            let body = self.build(node, again)?;
+            let order = if lazy { vec![next, body] } else { vec![body, next] };
+            self.nfa.states[again] = State::Union(order);
+            start = self.choice(body, next, lazy)?;
         }
         for _ in 0..min {
             self.budget.charge_steps(PHASE, 1)?;

@@ -55,12 +55,22 @@ pub(crate) enum Flag {
 }
 
 /// The flags that are on: a bit for each, in the order of [`Flag`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Flags(u8);
 
 impl Flags {
     pub(crate) fn has(self, flag: Flag) -> bool {
         self.0 & 1 << flag as u8 != 0
+    }
+
+    /// How many flags are on.
+    pub(crate) fn count(self) -> u64 {
+        u64::from(self.0.count_ones())
+    }
+
+    /// Whether all of these are among `others`.
+    pub(crate) fn are_in(self, others: Self) -> bool {
+        self.0 & !others.0 == 0
     }
 
     /// Sets the flag of a letter; `false` if there is none. `u` is what holds anyway.
@@ -312,7 +322,10 @@ impl Parser<'_> {
     ) -> Result<Node, CompileError> {
         let is_lazy = self.eat("?");
         self.is_lazy |= is_lazy;
-        if is_lazy || !self.eat("+") {
+        if is_lazy {
+            return Ok(node.repeat(min, max).preferring_fewer());
+        }
+        if !self.eat("+") {
             return Ok(node.repeat(min, max));
         }
         if self.flavour == Flavour::XGrammar {

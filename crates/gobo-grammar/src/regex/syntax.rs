@@ -23,6 +23,8 @@ pub(crate) enum Node {
         min: u32,
         /// Most, if there is a limit.
         max: Option<u32>,
+        /// Whether fewer times are preferred, which matters to lexers alone.
+        lazy: bool,
     },
     /// Reads nothing, and looks at what stands before or after.
     Look(Arc<Look>),
@@ -69,7 +71,15 @@ impl Node {
 
     /// The node `min` to `max` times.
     pub(crate) fn repeat(self, min: u32, max: Option<u32>) -> Self {
-        Self::Repeat { node: Box::new(self), min, max }
+        Self::Repeat { node: Box::new(self), min, max, lazy: false }
+    }
+
+    /// Of a repetition the one that prefers fewer times.
+    pub(crate) fn preferring_fewer(self) -> Self {
+        match self {
+            Self::Repeat { node, min, max, .. } => Self::Repeat { node, min, max, lazy: true },
+            other => other,
+        }
     }
 
     /// A condition.
@@ -92,6 +102,38 @@ impl Node {
         }
     }
 
+    /// The least and the most number of characters of its texts, as Python counts them: looks read nothing, and without a limit it
+    /// is the highest number.
+    pub(crate) fn widths(&self) -> (u64, u64) {
+        match self {
+            Self::Text(text) => {
+                let chars = text.chars().count() as u64;
+                (chars, chars)
+            }
+            Self::Chars(_) => (1, 1),
+            Self::Concat(parts) => parts
+                .iter()
+                .map(Self::widths)
+                .fold((0, 0), |(min, max), of| (min.saturating_add(of.0), max.saturating_add(of.1))),
+            Self::Alternate(parts) => {
+                let widths = parts.iter().map(Self::widths);
+                widths.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))).unwrap_or((0, 0))
+            }
+            Self::Repeat { node, min, max, .. } => {
+                let of = node.widths();
+                let most = match max {
+                    Some(max) => of.1.saturating_mul(u64::from(*max)),
+                    None if of.1 > 0 => u64::MAX,
+                    None => 0,
+                };
+                (of.0.saturating_mul(u64::from(*min)), most)
+            }
+            Self::Look(_) => (0, 0),
+            // Languages come from `&` and `~` alone, which lexers do not take.
+            Self::Texts(_) => (0, u64::MAX),
+        }
+    }
+
     /// The number of characters of all its texts, if that is one number.
     pub(crate) fn width(&self) -> Option<u64> {
         match self {
@@ -103,7 +145,7 @@ impl Node {
                 let first = widths.next()??;
                 widths.all(|width| width == Some(first)).then_some(first)
             }
-            Self::Repeat { node, min, max } => {
+            Self::Repeat { node, min, max, .. } => {
                 let (width, times) = (node.width()?, u64::from(*min));
                 (*max == Some(*min) || width == 0).then(|| width.saturating_mul(times))
             }

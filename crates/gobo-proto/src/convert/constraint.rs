@@ -1,6 +1,6 @@
 //! A constraint and its message.
 
-use gobo_types::{Constraint, Dialect, GrammarDocument, Lexer, MatchMode, Source, TextStart};
+use gobo_types::{Constraint, Dialect, GrammarDocument, Lexer, LookAhead, MatchMode, Source, TextStart};
 
 use super::error::ConvertError;
 use super::fields::{number_form, number_form_message, whitespace};
@@ -24,9 +24,13 @@ impl From<&Constraint> for v1::Constraint {
                     Dialect::Ebnf => v1::GrammarDialect::Ebnf,
                     Dialect::Lark => v1::GrammarDialect::Lark,
                 };
+                let look_ahead = lexer.and_then(Lexer::look_ahead);
+                let look_ahead = look_ahead.filter(|look_ahead| *look_ahead != LookAhead::default());
                 let lexer = match lexer {
                     None => v1::GrammarLexer::Unspecified,
                     Some(Lexer::None) => v1::GrammarLexer::None,
+                    Some(Lexer::Contextual(_)) => v1::GrammarLexer::Contextual,
+                    Some(Lexer::Basic(_)) => v1::GrammarLexer::Basic,
                 };
                 let documents = documents.iter().map(|GrammarDocument { name, text }| v1::GrammarDocument {
                     name: name.clone(),
@@ -38,6 +42,7 @@ impl From<&Constraint> for v1::Constraint {
                     start: start.clone(),
                     lexer: lexer.into(),
                     documents: documents.collect(),
+                    lexer_look_ahead: look_ahead.map_or(0, |of| u32::from(of.characters())),
                 })
             }
             Source::Json { whitespace, numbers } => v1::constraint::Source::Json(v1::Json {
@@ -76,10 +81,24 @@ impl TryFrom<v1::Constraint> for Constraint {
                     v1::GrammarDialect::Ebnf => Dialect::Ebnf,
                     v1::GrammarDialect::Lark => Dialect::Lark,
                 };
-                let lexer = match lexer {
-                    v1::GrammarLexer::Unspecified => None,
-                    v1::GrammarLexer::None => Some(Lexer::None),
+                let look_ahead = match grammar.lexer_look_ahead {
+                    0 => LookAhead::default(),
+                    number => {
+                        let look_ahead = u8::try_from(number).ok().and_then(LookAhead::new);
+                        let field = "constraint.grammar.lexer_look_ahead";
+                        look_ahead.ok_or_else(|| ConvertError::Unknown {
+                            field,
+                            found: i32::try_from(number).unwrap_or(i32::MAX),
+                        })?
+                    }
                 };
+                let lexer = match lexer {
+                    v1::GrammarLexer::Unspecified => dialect.default_lexer(),
+                    v1::GrammarLexer::None => Some(Lexer::None),
+                    v1::GrammarLexer::Contextual => Some(Lexer::Contextual(look_ahead)),
+                    v1::GrammarLexer::Basic => Some(Lexer::Basic(look_ahead)),
+                };
+                let lexer = lexer.map(|lexer| lexer.looking_ahead(look_ahead));
                 let documents = grammar.documents.into_iter();
                 let documents =
                     documents.map(|of| GrammarDocument { name: of.name, text: of.text }).collect();
@@ -126,6 +145,14 @@ mod tests {
             Constraint::json_with(Whitespace::Single, NumberForm::Json),
             Constraint::gbnf("root ::= \"a\"", "root"),
             Constraint::grammar(Dialect::Ebnf, "root ::= \"a\"", "root", None, Vec::new()),
+            Constraint::grammar(Dialect::Lark, "start: \"a\"", "start", None, Vec::new()),
+            Constraint::grammar(
+                Dialect::Lark,
+                "start: \"a\"",
+                "start",
+                LookAhead::new(3).map(Lexer::Basic),
+                Vec::new(),
+            ),
             Constraint::grammar(
                 Dialect::Lark,
                 "start: \"a\"",

@@ -162,7 +162,7 @@ class Constraint:
         *,
         dialect: Literal["gbnf", "ebnf", "lark"],
         start: str | None = None,
-        lexer: Literal["none"] | None = None,
+        lexer: str | None = None,
         documents: Mapping[str, str] | None = None,
         text_start: _TextStart = "exact",
     ) -> Constraint: ...

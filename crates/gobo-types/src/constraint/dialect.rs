@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::{Lexer, LookAhead};
+
 /// The start rule of a grammar where none is named. Lark has another: [`Dialect::default_start`].
 pub const DEFAULT_START: &str = "root";
 
@@ -52,6 +54,11 @@ impl Dialect {
     /// Whether its texts are split into lexemes, so that a lexer means something.
     pub fn has_lexemes(self) -> bool {
         self == Self::Lark
+    }
+
+    /// The lexer where none is given: Lark's contextual one, for dialects with lexemes.
+    pub fn default_lexer(self) -> Option<Lexer> {
+        self.has_lexemes().then(|| Lexer::Contextual(LookAhead::default()))
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod compact_json;
 mod dialect;
+mod lexer;
 mod restore;
 mod schema_options;
 mod source;
@@ -17,12 +18,13 @@ use crate::{ConstraintDigest, KeyHasher};
 
 pub use compact_json::compact_json;
 pub use dialect::{AnyDialect, DEFAULT_START, Dialect, DialectError, SchemaDialect};
+pub use lexer::{Lexer, LexerError, LookAhead, LookAheadError};
 pub use restore::RestoreError;
 pub use schema_options::{
     DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDocument, SchemaOptionError,
     SchemaOptions, Spelling,
 };
-pub use source::{GrammarDocument, Lexer, LexerError, MatchMode, Source};
+pub use source::{GrammarDocument, MatchMode, Source};
 pub use whitespace::{Whitespace, WhitespaceError};
 
 /// How the text of a constraint relates to the decoded text.
@@ -73,7 +75,7 @@ impl Constraint {
     }
 
     /// The texts of the rule `start` of a grammar, which may import the documents. Their order does not matter and does not enter the
-    /// digest; of two with one name, the first in the order of their texts counts.
+    /// digest; of two with one name, the first in the order of their texts counts. Without a lexer it is that of the dialect.
     ///
     /// ```
     /// use gobo_types::{Constraint, Dialect, Lexer};
@@ -91,6 +93,7 @@ impl Constraint {
     ) -> Self {
         documents.sort_unstable();
         documents.dedup_by(|later, first| later.name == first.name);
+        let lexer = lexer.or_else(|| dialect.default_lexer());
         Self::of(Source::Grammar { dialect, grammar: grammar.into(), start: start.into(), lexer, documents })
     }
 
@@ -187,7 +190,7 @@ impl Constraint {
                     .field("start", start.as_bytes());
                 let lexer = lexer.iter();
                 let hasher =
-                    lexer.fold(hasher, |hasher, lexer| hasher.field("lexer", lexer.name().as_bytes()));
+                    lexer.fold(hasher, |hasher, lexer| hasher.field("lexer", lexer.to_string().as_bytes()));
                 documents.iter().fold(hasher, |hasher, GrammarDocument { name, text }| {
                     hasher.field("document_name", name.as_bytes()).field("document", text.as_bytes())
                 })
@@ -272,6 +275,9 @@ mod tests {
             grammar(Dialect::Ebnf, None, &[]),
             grammar(Dialect::Lark, None, &[]),
             grammar(Dialect::Lark, Some(Lexer::None), &[]),
+            grammar(Dialect::Lark, Some(Lexer::Basic(LookAhead::default())), &[]),
+            grammar(Dialect::Lark, LookAhead::new(1).map(Lexer::Basic), &[]),
+            grammar(Dialect::Lark, LookAhead::new(1).map(Lexer::Contextual), &[]),
             grammar(Dialect::Lark, Some(Lexer::None), &[("a", "b")]),
             grammar(Dialect::Lark, Some(Lexer::None), &[("a", "c")]),
             grammar(Dialect::Lark, Some(Lexer::None), &[("b", "b")]),

@@ -166,7 +166,7 @@ impl Constraint {
 mod tests {
     use super::*;
     use crate::{
-        DateTimes, Dialect, Draft, FormatMode, GrammarDocument, Lexer, NumberForm, PropertyOrder,
+        DateTimes, Dialect, Draft, FormatMode, GrammarDocument, Lexer, LookAhead, NumberForm, PropertyOrder,
         SchemaDialect, Spelling, TextStart, Whitespace,
     };
 
@@ -206,6 +206,14 @@ mod tests {
                 Some(Lexer::None),
                 vec![GrammarDocument { name: "a".into(), text: "A: \"a\"".into() }],
             ),
+            Constraint::grammar(
+                Dialect::Lark,
+                "start: A",
+                "start",
+                LookAhead::new(2).map(Lexer::Basic),
+                vec![],
+            ),
+            Constraint::grammar(Dialect::Lark, "start: A", "start", None, vec![]),
             Constraint::json(Whitespace::Flexible { max: 5 }),
             Constraint::json_with(Whitespace::Single, NumberForm::Json),
             Constraint::schema(" { } ", SchemaOptions::default()),

@@ -1,10 +1,8 @@
 //! The rule of a constraint: a regular expression, a choice list, a grammar, JSON, or a JSON Schema.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
-use super::{DEFAULT_START, Dialect, NumberForm, SchemaOptions, Whitespace};
+use super::{DEFAULT_START, Dialect, Lexer, NumberForm, SchemaOptions, Whitespace};
 
 /// How much of a text a regular expression has to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -72,42 +70,6 @@ pub enum Source {
 
 fn default_start() -> String {
     DEFAULT_START.to_owned()
-}
-
-/// How the texts of a grammar with terminals are split into lexemes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Lexer {
-    /// Not at all: a terminal stands for each of its texts, and ignored text may stand between terminals. Lark calls this reading
-    /// `dynamic_complete`.
-    None,
-}
-
-impl Lexer {
-    /// The word of the command line, of the proto and of the digest.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-        }
-    }
-}
-
-impl FromStr for Lexer {
-    type Err = LexerError;
-
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        match word {
-            "none" => Ok(Self::None),
-            _ => Err(LexerError { found: word.to_owned() }),
-        }
-    }
-}
-
-/// A word that names no lexer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{found:?} is no lexer that is there: none")]
-pub struct LexerError {
-    found: String,
 }
 
 /// A grammar that another one may import.

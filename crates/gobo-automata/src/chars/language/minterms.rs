@@ -24,6 +24,9 @@ pub struct Minterms {
     sets: usize,
 }
 
+/// The printed characters of ASCII without the space.
+const PRINTED: (u32, u32) = (0x21, 0x7E);
+
 /// The class of the members of a set.
 const MEMBER: Symbol = Symbol::FIRST;
 
@@ -49,6 +52,28 @@ impl Minterms {
     /// The minterms.
     pub fn all(&self) -> impl ExactSizeIterator<Item = Symbol> + use<> {
         Symbol::range(0..self.columns.len())
+    }
+
+    /// The minterm of a character. O(log ranges).
+    pub fn of_char(&self, char: char) -> Symbol {
+        let code = u32::from(char);
+        // The ranges of the minterms are all characters.
+        self.ranges[self.ranges.partition_point(|range| range.1 < code)].2
+    }
+
+    /// A character of each minterm: a printed one of ASCII, if it has one. O(ranges).
+    pub fn examples(&self) -> Vec<char> {
+        let mut examples: Vec<Option<(u32, bool)>> = vec![None; self.columns.len()];
+        for &(first, last, minterm) in &self.ranges {
+            let printed = first.max(PRINTED.0);
+            let is_printed = printed <= last.min(PRINTED.1);
+            let example = &mut examples[minterm.index()];
+            if example.is_none_or(|before| is_printed && !before.1) {
+                *example = Some((if is_printed { printed } else { first }, is_printed));
+            }
+        }
+        let char = |(code, _)| char::from_u32(code).expect("ranges have no surrogates");
+        examples.into_iter().map(|example| example.map_or('\0', char)).collect()
     }
 
     /// Whether the set at `set` has the characters of a minterm.

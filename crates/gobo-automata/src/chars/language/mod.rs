@@ -28,7 +28,7 @@ use crate::ids::{CharState, Symbol};
 ///
 /// Front ends combine languages here, where every operation of sets is exact, and write the result into a grammar with
 /// [`Language::to_expr`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Language {
     pub(crate) dfa: CharDfa,
 }

@@ -202,8 +202,17 @@ impl Parser<'_> {
                     });
                 }
                 if char == '(' {
-                    return Ok(Some(At { what: inner.what, at }));
+                    // A group is alternatives of its own, perhaps of one: Lark tells `(a)+` from `a+`.
+                    let what = match inner.what {
+                        Item::Alternate(_) => inner.what,
+                        _ => Item::Alternate(vec![inner]),
+                    };
+                    return Ok(Some(At { what, at }));
                 }
+                let inner = match inner.what {
+                    Item::Alternate(_) => inner,
+                    _ => At { at: inner.at, what: Item::Alternate(vec![inner]) },
+                };
                 of(Item::Repeat(Box::new(inner), 0, Some(1)))
             }
             '"' => self.scanner.text().and_then(of),
@@ -238,7 +247,12 @@ impl Parser<'_> {
         let mut arguments = Vec::new();
         loop {
             self.skip();
-            let Some(argument) = self.atom()? else { return Err(self.unexpected()) };
+            let Some(mut argument) = self.atom()? else { return Err(self.unexpected()) };
+            if let Item::Alternate(alone) = &mut argument.what
+                && alone.len() == 1
+            {
+                argument = alone.swap_remove(0);
+            }
             arguments.push(argument);
             self.skip();
             if self.scanner.eat("}") {

@@ -1,0 +1,211 @@
+//! Variants as rules over characters.
+//!
+//! A class of variants is a rule for each of its exits. A variant that begins with itself needs no call for that: where it ends, it may go
+//! on after the call, whichever exit it is (`A = A α | β` becomes `β α*`, for all exits of `A` at once).
+
+use std::collections::HashMap;
+
+use gobo_automata::{Expr, Grammar, Machine, MachineState, Rule, RuleId};
+use gobo_types::{Budget, CompileError, DenseId as _, Table};
+
+use super::grammar::Productions;
+use super::lexer::{Lexemes, PlaceId, TextsId};
+use super::merge::{ClassEdge, Classes, NodeClass, VariantClass};
+use super::variants::{Node, NodeId, VariantId, Variants};
+
+const PHASE: &str = "writing out rules";
+
+/// Bytes that a rule or an edge is charged.
+const RULE_BYTES: u64 = 128;
+
+/// A grammar, and the rules that are one rule up to their exits.
+pub(super) struct Emitted {
+    pub(super) grammar: Grammar,
+    pub(super) families: Vec<Vec<RuleId>>,
+}
+
+struct Emitter<'a, 'b> {
+    productions: &'a Productions,
+    lexemes: &'a Lexemes<'b>,
+    variants: &'a Variants,
+    classes: &'a Classes,
+    /// One variant of each class, and one node.
+    variant_of: Table<VariantClass, VariantId>,
+    node_of: Table<NodeClass, NodeId>,
+    rules: Vec<Rule>,
+    texts: HashMap<TextsId, RuleId>,
+    exits: HashMap<(VariantClass, PlaceId), RuleId>,
+    /// Exits whose rules are to be written.
+    open: Vec<(VariantClass, PlaceId)>,
+    budget: &'a Budget,
+}
+
+/// # Errors
+/// [`CompileError::OverBudget`].
+pub(super) fn emit(
+    productions: &Productions,
+    lexemes: &Lexemes<'_>,
+    variants: &Variants,
+    classes: &Classes,
+    budget: &Budget,
+) -> Result<Emitted, CompileError> {
+    let mut variant_of = Table::filled(VariantId::new(0), classes.variants);
+    for id in variants.all.ids().rev() {
+        variant_of[classes.of_variant[id]] = id;
+    }
+    let mut node_of = Table::filled(NodeId::new(0), classes.nodes);
+    for id in variants.nodes.ids().rev() {
+        node_of[classes.of_node[id]] = id;
+    }
+    let mut emitter = Emitter {
+        productions,
+        lexemes,
+        variants,
+        classes,
+        variant_of,
+        node_of,
+        rules: Vec::new(),
+        texts: HashMap::new(),
+        exits: HashMap::new(),
+        open: Vec::new(),
+        budget,
+    };
+    let mut alternatives = Vec::new();
+    for &(texts, variant) in &variants.starts {
+        let class = classes.of_variant[variant];
+        let of = &variants.all[variant];
+        let ends = of.exits.iter().filter(|&&exit| variants.may_end(exit));
+        let mut exits: Vec<PlaceId> = ends.filter_map(|&exit| classes.exit(of.site, exit)).collect();
+        exits.sort_unstable();
+        exits.dedup();
+        for exit in exits {
+            let rule = emitter.rule(class, exit)?;
+            let mut parts = emitter.read(texts)?;
+            parts.push(Expr::Call(rule));
+            alternatives.push(Expr::Concat(parts));
+        }
+    }
+    while let Some((class, exit)) = emitter.open.pop() {
+        emitter.write(class, exit)?;
+    }
+    let start = RuleId::new(emitter.rules.len());
+    emitter.rules.push(Rule { name: "text".to_owned(), expr: Expr::Alternate(alternatives), lengths: None });
+    let mut by_class: HashMap<VariantClass, Vec<RuleId>> = HashMap::new();
+    for (&(class, _), &rule) in &emitter.exits {
+        by_class.entry(class).or_default().push(rule);
+    }
+    let mut families: Vec<Vec<RuleId>> = by_class.into_values().filter(|rules| rules.len() > 1).collect();
+    families.iter_mut().for_each(|family| family.sort_unstable());
+    families.sort_unstable();
+    let grammar = Grammar { rules: emitter.rules, start, called: Vec::new() };
+    Ok(Emitted { grammar, families })
+}
+
+impl Emitter<'_, '_> {
+    fn add(&mut self, name: String, expr: Expr) -> Result<RuleId, CompileError> {
+        self.budget.charge_steps(PHASE, 1)?;
+        self.budget.charge_bytes(PHASE, RULE_BYTES + name.len() as u64)?;
+        self.rules.push(Rule { name, expr, lengths: None });
+        Ok(RuleId::new(self.rules.len() - 1))
+    }
+
+    /// The rule of a variant up to an exit.
+    fn rule(&mut self, class: VariantClass, exit: PlaceId) -> Result<RuleId, CompileError> {
+        if let Some(&known) = self.exits.get(&(class, exit)) {
+            return Ok(known);
+        }
+        let rule = self.variants.all[self.variant_of[class]].rule;
+        let id = self.add(self.productions.names[rule].clone(), Expr::Alternate(Vec::new()))?;
+        self.exits.insert((class, exit), id);
+        self.open.push((class, exit));
+        Ok(id)
+    }
+
+    /// What reads texts: nothing for the empty one.
+    fn read(&mut self, texts: TextsId) -> Result<Vec<Expr>, CompileError> {
+        if texts == TextsId::EMPTY {
+            return Ok(Vec::new());
+        }
+        if let Some(&known) = self.texts.get(&texts) {
+            return Ok(vec![Expr::Call(known)]);
+        }
+        let expr = self.lexemes.texts[texts].to_expr(|chars| Expr::Chars(chars.clone()), self.budget)?;
+        let id = self.add(self.lexemes.name(texts), expr)?;
+        self.texts.insert(texts, id);
+        Ok(vec![Expr::Call(id)])
+    }
+
+    fn write(&mut self, class: VariantClass, exit: PlaceId) -> Result<(), CompileError> {
+        let (variants, classes) = (self.variants, self.classes);
+        let variant = self.variant_of[class];
+        let mut machine = Machine::default();
+        let start = machine.add_state(false);
+        let mut states: HashMap<NodeClass, MachineState> = HashMap::new();
+        let mut open: Vec<NodeClass> = Vec::new();
+        // Where the rule goes on after a text of its own that stands first, by the exit of that text.
+        let mut again: Vec<(PlaceId, MachineState)> = Vec::new();
+        let mut ends: Vec<(MachineState, PlaceId)> = Vec::new();
+        let mut state = |to: NodeClass, machine: &mut Machine, open: &mut Vec<NodeClass>| {
+            *states.entry(to).or_insert_with(|| {
+                open.push(to);
+                machine.add_state(false)
+            })
+        };
+        let exit_of = |node: &Node| node.exit.and_then(|exit| classes.exit(node.site, exit));
+        for &node in &variants.all[variant].starts {
+            let node = &variants.nodes[node];
+            ends.extend(exit_of(node).map(|exit| (start, exit)));
+            for edge in &node.edges {
+                match classes.edge(variants, edge) {
+                    ClassEdge::Call { variant, exit, to } if variant == class => {
+                        again.push((exit, state(to, &mut machine, &mut open)));
+                    }
+                    edge => {
+                        let to = state(edge.to(), &mut machine, &mut open);
+                        let expr = self.edge(edge)?;
+                        machine.add_edge(start, expr, to);
+                    }
+                }
+            }
+        }
+        while let Some(at) = open.pop() {
+            let from = state(at, &mut machine, &mut open);
+            let node = &variants.nodes[self.node_of[at]];
+            ends.extend(exit_of(node).map(|exit| (from, exit)));
+            let mut edges: Vec<ClassEdge> =
+                node.edges.iter().map(|edge| classes.edge(variants, edge)).collect();
+            edges.sort_unstable();
+            edges.dedup();
+            for edge in edges {
+                let to = state(edge.to(), &mut machine, &mut open);
+                let expr = self.edge(edge)?;
+                machine.add_edge(from, expr, to);
+            }
+        }
+        for (end, at) in ends {
+            if at == exit {
+                machine.accept(end);
+            }
+            self.budget.charge_steps(PHASE, 1 + again.len() as u64)?;
+            for &(_, to) in again.iter().filter(|of| of.0 == at) {
+                machine.add_edge(end, Expr::text(""), to);
+            }
+        }
+        let rule = self.exits[&(class, exit)];
+        self.rules[rule.index()].expr = Expr::Machine(Box::new(machine));
+        Ok(())
+    }
+
+    fn edge(&mut self, edge: ClassEdge) -> Result<Expr, CompileError> {
+        self.budget.charge_steps(PHASE, 1)?;
+        self.budget.charge_bytes(PHASE, RULE_BYTES)?;
+        Ok(match edge {
+            ClassEdge::Letter { texts, tail, .. } => {
+                let mut parts = self.read(texts)?;
+                parts.extend(self.read(tail)?);
+                Expr::Concat(parts)
+            }
+            ClassEdge::Call { variant, exit, .. } => Expr::Call(self.rule(variant, exit)?),
+        })
+    }
+}

@@ -1,0 +1,8 @@
+//! Lexemes: the order in which terminals are tried, what may not follow a match, and the texts between two places.
+
+mod guards;
+mod lexemes;
+mod order;
+
+pub(super) use guards::{Cut, CutId, GuardId};
+pub(super) use lexemes::{ActiveId, Lexemes, PlaceId, TextsId};

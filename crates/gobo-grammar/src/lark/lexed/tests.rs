@@ -1,0 +1,67 @@
+//! Tests: what Lark takes. Grammars whose rules call themselves are in `tests/it/lexers`.
+
+use gobo_automata::Dfa;
+use gobo_types::{Budget, CompileLimits, Dialect, Lexer, TextStart};
+
+use crate::written::{Read, Written};
+
+/// A grammar, a lexer, and which texts over a few characters the grammar has.
+#[derive(serde::Deserialize)]
+struct Case {
+    grammar: String,
+    lexer: Lexer,
+    chars: String,
+    most: usize,
+    texts: Vec<String>,
+}
+
+fn read(grammar: &str, lexer: Lexer) -> Read {
+    let lexer = Some(lexer);
+    let written = Written { dialect: Dialect::Lark, grammar, start: "start", lexer, documents: &[] };
+    written
+        .read(&Budget::new(CompileLimits::default()))
+        .unwrap_or_else(|error| panic!("{grammar:?}: {error}"))
+}
+
+/// What Lark 1.3.1 takes, as `tests/data/lark_lexers.py` wrote it.
+#[test]
+fn texts_are_those_of_lark() {
+    let mut compared = 0;
+    for line in include_str!("../../../tests/data/lark_lexers.jsonl").lines() {
+        let Case { grammar, lexer, chars, most, texts } = serde_json::from_str(line).unwrap();
+        let read = read(&grammar, lexer);
+        let budget = Budget::new(CompileLimits::default());
+        let dfa = Dfa::grammar(&read.grammar, TextStart::Exact, &budget).unwrap();
+        let Some(dfa) = (if dfa.has_calls() { dfa.expand_calls(&budget).unwrap() } else { Some(dfa) }) else {
+            continue;
+        };
+        compared += 1;
+        let mut of_length = vec![String::new()];
+        let mut taken: Vec<String> = Vec::new();
+        for _ in 0..=most {
+            taken.extend(of_length.iter().filter(|text| dfa.accepts(text.as_bytes())).cloned());
+            of_length = of_length
+                .iter()
+                .flat_map(|text| chars.chars().map(move |char| format!("{text}{char}")))
+                .collect();
+        }
+        assert_eq!(taken, texts, "{grammar:?} {lexer}");
+    }
+    assert!(compared > 80, "{compared}");
+}
+
+/// Rules that are one up to their exits are told of.
+#[test]
+fn families_are_exits_of_one_rule() {
+    // What may follow an `x` depends on whether it ended with a name.
+    let grammar = "start: x \"b\" | \"(\" x \")\"\nx: A x A | NAME | \"1\"\nA: \"<\"\nNAME: /[ab]+/";
+    let read = read(grammar, "basic".parse().unwrap());
+    assert!(!read.families.is_empty());
+    for family in &read.families {
+        let names: Vec<&str> = family
+            .iter()
+            .map(|rule| read.grammar.rules[gobo_types::DenseId::index(*rule)].name.as_str())
+            .collect();
+        assert!(family.len() > 1 && names.iter().all(|name| *name == names[0]), "{names:?}");
+    }
+}

@@ -1,0 +1,87 @@
+//! The naive reader against Lark itself, which needs an interpreter with `lark` 1.3.1: `GOBO_PYTHON`, or that of `target/python`, which
+//! `.ci/run` makes.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use proptest::strategy::{Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
+use serde_json::{Value, json};
+
+use super::random::{CHARS, grammar};
+use super::texts;
+
+/// Reads lines with a grammar, a lexer and texts; writes for each which texts are taken, or null where the grammar is refused.
+const SCRIPT: &str = r#"
+import json, sys
+from lark import Lark
+for line in sys.stdin:
+    case = json.loads(line)
+    try:
+        parser = Lark(case["grammar"], parser="lalr", lexer=case["lexer"])
+    except Exception:
+        print("null")
+        continue
+    taken = []
+    for text in case["texts"]:
+        try:
+            parser.parse(text)
+            taken.append(True)
+        except Exception:
+            taken.append(False)
+    print(json.dumps(taken))
+"#;
+
+#[test]
+#[ignore = "needs Python with lark"]
+fn the_naive_reader_is_lark() {
+    const GRAMMARS: usize = 400;
+    let mut runner = TestRunner::deterministic();
+    let texts = texts(CHARS, 4);
+    let mut cases = Vec::new();
+    while cases.len() < GRAMMARS {
+        let grammar = grammar().new_tree(&mut runner).unwrap().current();
+        for lexer in ["contextual", "basic"] {
+            if let Some(reader) = grammar.reader(lexer == "contextual") {
+                let taken: Vec<bool> = texts.iter().map(|text| reader.reads(text)).collect();
+                cases.push((json!({"grammar": grammar.to_lark(), "lexer": lexer, "texts": texts}), taken));
+            }
+        }
+    }
+    let program = std::env::var_os("GOBO_PYTHON").map(PathBuf::from);
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/python/bin/python");
+    let mut child = Command::new(program.unwrap_or(python))
+        .args(["-c", SCRIPT])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let lines: Vec<String> = cases.iter().map(|case| format!("{}\n", case.0)).collect();
+    let writer =
+        std::thread::spawn(move || lines.iter().try_for_each(|line| stdin.write_all(line.as_bytes())));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    let answers: Vec<Value> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers.len(), cases.len());
+    let mut compared = 0;
+    for (answer, (case, taken)) in answers.iter().zip(&cases) {
+        let Some(answer) = answer.as_array() else { continue };
+        compared += 1;
+        for ((found, expected), text) in taken.iter().zip(answer).zip(&texts) {
+            assert_eq!(
+                Some(*found),
+                expected.as_bool(),
+                "{text:?}\n{}\n{}",
+                case["grammar"].as_str().unwrap(),
+                case["lexer"]
+            );
+        }
+    }
+    assert!(compared > GRAMMARS / 3, "Lark takes {compared} of the grammars");
+}
