@@ -11,6 +11,7 @@
 mod embedded;
 mod library;
 mod modules;
+mod names;
 mod parse;
 mod rules;
 mod scan;
@@ -25,6 +26,8 @@ use std::collections::BTreeSet;
 use gobo_types::{Budget, CompileError, CompileLimits, Lexer, RefusalKind};
 
 use crate::written::{Read, Written};
+
+pub(crate) use self::names::names;
 
 use self::modules::{Modules, path_of};
 use self::syntax::Statement;
