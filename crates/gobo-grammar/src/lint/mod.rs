@@ -39,7 +39,7 @@ pub const MAX_LENGTH: u32 = 64;
 
 /// The most that the search for two trees may take, beside all else: some seconds.
 pub const SEARCH_LIMITS: CompileLimits =
-    CompileLimits { max_states: 1 << 18, max_steps: 20_000_000, max_bytes: 512 << 20 };
+    CompileLimits { max_states: 1 << 18, max_steps: 20_000_000, max_bytes: 256 << 20 };
 
 /// A rule that calls itself, directly or through others.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,6 +19,9 @@ use super::symbols::{Form, SymbolId, Symbols};
 
 const PHASE: &str = "looking for recursion";
 
+/// Bytes that a part of a rule is charged, with what may stand around it.
+const PLACE_BYTES: u64 = 32;
+
 /// How a rule calls itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Kinds {
@@ -84,6 +87,7 @@ fn calls(symbols: &Symbols, body: SymbolId, budget: &Budget) -> Result<BTreeMap<
         if symbols.least[symbol] == NO_TEXT || !seen.insert(place) {
             continue;
         }
+        budget.charge_bytes(PHASE, PLACE_BYTES)?;
         match &symbols.forms[symbol] {
             Form::Char(_) | Form::Leaf(_) => {}
             Form::Rule(rule) => {

@@ -29,7 +29,7 @@ use super::symbols::{SymbolId, Symbols};
 const PHASE: &str = "looking for two parse trees";
 
 /// Bytes that a place is charged: itself, in the queue, and among those that were taken.
-const PLACE_BYTES: u64 = 96;
+const PLACE_BYTES: u64 = 128;
 
 /// One text and the choices of two derivations of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -172,6 +172,7 @@ impl<'a> Stacks<'a> {
                 Ok(Next::Choose(after))
             }
             Form::Choice(parts) => {
+                self.budget.charge_steps(PHASE, parts.len() as u64)?;
                 let mut after = Vec::new();
                 for (at, &part) in parts.iter().enumerate() {
                     after.extend(self.with(part, below)?.map(|stack| (at, stack)));

@@ -105,9 +105,9 @@ fn print_figures(figures: &Figures) -> anyhow::Result<()> {
     output::line(format_args!("class        {}", figures.class.name()))?;
     let mut states = format!("states       {}", grouped(figures.states));
     if figures.class != IndexClass::Regular {
-        let _ = write!(states, ", {} return states", grouped(figures.return_states));
+        let _ = write!(states, ", {}", counted(figures.return_states, "return state"));
         if let Some((pairs, _)) = figures.index {
-            let _ = write!(states, ", {} pairs", grouped(pairs));
+            let _ = write!(states, ", {}", counted(pairs, "pair"));
         }
     }
     output::line(states)?;
@@ -117,6 +117,11 @@ fn print_figures(figures: &Figures) -> anyhow::Result<()> {
         output::line(format_args!("bytes        {}", human_bytes(bytes)))?;
     }
     Ok(())
+}
+
+/// So many of something.
+fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
 fn print_names(grammar: &str, found: &Lint) -> anyhow::Result<()> {
