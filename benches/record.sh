@@ -20,6 +20,7 @@ parts=(
   "instructions 1 instruction counts of the hot paths, under valgrind"
   "table 15 compile, fill, advance, open, sizes, threads, beside the peers"
   "recursion 10 grammars with calls, beside the peers"
+  "ambiguity 1 texts of 2,000 bytes that can be read in very many ways"
   "schema 30 the corpus of JSON Schemas, beside llguidance"
   "vocabulary 5 importing tokenizers, opening vocabularies"
   "load 13 hits of thousands of indices, one hot hit, misses, floods, eviction"
@@ -127,7 +128,7 @@ for part in "${wanted[@]}"; do
   echo "· $part, $(date -u +%H:%M)"
   case $part in
     instructions) benches run --release --bin instructions -- --record ;;
-    table | recursion | schema) benches run --release --bin "$part" -- --machine "$machine" >/dev/null ;;
+    table | recursion | ambiguity | schema) benches run --release --bin "$part" -- --machine "$machine" >/dev/null ;;
     vocabulary)
       rm -rf "${CARGO_TARGET_DIR:-benches/target}/criterion"
       benches bench --bench vocabulary

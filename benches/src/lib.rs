@@ -2,6 +2,7 @@
 //!
 //! How to run each command, and how to read it, is in `README.md`.
 
+pub mod ambiguity;
 pub mod args;
 pub mod ask;
 pub mod cases;

@@ -29,7 +29,7 @@ impl Written<'_> {
         let bytes =
             self.documents.iter().map(|document| document.text.len()).sum::<usize>() + self.grammar.len();
         budget.charge_steps("reading the grammar", bytes as u64 * STEPS_PER_BYTE)?;
-        let of = |grammar| Read { grammar, families: Vec::new(), narrowed: Vec::new(), notes: Vec::new() };
+        let of = |grammar| Read { grammar, narrowed: Vec::new(), notes: Vec::new() };
         match self.dialect {
             Dialect::Gbnf => {
                 self.without_lexemes().and_then(|()| gbnf::gbnf(self.grammar, self.start)).map(of)

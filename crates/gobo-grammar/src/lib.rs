@@ -10,6 +10,7 @@ pub mod ebnf;
 pub mod gbnf;
 pub mod json;
 pub mod lark;
+pub mod lint;
 mod misfit;
 pub mod near;
 mod outline;

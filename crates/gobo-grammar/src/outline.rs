@@ -39,12 +39,18 @@ pub struct OutlinedRepetition {
 /// assert_eq!(gobo_grammar::gbnf::place("a ::= b\nb ::= b", 8), "line 2, column 1");
 /// ```
 pub fn place(text: &str, at: usize) -> String {
+    let (line, column) = line_and_column(text, at);
+    format!("line {line}, column {column}")
+}
+
+/// The place of a byte of a grammar: its line and its column in characters, both from 1.
+pub fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     // CR, LF and CRLF end a line.
     let before = &text[..at];
     let line = before.bytes().filter(|byte| *byte == b'\n').count()
         + before.match_indices('\r').filter(|(at, _)| !text[at + 1..].starts_with('\n')).count();
     let column = before.rsplit(is_line_end).next().unwrap_or(before).chars().count();
-    format!("line {}, column {}", line + 1, column + 1)
+    (line + 1, column + 1)
 }
 
 pub(crate) fn is_line_end(char: char) -> bool {

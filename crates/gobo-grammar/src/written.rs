@@ -1,6 +1,6 @@
 //! A grammar before and after it is read.
 
-use gobo_automata::{Grammar, RuleId};
+use gobo_automata::Grammar;
 use gobo_types::{Dialect, GrammarDocument, Lexer, ReportEntry};
 
 /// A grammar as it is written, and its options.
@@ -30,9 +30,6 @@ impl Written<'_> {
 pub struct Read {
     /// Its rules.
     pub grammar: Grammar,
-    /// Rules that are one rule up to what they leave to be read after them: the same texts before, other texts after. Each family is
-    /// ascending.
-    pub families: Vec<Vec<RuleId>>,
     /// Texts of its home that it leaves out.
     pub narrowed: Vec<ReportEntry>,
     /// What means nothing here.

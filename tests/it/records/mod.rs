@@ -9,6 +9,7 @@
 //!
 //! writes them. Figures that stand outside of blocks are those that no record can change (limits, versions).
 
+mod ambiguity;
 mod figures;
 mod markdown;
 mod newest;
@@ -45,6 +46,7 @@ fn block(name: &str, records: &Records, up: &str) -> String {
         "compile" => peers::compile(records),
         "steps" => peers::steps(records),
         "recursion" => peers::recursion(records),
+        "ambiguity" => ambiguity::figures(records),
         "schema" => peers::schema(records),
         "vocabulary" => peers::vocabulary(records),
         "service" => service::load(records),

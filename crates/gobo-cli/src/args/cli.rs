@@ -3,6 +3,7 @@ use gobo_cli::options::Global;
 
 use super::constraint::{CheckArgs, CompileArgs, DiffArgs, ExplainArgs, MaskArgs, SampleArgs};
 use super::daemon::{GetArgs, PrewarmArgs, ServeArgs};
+use super::grammar::GrammarCommand;
 use super::manual::{CompletionsArgs, ManArgs};
 use super::store::{CatalogCommand, FileArgs, GcArgs, LsArgs, PinArgs, StatusArgs, UnpinArgs, VerifyArgs};
 use super::tokenizer::TokenizerCommand;
@@ -46,6 +47,9 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Whether two constraints or indices allow the same texts, and if not, the shortest that tells them apart
     Diff(DiffArgs),
+    /// Look at grammars
+    #[command(subcommand)]
+    Grammar(GrammarCommand),
     /// Write random texts under the masks
     Sample(SampleArgs),
     /// Compile a library of constraints into the store, ahead of demand

@@ -53,6 +53,13 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
             "gobo diff month.gobo 'regex:[0-9]{4}-[0-9]{2}'",
         ],
     ),
+    (
+        "grammar lint",
+        &[
+            "gobo grammar lint sql.gbnf",
+            "gobo grammar lint go.lark --lexer none --tokenizer o200k_base --length 12",
+        ],
+    ),
     ("sample", &["gobo sample --index month.gobo -n 3 --seed 7"]),
     (
         "prewarm",

@@ -4,6 +4,7 @@ mod cli;
 mod constraint;
 mod daemon;
 mod examples;
+mod grammar;
 mod manual;
 mod operand;
 mod parse;
@@ -16,6 +17,7 @@ pub(crate) use self::constraint::{
     CheckArgs, CompileArgs, DiffArgs, ExplainArgs, MaskArgs, SampleArgs, TargetArgs,
 };
 pub(crate) use self::daemon::{GetArgs, PrewarmArgs, ServeArgs};
+pub(crate) use self::grammar::{GrammarCommand, LintArgs};
 pub(crate) use self::manual::{CompletionsArgs, ManArgs};
 pub(crate) use self::operand::Operand;
 pub(crate) use self::parse::{command, parse};

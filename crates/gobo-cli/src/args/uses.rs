@@ -7,6 +7,7 @@ use clap::parser::ValueSource;
 use self::GlobalOption::{Json, MaxBytes, MaxStates, MaxSteps, Server, Store, StoreWriters, Threads};
 use super::cli::{Cli, Command};
 use super::constraint::TargetArgs;
+use super::grammar::{GrammarCommand, LintArgs};
 use super::tokenizer::TokenizerCommand;
 
 /// An option of all commands.
@@ -110,6 +111,17 @@ fn of_target(target: &TargetArgs) -> Uses {
     ])
 }
 
+/// A grammar is lowered, and compiled where a tokenizer is given.
+fn of_lint(args: &LintArgs) -> Uses {
+    if args.tokenizer.is_some() {
+        return COMPILES;
+    }
+    Uses::of(&[MaxStates, MaxSteps, MaxBytes, Json]).saying(&[
+        (Store, "without --tokenizer it reads no store"),
+        (Threads, "without --tokenizer it compiles nothing"),
+    ])
+}
+
 /// The table.
 fn uses(cli: &Cli) -> Uses {
     match &cli.command {
@@ -130,6 +142,7 @@ fn uses(cli: &Cli) -> Uses {
         }
         Command::Check(_) => Uses::of(&[Store, Server, Threads, MaxStates, MaxSteps, MaxBytes, Json]),
         Command::Diff(_) => Uses::of(&[Store, MaxStates, MaxSteps, MaxBytes, Json]),
+        Command::Grammar(GrammarCommand::Lint(args)) => of_lint(args),
         Command::Prewarm(_) => {
             Uses::of(&[Store, StoreWriters, Server, Threads, MaxStates, MaxSteps, MaxBytes, Json])
         }
@@ -225,6 +238,7 @@ mod tests {
                 "gobo prewarm --server s --threads 2 --tokenizer t x",
                 "--threads: the daemon was started with its own",
             ),
+            ("gobo grammar lint g --threads 2", "without --tokenizer it compiles nothing"),
             ("gobo man --store x", "`gobo man` does not use --store: it reads no store"),
         ] {
             let said = refused(line).unwrap_or_else(|| panic!("{line} is taken"));
@@ -240,6 +254,8 @@ mod tests {
             "gobo --server s status",
             "gobo verify f --recompile --max-bytes 1GiB --threads 2",
             "gobo mask --tokenizer t --regex a --threads 2 --max-states 1M",
+            "gobo grammar lint g --max-steps 1G --json",
+            "gobo grammar lint g --tokenizer t --threads 2 --store x",
             "gobo serve --threads 2 --max-bytes 2GiB --store-writers anyone --store x",
         ] {
             assert_eq!(refused(line), None, "{line}");

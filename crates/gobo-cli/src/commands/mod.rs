@@ -7,10 +7,10 @@ mod report;
 mod store;
 mod tokenizer;
 
-use self::constraint::{check, check_remote, compile, diff, explain, mask, sample};
+use self::constraint::{check, check_remote, compile, diff, explain, lint, mask, sample};
 use self::daemon::{demo, get, prewarm, serve};
 use self::store::{catalog, gc, inspect, ls, pin, status, verify};
-use crate::args::{Cli, Command, Global};
+use crate::args::{Cli, Command, Global, GrammarCommand};
 use crate::output::Outcome;
 
 pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
@@ -25,6 +25,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Check(args) if global.server.is_some() => check_remote::run(global, &args),
         Command::Check(args) => check::run(global, &args),
         Command::Diff(args) => diff::run(global, &args),
+        Command::Grammar(GrammarCommand::Lint(args)) => lint::run(global, &args),
         Command::Sample(args) => sample::run(global, &args),
         Command::Prewarm(args) => prewarm::run(global, &args),
         Command::Serve(args) => serve::run(global, &args),

@@ -681,7 +681,7 @@ fn examples_of_the_documentation_print_what_they_say() {
     let store = tempfile::tempdir().unwrap();
     // The pages show what comes after the first use of a vocabulary, which says how long it took.
     one(store.path(), 0, &["tokenizer", "show", TOKENIZER]);
-    let pages = ["docs/semantics.md", "docs/recursion.md"];
+    let pages = ["docs/semantics.md", "docs/recursion.md", "docs/grammars.md"];
     let pages = pages.map(|page| std::fs::read_to_string(root.join(page)).unwrap()).concat();
     let blocks = pages.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let mut seen = 0;
@@ -695,6 +695,60 @@ fn examples_of_the_documentation_print_what_they_say() {
         seen += 1;
     }
     assert!(seen >= 10, "{seen}");
+}
+
+#[test]
+fn a_grammar_is_linted_with_places_and_a_status() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let write = |name: &str, text: &str| {
+        let path = store.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let sums = write(
+        "sums.gbnf",
+        "root ::= root \"+\" root | [0-9]\n# ü\n  old ::= \"x\" none\nnone ::= \"(\" none",
+    );
+    let linted = one(store, 1, &["grammar", "lint", &sums]);
+    has(&linted, &["class", "states", "return_states", "steps", "table_bytes", "pairs", "artifact_bytes"]);
+    let named = |list: &str| {
+        let names = linted[list].as_array().unwrap().iter();
+        names
+            .map(|of| format!("{} {} {}", of["name"].as_str().unwrap(), of["line"], of["column"]))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(named("unreachable"), ["old 3 3", "none 4 1"]);
+    assert_eq!(named("empty"), ["old 3 3", "none 4 1"]);
+    // What has no text calls nothing.
+    assert_eq!(named("recursive"), ["root 1 1"]);
+    assert_eq!(linted["recursive"][0]["kinds"], serde_json::json!(["left", "right", "self-embedding"]));
+    assert_eq!(linted["trees"].as_array().unwrap().len(), 2);
+    assert_eq!((&linted["pairs"], &linted["suspicious"]), (&Value::Null, &true.into()));
+    let text = linted["ambiguous_text"].as_str().unwrap();
+    assert!(text.len() == 5 && text.matches('+').count() == 2, "{text}");
+
+    let words =
+        write("words.lark", "start: (WORD \";\")+\nWORD: LETTER+\nLETTER: \"a\"..\"z\"\n%ignore \" \"\n");
+    let lint = ["grammar", "lint", &words, "--lexer", "none", "--length", "5"];
+    let clean = one(store, 0, &[&lint[..], &["--tokenizer", TOKENIZER]].concat());
+    assert_eq!((&clean["class"], &clean["unambiguous_up_to"]), (&"regular".into(), &5.into()));
+    assert!(clean["artifact_bytes"].as_u64().unwrap() > 0 && clean["pairs"] == 0, "{clean}");
+    let shown = String::from_utf8(gobo(store, &lint).stdout).unwrap();
+    assert!(shown.contains("two trees    of no text of at most 5 characters"), "{shown}");
+
+    // Without any text: a finding, and no index.
+    let none = write("none.gbnf", "root ::= \"a\" root");
+    let linted = one(store, 1, &["grammar", "lint", &none]);
+    assert_eq!((&linted["verdict"]["verdict"], &linted["class"]), (&"refused".into(), &Value::Null));
+    // What cannot be read has no findings.
+    let broken = write("broken.gbnf", "root ::= (");
+    assert_eq!(one(store, 2, &["grammar", "lint", &broken])["verdict"], "refused");
+    one(store, 2, &["grammar", "lint", &words]);
+    for arguments in [&["--length", "65"][..], &["--dialect", "json-schema"], &["--threads", "2"]] {
+        let output = gobo(store, &[&["grammar", "lint", &sums], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
 }
 
 #[test]

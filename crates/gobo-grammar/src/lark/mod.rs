@@ -13,6 +13,7 @@ mod embedded;
 mod lexed;
 mod library;
 mod modules;
+mod names;
 mod parse;
 mod rules;
 mod scan;
@@ -27,6 +28,8 @@ use std::collections::BTreeSet;
 use gobo_types::{Budget, CompileError, CompileLimits, Lexer, LookAhead};
 
 use crate::written::{Read, Written};
+
+pub(crate) use self::names::names;
 
 use self::modules::{Modules, path_of};
 use self::syntax::Statement;

@@ -81,6 +81,18 @@ impl Minterms {
         self.columns[minterm.index()][set].is_some()
     }
 
+    /// A character of a minterm, the plainest that it has: a lower-case letter of ASCII, a digit, an upper-case letter, what else is
+    /// printed of ASCII, and any other after these. O(ranges).
+    pub fn sample(&self, minterm: Symbol) -> char {
+        let of = || self.ranges.iter().filter(|range| range.2 == minterm);
+        let plain = [('a', 'z'), ('0', '9'), ('A', 'Z'), (' ', '~'), ('\0', char::MAX)];
+        let among = |&(first, last): &(char, char)| {
+            let shared = of().map(|range| (range.0.max(first.into()), range.1.min(last.into())));
+            shared.filter(|(first, last)| first <= last).find_map(|(first, _)| char::from_u32(first))
+        };
+        plain.iter().find_map(among).unwrap_or_default()
+    }
+
     /// The state that `language`, the one at `at`, is in after `state` and a minterm.
     pub fn step(&self, minterm: Symbol, at: usize, language: &Language, state: CharState) -> CharState {
         language.step(state, self.columns[minterm.index()][self.sets + at])

@@ -18,12 +18,6 @@ const PHASE: &str = "writing out rules";
 /// Bytes that a rule or an edge is charged.
 const RULE_BYTES: u64 = 128;
 
-/// A grammar, and the rules that are one rule up to their exits.
-pub(super) struct Emitted {
-    pub(super) grammar: Grammar,
-    pub(super) families: Vec<Vec<RuleId>>,
-}
-
 struct Emitter<'a, 'b> {
     productions: &'a Productions,
     lexemes: &'a Lexemes<'b>,
@@ -40,6 +34,8 @@ struct Emitter<'a, 'b> {
     budget: &'a Budget,
 }
 
+/// The grammar of the variants.
+///
 /// # Errors
 /// [`CompileError::OverBudget`].
 pub(super) fn emit(
@@ -48,7 +44,7 @@ pub(super) fn emit(
     variants: &Variants,
     classes: &Classes,
     budget: &Budget,
-) -> Result<Emitted, CompileError> {
+) -> Result<Grammar, CompileError> {
     let mut variant_of = Table::filled(VariantId::new(0), classes.variants);
     for id in variants.all.ids().rev() {
         variant_of[classes.of_variant[id]] = id;
@@ -90,15 +86,7 @@ pub(super) fn emit(
     }
     let start = RuleId::new(emitter.rules.len());
     emitter.rules.push(Rule { name: "text".to_owned(), expr: Expr::Alternate(alternatives), lengths: None });
-    let mut by_class: HashMap<VariantClass, Vec<RuleId>> = HashMap::new();
-    for (&(class, _), &rule) in &emitter.exits {
-        by_class.entry(class).or_default().push(rule);
-    }
-    let mut families: Vec<Vec<RuleId>> = by_class.into_values().filter(|rules| rules.len() > 1).collect();
-    families.iter_mut().for_each(|family| family.sort_unstable());
-    families.sort_unstable();
-    let grammar = Grammar { rules: emitter.rules, start, called: Vec::new() };
-    Ok(Emitted { grammar, families })
+    Ok(Grammar { rules: emitter.rules, start, called: Vec::new() })
 }
 
 impl Emitter<'_, '_> {

@@ -77,11 +77,11 @@ pub(super) fn lower(
         }
     })?;
     let classes = merge::classes(&variants, budget)?;
-    let emitted = emit::emit(&productions, &lexemes, &variants, &classes, budget)?;
+    let grammar = emit::emit(&productions, &lexemes, &variants, &classes, budget)?;
     let narrowed =
         variants.cuts.iter().map(|&cut| narrowed(&productions, &lexemes.guards.cuts[cut])).collect();
     let notes = notes(modules, &productions, &tables);
-    Ok(Read { grammar: emitted.grammar, families: emitted.families, narrowed, notes })
+    Ok(Read { grammar, narrowed, notes })
 }
 
 /// Refuses terminals with the empty text.

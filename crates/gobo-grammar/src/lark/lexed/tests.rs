@@ -49,19 +49,3 @@ fn texts_are_those_of_lark() {
     }
     assert!(compared > 80, "{compared}");
 }
-
-/// Rules that are one up to their exits are told of.
-#[test]
-fn families_are_exits_of_one_rule() {
-    // What may follow an `x` depends on whether it ended with a name.
-    let grammar = "start: x \"b\" | \"(\" x \")\"\nx: A x A | NAME | \"1\"\nA: \"<\"\nNAME: /[ab]+/";
-    let read = read(grammar, "basic".parse().unwrap());
-    assert!(!read.families.is_empty());
-    for family in &read.families {
-        let names: Vec<&str> = family
-            .iter()
-            .map(|rule| read.grammar.rules[gobo_types::DenseId::index(*rule)].name.as_str())
-            .collect();
-        assert!(family.len() > 1 && names.iter().all(|name| *name == names[0]), "{names:?}");
-    }
-}
