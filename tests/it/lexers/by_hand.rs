@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Subject, constraint, lexers, report, texts};
 use crate::subject::{accepts, allowed};
 use gobo_oracle::Tokens;
-use gobo_types::{Binding, Lexer, LookAhead};
+use gobo_types::{Binding, CompileError, Lexer, LookAhead, RefusalKind};
 
 /// What Lark 1.3.1 takes, as `lark_lexers.py` beside the file wrote it: grammars of every construct, and all texts over a few
 /// characters.
@@ -15,6 +15,12 @@ fn texts_are_those_of_lark() {
         let case: Value = serde_json::from_str(line).unwrap();
         let field = |name: &str| case[name].as_str().unwrap();
         let constraint = constraint(field("grammar"), field("lexer").parse().unwrap());
+        if let Err(error) = report(&constraint) {
+            let is_empty =
+                matches!(&error, CompileError::Refused(of) if of.kind == RefusalKind::Unsatisfiable);
+            assert!(is_empty && case["texts"] == Value::Array(Vec::new()), "{error}: {line:.200}");
+            continue;
+        }
         let subject = Subject::new(&constraint, &[]);
         let most = usize::try_from(case["most"].as_u64().unwrap()).unwrap();
         let mut expected: Vec<&str> =
@@ -64,13 +70,13 @@ fn tokens_span_lexemes() {
         let first = if is_contextual {
             vec!["let", "le", "leta=1", "lets", " let b=22", " ", "let let"]
         } else {
-            vec!["let", "le", " let b=22", " "]
+            vec!["let", "le", " let b=22", " ", "let let"]
         };
         assert_eq!(shown(&matcher), first, "{lexer}");
         let mut after = matcher.clone();
         after.advance(0).unwrap();
         let next = if is_contextual {
-            vec!["let", "le", "t a", "a=1;", "a =1; let", "leta=1", "lets", "  x = ", "a", " "]
+            vec!["let", "le", "a=1;", "a =1; let", "leta=1", "lets", "  x = ", "a", " "]
         } else {
             vec!["  x = ", " "]
         };

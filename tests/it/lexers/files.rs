@@ -37,7 +37,7 @@ fn files_have_indices_that_leave_nothing_out() {
                 "void f(int a, char b) { if (a < b) { a = b; } else { } }",
                 "int f(){/* a * b */}",
             ],
-            vec!["int main({}", "int f(){ return; }", "intmain(){}"],
+            vec!["int main({}", "int f(){ return; }", "int f(){ g h; }"],
         ),
         (
             "syncode--prover9.lark",
