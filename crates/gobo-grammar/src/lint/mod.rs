@@ -1,8 +1,8 @@
 //! What is suspicious about a grammar: names that nobody needs, rules without texts, recursion, and two parse trees of one text.
 //!
-//! The grammar is looked at as it is written, before anything is inlined or removed. [`inventory`] has its names; [`symbols`] numbers its parts; [`recursion`] and
-//! [`search`] work on these, the latter over [`stacks`]; [`trees`] shows what was found. A leaf ([`leaf`]) is a terminal of Lark with
-//! the ignored text after it, or a macro of EBNF.
+//! The grammar is looked at as it is written, before anything is inlined or removed. `inventory` has its names; `symbols` numbers its
+//! parts; `recursion` and `search` work on these, the latter over `stacks`; `trees` shows what was found. A leaf (`leaf`) is a terminal
+//! of Lark with the ignored text after it, or a macro of EBNF.
 
 mod inventory;
 mod leaf;
