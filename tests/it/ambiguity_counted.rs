@@ -29,8 +29,8 @@ const GRAMMARS: [&str; 10] = [
     r#"R R | " x0-3 " | "a x0-3 " | " p0-3 ""#,
     r#"" x0-3 " R ] R | [ R | " x0-3 " | "a x1-3 " R"#,
     // Rules that end with one.
-    r#"[ R ] | , x0-3 | . R , p0-4 | [ R R ] | ] x1-40"#,
-    r#"[ R | , x0-3 | . x1-2"#,
+    r"[ R ] | , x0-3 | . R , p0-4 | [ R R ] | ] x1-40",
+    r"[ R | , x0-3 | . x1-2",
 ];
 
 /// What a part of an alternative is.

@@ -102,9 +102,9 @@ fn value(max: usize, random: &mut impl FnMut(usize) -> usize) -> String {
     let (mut local, first, others) = (of_part(MOST[0]), of_part(MOST[1]), of_part(MOST[2]));
     let mut domain = filled(["b", "b-b", "b9"][random(3)], first - 1) + "b";
     match random(4) {
-        0 => domain = "[1.2.3.4]".to_owned(),
+        0 => "[1.2.3.4]".clone_into(&mut domain),
         1 => {}
-        _ => domain += &format!(".{}d", filled(["c", "c.", "c-c"][random(3)], others - 1)),
+        _ => domain.extend([".", &filled(["c", "c.", "c-c"][random(3)], others - 1), "d"]),
     }
     if random(2) == 0 {
         local = (max + random(3)).saturating_sub(2 + domain.len()).max(1);

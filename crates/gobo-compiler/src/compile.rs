@@ -20,7 +20,7 @@ use gobo_types::{
 use crate::RowCache;
 use crate::pairs::{self, Asked, Pair};
 use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
-use crate::rows::{RowTokens, RuleView, SharedRows, SliceSet, Walker};
+use crate::rows::{Lengths, RowTokens, RuleView, SharedRows, SliceSet, Walker};
 use crate::spell::{Spelled, spell};
 use crate::suffix_sets::SuffixSetId;
 
@@ -186,13 +186,7 @@ fn compile_with(
             let row = group_row[groups[state.index()].index()].filter(|_| needs_row[state.index()]);
             row.map_or(SuffixSetId::EMPTY, |row| computed.pending[row])
         };
-        let parts = call_parts(&dfa, calls, &classes, &computed.pairs, pending_of, &row_numbers);
-        let lengths = view.lengths();
-        CallParts {
-            distances: lengths.distances.iter().map(distance_part).collect(),
-            head_distances: lengths.head_distances.iter().map(distance_part).collect(),
-            ..parts
-        }
+        call_parts(&dfa, calls, view.lengths(), &classes, &computed.pairs, pending_of, &row_numbers)
     });
     let key = index_key(&vocabulary.digest(), &constraint.digest());
     let (text, options) = (constraint.text(), constraint.options_json());
@@ -289,6 +283,7 @@ fn like_another(states: &[StateId], equivalences: &[KEquivalence]) -> Vec<bool> 
 fn call_parts(
     dfa: &Dfa,
     calls: &Calls,
+    lengths: &Lengths,
     classes: &ReturnClasses,
     pairs: &[Vec<Pair>],
     pending_of: impl Fn(StateId) -> SuffixSetId,
@@ -321,8 +316,8 @@ fn call_parts(
             .map(|state| (!calls.is_end(dfa, state)).then(|| pending_of(state).number()))
             .collect(),
         pairs: pairs.iter().map(pairs_of).collect(),
-        distances: Vec::new(),
-        head_distances: Vec::new(),
+        distances: lengths.distances.iter().map(distance_part).collect(),
+        head_distances: lengths.head_distances.iter().map(distance_part).collect(),
     }
 }
 

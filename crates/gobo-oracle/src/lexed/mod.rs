@@ -54,7 +54,7 @@ impl Lexed {
         let mut text = String::new();
         for name in names {
             let bodies = self.productions.iter().filter(|of| of.0 == name).map(|of| of.1.join(" "));
-            text += &format!("{name}: {}\n", bodies.collect::<Vec<_>>().join(" | "));
+            text.extend([name, ": ", &bodies.collect::<Vec<_>>().join(" | "), "\n"]);
         }
         for Terminal { name, pattern, priority, is_ignored } in &self.terminals {
             let priority = if *priority == 0 { String::new() } else { format!(".{priority}") };
@@ -62,9 +62,9 @@ impl Lexed {
                 Pattern::Text(text) => format!("{text:?}"),
                 other => format!("/{}/", other.written()),
             };
-            text += &format!("{name}{priority}: {pattern}\n");
+            text.extend([name, &priority, ": ", &pattern, "\n"]);
             if *is_ignored {
-                text += &format!("%ignore {name}\n");
+                text.extend(["%ignore ", name, "\n"]);
             }
         }
         text
@@ -106,7 +106,7 @@ impl Reader<'_> {
     pub fn reads(&self, text: &str) -> bool {
         let text: Vec<char> = text.chars().collect();
         let used = self.grammar.used();
-        let mut stack = vec![self.parser.start()];
+        let mut stack = vec![parser::START];
         let mut at = 0;
         while at < text.len() {
             let state = *stack.last().expect("the first state stays");

@@ -15,6 +15,9 @@ enum Action {
     Reduce(usize),
 }
 
+/// The state before any text.
+pub(super) const START: usize = 0;
+
 /// A parser.
 #[derive(Debug)]
 pub(super) struct Parser {
@@ -124,10 +127,6 @@ impl Parser {
             }
         }
         Some(Self { productions, actions, gotos })
-    }
-
-    pub(super) fn start(&self) -> usize {
-        0
     }
 
     /// Whether a state has an action before a terminal.
