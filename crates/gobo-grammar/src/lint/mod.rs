@@ -105,7 +105,7 @@ impl Lint {
 /// assert!(lint.recursive[0].left && lint.recursive[0].right && lint.recursive[0].self_embedding);
 /// let Ambiguity::Found(two) = lint.ambiguity else { panic!("1+1+1 is (1+1)+1 and 1+(1+1)") };
 /// assert_eq!(two.text, "1+1+1");
-/// assert_eq!(two.trees[0], r#"root(root("1") "+" root(root("1") "+" root("1")))"#);
+/// assert_eq!(two.trees[0], r#"root(root(root("1") "+" root("1")) "+" root("1"))"#);
 /// ```
 pub fn lint(written: &Written<'_>, length: u32, budget: &Budget) -> Result<Lint, CompileError> {
     let length = length.min(MAX_LENGTH);
