@@ -1,7 +1,7 @@
 //! Judges history: an index must not depend on what its process has compiled before.
 //!
-//! Constraints of all kinds, schemas under every policy of whitespace, order and spelling, over several vocabularies, are compiled in
-//! shuffled orders through one cache of rows, and each has to have the bytes that it has compiled alone.
+//! Constraints of all kinds, schemas under every policy of whitespace, order and spelling, grammars under every lexer, over several
+//! vocabularies, are compiled in shuffled orders through one cache of rows, and each has to have the bytes that it has compiled alone.
 
 use std::sync::Arc;
 
@@ -9,7 +9,9 @@ use gobo_artifact::Vocabulary;
 use gobo_compiler::{CompileOptions, RowCache};
 use gobo_oracle::Tokens;
 use gobo_tokenizer::ImportOptions;
-use gobo_types::{Budget, CompileError, CompileLimits, Constraint, SchemaOptions, Whitespace};
+use gobo_types::{
+    Budget, CompileError, CompileLimits, Constraint, Dialect, Lexer, SchemaOptions, Whitespace,
+};
 use serde_json::Value;
 
 use crate::data::data_dir;
@@ -31,7 +33,15 @@ fn constraints() -> Vec<Constraint> {
             all.extend(list("schemas").iter().map(of));
         }
     }
+    let addresses = list("addresses").into_iter();
+    all.extend(addresses.map(|schema| Constraint::schema(&schema.to_string(), SchemaOptions::default())));
     all.extend(list("grammars").iter().map(|grammar| Constraint::gbnf(text(grammar), "root")));
+    for lexer in list("lexers") {
+        let lexer: Lexer = text(&lexer).parse().unwrap();
+        let of =
+            |grammar| Constraint::grammar(Dialect::Lark, text(grammar), "start", Some(lexer), Vec::new());
+        all.extend(list("lark").iter().map(of));
+    }
     all.extend(list("regexes").iter().map(|pattern| Constraint::regex(text(pattern))));
     all.extend(
         list("choices").iter().map(|items| Constraint::choice(items.as_array().unwrap().iter().map(text))),
