@@ -9,8 +9,9 @@
 # skipped, so a run that was cut off is started again with the same words. Commit the records when all are made; then
 # `UPDATE=1 cargo test --workspace --test it -- records` writes their figures into README.md and docs/performance.md.
 #
-# Needs a Rust toolchain, valgrind (instructions), the data of GOBO_DATA or shared/data (table, recursion, schema, vocabulary, python),
-# and a machine with nothing else to do: the script waits for a load average below 0.5 before each part, for five minutes at most.
+# Needs a Rust toolchain, valgrind (instructions), the data of GOBO_DATA or shared/data (table, recursion, grammars, schema, vocabulary,
+# python), and a machine with nothing else to do: the script waits for a load average below 0.5 before each part, for five minutes at
+# most.
 # The part `python` needs the folder that `.ci/engines/build` makes; GOBO_ENGINES names another than target/engines.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -20,6 +21,7 @@ parts=(
   "instructions 1 instruction counts of the hot paths, under valgrind"
   "table 15 compile, fill, advance, open, sizes, threads, beside the peers"
   "recursion 10 grammars with calls, beside the peers"
+  "grammars 10 grammars of whole languages, beside the peers"
   "ambiguity 1 texts of 2,000 bytes that can be read in very many ways"
   "schema 30 the corpus of JSON Schemas, beside llguidance"
   "vocabulary 5 importing tokenizers, opening vocabularies"
@@ -128,7 +130,7 @@ for part in "${wanted[@]}"; do
   echo "· $part, $(date -u +%H:%M)"
   case $part in
     instructions) benches run --release --bin instructions -- --record ;;
-    table | recursion | ambiguity | schema) benches run --release --bin "$part" -- --machine "$machine" >/dev/null ;;
+    table | recursion | grammars | ambiguity | schema) benches run --release --bin "$part" -- --machine "$machine" >/dev/null ;;
     vocabulary)
       rm -rf "${CARGO_TARGET_DIR:-benches/target}/criterion"
       benches bench --bench vocabulary

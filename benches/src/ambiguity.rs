@@ -56,7 +56,7 @@ fn case(name: &str, grammar: &str) -> Case {
     let recursive = Recursive {
         constraint: Constraint::gbnf(grammar, "root"),
         llguidance: PeerGrammar::Unknown,
-        xgrammar: grammar.to_owned(),
+        xgrammar: Some(grammar.to_owned()),
     };
     Case { recursive: Some(Box::new(recursive)), ..Case::regex(name, "", Goal::None, &[]) }
 }

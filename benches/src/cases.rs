@@ -21,8 +21,8 @@ pub struct Recursive {
     pub constraint: Constraint,
     /// As llguidance takes it.
     pub llguidance: PeerGrammar,
-    /// As XGrammar takes it: its EBNF reads GBNF.
-    pub xgrammar: String,
+    /// As XGrammar takes it, if it does: its EBNF reads GBNF.
+    pub xgrammar: Option<String>,
 }
 
 /// A grammar of llguidance.

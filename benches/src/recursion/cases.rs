@@ -49,12 +49,12 @@ fn constraints() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("constraints")
 }
 
-fn read(path: &Path) -> anyhow::Result<String> {
+pub(super) fn read(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("{}", path.display()))
 }
 
 /// The texts of a folder by their names, in order, without the line end that editors leave.
-fn texts(folder: &str) -> anyhow::Result<Vec<(String, String)>> {
+pub(super) fn texts(folder: &str) -> anyhow::Result<Vec<(String, String)>> {
     let folder = constraints().join("texts").join(folder);
     let mut texts = Vec::new();
     for entry in std::fs::read_dir(&folder).with_context(|| format!("{}", folder.display()))? {
@@ -66,7 +66,7 @@ fn texts(folder: &str) -> anyhow::Result<Vec<(String, String)>> {
     Ok(texts)
 }
 
-fn case(
+pub(super) fn case(
     name: &str,
     recursive: Recursive,
     texts: Vec<(String, String)>,
@@ -83,7 +83,7 @@ fn grammar(name: &str, gbnf: String) -> anyhow::Result<RecursiveCase> {
     let recursive = Recursive {
         constraint: Constraint::gbnf(&gbnf, "root"),
         llguidance: if lark.exists() { PeerGrammar::Lark(read(&lark)?) } else { PeerGrammar::Unknown },
-        xgrammar: gbnf,
+        xgrammar: Some(gbnf),
     };
     case(name, recursive, texts(name)?, GRAMMAR)
 }
@@ -154,7 +154,7 @@ fn any_json(whitespace: Whitespace) -> anyhow::Result<RecursiveCase> {
     let recursive = Recursive {
         constraint: Constraint::json(whitespace),
         llguidance: PeerGrammar::Schema(json!({"x-guidance": schema}).to_string()),
-        xgrammar: format!("{rules}ws ::= {}\nsep ::= {}\n", spelled(&ws), spelled(&separator)),
+        xgrammar: Some(format!("{rules}ws ::= {}\nsep ::= {}\n", spelled(&ws), spelled(&separator))),
     };
     let texts = texts("json")?.into_iter().map(|(name, compact)| {
         let text = match whitespace {

@@ -70,7 +70,7 @@ pub fn run(
     }
     file.flush()?;
     let inputs = cases.iter().filter_map(|(case, sequence)| {
-        let grammar = &case.case.recursive.as_ref()?.xgrammar;
+        let grammar = case.case.recursive.as_ref()?.xgrammar.as_ref()?;
         let name = &case.case.name;
         Some(InputCase { name, grammar, texts: &sequence.texts, masks: masks(folder, name) })
     });

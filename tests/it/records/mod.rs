@@ -46,6 +46,7 @@ fn block(name: &str, records: &Records, up: &str) -> String {
         "compile" => peers::compile(records),
         "steps" => peers::steps(records),
         "recursion" => peers::recursion(records),
+        "grammars" => peers::grammars(records),
         "ambiguity" => ambiguity::figures(records),
         "schema" => peers::schema(records),
         "vocabulary" => peers::vocabulary(records),

@@ -137,7 +137,18 @@ pub(super) fn steps(records: &Records) -> String {
 }
 
 pub(super) fn recursion(records: &Records) -> String {
-    let record = records.of("recursion");
+    beside_grammars(records.of("recursion"))
+}
+
+pub(super) fn grammars(records: &Records) -> String {
+    match records.0.get("grammars") {
+        Some(record) => beside_grammars(record),
+        None => "No record has been made yet: `benches/record.sh MACHINE grammars` makes it.".into(),
+    }
+}
+
+/// A line for each vocabulary and constraint, beside the peers that read grammars.
+fn beside_grammars(record: &Record) -> String {
     let mut rows = Vec::new();
     for vocabulary in record.values("vocabulary") {
         for name in record.values("constraint") {

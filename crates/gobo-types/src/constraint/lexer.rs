@@ -117,6 +117,9 @@ impl LookAhead {
         (Self::BOUNDS.0 <= characters && characters <= Self::BOUNDS.1).then_some(Self(characters))
     }
 
+    /// What is taken where nothing is said.
+    pub const DEFAULT: Self = Self(8);
+
     /// How many characters.
     pub fn characters(self) -> u8 {
         self.0
@@ -125,7 +128,7 @@ impl LookAhead {
 
 impl Default for LookAhead {
     fn default() -> Self {
-        Self(8)
+        Self::DEFAULT
     }
 }
 
