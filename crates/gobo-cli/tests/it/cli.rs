@@ -737,6 +737,18 @@ fn a_grammar_is_linted_with_places_and_a_status() {
     let shown = String::from_utf8(gobo(store, &lint).stdout).unwrap();
     assert!(shown.contains("two trees    of no text of at most 5 characters"), "{shown}");
 
+    // What the lexer does, in its own fields.
+    let package = write(
+        "package.lark",
+        "start: \"package\" NAME (\";\" | END)\nNAME: /[a-z]+/\nEND: \"\\n\"\n%ignore /\\s+/",
+    );
+    let linted = one(store, 1, &["grammar", "lint", &package]);
+    let hidden =
+        serde_json::json!([{"name": "END", "line": 3, "column": 1, "text": "\n", "read_as": "__IGNORE_0"}]);
+    assert_eq!((&linted["lexer"]["hidden"], &linted["suspicious"]), (&hidden, &true.into()));
+    assert_eq!(linted["lexer"]["glued"][0]["example"], "packagea");
+    assert_eq!(clean["lexer"], Value::Null);
+
     // Without any text: a finding, and no index.
     let none = write("none.gbnf", "root ::= \"a\" root");
     let linted = one(store, 1, &["grammar", "lint", &none]);

@@ -29,6 +29,7 @@ use gobo_types::{Budget, CompileError, CompileLimits, Lexer, LookAhead};
 
 use crate::written::{Read, Written};
 
+pub use self::lexed::{Glued, Hidden, LexerFindings};
 pub(crate) use self::names::names;
 
 use self::modules::{Modules, path_of};
@@ -46,6 +47,18 @@ pub(crate) fn lark(written: &Written<'_>, budget: &Budget) -> Result<Read, Compi
         Lexer::Contextual(look_ahead) => lexed::lower(&modules, start, true, look_ahead, budget),
         Lexer::Basic(look_ahead) => lexed::lower(&modules, start, false, look_ahead, budget),
     }
+}
+
+/// What is to be said of the lexer of a grammar; `None` for one without lexemes, and where the grammar is refused under it.
+pub(crate) fn findings(written: &Written<'_>, budget: &Budget) -> Option<LexerFindings> {
+    let (is_contextual, look_ahead) = match written.lexer? {
+        Lexer::None => return None,
+        Lexer::Contextual(look_ahead) => (true, look_ahead),
+        Lexer::Basic(look_ahead) => (false, look_ahead),
+    };
+    let modules = Modules::load(written, budget).ok()?;
+    let start = rules::start_rule(&modules, written.start).ok()?;
+    lexed::findings(&modules, start, is_contextual, look_ahead, budget).ok()
 }
 
 /// The names of the documents that a grammar imports, ascending; `document` is its own name, empty for a constraint. A text that is no

@@ -20,6 +20,7 @@ use std::collections::HashSet;
 use gobo_automata::RuleId;
 use gobo_types::{Budget, CompileError, CompileLimits, DenseId as _, Lexer};
 
+use crate::lark;
 use crate::written::Written;
 
 use self::inventory::Inventory;
@@ -29,6 +30,7 @@ use self::search::{End, search};
 use self::symbols::Symbols;
 use self::trees::trees;
 
+pub use crate::lark::{Glued, Hidden, LexerFindings};
 pub use crate::outline::line_and_column;
 
 pub use self::inventory::Named;
@@ -37,7 +39,7 @@ pub use self::trees::TwoTrees;
 /// The greatest length of texts that are looked for.
 pub const MAX_LENGTH: u32 = 64;
 
-/// The most that the search for two trees may take, beside all else: some seconds.
+/// The most that the search for two trees may take, and the look at the lexer, each beside all else: some seconds.
 pub const SEARCH_LIMITS: CompileLimits =
     CompileLimits { max_states: 1 << 18, max_steps: 20_000_000, max_bytes: 256 << 20 };
 
@@ -78,17 +80,22 @@ pub struct Lint {
     pub recursive: Vec<Recursive>,
     /// Two trees of one text.
     pub ambiguity: Ambiguity,
+    /// What a lexer does, if the grammar is read under one that finds lexemes, is not refused under it, and is within the budget.
+    pub lexer: Option<LexerFindings>,
 }
 
 impl Lint {
-    /// Whether something is there that a grammar can do without: names that nobody needs, or rules without texts.
+    /// Whether something is there that a grammar can do without: names that nobody needs, rules without texts, or terminals that are
+    /// never found.
     pub fn is_suspicious(&self) -> bool {
-        !(self.unreachable.is_empty() && self.unused.is_empty() && self.empty.is_empty())
+        let is_hidden = self.lexer.as_ref().is_some_and(|lexer| !lexer.hidden.is_empty());
+        is_hidden || !(self.unreachable.is_empty() && self.unused.is_empty() && self.empty.is_empty())
     }
 }
 
-/// Looks at a grammar, in Lark as the lexer `none` reads it; texts of at most `length` characters, and of at most [`MAX_LENGTH`], are looked at for two trees. Linear in the
-/// grammar, but for its terminals, whose automata are built, and for the search.
+/// Looks at a grammar, in Lark as the lexer `none` reads it, and at its lexer beside that; texts of at most `length` characters, and of at
+/// most [`MAX_LENGTH`], are looked at for two trees. Linear in the grammar, but for its terminals, whose automata are built, for the states
+/// of its parser, and for the search.
 ///
 /// # Errors
 /// A refusal of the grammar, as reading it; [`CompileError::OverBudget`].
@@ -109,6 +116,8 @@ impl Lint {
 /// ```
 pub fn lint(written: &Written<'_>, length: u32, budget: &Budget) -> Result<Lint, CompileError> {
     let length = length.min(MAX_LENGTH);
+    let beside = || budget.beside(SEARCH_LIMITS.within(&budget.limits()));
+    let of_lexer = lark::findings(written, &beside());
     // Variants of rules, which lexemes bring, are nobody's rules.
     let lexer = written.dialect.has_lexemes().then_some(Lexer::None);
     let written = &Written { lexer, ..*written };
@@ -143,12 +152,11 @@ pub fn lint(written: &Written<'_>, length: u32, budget: &Budget) -> Result<Lint,
     // The start rule of a grammar with ignored text is one that the reader has added.
     let is_own = names.places.contains_key(&symbols.names[grammar.start.index()]);
     let root = if is_own { symbols.root } else { symbols.body(grammar.start) };
-    let of_search = budget.beside(SEARCH_LIMITS.within(&budget.limits()));
-    let ambiguity = match search(&symbols, root, length, &of_search)? {
+    let ambiguity = match search(&symbols, root, length, &beside())? {
         End::Found(found) => Ambiguity::Found(trees(&symbols, root, &found)),
         End::None => Ambiguity::NoneUpTo(length),
         End::OverBudget(reached) => Ambiguity::NoneBelow(reached),
     };
     let (unused, unreachable) = names.unreached.into_iter().partition(|name| name.is_terminal);
-    Ok(Lint { unreachable, unused, empty, recursive, ambiguity })
+    Ok(Lint { unreachable, unused, empty, recursive, ambiguity, lexer: of_lexer })
 }

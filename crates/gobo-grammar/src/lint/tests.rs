@@ -1,9 +1,9 @@
 //! Each finding on a small grammar, and the search against a count of trees that shares nothing with it.
 
 use gobo_automata::{Expr, Grammar};
-use gobo_types::{Budget, CompileLimits, DenseId as _, Dialect, Lexer};
+use gobo_types::{Budget, CompileLimits, DenseId as _, Dialect, Lexer, LookAhead};
 
-use super::{Ambiguity, Lint, Named, lint};
+use super::{Ambiguity, Glued, Hidden, LexerFindings, Lint, Named, lint};
 use crate::written::Written;
 
 fn written<'a>(dialect: Dialect, grammar: &'a str, start: &'a str) -> Written<'a> {
@@ -56,6 +56,74 @@ fn terminals_that_nobody_uses_are_named_and_those_in_others_are_used() {
     assert_eq!(names(&lint.unused), ["D"]);
     assert!(lint.unused[0].is_terminal);
     assert_eq!(lint.ambiguity, Ambiguity::NoneUpTo(8));
+}
+
+/// What is found of both lexers, the contextual one first.
+fn lexers(grammar: &str) -> [LexerFindings; 2] {
+    let look_ahead = LookAhead::default();
+    [Lexer::Contextual(look_ahead), Lexer::Basic(look_ahead)].map(|lexer| {
+        let written = Written { lexer: Some(lexer), ..written(Dialect::Lark, grammar, "start") };
+        lint(&written, 2, &budget()).unwrap().lexer.unwrap()
+    })
+}
+
+#[test]
+fn terminals_that_are_never_found_are_named_with_what_is_found_instead() {
+    let hidden = |name: &str, at, text: &str, by: &str| {
+        let by = Some((text.to_owned(), by.to_owned()));
+        vec![Hidden { name: name.to_owned(), at: Some(at), by }]
+    };
+    // Equal patterns: the name decides, where both are active.
+    let grammar = "start: \"x\" NAME | \"y\" WORD\nNAME: /[a-c]+/\nWORD: /[a-c]+/";
+    let [contextual, basic] = lexers(grammar);
+    assert_eq!(contextual.hidden, []);
+    assert_eq!(basic.hidden, hidden("WORD", 42, "a", "NAME"));
+    // A match that ends early: no text of the longer one is found.
+    let both = lexers("start: A \"c\" | AB\nA.2: /a/\nAB: /ab/");
+    assert!(both.iter().all(|of| of.hidden == hidden("AB", 27, "ab", "A")), "{both:?}");
+    // What an ignored terminal takes.
+    let both = lexers("start: (X BLANK)+\nX: \"x\"\nBLANK: \" \"\nWS: /[ ]+/\n%ignore WS");
+    assert!(both.iter().all(|of| of.hidden == hidden("BLANK", 25, " ", "WS")), "{both:?}");
+    // Keywords are found, and what they leave of names.
+    let both = lexers("start: IF NAME\nIF: \"if\"\nNAME: /[a-z]+/\n%ignore \" \"");
+    assert!(both.iter().all(|of| of.hidden.is_empty()), "{both:?}");
+}
+
+#[test]
+fn keywords_that_run_into_what_follows_are_named() {
+    let grammar = "start: \"package\" NAME \";\"\nNAME: /[a-z]+/\nWS: /[ ]+/\n%ignore WS";
+    let [contextual, basic] = lexers(grammar);
+    let glued = Glued {
+        keyword: "package".into(),
+        followers: vec!["NAME".into()],
+        name: "NAME".into(),
+        example: "packagea".into(),
+    };
+    assert_eq!(contextual.glued, [glued]);
+    assert_eq!(basic.glued, []);
+    // Nothing that goes on with a word may follow.
+    let both = lexers("start: \"if\" \"(\" NAME \")\"\nNAME: /[a-z]+/");
+    assert!(both.iter().all(|of| of.glued.is_empty()), "{both:?}");
+}
+
+#[test]
+fn conflicts_are_counted() {
+    let both = lexers("start: \"if\" start [\"else\" start] | \"x\"");
+    assert!(both.iter().all(|of| of.shifted == 1 && of.undecided.is_empty()), "{both:?}");
+    let both = lexers("start: a | b\na: \"x\"\nb: \"x\"");
+    let undecided = vec![("a".to_owned(), "b".to_owned())];
+    assert!(both.iter().all(|of| of.shifted == 0 && of.undecided == undecided), "{both:?}");
+}
+
+#[test]
+fn without_lexemes_nothing_is_said_of_a_lexer() {
+    assert_eq!(linted(Dialect::Lark, "start: \"a\"").lexer, None);
+    assert_eq!(linted(Dialect::Gbnf, "root ::= \"a\"").lexer, None);
+    // The lexer refuses the empty text; what the names are is said all the same.
+    let grammar = "start: A | B\nA: \"a\"?\nB: \"b\"\nC: \"c\"";
+    let lexer = Some(Lexer::Basic(LookAhead::default()));
+    let lint = lint(&Written { lexer, ..written(Dialect::Lark, grammar, "start") }, 2, &budget()).unwrap();
+    assert_eq!((names(&lint.unused), lint.lexer), (vec!["C"], None));
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 use gobo_types::{Budget, CompileError, DenseId as _};
 
-use super::Language;
+use super::{Language, Minterms};
 use crate::equivalence::Edges as _;
 use crate::ids::CharState;
 
@@ -85,6 +85,51 @@ impl Language {
         }
         let is_finite = done == self.len() - 1;
         Ok((shortest, is_finite.then(|| longest[self.start().index()])))
+    }
+
+    /// A shortest text, of those that begin with a character if one is given, in plain characters where there is a choice;
+    /// `None` if there is none. O(edges + length × ranges).
+    ///
+    /// ```
+    /// use gobo_automata::Language;
+    /// use gobo_types::{Budget, CompileLimits, MatchMode};
+    ///
+    /// let budget = Budget::new(CompileLimits::default());
+    /// let numbers = Language::regex("-?[0-9]{2,}", MatchMode::Full, &budget)?;
+    /// assert_eq!(numbers.shortest(None, &budget)?.as_deref(), Some("00"));
+    /// assert_eq!(numbers.shortest(Some('-'), &budget)?.as_deref(), Some("-00"));
+    /// assert_eq!(numbers.shortest(Some('x'), &budget)?, None);
+    /// # Ok::<(), gobo_types::CompileError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub fn shortest(&self, first: Option<char>, budget: &Budget) -> Result<Option<String>, CompileError> {
+        let distances = self.distances(budget)?;
+        let minterms = Minterms::of(&[], std::slice::from_ref(self), budget)?;
+        let mut text = String::new();
+        let mut state = self.start();
+        if let Some(char) = first {
+            state = minterms.step(minterms.of_char(char), 0, self, state);
+            text.push(char);
+        }
+        while !self.may_end(state) {
+            if state == CharState::DEAD {
+                return Ok(None);
+            }
+            budget.charge_steps(PHASE, self.dfa.ranges.len() as u64)?;
+            let nearer = minterms.all().filter_map(|minterm| {
+                let next = minterms.step(minterm, 0, self, state);
+                let is_nearer = distances[next.index()] < distances[state.index()];
+                (next != CharState::DEAD && is_nearer).then(|| (minterms.sample(minterm), next))
+            });
+            let plainness = |char: char| (!char.is_ascii_lowercase(), !char.is_ascii_graphic(), char);
+            // From each state that is not dead, some text goes to an end.
+            let Some((char, next)) = nearer.min_by_key(|of| plainness(of.0)) else { return Ok(None) };
+            text.push(char);
+            state = next;
+        }
+        Ok(Some(text))
     }
 
     /// Whether it is seen that from each state, texts of every length from the least one on lead to an end.

@@ -4,7 +4,7 @@ use anyhow::bail;
 use gobo_artifact::{Index, IndexClass};
 use gobo_cli::options::GrammarArgs;
 use gobo_grammar::Written;
-use gobo_grammar::lint::{Ambiguity, Lint, Named, Recursive, line_and_column, lint};
+use gobo_grammar::lint::{Ambiguity, Hidden, LexerFindings, Lint, Named, Recursive, line_and_column, lint};
 use gobo_types::{Budget, CompileError, Constraint, Lexer, Source};
 use gobo_worker::{compile_alone, diagnose, lower};
 use serde_json::{Value, json};
@@ -49,6 +49,9 @@ pub(crate) fn run(global: &Global, args: &LintArgs) -> anyhow::Result<Outcome> {
             print_figures(figures)?;
         }
         print_names(grammar, &found)?;
+        if let Some(lexer) = &found.lexer {
+            print_lexer(grammar, lexer)?;
+        }
         print_ambiguity(&found.ambiguity)?;
         if matches!(lexer, Some(lexer) if *lexer != Lexer::None) {
             output::line(
@@ -145,6 +148,47 @@ fn print_names(grammar: &str, found: &Lint) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn print_lexer(grammar: &str, found: &LexerFindings) -> anyhow::Result<()> {
+    for hidden in &found.hidden {
+        let at = line_of(grammar, hidden)
+            .map_or_else(String::new, |(line, column)| format!(", line {line}, column {column}"));
+        let by = match &hidden.by {
+            Some((text, by)) => format!(": {text:?} is read as {by}"),
+            None => String::new(),
+        };
+        output::line(format_args!("hidden       {}{at}{by}", hidden.name))?;
+    }
+    for glued in &found.glued {
+        let (keyword, followers) = (&glued.keyword, some_of(&glued.followers));
+        output::line(format_args!(
+            "glued        {keyword:?} and {followers}, as in {:?}: more of it is a {}",
+            glued.example, glued.name
+        ))?;
+    }
+    if found.shifted > 0 {
+        let places = grouped(found.shifted as u64);
+        output::line(format_args!("conflicts    {places} between shifting and ending a rule: shifted"))?;
+    }
+    for (one, other) in &found.undecided {
+        output::line(format_args!("conflicts    {one} and {other} end at one place: both readings stay"))?;
+    }
+    Ok(())
+}
+
+/// Some names of many.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 4;
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn line_of(grammar: &str, hidden: &Hidden) -> Option<(usize, usize)> {
+    hidden.at.map(|at| line_and_column(grammar, at))
+}
+
 fn print_ambiguity(ambiguity: &Ambiguity) -> anyhow::Result<()> {
     match ambiguity {
         Ambiguity::Found(two) => {
@@ -202,6 +246,7 @@ fn as_json(
         Ambiguity::NoneUpTo(length) => (None, Some(*length)),
         Ambiguity::NoneBelow(length) => (None, length.checked_sub(1)),
     };
+    let lexer = found.lexer.as_ref().map(|lexer| lexer_json(grammar, lexer));
     let ok = figures.ok();
     json!({
         "grammar": args.file,
@@ -210,6 +255,7 @@ fn as_json(
         "unused": list(&found.unused),
         "empty": list(&found.empty),
         "recursive": found.recursive.iter().map(recursive).collect::<Vec<_>>(),
+        "lexer": lexer,
         "ambiguous_text": two.map(|two| &two.text),
         "trees": two.map(|two| &two.trees),
         "unambiguous_up_to": searched,
@@ -222,5 +268,26 @@ fn as_json(
         "pairs": ok.and_then(|figures| figures.index).map(|(pairs, _)| pairs),
         "artifact_bytes": ok.and_then(|figures| figures.index).map(|(_, bytes)| bytes),
         "verdict": figures.err().map(|error| diagnostics::verdict_json(error, Some(&given.written))),
+    })
+}
+
+fn lexer_json(grammar: &str, found: &LexerFindings) -> Value {
+    let hidden = found.hidden.iter().map(|hidden| {
+        let ((line, column), (text, by)) = (line_of(grammar, hidden).unzip(), hidden.by.clone().unzip());
+        json!({"name": hidden.name, "line": line, "column": column, "text": text, "read_as": by})
+    });
+    let glued = found.glued.iter().map(|glued| {
+        json!({
+            "keyword": glued.keyword,
+            "followers": glued.followers,
+            "name": glued.name,
+            "example": glued.example,
+        })
+    });
+    json!({
+        "hidden": hidden.collect::<Vec<_>>(),
+        "glued": glued.collect::<Vec<_>>(),
+        "shift_reduce": found.shifted,
+        "undecided": found.undecided,
     })
 }

@@ -65,7 +65,10 @@ pub(crate) fn lower(
 }
 
 /// Refuses terminals with the empty text.
-fn check_widths(modules: &Modules<'_>, productions: &Productions) -> Result<(), CompileError> {
+///
+/// # Errors
+/// The refusal.
+pub(super) fn check_widths(modules: &Modules<'_>, productions: &Productions) -> Result<(), CompileError> {
     for &id in &productions.used {
         let Terminal { name, text, at, .. } = &productions.terminals[id];
         if text.widths.0 == 0 {

@@ -8,9 +8,12 @@
 //! 3. `lexer` runs the active terminals in their order as threads, and finds the texts of each terminal at each place, with guards of what
 //!    may not follow.
 //! 4. `variants` are rules by the places where they begin and end; `merge` finds those that are equal, and `emit` writes rules.
+//!
+//! `findings` are what a lint says of the lexer.
 
 mod bits;
 mod emit;
+mod findings;
 mod grammar;
 mod lexer;
 mod lower;
@@ -21,4 +24,6 @@ mod variants;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use findings::findings;
+pub use findings::{Glued, Hidden, LexerFindings};
 pub(super) use lower::lower;

@@ -32,7 +32,7 @@ dense_id! {
     pub(in super::super) struct ActiveId;
 
     /// The threads that a text leads to.
-    struct ScanId;
+    pub(super) struct ScanId;
 
     /// A language of letters or tails.
     pub(in super::super) struct TextsId;
@@ -97,12 +97,12 @@ type Reading = (Option<ScanId>, GuardId);
 /// The lexemes of a grammar.
 pub(in super::super) struct Lexemes<'a> {
     terminals: &'a Table<TerminalId, Terminal>,
-    ignored: Bits,
-    scanner: &'a Scanner<'a>,
+    pub(super) ignored: Bits,
+    pub(super) scanner: &'a Scanner<'a>,
     pub(in super::super) guards: Guards<'a>,
     active: HashMap<Bits, ActiveId>,
-    lexers: Table<ActiveId, Lexer>,
-    starts: Table<ActiveId, ScanId>,
+    pub(super) lexers: Table<ActiveId, Lexer>,
+    pub(super) starts: Table<ActiveId, ScanId>,
     scans: Table<ScanId, Scanned>,
     scan_of: HashMap<Scan, ScanId>,
     pub(in super::super) texts: Table<TextsId, Language>,
@@ -115,7 +115,7 @@ pub(in super::super) struct Lexemes<'a> {
     tails: HashMap<(ActiveId, GuardId), Vec<(TextsId, PlaceId)>>,
     /// Guards that are cut while ignored text is read.
     pub(in super::super) cut_in_tails: BTreeSet<CutId>,
-    budget: &'a Budget,
+    pub(super) budget: &'a Budget,
 }
 
 /// A graph of states whose edges read minterms: the states after each, and what ends in it.
@@ -199,7 +199,7 @@ impl<'a> Lexemes<'a> {
     }
 
     /// The threads after a character; `None` if there are none.
-    fn step(&mut self, scan: ScanId, minterm: Minterm) -> Result<Option<ScanId>, Stuck> {
+    pub(super) fn step(&mut self, scan: ScanId, minterm: Minterm) -> Result<Option<ScanId>, Stuck> {
         match self.scans[scan].after[minterm.index()] {
             Step::Unknown => {}
             Step::Dead => return Ok(None),
@@ -223,7 +223,7 @@ impl<'a> Lexemes<'a> {
     }
 
     /// The patterns that end after some text, with the guards that they leave.
-    fn ends(&mut self, scan: ScanId) -> Result<Vec<(usize, GuardId)>, Stuck> {
+    pub(super) fn ends(&mut self, scan: ScanId) -> Result<Vec<(usize, GuardId)>, Stuck> {
         if let Some(known) = &self.scans[scan].ends {
             return Ok(known.clone());
         }
@@ -242,7 +242,7 @@ impl<'a> Lexemes<'a> {
     }
 
     /// The terminal of a match of a pattern, a keyword perhaps.
-    fn terminal(&self, active: ActiveId, scan: ScanId, pattern: usize) -> TerminalId {
+    pub(super) fn terminal(&self, active: ActiveId, scan: ScanId, pattern: usize) -> TerminalId {
         let keywords = self.lexers[active].keywords.iter().find(|of| of.0 == pattern);
         let beside = &self.scans[scan].scan.beside;
         let is_read = |text: &&TerminalId| beside.binary_search(&self.scanner.bounds(text.index()).1).is_ok();

@@ -1,5 +1,6 @@
 //! Lexemes: the order in which terminals are tried, what may not follow a match, and the texts between two places.
 
+mod asked;
 mod guards;
 mod lexemes;
 mod order;
