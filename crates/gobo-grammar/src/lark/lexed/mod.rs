@@ -12,9 +12,11 @@
 mod bits;
 mod emit;
 mod grammar;
+mod indentation;
 mod lexer;
 mod lower;
 mod merge;
+mod sites;
 mod tables;
 mod variants;
 
