@@ -35,7 +35,7 @@ fn members_of(source: &Source) -> &'static [&'static str] {
     match source {
         Source::Regex { .. } => &["pattern", "match"],
         Source::Choice { .. } => &["items"],
-        Source::Grammar { .. } => &["dialect", "grammar", "start", "lexer", "documents"],
+        Source::Grammar { .. } => &["dialect", "grammar", "start", "lexer", "indentation", "documents"],
         Source::Json { .. } => &["whitespace", "numbers"],
         Source::Schema { .. } => &["schema", "options"],
     }
@@ -47,9 +47,10 @@ fn canonical(constraint: Constraint, names_start: bool) -> Constraint {
     match source {
         Source::Choice { items } => Constraint::choice(items).starting(text_start),
         Source::Schema { schema, options } => Constraint::schema(&schema, *options).starting(text_start),
-        Source::Grammar { dialect, grammar, start, lexer, documents } => {
+        Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
             let start = if names_start { start } else { dialect.default_start().to_owned() };
-            Constraint::grammar(dialect, grammar, start, lexer, documents).starting(text_start)
+            let constraint = Constraint::grammar(dialect, grammar, start, lexer, documents);
+            constraint.indented(indentation).starting(text_start)
         }
         source @ (Source::Regex { .. } | Source::Json { .. }) => Constraint { source, text_start },
     }

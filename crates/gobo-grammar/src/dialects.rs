@@ -19,17 +19,17 @@ impl Written<'_> {
     ///
     /// ```
     /// use gobo_grammar::Written;
-    /// use gobo_types::{Budget, CompileLimits, Dialect};
+    /// use gobo_types::{Budget, CompileLimits, Dialect, Indentation};
     ///
-    /// let (dialect, grammar) = (Dialect::Ebnf, "root ::= .");
-    /// let written = Written { dialect, grammar, start: "root", lexer: None, documents: &[] };
+    /// let (dialect, grammar, indentation) = (Dialect::Ebnf, "root ::= .", Indentation::default());
+    /// let written = Written { dialect, grammar, start: "root", lexer: None, indentation, documents: &[] };
     /// assert_eq!(written.read(&Budget::new(CompileLimits::default())).unwrap().grammar.rules.len(), 1);
     /// ```
     pub fn read(&self, budget: &Budget) -> Result<Read, CompileError> {
         let bytes =
             self.documents.iter().map(|document| document.text.len()).sum::<usize>() + self.grammar.len();
         budget.charge_steps("reading the grammar", bytes as u64 * STEPS_PER_BYTE)?;
-        let of = |grammar| Read { grammar, narrowed: Vec::new(), notes: Vec::new() };
+        let of = |grammar| Read { grammar, is_indented: false, narrowed: Vec::new(), notes: Vec::new() };
         match self.dialect {
             Dialect::Gbnf => {
                 self.without_lexemes().and_then(|()| gbnf::gbnf(self.grammar, self.start)).map(of)

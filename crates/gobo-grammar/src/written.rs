@@ -1,7 +1,7 @@
 //! A grammar before and after it is read.
 
 use gobo_automata::Grammar;
-use gobo_types::{Dialect, GrammarDocument, Lexer, ReportEntry};
+use gobo_types::{Dialect, GrammarDocument, Indentation, Lexer, ReportEntry};
 
 /// A grammar as it is written, and its options.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +14,8 @@ pub struct Written<'a> {
     pub start: &'a str,
     /// How texts are split into lexemes.
     pub lexer: Option<Lexer>,
+    /// How lines are indented, if it has tokens for that.
+    pub indentation: Indentation,
     /// The grammars that it may import.
     pub documents: &'a [GrammarDocument],
 }
@@ -30,6 +32,8 @@ impl Written<'_> {
 pub struct Read {
     /// Its rules.
     pub grammar: Grammar,
+    /// Whether it has tokens for how lines are indented.
+    pub is_indented: bool,
     /// Texts of its home that it leaves out.
     pub narrowed: Vec<ReportEntry>,
     /// What means nothing here.

@@ -65,6 +65,8 @@ def test_constraints_are_equal_by_what_they_allow():
         gobo.Constraint.grammar("start: A", dialect="lark"),
         gobo.Constraint.grammar("start: A", dialect="lark", lexer="basic"),
         gobo.Constraint.grammar("start: A", dialect="lark", lexer="basic:4"),
+        gobo.Constraint.grammar("start: A", dialect="lark", indent_by=2),
+        gobo.Constraint.grammar("start: A", dialect="lark", indent_depth=2),
         gobo.Constraint.grammar("start: A", dialect="lark", lexer="none"),
         gobo.Constraint.grammar("start: A", dialect="lark", lexer="none", start="a"),
         gobo.Constraint.grammar("start: A", dialect="lark", lexer="none", documents={"a": 'A: "a"'}),

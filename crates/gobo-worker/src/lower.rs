@@ -29,8 +29,9 @@ fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileE
         Source::Choice { items } => {
             (Dfa::choice(items, text_start, budget)?, enforcing("exactly one of the items".to_owned()))
         }
-        Source::Grammar { dialect, grammar, start, lexer, documents } => {
-            let written = Written { dialect: *dialect, grammar, start, lexer: *lexer, documents };
+        Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
+            let (dialect, lexer, indentation) = (*dialect, *lexer, *indentation);
+            let written = Written { dialect, grammar, start, lexer, indentation, documents };
             let read = written.read(budget)?;
             let mut report = Report {
                 narrowed: read.narrowed,
@@ -39,6 +40,9 @@ fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileE
             };
             if let Some(lexer) = lexer {
                 report.enforced.push(ReportEntry::whole("lexer", lexer.to_string()));
+            }
+            if read.is_indented {
+                report.enforced.push(ReportEntry::whole("indentation", indentation.to_string()));
             }
             (Dfa::grammar(&read.grammar, text_start, budget)?, report)
         }

@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod files;
+mod indented;
 mod python;
 mod random;
 

@@ -1,7 +1,7 @@
 //! Random grammars, on all short texts and some long ones.
 
 use gobo_oracle::{Lexed, LexedPattern as Pattern, LexedTerminal as Terminal};
-use gobo_types::CompileError;
+use gobo_types::{CompileError, Indentation};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -87,46 +87,50 @@ pub(super) fn grammar() -> impl Strategy<Value = Lexed> {
                     }
                 }
             }
-            Lexed { terminals, productions }
+            Lexed { terminals, productions, blocks: None }
         })
     })
 }
 
 /// What is compared of a grammar: whether there was an index.
-pub(super) fn agrees(grammar: &Lexed, most: usize, long: &[String]) -> Result<bool, TestCaseError> {
+pub(super) fn agrees(
+    grammar: &Lexed,
+    chars: &str,
+    most: usize,
+    long: &[String],
+) -> Result<bool, TestCaseError> {
     let lark = grammar.to_lark();
+    let indentation = grammar.blocks.as_ref().map_or_else(Indentation::default, |blocks| {
+        let [by, depth] = [blocks.by, blocks.depth].map(|number| u8::try_from(number).unwrap());
+        Indentation::new(by, depth).unwrap()
+    });
     for lexer in lexers() {
         let Some(reader) = grammar.reader(lexer.name() == "contextual") else { return Ok(false) };
-        let constraint = constraint(&lark, lexer);
+        let constraint = constraint(&lark, lexer).indented(indentation);
         let report = match report(&constraint) {
             Ok(report) => report,
             Err(CompileError::Refused(refusal)) if refusal.reason.contains("what stands before it") => {
                 return Ok(false);
             }
             Err(CompileError::Refused(refusal)) if refusal.reason.contains("no text") => {
-                let found = texts(CHARS, most).into_iter().find(|text| reader.reads(text));
+                let found = texts(chars, most).into_iter().find(|text| reader.reads(text));
                 prop_assert_eq!(found, None, "{}\n{}", lark, lexer);
                 return Ok(false);
             }
             Err(error) => return Err(TestCaseError::fail(format!("{lark}\n{lexer}: {error}"))),
         };
-        let words = ["ab", "a1", "1 ", " a", "aab1", "b a"];
+        let words = ["ab", "a1", "1 ", " a", "aab1", "b a", "\n ", "a\n", "a\n b", "\n  (", ")\n"];
         let tokens = super::tokens(&words);
         if compile(&crate::subject::vocabulary_of(&tokens), &constraint, 1).is_err() {
             return Ok(false);
         }
         let subject = Subject::new(&constraint, &words);
         let mut taken = Vec::new();
-        for text in texts(CHARS, most).iter().chain(long) {
+        let is_narrow = report.narrowed.iter().any(|entry| entry.keyword != "indentation");
+        for text in texts(chars, most).iter().chain(long) {
             let (found, expected) = (subject.accepts(text), reader.reads(text));
             prop_assert!(!found || expected, "{:?} is taken\n{}\n{}", text, lark, lexer);
-            prop_assert!(
-                found || !expected || !report.narrowed.is_empty(),
-                "{:?} is lost\n{}\n{}",
-                text,
-                lark,
-                lexer
-            );
+            prop_assert!(found || !expected || is_narrow, "{:?} is lost\n{}\n{}", text, lark, lexer);
             if found {
                 taken.push(text.clone());
             }
@@ -161,6 +165,6 @@ proptest! {
         grammar in grammar(),
         long in vec(vec(select(CHARS.chars().collect::<Vec<char>>()), 6..14).prop_map(String::from_iter), 0..40),
     ) {
-        agrees(&grammar, 5, &long)?;
+        agrees(&grammar, CHARS, 5, &long)?;
     }
 }

@@ -35,6 +35,21 @@ impl CharSet {
         Self::without_surrogates(merged)
     }
 
+    /// Its character, if it has one.
+    ///
+    /// ```
+    /// use gobo_automata::CharSet;
+    ///
+    /// assert_eq!(CharSet::new([('(', '(')]).only(), Some('('));
+    /// assert_eq!(CharSet::new([('a', 'b')]).only(), None);
+    /// ```
+    pub fn only(&self) -> Option<char> {
+        match *self.0 {
+            [(first, last)] if first == last => char::from_u32(first),
+            _ => None,
+        }
+    }
+
     /// All other characters.
     #[must_use]
     pub fn complement(&self) -> Self {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use gobo_schema::plain_text;
 use gobo_types::{
-    AnyDialect, Constraint, Dialect, FormatMode, GrammarDocument, Lexer, MatchMode, NumberForm,
+    AnyDialect, Constraint, Dialect, FormatMode, GrammarDocument, Indentation, Lexer, MatchMode, NumberForm,
     SchemaOptions, Whitespace,
 };
 use serde::{Deserialize, Deserializer};
@@ -32,6 +32,8 @@ struct Line {
     /// Of a grammar or of a schema.
     dialect: Option<AnyDialect>,
     lexer: Option<Lexer>,
+    indent_by: Option<u8>,
+    indent_depth: Option<u8>,
     #[serde(default)]
     documents: Vec<GrammarDocument>,
     json: Option<Whitespace>,
@@ -134,9 +136,11 @@ impl Line {
     }
 
     fn constraint(&self, defaults: &SchemaOptions, grammars: GrammarDefaults) -> anyhow::Result<Constraint> {
-        let of_grammar = self.start.is_some() || self.lexer.is_some() || !self.documents.is_empty();
+        let is_indented = self.indent_by.is_some() || self.indent_depth.is_some();
+        let of_grammar =
+            self.start.is_some() || self.lexer.is_some() || is_indented || !self.documents.is_empty();
         if self.grammar.is_none() && of_grammar {
-            bail!("only a grammar has a start, a lexer and documents");
+            bail!("only a grammar has a start, a lexer, an indentation and documents");
         }
         if self.dialect.is_some() && self.grammar.is_none() && self.schema.is_none() {
             bail!("only a grammar and a schema have a dialect");
@@ -156,7 +160,11 @@ impl Line {
                 let dialect = dialect.or(grammars.dialect).unwrap_or_default();
                 let start = self.start.as_deref().unwrap_or_else(|| dialect.default_start());
                 let lexer = self.lexer.or_else(|| grammars.lexer_of(dialect));
+                let indentation = Indentation::default().overwritten(self.indent_by, self.indent_depth);
+                let indentation =
+                    indentation.context("indent_by is from 1 to 16, and indent_depth from 1 to 32")?;
                 Constraint::grammar(dialect, grammar, start, lexer, self.documents.clone())
+                    .indented(indentation)
             }
             (None, None, Some(_), None, None) => bail!("a grammar is a text"),
             (None, None, None, Some(whitespace), None) => {

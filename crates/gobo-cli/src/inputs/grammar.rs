@@ -3,7 +3,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use gobo_grammar::lark::imported;
-use gobo_types::{Constraint, Dialect, GrammarDocument, Lexer};
+use gobo_types::{Constraint, Dialect, GrammarDocument, Indentation, Lexer};
 
 use super::given::Given;
 use super::text::read_text;
@@ -79,7 +79,16 @@ pub fn grammar_file(
         }
         None => options.lexer,
     };
-    let constraint = Constraint::grammar(dialect, text.clone(), start, lexer, documents);
+    let (by, depth) = (options.indent_by, options.indent_depth);
+    let has_lexemes = lexer.or_else(|| dialect.default_lexer()).is_some_and(|lexer| lexer != Lexer::None);
+    if (by.is_some() || depth.is_some()) && !has_lexemes {
+        bail!("--indent-by and --indent-depth are of the lexers contextual and basic");
+    }
+    let Some(indentation) = Indentation::default().overwritten(by, depth) else {
+        bail!("--indent-by and --indent-depth are out of bounds");
+    };
+    let constraint =
+        Constraint::grammar(dialect, text.clone(), start, lexer, documents).indented(indentation);
     Ok(Given { constraint, written: Written::file(file, text) })
 }
 

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gobo_types::{AnyDialect, Lexer, LookAhead, MatchMode, NumberForm, TextStart, Whitespace};
+use gobo_types::{AnyDialect, Indentation, Lexer, LookAhead, MatchMode, NumberForm, TextStart, Whitespace};
 
 use super::SchemaArgs;
 use super::schema::{dialects, words};
@@ -81,6 +81,13 @@ pub struct GrammarArgs {
     /// How many characters after a lexeme may decide where it ends, 1 to 16; texts that need more are left out [default: 8]
     #[arg(long, value_name = "N", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
     pub lexer_look_ahead: Option<LookAhead>,
+    /// By how many blanks lines are indented for each level, 1 to 16, in grammars in Lark that declare _INDENT and _DEDENT; texts with
+    /// other lines are left out [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=i64::from(Indentation::MAX_BY)), requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
+    pub indent_by: Option<u8>,
+    /// How many levels deep lines may be indented there, 1 to 32 [default: 16]
+    #[arg(long, value_name = "D", value_parser = clap::value_parser!(u8).range(1..=i64::from(Indentation::MAX_DEPTH)), requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
+    pub indent_depth: Option<u8>,
     /// Where grammars lie that a grammar in Lark imports: lib/words.lark for %import lib.words.NAME
     #[arg(long, value_name = "DIR", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
     pub import_dir: Option<PathBuf>,

@@ -44,8 +44,12 @@ pub(crate) fn lark(written: &Written<'_>, budget: &Budget) -> Result<Read, Compi
     let start = rules::start_rule(&modules, written.start)?;
     match written.lexer.unwrap_or(Lexer::Contextual(LookAhead::default())) {
         Lexer::None => rules::lower(&modules, start, budget),
-        Lexer::Contextual(look_ahead) => lexed::lower(&modules, start, true, look_ahead, budget),
-        Lexer::Basic(look_ahead) => lexed::lower(&modules, start, false, look_ahead, budget),
+        Lexer::Contextual(look_ahead) => {
+            lexed::lower(&modules, start, (true, look_ahead), written.indentation, budget)
+        }
+        Lexer::Basic(look_ahead) => {
+            lexed::lower(&modules, start, (false, look_ahead), written.indentation, budget)
+        }
     }
 }
 

@@ -89,7 +89,7 @@ pub(super) fn lower(
     }
     let notes = notes(modules, &lowering.terminals.lazy);
     let grammar = Grammar { rules: lowering.rules, start: first, called: Vec::new() };
-    Ok(Read { grammar, narrowed: lowering.narrowed, notes })
+    Ok(Read { grammar, is_indented: false, narrowed: lowering.narrowed, notes })
 }
 
 fn notes(modules: &Modules<'_>, lazy: &BTreeSet<String>) -> Vec<ReportEntry> {

@@ -1,7 +1,7 @@
 //! Tests of the reader.
 
 use gobo_automata::Dfa;
-use gobo_types::{Dialect, GrammarDocument, Refusal, TextStart};
+use gobo_types::{Dialect, GrammarDocument, Indentation, Refusal, TextStart};
 use proptest::prelude::*;
 
 use super::*;
@@ -17,7 +17,8 @@ fn read_beside(grammar: &str, documents: Documents<'_>) -> Result<Read, CompileE
     let of = |&(name, text): &(&str, &str)| GrammarDocument { name: name.into(), text: text.into() };
     let documents: Vec<GrammarDocument> = documents.iter().map(of).collect();
     let lexer = Some(Lexer::None);
-    Written { dialect: Dialect::Lark, grammar, start: "start", lexer, documents: &documents }.read(&budget())
+    let (dialect, indentation) = (Dialect::Lark, Indentation::default());
+    Written { dialect, grammar, start: "start", lexer, indentation, documents: &documents }.read(&budget())
 }
 
 fn read(grammar: &str) -> Read {

@@ -103,10 +103,11 @@ impl Lint {
 /// ```
 /// use gobo_grammar::Written;
 /// use gobo_grammar::lint::{Ambiguity, lint};
-/// use gobo_types::{Budget, CompileLimits, Dialect};
+/// use gobo_types::{Budget, CompileLimits, Dialect, Indentation};
 ///
 /// let grammar = "root ::= root \"+\" root | \"1\"\nold ::= \"2\"";
-/// let written = Written { dialect: Dialect::Gbnf, grammar, start: "root", lexer: None, documents: &[] };
+/// let (dialect, indentation) = (Dialect::Gbnf, Indentation::default());
+/// let written = Written { dialect, grammar, start: "root", lexer: None, indentation, documents: &[] };
 /// let lint = lint(&written, 8, &Budget::new(CompileLimits::default())).unwrap();
 /// assert_eq!(lint.unreachable[0].name, "old");
 /// assert!(lint.recursive[0].left && lint.recursive[0].right && lint.recursive[0].self_embedding);

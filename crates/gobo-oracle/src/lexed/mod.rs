@@ -3,13 +3,16 @@
 //! It follows the words of Lark's documentation: patterns by backtracking ([`pattern`]), lexemes one after the other, and an LALR(1)
 //! parser whose states are those of the canonical LR(1) parser, merged ([`parser`]). Nothing is made ahead of time.
 
+mod blocks;
 mod parser;
 mod pattern;
 
 use std::collections::BTreeSet;
 
+pub use blocks::Blocks;
 pub use pattern::Pattern;
 
+use blocks::Indenter;
 use parser::Parser;
 
 /// A terminal.
@@ -32,6 +35,8 @@ pub struct Lexed {
     pub terminals: Vec<Terminal>,
     /// Alternatives of rules: a name, and names of rules and terminals. The first one is of the start rule, which is called `start`.
     pub productions: Vec<(String, Vec<String>)>,
+    /// How newlines become blocks, if they do.
+    pub blocks: Option<Blocks>,
 }
 
 /// A grammar with its parser.
@@ -67,14 +72,24 @@ impl Lexed {
                 text.extend(["%ignore ", name, "\n"]);
             }
         }
+        if self.blocks.is_some() {
+            text.extend(["%declare _INDENT _DEDENT\n"]);
+        }
         text
     }
 
     /// The reader of the grammar; `None` if two rules end at one place, which Lark refuses.
     pub fn reader(&self, is_contextual: bool) -> Option<Reader<'_>> {
-        let is_terminal = |name: &str| self.terminals.iter().any(|terminal| terminal.name == name);
+        let is_block = |name: &str| self.blocks.is_some() && matches!(name, "_INDENT" | "_DEDENT");
+        let is_terminal =
+            |name: &str| is_block(name) || self.terminals.iter().any(|terminal| terminal.name == name);
         let parser = Parser::of(&self.productions, &is_terminal)?;
         Some(Reader { grammar: self, parser, is_contextual })
+    }
+
+    /// Whether blocks begin and end after this terminal.
+    fn is_newline(&self, name: &str) -> bool {
+        self.blocks.as_ref().is_some_and(|blocks| blocks.newline == name)
     }
 
     /// The terminals that a lexer knows: those of some rule, and the ignored ones. Rules that no other rule calls are dropped before, one
@@ -95,34 +110,50 @@ impl Lexed {
         }
         let names: BTreeSet<&str> = kept.iter().flat_map(|of| of.1.iter().map(String::as_str)).collect();
         (self.terminals.iter())
-            .filter(|terminal| terminal.is_ignored || names.contains(terminal.name.as_str()))
+            .filter(|terminal| {
+                terminal.is_ignored
+                    || names.contains(terminal.name.as_str())
+                    || self.is_newline(&terminal.name)
+            })
             .map(|terminal| terminal.name.as_str())
             .collect()
     }
 }
 
 impl Reader<'_> {
-    /// Whether the grammar has a text.
+    /// Whether the grammar has a text; one with blocks, whose lines are indented as the grammar says.
     pub fn reads(&self, text: &str) -> bool {
         let text: Vec<char> = text.chars().collect();
         let used = self.grammar.used();
         let mut stack = vec![parser::START];
         let mut at = 0;
+        let mut indenter = self.grammar.blocks.as_ref().map(Indenter::new);
         while at < text.len() {
             let state = *stack.last().expect("the first state stays");
             let active: Vec<&Terminal> = (self.grammar.terminals.iter())
                 .filter(|terminal| used.contains(terminal.name.as_str()))
                 .filter(|terminal| {
-                    !self.is_contextual || terminal.is_ignored || self.parser.acts(state, &terminal.name)
+                    !self.is_contextual
+                        || terminal.is_ignored
+                        || self.grammar.is_newline(&terminal.name)
+                        || self.parser.acts(state, &terminal.name)
                 })
                 .collect();
             let Some((end, name, is_dropped)) = lexeme(active, &text, at) else { return false };
+            let lexeme = &text[at..end];
             at = end;
-            if !is_dropped && !self.parser.shift(&mut stack, name) {
+            let read = match &mut indenter {
+                _ if is_dropped => Some(Vec::new()),
+                Some(indenter) => indenter.read(name, lexeme),
+                None => Some(vec![name]),
+            };
+            let Some(read) = read else { return false };
+            if !read.into_iter().all(|name| self.parser.shift(&mut stack, name)) {
                 return false;
             }
         }
-        self.parser.ends(&mut stack)
+        let last = indenter.map(Indenter::end).unwrap_or_default();
+        last.into_iter().all(|name| self.parser.shift(&mut stack, name)) && self.parser.ends(&mut stack)
     }
 }
 

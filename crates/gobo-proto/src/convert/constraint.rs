@@ -1,6 +1,8 @@
 //! A constraint and its message.
 
-use gobo_types::{Constraint, Dialect, GrammarDocument, Lexer, LookAhead, MatchMode, Source, TextStart};
+use gobo_types::{
+    Constraint, Dialect, GrammarDocument, Indentation, Lexer, LookAhead, MatchMode, Source, TextStart,
+};
 
 use super::error::ConvertError;
 use super::fields::{number_form, number_form_message, whitespace};
@@ -18,7 +20,7 @@ impl From<&Constraint> for v1::Constraint {
                 v1::constraint::Source::Regex(v1::Regex { pattern: pattern.clone(), r#match: mode.into() })
             }
             Source::Choice { items } => v1::constraint::Source::Choice(v1::Choice { items: items.clone() }),
-            Source::Grammar { dialect, grammar, start, lexer, documents } => {
+            Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
                 let dialect = match dialect {
                     Dialect::Gbnf => v1::GrammarDialect::Gbnf,
                     Dialect::Ebnf => v1::GrammarDialect::Ebnf,
@@ -43,6 +45,8 @@ impl From<&Constraint> for v1::Constraint {
                     lexer: lexer.into(),
                     documents: documents.collect(),
                     lexer_look_ahead: look_ahead.map_or(0, |of| u32::from(of.characters())),
+                    indent_by: unless(indentation.by(), Indentation::default().by()),
+                    indent_depth: unless(indentation.depth(), Indentation::default().depth()),
                 })
             }
             Source::Json { whitespace, numbers } => v1::constraint::Source::Json(v1::Json {
@@ -59,6 +63,26 @@ impl From<&Constraint> for v1::Constraint {
         };
         Self { source: Some(source), text_start: text_start.into() }
     }
+}
+
+/// A number, or 0 for the default.
+fn unless(number: u8, default: u8) -> u32 {
+    if number == default { 0 } else { number.into() }
+}
+
+/// An indentation, of whose numbers 0 is the default.
+fn indentation(by: u32, depth: u32) -> Result<Indentation, ConvertError> {
+    let of = |number: u32| match number {
+        0 => Ok(None),
+        number => u8::try_from(number).map(Some),
+    };
+    let found = |by: Option<u8>, depth: Option<u8>| Indentation::default().overwritten(by, depth);
+    let unknown =
+        |field, number| ConvertError::Unknown { field, found: i32::try_from(number).unwrap_or(i32::MAX) };
+    let by_alone = of(by).ok().and_then(|by| found(by, None));
+    let by_alone = by_alone.ok_or_else(|| unknown("constraint.grammar.indent_by", by))?;
+    let both = of(depth).ok().and_then(|depth| by_alone.overwritten(None, depth));
+    both.ok_or_else(|| unknown("constraint.grammar.indent_depth", depth))
 }
 
 impl TryFrom<v1::Constraint> for Constraint {
@@ -104,7 +128,8 @@ impl TryFrom<v1::Constraint> for Constraint {
                     documents.map(|of| GrammarDocument { name: of.name, text: of.text }).collect();
                 let start =
                     if grammar.start.is_empty() { dialect.default_start().to_owned() } else { grammar.start };
-                Self::grammar(dialect, grammar.grammar, start, lexer, documents)
+                let indentation = indentation(grammar.indent_by, grammar.indent_depth)?;
+                Self::grammar(dialect, grammar.grammar, start, lexer, documents).indented(indentation)
             }
             Some(v1::constraint::Source::Json(json)) => {
                 let numbers = number_form("constraint.json.numbers", json.numbers)?;
@@ -146,6 +171,8 @@ mod tests {
             Constraint::gbnf("root ::= \"a\"", "root"),
             Constraint::grammar(Dialect::Ebnf, "root ::= \"a\"", "root", None, Vec::new()),
             Constraint::grammar(Dialect::Lark, "start: \"a\"", "start", None, Vec::new()),
+            Constraint::grammar(Dialect::Lark, "start: \"a\"", "start", None, Vec::new())
+                .indented(Indentation::new(2, 32).unwrap()),
             Constraint::grammar(
                 Dialect::Lark,
                 "start: \"a\"",
@@ -168,6 +195,12 @@ mod tests {
 
     #[test]
     fn nothing_is_guessed() {
+        for (by, depth, field, found) in
+            [(17, 0, "constraint.grammar.indent_by", 17), (0, 300, "constraint.grammar.indent_depth", 300)]
+        {
+            assert_eq!(indentation(by, depth), Err(ConvertError::Unknown { field, found }));
+        }
+        assert_eq!(indentation(0, 2), Ok(Indentation::new(4, 2).unwrap()));
         assert_eq!(
             Constraint::try_from(v1::Constraint::default()),
             Err(ConvertError::Missing { field: "constraint.source" })

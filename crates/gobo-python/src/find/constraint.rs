@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use gobo_types::{
-    Constraint, ConstraintDigest, DEFAULT_START, Dialect, Draft, GrammarDocument, Lexer, NumberForm,
+    Constraint, ConstraintDigest, DEFAULT_START, Dialect, Draft, GrammarDocument, Indentation, Lexer, NumberForm,
     SchemaDocument, SchemaOptions, TextStart, Whitespace,
 };
 use pyo3::prelude::*;
@@ -192,11 +192,13 @@ impl PyConstraint {
     /// - `start`: the rule of whole texts; `root`, and in Lark `start`, where none is given.
     /// - `lexer`: for Lark `contextual` (the default) or `basic`, as Lark's lexers of these names, with a look-ahead of 1 to 16 characters
     ///   as in `basic:4`; or `none`: a terminal stands for each of its texts, and ignored text may stand between terminals.
+    /// - `indent_by`, `indent_depth`: in grammars in Lark that declare `_INDENT` and `_DEDENT`, by how many blanks lines are indented for each
+    ///   level (4, at most 16), and up to how many levels (16, at most 32). Texts with other lines are left out.
     /// - `documents`: texts of the grammars that it imports, by the path of the import: `lib/words` for `%import lib.words.NAME`.
     #[staticmethod]
     #[pyo3(
-        signature = (grammar, *, dialect, start = None, lexer = None, documents = None, text_start = Text("exact".into())),
-        text_signature = "(grammar, *, dialect, start=None, lexer=None, documents=None, text_start='exact')"
+        signature = (grammar, *, dialect, start = None, lexer = None, indent_by = None, indent_depth = None, documents = None, text_start = Text("exact".into())),
+        text_signature = "(grammar, *, dialect, start=None, lexer=None, indent_by=None, indent_depth=None, documents=None, text_start='exact')"
     )]
     #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
     fn grammar(
@@ -205,6 +207,8 @@ impl PyConstraint {
         dialect: Text,
         start: Option<Text>,
         lexer: Option<Text>,
+        indent_by: Option<Count>,
+        indent_depth: Option<Count>,
         documents: Option<&Bound<'_, PyMapping>>,
         text_start: Text,
     ) -> PyResult<Self> {
@@ -218,7 +222,13 @@ impl PyConstraint {
             beside.push(GrammarDocument { name: name.0, text: text.0 });
         }
         let text_start = self::text_start(py, &text_start)?;
-        Ok(Constraint::grammar(dialect, grammar.0, start, lexer, beside).starting(text_start).into())
+        // What is above all bytes is out of bounds, too.
+        let [by, depth] = [indent_by, indent_depth].map(|of| of.map(|of| u8::try_from(of.0).unwrap_or(u8::MAX)));
+        let Some(indentation) = Indentation::default().overwritten(by, depth) else {
+            return Err(invalid(py, "indent_by is from 1 to 16, and indent_depth from 1 to 32"));
+        };
+        let constraint = Constraint::grammar(dialect, grammar.0, start, lexer, beside).indented(indentation);
+        Ok(constraint.starting(text_start).into())
     }
 
     /// Constructor calls of a dataclass, `Person(name="Ada", age=3)`: all its fields as keywords, in their order, with literals of

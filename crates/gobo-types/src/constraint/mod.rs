@@ -6,6 +6,7 @@
 
 mod compact_json;
 mod dialect;
+mod indentation;
 mod lexer;
 mod restore;
 mod schema_options;
@@ -18,6 +19,7 @@ use crate::{ConstraintDigest, KeyHasher};
 
 pub use compact_json::compact_json;
 pub use dialect::{AnyDialect, DEFAULT_START, Dialect, DialectError, SchemaDialect};
+pub use indentation::{Indentation, IndentationError};
 pub use lexer::{Lexer, LexerError, LookAhead, LookAheadError};
 pub use restore::RestoreError;
 pub use schema_options::{
@@ -94,7 +96,26 @@ impl Constraint {
         documents.sort_unstable();
         documents.dedup_by(|later, first| later.name == first.name);
         let lexer = lexer.or_else(|| dialect.default_lexer());
-        Self::of(Source::Grammar { dialect, grammar: grammar.into(), start: start.into(), lexer, documents })
+        let (grammar, start, indentation) = (grammar.into(), start.into(), Indentation::default());
+        Self::of(Source::Grammar { dialect, grammar, start, lexer, indentation, documents })
+    }
+
+    /// The same grammar over texts with this indentation, which grammars with tokens for it alone have; other constraints as they are.
+    ///
+    /// ```
+    /// use gobo_types::{Constraint, Dialect, Indentation};
+    ///
+    /// let blocks = "start: \"a\" _NL _INDENT \"b\" _DEDENT\n_NL: /\\n */\n%declare _INDENT _DEDENT";
+    /// let constraint = Constraint::grammar(Dialect::Lark, blocks, "start", None, Vec::new());
+    /// let narrow = constraint.clone().indented(Indentation::new(2, 8).unwrap());
+    /// assert_ne!(constraint.digest(), narrow.digest());
+    /// ```
+    #[must_use]
+    pub fn indented(mut self, by: Indentation) -> Self {
+        if let Source::Grammar { indentation, .. } = &mut self.source {
+            *indentation = by;
+        }
+        self
     }
 
     /// Any JSON value, its numbers in the default form.
@@ -183,7 +204,7 @@ impl Constraint {
             Source::Choice { items } => {
                 items.iter().fold(hasher, |hasher, item| hasher.field("item", item.as_bytes()))
             }
-            Source::Grammar { dialect, grammar, start, lexer, documents } => {
+            Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
                 let hasher = hasher
                     .field("dialect", dialect.name().as_bytes())
                     .field("grammar", grammar.as_bytes())
@@ -191,6 +212,11 @@ impl Constraint {
                 let lexer = lexer.iter();
                 let hasher =
                     lexer.fold(hasher, |hasher, lexer| hasher.field("lexer", lexer.to_string().as_bytes()));
+                let hasher = if *indentation == Indentation::default() {
+                    hasher
+                } else {
+                    hasher.field("indentation", indentation.to_string().as_bytes())
+                };
                 documents.iter().fold(hasher, |hasher, GrammarDocument { name, text }| {
                     hasher.field("document_name", name.as_bytes()).field("document", text.as_bytes())
                 })

@@ -70,13 +70,16 @@ impl Constraint {
                 let is_ambiguous = items.iter().any(|item| item.contains('\n'));
                 Source::Choice { items: if is_ambiguous { items.clone() } else { Vec::new() } }
             }
-            Source::Grammar { dialect, grammar: _, start, lexer, documents } => Source::Grammar {
-                dialect: *dialect,
-                grammar: String::new(),
-                start: start.clone(),
-                lexer: *lexer,
-                documents: documents.clone(),
-            },
+            Source::Grammar { dialect, grammar: _, start, lexer, indentation, documents } => {
+                Source::Grammar {
+                    dialect: *dialect,
+                    grammar: String::new(),
+                    start: start.clone(),
+                    lexer: *lexer,
+                    indentation: *indentation,
+                    documents: documents.clone(),
+                }
+            }
             Source::Json { whitespace, numbers } => {
                 Source::Json { whitespace: *whitespace, numbers: *numbers }
             }
@@ -166,8 +169,8 @@ impl Constraint {
 mod tests {
     use super::*;
     use crate::{
-        DateTimes, Dialect, Draft, FormatMode, GrammarDocument, Lexer, LookAhead, NumberForm, PropertyOrder,
-        SchemaDialect, Spelling, TextStart, Whitespace,
+        DateTimes, Dialect, Draft, FormatMode, GrammarDocument, Indentation, Lexer, LookAhead, NumberForm,
+        PropertyOrder, SchemaDialect, Spelling, TextStart, Whitespace,
     };
 
     fn documents() -> Vec<SchemaDocument> {
@@ -214,6 +217,8 @@ mod tests {
                 vec![],
             ),
             Constraint::grammar(Dialect::Lark, "start: A", "start", None, vec![]),
+            Constraint::grammar(Dialect::Lark, "start: A", "start", None, vec![])
+                .indented(Indentation::new(2, 3).unwrap()),
             Constraint::json(Whitespace::Flexible { max: 5 }),
             Constraint::json_with(Whitespace::Single, NumberForm::Json),
             Constraint::schema(" { } ", SchemaOptions::default()),

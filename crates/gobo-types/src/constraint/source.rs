@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DEFAULT_START, Dialect, Lexer, NumberForm, SchemaOptions, Whitespace};
+use super::{DEFAULT_START, Dialect, Indentation, Lexer, NumberForm, SchemaOptions, Whitespace};
 
 /// How much of a text a regular expression has to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -45,6 +45,9 @@ pub enum Source {
         /// How its texts are split into lexemes; `None` for dialects without lexemes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lexer: Option<Lexer>,
+        /// How its lines are indented, if it has tokens for that.
+        #[serde(default, skip_serializing_if = "is_default_indentation")]
+        indentation: Indentation,
         /// The grammars that it may import, by name: sorted, each name once.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         documents: Vec<GrammarDocument>,
@@ -70,6 +73,10 @@ pub enum Source {
 
 fn default_start() -> String {
     DEFAULT_START.to_owned()
+}
+
+fn is_default_indentation(indentation: &Indentation) -> bool {
+    *indentation == Indentation::default()
 }
 
 /// A grammar that another one may import.

@@ -88,8 +88,9 @@ fn without_text(constraint: &Constraint, trials: &mut Trials<'_>, refusal: Refus
     let mut found = None;
     let ended = match &constraint.source {
         Source::Regex { pattern, mode } => pattern::without_text(pattern, *mode, trials, &mut found),
-        Source::Grammar { dialect, grammar, start, lexer, documents } => {
-            let written = Written { dialect: *dialect, grammar, start, lexer: *lexer, documents };
+        Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
+            let (dialect, lexer, indentation) = (*dialect, *lexer, *indentation);
+            let written = Written { dialect, grammar, start, lexer, indentation, documents };
             found = grammar::without_text(&written, &trials.account());
             Ok(())
         }
@@ -108,8 +109,9 @@ fn over_budget(constraint: &Constraint, trials: &mut Trials<'_>, verdict: OverBu
     let need = Need { limit: verdict.limit };
     let ended = match &constraint.source {
         Source::Regex { pattern, mode } => pattern::over_budget(pattern, *mode, need, trials, &mut found),
-        Source::Grammar { dialect, grammar, start, lexer, documents } => {
-            let written = Written { dialect: *dialect, grammar, start, lexer: *lexer, documents };
+        Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
+            let (dialect, lexer, indentation) = (*dialect, *lexer, *indentation);
+            let written = Written { dialect, grammar, start, lexer, indentation, documents };
             grammar::over_budget(&written, need, trials, &mut found)
         }
         Source::Schema { schema, .. } => schema::over_budget(schema, need, trials, &mut found),

@@ -27,16 +27,18 @@ struct Figures {
 
 pub(crate) fn run(global: &Global, args: &LintArgs) -> anyhow::Result<Outcome> {
     let options =
-        GrammarArgs { lexer: args.lexer, lexer_look_ahead: None, import_dir: args.import_dir.clone() };
+        GrammarArgs { lexer: args.lexer, import_dir: args.import_dir.clone(), ..GrammarArgs::default() };
     let given = grammar_file(&args.file, args.dialect, args.start.as_deref(), &options)?;
     let loaded = args.tokenizer.as_ref().map(|tokenizer| Loaded::open(tokenizer, global)).transpose()?;
     if let Some(loaded) = &loaded {
         loaded.note_first_use();
     }
-    let Source::Grammar { dialect, grammar, start, lexer, documents } = &given.constraint.source else {
+    let Source::Grammar { dialect, grammar, start, lexer, indentation, documents } = &given.constraint.source
+    else {
         bail!("{}: no grammar", args.file.display());
     };
-    let written = Written { dialect: *dialect, grammar, start, lexer: *lexer, documents };
+    let (dialect, indentation) = (*dialect, *indentation);
+    let written = Written { dialect, grammar, start, lexer: *lexer, indentation, documents };
     let found = match lint(&written, args.length, &Budget::new(global.limits())) {
         Ok(found) => found,
         Err(error) => return given.verdict(&error, global.json),

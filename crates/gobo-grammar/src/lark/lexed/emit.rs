@@ -70,14 +70,19 @@ pub(super) fn emit(
     for &(texts, variant) in &variants.starts {
         let class = classes.of_variant[variant];
         let of = &variants.all[variant];
-        let ends = of.exits.iter().filter(|&&exit| variants.may_end(exit));
-        let mut exits: Vec<PlaceId> = ends.filter_map(|&exit| classes.exit(of.site, exit)).collect();
+        let mut exits: Vec<(PlaceId, (TextsId, TextsId))> = Vec::new();
+        for &exit in &of.exits {
+            let Some(class) = classes.exit(of.site, exit) else { continue };
+            exits.extend(variants.endings(exit).iter().map(|&ending| (class, ending)));
+        }
         exits.sort_unstable();
         exits.dedup();
-        for exit in exits {
+        for (exit, (blanks, tail)) in exits {
             let rule = emitter.rule(class, exit)?;
             let mut parts = emitter.read(texts)?;
             parts.push(Expr::Call(rule));
+            parts.extend(emitter.read(blanks)?);
+            parts.extend(emitter.read(tail)?);
             alternatives.push(Expr::Concat(parts));
         }
     }

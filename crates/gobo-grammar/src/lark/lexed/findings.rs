@@ -95,14 +95,19 @@ impl Looker<'_, '_> {
     fn look(&mut self, contextual: bool) -> Result<LexerFindings, Stuck> {
         let end = self.productions.terminals.len();
         let mut all = Bits::new(end + 1);
+        // The beginnings and ends of blocks have no text, and no lexer finds them.
+        let of_blocks: Vec<TerminalId> =
+            self.productions.blocks.iter().flat_map(|&(begin, end)| [begin, end]).collect();
         self.productions.used.iter().for_each(|terminal| all.insert(terminal.index()));
         let mut active: Table<ParserState, Bits> = Table::new();
         for actions in &self.tables.actions {
             let mut of_state = if contextual { actions.clone() } else { all.clone() };
             of_state.remove(end);
+            of_blocks.iter().for_each(|terminal| of_state.remove(terminal.index()));
             active.push(of_state);
         }
         let hidden = self.hidden(&active)?;
+        of_blocks.iter().for_each(|terminal| all.remove(terminal.index()));
         let glued = self.glued(&active, &all)?;
         let undecided: BTreeSet<(String, String)> = (self.tables.undecided.iter())
             .map(|&(one, other, _)| {
@@ -122,7 +127,7 @@ impl Looker<'_, '_> {
         let mut unseen: BTreeMap<TerminalId, ParserState> = BTreeMap::new();
         let mut found: BTreeSet<TerminalId> = ignored.clone();
         for (state, bits) in active.enumerate() {
-            let set = self.lexemes.active(bits)?;
+            let set = self.lexemes.active(bits, None)?;
             let place = self.lexemes.place(set, GuardId::PASS)?;
             found.extend(self.lexemes.places[place].letters.iter().map(|letter| letter.terminal));
             for &terminal in &self.productions.used {
@@ -148,25 +153,25 @@ impl Looker<'_, '_> {
 
     /// The terminal that is found first where a text stands.
     fn taker(&mut self, active: &Bits, text: &str) -> Result<Option<String>, Stuck> {
-        let set = self.lexemes.active(active)?;
+        let set = self.lexemes.active(active, None)?;
         let taker = self.lexemes.found(set, text)?;
         Ok(taker.map(|terminal| self.productions.terminals[terminal].name.clone()))
     }
 
     /// Keywords of names behind which a word may go on.
     fn glued(&mut self, active: &Table<ParserState, Bits>, all: &Bits) -> Result<Vec<Glued>, Stuck> {
-        let set = self.lexemes.active(all)?;
+        let set = self.lexemes.active(all, None)?;
         let keywords = self.lexemes.keywords(set)?;
         let mut glued: BTreeMap<TerminalId, Glued> = BTreeMap::new();
         // The first texts of a language that go on with a name behind a keyword.
         let mut begun: HashMap<(TerminalId, TerminalId, TextsId), Option<String>> = HashMap::new();
         for (state, shifts) in self.tables.shifts.enumerate() {
-            let here = self.lexemes.active(&active[state])?;
+            let here = self.lexemes.active(&active[state], None)?;
             let here = self.lexemes.place(here, GuardId::PASS)?;
             for &(name, keyword) in &keywords {
                 let Some(&after) = shifts.get(&Symbol::Terminal(keyword)) else { continue };
                 for letter in self.lexemes.letters(here, keyword)? {
-                    let next = self.lexemes.active(&active[after])?;
+                    let next = self.lexemes.active(&active[after], None)?;
                     let next = self.lexemes.place(next, letter.guard)?;
                     for follower in self.lexemes.places[next].letters.clone() {
                         self.budget.charge_steps(PHASE, 1)?;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use gobo_types::{Budget, CompileError, DenseId as _, LookAhead, RefusalKind, ReportEntry};
+use gobo_types::{Budget, CompileError, DenseId as _, Indentation, LookAhead, RefusalKind, ReportEntry};
 
 use super::super::modules::{DefinitionId, Modules};
 use super::grammar::{Productions, Terminal, TerminalId, WITHOUT_LEXER, productions};
+use super::indentation::Blocks;
 use super::lexer::{Cut, Lexemes};
 use super::tables::{Tables, tables};
 use super::{emit, merge, variants};
@@ -14,15 +15,15 @@ use crate::regex::{Scanner, Stuck};
 use crate::written::Read;
 
 /// The grammar over characters whose texts begin with the rule `start`, and are split into lexemes; with `contextual` only those terminals
-/// are active that the parser can use.
+/// are active that the parser can use. Its lines are indented so, if it has blocks of them.
 ///
 /// # Errors
 /// A refusal naming the construct, its line and its column; [`CompileError::OverBudget`].
 pub(crate) fn lower(
     modules: &Modules<'_>,
     start: DefinitionId,
-    contextual: bool,
-    look_ahead: LookAhead,
+    (contextual, look_ahead): (bool, LookAhead),
+    indentation: Indentation,
     budget: &Budget,
 ) -> Result<Read, CompileError> {
     if modules.initial_skip.is_some() {
@@ -31,9 +32,21 @@ pub(crate) fn lower(
             .spanning(0..0)
             .advising(WITHOUT_LEXER));
     }
-    let productions = productions(modules, start, budget)?;
+    let mut productions = productions(modules, start, budget)?;
     check_widths(modules, &productions)?;
     let tables = tables(&productions, budget)?;
+    let blocks = Blocks::of(modules, &productions, &tables, indentation, budget)?;
+    if let Some(blocks) = &blocks {
+        // The lexer finds newlines, whether or not a rule has them.
+        productions.used.extend([blocks.newline]);
+        productions.used.sort_unstable();
+        productions.used.dedup();
+    } else if indentation != Indentation::default() {
+        let reason =
+            "the lines of texts cannot be indented: the grammar does not declare _INDENT and _DEDENT";
+        let error = CompileError::refuse(RefusalKind::Unsupported, "the whole grammar", reason);
+        return Err(error.advising("Leave out how they are indented (the field indentation)."));
+    }
     let nodes: Vec<_> = productions.terminals.iter().map(|terminal| terminal.text.node.clone()).collect();
     let scanner =
         Scanner::of(&nodes, budget).map_err(|error| placed(modules, &productions, error, budget))?;
@@ -44,7 +57,11 @@ pub(crate) fn lower(
         look_ahead.characters(),
         budget,
     )?;
-    let variants = variants::variants(&productions, &tables, &mut lexemes, contextual, budget);
+    lexemes.lines.terminals = blocks.as_ref().map(Blocks::terminals);
+    let checked = blocks.as_ref().map_or(Ok(()), |blocks| blocks.check(modules, &productions, &scanner));
+    let blocks = blocks.as_ref();
+    let variants = checked
+        .and_then(|()| variants::variants(&productions, (&tables, blocks), &mut lexemes, contextual, budget));
     let variants = variants.map_err(|stuck| match stuck {
         Stuck::Over(error) => error,
         Stuck::Behind(pattern) => {
@@ -58,10 +75,13 @@ pub(crate) fn lower(
     })?;
     let classes = merge::classes(&variants, budget)?;
     let grammar = emit::emit(&productions, &lexemes, &variants, &classes, budget)?;
-    let narrowed =
-        variants.cuts.iter().map(|&cut| narrowed(&productions, &lexemes.guards.cuts[cut])).collect();
+    let cuts = variants.cuts.iter().map(|&cut| narrowed(&productions, &lexemes.guards.cuts[cut]));
+    let mut narrowed: Vec<ReportEntry> = cuts.collect();
+    if blocks.is_some() {
+        narrowed.extend(unlike(indentation, lexemes.lines.has_others));
+    }
     let notes = notes(modules, &productions, &tables);
-    Ok(Read { grammar, narrowed, notes })
+    Ok(Read { grammar, is_indented: blocks.is_some(), narrowed, notes })
 }
 
 /// Refuses terminals with the empty text.
@@ -69,7 +89,9 @@ pub(crate) fn lower(
 /// # Errors
 /// The refusal.
 pub(super) fn check_widths(modules: &Modules<'_>, productions: &Productions) -> Result<(), CompileError> {
-    for &id in &productions.used {
+    let is_block =
+        |id: &&TerminalId| productions.blocks.is_some_and(|(begin, end)| **id == begin || **id == end);
+    for &id in productions.used.iter().filter(|id| !is_block(id)) {
         let Terminal { name, text, at, .. } = &productions.terminals[id];
         if text.widths.0 == 0 {
             let reason = format!("the terminal {} has the empty text, which no lexer finds", shown(name));
@@ -98,6 +120,20 @@ fn placed(
         }
     }
     CompileError::Refused(refusal)
+}
+
+/// Which texts with blocks are left out.
+fn unlike(indentation: Indentation, has_others: bool) -> Vec<ReportEntry> {
+    let (by, depth) = (indentation.by(), indentation.depth());
+    let why = format!(
+        "lines are indented by {by} blanks for each level, where a tab counts as 8, up to {depth} levels: other texts are left out"
+    );
+    let mut entries = vec![ReportEntry::whole("indentation", why)];
+    if has_others {
+        let why = "a newline that goes on with other characters than blanks after its last line feed is left out, outside of brackets";
+        entries.push(ReportEntry::whole("indentation", why));
+    }
+    entries
 }
 
 fn narrowed(productions: &Productions, cut: &Cut) -> ReportEntry {

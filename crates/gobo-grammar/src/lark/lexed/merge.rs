@@ -133,8 +133,8 @@ fn split_exits(variants: &Variants, classes: &mut Classes, budget: &Budget) -> R
     let whole: Vec<SiteId> = variants.starts.iter().map(|start| variants.all[start.1].site).collect();
     let mut least: HashMap<_, PlaceId> = HashMap::new();
     let key = |&(site, exit): &(SiteId, PlaceId)| {
-        let may_end = whole.contains(&site) && variants.may_end(exit);
-        (site, classes.of_exit[&(site, exit)], &after[&(site, exit)], may_end)
+        let endings = if whole.contains(&site) { variants.endings(exit) } else { &[] };
+        (site, classes.of_exit[&(site, exit)], &after[&(site, exit)], endings)
     };
     for of in after.keys() {
         let least = least.entry(key(of)).or_insert(of.1);

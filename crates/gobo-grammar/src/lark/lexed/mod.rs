@@ -15,9 +15,11 @@ mod bits;
 mod emit;
 mod findings;
 mod grammar;
+mod indentation;
 mod lexer;
 mod lower;
 mod merge;
+mod sites;
 mod tables;
 mod variants;
 

@@ -1,7 +1,7 @@
 //! Tests: what Lark takes. Grammars whose rules call themselves are in `tests/it/lexers`.
 
 use gobo_automata::Dfa;
-use gobo_types::{Budget, CompileLimits, Dialect, Lexer, TextStart};
+use gobo_types::{Budget, CompileLimits, Dialect, Indentation, Lexer, TextStart};
 
 use crate::written::{Read, Written};
 
@@ -16,8 +16,8 @@ struct Case {
 }
 
 fn read(grammar: &str, lexer: Lexer) -> Read {
-    let lexer = Some(lexer);
-    let written = Written { dialect: Dialect::Lark, grammar, start: "start", lexer, documents: &[] };
+    let (dialect, lexer, indentation) = (Dialect::Lark, Some(lexer), Indentation::default());
+    let written = Written { dialect, grammar, start: "start", lexer, indentation, documents: &[] };
     written
         .read(&Budget::new(CompileLimits::default()))
         .unwrap_or_else(|error| panic!("{grammar:?}: {error}"))

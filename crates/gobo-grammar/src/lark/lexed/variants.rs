@@ -21,8 +21,10 @@ use std::rc::Rc;
 use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::bits::Bits;
-use super::grammar::{NonterminalId, ProductionId, Productions, Symbol};
+use super::grammar::{NonterminalId, ProductionId, Productions, Symbol, TerminalId};
+use super::indentation::Blocks;
 use super::lexer::{ActiveId, CutId, GuardId, Lexemes, PlaceId, TextsId};
+use super::sites::sites;
 use super::tables::{ParserState, START, Tables};
 use crate::regex::Stuck;
 
@@ -55,10 +57,12 @@ pub(super) enum Edge {
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) site: SiteId,
-    production: ProductionId,
-    read: usize,
-    state: ParserState,
-    place: PlaceId,
+    pub(super) production: ProductionId,
+    pub(super) read: usize,
+    pub(super) state: ParserState,
+    pub(super) place: PlaceId,
+    /// Whether its variants begin within brackets.
+    pub(super) is_inside: bool,
     pub(super) edges: Vec<Edge>,
     /// The exit that variants have here, at the end of the production.
     pub(super) exit: Option<PlaceId>,
@@ -72,6 +76,8 @@ pub(super) struct Variant {
     pub(super) rule: NonterminalId,
     pub(super) site: SiteId,
     pub(super) exits: Vec<PlaceId>,
+    /// Whether its caller knows which levels are open.
+    is_relative: bool,
     /// The nodes that call it.
     callers: Vec<NodeId>,
     pub(super) starts: Vec<NodeId>,
@@ -83,36 +89,36 @@ pub(super) struct Variants {
     pub(super) nodes: Table<NodeId, Node>,
     /// What may stand first, and the variant of the whole text after it.
     pub(super) starts: Vec<(TextsId, VariantId)>,
-    /// `[places]`: whether the text may end.
-    is_final: Table<PlaceId, bool>,
+    /// What is read after exits of the start rule at which the text may end: two texts, the empty ones mostly.
+    endings: HashMap<PlaceId, Vec<(TextsId, TextsId)>>,
     /// Guards that are cut.
     pub(super) cuts: BTreeSet<CutId>,
 }
 
 impl Variants {
-    /// Whether a whole text may end at an exit of the start rule.
-    pub(super) fn may_end(&self, exit: PlaceId) -> bool {
-        self.is_final[exit]
+    /// What a whole text ends with after an exit of the start rule: texts in the order in which they are read, each possibly empty.
+    pub(super) fn endings(&self, exit: PlaceId) -> &[(TextsId, TextsId)] {
+        self.endings.get(&exit).map_or(&[], Vec::as_slice)
     }
 }
 
-/// The site of each state and rule, and the states of each site.
-type Sites = (HashMap<(ParserState, NonterminalId), SiteId>, Table<SiteId, Vec<ParserState>>);
-
-struct Explorer<'a, 'b> {
+/// What explores the variants of a grammar.
+pub(super) struct Explorer<'a, 'b> {
     productions: &'a Productions,
-    tables: &'a Tables,
-    lexemes: &'a mut Lexemes<'b>,
-    active: Table<ParserState, ActiveId>,
+    pub(super) tables: &'a Tables,
+    pub(super) blocks: Option<&'a Blocks>,
+    pub(super) lexemes: &'a mut Lexemes<'b>,
+    /// The lexers after a terminal that leads to a state: outside of brackets, and within them.
+    active: Table<ParserState, [ActiveId; 2]>,
     site_of: HashMap<(ParserState, NonterminalId), SiteId>,
     /// The states of each site.
     sites: Table<SiteId, Vec<ParserState>>,
     /// What cannot come next: see [`Explorer::barred`].
     barred: HashMap<(SiteId, ProductionId, usize), Rc<Bits>>,
     variants: Table<VariantId, Variant>,
-    variant_of: HashMap<(SiteId, PlaceId), VariantId>,
-    nodes: Table<NodeId, Node>,
-    node_of: HashMap<(SiteId, ProductionId, usize, PlaceId), NodeId>,
+    variant_of: HashMap<(SiteId, PlaceId, bool), VariantId>,
+    pub(super) nodes: Table<NodeId, Node>,
+    node_of: HashMap<(SiteId, ProductionId, usize, PlaceId, bool), NodeId>,
     /// Nodes without edges so far.
     open: Vec<NodeId>,
     /// Variants that lead to a node, which does not know it so far.
@@ -127,7 +133,7 @@ struct Explorer<'a, 'b> {
 /// See [`Stuck`].
 pub(super) fn variants(
     productions: &Productions,
-    tables: &Tables,
+    (tables, blocks): (&Tables, Option<&Blocks>),
     lexemes: &mut Lexemes<'_>,
     contextual: bool,
     budget: &Budget,
@@ -138,12 +144,15 @@ pub(super) fn variants(
     for actions in &tables.actions {
         let mut of_state = if contextual { actions.clone() } else { all.clone() };
         of_state.remove(productions.terminals.len());
-        active.push(lexemes.active(&of_state)?);
+        let newline = blocks.map(|blocks| blocks.prepare(&mut of_state));
+        active.push([lexemes.active(&of_state, None)?, lexemes.active(&of_state, newline)?]);
     }
-    let (site_of, sites) = sites(productions, tables, &active, budget)?;
+    let outside = active.iter().map(|active| active[0]).collect();
+    let (site_of, sites) = sites(productions, tables, &outside, budget)?;
     let mut explorer = Explorer {
         productions,
         tables,
+        blocks,
         lexemes,
         active,
         site_of,
@@ -159,9 +168,11 @@ pub(super) fn variants(
         budget,
     };
     let mut starts = Vec::new();
-    let first = explorer.active[START];
+    let [first, _] = explorer.active[START];
+    let open = blocks.map(|_| 0);
     for (texts, place) in explorer.lexemes.tails(first, GuardId::PASS)? {
-        starts.push((texts, explorer.variant(START, productions.start, place)?));
+        let place = explorer.lexemes.at_level(place, open)?;
+        starts.push((texts, explorer.variant(START, productions.start, place, false)?));
     }
     loop {
         if let Some((node, variant)) = explorer.leading.pop() {
@@ -172,65 +183,16 @@ pub(super) fn variants(
             break;
         }
     }
+    let mut endings = HashMap::new();
+    for &(_, variant) in &starts {
+        for exit in explorer.variants[variant].exits.clone() {
+            let of = explorer.endings(exit)?;
+            endings.insert(exit, of);
+        }
+    }
     let mut cuts = explorer.cuts;
     cuts.extend(&explorer.lexemes.cut_in_tails);
-    let is_final = explorer.lexemes.places.iter().map(|place| place.may_end).collect();
-    Ok(Variants { all: explorer.variants, nodes: explorer.nodes, starts, is_final, cuts })
-}
-
-/// Sites, each with one of its states: the coarsest partition of states and rules in which equal ones have the same productions along
-/// the same active terminals, with the same terminals struck at their ends.
-fn sites(
-    productions: &Productions,
-    tables: &Tables,
-    active: &Table<ParserState, ActiveId>,
-    budget: &Budget,
-) -> Result<Sites, CompileError> {
-    type Signature<'a> = (SiteId, Vec<(Option<ActiveId>, Option<SiteId>, Option<&'a Bits>)>);
-    let mut keys: Vec<(ParserState, NonterminalId)> = Vec::new();
-    for (state, shifts) in tables.shifts.enumerate() {
-        keys.extend(shifts.keys().filter_map(|symbol| match symbol {
-            Symbol::Rule(rule) => Some((state, *rule)),
-            Symbol::Terminal(_) => None,
-        }));
-    }
-    let mut site_of: HashMap<(ParserState, NonterminalId), SiteId> =
-        keys.iter().map(|&key| (key, SiteId::new(key.1.index()))).collect();
-    let mut count = 0;
-    loop {
-        let mut known: HashMap<Signature<'_>, SiteId> = HashMap::new();
-        let mut next = HashMap::with_capacity(keys.len());
-        for &(state, rule) in &keys {
-            let mut signature = Vec::new();
-            for &production in &productions.of[rule] {
-                let mut at = state;
-                for &symbol in &productions.all[production].body {
-                    let site = match symbol {
-                        Symbol::Rule(rule) => Some(site_of[&(at, rule)]),
-                        Symbol::Terminal(_) => None,
-                    };
-                    at = tables.shifts[at][&symbol];
-                    let active = site.is_none().then(|| active[at]);
-                    signature.push((active, site, None));
-                }
-                signature.push((None, None, tables.struck.get(&(at, production))));
-            }
-            budget.charge_steps(PHASE, 1 + signature.len() as u64)?;
-            let new = SiteId::new(known.len());
-            let site = *known.entry((site_of[&(state, rule)], signature)).or_insert(new);
-            next.insert((state, rule), site);
-        }
-        site_of = next;
-        if known.len() == count {
-            break;
-        }
-        count = known.len();
-    }
-    let mut sites = Table::filled(Vec::new(), count);
-    for &(state, rule) in &keys {
-        sites[site_of[&(state, rule)]].push(state);
-    }
-    Ok((site_of, sites))
+    Ok(Variants { all: explorer.variants, nodes: explorer.nodes, starts, endings, cuts })
 }
 
 impl Explorer<'_, '_> {
@@ -239,6 +201,7 @@ impl Explorer<'_, '_> {
         state: ParserState,
         rule: NonterminalId,
         entry: PlaceId,
+        is_inside: bool,
     ) -> Result<VariantId, CompileError> {
         let site = self.site_of[&(state, rule)];
         let mut barred: Option<Bits> = None;
@@ -253,15 +216,22 @@ impl Explorer<'_, '_> {
             Some(barred) => self.lexemes.without(entry, &barred)?,
             None => entry,
         };
-        if let Some(&known) = self.variant_of.get(&(site, entry)) {
+        let entry = match self.blocks {
+            Some(blocks) => self.lexemes.entering(entry, is_inside || !blocks.count_levels[rule])?,
+            None => entry,
+        };
+        let key = (site, entry, is_inside);
+        if let Some(&known) = self.variant_of.get(&key) {
             return Ok(known);
         }
         self.budget.charge_bytes(PHASE, NODE_BYTES)?;
         let (exits, callers, starts) = (Vec::new(), Vec::new(), Vec::new());
-        let id = self.variants.push(Variant { rule, site, exits, callers, starts });
-        self.variant_of.insert((site, entry), id);
+        let is_relative = self.lexemes.places[entry].levels.open.is_none();
+        let id = self.variants.push(Variant { rule, site, exits, is_relative, callers, starts });
+        self.variant_of.insert(key, id);
         for &production in &self.productions.of[rule] {
-            let start = self.node(site, production, 0, self.sites[site][0], entry)?;
+            let at = (site, production, 0, self.sites[site][0]);
+            let start = self.node(at, entry, is_inside)?;
             self.variants[id].starts.push(start);
             self.leading.push((start, id));
         }
@@ -313,17 +283,16 @@ impl Explorer<'_, '_> {
         Ok(barred)
     }
 
-    fn node(
+    /// The node where so much of a production at a site was read, which led to a state.
+    pub(super) fn node(
         &mut self,
-        site: SiteId,
-        production: ProductionId,
-        read: usize,
-        state: ParserState,
+        (site, production, read, state): (SiteId, ProductionId, usize, ParserState),
         place: PlaceId,
+        is_inside: bool,
     ) -> Result<NodeId, CompileError> {
         let barred = self.barred(site, production, read)?;
         let place = self.lexemes.without(place, &barred)?;
-        let key = (site, production, read, place);
+        let key = (site, production, read, place, is_inside);
         if let Some(&known) = self.node_of.get(&key) {
             return Ok(known);
         }
@@ -331,13 +300,14 @@ impl Explorer<'_, '_> {
         self.budget.charge_bytes(PHASE, NODE_BYTES)?;
         self.budget.check_states(PHASE, self.nodes.len())?;
         let (edges, of) = (Vec::new(), Vec::new());
-        let id = self.nodes.push(Node { site, production, read, state, place, edges, exit: None, of });
+        let node = Node { site, production, read, state, place, is_inside, edges, exit: None, of };
+        let id = self.nodes.push(node);
         self.node_of.insert(key, id);
         self.open.push(id);
         Ok(id)
     }
 
-    fn edge(&mut self, from: NodeId, edge: Edge) -> Result<(), CompileError> {
+    pub(super) fn edge(&mut self, from: NodeId, edge: Edge) -> Result<(), CompileError> {
         let of = &self.nodes[from].of;
         self.budget.charge_steps(PHASE, 1 + of.len() as u64)?;
         self.budget.charge_bytes(PHASE, NODE_BYTES / 4)?;
@@ -365,9 +335,33 @@ impl Explorer<'_, '_> {
         }
     }
 
+    /// The state after the next terminal of a node; `None` where the parser has none.
+    pub(super) fn shifted(&self, id: NodeId) -> Option<ParserState> {
+        let Node { production, read, state, .. } = self.nodes[id];
+        self.tables.shifts[state].get(self.productions.all[production].body.get(read)?).copied()
+    }
+
+    /// The lexer after a terminal that leads to a state, outside of brackets.
+    pub(super) fn active_after(&self, state: ParserState) -> ActiveId {
+        self.active[state][0]
+    }
+
+    /// Notes the guards that are cut where a terminal is read.
+    pub(super) fn cut(&mut self, place: PlaceId, terminal: TerminalId) -> Result<(), CompileError> {
+        let of = &self.lexemes.places[place];
+        self.cuts.extend(of.cuts.iter().filter(|cut| cut.1 == terminal).map(|cut| cut.0));
+        self.budget.charge_steps(PHASE, of.cuts.len() as u64)
+    }
+
     fn expand(&mut self, id: NodeId) -> Result<(), Stuck> {
-        let Node { site, production, read, state, place, .. } = self.nodes[id];
-        match self.productions.all[production].body.get(read).copied() {
+        let Node { site, production, read, state, place, is_inside, .. } = self.nodes[id];
+        let next = self.productions.all[production].body.get(read).copied();
+        if let (Some(blocks), Some(next)) = (self.blocks, next)
+            && self.expand_line(id, next, blocks)?
+        {
+            return Ok(());
+        }
+        match next {
             None => {
                 let struck = self.tables.struck.get(&(state, production));
                 let place = match struck {
@@ -380,19 +374,24 @@ impl Explorer<'_, '_> {
                 }
             }
             Some(Symbol::Terminal(terminal)) => {
-                let of = &self.lexemes.places[place];
-                self.cuts.extend(of.cuts.iter().filter(|cut| cut.1 == terminal).map(|cut| cut.0));
-                self.budget.charge_steps(PHASE, of.cuts.len() as u64)?;
+                self.cut(place, terminal)?;
                 let Some(next) = self.tables.shift(state, terminal) else { return Ok(()) };
+                let open = self.lexemes.places[place].levels.open;
+                let is_within = is_inside
+                    || self.blocks.is_some_and(|blocks| blocks.is_within_brackets(production, read + 1));
+                let active = self.active[next][usize::from(is_within)];
                 for letter in self.lexemes.letters(place, terminal)? {
-                    for (tail, place) in self.lexemes.tails(self.active[next], letter.guard)? {
-                        let to = self.node(site, production, read + 1, next, place)?;
+                    for (tail, place) in self.lexemes.tails(active, letter.guard)? {
+                        let place = self.lexemes.at_level(place, open)?;
+                        let to = self.node((site, production, read + 1, next), place, is_inside)?;
                         self.edge(id, Edge::Letter { texts: letter.texts, tail, to })?;
                     }
                 }
             }
             Some(Symbol::Rule(rule)) => {
-                let called = self.variant(state, rule, place)?;
+                let is_within = is_inside
+                    || self.blocks.is_some_and(|blocks| blocks.is_within_brackets(production, read));
+                let called = self.variant(state, rule, place, is_within)?;
                 self.variants[called].callers.push(id);
                 for exit in self.variants[called].exits.clone() {
                     self.go_on(id, called, exit)?;
@@ -404,9 +403,14 @@ impl Explorer<'_, '_> {
 
     /// Goes on in a caller after an exit of what it calls.
     fn go_on(&mut self, caller: NodeId, called: VariantId, exit: PlaceId) -> Result<(), CompileError> {
-        let Node { site, production, read, state, .. } = self.nodes[caller];
+        let Node { site, production, read, state, place, is_inside, .. } = self.nodes[caller];
         let next = self.tables.shifts[state][&Symbol::Rule(self.variants[called].rule)];
-        let to = self.node(site, production, read + 1, next, exit)?;
+        let place = if self.variants[called].is_relative {
+            self.lexemes.at_level(exit, self.lexemes.places[place].levels.open)?
+        } else {
+            exit
+        };
+        let to = self.node((site, production, read + 1, next), place, is_inside)?;
         self.edge(caller, Edge::Call { variant: called, exit, to })
     }
 

@@ -52,6 +52,11 @@ impl Text {
         Self { node, literal: None, source: None, flags: Flags::default(), flag_count: 0, length, widths }
     }
 
+    /// The pattern of a terminal that no lexer finds.
+    pub(super) fn declared() -> Self {
+        Self::regex(Node::alternate(Vec::new()), 0)
+    }
+
     fn literal(text: &str, ignores_case: bool) -> Self {
         let mut flags = Flags::default();
         let node = if ignores_case { any_case(text) } else { Node::Text(text.to_owned()) };

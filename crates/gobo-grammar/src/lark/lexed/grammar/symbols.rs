@@ -53,4 +53,6 @@ pub(in super::super) struct Productions {
     pub(in super::super) ignored: Vec<TerminalId>,
     /// The terminals that some production has, or that are ignored, ascending.
     pub(in super::super) used: Vec<TerminalId>,
+    /// The terminals that begin and end a block of lines, if the grammar declares them.
+    pub(in super::super) blocks: Option<(TerminalId, TerminalId)>,
 }

@@ -176,6 +176,7 @@ impl<'a> Trees<'a> {
         start: NonterminalId,
         ignored: Vec<TerminalId>,
         terminals: Table<TerminalId, Terminal>,
+        blocks: Option<(TerminalId, TerminalId)>,
     ) -> Result<Productions, CompileError> {
         let mut all: Table<ProductionId, Production> = Table::new();
         let mut seen = HashSet::new();
@@ -223,7 +224,7 @@ impl<'a> Trees<'a> {
         used.sort_unstable();
         used.dedup();
         let Self { names, priorities, .. } = self;
-        Ok(Productions { terminals, names, priorities, all, of, start, ignored, used })
+        Ok(Productions { terminals, names, priorities, all, of, start, ignored, used, blocks })
     }
 
     /// The sequences of symbols of a part, each once.

@@ -19,6 +19,10 @@ const PHASE: &str = "writing out rules";
 /// Bytes that a rule or a part of one is charged.
 const RULE_BYTES: u64 = 128;
 
+/// The declared terminals that begin and end a block of lines.
+const INDENT: &str = "_INDENT";
+const DEDENT: &str = "_DEDENT";
+
 /// What a parameter of a template stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Argument {
@@ -42,6 +46,7 @@ struct Writer<'a> {
     pending: VecDeque<(DefinitionId, Vec<Argument>, NonterminalId)>,
     instances: usize,
     anonymous: usize,
+    blocks: Option<(TerminalId, TerminalId)>,
 }
 
 /// The productions of a grammar.
@@ -66,8 +71,10 @@ pub(in super::super) fn productions(
         pending: VecDeque::new(),
         instances: 0,
         anonymous: 0,
+        blocks: None,
     };
     let needed = writer.name_terminals(start)?;
+    writer.blocks = writer.declare_blocks();
     let mut ignored = Vec::new();
     for (at, body) in modules.ignored.iter().enumerate() {
         ignored.push(writer.ignore(at, body)?);
@@ -82,7 +89,7 @@ pub(in super::super) fn productions(
     while let Some((definition, arguments, id)) = writer.pending.pop_front() {
         writer.write(definition, &arguments, id)?;
     }
-    writer.trees.finish(start, ignored, writer.terminals)
+    writer.trees.finish(start, ignored, writer.terminals, writer.blocks)
 }
 
 impl Writer<'_> {
@@ -117,6 +124,20 @@ impl Writer<'_> {
             self.terminal_of.insert(definition, id);
         }
         Ok(rules)
+    }
+
+    /// Makes terminals of those that begin and end a block, if both are declared alone. They have no texts of their own: a lexer
+    /// never finds them.
+    fn declare_blocks(&mut self) -> Option<(TerminalId, TerminalId)> {
+        let is_declared = |name| self.modules.find(MAIN, name) == Some(Found::Declared);
+        if !is_declared(INDENT) || !is_declared(DEDENT) {
+            return None;
+        }
+        let mut declare = |name: &str| {
+            let (name, text) = (name.to_owned(), Text::declared());
+            self.terminals.push(Terminal { name, priority: 0, text, at: (MAIN, 0) })
+        };
+        Some((declare(INDENT), declare(DEDENT)))
     }
 
     fn terminal(
@@ -248,7 +269,11 @@ impl Writer<'_> {
                     return Ok(argument.clone());
                 }
                 let Found::Definition(definition) = modules.found(module, name, part.at)? else {
-                    return Err(self.patterns.declared(module, name, part.at));
+                    return match self.blocks {
+                        Some((indent, _)) if name == INDENT => Ok(Argument::Symbol(Symbol::Terminal(indent))),
+                        Some((_, dedent)) if name == DEDENT => Ok(Argument::Symbol(Symbol::Terminal(dedent))),
+                        _ => Err(self.patterns.declared(module, name, part.at)),
+                    };
                 };
                 if let Some(&terminal) = self.terminal_of.get(&definition) {
                     return Ok(Argument::Symbol(Symbol::Terminal(terminal)));

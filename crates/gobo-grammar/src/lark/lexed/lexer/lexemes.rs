@@ -19,6 +19,7 @@ use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 use super::super::bits::Bits;
 use super::super::grammar::{Terminal, TerminalId};
 use super::guards::{CutId, GuardId, Guards};
+use super::lines::{Beginning, Levels, Lines};
 use super::order::{Lexer, lexer};
 use crate::regex::{Place as At, Scanner, StateId, Stuck, Threads};
 
@@ -62,6 +63,10 @@ pub(in super::super) struct Place {
     pub(in super::super) letters: Vec<Letter>,
     /// Guards that are cut while a text of the terminal is read, ascending.
     pub(in super::super) cuts: Vec<(CutId, TerminalId)>,
+    /// How lines are indented here, if that matters.
+    pub(in super::super) levels: Levels,
+    /// At the beginning of a line whose blanks are not read yet; such a place has no letters.
+    pub(in super::super) begins: Option<Beginning>,
 }
 
 /// Threads of active terminals, and the states of keywords beside them.
@@ -98,18 +103,21 @@ type Reading = (Option<ScanId>, GuardId);
 pub(in super::super) struct Lexemes<'a> {
     terminals: &'a Table<TerminalId, Terminal>,
     pub(super) ignored: Bits,
+    /// The terminals whose texts are dropped.
+    pub(super) dropped: Table<ActiveId, Bits>,
     pub(super) scanner: &'a Scanner<'a>,
     pub(in super::super) guards: Guards<'a>,
-    active: HashMap<Bits, ActiveId>,
+    active: HashMap<(Bits, Bits), ActiveId>,
     pub(super) lexers: Table<ActiveId, Lexer>,
     pub(super) starts: Table<ActiveId, ScanId>,
     scans: Table<ScanId, Scanned>,
     scan_of: HashMap<Scan, ScanId>,
     pub(in super::super) texts: Table<TextsId, Language>,
-    texts_of: HashMap<Language, TextsId>,
+    pub(super) texts_of: HashMap<Language, TextsId>,
     /// The first terminal as which texts are read.
-    read_as: HashMap<TextsId, TerminalId>,
+    pub(super) read_as: HashMap<TextsId, TerminalId>,
     pub(in super::super) places: Table<PlaceId, Place>,
+    pub(in super::super) lines: Lines,
     place_of: HashMap<Place, PlaceId>,
     rows: HashMap<(ActiveId, GuardId), PlaceId>,
     tails: HashMap<(ActiveId, GuardId), Vec<(TextsId, PlaceId)>>,
@@ -138,6 +146,7 @@ impl<'a> Lexemes<'a> {
         Ok(Self {
             terminals,
             ignored: bits,
+            dropped: Table::new(),
             scanner,
             guards: Guards::new(scanner, look_ahead, budget),
             active: HashMap::new(),
@@ -149,6 +158,7 @@ impl<'a> Lexemes<'a> {
             texts: vec![empty].into(),
             read_as: HashMap::new(),
             places: Table::new(),
+            lines: Lines::default(),
             place_of: HashMap::new(),
             rows: HashMap::new(),
             tails: HashMap::new(),
@@ -157,14 +167,20 @@ impl<'a> Lexemes<'a> {
         })
     }
 
-    /// The lexer of active terminals, to which the ignored ones are added.
+    /// The lexer of active terminals, to which the ignored ones are added; `dropped` is ignored here too.
     ///
     /// # Errors
     /// See [`Stuck`].
-    pub(in super::super) fn active(&mut self, active: &Bits) -> Result<ActiveId, Stuck> {
-        let mut active = active.clone();
-        active.unite(&self.ignored);
-        if let Some(&known) = self.active.get(&active) {
+    pub(in super::super) fn active(
+        &mut self,
+        active: &Bits,
+        dropped: Option<TerminalId>,
+    ) -> Result<ActiveId, Stuck> {
+        let (mut active, also, mut dropped) = (active.clone(), dropped, self.ignored.clone());
+        also.iter().for_each(|terminal| dropped.insert(terminal.index()));
+        active.unite(&dropped);
+        let key = (active.clone(), dropped.clone());
+        if let Some(&known) = self.active.get(&key) {
             return Ok(known);
         }
         self.budget.charge_bytes(PHASE, SCAN_BYTES + active.words() as u64 * 16)?;
@@ -178,7 +194,8 @@ impl<'a> Lexemes<'a> {
         let id = self.lexers.push(lexer);
         let start = self.scan(Scan { threads, beside })?;
         self.starts.push(start);
-        self.active.insert(active, id);
+        self.dropped.push(dropped);
+        self.active.insert(key, id);
         Ok(id)
     }
 
@@ -278,7 +295,7 @@ impl<'a> Lexemes<'a> {
                     continue;
                 }
                 let Some(next) = self.step(scan, minterm)? else { continue };
-                let read = self.scans[next].patterns.iter().filter(|&&of| !self.ignored.contains(of));
+                let read = self.scans[next].patterns.iter().filter(|&&of| !self.dropped[active].contains(of));
                 if let Some(cut) = self.guards.cut(next_guard) {
                     cuts.extend(read.map(|&pattern| (cut, TerminalId::new(pattern))));
                     continue;
@@ -294,7 +311,7 @@ impl<'a> Lexemes<'a> {
                     let mut ends = Vec::new();
                     for (pattern, left) in self.ends(next)? {
                         let left = self.guards.both(next_guard, left)?;
-                        if left != GuardId::DEAD && !self.ignored.contains(pattern) {
+                        if left != GuardId::DEAD && !self.dropped[active].contains(pattern) {
                             ends.push((self.terminal(active, next, pattern), left));
                         }
                     }
@@ -312,13 +329,15 @@ impl<'a> Lexemes<'a> {
         for letter in &letters {
             self.read_as.entry(letter.texts).or_insert(letter.terminal);
         }
-        let place = Place { may_end: self.guards.may_end(guard), letters, cuts: cuts.into_iter().collect() };
+        let may_end = self.guards.may_end(guard);
+        let levels = self.levels_before(active, may_end);
+        let place = Place { may_end, letters, cuts: cuts.into_iter().collect(), levels, begins: None };
         let id = self.intern(place)?;
         self.rows.insert((active, guard), id);
         Ok(id)
     }
 
-    fn intern(&mut self, place: Place) -> Result<PlaceId, CompileError> {
+    pub(super) fn intern(&mut self, place: Place) -> Result<PlaceId, CompileError> {
         if let Some(&known) = self.place_of.get(&place) {
             return Ok(known);
         }
@@ -337,13 +356,15 @@ impl<'a> Lexemes<'a> {
         place: PlaceId,
         struck: &Bits,
     ) -> Result<PlaceId, CompileError> {
-        let Place { may_end, letters, cuts } = &self.places[place];
+        let Place { may_end, letters, cuts, levels, begins } = self.places[place].clone();
         let is_kept = |terminal: TerminalId| !struck.contains(terminal.index());
         self.budget.charge_steps(PHASE, letters.len() as u64)?;
-        let may_end = *may_end && !struck.contains(self.terminals.len());
-        let letters = letters.iter().filter(|letter| is_kept(letter.terminal)).copied().collect();
-        let cuts = cuts.iter().filter(|cut| is_kept(cut.1)).copied().collect();
-        self.intern(Place { may_end, letters, cuts })
+        let may_end = may_end && !struck.contains(self.terminals.len());
+        let letters = letters.into_iter().filter(|letter| is_kept(letter.terminal)).collect();
+        let cuts = cuts.into_iter().filter(|cut| is_kept(cut.1)).collect();
+        let levels = self.levels_without(levels, struck);
+        let begins = begins.map(|begins| self.beginning_without(begins, levels, struck)).transpose()?;
+        self.intern(Place { may_end, letters, cuts, levels, begins })
     }
 
     /// The letters of a terminal at a place.
@@ -391,7 +412,7 @@ impl<'a> Lexemes<'a> {
                     }
                     let scan = scan.unwrap_or(self.starts[active]);
                     let Some(next) = self.step(scan, minterm)? else { continue };
-                    if !self.scans[next].patterns.iter().any(|&of| self.ignored.contains(of)) {
+                    if !self.scans[next].patterns.iter().any(|&of| self.dropped[active].contains(of)) {
                         continue;
                     }
                     if let Some(cut) = self.guards.cut(next_guard) {
@@ -400,7 +421,7 @@ impl<'a> Lexemes<'a> {
                     }
                     after.insert((Some(next), next_guard));
                     for (pattern, left) in self.ends(next)? {
-                        if self.ignored.contains(pattern) {
+                        if self.dropped[active].contains(pattern) {
                             let left = self.guards.both(next_guard, left)?;
                             if left != GuardId::DEAD {
                                 after.insert((None, left));
@@ -463,15 +484,7 @@ impl<'a> Lexemes<'a> {
                 Ok(graph.ends[state].contains(&end))
             };
             let language = Language::explore_minterms(self.scanner.minterms(), 0, expand, self.budget)?;
-            let id = match self.texts_of.get(&language) {
-                Some(&known) => known,
-                None => {
-                    let id = self.texts.push(language.clone());
-                    self.texts_of.insert(language, id);
-                    id
-                }
-            };
-            languages.insert(end, id);
+            languages.insert(end, self.texts_id(language));
         }
         Ok(languages)
     }

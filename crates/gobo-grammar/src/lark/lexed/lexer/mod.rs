@@ -3,7 +3,10 @@
 mod asked;
 mod guards;
 mod lexemes;
+mod lines;
 mod order;
 
 pub(super) use guards::{Cut, CutId, GuardId};
 pub(super) use lexemes::{ActiveId, Lexemes, PlaceId, TextsId};
+pub(super) use lines::Levels;
+pub(super) use order::lexer;

@@ -12,18 +12,18 @@ use crate::regex::{Place, Scanner, Stuck};
 
 /// A lexer: the terminals that are active, in the order in which they are tried.
 #[derive(Debug)]
-pub(super) struct Lexer {
+pub(in super::super) struct Lexer {
     /// The patterns that are tried.
-    pub(super) order: Vec<usize>,
+    pub(in super::super) order: Vec<usize>,
     /// Expressions with the text terminals that take their matches, in the order in which these are asked.
-    pub(super) keywords: Vec<(usize, Vec<TerminalId>)>,
+    pub(in super::super) keywords: Vec<(usize, Vec<TerminalId>)>,
 }
 
 /// The lexer of a set of terminals; the pattern of a terminal has its number.
 ///
 /// # Errors
 /// See [`Stuck`].
-pub(super) fn lexer(
+pub(in super::super) fn lexer(
     active: &Bits,
     terminals: &Table<TerminalId, Terminal>,
     scanner: &Scanner<'_>,
