@@ -1,6 +1,8 @@
 //! Grammars of whole languages as others have published them, under Lark's lexers, and the library's own.
 
+use anyhow::Context;
 use gobo_types::{Constraint, Dialect, Lexer, LookAhead};
+use serde_json::Value;
 
 use super::cases::{Limits, RecursiveCase, case, read, texts};
 use crate::cases::{PeerGrammar, Recursive};
@@ -31,25 +33,45 @@ const COLLECTED: [Collected; 6] = [
     ("syncode_c_contextual", "syncode--c.lark", CONTEXTUAL, "syncode_c", limits(100.0, 1.0, (3.0, 8.0))),
 ];
 
+/// The library's queries in SQL.
+const SQL: Limits = limits(100.0, 3.0, (2.0, 8.0));
+
+/// As gobo takes it, and llguidance.
+fn lark(grammar: String, lexer: Lexer) -> Recursive {
+    let start = Dialect::Lark.default_start();
+    Recursive {
+        constraint: Constraint::grammar(Dialect::Lark, &grammar, start, Some(lexer), Vec::new()),
+        llguidance: PeerGrammar::Lark(grammar),
+        xgrammar: None,
+    }
+}
+
+/// A grammar of the library, with the texts beside it.
+fn of_library(id: &str, limits: Limits) -> anyhow::Result<RecursiveCase> {
+    let library = include_str!("../../../crates/gobo-cli/library/grammars.jsonl");
+    let cases = library.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+    let found = cases.into_iter().find(|case| case["id"] == id);
+    let found = found.with_context(|| format!("the library has no {id}"))?;
+    let text = |field: &str| found[field].as_str().map(str::to_owned).with_context(|| field.to_owned());
+    let recursive = lark(text("grammar")?, text("lexer")?.parse()?);
+    let texts = found["accept"].as_array().into_iter().flatten().enumerate();
+    let texts = texts.filter_map(|(at, text)| Some((at.to_string(), text.as_str()?.to_owned())));
+    case(id, recursive, texts.collect(), limits)
+}
+
 /// All whose files are there, in the order of the tables.
 ///
 /// # Errors
 /// A folder of texts that cannot be read.
 pub fn all() -> anyhow::Result<Vec<RecursiveCase>> {
-    let mut cases = Vec::new();
+    let mut cases = vec![of_library("sql-select", SQL)?];
     for (name, file, lexer, folder, limits) in COLLECTED {
         let path = data().join("grammars").join(file);
         if !path.exists() {
             eprintln!("!!! {name} IS NOT MEASURED: there is no {}", path.display());
             continue;
         }
-        let grammar = read(&path)?;
-        let start = Dialect::Lark.default_start();
-        let recursive = Recursive {
-            constraint: Constraint::grammar(Dialect::Lark, &grammar, start, Some(lexer), Vec::new()),
-            llguidance: PeerGrammar::Lark(grammar),
-            xgrammar: None,
-        };
+        let recursive = lark(read(&path)?, lexer);
         // A file of Go or Python ends with a line feed.
         let texts = texts(folder)?.into_iter().map(|(name, text)| (name, text + "\n")).collect();
         cases.push(case(name, recursive, texts, limits)?);
