@@ -11,6 +11,7 @@ use gobo_types::{Budget, CompileLimits, SchemaOptions, Whitespace};
 use serde_json::{Map, Value};
 
 use crate::data::data_dir;
+use crate::documents::stands_in;
 use crate::schema::Texts;
 
 /// Schemas of each part of the collection, and the longest ones.
@@ -282,25 +283,7 @@ fn table(dir: &Path) -> String {
 #[test]
 #[ignore = "needs GOBO_DATA"]
 fn the_shares_of_what_programs_write_are_those_of_the_documentation() {
-    stands_in_the_documentation("written", "written", &table(&data_dir()));
-}
-
-/// Compares a table with the one between two marks of `docs/json-schema.md`; with `UPDATE` it is written there.
-pub(crate) fn stands_in_the_documentation(mark: &str, module: &str, table: &str) {
-    let open = format!("<!-- {mark}: made by tests/it/{module}.rs -->\n");
-    let close = format!("<!-- /{mark} -->");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/json-schema.md");
-    let document = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = document.split_once(&open).expect("the table's place");
-    let (_, after) = rest.split_once(&close).expect("the table's end");
-    let expected = format!("{before}{open}{table}{close}{after}");
-    if std::env::var_os("UPDATE").is_some() {
-        return std::fs::write(&path, &expected).unwrap();
-    }
-    assert_eq!(
-        document, expected,
-        "`UPDATE=1 cargo test --workspace --test it -- --ignored {module}` writes the table"
-    );
+    stands_in("docs/json-schema.md", "written", "written", &table(&data_dir()));
 }
 
 #[test]

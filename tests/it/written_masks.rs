@@ -16,8 +16,9 @@ use gobo_types::{Binding, Budget, Constraint, SchemaOptions, TokenId, Whitespace
 use serde_json::Value;
 
 use crate::data::data_dir;
+use crate::documents::stands_in;
 use crate::subject::index_of;
-use crate::written::{LIMITS, WRITERS, sample, stands_in_the_documentation};
+use crate::written::{LIMITS, WRITERS, sample};
 
 const TOKENIZERS: [&str; 2] = ["llama-3.1", "o200k_base"];
 const POLICIES: [Whitespace; 3] = [Whitespace::Compact, Whitespace::Single, Whitespace::Lines];
@@ -125,5 +126,5 @@ fn what_policies_of_whitespace_cost_is_in_the_documentation() {
     POLICIES.iter().for_each(|_| table.push_str("---|"));
     table.push_str("---|\n");
     TOKENIZERS.iter().for_each(|name| table += &rows(&dir, name, &schemas));
-    stands_in_the_documentation("masks", "written_masks", &table);
+    stands_in("docs/json-schema.md", "masks", "written_masks", &table);
 }

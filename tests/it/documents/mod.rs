@@ -2,8 +2,11 @@
 
 mod links;
 mod session;
+mod table;
 
 use std::path::{Path, PathBuf};
+
+pub(crate) use table::stands_in;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()

@@ -5,6 +5,7 @@ mod files;
 mod indented;
 mod python;
 mod random;
+mod table;
 
 use gobo_artifact::Matcher;
 use gobo_oracle::Tokens;
