@@ -30,7 +30,7 @@ use gobo_types::{Budget, CompileError, CompileLimits, Lexer, LookAhead};
 use crate::written::{Read, Written};
 
 pub use self::lexed::{Glued, Hidden, LexerFindings};
-pub(crate) use self::names::names;
+pub(crate) use self::names::{Names, names};
 
 use self::modules::{Modules, path_of};
 use self::syntax::Statement;

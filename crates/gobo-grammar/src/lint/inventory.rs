@@ -66,6 +66,21 @@ impl Inventory {
 
     fn of_lark(written: &Written<'_>, grammar: &Grammar, budget: &Budget) -> Result<Self, CompileError> {
         let names = lark::names(written, budget)?;
+        let rules = RuleId::enumerate(&grammar.rules);
+        let leaves = rules.map(|(id, rule)| names.is_leaf(id.number(), &rule.name)).collect();
+        Ok(Self { leaves, ..Self::listed(&names) })
+    }
+
+    /// Of a grammar in Lark that is not read.
+    ///
+    /// # Errors
+    /// As reading its statements.
+    pub(super) fn of_names(written: &Written<'_>, budget: &Budget) -> Result<Self, CompileError> {
+        Ok(Self::listed(&lark::names(written, budget)?))
+    }
+
+    /// Names and places, without the rules of the grammar.
+    fn listed(names: &lark::Names) -> Self {
         let (mut places, mut unreached) = (HashMap::new(), Vec::new());
         for name in &names.all {
             let at = name.at..name.at + name.name.len();
@@ -75,9 +90,7 @@ impl Inventory {
             }
             places.insert(name.name.clone(), at);
         }
-        let rules = RuleId::enumerate(&grammar.rules);
-        let leaves = rules.map(|(id, rule)| names.is_leaf(id.number(), &rule.name)).collect();
-        Ok(Self { places, leaves, unreached })
+        Self { places, leaves: Vec::new(), unreached }
     }
 }
 

@@ -65,6 +65,9 @@ pub enum Ambiguity {
     NoneUpTo(u32),
     /// None that has fewer than so many characters; then the budget of the search ran out.
     NoneBelow(u32),
+    /// Nothing was looked for: the lexer `none` cannot read the grammar, for this reason. Then nothing is known of rules without texts,
+    /// and of recursion, either.
+    Unread(String),
 }
 
 /// What was found.
@@ -122,7 +125,17 @@ pub fn lint(written: &Written<'_>, length: u32, budget: &Budget) -> Result<Lint,
     // Variants of rules, which lexemes bring, are nobody's rules.
     let lexer = written.dialect.has_lexemes().then_some(Lexer::None);
     let written = &Written { lexer, ..*written };
-    let grammar = written.read(budget)?.grammar;
+    let grammar = match written.read(budget) {
+        Ok(read) => read.grammar,
+        Err(CompileError::Refused(refusal)) if of_lexer.is_some() => {
+            let names = Inventory::of_names(written, budget)?;
+            let (unused, unreachable) = names.unreached.into_iter().partition(|name| name.is_terminal);
+            let ambiguity = Ambiguity::Unread(refusal.reason.to_string());
+            let (empty, recursive) = (Vec::new(), Vec::new());
+            return Ok(Lint { unreachable, unused, empty, recursive, ambiguity, lexer: of_lexer });
+        }
+        Err(error) => return Err(error),
+    };
     let names = Inventory::of(written, &grammar, budget)?;
     let symbols = Symbols::of(&grammar, |rule| names.leaves[rule.index()], length, budget)?;
     let kinds = recursion(&symbols, budget)?;

@@ -119,10 +119,19 @@ fn conflicts_are_counted() {
 fn without_lexemes_nothing_is_said_of_a_lexer() {
     assert_eq!(linted(Dialect::Lark, "start: \"a\"").lexer, None);
     assert_eq!(linted(Dialect::Gbnf, "root ::= \"a\"").lexer, None);
-    // The lexer refuses the empty text; what the names are is said all the same.
-    let grammar = "start: A | B\nA: \"a\"?\nB: \"b\"\nC: \"c\"";
+    // Without a lexer the terminal cannot be read; what the lexer does and what the names are is said all the same.
+    let grammar = "start: A B\nA: /a(?=b)/\nB: \"b\"\nC: \"c\"";
     let lexer = Some(Lexer::Basic(LookAhead::default()));
     let lint = lint(&Written { lexer, ..written(Dialect::Lark, grammar, "start") }, 2, &budget()).unwrap();
+    assert!(
+        matches!(&lint.ambiguity, Ambiguity::Unread(reason) if reason.contains("A looks at")),
+        "{lint:?}"
+    );
+    assert_eq!((names(&lint.unused), lint.lexer), (vec!["C"], Some(LexerFindings::default())));
+    // The lexer refuses the empty text; what the names are is said all the same.
+    let grammar = "start: A | B\nA: \"a\"?\nB: \"b\"\nC: \"c\"";
+    let lint =
+        super::lint(&Written { lexer, ..written(Dialect::Lark, grammar, "start") }, 2, &budget()).unwrap();
     assert_eq!((names(&lint.unused), lint.lexer), (vec!["C"], None));
 }
 

@@ -55,7 +55,8 @@ pub(crate) fn run(global: &Global, args: &LintArgs) -> anyhow::Result<Outcome> {
             print_lexer(grammar, lexer)?;
         }
         print_ambiguity(&found.ambiguity)?;
-        if matches!(lexer, Some(lexer) if *lexer != Lexer::None) {
+        let is_read = !matches!(found.ambiguity, Ambiguity::Unread(_));
+        if is_read && matches!(lexer, Some(lexer) if *lexer != Lexer::None) {
             output::line(
                 "             (as the lexer none divides texts: another lexer may settle which tree it is)",
             )?;
@@ -201,6 +202,9 @@ fn print_ambiguity(ambiguity: &Ambiguity) -> anyhow::Result<()> {
             "two trees    of no text of at most {} characters; of longer ones nothing is known",
             grouped((*length).into())
         )),
+        Ambiguity::Unread(reason) => output::line(format_args!(
+            "two trees    and recursion: not looked for, the lexer none cannot read it ({reason})"
+        )),
         Ambiguity::NoneBelow(length) => output::line(format_args!(
             "two trees    of no text of fewer than {} characters; then the search has ended",
             grouped((*length).into())
@@ -247,6 +251,7 @@ fn as_json(
         Ambiguity::Found(two) => (Some(two), None),
         Ambiguity::NoneUpTo(length) => (None, Some(*length)),
         Ambiguity::NoneBelow(length) => (None, length.checked_sub(1)),
+        Ambiguity::Unread(_) => (None, None),
     };
     let lexer = found.lexer.as_ref().map(|lexer| lexer_json(grammar, lexer));
     let ok = figures.ok();
