@@ -96,7 +96,7 @@ fn counted(grammar: &str) -> Grammar {
     };
     let all = alternatives(grammar).map(|parts| Expr::Concat(parts.map(&mut expr).collect())).collect();
     rules[0].expr = Expr::Alternate(all);
-    Grammar { rules, start: root, called: Vec::new() }
+    Grammar { rules, start: root, called: Vec::new(), families: Vec::new() }
 }
 
 fn words() -> Words {

@@ -14,6 +14,7 @@ mod data;
 mod difference;
 mod documents;
 mod drafts;
+mod exits;
 mod fuzz;
 mod history;
 mod house;

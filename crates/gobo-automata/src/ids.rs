@@ -16,6 +16,9 @@ dense_id! {
     /// A rule: its index in [`Grammar::rules`](crate::Grammar::rules).
     pub struct RuleId;
 
+    /// Where a rule ends: which of the ways on its caller has there. A rule with one end ends at the first.
+    pub struct ExitId;
+
     /// What can lie on the stack: an index in [`Calls::returns`](crate::Calls::returns).
     pub struct ReturnId;
 
@@ -57,6 +60,11 @@ impl CharState {
 impl Symbol {
     /// The first symbol.
     pub(crate) const FIRST: Self = Self(0);
+}
+
+impl ExitId {
+    /// The exit of a rule that has one.
+    pub const FIRST: Self = Self(0);
 }
 
 impl RuleId {

@@ -23,6 +23,6 @@ pub use bytes::{
 };
 pub use chars::regex::{MAX_PATTERN_BYTES, NEST_LIMIT};
 pub use chars::{CharSet, Expr, Language, Machine, MachineState, Minterms};
-pub use ids::{CharState, ReturnId, RowClass, RuleId, StateId, Symbol};
+pub use ids::{CharState, ExitId, ReturnId, RowClass, RuleId, StateId, Symbol};
 pub use lowered::Lowered;
 pub use rtn::{Grammar, Rule};

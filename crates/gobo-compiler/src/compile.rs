@@ -302,7 +302,7 @@ fn call_parts(
             .collect()
     };
     let return_of = |(of, &class): (&Return, &ReturnClassId)| ReturnPart {
-        state: of.state.number(),
+        row: of.row.iter().map(|&(exit, state)| (exit.number(), state.number())).collect(),
         class: merged[class.index()].number,
         caller: of.caller.clone(),
         callee: of.callee.clone(),
@@ -310,6 +310,10 @@ fn call_parts(
     };
     CallParts {
         is_deterministic: calls.is_deterministic,
+        exits: match calls.has_exits() {
+            true => states().map(|state| calls.exit(state).number()).collect(),
+            false => Vec::new(),
+        },
         push_transitions: states().map(openings_of).collect(),
         returns: calls.returns.iter().zip(&classes.of).map(return_of).collect(),
         suffix_sets: states()

@@ -3,8 +3,8 @@
 //! What a token may do at a configuration falls into two parts. Tokens that stay inside the rule at hand, and the rules that
 //! they call themselves, depend on the state alone: its row. A token that ends the rule before its own end leaves a
 //! *pending suffix*, the rest of its bytes, to the return state on top of the stack. Pending suffixes are blocks of the vocabulary's
-//! trie, so a state has one set of them; and what a set may do at a return state is a row again, and a set of suffixes
-//! that end that rule too. Rows are so keyed by state and by (suffix set, class of return states), and never by a path: the
+//! trie, each with the exit at which the rule has ended, so a state has one set of them; and what a set may do at a return state, each
+//! suffix in the state after its exit, is a row again, and a set of suffixes that end that rule too. Rows are so keyed by state and by (suffix set, class of return states), and never by a path: the
 //! mask of a configuration is the union along the top of its stack. After Willard & Louf 2023 (arXiv 2307.09702), section 4, and
 //! Koo, Liu & He 2024 (arXiv 2407.08103), Algorithm 3, made finite by the sets: the stacks under which a token is allowed
 //! form a regular language, and suffix sets are states of an automaton that reads the stack from its top.
@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::layout::Trie;
-use gobo_automata::{Calls, KEquivalence, StateId};
+use gobo_automata::{Calls, ExitId, KEquivalence, Return, StateId};
 use gobo_types::{Budget, ByteSet, CompileError, DenseId as _};
 
 use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
@@ -242,14 +242,14 @@ impl RowTable<'_> {
                     open.extend(parts.map(|part| (part, class)));
                     continue;
                 }
-                let Some(state) = classes.states(calls, class).next() else { continue };
                 if !asked.insert((suffixes, class)) {
                     continue;
                 }
+                let at = classes.one(calls, class);
                 let under = self.under[class.index()]
                     .get_or_insert_with(|| Rc::new(classes.under(calls, classes.states(calls, class))));
                 let under = Rc::clone(under);
-                let (row, left, stays) = self.of_pair(suffixes, state, &under.follow)?;
+                let (row, left, stays) = self.of_pair(suffixes, at, &under.follow)?;
                 effects.resize_with(effects.len().max(suffixes.index() + 1), Vec::new);
                 effects[suffixes.index()].push(Effect { class, row, left: Vec::new(), stays });
                 let left = self.numbered(left, of_states, |set, parts| {
@@ -324,7 +324,8 @@ impl RowTable<'_> {
             return Ok(known);
         }
         let StateRow { tokens, pending } = self.computer.row(state)?;
-        self.budget.charge_bytes(PHASE, 32 + pending.blocks.len() as u64 * 8)?;
+        let of_pending = size_of_val(pending.blocks.as_slice()) as u64;
+        self.budget.charge_bytes(PHASE, 32 + of_pending)?;
         self.pending.push(pending);
         let known = (self.push(tokens)?, self.pending.len() - 1);
         self.of_state.insert(state, known);
@@ -332,24 +333,25 @@ impl RowTable<'_> {
     }
 
     /// Those suffixes that go on with a byte that may follow.
-    fn going_on(&self, mut left: PendingSuffixes, follow: &ByteSet) -> PendingSuffixes {
-        left.whole &= !follow.is_empty();
-        left.blocks.retain(|&(block, _)| goes_on(&self.trie, block, follow));
+    fn going_on(&self, mut left: PendingSuffixes, follow: &[ByteSet]) -> PendingSuffixes {
+        let follow = |exit: ExitId| follow.get(exit.index()).filter(|follow| !follow.is_empty());
+        left.whole = left.whole.filter(|&exit| follow(exit).is_some());
+        left.blocks.retain(|of| follow(of.exit).is_some_and(|follow| goes_on(&self.trie, of.block, follow)));
         left
     }
 
-    /// The place of the row of a suffix set at the return states of a class, one of which is `state`; the suffixes that end that
+    /// The place of the row of a suffix set at the return states of a class, one of which is `at`; the suffixes that end that
     /// rule too and go on with a byte that may follow; and whether the set itself stays pending beside these, which is where sets are split.
     fn of_pair(
         &mut self,
         suffixes: SuffixSetId,
-        state: StateId,
-        follow: &ByteSet,
+        at: &Return,
+        follow: &[ByteSet],
     ) -> Result<(usize, PendingSuffixes, bool), CompileError> {
         let set = self.sets.get(suffixes);
         let mut row = StateRow::default();
         let mut place = None;
-        if set.whole {
+        if let Some(state) = set.whole.and_then(|exit| at.state(exit)) {
             let (tokens, left) = self.of_state(state)?;
             row.pending = self.pending[left].clone();
             if set.blocks.is_empty() {
@@ -359,17 +361,22 @@ impl RowTable<'_> {
             }
         }
         if !set.blocks.is_empty() {
-            self.computer.read(&set.blocks, state, &mut row)?;
+            self.computer.read(&set.blocks, at, &mut row)?;
         }
         let row_place = match place {
             Some(place) => place,
             None => self.push(row.tokens)?,
         };
         let mut left = row.pending;
-        let stays = self.cells.is_some() && self.computer.accepts(state) && self.goes_on(&set, follow);
+        let ends_at_once =
+            |exit: ExitId| at.state(exit).and_then(|state| self.computer.end(state)) == Some(exit);
+        let stays = self.cells.is_some()
+            && set.whole.is_none_or(ends_at_once)
+            && set.blocks.iter().all(|of| ends_at_once(of.exit))
+            && self.goes_on(&set, follow);
         if stays {
             self.budget.charge_steps(PHASE, set.blocks.len() as u64 / SUFFIXES_PER_STEP)?;
-            left.whole = false;
+            left.whole = None;
             let mut staying = set.blocks.iter().peekable();
             left.blocks.retain(|suffix| {
                 while staying.next_if(|stay| *stay < suffix).is_some() {}
@@ -380,9 +387,13 @@ impl RowTable<'_> {
     }
 
     /// Whether a suffix of a set goes on with a byte that may follow.
-    fn goes_on(&self, set: &PendingSuffixes, follow: &ByteSet) -> bool {
-        let PendingSuffixes { whole, blocks } = set;
-        *whole && !follow.is_empty() || blocks.iter().any(|&(block, _)| goes_on(&self.trie, block, follow))
+    fn goes_on(&self, set: &PendingSuffixes, follow: &[ByteSet]) -> bool {
+        let follow = |exit: ExitId| follow.get(exit.index()).filter(|follow| !follow.is_empty());
+        set.whole.is_some_and(|exit| follow(exit).is_some())
+            || set
+                .blocks
+                .iter()
+                .any(|of| follow(of.exit).is_some_and(|follow| goes_on(&self.trie, of.block, follow)))
     }
 
     fn push(&mut self, tokens: RowTokens) -> Result<usize, CompileError> {

@@ -1,7 +1,7 @@
 //! Classes of return states: what a pair of a suffix set and a return state is computed for.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::{Calls, ReturnId, RowClass, StateId};
+use gobo_automata::{Calls, ExitId, Return, ReturnId, RowClass, StateId};
 use gobo_types::{ByteSet, DenseId as _, dense_id};
 
 dense_id! {
@@ -11,7 +11,7 @@ dense_id! {
 
 /// Return states at which every set of pending suffixes may do the same.
 ///
-/// A class holds the return states whose states are of one row class ([`gobo_automata::Dfa::row_classes`]): from all of them or from none a token can be
+/// A class holds the return states that have the same exits, with states of one row class after each ([`gobo_automata::Dfa::row_classes`]): from all of them or from none a token can be
 /// read, as far as the rule at hand and the rules that it calls go, and where it ends the rule the same may follow. That is
 /// all that a pair asks. A pending suffix is the rest of a token, so it is no longer than one, and if it can be read at all it
 /// begins between characters, as a return state does. It is read from the return state alone, with nothing on the stack. So
@@ -33,17 +33,18 @@ pub(crate) struct ReturnClasses {
 impl ReturnClasses {
     /// `row_classes`: `[states]`.
     pub(crate) fn new(calls: &Calls, row_classes: &[RowClass]) -> Self {
-        let mut known: HashMap<RowClass, ReturnClassId> = HashMap::new();
+        let mut known: HashMap<Vec<(ExitId, RowClass)>, ReturnClassId> = HashMap::new();
         let mut members: Vec<Vec<ReturnId>> = Vec::new();
-        let mut class_of = |(top, state): (ReturnId, StateId)| {
-            let class = *known.entry(row_classes[state.index()]).or_insert_with(|| {
+        let mut class_of = |(top, of): (ReturnId, &Return)| {
+            let row = of.row.iter().map(|&(exit, state)| (exit, row_classes[state.index()])).collect();
+            let class = *known.entry(row).or_insert_with(|| {
                 members.push(Vec::new());
                 ReturnClassId::new(members.len() - 1)
             });
             members[class.index()].push(top);
             class
         };
-        let of = ReturnId::enumerate(calls.returns.iter().map(|of| of.state)).map(&mut class_of).collect();
+        let of = ReturnId::enumerate(&calls.returns).map(&mut class_of).collect();
         Self { of, members }
     }
 
@@ -55,14 +56,16 @@ impl ReturnClasses {
     /// What may lie under any of `states`.
     pub(crate) fn under(&self, calls: &Calls, states: impl Iterator<Item = StateId>) -> Under {
         let mut is_under = vec![false; self.members.len()];
-        let mut follow = ByteSet::default();
+        let mut follow: Vec<ByteSet> = Vec::new();
         let mut last: &[ReturnId] = &[];
         for state in states {
             let tops = calls.stack_tops(state);
             // States of one rule share their set.
             if !std::ptr::eq(tops, last) {
                 tops.iter().for_each(|&top| is_under[self.of[top.index()].index()] = true);
-                follow.insert_all(calls.follow(state));
+                let more = calls.follows(state);
+                follow.resize(follow.len().max(more.len()), ByteSet::default());
+                follow.iter_mut().zip(more).for_each(|(follow, more)| follow.insert_all(more));
                 last = tops;
             }
         }
@@ -70,13 +73,18 @@ impl ReturnClasses {
         Under { classes: classes.map(|(class, _)| class).collect(), follow }
     }
 
-    /// The states of the return states of a class: at least one.
+    /// One of the return states of a class.
+    pub(crate) fn one<'a>(&self, calls: &'a Calls, class: ReturnClassId) -> &'a Return {
+        &calls.returns[self.members[class.index()][0].index()]
+    }
+
+    /// The states of the return states of a class, at all exits.
     pub(crate) fn states<'a>(
         &'a self,
         calls: &'a Calls,
         class: ReturnClassId,
     ) -> impl Iterator<Item = StateId> + 'a {
-        self.members[class.index()].iter().map(|&top| calls.returns[top.index()].state)
+        self.members[class.index()].iter().flat_map(|&top| calls.returns[top.index()].states())
     }
 }
 
@@ -85,6 +93,6 @@ impl ReturnClasses {
 pub(crate) struct Under {
     /// The classes of the return states, ascending.
     pub(crate) classes: Vec<ReturnClassId>,
-    /// The bytes that a text can go on with when one of them is popped.
-    pub(crate) follow: ByteSet,
+    /// `[exits]`: the bytes that a text can go on with when one of them is popped at an exit; none beyond the last.
+    pub(crate) follow: Vec<ByteSet>,
 }

@@ -10,20 +10,20 @@
 use foldhash::HashMap;
 use gobo_types::{Budget, CompileError, DenseId as _};
 
-use crate::rows::{PHASE, PendingSuffixes};
+use crate::rows::{PHASE, PendingSuffixes, Suffix};
 use crate::suffix_sets::{SuffixSetId, SuffixSets};
 
 /// Suffixes that are looked at in the time of one step elsewhere.
 const SUFFIXES_PER_STEP: u64 = 8;
 
 /// In the place of a block: the whole token is pending.
-const WHOLE: (u32, u32) = (u32::MAX, u32::MAX);
+const WHOLE: u32 = u32::MAX;
 
 /// The cells.
 #[derive(Debug, Default)]
 pub(crate) struct SuffixCells {
     /// By suffix, the cell that has it.
-    cell_of: HashMap<(u32, u32), SuffixSetId>,
+    cell_of: HashMap<Suffix, SuffixSetId>,
     /// The parts of cells that were cut.
     parts: HashMap<SuffixSetId, [SuffixSetId; 2]>,
 }
@@ -51,7 +51,7 @@ impl SuffixCells {
     ) -> Result<Vec<SuffixSetId>, CompileError> {
         budget.charge_steps(PHASE, set.blocks.len() as u64 / SUFFIXES_PER_STEP)?;
         // The suffixes of the set by the cells that have them, in the order in which they come.
-        let mut met: Vec<(SuffixSetId, Vec<(u32, u32)>)> = Vec::new();
+        let mut met: Vec<(SuffixSetId, Vec<Suffix>)> = Vec::new();
         let mut place_of: HashMap<SuffixSetId, usize> = HashMap::default();
         let mut fresh = Vec::new();
         for suffix in suffixes(set) {
@@ -95,14 +95,14 @@ impl SuffixCells {
     /// Makes a cell of suffixes, ascending.
     fn enter(
         &mut self,
-        of: Vec<(u32, u32)>,
+        of: Vec<Suffix>,
         sets: &mut SuffixSets,
         is_more: bool,
         budget: &Budget,
     ) -> Result<SuffixSetId, CompileError> {
-        let whole = of.last() == Some(&WHOLE);
+        let whole = of.last().filter(|suffix| suffix.block == WHOLE).map(|suffix| suffix.exit);
         let mut set = PendingSuffixes { whole, blocks: of };
-        set.blocks.truncate(set.blocks.len() - usize::from(whole));
+        set.blocks.truncate(set.blocks.len() - usize::from(whole.is_some()));
         let cell =
             if is_more { sets.intern(set.clone(), budget)? } else { sets.intern_part(set.clone(), budget)? };
         suffixes(&set).for_each(|suffix| _ = self.cell_of.insert(suffix, cell));
@@ -124,12 +124,14 @@ impl SuffixCells {
 }
 
 /// The suffixes of a set, ascending.
-fn suffixes(set: &PendingSuffixes) -> impl Iterator<Item = (u32, u32)> {
-    set.blocks.iter().copied().chain(set.whole.then_some(WHOLE))
+fn suffixes(set: &PendingSuffixes) -> impl Iterator<Item = Suffix> {
+    let whole = |exit| Suffix { block: WHOLE, end: WHOLE, exit };
+    set.blocks.iter().copied().chain(set.whole.map(whole))
 }
 
 #[cfg(test)]
 mod tests {
+    use gobo_automata::ExitId;
     use gobo_types::CompileLimits;
     use proptest::prelude::*;
 
@@ -138,11 +140,15 @@ mod tests {
     /// Some of the suffixes of a small vocabulary; the last one stands for the whole token.
     fn some() -> impl Strategy<Value = PendingSuffixes> {
         prop::collection::btree_set(0_u32..12, 0..8).prop_map(|numbers| PendingSuffixes {
-            whole: numbers.contains(&11),
+            whole: numbers.contains(&11).then_some(ExitId::FIRST),
             blocks: numbers
                 .into_iter()
                 .filter(|number| *number < 11)
-                .map(|number| (number, number + 1))
+                .map(|number| Suffix {
+                    block: number / 2,
+                    end: number / 2 + 1,
+                    exit: ExitId::from_number(number % 2),
+                })
                 .collect(),
         })
     }

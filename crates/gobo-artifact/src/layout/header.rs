@@ -153,6 +153,9 @@ impl Header {
                         kinds.extend(kinds::OF_HEADS);
                     }
                 }
+                if kinds::OF_EXITS.iter().any(|&kind| has(kind)) {
+                    kinds.extend(kinds::OF_EXITS);
+                }
             }
         }
         let kind_at = |position: usize| kinds.get(position).copied();

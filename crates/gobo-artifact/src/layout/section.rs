@@ -73,6 +73,13 @@ pub const HEADS: u32 = 50;
 /// As the distances: to the last `@`, of the states before it.
 pub const HEAD_DISTANCES: u32 = 51;
 
+/// u32 `[states]`: the exit of each state at which its rule may end; 0 of all others.
+pub const EXITS: u32 = 52;
+/// u32 `[returns + 1]`: where the row of each return state begins.
+pub const RETURN_ROW_STARTS: u32 = 53;
+/// u32: the states of the rows of return states, by exit; 0 where the caller has no way on.
+pub const RETURN_ROWS: u32 = 54;
+
 /// Storage of a section whose layout needs no choice.
 pub const PLAIN: u32 = 0;
 /// Transitions as u16.
@@ -120,6 +127,9 @@ pub fn name(kind: u32) -> Option<&'static str> {
         DISTANCES => "distances",
         HEADS => "heads",
         HEAD_DISTANCES => "head distances",
+        EXITS => "exits",
+        RETURN_ROW_STARTS => "return row starts",
+        RETURN_ROWS => "return rows",
         _ => return None,
     })
 }
@@ -161,3 +171,5 @@ pub const OF_CALLS: &[u32] =
 pub const OF_LENGTHS: &[u32] = &[LENGTHS, DISTANCES];
 /// The sections that an index has after these if some of its counted rules bound the heads of their texts.
 pub const OF_HEADS: &[u32] = &[HEADS, HEAD_DISTANCES];
+/// The sections that an index has after all others if some of its rules have several exits.
+pub const OF_EXITS: &[u32] = &[EXITS, RETURN_ROW_STARTS, RETURN_ROWS];

@@ -17,8 +17,8 @@ use crate::write::file::{archive, count};
 /// A return state as it is written.
 #[derive(Debug)]
 pub struct ReturnPart {
-    /// The state.
-    pub state: u32,
+    /// The states after the exits of the called rule: exit and state, ascending, at least one.
+    pub row: Vec<(u32, u32)>,
     /// The class, numbered as they are met.
     pub class: u32,
     /// The rule that the call stands in.
@@ -27,6 +27,13 @@ pub struct ReturnPart {
     pub callee: String,
     /// How many characters may be read until it is popped, if they are counted.
     pub lengths: Option<LengthRange>,
+}
+
+impl ReturnPart {
+    /// The state after the first exit.
+    fn first_state(&self) -> u32 {
+        self.row.first().map_or(DEAD, |way| way.1)
+    }
 }
 
 /// The distance of a state of a counted rule to the end of the rule, or to the last `@`, as it is written.
@@ -45,6 +52,8 @@ pub struct DistancePart {
 pub struct CallParts {
     /// Whether no text has more than one configuration.
     pub is_deterministic: bool,
+    /// `[states]`: the exit of those in which a rule may end, 0 of all others; empty where no rule has a second exit.
+    pub exits: Vec<u32>,
     /// `[states]`: the push transitions of each state: entry state, and the numbers of the return states pushed, outermost first.
     pub push_transitions: Vec<Vec<(u32, Vec<u32>)>>,
     /// `[returns]`.
@@ -142,7 +151,7 @@ impl CallParts {
                 .collect(),
         };
         let returns: Vec<ReturnEntry> =
-            self.returns.iter().map(|of| ReturnEntry { state: of.state, class: of.class }).collect();
+            self.returns.iter().map(|of| ReturnEntry { state: of.first_state(), class: of.class }).collect();
         let suffix_sets: Vec<u32> = self.suffix_sets.iter().map(|set| set.unwrap_or(END)).collect();
         let mut sections = vec![
             (kinds::CALLS, archive(&root)),
@@ -160,7 +169,28 @@ impl CallParts {
         if self.returns.iter().any(|of| of.lengths.is_some_and(|lengths| lengths.head.is_some())) {
             sections.extend(self.sections_of_heads());
         }
+        if !self.exits.is_empty() {
+            sections.extend(self.sections_of_exits());
+        }
         sections
+    }
+
+    /// The sections of exits.
+    fn sections_of_exits(&self) -> [(u32, Vec<u8>); 3] {
+        let (mut starts, mut rows) = (vec![0_u32], Vec::<u32>::new());
+        for of in &self.returns {
+            let first = rows.len();
+            for &(exit, state) in &of.row {
+                rows.resize(first + exit as usize, DEAD);
+                rows.push(state);
+            }
+            starts.push(count(rows.len()));
+        }
+        [
+            (kinds::EXITS, self.exits.as_bytes().to_vec()),
+            (kinds::RETURN_ROW_STARTS, starts.as_bytes().to_vec()),
+            (kinds::RETURN_ROWS, rows.as_bytes().to_vec()),
+        ]
     }
 
     /// The sections of counted rules.

@@ -2,7 +2,7 @@
 
 use gobo_types::{ByteSet, DenseId as _, LengthRange, Table, dense_id};
 
-use crate::ids::{CharState, ReturnId, RuleId, StateId};
+use crate::ids::{CharState, ExitId, ReturnId, RuleId, StateId};
 use crate::rtn::CallTable;
 
 /// The phase that verdicts name.
@@ -12,7 +12,8 @@ pub(super) const PHASE: &str = "laying out calls";
 ///
 /// A configuration is a state and a stack of return states. From it a text goes on by a transition of the state; by one of
 /// the first states of a called rule, with return states pushed ([`Calls::push_transitions`]); or, where the state accepts, by
-/// what the return state on top of the stack goes on by, which is popped then.
+/// what the return state on top of the stack goes on by, which is popped then. A return state is a row of states, one for each exit
+/// of the rule that is called: the state goes on there that the exit of the accepting state tells ([`Calls::exit`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Calls {
     /// What can lie on the stack.
@@ -25,6 +26,8 @@ pub struct Calls {
     pub(super) starts: Vec<u32>,
     pub(super) push_transitions: Vec<PushTransition>,
     pub(super) pushes: Vec<ReturnId>,
+    /// `[states]`: the exit of those that accept, the first of all others; empty where no rule has a second exit.
+    pub(super) exits: Vec<ExitId>,
     /// `[states]`: the set of return states that may lie on top of the stack.
     pub(super) tops: Vec<TopSetId>,
     pub(super) top_sets: Vec<TopSet>,
@@ -42,17 +45,30 @@ pub struct Calls {
     pub(crate) marks: Vec<u32>,
 }
 
-/// A state after a call.
+/// A return state: where a call goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Return {
-    /// The state.
-    pub state: StateId,
+    /// The state after each exit of the called rule, ascending by exit: at least one.
+    pub row: Vec<(ExitId, StateId)>,
     /// The rule that the call stands in.
     pub caller: String,
     /// The rule that is called.
     pub callee: String,
     /// How many characters may be read until it is popped, if they are counted.
     pub lengths: Option<LengthRange>,
+}
+
+impl Return {
+    /// The state after an exit of the called rule.
+    #[inline]
+    pub fn state(&self, exit: ExitId) -> Option<StateId> {
+        self.row.iter().find(|way| way.0 == exit).map(|way| way.1)
+    }
+
+    /// The states after all exits.
+    pub fn states(&self) -> impl Iterator<Item = StateId> {
+        self.row.iter().map(|way| way.1)
+    }
 }
 
 /// A first state of a called rule.
@@ -74,8 +90,8 @@ dense_id! {
 pub(super) struct TopSet {
     /// Ascending.
     pub(super) returns: Vec<ReturnId>,
-    /// The bytes that a text can go on with when one of them is popped.
-    pub(super) follow: ByteSet,
+    /// `[exits]`: the bytes that a text can go on with when one of them is popped at an exit; of those beyond the last none.
+    pub(super) follow: Vec<ByteSet>,
 }
 
 impl Calls {
@@ -88,8 +104,9 @@ impl Calls {
             starts: vec![0; states + 1],
             push_transitions: Vec::new(),
             pushes: Vec::new(),
+            exits: Vec::new(),
             tops: vec![TopSetId::new(0); states],
-            top_sets: vec![TopSet { returns: Vec::new(), follow: ByteSet::default() }],
+            top_sets: vec![TopSet { returns: Vec::new(), follow: Vec::new() }],
             of_chars: CallTable::default(),
             entries: Table::new(),
             lengths: Table::new(),
@@ -122,21 +139,39 @@ impl Calls {
         &self.top_sets[self.tops[state.index()].index()].returns
     }
 
-    /// The bytes that a text can go on with when the top of the stack is popped at `state`.
-    pub fn follow(&self, state: StateId) -> &ByteSet {
+    /// The exit of a state that accepts.
+    #[inline]
+    pub fn exit(&self, state: StateId) -> ExitId {
+        self.exits.get(state.index()).copied().unwrap_or(ExitId::FIRST)
+    }
+
+    /// Whether some rule has a second exit.
+    pub fn has_exits(&self) -> bool {
+        !self.exits.is_empty()
+    }
+
+    /// The bytes that a text can go on with when the top of the stack is popped at `state`, which accepts.
+    pub fn follow(&self, state: StateId) -> ByteSet {
+        self.follows(state).get(self.exit(state).index()).copied().unwrap_or_default()
+    }
+
+    /// `[exits]`: the bytes that a text can go on with when the rule at hand, which has come to `state`, ends at an exit and the top of the
+    /// stack is popped; none beyond the last.
+    pub fn follows(&self, state: StateId) -> &[ByteSet] {
         &self.top_sets[self.tops[state.index()].index()].follow
     }
 
     /// Bytes of its tables.
     pub(crate) fn bytes(&self) -> u64 {
-        let of_states = self.starts.len() + self.tops.len() + self.marks.len() * 2;
-        let of_tops: usize =
-            self.top_sets.iter().map(|set| size_of::<TopSet>() + set.returns.len() * 4).sum();
+        let of_states = self.starts.len() + self.tops.len() + self.exits.len() + self.marks.len() * 2;
+        let of_set =
+            |set: &TopSet| size_of::<TopSet>() + size_of_val(set.follow.as_slice()) + set.returns.len() * 4;
+        let of_tops: usize = self.top_sets.iter().map(of_set).sum();
         let of_calls = self.entries.len() * 4
             + self.push_transitions.len() * 12
             + self.pushes.len() * 4
             + self.shortest.len() * 4
-            + self.returns.len() * size_of::<Return>();
+            + self.returns.iter().map(|of| size_of::<Return>() + of.row.len() * 8).sum::<usize>();
         (of_states * 4 + of_tops + of_calls) as u64 + self.of_chars.bytes()
     }
 }

@@ -112,7 +112,7 @@ impl Dfa {
                         // A call after which nothing is left to read.
                         None => next.push(push.entry),
                         Some(outermost) if others(push.entry).next().is_some() => {
-                            next.push(calls.returns[outermost.index()].state);
+                            next.extend(calls.returns[outermost.index()].states());
                         }
                         Some(_) => {}
                     }

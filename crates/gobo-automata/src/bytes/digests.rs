@@ -6,7 +6,7 @@ use gobo_types::{Budget, CompileError, DenseId as _, LengthRange, checked_u32, d
 use super::calls::Calls;
 use super::char_states::CharStates;
 use super::dfa::Dfa;
-use crate::ids::{CharState, Symbol};
+use crate::ids::{CharState, ExitId, Symbol};
 
 const PHASE: &str = "telling states apart";
 
@@ -54,8 +54,8 @@ impl Dfa {
 enum Edge {
     /// After a character of a set.
     Chars { set: EdgeSetId, to: CharState },
-    /// A called rule, how many characters it may have if they are counted, and the state after the call.
-    Call { entry: CharState, lengths: Option<LengthRange>, to: CharState },
+    /// A called rule, the exit at which it ends, how many characters it may have if they are counted, and the state after the call.
+    Call { entry: CharState, exit: ExitId, lengths: Option<LengthRange>, to: CharState },
 }
 
 /// A state on the path of the search.
@@ -200,7 +200,7 @@ impl<'a> Finder<'a> {
         for call in self.calls.of_chars.at(state) {
             let entry = self.calls.entries[call.rule];
             let lengths = self.calls.lengths[call.rule];
-            self.edges.push(Edge::Call { entry, lengths, to: call.to });
+            self.edges.push(Edge::Call { entry, exit: call.exit, lengths, to: call.to });
         }
         let edges = (first, self.edges.len());
         self.edges_of[state.index()] = edges;
@@ -243,7 +243,14 @@ impl<'a> Finder<'a> {
         let mut is_cycle = false;
         for &state in component {
             let (from, to) = self.edges_of[state.index()];
-            words.push(u8::from(self.chars.dfa.is_accepting(state)));
+            let exit = self.calls.exit(self.chars.blocks[state.index()].root);
+            match self.chars.dfa.is_accepting(state) {
+                accepts if exit == ExitId::FIRST => words.push(u8::from(accepts)),
+                _ => {
+                    words.push(ENDS_AT);
+                    words.extend(exit.number().to_le_bytes());
+                }
+            }
             words.extend(checked_u32(to - from).to_le_bytes());
             for &edge in &self.edges[from..to] {
                 let after = match edge {
@@ -252,7 +259,11 @@ impl<'a> Finder<'a> {
                         words.extend(self.sets[set.index()]);
                         [Some(to), None]
                     }
-                    Edge::Call { entry, lengths, to } => {
+                    Edge::Call { entry, exit, lengths, to } => {
+                        if exit != ExitId::FIRST {
+                            words.push(AT_EXIT);
+                            words.extend(exit.number().to_le_bytes());
+                        }
                         words.push(if lengths.is_none() { CALL } else { COUNTED_CALL });
                         if let Some(LengthRange { min, max, head }) = lengths {
                             words.extend(min.to_le_bytes());
@@ -296,6 +307,8 @@ const STATE: u8 = 1;
 const CHARS: u8 = 0;
 const CALL: u8 = 1;
 const COUNTED_CALL: u8 = 2;
+const AT_EXIT: u8 = 3;
+const ENDS_AT: u8 = 2;
 const TOLD: u8 = 0;
 const HERE: u8 = 1;
 
@@ -330,7 +343,8 @@ mod tests {
             expr: expr.clone(),
             lengths: None,
         });
-        let grammar = Grammar { rules: rules.collect(), start: first, called: Vec::new() };
+        let grammar =
+            Grammar { rules: rules.collect(), start: first, called: Vec::new(), families: Vec::new() };
         let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();
         let chars = dfa.chars.as_ref().unwrap();
         let calls = dfa.calls.as_ref().expect("a rule of eight states that is called twice is called");

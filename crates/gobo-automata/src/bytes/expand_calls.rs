@@ -24,8 +24,6 @@ const EMPTY: StackId = StackId(0);
 struct Frame {
     top: ReturnId,
     below: StackId,
-    /// Whether a text that may end its rule here may end altogether.
-    is_complete: bool,
     /// The characters since it was pushed, where they are counted.
     count: CharCount,
 }
@@ -78,10 +76,8 @@ impl Expansion<'_> {
         let mut row = Vec::with_capacity(dfa.stride);
         while let Some(set) = sets.get(expanded.len()) {
             let set = self.with_popped(set);
-            let is_complete = |&(state, stack): &Configuration| {
-                dfa.accepting[state]
-                    && (stack == EMPTY || self.frame(stack).is_complete && self.may_pop(stack))
-            };
+            // What rules end in is among them.
+            let is_complete = |&(state, stack): &Configuration| dfa.accepting[state] && stack == EMPTY;
             let is_accepting = set.iter().any(is_complete);
             budget.charge_steps(PHASE, (set.len() * dfa.stride) as u64)?;
             row.clear();
@@ -131,10 +127,10 @@ impl Expansion<'_> {
         (lengths.allows_up_to(count.chars()) && fits_head).then(|| self.push(top, below, count))
     }
 
-    /// What is below the top of a stack, with the state of the return state there.
-    fn popped(&self, stack: StackId) -> Configuration {
+    /// What is below the top of a stack, with the state to which the rule above returns that ends in `state`.
+    fn popped(&self, state: StateId, stack: StackId) -> Option<Configuration> {
         let Frame { top, below, .. } = *self.frame(stack);
-        (self.calls.returns[top.index()].state, below)
+        Some((self.calls.returns[top.index()].state(self.calls.exit(state))?, below))
     }
 
     /// Some configurations, with those that are reached where rules end.
@@ -143,10 +139,8 @@ impl Expansion<'_> {
         let mut at = 0;
         while let Some(&(state, stack)) = all.get(at) {
             if self.dfa.accepting[state] && stack != EMPTY && self.may_pop(stack) {
-                let popped = self.popped(stack);
-                if !all.contains(&popped) {
-                    all.push(popped);
-                }
+                let popped = self.popped(state, stack);
+                all.extend(popped.filter(|popped| !all.contains(popped)));
             }
             at += 1;
         }
@@ -184,17 +178,15 @@ impl Expansion<'_> {
             if !self.may_pop(stack) {
                 return None;
             }
-            (state, stack) = self.popped(stack);
+            (state, stack) = self.popped(state, stack)?;
         }
         Some((state, stack))
     }
 
     fn push(&mut self, top: ReturnId, below: StackId, count: CharCount) -> StackId {
-        let ends_below = below == EMPTY || self.frame(below).is_complete;
         let fresh = StackId::new(self.frames.len() + 1);
         *self.known_frames.entry((top, below, count)).or_insert_with(|| {
-            let is_complete = ends_below && self.dfa.accepting[self.calls.returns[top.index()].state];
-            self.frames.push(Frame { top, below, is_complete, count });
+            self.frames.push(Frame { top, below, count });
             fresh
         })
     }
@@ -213,7 +205,12 @@ mod tests {
             expr: expr.clone(),
             lengths: None,
         });
-        let grammar = Grammar { rules: rules.collect(), start: RuleId::of(0), called: Vec::new() };
+        let grammar = Grammar {
+            rules: rules.collect(),
+            start: RuleId::of(0),
+            called: Vec::new(),
+            families: Vec::new(),
+        };
         let budget = Budget::new(CompileLimits::default());
         let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();
         let expanded = dfa.expand_calls(&budget).unwrap();

@@ -6,4 +6,4 @@ mod nfa;
 
 pub(crate) use dfa::SymbolDfa;
 pub(crate) use interner::Interner;
-pub(crate) use nfa::{Offset, SymbolNfa};
+pub(crate) use nfa::SymbolNfa;

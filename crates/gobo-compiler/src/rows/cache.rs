@@ -7,9 +7,10 @@ use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
 use foldhash::HashMap;
-use gobo_types::checked_u32;
+use gobo_automata::ExitId;
+use gobo_types::{DenseId as _, checked_u32};
 
-use super::row::{PendingSuffixes, RowKey, RowTokens, SliceSet, StateRow};
+use super::row::{PendingSuffixes, RowKey, RowTokens, SliceSet, StateRow, Suffix};
 
 /// What a row cost where it was computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,11 +102,12 @@ impl RowCache {
 
 /// A row as words.
 fn written(cost: Cost, StateRow { tokens, pending }: &StateRow) -> Vec<u32> {
-    let lists = [&tokens.short, &tokens.ranges, &pending.blocks];
-    let mut words: Vec<u32> = vec![u32::from(pending.whole)];
+    let lists = [&tokens.short, &tokens.ranges];
+    let mut words: Vec<u32> = vec![pending.whole.map_or(0, |exit| exit.number() + 1)];
     words.extend([cost.steps, cost.bytes, tokens.whole.0].into_iter().flat_map(halves));
     words.extend(lists.iter().map(|list| checked_u32(list.len())));
     words.extend(lists.into_iter().flatten().flat_map(|&(one, two)| [one, two]));
+    words.extend(pending.blocks.iter().flat_map(|of| [of.block, of.end, of.exit.number()]));
     words
 }
 
@@ -113,18 +115,21 @@ fn written(cost: Cost, StateRow { tokens, pending }: &StateRow) -> Vec<u32> {
 fn read(words: &[u32]) -> (Cost, StateRow) {
     let (ends, words) = words.split_at(1);
     let (halves, words) = words.split_at(6);
-    let (lists, words) = words.split_at(3);
+    let (lists, words) = words.split_at(2);
     let [steps, bytes, whole] = [0, 2, 4].map(|at| u64::from(halves[at]) << 32 | u64::from(halves[at + 1]));
-    let mut pairs = words.as_chunks::<2>().0.iter().map(|&[one, two]| (one, two));
+    let (pairs, suffixes) = words.split_at(2 * (lists[0] + lists[1]) as usize);
+    let mut pairs = pairs.as_chunks::<2>().0.iter().map(|&[one, two]| (one, two));
+    let suffix = |&[block, end, exit]: &[u32; 3]| Suffix { block, end, exit: ExitId::from_number(exit) };
+    let pending = PendingSuffixes {
+        whole: ends[0].checked_sub(1).map(ExitId::from_number),
+        blocks: suffixes.as_chunks::<3>().0.iter().map(suffix).collect(),
+    };
     let tokens = RowTokens {
         whole: SliceSet(whole),
         short: pairs.by_ref().take(lists[0] as usize).collect(),
         ranges: pairs.by_ref().take(lists[1] as usize).collect(),
     };
-    (
-        Cost { steps, bytes },
-        StateRow { tokens, pending: PendingSuffixes { whole: ends[0] == 1, blocks: pairs.collect() } },
-    )
+    (Cost { steps, bytes }, StateRow { tokens, pending })
 }
 
 /// The upper and the lower half.
@@ -175,10 +180,9 @@ mod tests {
             short: vec![(3, 4)],
             ranges: (0..ranges).map(|at| (at * 10, at * 10 + 3)).collect(),
         };
-        StateRow {
-            tokens,
-            pending: PendingSuffixes { whole: ranges % 2 == 1, blocks: vec![(8, 9), (11, 12)] },
-        }
+        let suffix = |block, exit| Suffix { block, end: block + 1, exit: ExitId::from_number(exit) };
+        let whole = (ranges % 2 == 1).then(|| ExitId::from_number(ranges % 3));
+        StateRow { tokens, pending: PendingSuffixes { whole, blocks: vec![suffix(8, 0), suffix(11, 2)] } }
     }
 
     const COST: Cost = Cost { steps: (1 << 40) + 300, bytes: 17 };

@@ -15,18 +15,16 @@
 //! O(trie nodes that none of these spares), over all rows.
 
 use gobo_artifact::layout::{Trie, TrieNode};
-use gobo_automata::{KEquivalence, StateId};
+use gobo_automata::{ExitId, KEquivalence, Return, StateId};
 use gobo_types::{Budget, CompileError, checked_u32};
 
 use super::alive::AliveTexts;
 use super::cache::{Cost, SharedRows};
-use super::configuration_sets::{ConfigurationSetId, ConfigurationSets, DEAD_SET};
+use super::configuration_sets::{ConfigurationSetId, ConfigurationSets, DEAD_SET, NO_EXITS};
 use super::memo::{Found, Mark, Memo, RootChild};
 use super::representatives::Representatives;
 use super::rooted::Rooted;
-use super::row::PendingSuffixes;
-use super::row::RowTokens;
-use super::row::StateRow;
+use super::row::{PendingSuffixes, RowTokens, StateRow, Suffix};
 use super::view::{Fate, RuleView};
 use super::{NODES_PER_CHARGE, PHASE};
 
@@ -122,8 +120,8 @@ impl<'a> RowComputer<'a> {
     fn compute(&mut self, state: StateId) -> Result<StateRow, CompileError> {
         let view = self.view;
         let mut tokens = RowTokens::default();
-        let mut pending =
-            PendingSuffixes { whole: view.has_calls() && view.accepts(state), blocks: Vec::new() };
+        let may_end = view.has_calls() && view.accepts(state);
+        let mut pending = PendingSuffixes { whole: may_end.then(|| view.exit(state)), blocks: Vec::new() };
         if view.is_inside(state) {
             // Only what continues the character leads on.
             self.alive.closure = None;
@@ -153,26 +151,27 @@ impl<'a> RowComputer<'a> {
         Ok(StateRow { tokens, pending })
     }
 
-    /// Whether the rule may end at a state.
-    pub(crate) fn accepts(&self, state: StateId) -> bool {
-        self.view.accepts(state)
+    /// The exit of the rule at a state, if it may end there.
+    pub(crate) fn end(&self, state: StateId) -> Option<ExitId> {
+        self.view.accepts(state).then(|| self.view.exit(state))
     }
 
-    /// Adds the tokens whose pending suffixes can be read from a state with nothing pushed, and the suffixes of these that end its rule
-    /// too.
+    /// Adds the tokens whose pending suffixes can be read from a return state, at whichever exit, with nothing pushed, and the suffixes of
+    /// these that end its rule too.
     pub(crate) fn read(
         &mut self,
-        blocks: &[(u32, u32)],
-        state: StateId,
+        blocks: &[Suffix],
+        at: &Return,
         row: &mut StateRow,
     ) -> Result<(), CompileError> {
         let StateRow { tokens, pending } = row;
         let trie = self.view.all().trie;
-        let start = self.sets.start(state);
-        for &(block, end) in blocks {
+        for &Suffix { block, end, exit } in blocks {
+            let Some(state) = at.state(exit) else { continue };
+            let start = self.sets.start(state);
             // Where the rule may end at once, nothing of the suffix has been read.
-            if self.view.accepts(state) {
-                pending.blocks.push((block, end));
+            if let Some(exit) = self.end(state) {
+                pending.blocks.push(Suffix { block, end, exit });
             }
             let block = block as usize;
             self.alive.closure = self.view.closure_of_trie_at(block);
@@ -345,8 +344,9 @@ impl<'a> RowComputer<'a> {
         if node.first != own_end {
             tokens.add(node.first, own_end);
         }
-        if info.ends {
-            pending.blocks.push((checked_u32(child), end));
+        if info.ends != NO_EXITS {
+            let exits = self.sets.exits(info.ends);
+            pending.blocks.extend(exits.iter().map(|&exit| Suffix { block: checked_u32(child), end, exit }));
         }
         info.reads.then_some(child)
     }

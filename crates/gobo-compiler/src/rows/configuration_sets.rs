@@ -5,7 +5,7 @@
 //! exponentially many ways has one set as well. Each step is computed once, and a set without calls is a state.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::{ReturnId, StateId};
+use gobo_automata::{ExitId, ReturnId, StateId};
 use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::lengths::Top;
@@ -21,7 +21,16 @@ dense_id! {
 
     /// A set of stacks.
     pub(crate) struct StacksId;
+
+    /// A set of exits.
+    pub(crate) struct ExitSetId;
 }
+
+/// The set without exits.
+pub(crate) const NO_EXITS: ExitSetId = ExitSetId(0);
+
+/// The set of the first exit alone.
+const FIRST_EXIT: ExitSetId = ExitSetId(1);
 
 /// The set without configurations.
 pub(crate) const DEAD_SET: ConfigurationSetId = ConfigurationSetId(0);
@@ -48,8 +57,8 @@ struct Stacks {
 pub(crate) struct SetInfo {
     /// A state in it with transitions to itself; [`StateId::DEAD`] if there is none.
     pub(crate) looped: StateId,
-    /// Whether the rule at the bottom may end here and more be read after it.
-    pub(crate) ends: bool,
+    /// The exits at which the rule at the bottom may end here, and more be read after it.
+    pub(crate) ends: ExitSetId,
     /// Whether something can be read before the rule at the bottom ends.
     pub(crate) reads: bool,
 }
@@ -61,6 +70,8 @@ pub(crate) struct ConfigurationSets<'a> {
     stacks: Table<StacksId, Stacks>,
     known_stacks: HashMap<Stacks, StacksId>,
     known_unions: HashMap<(StacksId, StacksId), StacksId>,
+    /// Sets of exits, ascending.
+    exits: Table<ExitSetId, Box<[ExitId]>>,
     /// The states of each set with their stacks, ascending by state.
     pub(crate) sets: Table<ConfigurationSetId, Box<[(StateId, StacksId)]>>,
     known: HashMap<Box<[(StateId, StacksId)]>, ConfigurationSetId>,
@@ -86,6 +97,7 @@ impl<'a> ConfigurationSets<'a> {
             stacks: vec![bottom.clone()].into(),
             known_stacks: HashMap::from_iter([(bottom, BOTTOM)]),
             known_unions: HashMap::new(),
+            exits: vec![Box::default(), Box::new([ExitId::FIRST]) as Box<[ExitId]>].into(),
             sets: Table::new(),
             known: HashMap::new(),
             known_alone: Table::filled(UNKNOWN, view.len()),
@@ -139,7 +151,7 @@ impl<'a> ConfigurationSets<'a> {
             return known;
         }
         self.count(set.len() + self.view.stride());
-        let mut info = SetInfo { looped: StateId::DEAD, ends: false, reads: false };
+        let mut info = SetInfo { looped: StateId::DEAD, ends: NO_EXITS, reads: false };
         for &(state, stacks) in set {
             // Where characters are counted, a state is not the same again.
             if info.looped == StateId::DEAD && self.view.has_loops(state) && !self.is_counted(stacks) {
@@ -162,14 +174,33 @@ impl<'a> ConfigurationSets<'a> {
         fresh
     }
 
-    /// Whether the rule at the bottom may end: in a state of the set, or in one that is popped to where the token's own calls
+    /// The exits of a set, ascending.
+    #[inline]
+    pub(crate) fn exits(&self, exits: ExitSetId) -> &[ExitId] {
+        &self.exits[exits]
+    }
+
+    /// Where the rule at the bottom may end: in a state of the set, or in one that is popped to where the token's own calls
     /// may all end.
-    fn ends(&mut self, set: &[(StateId, StacksId)]) -> bool {
-        let mut ends = false;
+    fn ends(&mut self, set: &[(StateId, StacksId)]) -> ExitSetId {
+        let mut ends = NO_EXITS;
+        let mut others: Vec<ExitId> = Vec::new();
         self.each_popped(set, |sets, state, stacks| {
-            ends |= sets.view.accepts(state) && sets.stacks[stacks].empty;
+            if sets.view.accepts(state) && sets.stacks[stacks].empty {
+                match sets.view.exit(state) {
+                    ExitId::FIRST => ends = FIRST_EXIT,
+                    exit => others.push(exit),
+                }
+            }
         });
-        ends
+        if others.is_empty() {
+            return ends;
+        }
+        others.extend((ends == FIRST_EXIT).then_some(ExitId::FIRST));
+        others.sort_unstable();
+        others.dedup();
+        let known = self.exits.enumerate().find(|(_, known)| ***known == *others).map(|known| known.0);
+        known.unwrap_or_else(|| self.exits.push(others.into()))
     }
 
     /// Visits each of some states with its stacks, and each that can be popped to without reading, once.
@@ -194,12 +225,11 @@ impl<'a> ConfigurationSets<'a> {
             visit(self, state, stacks);
             if is_popped(self, &(state, stacks)) {
                 let lengths = self.view.lengths();
+                let exit = self.view.exit(state);
                 for &(top, below) in self.stacks[stacks].tops.iter().filter(|(top, _)| lengths.may_pop(*top))
                 {
-                    let popped = (self.view.return_state(top.of), below);
-                    if seen.insert(popped) {
-                        open.push(popped);
-                    }
+                    let popped = self.view.return_state(top.of, exit).map(|back| (back, below));
+                    open.extend(popped.filter(|popped| seen.insert(*popped)));
                 }
             }
         }
@@ -329,10 +359,12 @@ impl<'a> ConfigurationSets<'a> {
             next.push((state, stacks));
             return;
         }
-        // A return state is no such state, because a call after which its rule can only end pushes nothing.
+        // Where a return state can only end too, which is so if it ends at another exit, it is popped with the next byte.
         let Stacks { empty, tops } = &self.stacks[stacks];
+        let exit = self.view.exit(state);
         let ended = tops.iter().filter(|(top, _)| self.view.lengths().may_pop(*top));
-        next.extend(ended.map(|&(top, below)| (self.view.return_state(top.of), below)));
+        let back = |&(top, below): &(Top, StacksId)| Some((self.view.return_state(top.of, exit)?, below));
+        next.extend(ended.filter_map(back));
         if *empty {
             next.push((state, BOTTOM));
         }

@@ -7,7 +7,7 @@ use gobo_types::{Budget, CompileError};
 use super::PHASE;
 use super::configuration_sets::ConfigurationSetId;
 use super::row::PendingSuffixes;
-use super::row::RowTokens;
+use super::row::{RowTokens, Suffix};
 
 /// Ranges and pending suffixes of what was kept that are copied in the time of one step elsewhere.
 const COPIES_PER_STEP: u64 = 8;
@@ -22,7 +22,7 @@ pub(super) struct Memo {
     /// By the root block of each trie.
     pub(super) root_children: HashMap<usize, Vec<RootChild>>,
     ranges: Vec<(u32, u32)>,
-    blocks: Vec<(u32, u32)>,
+    blocks: Vec<Suffix>,
 }
 
 /// A child of a trie's root, the configurations there when it was walked last, and what was found at and below it.
@@ -71,8 +71,9 @@ impl Memo {
         self.ranges.extend_from_slice(&tokens.ranges[mark.ranges..]);
         self.blocks.extend_from_slice(&pending.blocks[mark.blocks..]);
         let found = Found { ranges: (ranges, self.ranges.len()), blocks: (blocks, self.blocks.len()) };
-        let kept = self.ranges.len() - ranges + self.blocks.len() - blocks;
-        budget.charge_bytes(PHASE, (kept * 8 + size_of::<((usize, ConfigurationSetId), Found)>()) as u64)?;
+        let (ranges, blocks) = (self.ranges.len() - ranges, self.blocks.len() - blocks);
+        let kept = ranges * 8 + blocks * size_of::<Suffix>();
+        budget.charge_bytes(PHASE, (kept + size_of::<((usize, ConfigurationSetId), Found)>()) as u64)?;
         Ok(found)
     }
 

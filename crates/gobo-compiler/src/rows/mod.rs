@@ -16,7 +16,7 @@ pub use cache::RowCache;
 pub(crate) use cache::SharedRows;
 pub(crate) use computer::RowComputer;
 pub(crate) use lengths::Lengths;
-pub(crate) use row::{PendingSuffixes, RowTokens, SliceSet, StateRow};
+pub(crate) use row::{PendingSuffixes, RowTokens, SliceSet, StateRow, Suffix};
 pub(crate) use view::RuleView;
 pub(crate) use walk::Walker;
 

@@ -3,6 +3,7 @@
 
 use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::{MAX_SLICES, Trie};
+use gobo_automata::ExitId;
 use gobo_types::{ByteSet, VocabularyDigest};
 
 /// Slices of a vocabulary: bit `n` stands for the one with number `n`.
@@ -89,19 +90,31 @@ impl RowTokens {
     }
 }
 
+/// The rests of tokens that begin alike, and have ended a rule there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Suffix {
+    /// The block of the trie with what is left of them.
+    pub(crate) block: u32,
+    /// The end of its ids.
+    pub(crate) end: u32,
+    /// The exit at which the rule has ended.
+    pub(crate) exit: ExitId,
+}
+
 /// Token prefixes that end a rule with bytes left.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct PendingSuffixes {
-    /// Whether the empty prefix is among them: the rule could end before the token.
-    pub(crate) whole: bool,
-    /// The blocks of tokens that go on, each with the end of its ids, ascending.
-    pub(crate) blocks: Vec<(u32, u32)>,
+    /// The exit of the empty prefix, if that is among them: the rule could end there before the token. There is one at most, because
+    /// a state has one exit.
+    pub(crate) whole: Option<ExitId>,
+    /// The blocks of tokens that go on, ascending.
+    pub(crate) blocks: Vec<Suffix>,
 }
 
 impl PendingSuffixes {
     /// Leaves out the blocks whose tokens are all in the row, and puts the others in order: the set does not depend on how it was found.
     pub(super) fn settle(&mut self, tokens: &RowTokens, trie: &Trie<'_>) {
-        self.blocks.retain(|&(block, end)| !tokens.has(trie.nodes[block as usize].first, end));
+        self.blocks.retain(|&Suffix { block, end, .. }| !tokens.has(trie.nodes[block as usize].first, end));
         self.blocks.sort_unstable();
         self.blocks.dedup();
     }

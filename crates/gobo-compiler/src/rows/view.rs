@@ -17,7 +17,7 @@
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::{Slice, Trie};
-use gobo_automata::{Calls, Closure, Dfa, PushTransition, ReturnId, StateDigests, StateId, Symbol};
+use gobo_automata::{Calls, Closure, Dfa, ExitId, PushTransition, ReturnId, StateDigests, StateId, Symbol};
 use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, NO_STEP, Table, dense_id};
 
 use super::lengths::Lengths;
@@ -290,10 +290,16 @@ impl<'a> RuleView<'a> {
         self.dfa.calls.as_ref().map_or(&[], |calls| calls.pushed(push))
     }
 
-    /// The state of a return state on the stack.
+    /// The exit of a state at which the rule may end.
     #[inline]
-    pub(crate) fn return_state(&self, top: ReturnId) -> StateId {
-        self.calls().returns[top.index()].state
+    pub(crate) fn exit(&self, state: StateId) -> ExitId {
+        self.dfa.calls.as_ref().map_or(ExitId::FIRST, |calls| calls.exit(state))
+    }
+
+    /// The state to which a return state on the stack leads at an exit of the rule above it.
+    #[inline]
+    pub(crate) fn return_state(&self, top: ReturnId, exit: ExitId) -> Option<StateId> {
+        self.calls().returns[top.index()].state(exit)
     }
 
     fn calls(&self) -> &'a Calls {

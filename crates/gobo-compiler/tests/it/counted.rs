@@ -218,6 +218,8 @@ fn grammar(
         rules: vec![rule("root", root), counted(bounds[0]), counted(bounds[1])],
         start: RuleId::of(0),
         called: Vec::new(),
+        families: Vec::new(),
+        families: Vec::new(),
     }
 }
 

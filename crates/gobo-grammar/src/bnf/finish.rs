@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
             .rules
             .drain(..)
             .filter_map(|rule| Some(Rule { name: rule.name.to_owned(), expr: rule.body?, lengths: None }));
-        Ok(Grammar { rules: rules.collect(), start, called: Vec::new() })
+        Ok(Grammar { rules: rules.collect(), start, called: Vec::new(), families: Vec::new() })
     }
 
     /// Of the rules that are defined.

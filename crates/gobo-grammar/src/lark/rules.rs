@@ -88,7 +88,7 @@ pub(super) fn lower(
         first = RuleId::new(lowering.rules.len() - 1);
     }
     let notes = notes(modules, &lowering.terminals.lazy);
-    let grammar = Grammar { rules: lowering.rules, start: first, called: Vec::new() };
+    let grammar = Grammar { rules: lowering.rules, start: first, called: Vec::new(), families: Vec::new() };
     Ok(Read { grammar, is_indented: false, narrowed: lowering.narrowed, notes })
 }
 

@@ -10,6 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::layout::artifact::{Artifact, Span};
 use crate::layout::error::ArtifactError;
+use crate::layout::index::exits::{ExitSpans, ExitTables};
 use crate::layout::index::root::IndexRoot;
 use crate::layout::index::states::DEAD;
 use crate::layout::section as kinds;
@@ -36,7 +37,7 @@ pub(crate) struct PushTransition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct ReturnEntry {
-    /// The state.
+    /// The state; of several, one for each exit, that of the first exit that has one.
     pub(crate) state: u32,
     /// The return class: every suffix set goes on in the same way at all its return states.
     pub(crate) class: u32,
@@ -84,6 +85,7 @@ pub(crate) struct CallSpans {
     suffix_sets: Span,
     pair_starts: Span,
     pairs: Span,
+    exits: Option<ExitSpans>,
 }
 
 impl CallSpans {
@@ -97,6 +99,10 @@ impl CallSpans {
             suffix_sets: artifact.span::<u32>(kinds::SUFFIX_SETS, states)?,
             pair_starts: artifact.open_span::<u32>(kinds::PAIR_STARTS)?,
             pairs: artifact.open_span::<PairEntry>(kinds::PAIRS)?,
+            exits: artifact
+                .has_section(kinds::EXITS)
+                .then(|| ExitSpans::open(artifact, states))
+                .transpose()?,
         })
     }
 
@@ -109,6 +115,7 @@ impl CallSpans {
             suffix_sets: artifact.get(&self.suffix_sets),
             pair_starts: artifact.get(&self.pair_starts),
             pairs: artifact.get(&self.pairs),
+            exits: self.exits.as_ref().map(|exits| exits.tables(artifact)),
         }
     }
 }
@@ -123,11 +130,13 @@ pub(crate) struct CallTables<'a> {
     suffix_sets: &'a [u32],
     pair_starts: &'a [u32],
     pairs: &'a [PairEntry],
+    /// Where some rule has several exits.
+    exits: Option<ExitTables<'a>>,
 }
 
 /// The elements between two neighbours of a table of starts.
 #[inline]
-fn between<'a, T>(starts: &[u32], of: &'a [T], at: u32) -> &'a [T] {
+pub(super) fn between<'a, T>(starts: &[u32], of: &'a [T], at: u32) -> &'a [T] {
     let bounds = starts.get(at as usize).zip(starts.get(at as usize + 1));
     bounds.and_then(|(&from, &to)| of.get(from as usize..to as usize)).unwrap_or_default()
 }
@@ -160,10 +169,52 @@ impl<'a> CallTables<'a> {
         self.returns.len()
     }
 
-    /// The return state of that number; the dead state for none.
+    /// Whether some rule has several exits.
     #[inline]
-    pub(crate) fn return_state(&self, number: u32) -> u32 {
-        self.returns.get(number as usize).map_or(DEAD, |of| of.state)
+    pub(crate) fn has_exits(&self) -> bool {
+        self.exits.is_some()
+    }
+
+    /// The exit of a state at which its rule may end.
+    #[inline]
+    pub(crate) fn exit(&self, state: u32) -> u32 {
+        self.exits.map_or(0, |exits| exits.of_state(state))
+    }
+
+    /// The state to which the return state of that number leads when the rule above it ends in `state`; the dead state for none.
+    #[inline]
+    pub(crate) fn return_state(&self, number: u32, state: u32) -> u32 {
+        self.state_after(number, self.exit(state))
+    }
+
+    /// The state to which the return state of that number leads after an exit of the rule above it; the dead state for none.
+    #[inline]
+    pub(crate) fn state_after(&self, number: u32, exit: u32) -> u32 {
+        match self.exits {
+            None => self.returns.get(number as usize).map_or(DEAD, |of| of.state),
+            Some(exits) => exits.row(number).get(exit as usize).copied().unwrap_or(DEAD),
+        }
+    }
+
+    /// Whether a rule may end altogether behind some exit of the rule above the return state of that number.
+    #[inline]
+    pub(crate) fn may_end(&self, number: u32, accepts: impl Fn(u32) -> bool) -> bool {
+        match self.exits {
+            None => accepts(self.state_after(number, 0)),
+            Some(exits) => exits.row(number).iter().any(|&state| state != DEAD && accepts(state)),
+        }
+    }
+
+    /// Whether it makes no difference to the return states below whether that of this number is there: at each exit of the rule above
+    /// it, the rule that it returns to may end at once, at the same exit.
+    #[inline]
+    pub(crate) fn is_passed(&self, number: u32, accepts: impl Fn(u32) -> bool) -> bool {
+        match self.exits {
+            None => accepts(self.state_after(number, 0)),
+            Some(exits) => (0..)
+                .zip(exits.row(number))
+                .all(|(exit, &state)| state == DEAD || accepts(state) && exits.of_state(state) == exit),
+        }
     }
 
     /// The pending-suffix set of a state; [`END`] where its rule can only end.
@@ -214,6 +265,10 @@ impl<'a> CallTables<'a> {
                 return Err("classes of return states are not numbered as they are met");
             }
             classes = classes.max(of.class + 1);
+        }
+        if let Some(exits) = &self.exits {
+            let first = self.returns.iter().map(|of| of.state);
+            exits.verify(root, first)?;
         }
         if self.suffix_sets.iter().any(|&suffix_set| suffix_set != END && suffix_set as usize >= sets) {
             return Err("a state has a suffix set that is not there");

@@ -1,6 +1,8 @@
-//! The sections of an index file: states, transitions, rows, the tables of calls, and those of counted rules.
+//! The sections of an index file: states, transitions, rows, the tables of calls, those of counted rules, and those of rules with
+//! several exits.
 
 pub(crate) mod calls;
+pub(crate) mod exits;
 pub(crate) mod lengths;
 pub(crate) mod root;
 pub(crate) mod row;

@@ -23,15 +23,24 @@ impl Configurations {
             }
             while at.frame != BOTTOM && tables.accepts(at.state) && tables.counted.may_pop(&self.stacks, &at)
             {
-                let back = |frame: u32| tables.calls.return_state(self.stacks.top(frame));
+                let back = |frame: u32| tables.calls.return_state(self.stacks.top(frame), at.state);
+                let mut is_passed = tables.is_passed(self.stacks.top(at.frame));
                 // A long run of equal return states costs O(1).
-                if back(at.frame) == at.state && !at.has_counted() {
+                if back(at.frame) == at.state && !at.has_counted() && is_passed {
                     at.frame = self.stacks.below_run(at.frame);
                     if at.frame == BOTTOM {
                         break;
                     }
+                    is_passed = tables.is_passed(self.stacks.top(at.frame));
                 }
-                at = Configuration::back(back(at.frame), self.stacks.below(at.frame));
+                let state = back(at.frame);
+                if state == DEAD {
+                    break;
+                }
+                at = Configuration::back(state, self.stacks.below(at.frame));
+                if !is_passed {
+                    self.returned.clear();
+                }
                 // Back in the same state with less below, nothing can be read that could not be read before.
                 if !self.returned.contains(&at.state) {
                     self.returned.push(at.state);
@@ -57,7 +66,7 @@ impl Configurations {
             }
             let mut frame = at.frame;
             for &top in tables.calls.pushed(push) {
-                frame = self.stacks.push(frame, top, tables.accepts(tables.calls.return_state(top)));
+                frame = self.stacks.push(frame, top, tables.may_end(top));
             }
             let count = if frame == at.frame { at.count } else { CharCount::default() };
             self.add(tables, Configuration { state: next, frame, count }, byte);
@@ -72,25 +81,28 @@ impl Configurations {
         if self.next.len() == COMPARED {
             return;
         }
-        let accepts = |top: u32| tables.accepts(tables.calls.return_state(top));
+        let is_passed = |top: u32| tables.calls.is_passed(top, |state| tables.accepts(state));
         let stacks = &self.stacks;
         let covered =
-            |known: &Configuration| known.is_beside(&at) && stacks.covers(known.frame, at.frame, accepts);
+            |known: &Configuration| known.is_beside(&at) && stacks.covers(known.frame, at.frame, is_passed);
         if self.next.iter().any(covered) {
             return;
         }
-        self.next.retain(|known| !known.is_beside(&at) || !stacks.covers(at.frame, known.frame, accepts));
+        self.next.retain(|known| !known.is_beside(&at) || !stacks.covers(at.frame, known.frame, is_passed));
         self.next.push(at);
     }
 
-    /// A rule that has to end has ended; `None` where too little was read for that.
+    /// A rule that has to end has ended; `None` where too little was read for that, or the caller has no way on.
     #[inline]
     pub(super) fn arrive(&self, tables: &Tables<'_>, mut at: Configuration) -> Option<Configuration> {
         while at.frame != BOTTOM && tables.is_end(at.state) {
             if !tables.counted.may_pop(&self.stacks, &at) {
                 return None;
             }
-            let state = tables.calls.return_state(self.stacks.top(at.frame));
+            let state = tables.calls.return_state(self.stacks.top(at.frame), at.state);
+            if state == DEAD {
+                return None;
+            }
             at = Configuration::back(state, self.stacks.below(at.frame));
         }
         Some(at)

@@ -4,9 +4,10 @@
 //! Four steps make a byte:
 //!
 //! 1. Rules that may end are ended: the configurations before the byte, and those that they return to, become one for each state.
-//!    A frame is popped once, from wherever it is reached, because what it leads to depends on it alone: whether it may be popped, where
-//!    characters are counted, is seen before. A state to which the same way down has returned before is left out: what is left of
-//!    the stack there may be left of the stack here too, since all rules between may end.
+//!    A frame is popped once for each exit, from wherever it is reached, because what it leads to depends on it and the exit alone: whether
+//!    it may be popped, where characters are counted, is seen before. A state to which the same way down has returned before is left
+//!    out: what is left of the stack there may be left of the stack here too, since all rules between may end, at whichever exit that
+//!    leads to the same one below.
 //! 2. Each of them reads the byte. What the same return states are pushed on, on the way to the same state, becomes one set first; so a byte
 //!    makes at most a frame for each return state of a push transition. The state after the byte has to be the same, and not the
 //!    return states alone: on one frame for two such pushes each would return to what lies below the other.
@@ -63,7 +64,7 @@ impl Configurations {
     /// Pops the frames of all sets that wait to be popped.
     fn pop_all(&mut self, tables: &Tables<'_>) {
         while let Some(Pop { node, state, count, mut returned }) = self.merger.pops.pop() {
-            if node == BOTTOM || !self.merger.marks.is_new(node) {
+            if node == BOTTOM || !self.merger.marks.is_new_at(tables.calls.exit(state), node) {
                 continue;
             }
             if let Some((first, others)) = self.stacks.parts(node) {
@@ -71,17 +72,25 @@ impl Configurations {
                 self.merger.pops.extend([part(others), part(first)]);
                 continue;
             }
-            let back = tables.calls.return_state(self.stacks.top(node));
-            if back == state && count == CharCount::default() {
+            let top = self.stacks.top(node);
+            let back = tables.calls.return_state(top, state);
+            if back == DEAD {
+                continue;
+            }
+            let is_passed = tables.is_passed(top);
+            if back == state && count == CharCount::default() && is_passed {
                 let node = self.stacks.below_run(node);
                 self.merger.pops.push(Pop { node, state, count, returned });
                 continue;
             }
             let at = Configuration::back(back, self.stacks.below(node));
-            if !self.has_returned(back, returned) {
+            if !is_passed || !self.has_returned(back, returned) {
                 self.merger.found.push(at);
-                self.merger.returned.push(Returned { state: back, count: at.count, before: returned });
-                returned = self.merger.returned.len() - 1;
+                // What is left of the stack is no part of what was there before where a return state made a difference.
+                let next = self.merger.returned.len();
+                let before = if is_passed { returned } else { next };
+                self.merger.returned.push(Returned { state: back, count: at.count, before });
+                returned = next;
             }
             if tables.accepts(back) && tables.counted.may_pop(&self.stacks, &at) {
                 self.merger.pops.push(Pop { node: at.frame, state: back, count: at.count, returned });
@@ -130,7 +139,7 @@ impl Configurations {
             let Self { stacks, merger: Merger { union, .. }, .. } = self;
             let mut frame = union.of(stacks, alike.iter().map(|push| push.node));
             for &top in tables.calls.pushed(&alike[0].transition) {
-                frame = stacks.push(frame, top, tables.accepts(tables.calls.return_state(top)));
+                frame = stacks.push(frame, top, tables.may_end(top));
             }
             self.find(tables, Configuration::back(alike[0].state, frame), byte);
         }
@@ -166,13 +175,13 @@ impl Configurations {
             while let Some(Pop { node, state, count, returned }) = pops.pop() {
                 if node == BOTTOM {
                     found.push(Configuration::back(state, BOTTOM));
-                } else if marks.is_new(node) {
+                } else if marks.is_new_at(tables.calls.exit(state), node) {
                     match stacks.parts(node) {
                         Some((first, others)) => {
                             pops.extend([others, first].map(|node| Pop { node, state, count, returned }));
                         }
                         None => found.push(Configuration::back(
-                            tables.calls.return_state(stacks.top(node)),
+                            tables.calls.return_state(stacks.top(node), state),
                             stacks.below(node),
                         )),
                     }

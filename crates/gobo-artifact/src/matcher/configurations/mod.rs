@@ -4,7 +4,8 @@
 //! - this file: the configurations, those before the last steps, and a step over the bytes of a token.
 //! - `few.rs`: one byte on from up to four configurations of one stack each.
 //! - `merged.rs`: one byte on from any, each state of which has one configuration; `merger.rs` has the room for it.
-//! - `rows.rs`: the rows of which a mask is the union.
+//! - `rows.rs`: the rows of which a mask is the union; `met.rs` has the pairs that were met.
+//! - `completes.rs`: whether a text is complete whose rules have several exits.
 //! - `limits.rs`: the limits on stacks, which are looked at before a mask.
 //!
 //! A step simulates the push-down automaton on all configurations at once, byte by byte, as Thompson's simulation does for the
@@ -23,10 +24,12 @@
 //! Which configurations there are after a byte depends on those before it and on the byte: neither the cut into tokens nor steps
 //! taken back decide anything, and a text has the same nodes wherever it is read.
 
+mod completes;
 mod few;
 mod limits;
 mod merged;
 mod merger;
+mod met;
 mod rows;
 
 use std::collections::VecDeque;
@@ -116,6 +119,18 @@ impl Tables<'_> {
         self.calls.suffix_set(state) == END && self.accepts(state)
     }
 
+    /// Whether the text may be complete where a return state lies on the stack, as far as it is told by that alone.
+    #[inline]
+    fn may_end(&self, top: u32) -> bool {
+        self.calls.may_end(top, |state| self.accepts(state))
+    }
+
+    /// Whether a return state that is popped makes no difference to those below, the rule that it returns to being one that may end.
+    #[inline]
+    fn is_passed(&self, top: u32) -> bool {
+        !self.calls.has_exits() || self.calls.is_passed(top, |state| self.accepts(state))
+    }
+
     /// The configuration that `byte` has led to, once it is counted; `None` where it can no longer be brought to an end.
     #[inline]
     fn count(&self, stacks: &Stacks, mut at: Configuration, byte: u8) -> Option<Configuration> {
@@ -189,6 +204,7 @@ impl Configurations {
             index.is_complete(at.state)
                 && self.stacks.completes(at.frame)
                 && counted.may_pop(&self.stacks, at)
+                && self.completes_at_exits(index, at)
         };
         self.now.iter().any(completes)
     }

@@ -11,13 +11,19 @@ use super::{BOTTOM, Stacks};
 /// Which nodes were met in one walk: a stamp for each place, so that nothing is cleared from walk to walk.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Marks {
+    /// `[kinds, places]`; one kind to begin with.
     stamps: Vec<u32>,
     walk: u32,
+    places: usize,
+    /// The kinds of this walk after the first, which is 0.
+    kinds: Vec<u32>,
 }
 
 impl Marks {
     /// Begins a walk over the nodes of so many places. O(1) amortised.
     pub(crate) fn renew(&mut self, places: usize) {
+        self.places = places;
+        self.kinds.clear();
         if self.stamps.len() < places {
             self.stamps.resize(places, 0);
         }
@@ -32,6 +38,24 @@ impl Marks {
     #[inline]
     pub(crate) fn is_new(&mut self, node: u32) -> bool {
         std::mem::replace(&mut self.stamps[node as usize], self.walk) != self.walk
+    }
+
+    /// Whether this walk has not met the node before in a meeting of this kind. O(kinds).
+    #[inline]
+    pub(crate) fn is_new_at(&mut self, kind: u32, node: u32) -> bool {
+        if kind == 0 { self.is_new(node) } else { self.is_new_of(kind, node) }
+    }
+
+    fn is_new_of(&mut self, kind: u32, node: u32) -> bool {
+        let known = self.kinds.iter().position(|known| *known == kind).unwrap_or_else(|| {
+            self.kinds.push(kind);
+            self.kinds.len() - 1
+        });
+        let place = (known + 1) * self.places + node as usize;
+        if self.stamps.len() <= place {
+            self.stamps.resize((known + 2) * self.places, 0);
+        }
+        std::mem::replace(&mut self.stamps[place], self.walk) != self.walk
     }
 }
 

@@ -35,6 +35,6 @@ impl Calls {
             is_new
         };
         self.push_transitions(state).iter().all(|push| is_new(&dfa.live_bytes_of(push.entry)))
-            && (!dfa.accepting[state] || is_new(self.follow(state)))
+            && (!dfa.accepting[state] || is_new(&self.follow(state)))
     }
 }

@@ -6,12 +6,12 @@ mod stack_tops;
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, checked_u32};
 
-use self::stack_tops::{ReturnOf, stack_tops};
+use self::stack_tops::{ReturnOf, return_key, stack_tops};
 use super::calls::{Calls, PHASE, PushTransition, Return};
 use super::char_states::CharStates;
 use super::dfa::Dfa;
 use crate::equivalence::Edges as _;
-use crate::ids::{CharState, ReturnId, RuleId, StateId};
+use crate::ids::{CharState, ExitId, ReturnId, RuleId, StateId};
 use crate::rtn::{Call, Network};
 
 impl Calls {
@@ -23,26 +23,35 @@ impl Calls {
         let Some(chars) = &dfa.chars else { unreachable!("a network's automaton knows its characters") };
         let root = |state: CharState| chars.blocks[state.index()].root;
         let states = chars.blocks.len();
-        // Calls whose return can only be popped again push nothing, unless it tells what is counted.
-        let is_tail = |call: &Call| {
-            network.lengths[call.rule].is_none()
-                && chars.dfa.is_accepting(call.to)
-                && chars.dfa.row(call.to).is_empty()
-                && network.calls.at(call.to).is_empty()
+        // Calls whose return can only be popped again, at the same exit, push nothing, unless it tells what is counted.
+        let is_tail = |calls: &[Call]| {
+            let only_ends = |call: &Call| {
+                network.lengths[call.rule].is_none()
+                    && chars.dfa.is_accepting(call.to)
+                    && network.exits[call.to] == call.exit
+                    && chars.dfa.row(call.to).is_empty()
+                    && network.calls.at(call.to).is_empty()
+            };
+            calls.iter().all(only_ends)
         };
         let mut return_of = ReturnOf::new();
         let mut returns: Vec<Return> = Vec::new();
-        let mut return_states: Vec<CharState> = Vec::new();
-        for call in network.calls.all.iter().filter(|call| !is_tail(call)) {
-            let lengths = network.lengths[call.rule];
-            return_of.entry((call.to, lengths)).or_insert_with(|| {
+        for calls in network.calls.all_by_rule().filter(|calls| !is_tail(calls)) {
+            return_of.entry(return_key(network, calls)).or_insert_with(|| {
                 let name = |rule: RuleId| network.names[rule].clone();
-                let (caller, callee) = (name(call.of), name(call.rule));
-                returns.push(Return { state: root(call.to), caller, callee, lengths });
-                return_states.push(call.to);
+                let (caller, callee) = (name(calls[0].of), name(calls[0].rule));
+                let row = calls.iter().map(|call| (call.exit, root(call.to))).collect();
+                returns.push(Return { row, caller, callee, lengths: network.lengths[calls[0].rule] });
                 ReturnId::new(returns.len() - 1)
             });
         }
+        let exits = if network.exits.iter().all(|&exit| exit == ExitId::FIRST) {
+            Vec::new()
+        } else {
+            let mut exits = vec![ExitId::FIRST; dfa.len()];
+            network.exits.enumerate().for_each(|(state, &exit)| exits[root(state).index()] = exit);
+            exits
+        };
 
         let mut calls = Self {
             returns,
@@ -51,6 +60,7 @@ impl Calls {
             starts: vec![0],
             push_transitions: Vec::new(),
             pushes: Vec::new(),
+            exits,
             tops: Vec::new(),
             top_sets: Vec::new(),
             of_chars: network.calls.clone(),
@@ -69,12 +79,13 @@ impl Calls {
             calls.starts.resize(end + 1, checked_u32(calls.push_transitions.len()));
         }
         let tops = stack_tops(network, chars, &is_tail, &return_of, calls.returns.len(), budget)?;
-        calls.set_tops(dfa, chars, &return_states, &tops, budget)?;
+        calls.set_tops(dfa, chars, &tops, budget)?;
         calls.is_deterministic = CharState::range(1..states).all(|state| calls.is_single(dfa, root(state)));
-        let mut known: HashMap<Option<ByteSet>, u32> = HashMap::new();
+        let mut known: HashMap<Option<(ExitId, ByteSet)>, u32> = HashMap::new();
         calls.marks = CharState::range(0..states)
             .map(|state| {
-                let follow = chars.dfa.is_accepting(state).then(|| *calls.follow(root(state)));
+                let end = || (network.exits[state], calls.follow(root(state)));
+                let follow = chars.dfa.is_accepting(state).then(end);
                 let fresh = checked_u32(known.len()) + 1;
                 if state == CharState::DEAD { 0 } else { *known.entry(follow).or_insert(fresh) }
             })
@@ -88,7 +99,7 @@ impl Calls {
         network: &Network,
         state: CharState,
         root: impl Fn(CharState) -> StateId,
-        is_tail: &impl Fn(&Call) -> bool,
+        is_tail: &impl Fn(&[Call]) -> bool,
         return_of: &ReturnOf,
         budget: &Budget,
     ) -> Result<(), CompileError> {
@@ -100,12 +111,12 @@ impl Calls {
         let mut at = 0;
         while let Some((from, pushed)) = open.get(at).cloned() {
             at += 1;
-            for call in network.calls.at(from) {
+            for calls in network.calls.by_rule(from) {
                 let mut pushed = pushed.clone();
-                if !is_tail(call) {
-                    pushed.push(return_of[&(call.to, network.lengths[call.rule])]);
+                if !is_tail(calls) {
+                    pushed.push(return_of[&return_key(network, calls)]);
                 }
-                let entry = network.entries[call.rule];
+                let entry = network.entries[calls[0].rule];
                 budget.charge_steps(PHASE, 1 + pushed.len() as u64)?;
                 if known.insert((entry, pushed.clone())) {
                     budget.charge_bytes(PHASE, 24 + pushed.len() as u64 * 12)?;

@@ -7,14 +7,23 @@
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, LengthRange};
 
-use crate::bytes::calls::{Calls, PHASE, TopSet, TopSetId};
+use crate::bytes::calls::{Calls, PHASE, Return, TopSet, TopSetId};
 use crate::bytes::char_states::CharStates;
 use crate::bytes::dfa::Dfa;
-use crate::ids::{CharState, ReturnId, StateId};
+use crate::ids::{CharState, ExitId, ReturnId, StateId};
 use crate::rtn::{Call, Network};
 
-/// The return states, by the state after a call and what is counted in it.
-pub(super) type ReturnOf = HashMap<(CharState, Option<LengthRange>), ReturnId>;
+/// What return states are told apart by: the state after each exit, and what is counted in the call.
+type ReturnKey = (Vec<(ExitId, CharState)>, Option<LengthRange>);
+
+/// The return states.
+pub(super) type ReturnOf = HashMap<ReturnKey, ReturnId>;
+
+/// The key of the return state of the calls of one rule in one state.
+pub(super) fn return_key(network: &Network, calls: &[Call]) -> ReturnKey {
+    let row = calls.iter().map(|call| (call.exit, call.to)).collect();
+    (row, network.lengths[calls[0].rule])
+}
 
 /// Sets of return states while they grow: `[character states, words]`.
 pub(super) struct Bits {
@@ -58,7 +67,6 @@ impl Calls {
         &mut self,
         dfa: &Dfa,
         chars: &CharStates,
-        return_states: &[CharState],
         tops: &Bits,
         budget: &Budget,
     ) -> Result<(), CompileError> {
@@ -94,20 +102,32 @@ impl Calls {
                 returns: ReturnId::range(0..self.returns.len())
                     .filter(|top| set[top.index() / 64] >> (top.index() % 64) & 1 == 1)
                     .collect(),
-                follow: ByteSet::default(),
+                follow: Vec::new(),
             })
             .collect();
         // What a return state reads is known; where it accepts, what follows it is read too.
-        let first: Vec<ByteSet> = self.returns.iter().map(|of| self.first(dfa, of.state)).collect();
+        let firsts = |of: &Return| of.states().map(|state| self.first(dfa, state)).collect();
+        let first: Vec<Vec<ByteSet>> = self.returns.iter().map(firsts).collect();
+        let exits =
+            self.returns.iter().flat_map(|of| &of.row).map(|way| way.0.index() + 1).max().unwrap_or(0);
+        budget.charge_bytes(
+            PHASE,
+            (self.top_sets.len() * exits.saturating_sub(1) * size_of::<ByteSet>()) as u64,
+        )?;
+        self.top_sets.iter_mut().for_each(|set| set.follow = vec![ByteSet::default(); exits]);
         loop {
             let mut changed = false;
             for at in 0..self.top_sets.len() {
-                let mut follow = self.top_sets[at].follow;
+                let mut follow = self.top_sets[at].follow.clone();
                 budget.charge_steps(PHASE, 1 + self.top_sets[at].returns.len() as u64)?;
                 for &top in &self.top_sets[at].returns {
-                    follow.insert_all(&first[top.index()]);
-                    if chars.dfa.is_accepting(return_states[top.index()]) {
-                        follow.insert_all(self.follow(self.returns[top.index()].state));
+                    for (&(exit, state), first) in
+                        self.returns[top.index()].row.iter().zip(&first[top.index()])
+                    {
+                        follow[exit.index()].insert_all(first);
+                        if dfa.accepting[state] {
+                            follow[exit.index()].insert_all(&self.follow(state));
+                        }
                     }
                 }
                 changed |= follow != self.top_sets[at].follow;
@@ -124,7 +144,7 @@ impl Calls {
 pub(super) fn stack_tops(
     network: &Network,
     chars: &CharStates,
-    is_tail: &impl Fn(&Call) -> bool,
+    is_tail: &impl Fn(&[Call]) -> bool,
     return_of: &ReturnOf,
     returns: usize,
     budget: &Budget,
@@ -156,13 +176,13 @@ pub(super) fn stack_tops(
                 }
             };
             row.chunk_by(|a, b| a.1 == b.1).for_each(|edges| add(edges[0].1, &set));
-            for call in calls {
-                add(call.to, &set);
-                let entry = network.entries[call.rule];
-                if is_tail(call) {
+            for calls in network.calls.by_rule(state) {
+                calls.iter().for_each(|call| add(call.to, &set));
+                let entry = network.entries[calls[0].rule];
+                if is_tail(calls) {
                     add(entry, &set);
                 } else {
-                    let top = return_of[&(call.to, network.lengths[call.rule])].index();
+                    let top = return_of[&return_key(network, calls)].index();
                     one[top / 64] = 1 << (top % 64);
                     add(entry, &one);
                     one[top / 64] = 0;

@@ -50,7 +50,9 @@ impl<'a> WithCalls<'a> {
                     }
                     steps[(shortest as usize).saturating_sub(1)]
                 };
-                with.edges.push((Symbol::new(chars.dfa.classes + call.rule.index()), next));
+                // A symbol for each rule and exit.
+                let of_call = call.rule.index() + call.exit.index() * calls.entries.len();
+                with.edges.push((Symbol::new(chars.dfa.classes + of_call), next));
             }
             with.starts.push(checked_u32(with.edges.len()));
         }

@@ -2,12 +2,12 @@
 
 use gobo_types::{Budget, CompileError, DenseId as _, Table};
 
+use super::fold::folded;
 use super::{PHASE, Rules};
 use crate::chars::dfa::CharDfa;
 use crate::equivalence::refine;
-use crate::ids::{CharState, RuleId, Symbol};
+use crate::ids::{CharState, ExitId, RuleId, Symbol};
 use crate::rtn::network::{Call, CallTable, Network};
-use crate::symbols::{Offset, SymbolDfa, SymbolNfa};
 
 impl Rules {
     /// Whether some rule that `top` needs calls itself, directly or through others.
@@ -31,25 +31,22 @@ impl Rules {
         taken < rules().count()
     }
 
-    /// The states of all rules that `top` needs in one automaton, equal ones merged, numbered breadth first.
+    /// The states of all rules that `top` needs in one automaton, equal ones merged, numbered breadth first. Families are folded.
     pub(in crate::rtn) fn assemble(&self, top: RuleId, budget: &Budget) -> Result<Network, CompileError> {
-        let mut all = SymbolNfa::of(&SymbolDfa::empty());
-        let mut offsets: Table<RuleId, Option<Offset>> = Table::filled(None, self.dfas.len());
-        let mut accepting = vec![false];
-        // `[states]`: the rule that each is of; the dead state is of none.
-        let mut of = vec![RuleId::of(0)];
-        let reached = self.reached(top);
-        for rule in self.dfas.ids().filter(|&rule| reached[rule]) {
-            let dfa = &self.dfas[rule];
-            offsets[rule] = Some(all.append(dfa));
-            accepting.extend(&dfa.accepting);
-            of.resize(accepting.len(), rule);
+        let mut joined = self.joined(top, budget)?;
+        let mut top_rule = top;
+        if !self.families.several().is_empty() {
+            joined = folded(&joined, &self.families, top, self.alphabet.classes, budget)?;
+            top_rule = RuleId::of(0);
         }
-        budget.check_states(PHASE, accepting.len())?;
-        let initial: Vec<u32> = CharState::enumerate(&accepting)
-            .map(|(state, &accepting)| if state == CharState::DEAD { 0 } else { 1 + u32::from(accepting) })
+        let initial: Vec<u32> = CharState::enumerate(&joined.ends)
+            .map(|(state, end)| match end {
+                _ if state == CharState::DEAD => 0,
+                None => 1,
+                Some(exit) => 2 + exit.number(),
+            })
             .collect();
-        let blocks = refine(&all, &initial, None, PHASE, budget)?;
+        let blocks = refine(&joined.all, &initial, None, PHASE, budget)?;
         let dead = blocks.block(CharState::DEAD);
         let mut numbers = vec![CharState::DEAD; blocks.blocks()];
         let mut order = vec![CharState::DEAD];
@@ -61,40 +58,40 @@ impl Rules {
             }
             *known
         };
-        let entry =
-            |rule: RuleId| offsets[rule].map_or(CharState::DEAD, |offset| offset.of(self.dfas[rule].start));
         let mut chars = CharDfa::new(self.alphabet.ranges.clone(), self.alphabet.classes);
         let mut calls: Vec<Call> = Vec::new();
-        let mut entries = Table::filled(CharState::DEAD, self.dfas.len());
-        chars.symbols.start = visit(entry(top), &mut order);
+        let mut exits = Table::filled(ExitId::FIRST, 1);
+        let mut entries = Table::filled(CharState::DEAD, joined.entries.len());
+        chars.symbols.start = visit(joined.entries[top_rule], &mut order);
         let mut row: Vec<(Symbol, CharState)> = Vec::new();
         while let Some(&state) = order.get(chars.len()) {
             row.clear();
-            for &(symbol, next) in all.row(state) {
-                match self.callee(symbol) {
-                    None => row.push((symbol, visit(next, &mut order))),
-                    Some(callee) => {
-                        entries[callee] = visit(entry(callee), &mut order);
-                        calls.push(Call {
-                            state: CharState::new(chars.len()),
-                            rule: callee,
-                            to: visit(next, &mut order),
-                            of: of[state.index()],
-                        });
-                    }
-                }
+            let first_call = calls.len();
+            for &(symbol, next) in joined.all.row(state) {
+                let Some(call) = symbol.index().checked_sub(self.alphabet.classes) else {
+                    row.push((symbol, visit(next, &mut order)));
+                    continue;
+                };
+                let (rule, exit) = joined.calls[call];
+                entries[rule] = visit(joined.entries[rule], &mut order);
+                let (from, to) = (CharState::new(chars.len()), visit(next, &mut order));
+                calls.push(Call { state: from, rule, exit, to, of: joined.of[state.index()] });
             }
+            calls[first_call..].sort_unstable();
             budget.charge_steps(PHASE, 1 + row.len() as u64)?;
-            chars.push(&row, accepting[state.index()]);
+            let end = joined.ends[state.index()];
+            chars.push(&row, end.is_some());
+            exits.push(end.unwrap_or(ExitId::FIRST));
         }
         let calls = CallTable::new(calls, chars.len());
         let chars = chars.with_merged_classes(budget)?;
         Ok(Network {
             chars,
             calls,
+            exits,
             entries,
-            names: self.names.clone(),
-            lengths: self.lengths.clone(),
+            names: joined.names,
+            lengths: joined.lengths,
             is_recursive: self.is_recursive(top),
         })
     }

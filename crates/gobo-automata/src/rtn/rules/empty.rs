@@ -105,6 +105,7 @@ impl Rules {
         dfa.push(&[], true);
         self.names.push(self.names[start].clone());
         self.lengths.push(None);
+        self.families.push();
         Ok(self.dfas.push(dfa.minimal(budget)?))
     }
 }

@@ -3,6 +3,7 @@
 
 use gobo_types::{Budget, CompileError, DenseId as _, Table};
 
+use super::families::FamilyId;
 use super::{PHASE, Rules};
 use crate::ids::{CharState, RuleId, Symbol};
 
@@ -34,9 +35,14 @@ impl Rules {
                 }
                 let mut begins = self.no_chars();
                 let mut is_free = true;
-                for &edge in row {
+                let mut ways = row.to_vec();
+                ways.sort_by_key(|&(symbol, _)| self.family(symbol));
+                // Rules of one family are one way on.
+                for way in ways.chunk_by(|one, next| {
+                    one.0 == next.0 || self.family(one.0).is_some_and(|of| self.family(next.0) == Some(of))
+                }) {
                     let mut own = self.no_chars();
-                    self.add_firsts(&[edge], &firsts, &mut own);
+                    self.add_firsts(way, &firsts, &mut own);
                     for (begins, own) in begins.iter_mut().zip(own) {
                         is_free &= *begins & own == 0;
                         *begins |= own;
@@ -50,6 +56,11 @@ impl Rules {
             }
         }
         Ok(is_ambiguous)
+    }
+
+    /// The family of the rule that a symbol calls.
+    fn family(&self, symbol: Symbol) -> Option<FamilyId> {
+        self.callee(symbol).map(|callee| self.families.of(callee))
     }
 
     /// A set of no characters: `[classes / 64]`.

@@ -20,7 +20,7 @@ const SHARE_STATES: usize = 8;
 impl Rules {
     /// Inlines rules that do not call themselves, cheapest first, as long as all rules together
     /// stay small. Rules that do not call each other are inlined together, so that a caller is made deterministic once for
-    /// all of them.
+    /// all of them; and so are those of a family, or not at all.
     pub(in crate::rtn) fn inline(&mut self, top: RuleId, budget: &Budget) -> Result<(), CompileError> {
         let mut is_kept = Table::filled(false, self.dfas.len());
         is_kept[top] = true;
@@ -34,30 +34,40 @@ impl Rules {
                 budget.charge_steps(PHASE, self.dfas[rule].size())?;
             }
             let is_ambiguous = self.ambiguous(&reached, budget)?;
-            let cost = |rule: RuleId| self.dfas[rule].len() * (uses[rule] - 1);
-            let mut candidates: Vec<RuleId> = (self.dfas.ids())
-                .filter(|&rule| reached[rule] && !is_kept[rule] && self.lengths[rule].is_none())
-                .filter(|&rule| self.callees(rule).all(|callee| callee != rule))
-                .collect();
-            candidates.sort_by_key(|&rule| (cost(rule), rule));
+            let cost = |unit: &[RuleId]| -> usize {
+                unit.iter().map(|&rule| self.dfas[rule].len() * (uses[rule] - 1)).sum()
+            };
+            let is_candidate = |&rule: &RuleId| {
+                let family = self.families.of(rule);
+                let calls_itself = || self.callees(rule).any(|callee| self.families.of(callee) == family);
+                !is_kept[rule] && self.lengths[rule].is_none() && !calls_itself()
+            };
+            let mut candidates = self.units(&reached);
+            candidates.retain(|unit| unit.iter().all(is_candidate));
+            candidates.sort_by_key(|unit| (cost(unit), unit[0]));
             let mut batch = Table::filled(false, self.dfas.len());
             // Rules that call one of the batch, or are called by one.
             let mut is_beside = Table::filled(false, self.dfas.len());
-            for rule in candidates {
-                let is_independent = !is_beside[rule] && self.callees(rule).all(|callee| !batch[callee]);
+            for unit in candidates {
+                let is_independent = unit
+                    .iter()
+                    .all(|&rule| !is_beside[rule] && self.callees(rule).all(|callee| !batch[callee]));
                 if !is_independent {
                     continue;
                 }
-                is_kept[rule] = true;
-                let dfa = &self.dfas[rule];
-                let is_large = dfa.len() >= SHARE_STATES || self.called.contains(&rule);
-                let is_shared = !is_ambiguous[rule] && uses[rule] > 1 && is_large;
-                if is_shared || states + cost(rule) > INLINE_STATES {
+                unit.iter().for_each(|&rule| is_kept[rule] = true);
+                let is_shared = unit.iter().all(|&rule| {
+                    let is_large = self.dfas[rule].len() >= SHARE_STATES || self.called.contains(&rule);
+                    !is_ambiguous[rule] && uses[rule] > 1 && is_large
+                });
+                if is_shared || states + cost(&unit) > INLINE_STATES {
                     continue;
                 }
-                states += cost(rule);
-                batch[rule] = true;
-                self.callees(rule).for_each(|callee| is_beside[callee] = true);
+                states += cost(&unit);
+                for &rule in &unit {
+                    batch[rule] = true;
+                    self.callees(rule).for_each(|callee| is_beside[callee] = true);
+                }
             }
             let callers: Vec<RuleId> = (self.dfas.ids())
                 .filter(|&caller| reached[caller] && self.callees(caller).any(|callee| batch[callee]))
@@ -69,6 +79,20 @@ impl Rules {
                 self.inline_batch(caller, &batch, budget)?;
             }
         }
+    }
+
+    /// The rules that are inlined together: families, unless they are of rules that call nothing, whose calls are not missed.
+    fn units(&self, reached: &Table<RuleId, bool>) -> Vec<Vec<RuleId>> {
+        let mut units = Vec::new();
+        for (_, rules) in self.families.all() {
+            let rules: Vec<RuleId> = rules.iter().copied().filter(|&rule| reached[rule]).collect();
+            if rules.iter().all(|&rule| self.callees(rule).next().is_none()) {
+                units.extend(rules.into_iter().map(|rule| vec![rule]));
+            } else {
+                units.push(rules);
+            }
+        }
+        units
     }
 
     /// Inlines the rules of a batch in a caller: all of them, or, where the subset construction blows up, as many as it

@@ -33,6 +33,7 @@ impl Rules {
         dfa.replace_start(&row, dfa.accepting[dfa.start]);
         self.names.push(self.names[top].clone());
         self.lengths.push(None);
+        self.families.push();
         let stripped = self.dfas.push(dfa);
         let mut at = 0;
         // Left recursion is gone, so that no rule comes back to where it began.
@@ -45,6 +46,10 @@ impl Rules {
         }
         let stripped_dfa = std::mem::replace(&mut self.dfas[stripped], SymbolDfa::empty());
         self.dfas[stripped] = stripped_dfa.minimal(budget)?;
+        for family in self.families.several() {
+            let copied: Vec<RuleId> = family.iter().filter_map(|rule| copies.of.get(rule).copied()).collect();
+            self.families.join(&copied);
+        }
         // A rule whose texts all begin with a space has none left.
         self.drop_unproductive(budget)?;
         Ok(stripped)
@@ -60,6 +65,7 @@ impl Rules {
                 copies.order.push(callee);
                 self.names.push(self.names[callee].clone());
                 self.lengths.push(self.lengths[callee]);
+                self.families.push();
                 self.dfas.push(SymbolDfa::empty())
             });
             *symbol = self.call(copy);

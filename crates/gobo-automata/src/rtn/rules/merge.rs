@@ -1,11 +1,12 @@
-//! Equal rules: the first one is called in the place of the others, until no two are equal.
+//! Equal rules: the first one is called in the place of the others, until no two are equal; those of a family as a whole.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError, DenseId as _, LengthRange, Table};
+use gobo_types::{Budget, CompileError, LengthRange, Table};
 
 use super::Rules;
+use super::families::FamilyId;
 use crate::ids::RuleId;
 use crate::symbols::{SymbolDfa, SymbolNfa};
 
@@ -29,11 +30,18 @@ impl Rules {
         let state = foldhash::fast::FixedState::default();
         let mut digests: Table<RuleId, u64> = self.dfas.iter().map(|dfa| state.hash_one(dfa)).collect();
         loop {
-            let mut known: HashMap<Digested<'_>, RuleId> = HashMap::new();
-            let of = self.dfas.iter().zip(&digests).zip(&self.lengths);
-            let digested = of.map(|((dfa, &digest), &lengths)| Digested { digest, lengths, dfa });
-            let same: Table<RuleId, RuleId> =
-                RuleId::enumerate(digested).map(|(rule, dfa)| *known.entry(dfa).or_insert(rule)).collect();
+            let mut known: HashMap<Vec<Digested<'_>>, FamilyId> = HashMap::new();
+            let digested = |&rule: &RuleId| Digested {
+                digest: digests[rule],
+                lengths: self.lengths[rule],
+                dfa: &self.dfas[rule],
+            };
+            let mut same: Table<RuleId, RuleId> = self.dfas.ids().collect();
+            for (family, members) in self.families.all() {
+                let first = *known.entry(members.iter().map(digested).collect()).or_insert(family);
+                let firsts = self.families.members(first).iter();
+                members.iter().zip(firsts).for_each(|(&rule, &first)| same[rule] = first);
+            }
             let is_renamed = |callee: RuleId| same[callee] != callee;
             let callers: Vec<RuleId> =
                 self.dfas.ids().filter(|&rule| self.callees(rule).any(is_renamed)).collect();

@@ -2,8 +2,11 @@
 
 mod assemble;
 mod empty;
+mod families;
 mod first_follow;
+mod fold;
 mod inline;
+mod joined;
 mod leading_space;
 mod left_recursion;
 mod merge;
@@ -11,6 +14,7 @@ mod self_calls;
 
 use gobo_types::{Budget, CompileError, DenseId as _, LengthRange, Table, TextStart};
 
+use self::families::Families;
 use super::grammar::Grammar;
 use crate::chars::Expr;
 use crate::chars::alphabet::{Alphabet, CharSets, SetId};
@@ -30,6 +34,7 @@ pub(super) struct Rules {
     names: Table<RuleId, String>,
     /// [`Grammar::called`].
     called: Vec<RuleId>,
+    families: Families,
     /// `[rules]`: the lengths of those whose characters are counted. Their automata are nobody else's part.
     lengths: Table<RuleId, Option<LengthRange>>,
     dfas: Table<RuleId, SymbolDfa>,
@@ -59,7 +64,9 @@ impl Rules {
         let space = space.map(|set: SetId| alphabet.of_set[set][0]);
         let names = grammar.rules.iter().map(|rule| rule.name.clone()).collect();
         let lengths: Table<RuleId, _> = grammar.rules.iter().map(|rule| rule.lengths).collect();
-        let mut rules = Self { alphabet, space, names, called: grammar.called.clone(), lengths, dfas };
+        let families = Families::new(grammar.rules.len(), &grammar.families);
+        let called = grammar.called.clone();
+        let mut rules = Self { alphabet, space, names, called, families, lengths, dfas };
         rules.drop_empty_of_counted(budget)?;
         Ok(rules)
     }

@@ -1,6 +1,6 @@
 //! Variants as rules over characters.
 //!
-//! A class of variants is a rule for each of its exits. A variant that begins with itself needs no call for that: where it ends, it may go
+//! A class of variants is a rule for each of its exits, and these are a family: which of them it was is known where the text has ended. A variant that begins with itself needs no call for that: where it ends, it may go
 //! on after the call, whichever exit it is (`A = A α | β` becomes `β α*`, for all exits of `A` at once).
 
 use std::collections::HashMap;
@@ -89,9 +89,10 @@ pub(super) fn emit(
     while let Some((class, exit)) = emitter.open.pop() {
         emitter.write(class, exit)?;
     }
+    let families = emitter.families();
     let start = RuleId::new(emitter.rules.len());
     emitter.rules.push(Rule { name: "text".to_owned(), expr: Expr::Alternate(alternatives), lengths: None });
-    Ok(Grammar { rules: emitter.rules, start, called: Vec::new() })
+    Ok(Grammar { rules: emitter.rules, start, called: Vec::new(), families })
 }
 
 impl Emitter<'_, '_> {
@@ -112,6 +113,17 @@ impl Emitter<'_, '_> {
         self.exits.insert((class, exit), id);
         self.open.push((class, exit));
         Ok(id)
+    }
+
+    /// Rules that are one by where their texts end: those of each variant, and those of lexemes.
+    fn families(&self) -> Vec<Vec<RuleId>> {
+        let mut families: Table<VariantClass, Vec<RuleId>> = Table::filled(Vec::new(), self.classes.variants);
+        self.exits.iter().for_each(|(&(class, _), &rule)| families[class].push(rule));
+        let lexemes = self.texts.values().copied().collect();
+        let mut families: Vec<Vec<RuleId>> = families.iter().cloned().chain([lexemes]).collect();
+        families.retain(|rules| rules.len() > 1);
+        families.iter_mut().for_each(|rules| rules.sort_unstable());
+        families
     }
 
     /// What reads texts: nothing for the empty one.
