@@ -219,7 +219,6 @@ fn grammar(
         start: RuleId::of(0),
         called: Vec::new(),
         families: Vec::new(),
-        families: Vec::new(),
     }
 }
 
