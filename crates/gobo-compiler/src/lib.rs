@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod compile;
+mod exits;
 mod pairs;
 mod return_classes;
 mod rows;

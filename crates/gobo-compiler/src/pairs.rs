@@ -19,6 +19,7 @@ use gobo_artifact::layout::Trie;
 use gobo_automata::{Calls, ExitId, KEquivalence, Return, StateId};
 use gobo_types::{Budget, ByteSet, CompileError, DenseId as _};
 
+use crate::exits::{Done, Seen, SetExits};
 use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
 use crate::rows::{PHASE, PendingSuffixes, RowComputer, RowTokens, RuleView, SharedRows, StateRow};
 use crate::suffix_cells::SuffixCells;
@@ -80,6 +81,7 @@ pub(crate) fn rows(
         sets: SuffixSets::new(),
         cells: None,
         under: vec![None; classes.len()],
+        exits: calls.has_exits().then(SetExits::default),
         budget,
     };
     let of: Vec<(usize, usize)> =
@@ -175,6 +177,8 @@ struct RowTable<'a> {
     cells: Option<SuffixCells>,
     /// `[classes]`: what may lie directly below the return states of each.
     under: Vec<Option<Rc<Under>>>,
+    /// Where rules have several exits.
+    exits: Option<SetExits>,
     budget: &'a Budget,
 }
 
@@ -209,6 +213,7 @@ impl RowTable<'_> {
         self.pending.truncate(pending);
         self.sets = SuffixSets::new();
         self.cells = Some(SuffixCells::default());
+        self.exits = self.exits.is_some().then(SetExits::default);
     }
 
     /// The suffix sets of states whose rows stand at the places `of`, followed to all return states that may lie below; `None` if
@@ -245,11 +250,18 @@ impl RowTable<'_> {
                 if !asked.insert((suffixes, class)) {
                     continue;
                 }
+                let mut seen = None;
+                if let Some(exits) = &mut self.exits {
+                    seen = exits.seen(suffixes, classes.row(class), &self.sets, self.budget)?;
+                    if seen.is_none() {
+                        continue;
+                    }
+                }
                 let at = classes.one(calls, class);
                 let under = self.under[class.index()]
                     .get_or_insert_with(|| Rc::new(classes.under(calls, classes.states(calls, class))));
                 let under = Rc::clone(under);
-                let (row, left, stays) = self.of_pair(suffixes, at, &under.follow)?;
+                let (row, left, stays) = self.of_pair(suffixes, at, seen, &under.follow)?;
                 effects.resize_with(effects.len().max(suffixes.index() + 1), Vec::new);
                 effects[suffixes.index()].push(Effect { class, row, left: Vec::new(), stays });
                 let left = self.numbered(left, of_states, |set, parts| {
@@ -262,7 +274,13 @@ impl RowTable<'_> {
                 }
                 let stays = stays.then_some(suffixes);
                 for set in left.iter().copied().chain(stays) {
-                    open.extend(under.classes.iter().map(|&below| (set, below)));
+                    let is_new = match &mut self.exits {
+                        Some(exits) => exits.is_new(set, &under.classes, self.budget)?,
+                        None => true,
+                    };
+                    if is_new {
+                        open.extend(under.classes.iter().map(|&below| (set, below)));
+                    }
                 }
                 if let Some(effect) = effects[suffixes.index()].last_mut() {
                     effect.left = left;
@@ -342,13 +360,43 @@ impl RowTable<'_> {
 
     /// The place of the row of a suffix set at the return states of a class, one of which is `at`; the suffixes that end that
     /// rule too and go on with a byte that may follow; and whether the set itself stays pending beside these, which is where sets are split.
+    /// `seen`: what the set sees of the class, where rules have several exits.
     fn of_pair(
         &mut self,
         suffixes: SuffixSetId,
         at: &Return,
+        seen: Option<Seen>,
         follow: &[ByteSet],
     ) -> Result<(usize, PendingSuffixes, bool), CompileError> {
         let set = self.sets.get(suffixes);
+        let known =
+            self.exits.as_ref().zip(seen.as_ref()).and_then(|(exits, seen)| exits.done(suffixes, seen));
+        let Done { row, left, passes } = match known {
+            Some(done) => done,
+            None => {
+                let done = self.computed(&set, at)?;
+                if let Some((exits, seen)) = self.exits.as_mut().zip(seen) {
+                    exits.keep(suffixes, seen, &done, self.budget)?;
+                }
+                done
+            }
+        };
+        let mut left = Rc::unwrap_or_clone(left);
+        let stays = self.cells.is_some() && passes && self.goes_on(&set, follow);
+        if stays {
+            self.budget.charge_steps(PHASE, set.blocks.len() as u64 / SUFFIXES_PER_STEP)?;
+            left.whole = None;
+            let mut staying = set.blocks.iter().peekable();
+            left.blocks.retain(|suffix| {
+                while staying.next_if(|stay| *stay < suffix).is_some() {}
+                staying.peek() != Some(&suffix)
+            });
+        }
+        Ok((row, self.going_on(left, follow), stays))
+    }
+
+    /// What a set does at a return state, whatever may lie below.
+    fn computed(&mut self, set: &PendingSuffixes, at: &Return) -> Result<Done, CompileError> {
         let mut row = StateRow::default();
         let mut place = None;
         if let Some(state) = set.whole.and_then(|exit| at.state(exit)) {
@@ -363,27 +411,17 @@ impl RowTable<'_> {
         if !set.blocks.is_empty() {
             self.computer.read(&set.blocks, at, &mut row)?;
         }
-        let row_place = match place {
+        let left = Rc::new(row.pending);
+        let row = match place {
             Some(place) => place,
             None => self.push(row.tokens)?,
         };
-        let mut left = row.pending;
         let ends_at_once =
             |exit: ExitId| at.state(exit).and_then(|state| self.computer.end(state)) == Some(exit);
-        let stays = self.cells.is_some()
+        let passes = self.cells.is_some()
             && set.whole.is_none_or(ends_at_once)
-            && set.blocks.iter().all(|of| ends_at_once(of.exit))
-            && self.goes_on(&set, follow);
-        if stays {
-            self.budget.charge_steps(PHASE, set.blocks.len() as u64 / SUFFIXES_PER_STEP)?;
-            left.whole = None;
-            let mut staying = set.blocks.iter().peekable();
-            left.blocks.retain(|suffix| {
-                while staying.next_if(|stay| *stay < suffix).is_some() {}
-                staying.peek() != Some(&suffix)
-            });
-        }
-        Ok((row_place, self.going_on(left, follow), stays))
+            && set.blocks.iter().all(|of| ends_at_once(of.exit));
+        Ok(Done { row, left, passes })
     }
 
     /// Whether a suffix of a set goes on with a byte that may follow.

@@ -28,6 +28,8 @@ pub(crate) struct ReturnClasses {
     pub(crate) of: Vec<ReturnClassId>,
     /// `[classes]`: the return states of each, ascending.
     members: Vec<Vec<ReturnId>>,
+    /// `[classes]`: the row classes of the states of each, by exit.
+    rows: Vec<Vec<(ExitId, RowClass)>>,
 }
 
 impl ReturnClasses {
@@ -35,9 +37,11 @@ impl ReturnClasses {
     pub(crate) fn new(calls: &Calls, row_classes: &[RowClass]) -> Self {
         let mut known: HashMap<Vec<(ExitId, RowClass)>, ReturnClassId> = HashMap::new();
         let mut members: Vec<Vec<ReturnId>> = Vec::new();
+        let mut rows: Vec<Vec<(ExitId, RowClass)>> = Vec::new();
         let mut class_of = |(top, of): (ReturnId, &Return)| {
             let row = of.row.iter().map(|&(exit, state)| (exit, row_classes[state.index()])).collect();
-            let class = *known.entry(row).or_insert_with(|| {
+            let class = *known.entry(row).or_insert_with_key(|row| {
+                rows.push(row.clone());
                 members.push(Vec::new());
                 ReturnClassId::new(members.len() - 1)
             });
@@ -45,7 +49,7 @@ impl ReturnClasses {
             class
         };
         let of = ReturnId::enumerate(&calls.returns).map(&mut class_of).collect();
-        Self { of, members }
+        Self { of, members, rows }
     }
 
     /// Number of classes.
@@ -71,6 +75,11 @@ impl ReturnClasses {
         }
         let classes = ReturnClassId::enumerate(is_under).filter(|(_, is_under)| *is_under);
         Under { classes: classes.map(|(class, _)| class).collect(), follow }
+    }
+
+    /// The row classes of the states of a class, by exit.
+    pub(crate) fn row(&self, class: ReturnClassId) -> &[(ExitId, RowClass)] {
+        &self.rows[class.index()]
     }
 
     /// One of the return states of a class.

@@ -42,8 +42,11 @@ impl Rules {
                 let calls_itself = || self.callees(rule).any(|callee| self.families.of(callee) == family);
                 !is_kept[rule] && self.lengths[rule].is_none() && !calls_itself()
             };
-            let mut candidates = self.units(&reached);
-            candidates.retain(|unit| unit.iter().all(is_candidate));
+            // The rules of a family are inlined together.
+            let needed = |rules: &[RuleId]| rules.iter().copied().filter(|&rule| reached[rule]).collect();
+            let mut candidates: Vec<Vec<RuleId>> =
+                self.families.all().map(|(_, rules)| needed(rules)).collect();
+            candidates.retain(|unit| !unit.is_empty() && unit.iter().all(is_candidate));
             candidates.sort_by_key(|unit| (cost(unit), unit[0]));
             let mut batch = Table::filled(false, self.dfas.len());
             // Rules that call one of the batch, or are called by one.
@@ -79,20 +82,6 @@ impl Rules {
                 self.inline_batch(caller, &batch, budget)?;
             }
         }
-    }
-
-    /// The rules that are inlined together: families, unless they are of rules that call nothing, whose calls are not missed.
-    fn units(&self, reached: &Table<RuleId, bool>) -> Vec<Vec<RuleId>> {
-        let mut units = Vec::new();
-        for (_, rules) in self.families.all() {
-            let rules: Vec<RuleId> = rules.iter().copied().filter(|&rule| reached[rule]).collect();
-            if rules.iter().all(|&rule| self.callees(rule).next().is_none()) {
-                units.extend(rules.into_iter().map(|rule| vec![rule]));
-            } else {
-                units.push(rules);
-            }
-        }
-        units
     }
 
     /// Inlines the rules of a batch in a caller: all of them, or, where the subset construction blows up, as many as it

@@ -115,15 +115,12 @@ impl Emitter<'_, '_> {
         Ok(id)
     }
 
-    /// Rules that are one by where their texts end: those of each variant, and those of lexemes.
+    /// The rules of each variant that has several.
     fn families(&self) -> Vec<Vec<RuleId>> {
         let mut families: Table<VariantClass, Vec<RuleId>> = Table::filled(Vec::new(), self.classes.variants);
         self.exits.iter().for_each(|(&(class, _), &rule)| families[class].push(rule));
-        let lexemes = self.texts.values().copied().collect();
-        let mut families: Vec<Vec<RuleId>> = families.iter().cloned().chain([lexemes]).collect();
-        families.retain(|rules| rules.len() > 1);
         families.iter_mut().for_each(|rules| rules.sort_unstable());
-        families
+        families.iter().filter(|rules| rules.len() > 1).cloned().collect()
     }
 
     /// What reads texts: nothing for the empty one.
