@@ -7,12 +7,16 @@ use std::sync::Arc;
 
 use gobo_artifact::layout::section;
 use gobo_artifact::{Index, IndexClass, Matcher, Vocabulary};
-use gobo_types::{Binding, Constraint};
+use gobo_types::{Binding, Constraint, Dialect, Lexer, LookAhead};
 
 use crate::example;
 
 const LISTS: &str = include_str!("../../../../docs/examples/lists.gbnf");
 const PALINDROMES: &str = include_str!("../../../../docs/examples/palindromes.gbnf");
+const EXITS: &str = include_str!("../../../../docs/examples/exits.lark");
+/// Their tokens, and beginnings of texts.
+const EXIT_TOKENS: &[&str] = &["(", ")", "a", "b", ",", " ", "ab", "b)", ",)", " b"];
+const EXIT_TEXTS: &[&str] = &["(a", "(a ", "((a,)"];
 const TOKENS: &[&str] = &["[", "]", ",", "x", "[[", "]]", "],", "]],", "x]", ",[", "[]", "]],["];
 /// A complete list, cut after each of its tokens, and the same end at less and less depth.
 const TEXTS: &[&str] = &["", "[[[", "[[[x", "[[x", "[x", "[[[x]],", "[[[x]],x]"];
@@ -35,6 +39,10 @@ struct Reader {
     suffix_sets: Vec<u32>,
     pair_starts: Vec<u32>,
     pairs: Vec<u32>,
+    /// `[states]`; none where each rule has one exit.
+    exits: Vec<u32>,
+    /// `[returns]`: the state after each exit, 0 for none.
+    return_rows: Vec<Vec<u32>>,
 }
 
 /// A state, and the numbers of the return states on its stack, outermost first.
@@ -54,7 +62,21 @@ impl Reader {
             words.map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect::<Vec<_>>()
         };
         let transitions = bytes_of(section::TRANSITIONS).chunks_exact(2);
+        let returns: Vec<(u32, u32)> =
+            numbers(section::RETURNS).chunks_exact(2).map(|of| (of[0], of[1])).collect();
+        let has_exits = index.artifact().sections().iter().any(|section| section.kind == section::EXITS);
+        let mut exits = Vec::new();
+        let mut return_rows: Vec<Vec<u32>> = returns.iter().map(|of| vec![of.0]).collect();
+        if has_exits {
+            exits = numbers(section::EXITS);
+            let rows = numbers(section::RETURN_ROWS);
+            let starts = numbers(section::RETURN_ROW_STARTS);
+            return_rows =
+                starts.windows(2).map(|row| rows[row[0] as usize..row[1] as usize].to_vec()).collect();
+        }
         Self {
+            exits,
+            return_rows,
             start: index.start(),
             states: numbers(section::STATES).iter().map(|word| (word >> 1, word & 1 == 1)).collect(),
             byte_classes: bytes_of(section::BYTE_CLASSES).to_vec(),
@@ -63,7 +85,7 @@ impl Reader {
             push_transition_starts: numbers(section::PUSH_TRANSITION_STARTS),
             push_transitions: numbers(section::PUSH_TRANSITIONS),
             pushed: numbers(section::PUSHED),
-            returns: numbers(section::RETURNS).chunks_exact(2).map(|of| (of[0], of[1])).collect(),
+            returns,
             suffix_sets: numbers(section::SUFFIX_SETS),
             pair_starts: numbers(section::PAIR_STARTS),
             pairs: numbers(section::PAIRS),
@@ -96,8 +118,15 @@ impl Reader {
         self.pairs[3 * of(0)..3 * of(1)].chunks_exact(3).collect()
     }
 
-    fn popped(&self, stack: &[u32]) -> Option<Configuration> {
-        stack.split_last().map(|(&top, below)| (self.returns[top as usize].0, below.to_vec()))
+    fn exit(&self, state: u32) -> usize {
+        self.exits.get(state as usize).map_or(0, |&exit| exit as usize)
+    }
+
+    /// Where the rule of a state goes on that ends there.
+    fn popped(&self, state: u32, stack: &[u32]) -> Option<Configuration> {
+        let (&top, below) = stack.split_last()?;
+        let back = self.return_rows[top as usize].get(self.exit(state)).filter(|back| **back != 0)?;
+        Some((*back, below.to_vec()))
     }
 
     fn step(&self, from: &BTreeSet<Configuration>, byte: u8) -> BTreeSet<Configuration> {
@@ -110,7 +139,7 @@ impl Reader {
                 next.extend(self.transition(entry, byte).map(|to| self.arrived(to, more)));
             }
             if self.accepts(state) {
-                open.extend(self.popped(&stack));
+                open.extend(self.popped(state, &stack));
             }
         }
         next
@@ -118,7 +147,7 @@ impl Reader {
 
     /// A rule that has to end has ended.
     fn arrived(&self, state: u32, stack: Vec<u32>) -> Configuration {
-        match self.popped(&stack) {
+        match self.popped(state, &stack) {
             Some((to, below)) if self.suffix_sets[state as usize] == END => self.arrived(to, below),
             _ => (state, stack),
         }
@@ -152,10 +181,13 @@ impl Reader {
     }
 
     fn completes(&self, at: &BTreeSet<Configuration>) -> bool {
-        let completes = |(state, stack): &Configuration| {
-            self.accepts(*state) && stack.iter().all(|&top| self.accepts(self.returns[top as usize].0))
-        };
-        at.iter().any(completes)
+        at.iter().any(|(state, stack)| self.ends(*state, stack))
+    }
+
+    /// Whether all rules may end, one after the other.
+    fn ends(&self, state: u32, stack: &[u32]) -> bool {
+        let below = || self.popped(state, stack).is_some_and(|(state, stack)| self.ends(state, &stack));
+        self.accepts(state) && (stack.is_empty() || below())
     }
 
     /// Where a token that began in `state` may end the state's rule with bytes left: what was read, and what may be left.
@@ -328,10 +360,57 @@ fn advance_block(reader: &Reader, text: &str, token: &str) -> String {
     out
 }
 
+/// What return states with exits lead to, and where some texts stand.
+fn exits_block(reader: &Reader) -> String {
+    let names = reader.index.call_root().unwrap().unwrap().returns;
+    let mut out = String::new();
+    for ((number, row), name) in (0..).zip(&reader.return_rows).zip(&names) {
+        let after = |(exit, state): (usize, &u32)| format!("state {state} after exit {exit}");
+        let ways: Vec<String> = row.iter().enumerate().filter(|way| *way.1 != 0).map(after).collect();
+        writeln!(out, "r{number}: {}; in {}, after {}", ways.join(", "), name.caller, name.callee).unwrap();
+    }
+    out
+}
+
+fn exit_texts_block(reader: &Reader) -> String {
+    let mut out = String::new();
+    for text in EXIT_TEXTS {
+        let at = reader.after(text);
+        assert_eq!(at.len(), 1, "the example is deterministic");
+        let (state, stack) = at.first().unwrap();
+        let on_stack: Vec<String> = stack.iter().rev().map(|top| format!("r{top}")).collect();
+        let back = match reader.popped(*state, stack) {
+            Some((back, _)) if reader.accepts(*state) => {
+                format!(", where it ends at exit {}, in state {back}", reader.exit(*state))
+            }
+            _ => String::new(),
+        };
+        let allowed = words(reader.mask(&at).into_iter().map(|id| EXIT_TOKENS[id as usize]));
+        writeln!(
+            out,
+            "after {}: state {state}, on the stack {}{back}; allowed: {allowed}",
+            words([text]),
+            on_stack.join(" ")
+        )
+        .unwrap();
+    }
+    out
+}
+
 fn open(tokens: &[&str], grammar: &str) -> (Reader, Matcher) {
+    open_constraint(tokens, &Constraint::gbnf(grammar, "root"))
+}
+
+/// Under Lark's lexer.
+fn open_lexed(tokens: &[&str], grammar: &str) -> (Reader, Matcher) {
+    let lexer = Some(Lexer::Contextual(LookAhead::default()));
+    open_constraint(tokens, &Constraint::grammar(Dialect::Lark, grammar, "start", lexer, Vec::new()))
+}
+
+fn open_constraint(tokens: &[&str], constraint: &Constraint) -> (Reader, Matcher) {
     let tokens: Vec<(&[u8], bool)> =
         tokens.iter().map(|token| (token.as_bytes(), false)).chain([(&b"<eos>"[..], true)]).collect();
-    let (vocabulary, index) = example::build(&tokens, &Constraint::gbnf(grammar, "root"));
+    let (vocabulary, index) = example::build(&tokens, constraint);
     let vocabulary = Arc::new(Vocabulary::from_bytes(&vocabulary).unwrap());
     let index = Arc::new(Index::from_bytes(&index).unwrap());
     index.verify().unwrap();
@@ -358,6 +437,19 @@ fn the_worked_example_in_the_documentation_is_what_is_computed() {
         masks_block(&reader),
         advance_block(&reader, "[[[x", "]],"),
     ];
+    let blocks = blocks.map(|block| format!("```text\n{block}```\n"));
+    let missing: Vec<String> = blocks.into_iter().filter(|block| !page.contains(block)).collect();
+    assert!(missing.is_empty(), "docs/recursion.md should have\n\n{}", missing.join("\n"));
+}
+
+#[test]
+fn the_example_of_exits_in_the_documentation_is_what_is_computed() {
+    let (reader, _) = open_lexed(EXIT_TOKENS, EXITS);
+    assert_eq!(reader.index.class(), IndexClass::Deterministic);
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/recursion.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let grammar = EXITS.split_once('\n').unwrap().1.to_owned();
+    let blocks = [grammar, exits_block(&reader), exit_texts_block(&reader)];
     let blocks = blocks.map(|block| format!("```text\n{block}```\n"));
     let missing: Vec<String> = blocks.into_iter().filter(|block| !page.contains(block)).collect();
     assert!(missing.is_empty(), "docs/recursion.md should have\n\n{}", missing.join("\n"));
@@ -399,4 +491,8 @@ fn a_reader_made_from_the_documentation_agrees_with_the_matcher() {
         compare(&reader, &mut matcher, &reader.after(""), 5, &mut seen);
         assert!(seen > 1_000, "{seen}");
     }
+    let (reader, mut matcher) = open_lexed(EXIT_TOKENS, EXITS);
+    let mut seen = 0;
+    compare(&reader, &mut matcher, &reader.after(""), 5, &mut seen);
+    assert!(seen > 1_000 && !reader.exits.is_empty(), "{seen}");
 }

@@ -2,6 +2,7 @@
 //! what is wrong with a header, and `verify` finds every change of content.
 
 mod damage;
+mod exits;
 mod files;
 mod header;
 mod hostile;
@@ -11,7 +12,7 @@ mod walk;
 use std::sync::LazyLock;
 
 use gobo_artifact::{ArtifactError, Fault};
-use gobo_types::{Constraint, SchemaOptions, Whitespace};
+use gobo_types::{Constraint, Dialect, Lexer, LookAhead, SchemaOptions, Whitespace};
 
 use crate::example;
 
@@ -101,6 +102,25 @@ static WITH_HEADS: LazyLock<Pair> = LazyLock::new(|| {
     let schema = r#"{"type": "string", "format": "email", "maxLength": 100}"#;
     let options = SchemaOptions { whitespace: Whitespace::Compact, ..SchemaOptions::default() };
     Pair::new(&tokens, &Constraint::schema(schema, options))
+});
+
+/// Rules with several exits: what ends a value decides whether `b` needs a space after it.
+static EXITS: LazyLock<Pair> = LazyLock::new(|| {
+    let tokens: &[(&[u8], bool)] = &[
+        (b"(", false),
+        (b")", false),
+        (b"a", false),
+        (b"b", false),
+        (b" ", false),
+        (b",", false),
+        (b",)", false),
+        (b"b)", false),
+        (b" b)b", false),
+        (b"<eos>", true),
+    ];
+    let grammar = include_str!("../../../../../docs/examples/exits.lark");
+    let lexer = Some(Lexer::Contextual(LookAhead::default()));
+    Pair::new(tokens, &Constraint::grammar(Dialect::Lark, grammar, "start", lexer, Vec::new()))
 });
 
 fn fault(error: ArtifactError) -> Fault {
