@@ -8,6 +8,9 @@
 //! that end with a newline, are read alike at every level, and their callers remember it. Where a line begins, nothing is known of it
 //! until blocks have begun or ended ([`super::lexer`], `lines`): so no rule has to guess how its last line is followed.
 //!
+//! Within a rule that knows the level, the part of an alternative between two blocks does not: such parts are variants of their own, so that
+//! the head of a block is there once and not once for each level.
+//!
 //! Brackets are counted within an alternative of a rule: it has to close what it opens, or it is refused. A rule then begins
 //! within brackets or outside of them, and has variants for both.
 //!
@@ -185,8 +188,8 @@ fn only_text(node: &Pattern) -> Option<String> {
     }
 }
 
-/// Whether a line or a block may begin within texts of a rule: it has a terminal of blocks, or something after what may end with a newline, or
-/// calls such a rule. And whether they may end with a newline.
+/// Two facts about each rule. The first: a line or a block may begin within its texts, because it has a terminal of blocks, or a symbol
+/// after one that may end with a newline, or calls such a rule. The second: its texts may end with a newline.
 fn counting(
     productions: &Productions,
     tables: &Tables,
