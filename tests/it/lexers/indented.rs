@@ -105,7 +105,7 @@ fn what_has_no_blocks_is_refused_by_name() {
         (format!("start: stmt\n{stmt}\n_NL: /\\n */\n%ignore _NL\n{BLOCKS}"), "newlines are ignored"),
         (format!("start: stmt \"(\" | \")\"\n{stmt}\n_NL: /\\n */\n{BLOCKS}"), "brackets that do not match"),
         (format!("start: stmt A\n{stmt}\nA: /[\\n]+/\n_NL: \"\\n\"\n{BLOCKS}"), "is a text of A too"),
-        (format!("start: stmt\n{stmt}\n_NL: /\\n */\n%declare _INDENT"), "declared alone"),
+        ("start: \"a\" _NL _INDENT \"b\"\n_NL: /\\n */\n%declare _INDENT".to_owned(), "declared alone"),
     ] {
         for lexer in lexers() {
             let refusal = report(&constraint(&grammar, lexer)).unwrap_err().to_string();

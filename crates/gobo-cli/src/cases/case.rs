@@ -270,7 +270,7 @@ fn open(path: &Path) -> anyhow::Result<BufReader<File>> {
 
 #[cfg(test)]
 mod tests {
-    use gobo_types::{Draft, PropertyOrder, SchemaDialect, SchemaDocument, Source};
+    use gobo_types::{Draft, LookAhead, PropertyOrder, SchemaDialect, SchemaDocument, Source};
 
     use super::*;
 
@@ -343,6 +343,11 @@ mod tests {
         for (line, constraint) in [
             (r#"{"grammar":"a"}"#, grammar(Dialect::Lark, Some(Lexer::None))),
             (r#"{"grammar":"a","dialect":"ebnf"}"#, grammar(Dialect::Ebnf, None)),
+            (
+                r#"{"grammar":"a","lexer":"basic","indent_by":2}"#,
+                grammar(Dialect::Lark, Some(Lexer::Basic(LookAhead::default())))
+                    .indented(Indentation::new(2, 16).unwrap()),
+            ),
             (r#"{"schema":{}}"#, Constraint::schema("{}", schemas.clone())),
             (r#"{"schema":{},"dialect":"openapi-3.0"}"#, Constraint::schema("{}", schemas.clone())),
             (r#"{"schema":{},"dialect":"json-schema"}"#, Constraint::schema("{}", SchemaOptions::default())),

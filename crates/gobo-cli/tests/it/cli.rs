@@ -335,6 +335,7 @@ fn what_cannot_be_a_grammar_is_refused_and_says_why() {
     let good = write("good.gbnf", "a ::= \"x\"");
     let refused = one(store, 2, &[&compile[..], &["--grammar", &good]].concat());
     assert_eq!(refused["reason"], "there is no rule root; there are a");
+    let plain = write("plain.lark", "start: \"a\"");
     let nested = write("nested.gbnf", "root ::= \"(\" root \")\" | \"x\"");
     let operand = format!("grammar:{nested}");
     for (args, words) in [
@@ -365,6 +366,14 @@ fn what_cannot_be_a_grammar_is_refused_and_says_why() {
                 "2",
             ],
             "is of the lexers contextual and basic",
+        ),
+        (
+            &["compile", "--tokenizer", TOKENIZER, "--grammar", &lark, "--lexer", "none", "--indent-by", "2"],
+            "are of the lexers contextual and basic",
+        ),
+        (
+            &["compile", "--tokenizer", TOKENIZER, "--grammar", &plain, "--indent-depth", "2"],
+            "the grammar does not declare _INDENT and _DEDENT",
         ),
         (&["compile", "--tokenizer", TOKENIZER, "--regex", "a", "--start", "a"], "cannot be used with"),
         (&["compile", "--tokenizer", TOKENIZER, "--start", "a"], "--grammar"),
@@ -457,6 +466,8 @@ fn schemas_are_read_with_their_options() {
         (&["--order", "any"], "--order is an option of schemas"),
         (&["--schema", &schema, "--lexer", "none"], "cannot be used with"),
         (&["--regex", "a", "--import-dir", "."], "cannot be used with"),
+        (&["--grammar", "a.lark", "--indent-by", "17"], "17 is not in 1..=16"),
+        (&["--grammar", "a.lark", "--indent-depth", "0"], "0 is not in 1..=32"),
         (&["--dialect", "lark"], "--dialect is an option of grammars and schemas, and there is none"),
         (&["--regex", "a", "--dialect", "lark"], "cannot be used with"),
         (&["--builtin", "json", "--dialect", "openapi-3.0"], "cannot be used with"),

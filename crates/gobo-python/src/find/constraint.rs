@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use gobo_types::{
-    Constraint, ConstraintDigest, DEFAULT_START, Dialect, Draft, GrammarDocument, Indentation, Lexer, NumberForm,
-    SchemaDocument, SchemaOptions, TextStart, Whitespace,
+    Constraint, ConstraintDigest, DEFAULT_START, Dialect, Draft, GrammarDocument, Indentation, Lexer,
+    NumberForm, SchemaDocument, SchemaOptions, TextStart, Whitespace,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyMapping, PyString, PyType};
@@ -200,7 +200,7 @@ impl PyConstraint {
         signature = (grammar, *, dialect, start = None, lexer = None, indent_by = None, indent_depth = None, documents = None, text_start = Text("exact".into())),
         text_signature = "(grammar, *, dialect, start=None, lexer=None, indent_by=None, indent_depth=None, documents=None, text_start='exact')"
     )]
-    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
+    #[expect(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "keywords of Python")]
     fn grammar(
         py: Python<'_>,
         grammar: Text,
@@ -223,7 +223,8 @@ impl PyConstraint {
         }
         let text_start = self::text_start(py, &text_start)?;
         // What is above all bytes is out of bounds, too.
-        let [by, depth] = [indent_by, indent_depth].map(|of| of.map(|of| u8::try_from(of.0).unwrap_or(u8::MAX)));
+        let [by, depth] =
+            [indent_by, indent_depth].map(|of| of.map(|of| u8::try_from(of.0).unwrap_or(u8::MAX)));
         let Some(indentation) = Indentation::default().overwritten(by, depth) else {
             return Err(invalid(py, "indent_by is from 1 to 16, and indent_depth from 1 to 32"));
         };

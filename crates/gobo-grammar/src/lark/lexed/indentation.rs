@@ -8,6 +8,9 @@
 //! that end with a newline, are read alike at every level, and their callers remember it. Where a line begins, nothing is known of it
 //! until blocks have begun or ended ([`super::lexer`], `lines`): so no rule has to guess how its last line is followed.
 //!
+//! Within a rule that knows the level, the part of an alternative between two blocks does not: such parts are variants of their own, so that
+//! the head of a block is there once and not once for each level.
+//!
 //! Brackets are counted within an alternative of a rule: it has to close what it opens, or it is refused. A rule then begins
 //! within brackets or outside of them, and has variants for both.
 //!
@@ -21,9 +24,9 @@ use super::bits::Bits;
 use super::grammar::{NonterminalId, ProductionId, Productions, Symbol, Terminal, TerminalId};
 use super::lexer::{Levels, PlaceId, TextsId, lexer};
 use super::tables::Tables;
-use super::variants::{Edge, Explorer, NodeId};
+use super::variants::{Edge, Explorer, Node, NodeId};
 use crate::bnf::shown;
-use crate::regex::{Node, Scanner, Stuck};
+use crate::regex::{Node as Pattern, Scanner, Stuck};
 
 const PHASE: &str = "reading rules at places";
 
@@ -45,6 +48,8 @@ pub(super) struct Blocks {
     begins_blocks: Table<NonterminalId, bool>,
     /// `[productions][symbols]`: how many brackets are open before each symbol of a production, and after the last.
     brackets: Table<ProductionId, Vec<u32>>,
+    /// `[productions][symbols]`: where a part that begins before each symbol ends, which need not know which levels are open.
+    parts: Table<ProductionId, Vec<usize>>,
 }
 
 impl Blocks {
@@ -74,13 +79,14 @@ impl Blocks {
             return Err(modules.refuse(RefusalKind::Unsupported, at.0, at.1, reason));
         }
         let brackets = brackets(productions, budget)?;
-        let count_levels = counting(productions, tables, [newline, indent, dedent], budget)?;
+        let (count_levels, ends) = counting(productions, tables, [newline, indent, dedent], budget)?;
+        let parts = parts(productions, &count_levels, &ends, [newline, indent, dedent]);
         let begins = |rule: NonterminalId| {
             let first = &tables.first[rule];
             tables.nullable[rule] || first.contains(indent.index()) || first.contains(dedent.index())
         };
         let begins_blocks = productions.names.ids().map(begins).collect();
-        Ok(Some(Self { newline, indent, dedent, indentation, count_levels, begins_blocks, brackets }))
+        Ok(Some(Self { newline, indent, dedent, indentation, count_levels, begins_blocks, brackets, parts }))
     }
 
     /// The terminals of a newline, and of the beginning and the end of a block.
@@ -172,24 +178,24 @@ fn bracket(terminal: &Terminal) -> Option<bool> {
 }
 
 /// The text of a pattern that has one, whatever it looks at beside it.
-fn only_text(node: &Node) -> Option<String> {
+fn only_text(node: &Pattern) -> Option<String> {
     match node {
-        Node::Text(text) => Some(text.clone()),
-        Node::Chars(set) => set.only().map(String::from),
-        Node::Concat(parts) => parts.iter().map(only_text).collect(),
-        Node::Look(_) => Some(String::new()),
-        Node::Alternate(_) | Node::Repeat { .. } | Node::Texts(_) => None,
+        Pattern::Text(text) => Some(text.clone()),
+        Pattern::Chars(set) => set.only().map(String::from),
+        Pattern::Concat(parts) => parts.iter().map(only_text).collect(),
+        Pattern::Look(_) => Some(String::new()),
+        Pattern::Alternate(_) | Pattern::Repeat { .. } | Pattern::Texts(_) => None,
     }
 }
 
-/// Whether a line or a block may begin within texts of a rule: it has a terminal of blocks, or something after what may end with a newline, or
-/// calls such a rule.
+/// Two facts about each rule. The first: a line or a block may begin within its texts, because it has a terminal of blocks, or a symbol
+/// after one that may end with a newline, or calls such a rule. The second: its texts may end with a newline.
 fn counting(
     productions: &Productions,
     tables: &Tables,
     [newline, indent, dedent]: [TerminalId; 3],
     budget: &Budget,
-) -> Result<Table<NonterminalId, bool>, CompileError> {
+) -> Result<(Table<NonterminalId, bool>, Table<NonterminalId, bool>), CompileError> {
     let mut ends = Table::filled(false, productions.names.len());
     let mut counts = Table::filled(false, productions.names.len());
     loop {
@@ -219,12 +225,45 @@ fn counting(
         }
         if !has_changed {
             counts[productions.start] = true;
-            return Ok(counts);
+            return Ok((counts, ends));
         }
     }
 }
 
+/// Where the longest part ends that begins before each symbol of each production, has no blocks, and has a newline at its end alone.
+fn parts(
+    productions: &Productions,
+    counts: &Table<NonterminalId, bool>,
+    ends: &Table<NonterminalId, bool>,
+    [newline, indent, dedent]: [TerminalId; 3],
+) -> Table<ProductionId, Vec<usize>> {
+    let of = |body: &[Symbol]| {
+        let mut parts = vec![body.len(); body.len() + 1];
+        for (at, &symbol) in body.iter().enumerate().rev() {
+            let (is_counted, is_line) = match symbol {
+                Symbol::Terminal(terminal) => (terminal == indent || terminal == dedent, terminal == newline),
+                Symbol::Rule(rule) => (counts[rule], ends[rule]),
+            };
+            parts[at] = match (is_counted, is_line) {
+                (true, _) => at,
+                (false, true) => at + 1,
+                (false, false) => parts[at + 1],
+            };
+        }
+        parts
+    };
+    productions.all.iter().map(|production| of(&production.body)).collect()
+}
+
 impl Explorer<'_, '_> {
+    /// The end of the part of a production that begins at a node and is read alike at every level, if it is longer than a symbol.
+    pub(super) fn relative_part(&self, id: NodeId, blocks: &Blocks) -> Option<usize> {
+        let Node { production, read, place, is_inside, .. } = self.nodes[id];
+        let end = blocks.parts[production][read];
+        let place = &self.lexemes.places[place];
+        (place.levels.open.is_some() && place.begins.is_none() && !is_inside && end - read > 1).then_some(end)
+    }
+
     /// Reads on from a node where newlines and blocks decide what is read; whether it was one.
     ///
     /// # Errors
@@ -250,9 +289,11 @@ impl Explorer<'_, '_> {
     /// An edge that reads texts and the next terminal of a production.
     fn shift(&mut self, id: NodeId, texts: TextsId, place: PlaceId) -> Result<(), Stuck> {
         let node = &self.nodes[id];
-        let (at, is_inside) = ((node.site, node.production, node.read + 1, self.shifted(id)), node.is_inside);
-        if let (site, production, read, Some(state)) = at {
-            let to = self.node((site, production, read, state), place, is_inside)?;
+        let (end, is_inside) = (node.end, node.is_inside);
+        if let (site, production, read, Some(state)) =
+            (node.site, node.production, node.read + 1, self.shifted(id))
+        {
+            let to = self.node((site, production, read, state), end, place, is_inside)?;
             self.edge(id, Edge::Letter { texts, tail: TextsId::EMPTY, to })?;
         }
         Ok(())
@@ -306,12 +347,12 @@ impl Explorer<'_, '_> {
     /// Reads the blanks of a line where no block begins or ends any more.
     fn read_blanks(&mut self, id: NodeId, blocks: &Blocks) -> Result<(), Stuck> {
         let node = &self.nodes[id];
-        let (place, at, is_inside) =
-            (node.place, (node.site, node.production, node.read, node.state), node.is_inside);
+        let (place, at) = (node.place, (node.site, node.production, node.read, node.state));
+        let (end, is_inside) = (node.end, node.is_inside);
         let Some(open) = self.lexemes.places[place].levels.open else { return Ok(()) };
         let blanks = u32::from(open) * u32::from(blocks.indentation.by());
         for (blanks, tail, place) in self.lexemes.indented(place, blanks)? {
-            let to = self.node(at, place, is_inside)?;
+            let to = self.node(at, end, place, is_inside)?;
             self.edge(id, Edge::Letter { texts: blanks, tail, to })?;
         }
         Ok(())

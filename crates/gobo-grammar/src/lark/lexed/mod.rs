@@ -7,8 +7,10 @@
 //! 2. `tables` are the states of Lark's LALR(1) parser, which say what is active where.
 //! 3. `lexer` runs the active terminals in their order as threads, and finds the texts of each terminal at each place, with guards of what
 //!    may not follow.
-//! 4. `variants` are rules by the places where they begin and end; `merge` finds those that are equal, and `emit` writes rules.
+//! 4. `variants` are rules by the places where they begin and end, for `sites`, the states that a rule does not tell apart; `merge` finds
+//!    those that are equal, and `emit` writes rules.
 //!
+//! `indentation` is about blocks of lines: which rules have to know how deep they are, and what a line begins with.
 //! `findings` are what a lint says of the lexer.
 
 mod bits;

@@ -61,6 +61,8 @@ pub(super) struct Node {
     pub(super) read: usize,
     pub(super) state: ParserState,
     pub(super) place: PlaceId,
+    /// How much of the production its variants read.
+    pub(super) end: usize,
     /// Whether its variants begin within brackets.
     pub(super) is_inside: bool,
     pub(super) edges: Vec<Edge>,
@@ -76,6 +78,8 @@ pub(super) struct Variant {
     pub(super) rule: NonterminalId,
     pub(super) site: SiteId,
     pub(super) exits: Vec<PlaceId>,
+    /// Symbols of the caller's production that it reads, if it is no rule but a part of that production.
+    part: Option<usize>,
     /// Whether its caller knows which levels are open.
     is_relative: bool,
     /// The nodes that call it.
@@ -102,6 +106,9 @@ impl Variants {
     }
 }
 
+/// The site of a variant, the beginning of a part of a production that it is, its place, and whether it begins within brackets.
+type VariantKey = (SiteId, Option<(ProductionId, usize)>, PlaceId, bool);
+
 /// What explores the variants of a grammar.
 pub(super) struct Explorer<'a, 'b> {
     productions: &'a Productions,
@@ -116,9 +123,9 @@ pub(super) struct Explorer<'a, 'b> {
     /// What cannot come next: see [`Explorer::barred`].
     barred: HashMap<(SiteId, ProductionId, usize), Rc<Bits>>,
     variants: Table<VariantId, Variant>,
-    variant_of: HashMap<(SiteId, PlaceId, bool), VariantId>,
+    variant_of: HashMap<VariantKey, VariantId>,
     pub(super) nodes: Table<NodeId, Node>,
-    node_of: HashMap<(SiteId, ProductionId, usize, PlaceId, bool), NodeId>,
+    node_of: HashMap<(SiteId, ProductionId, (usize, usize), PlaceId, bool), NodeId>,
     /// Nodes without edges so far.
     open: Vec<NodeId>,
     /// Variants that lead to a node, which does not know it so far.
@@ -220,21 +227,44 @@ impl Explorer<'_, '_> {
             Some(blocks) => self.lexemes.entering(entry, is_inside || !blocks.count_levels[rule])?,
             None => entry,
         };
-        let key = (site, entry, is_inside);
+        let key = (site, None, entry, is_inside);
         if let Some(&known) = self.variant_of.get(&key) {
             return Ok(known);
         }
         self.budget.charge_bytes(PHASE, NODE_BYTES)?;
-        let (exits, callers, starts) = (Vec::new(), Vec::new(), Vec::new());
-        let is_relative = self.lexemes.places[entry].levels.open.is_none();
-        let id = self.variants.push(Variant { rule, site, exits, is_relative, callers, starts });
-        self.variant_of.insert(key, id);
+        let id = self.add(key, rule, None);
         for &production in &self.productions.of[rule] {
             let at = (site, production, 0, self.sites[site][0]);
-            let start = self.node(at, entry, is_inside)?;
+            let end = self.productions.all[production].body.len();
+            let start = self.node(at, end, entry, is_inside)?;
             self.variants[id].starts.push(start);
             self.leading.push((start, id));
         }
+        Ok(id)
+    }
+
+    fn add(&mut self, key: VariantKey, rule: NonterminalId, part: Option<usize>) -> VariantId {
+        let (exits, callers, starts) = (Vec::new(), Vec::new(), Vec::new());
+        let is_relative = self.lexemes.places[key.2].levels.open.is_none();
+        let id = self.variants.push(Variant { rule, site: key.0, exits, part, is_relative, callers, starts });
+        self.variant_of.insert(key, id);
+        id
+    }
+
+    /// The variant of the part of a production that begins at a node and ends after so many of its symbols, which need not know which
+    /// levels are open.
+    fn part(&mut self, id: NodeId, end: usize) -> Result<VariantId, CompileError> {
+        let Node { site, production, read, state, place, is_inside, .. } = self.nodes[id];
+        let entry = self.lexemes.at_level(place, None)?;
+        let key = (site, Some((production, read)), entry, is_inside);
+        if let Some(&known) = self.variant_of.get(&key) {
+            return Ok(known);
+        }
+        self.budget.charge_bytes(PHASE, NODE_BYTES)?;
+        let id = self.add(key, self.productions.all[production].origin, Some(end - read));
+        let start = self.node((site, production, read, state), end, entry, is_inside)?;
+        self.variants[id].starts.push(start);
+        self.leading.push((start, id));
         Ok(id)
     }
 
@@ -287,12 +317,13 @@ impl Explorer<'_, '_> {
     pub(super) fn node(
         &mut self,
         (site, production, read, state): (SiteId, ProductionId, usize, ParserState),
+        end: usize,
         place: PlaceId,
         is_inside: bool,
     ) -> Result<NodeId, CompileError> {
         let barred = self.barred(site, production, read)?;
         let place = self.lexemes.without(place, &barred)?;
-        let key = (site, production, read, place, is_inside);
+        let key = (site, production, (read, end), place, is_inside);
         if let Some(&known) = self.node_of.get(&key) {
             return Ok(known);
         }
@@ -300,7 +331,7 @@ impl Explorer<'_, '_> {
         self.budget.charge_bytes(PHASE, NODE_BYTES)?;
         self.budget.check_states(PHASE, self.nodes.len())?;
         let (edges, of) = (Vec::new(), Vec::new());
-        let node = Node { site, production, read, state, place, is_inside, edges, exit: None, of };
+        let node = Node { site, production, read, state, place, end, is_inside, edges, exit: None, of };
         let id = self.nodes.push(node);
         self.node_of.insert(key, id);
         self.open.push(id);
@@ -354,12 +385,16 @@ impl Explorer<'_, '_> {
     }
 
     fn expand(&mut self, id: NodeId) -> Result<(), Stuck> {
-        let Node { site, production, read, state, place, is_inside, .. } = self.nodes[id];
-        let next = self.productions.all[production].body.get(read).copied();
-        if let (Some(blocks), Some(next)) = (self.blocks, next)
-            && self.expand_line(id, next, blocks)?
-        {
-            return Ok(());
+        let Node { site, production, read, state, place, end, is_inside, .. } = self.nodes[id];
+        let next = self.productions.all[production].body[..end].get(read).copied();
+        if let (Some(blocks), Some(next)) = (self.blocks, next) {
+            if self.expand_line(id, next, blocks)? {
+                return Ok(());
+            }
+            if let Some(part) = self.relative_part(id, blocks) {
+                let called = self.part(id, part)?;
+                return Ok(self.call(id, called)?);
+            }
         }
         match next {
             None => {
@@ -383,7 +418,8 @@ impl Explorer<'_, '_> {
                 for letter in self.lexemes.letters(place, terminal)? {
                     for (tail, place) in self.lexemes.tails(active, letter.guard)? {
                         let place = self.lexemes.at_level(place, open)?;
-                        let to = self.node((site, production, read + 1, next), place, is_inside)?;
+                        let at = (site, production, read + 1, next);
+                        let to = self.node(at, end, place, is_inside)?;
                         self.edge(id, Edge::Letter { texts: letter.texts, tail, to })?;
                     }
                 }
@@ -392,25 +428,32 @@ impl Explorer<'_, '_> {
                 let is_within = is_inside
                     || self.blocks.is_some_and(|blocks| blocks.is_within_brackets(production, read));
                 let called = self.variant(state, rule, place, is_within)?;
-                self.variants[called].callers.push(id);
-                for exit in self.variants[called].exits.clone() {
-                    self.go_on(id, called, exit)?;
-                }
+                self.call(id, called)?;
             }
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, id: NodeId, called: VariantId) -> Result<(), CompileError> {
+        self.variants[called].callers.push(id);
+        for exit in self.variants[called].exits.clone() {
+            self.go_on(id, called, exit)?;
         }
         Ok(())
     }
 
     /// Goes on in a caller after an exit of what it calls.
     fn go_on(&mut self, caller: NodeId, called: VariantId, exit: PlaceId) -> Result<(), CompileError> {
-        let Node { site, production, read, state, place, is_inside, .. } = self.nodes[caller];
-        let next = self.tables.shifts[state][&Symbol::Rule(self.variants[called].rule)];
+        let Node { site, production, read, state, place, end, is_inside, .. } = self.nodes[caller];
+        let after = read + self.variants[called].part.unwrap_or(1);
+        let body = &self.productions.all[production].body;
+        let next = body[read..after].iter().fold(state, |state, symbol| self.tables.shifts[state][symbol]);
         let place = if self.variants[called].is_relative {
             self.lexemes.at_level(exit, self.lexemes.places[place].levels.open)?
         } else {
             exit
         };
-        let to = self.node((site, production, read + 1, next), place, is_inside)?;
+        let to = self.node((site, production, after, next), end, place, is_inside)?;
         self.edge(caller, Edge::Call { variant: called, exit, to })
     }
 

@@ -1,15 +1,17 @@
-//! Lines: what is left of a newline where its line begins, and the blanks after it.
+//! Lines: the beginning of a line, after a newline, and its blanks.
 //!
-//! A newline is a text with a line feed, and the blanks after its last one say how the next line is indented: the same as before, by one
-//! level more, or by any number of levels less. Where a block ends, the parser reads a terminal without a text for each of these levels.
-//! How many there are is known when the blanks have been read, so a newline is divided: its texts are read up to the last line feed, and
-//! a place *begins a line*, where blocks may begin or end before anything is read. Once they have, exactly the blanks of the level are read, and what
-//! may stand after them. Where a line begins, no frame and no rule so knows how it will be indented.
+//! A newline is a text with a line feed, and the blanks after its last one say how the next line is indented: as before, by one level
+//! more, or by any number of levels less. Where blocks end, the parser reads a terminal without a text for each of them. How many there are
+//! is known when the blanks have been read. So a newline is divided: its texts are read up to the last line feed, and lead to a place that
+//! *begins a line*, where blocks may begin or end before anything is read. After that exactly the blanks of the level are read, and the
+//! text goes on as after the newline. No frame and no rule has to know in advance how the line will be indented.
 //!
-//! After a line feed, the blanks with which a newline goes on are its *rest*: a language for each of the states in which texts of the newline have a line
-//! feed. Blanks are counted as Lark's `Indenter` does: a tab is eight.
+//! The *rest* of a newline is the language of blanks with which it may end: one for each state of the newline's automaton after a line feed,
+//! equal ones together. Blanks are counted as Lark's `Indenter` counts them: a tab is eight.
 //!
-//! Cost: the states of a newline for each of its guards, and a language of blanks for each rest and level.
+//! Invariant: a newline up to its last line feed, and a text of its rest, are together a text of the newline, and each of its texts that
+//! has a line feed, and blanks alone after the last one, is read so in one way. Cost: the states of a newline for each of its guards, and a
+//! language of blanks for each rest and level.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
