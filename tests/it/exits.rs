@@ -77,7 +77,7 @@ impl Rules {
     /// A matcher at the start; `None` where no text is one.
     fn matcher(&self, judge: &Judge, has_families: bool) -> Option<Matcher> {
         let budget = Budget::new(CompileLimits::default());
-        let dfa = Dfa::grammar(&self.grammar(has_families), TextStart::Exact, &budget).unwrap();
+        let dfa = Dfa::folded(&self.grammar(has_families), TextStart::Exact, &budget).unwrap();
         if dfa.is_empty() {
             return None;
         }

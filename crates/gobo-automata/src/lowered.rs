@@ -7,7 +7,10 @@ use crate::bytes::{Calls, Dfa};
 use crate::chars::choice::choice;
 use crate::chars::dfa::CharDfa;
 use crate::chars::regex::regex;
-use crate::rtn::{Grammar, Network};
+use crate::rtn::{Folds, Grammar, Network};
+
+/// How many times the states of rules families may have when they are folded. Beyond that they stay rules.
+const FOLDED_STATES: usize = 4;
 
 /// What a constraint becomes before it meets a vocabulary.
 #[derive(Debug, Clone)]
@@ -50,14 +53,39 @@ impl Dfa {
 
     /// The automaton, with calls where it needs them, of a context-free grammar.
     ///
+    /// Families are folded where that settles every guess: the automaton is deterministic with exits, and not without. Where both are
+    /// ambiguous, exits save configurations, but suffix sets are those of all exits together, and there may be many times as many
+    /// pairs of sets and return states; then families stay rules of their own. The choice depends on the grammar alone.
+    ///
     /// # Errors
-    /// A refusal naming the rule; [`CompileError::OverBudget`].
+    /// [`CompileError::OverBudget`], naming the rule.
     pub fn grammar(grammar: &Grammar, text_start: TextStart, budget: &Budget) -> Result<Self, CompileError> {
-        budget.holding(|| Self::of_grammar(grammar, text_start, budget), Self::bytes)
+        let network = |folds| Network::of(grammar, folds, text_start, budget);
+        let of = |network| budget.holding(|| Self::of_network(network, budget), Self::bytes);
+        let Some(apart) = network(Folds::Nothing)? else { unreachable!("nothing was folded") };
+        let most = apart.chars.len().saturating_mul(FOLDED_STATES);
+        let apart = of(apart)?;
+        let is_settled = |dfa: &Self| dfa.calls.as_ref().is_none_or(|calls| calls.is_deterministic);
+        if grammar.families.is_empty() || is_settled(&apart) {
+            return Ok(apart);
+        }
+        let folded = network(Folds::Families { most })?.map(of).transpose()?;
+        Ok(folded.filter(is_settled).unwrap_or(apart))
     }
 
-    fn of_grammar(grammar: &Grammar, text_start: TextStart, budget: &Budget) -> Result<Self, CompileError> {
-        let mut network = Network::of(grammar, text_start, budget)?;
+    /// The automaton of a context-free grammar whose families are folded, whatever that costs.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`], naming the rule.
+    pub fn folded(grammar: &Grammar, text_start: TextStart, budget: &Budget) -> Result<Self, CompileError> {
+        let folds = Folds::Families { most: usize::MAX };
+        let Some(network) = Network::of(grammar, folds, text_start, budget)? else {
+            unreachable!("no automaton has more states than can be counted")
+        };
+        budget.holding(|| Self::of_network(network, budget), Self::bytes)
+    }
+
+    fn of_network(mut network: Network, budget: &Budget) -> Result<Self, CompileError> {
         if network.calls.all.is_empty() {
             return expand(network.chars.canonical(budget)?, budget);
         }

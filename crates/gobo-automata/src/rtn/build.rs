@@ -3,26 +3,38 @@
 use gobo_types::{Budget, CompileError, TextStart};
 
 use super::grammar::Grammar;
-use super::network::Network;
+use super::network::{Folds, Network};
 use super::rules::Rules;
 
 impl Network {
     /// The network of a grammar: no rule is left-recursive or has the empty text, rules that do not need the stack are
-    /// inlined, and each rule is deterministic with calls as symbols.
+    /// inlined, and each rule is deterministic with calls as symbols. Families become rules with exits if `folds` says so; `None` if they
+    /// then have more states than it allows.
     ///
     /// # Errors
     /// [`CompileError::OverBudget`], naming the rule.
     pub(crate) fn of(
         grammar: &Grammar,
+        folds: Folds,
         text_start: TextStart,
         budget: &Budget,
-    ) -> Result<Self, CompileError> {
-        budget.holding(|| Self::build(grammar, text_start, budget), Self::bytes)
+    ) -> Result<Option<Self>, CompileError> {
+        let held = |network: &Option<Self>| network.as_ref().map_or(0, Self::bytes);
+        budget.holding(|| Self::build(grammar, folds, text_start, budget), held)
     }
 
-    fn build(grammar: &Grammar, text_start: TextStart, budget: &Budget) -> Result<Self, CompileError> {
-        let mut rules =
-            budget.holding(|| Rules::of(grammar, text_start, budget), |rules: &Rules| rules.bytes())?;
+    fn build(
+        grammar: &Grammar,
+        folds: Folds,
+        text_start: TextStart,
+        budget: &Budget,
+    ) -> Result<Option<Self>, CompileError> {
+        let families = match folds {
+            Folds::Nothing => &[],
+            Folds::Families { .. } => grammar.families.as_slice(),
+        };
+        let rules = || Rules::of(grammar, families, text_start, budget);
+        let mut rules = budget.holding(rules, |rules: &Rules| rules.bytes())?;
         rules.drop_unproductive(budget)?;
         let nullable = rules.nullable(budget)?;
         rules.remove_nullable(&nullable, budget)?;
@@ -34,6 +46,6 @@ impl Network {
             (TextStart::StripOneSpace, Some(space)) => rules.before_strip_of_one_space(top, space, budget)?,
             _ => top,
         };
-        rules.assemble(start, budget)
+        rules.assemble(start, folds, budget)
     }
 }

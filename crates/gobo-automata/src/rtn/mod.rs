@@ -9,4 +9,4 @@ mod network;
 mod rules;
 
 pub use grammar::{Grammar, Rule};
-pub(crate) use network::{Call, CallTable, Network};
+pub(crate) use network::{Call, CallTable, Folds, Network};

@@ -28,6 +28,15 @@ pub(crate) struct Network {
     pub(crate) is_recursive: bool,
 }
 
+/// Whether families are folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Folds {
+    /// Each rule stays one.
+    Nothing,
+    /// Families become rules with exits, of at most so many states together.
+    Families { most: usize },
+}
+
 /// An edge that reads a text of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Call {

@@ -7,7 +7,7 @@ use super::{PHASE, Rules};
 use crate::chars::dfa::CharDfa;
 use crate::equivalence::refine;
 use crate::ids::{CharState, ExitId, RuleId, Symbol};
-use crate::rtn::network::{Call, CallTable, Network};
+use crate::rtn::network::{Call, CallTable, Folds, Network};
 
 impl Rules {
     /// Whether some rule that `top` needs calls itself, directly or through others.
@@ -31,12 +31,27 @@ impl Rules {
         taken < rules().count()
     }
 
-    /// The states of all rules that `top` needs in one automaton, equal ones merged, numbered breadth first. Families are folded.
-    pub(in crate::rtn) fn assemble(&self, top: RuleId, budget: &Budget) -> Result<Network, CompileError> {
+    /// The states of all rules that `top` needs in one automaton, equal ones merged, numbered breadth first. Families are folded if `folds`
+    /// says so; `None` if their states are more than it allows.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(in crate::rtn) fn assemble(
+        &self,
+        top: RuleId,
+        folds: Folds,
+        budget: &Budget,
+    ) -> Result<Option<Network>, CompileError> {
         let mut joined = self.joined(top, budget)?;
         let mut top_rule = top;
-        if !self.families.several().is_empty() {
-            joined = folded(&joined, &self.families, top, self.alphabet.classes, budget)?;
+        if let Folds::Families { most } = folds
+            && !self.families.several().is_empty()
+        {
+            let families = (&self.families, most);
+            let Some(folded) = folded(&joined, families, top, self.alphabet.classes, budget)? else {
+                return Ok(None);
+            };
+            joined = folded;
             top_rule = RuleId::of(0);
         }
         let initial: Vec<u32> = CharState::enumerate(&joined.ends)
@@ -85,7 +100,7 @@ impl Rules {
         }
         let calls = CallTable::new(calls, chars.len());
         let chars = chars.with_merged_classes(budget)?;
-        Ok(Network {
+        Ok(Some(Network {
             chars,
             calls,
             exits,
@@ -93,6 +108,6 @@ impl Rules {
             names: joined.names,
             lengths: joined.lengths,
             is_recursive: self.is_recursive(top),
-        })
+        }))
     }
 }

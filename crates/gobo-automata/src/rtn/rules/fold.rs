@@ -25,22 +25,24 @@ use crate::symbols::{Interner, SymbolDfa, SymbolNfa};
 /// Sets of rules of a family that have a text in common.
 type Common = Table<FamilyId, Vec<Vec<RuleId>>>;
 
-/// The rules that `top` needs, those of each family that are called together as one. `classes`: the symbols before those of calls.
+/// The rules that `top` needs, those of each family that are called together as one; `None` if they have more than `most` states.
+/// `classes`: the symbols before those of calls.
 ///
 /// # Errors
 /// [`CompileError::OverBudget`].
 pub(super) fn folded(
     joined: &Joined,
-    families: &Families,
+    (families, most): (&Families, usize),
     top: RuleId,
     classes: usize,
     budget: &Budget,
-) -> Result<Joined, CompileError> {
+) -> Result<Option<Joined>, CompileError> {
     let mut common: Common = Table::filled(Vec::new(), families.len());
     loop {
         let mut fold = Fold {
             joined,
             families,
+            most,
             classes,
             common: &common,
             found: Vec::new(),
@@ -58,10 +60,12 @@ pub(super) fn folded(
             },
             budget,
         };
-        fold.run(top)?;
+        if !fold.run(top)? {
+            return Ok(None);
+        }
         let Fold { found, made, .. } = fold;
         if found.is_empty() {
-            return Ok(made);
+            return Ok(Some(made));
         }
         found.into_iter().for_each(|(family, rules)| common[family].push(rules));
     }
@@ -70,6 +74,8 @@ pub(super) fn folded(
 struct Fold<'a> {
     joined: &'a Joined,
     families: &'a Families,
+    /// States beyond which folding ends.
+    most: usize,
     classes: usize,
     common: &'a Common,
     /// Sets that are not in `common`.
@@ -84,7 +90,8 @@ struct Fold<'a> {
 }
 
 impl Fold<'_> {
-    fn run(&mut self, top: RuleId) -> Result<(), CompileError> {
+    /// Makes the rules that `top` needs; whether it has come to the end.
+    fn run(&mut self, top: RuleId) -> Result<bool, CompileError> {
         self.sets.intern(&[]);
         self.rule(&[top])?;
         let mut dfa = SymbolDfa::empty();
@@ -93,6 +100,9 @@ impl Fold<'_> {
         let mut edges: Vec<(Symbol, CharState)> = Vec::new();
         let mut row: Vec<(Symbol, CharState)> = Vec::new();
         while dfa.len() < self.sets.len() {
+            if self.sets.len() > self.most {
+                return Ok(false);
+            }
             let set = self.sets.get(CharState::new(dfa.len())).to_vec();
             edges.clear();
             set.iter().for_each(|&state| edges.extend_from_slice(self.joined.all.row(state)));
@@ -119,7 +129,7 @@ impl Fold<'_> {
         for name in &self.joined.names {
             self.made.names.push(name.clone());
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The number of a set of states.

@@ -43,6 +43,7 @@ pub(super) struct Rules {
 impl Rules {
     pub(super) fn of(
         grammar: &Grammar,
+        families: &[Vec<RuleId>],
         text_start: TextStart,
         budget: &Budget,
     ) -> Result<Self, CompileError> {
@@ -64,7 +65,7 @@ impl Rules {
         let space = space.map(|set: SetId| alphabet.of_set[set][0]);
         let names = grammar.rules.iter().map(|rule| rule.name.clone()).collect();
         let lengths: Table<RuleId, _> = grammar.rules.iter().map(|rule| rule.lengths).collect();
-        let families = Families::new(grammar.rules.len(), &grammar.families);
+        let families = Families::new(grammar.rules.len(), families);
         let called = grammar.called.clone();
         let mut rules = Self { alphabet, space, names, called, families, lengths, dfas };
         rules.drop_empty_of_counted(budget)?;
