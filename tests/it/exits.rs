@@ -53,7 +53,7 @@ impl Rules {
     fn grammar(&self, has_families: bool) -> Grammar {
         let part = |part: &String| match self.rule(part) {
             Some(rule) => Expr::Call(RuleId::of(u32::try_from(rule).expect("few rules"))),
-            None => Expr::text(&part.replace('_', " ")),
+            None => Expr::text(part.replace('_', " ")),
         };
         let parts = |parts: &Vec<String>| Expr::Concat(parts.iter().map(part).collect());
         let rules = self.0.iter().map(|(name, all)| Rule {

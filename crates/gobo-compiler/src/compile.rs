@@ -310,10 +310,7 @@ fn call_parts(
     };
     CallParts {
         is_deterministic: calls.is_deterministic,
-        exits: match calls.has_exits() {
-            true => states().map(|state| calls.exit(state).number()).collect(),
-            false => Vec::new(),
-        },
+        exits: states().filter(|_| calls.has_exits()).map(|state| calls.exit(state).number()).collect(),
         push_transitions: states().map(openings_of).collect(),
         returns: calls.returns.iter().zip(&classes.of).map(return_of).collect(),
         suffix_sets: states()

@@ -64,7 +64,7 @@ mod tests {
         let key = index_key(&VocabularyDigest::from([1; 32]), &ConstraintDigest::from([2; 32]));
         assert_eq!(key.to_string(), GOLDEN);
     }
-    const GOLDEN: &str = "653b1b868a6d8c7f1b1e0f154b9308c706d72a4bb19bff604e3323055979a61e";
+    const GOLDEN: &str = "f25bf7212c07bee0a2fb3bc12ad16af4a628814ccaa61f706a3505b024d3f234";
 
     #[test]
     fn moving_a_byte_between_fields_changes_the_digest() {

@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::layout::artifact::{Artifact, Span};
 use crate::layout::error::ArtifactError;
-use crate::layout::index::exits::{ExitSpans, ExitTables};
+use crate::layout::index::exits::{ExitSpans, ExitTables, between};
 use crate::layout::index::root::IndexRoot;
 use crate::layout::index::states::DEAD;
 use crate::layout::section as kinds;
@@ -132,13 +132,6 @@ pub(crate) struct CallTables<'a> {
     pairs: &'a [PairEntry],
     /// Where some rule has several exits.
     exits: Option<ExitTables<'a>>,
-}
-
-/// The elements between two neighbours of a table of starts.
-#[inline]
-pub(super) fn between<'a, T>(starts: &[u32], of: &'a [T], at: u32) -> &'a [T] {
-    let bounds = starts.get(at as usize).zip(starts.get(at as usize + 1));
-    bounds.and_then(|(&from, &to)| of.get(from as usize..to as usize)).unwrap_or_default()
 }
 
 impl<'a> CallTables<'a> {

@@ -5,7 +5,6 @@
 
 use crate::layout::artifact::{Artifact, Span};
 use crate::layout::error::ArtifactError;
-use crate::layout::index::calls::between;
 use crate::layout::index::root::IndexRoot;
 use crate::layout::index::states::DEAD;
 use crate::layout::section as kinds;
@@ -35,6 +34,13 @@ impl ExitSpans {
             rows: artifact.get(&self.rows),
         }
     }
+}
+
+/// The elements between two neighbours of a table of starts.
+#[inline]
+pub(super) fn between<'a, T>(starts: &[u32], of: &'a [T], at: u32) -> &'a [T] {
+    let bounds = starts.get(at as usize).zip(starts.get(at as usize + 1));
+    bounds.and_then(|(&from, &to)| of.get(from as usize..to as usize)).unwrap_or_default()
 }
 
 /// See the [module](self). Whatever a file says, no look panics.
