@@ -10,13 +10,14 @@
 //! 4. `variants` are rules by the places where they begin and end, for `sites`, the states that a rule does not tell apart; `merge` finds
 //!    those that are equal, and `emit` writes rules.
 //!
-//! `indentation` is about blocks of lines: which rules have to know how deep they are, and what a line begins with.
+//! `indentation` says of blocks of lines which rules have to know how deep they are, and `lines` where variants read them.
 
 mod bits;
 mod emit;
 mod grammar;
 mod indentation;
 mod lexer;
+mod lines;
 mod lower;
 mod merge;
 mod sites;
