@@ -75,6 +75,7 @@ fn default_start() -> String {
     DEFAULT_START.to_owned()
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives fields by reference")]
 fn is_default_indentation(indentation: &Indentation) -> bool {
     *indentation == Indentation::default()
 }

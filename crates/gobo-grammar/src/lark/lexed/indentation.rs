@@ -22,11 +22,10 @@ use gobo_types::{Budget, CompileError, DenseId as _, Indentation, RefusalKind, T
 use super::super::modules::Modules;
 use super::bits::Bits;
 use super::grammar::{NonterminalId, ProductionId, Productions, Symbol, Terminal, TerminalId};
-use super::lexer::{Levels, PlaceId, TextsId, lexer};
+use super::lexer::lexer;
 use super::tables::Tables;
-use super::variants::{Edge, Explorer, Node, NodeId};
 use crate::bnf::shown;
-use crate::regex::{Node as Pattern, Scanner, Stuck};
+use crate::regex::{Node, Scanner, Stuck};
 
 const PHASE: &str = "reading rules at places";
 
@@ -39,17 +38,17 @@ const BRACKETS: [&str; 2] = ["([{", ")]}"];
 /// What is known of a grammar with blocks before its texts are.
 pub(super) struct Blocks {
     pub(super) newline: TerminalId,
-    indent: TerminalId,
-    dedent: TerminalId,
-    indentation: Indentation,
+    pub(super) indent: TerminalId,
+    pub(super) dedent: TerminalId,
+    pub(super) indentation: Indentation,
     /// Whether a line or a block may begin within texts of a rule, so that it has to know which levels are open.
     pub(super) count_levels: Table<NonterminalId, bool>,
     /// Whether texts of a rule may begin with the beginning or the end of a block, or be empty.
-    begins_blocks: Table<NonterminalId, bool>,
+    pub(super) begins_blocks: Table<NonterminalId, bool>,
     /// `[productions][symbols]`: how many brackets are open before each symbol of a production, and after the last.
     brackets: Table<ProductionId, Vec<u32>>,
     /// `[productions][symbols]`: where a part that begins before each symbol ends, which need not know which levels are open.
-    parts: Table<ProductionId, Vec<usize>>,
+    pub(super) parts: Table<ProductionId, Vec<usize>>,
 }
 
 impl Blocks {
@@ -178,13 +177,13 @@ fn bracket(terminal: &Terminal) -> Option<bool> {
 }
 
 /// The text of a pattern that has one, whatever it looks at beside it.
-fn only_text(node: &Pattern) -> Option<String> {
+fn only_text(node: &Node) -> Option<String> {
     match node {
-        Pattern::Text(text) => Some(text.clone()),
-        Pattern::Chars(set) => set.only().map(String::from),
-        Pattern::Concat(parts) => parts.iter().map(only_text).collect(),
-        Pattern::Look(_) => Some(String::new()),
-        Pattern::Alternate(_) | Pattern::Repeat { .. } | Pattern::Texts(_) => None,
+        Node::Text(text) => Some(text.clone()),
+        Node::Chars(set) => set.only().map(String::from),
+        Node::Concat(parts) => parts.iter().map(only_text).collect(),
+        Node::Look(_) => Some(String::new()),
+        Node::Alternate(_) | Node::Repeat { .. } | Node::Texts(_) => None,
     }
 }
 
@@ -253,130 +252,4 @@ fn parts(
         parts
     };
     productions.all.iter().map(|production| of(&production.body)).collect()
-}
-
-impl Explorer<'_, '_> {
-    /// The end of the part of a production that begins at a node and is read alike at every level, if it is longer than a symbol.
-    pub(super) fn relative_part(&self, id: NodeId, blocks: &Blocks) -> Option<usize> {
-        let Node { production, read, place, is_inside, .. } = self.nodes[id];
-        let end = blocks.parts[production][read];
-        let place = &self.lexemes.places[place];
-        (place.levels.open.is_some() && place.begins.is_none() && !is_inside && end - read > 1).then_some(end)
-    }
-
-    /// Reads on from a node where newlines and blocks decide what is read; whether it was one.
-    ///
-    /// # Errors
-    /// See [`Stuck`].
-    pub(super) fn expand_line(&mut self, id: NodeId, next: Symbol, blocks: &Blocks) -> Result<bool, Stuck> {
-        let place = self.nodes[id].place;
-        let does_begin = self.lexemes.places[place].begins.is_some();
-        match next {
-            Symbol::Terminal(terminal) if terminal == blocks.indent => self.indent(id, blocks)?,
-            Symbol::Terminal(terminal) if terminal == blocks.dedent => {
-                self.dedent(id, blocks)?;
-                // Blanks that stand at the end of the text.
-                self.read_blanks(id, blocks)?;
-            }
-            Symbol::Rule(rule) if does_begin && blocks.begins_blocks[rule] => return Ok(false),
-            _ if does_begin => self.read_blanks(id, blocks)?,
-            Symbol::Terminal(terminal) if terminal == blocks.newline => self.newline(id, terminal)?,
-            Symbol::Terminal(_) | Symbol::Rule(_) => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    /// An edge that reads texts and the next terminal of a production.
-    fn shift(&mut self, id: NodeId, texts: TextsId, place: PlaceId) -> Result<(), Stuck> {
-        let node = &self.nodes[id];
-        let (end, is_inside) = (node.end, node.is_inside);
-        if let (site, production, read, Some(state)) =
-            (node.site, node.production, node.read + 1, self.shifted(id))
-        {
-            let to = self.node((site, production, read, state), end, place, is_inside)?;
-            self.edge(id, Edge::Letter { texts, tail: TextsId::EMPTY, to })?;
-        }
-        Ok(())
-    }
-
-    fn newline(&mut self, id: NodeId, newline: TerminalId) -> Result<(), Stuck> {
-        let place = self.nodes[id].place;
-        self.cut(place, newline)?;
-        let Some(state) = self.shifted(id) else { return Ok(()) };
-        let active = self.active_after(state);
-        let open = self.lexemes.places[place].levels.open;
-        for letter in self.lexemes.letters(place, newline)? {
-            for (texts, rest) in self.lexemes.divided(letter.texts)? {
-                let levels = Levels { open, may_indent: true, may_dedent: true };
-                let line = self.lexemes.line(active, (letter.guard, rest), levels)?;
-                self.shift(id, texts, line)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn indent(&mut self, id: NodeId, blocks: &Blocks) -> Result<(), Stuck> {
-        let place = self.nodes[id].place;
-        let levels = self.lexemes.places[place].levels;
-        let (Some(open), true) = (levels.open, levels.may_indent) else { return Ok(()) };
-        let (Some(state), true) = (self.shifted(id), open < blocks.indentation.depth()) else {
-            return Ok(());
-        };
-        let levels = Levels { open: Some(open + 1), may_indent: false, may_dedent: false };
-        if let Some(line) = self.lexemes.line_on(place, self.active_after(state), levels)? {
-            self.shift(id, TextsId::EMPTY, line)?;
-        }
-        Ok(())
-    }
-
-    fn dedent(&mut self, id: NodeId, blocks: &Blocks) -> Result<(), Stuck> {
-        let place = self.nodes[id].place;
-        let levels = self.lexemes.places[place].levels;
-        let (Some(open), true) = (levels.open, levels.may_dedent) else { return Ok(()) };
-        let (Some(open), Some(state)) = (open.checked_sub(1), self.shifted(id)) else { return Ok(()) };
-        debug_assert!(open < blocks.indentation.depth());
-        let levels = Levels { open: Some(open), may_indent: false, may_dedent: true };
-        let line = self.lexemes.line_on(place, self.active_after(state), levels)?;
-        let to = match line {
-            Some(line) => line,
-            None => self.lexemes.text_end(open)?,
-        };
-        self.shift(id, TextsId::EMPTY, to)
-    }
-
-    /// Reads the blanks of a line where no block begins or ends any more.
-    fn read_blanks(&mut self, id: NodeId, blocks: &Blocks) -> Result<(), Stuck> {
-        let node = &self.nodes[id];
-        let (place, at) = (node.place, (node.site, node.production, node.read, node.state));
-        let (end, is_inside) = (node.end, node.is_inside);
-        let Some(open) = self.lexemes.places[place].levels.open else { return Ok(()) };
-        let blanks = u32::from(open) * u32::from(blocks.indentation.by());
-        for (blanks, tail, place) in self.lexemes.indented(place, blanks)? {
-            let to = self.node(at, end, place, is_inside)?;
-            self.edge(id, Edge::Letter { texts: blanks, tail, to })?;
-        }
-        Ok(())
-    }
-
-    /// The texts with which a whole text may end after an exit of the start rule.
-    ///
-    /// # Errors
-    /// [`CompileError::OverBudget`].
-    pub(super) fn endings(&mut self, exit: PlaceId) -> Result<Vec<(TextsId, TextsId)>, CompileError> {
-        let is_end = |place: PlaceId, explorer: &Self| {
-            let of = &explorer.lexemes.places[place];
-            of.may_end && of.levels.open.unwrap_or(0) == 0
-        };
-        let mut endings = Vec::new();
-        if is_end(exit, self) {
-            endings.push((TextsId::EMPTY, TextsId::EMPTY));
-        }
-        // A line begins after the last newline, without blanks: all blocks have ended.
-        for (blanks, tail, place) in self.lexemes.indented(exit, 0)? {
-            if is_end(place, self) {
-                endings.push((blanks, tail));
-            }
-        }
-        Ok(endings)
-    }
 }

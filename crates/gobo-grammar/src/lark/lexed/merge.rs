@@ -14,7 +14,8 @@ use std::hash::Hash;
 use gobo_types::{Budget, CompileError, DenseId, Table, dense_id};
 
 use super::lexer::{PlaceId, TextsId};
-use super::variants::{Edge, NodeId, SiteId, VariantId, Variants};
+use super::sites::SiteId;
+use super::variants::{Edge, NodeId, VariantId, Variants};
 
 const PHASE: &str = "merging rules";
 

@@ -10,7 +10,7 @@
 //! 4. `variants` are rules by the places where they begin and end, for `sites`, the states that a rule does not tell apart; `merge` finds
 //!    those that are equal, and `emit` writes rules.
 //!
-//! `indentation` is about blocks of lines: which rules have to know how deep they are, and what a line begins with.
+//! `indentation` says of blocks of lines which rules have to know how deep they are, and `lines` where variants read them.
 //! `findings` are what a lint says of the lexer.
 
 mod bits;
@@ -19,6 +19,7 @@ mod findings;
 mod grammar;
 mod indentation;
 mod lexer;
+mod lines;
 mod lower;
 mod merge;
 mod sites;

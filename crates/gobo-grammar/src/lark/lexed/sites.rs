@@ -2,15 +2,19 @@
 
 use std::collections::HashMap;
 
-use gobo_types::{Budget, CompileError, DenseId as _, Table};
+use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::bits::Bits;
 use super::grammar::{NonterminalId, Productions, Symbol};
 use super::lexer::ActiveId;
 use super::tables::{ParserState, Tables};
-use super::variants::SiteId;
 
 const PHASE: &str = "reading rules at places";
+
+dense_id! {
+    /// States of the parser in which a rule has the same texts, with the rule.
+    pub(super) struct SiteId;
+}
 
 /// The site of each state and rule, and the states of each site.
 pub(super) type Sites = (HashMap<(ParserState, NonterminalId), SiteId>, Table<SiteId, Vec<ParserState>>);

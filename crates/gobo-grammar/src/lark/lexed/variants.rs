@@ -24,7 +24,7 @@ use super::bits::Bits;
 use super::grammar::{NonterminalId, ProductionId, Productions, Symbol, TerminalId};
 use super::indentation::Blocks;
 use super::lexer::{ActiveId, CutId, GuardId, Lexemes, PlaceId, TextsId};
-use super::sites::sites;
+use super::sites::{SiteId, sites};
 use super::tables::{ParserState, START, Tables};
 use crate::regex::Stuck;
 
@@ -34,9 +34,6 @@ const PHASE: &str = "reading rules at places";
 const NODE_BYTES: u64 = 112;
 
 dense_id! {
-    /// States of the parser in which a rule has the same texts, with the rule.
-    pub(super) struct SiteId;
-
     /// A rule that begins at a site and a place.
     pub(super) struct VariantId;
 

@@ -4,7 +4,8 @@ use gobo_types::{CompileError, DenseId as _};
 
 use super::super::grammar::TerminalId;
 use super::guards::GuardId;
-use super::lexemes::{ActiveId, Lexemes};
+use super::lexemes::Lexemes;
+use super::places::ActiveId;
 use crate::regex::Stuck;
 
 impl Lexemes<'_> {

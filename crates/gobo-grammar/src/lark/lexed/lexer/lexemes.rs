@@ -19,8 +19,8 @@ use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 use super::super::bits::Bits;
 use super::super::grammar::{Terminal, TerminalId};
 use super::guards::{CutId, GuardId, Guards};
-use super::lines::{Beginning, Levels, Lines};
 use super::order::{Lexer, lexer};
+use super::places::{ActiveId, Letter, Lines, Place, PlaceId, TextsId};
 use crate::regex::{Place as At, Scanner, StateId, Stuck, Threads};
 
 const PHASE: &str = "scanning lexemes";
@@ -29,44 +29,8 @@ const PHASE: &str = "scanning lexemes";
 const SCAN_BYTES: u64 = 96;
 
 dense_id! {
-    /// A set of active terminals.
-    pub(in super::super) struct ActiveId;
-
     /// The threads that a text leads to.
     pub(super) struct ScanId;
-
-    /// A language of letters or tails.
-    pub(in super::super) struct TextsId;
-
-    /// A place between lexemes.
-    pub(in super::super) struct PlaceId;
-}
-
-impl TextsId {
-    /// The empty text alone.
-    pub(in super::super) const EMPTY: Self = Self(0);
-}
-
-/// Texts that are read as a terminal at a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in super::super) struct Letter {
-    pub(in super::super) terminal: TerminalId,
-    pub(in super::super) texts: TextsId,
-    pub(in super::super) guard: GuardId,
-}
-
-/// A place between lexemes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in super::super) struct Place {
-    pub(in super::super) may_end: bool,
-    /// Ascending.
-    pub(in super::super) letters: Vec<Letter>,
-    /// Guards that are cut while a text of the terminal is read, ascending.
-    pub(in super::super) cuts: Vec<(CutId, TerminalId)>,
-    /// How lines are indented here, if that matters.
-    pub(in super::super) levels: Levels,
-    /// At the beginning of a line whose blanks are not read yet; such a place has no letters.
-    pub(in super::super) begins: Option<Beginning>,
 }
 
 /// Threads of active terminals, and the states of keywords beside them.

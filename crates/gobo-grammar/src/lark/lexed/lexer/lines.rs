@@ -13,59 +13,19 @@
 //! has a line feed, and blanks alone after the last one, is read so in one way. Cost: the states of a newline for each of its guards, and a
 //! language of blanks for each rest and level.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use gobo_automata::{CharSet, CharState, Language, Minterms, Symbol as Minterm};
-use gobo_types::{CompileError, DenseId as _, Table, dense_id};
+use gobo_types::{CompileError, DenseId as _};
 
 use super::super::bits::Bits;
-use super::super::grammar::TerminalId;
 use super::guards::GuardId;
-use super::lexemes::{ActiveId, Lexemes, Place, PlaceId, TextsId};
+use super::lexemes::Lexemes;
+use super::places::{ActiveId, Beginning, Levels, Place, PlaceId, RestId, TextsId};
 use crate::regex::Stuck;
 
 /// Blanks for which a tab counts.
 const TAB: u32 = 8;
-
-dense_id! {
-    /// A language of blanks with which a newline ends.
-    pub(in super::super) struct RestId;
-}
-
-/// How lines are indented at a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(in super::super) struct Levels {
-    /// The levels of the blocks that are open; `None` where the caller of a rule knows.
-    pub(in super::super) open: Option<u8>,
-    /// Whether a block may begin here.
-    pub(in super::super) may_indent: bool,
-    /// Whether a block may end here, because a line begins or the text ends.
-    pub(in super::super) may_dedent: bool,
-}
-
-/// What is left of a newline where its line begins.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in super::super) struct Beginning {
-    rest: RestId,
-    /// The guard of the newline, after its blanks; that which passes where no block begins or ends any more.
-    guard: GuardId,
-    /// The ignored texts that may follow the blanks, each with the place after it.
-    after: Vec<(TextsId, PlaceId)>,
-}
-
-/// Newlines as far as they were divided.
-#[derive(Default)]
-pub(in super::super) struct Lines {
-    /// The terminals of a newline, and of the beginning and the end of a block.
-    pub(in super::super) terminals: Option<[TerminalId; 3]>,
-    rests: Table<RestId, Language>,
-    rest_of: HashMap<Language, RestId>,
-    divided: HashMap<TextsId, Vec<(TextsId, RestId)>>,
-    blanks: HashMap<(RestId, u32), Option<TextsId>>,
-    at_levels: HashMap<(PlaceId, Option<u8>), PlaceId>,
-    /// Whether some newline may end in other characters than a line feed and blanks.
-    pub(in super::super) has_others: bool,
-}
 
 /// What the texts of a newline have had after their last line feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -5,8 +5,9 @@ mod guards;
 mod lexemes;
 mod lines;
 mod order;
+mod places;
 
 pub(super) use guards::{Cut, CutId, GuardId};
-pub(super) use lexemes::{ActiveId, Lexemes, PlaceId, TextsId};
-pub(super) use lines::Levels;
+pub(super) use lexemes::Lexemes;
 pub(super) use order::lexer;
+pub(super) use places::{ActiveId, Levels, PlaceId, TextsId};
