@@ -34,7 +34,9 @@ pub use json_schema::error::PolicyError;
 pub use json_schema::numbers::NumberTexts;
 pub use json_schema::policy::SchemaPolicy;
 pub use json_schema::spell::spelled;
-pub use lexed::{Lexed, Pattern as LexedPattern, Reader as LexedReader, Terminal as LexedTerminal};
+pub use lexed::{
+    Lexed, LongestReader, Pattern as LexedPattern, Reader as LexedReader, Terminal as LexedTerminal,
+};
 pub use regular::characters::Characters;
 pub use regular::error::LanguageError;
 pub use regular::language::{Language, StateId};

@@ -3,7 +3,7 @@
 use gobo_automata::{Dfa, Lowered};
 use gobo_grammar::Written;
 use gobo_grammar::json::{json, narrowed};
-use gobo_schema::schema;
+use gobo_schema::{embedded, schema};
 use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
 
 use crate::misread::misread;
@@ -31,7 +31,7 @@ fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileE
         }
         Source::Grammar { dialect, grammar, start, lexer, documents } => {
             let written = Written { dialect: *dialect, grammar, start, lexer: *lexer, documents };
-            let read = written.read(budget)?;
+            let read = written.read_with(Some(&embedded), budget)?;
             let mut report = Report {
                 narrowed: read.narrowed,
                 notes: read.notes,

@@ -71,7 +71,7 @@ pub fn grammar_file(
     let start = start.unwrap_or_else(|| dialect.default_start());
     let lexer = match options.lexer_look_ahead {
         Some(look_ahead) => {
-            let lexer = options.lexer.or_else(|| dialect.default_lexer());
+            let lexer = options.lexer.or_else(|| dialect.default_lexer(&text));
             match lexer.filter(|lexer| lexer.look_ahead().is_some()) {
                 Some(lexer) => Some(lexer.looking_ahead(look_ahead)),
                 None => bail!("--lexer-look-ahead is of the lexers contextual and basic"),

@@ -1,6 +1,7 @@
 //! Lark's grammars, and llguidance's.
 //!
-//! Rules are read over terminals. Under the lexers `contextual` and `basic` a text is split into lexemes first, as Lark does (`lexed`).
+//! Rules are read over terminals. Under the lexers `contextual` and `basic` a text is split into lexemes first, as Lark does, and under
+//! `longest` as llguidance does (`lexed`).
 //! With the lexer `none` a terminal stands for each of its texts, wherever that ends, and ignored text
 //! may stand before, between and after terminals: the reading that Lark calls `dynamic_complete`. The grammar becomes one over
 //! characters: each terminal is a rule of its own, followed by any number of ignored texts.
@@ -19,6 +20,7 @@ mod rules;
 mod scan;
 mod syntax;
 mod terminals;
+mod values;
 
 #[cfg(test)]
 mod tests;
@@ -27,24 +29,27 @@ use std::collections::BTreeSet;
 
 use gobo_types::{Budget, CompileError, CompileLimits, Lexer, LookAhead};
 
-use crate::written::{Read, Written};
+use crate::written::{Read, SchemaReader, Written};
 
 pub(crate) use self::names::names;
 
 use self::modules::{Modules, path_of};
-use self::syntax::Statement;
+use self::syntax::{Home, Statement};
 
 /// Reads a grammar.
 ///
 /// # Errors
 /// A refusal naming the construct, its line and its column in characters, both from 1; [`CompileError::OverBudget`].
-pub(crate) fn lark(written: &Written<'_>, budget: &Budget) -> Result<Read, CompileError> {
-    let modules = Modules::load(written, budget)?;
+pub(crate) fn lark(
+    written: &Written<'_>,
+    schemas: Option<&SchemaReader<'_>>,
+    budget: &Budget,
+) -> Result<Read, CompileError> {
+    let modules = Modules::load(written, schemas, budget)?;
     let start = rules::start_rule(&modules, written.start)?;
     match written.lexer.unwrap_or(Lexer::Contextual(LookAhead::default())) {
         Lexer::None => rules::lower(&modules, start, budget),
-        Lexer::Contextual(look_ahead) => lexed::lower(&modules, start, true, look_ahead, budget),
-        Lexer::Basic(look_ahead) => lexed::lower(&modules, start, false, look_ahead, budget),
+        lexer => lexed::lower(&modules, start, lexer, budget),
     }
 }
 
@@ -58,7 +63,9 @@ pub(crate) fn lark(written: &Written<'_>, budget: &Budget) -> Result<Read, Compi
 /// ```
 pub fn imported(grammar: &str, document: &str) -> Vec<String> {
     let budget = Budget::new(CompileLimits::default());
-    let statements = parse::parse(document, grammar, &budget).unwrap_or_default();
+    let statements = parse::parse(document, grammar, Home::Llguidance, &budget)
+        .or_else(|_| parse::parse(document, grammar, Home::Lark, &budget))
+        .unwrap_or_default();
     let names = statements.iter().filter_map(|statement| match statement {
         Statement::Import(import) => Some(path_of(import, document)),
         _ => None,

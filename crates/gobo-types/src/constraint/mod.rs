@@ -7,6 +7,7 @@
 mod compact_json;
 mod dialect;
 mod lexer;
+mod llguidance;
 mod restore;
 mod schema_options;
 mod source;
@@ -75,7 +76,8 @@ impl Constraint {
     }
 
     /// The texts of the rule `start` of a grammar, which may import the documents. Their order does not matter and does not enter the
-    /// digest; of two with one name, the first in the order of their texts counts. Without a lexer it is that of the dialect.
+    /// digest; of two with one name, the first in the order of their texts counts. Without a lexer it is
+    /// [`Dialect::default_lexer`].
     ///
     /// ```
     /// use gobo_types::{Constraint, Dialect, Lexer};
@@ -93,8 +95,9 @@ impl Constraint {
     ) -> Self {
         documents.sort_unstable();
         documents.dedup_by(|later, first| later.name == first.name);
-        let lexer = lexer.or_else(|| dialect.default_lexer());
-        Self::of(Source::Grammar { dialect, grammar: grammar.into(), start: start.into(), lexer, documents })
+        let grammar = grammar.into();
+        let lexer = lexer.or_else(|| dialect.default_lexer(&grammar));
+        Self::of(Source::Grammar { dialect, grammar, start: start.into(), lexer, documents })
     }
 
     /// Any JSON value, its numbers in the default form.
@@ -275,6 +278,7 @@ mod tests {
             grammar(Dialect::Ebnf, None, &[]),
             grammar(Dialect::Lark, None, &[]),
             grammar(Dialect::Lark, Some(Lexer::None), &[]),
+            grammar(Dialect::Lark, Some(Lexer::Contextual(LookAhead::default())), &[]),
             grammar(Dialect::Lark, Some(Lexer::Basic(LookAhead::default())), &[]),
             grammar(Dialect::Lark, LookAhead::new(1).map(Lexer::Basic), &[]),
             grammar(Dialect::Lark, LookAhead::new(1).map(Lexer::Contextual), &[]),

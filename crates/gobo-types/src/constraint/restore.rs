@@ -214,6 +214,7 @@ mod tests {
                 vec![],
             ),
             Constraint::grammar(Dialect::Lark, "start: A", "start", None, vec![]),
+            Constraint::grammar(Dialect::Lark, "start: A", "start", Some(Lexer::Longest), vec![]),
             Constraint::json(Whitespace::Flexible { max: 5 }),
             Constraint::json_with(Whitespace::Single, NumberForm::Json),
             Constraint::schema(" { } ", SchemaOptions::default()),

@@ -2,49 +2,59 @@
 
 use std::collections::BTreeSet;
 
-use gobo_types::{Budget, CompileError, DenseId as _, LookAhead, RefusalKind, ReportEntry};
+use gobo_types::{Budget, CompileError, DenseId as _, Lexer, RefusalKind, ReportEntry};
 
 use super::super::modules::{DefinitionId, Modules};
-use super::grammar::{Productions, Terminal, TerminalId, WITHOUT_LEXER, productions};
+use super::grammar::{OTHER_LEXERS, Productions, Terminal, TerminalId, productions};
 use super::lexer::{Cut, Lexemes};
 use super::tables::{Tables, tables};
 use super::{emit, merge, variants};
 use crate::bnf::{SHOWN_NAMES, shown};
-use crate::regex::{Scanner, Stuck};
+use crate::regex::{Preference, Scanner, Stuck};
 use crate::written::Read;
 
-/// The grammar over characters whose texts begin with the rule `start`, and are split into lexemes; with `contextual` only those terminals
-/// are active that the parser can use.
+/// The grammar over characters whose texts begin with the rule `start`, and are split into lexemes by one of the lexers that do so.
 ///
 /// # Errors
 /// A refusal naming the construct, its line and its column; [`CompileError::OverBudget`].
 pub(crate) fn lower(
     modules: &Modules<'_>,
     start: DefinitionId,
-    contextual: bool,
-    look_ahead: LookAhead,
+    lexer: Lexer,
     budget: &Budget,
 ) -> Result<Read, CompileError> {
-    if modules.initial_skip.is_some() {
+    let is_longest = lexer == Lexer::Longest;
+    if modules.initial_skip.is_some() && !is_longest {
         let reason = "%llguidance is of llguidance's dialect, and Lark's lexers have none";
         return Err(CompileError::refuse(RefusalKind::Unsupported, "the whole grammar", reason)
             .spanning(0..0)
-            .advising(WITHOUT_LEXER));
+            .advising(OTHER_LEXERS));
     }
     let productions = productions(modules, start, budget)?;
-    check_widths(modules, &productions)?;
-    let tables = tables(&productions, budget)?;
+    let mut tables = tables(&productions, budget)?;
+    if is_longest {
+        // All ways stay.
+        tables.settle_nothing();
+    } else {
+        check_widths(modules, &productions)?;
+    }
     let nodes: Vec<_> = productions.terminals.iter().map(|terminal| terminal.text.node.clone()).collect();
-    let scanner =
-        Scanner::of(&nodes, budget).map_err(|error| placed(modules, &productions, error, budget))?;
+    let preference = if is_longest {
+        Preference::Longest(productions.terminals.iter().map(|of| of.text.ending.clone()).collect())
+    } else {
+        Preference::First
+    };
+    let scanner = Scanner::of(&nodes, preference, budget);
+    let scanner = scanner.map_err(|error| placed(modules, &productions, error, budget))?;
     let mut lexemes = Lexemes::new(
         &productions.terminals,
         &productions.ignored,
         &scanner,
-        look_ahead.characters(),
+        lexer.look_ahead().unwrap_or_default().characters(),
         budget,
     )?;
-    let variants = variants::variants(&productions, &tables, &mut lexemes, contextual, budget);
+    let skips = if is_longest { modules.initial_skip.unwrap_or(false) } else { true };
+    let variants = variants::variants(&productions, &tables, &mut lexemes, (lexer, skips), budget);
     let variants = variants.map_err(|stuck| match stuck {
         Stuck::Over(error) => error,
         Stuck::Behind(pattern) => {
@@ -58,9 +68,15 @@ pub(crate) fn lower(
     })?;
     let classes = merge::classes(&variants, budget)?;
     let grammar = emit::emit(&productions, &lexemes, &variants, &classes, budget)?;
-    let narrowed =
-        variants.cuts.iter().map(|&cut| narrowed(&productions, &lexemes.guards.cuts[cut])).collect();
-    let notes = notes(modules, &productions, &tables);
+    let narrowed = variants.cuts.iter().map(|&cut| narrowed(&productions, &lexemes.guards.cuts[cut]));
+    let before_nested = lexemes.undecided_before_nested.then(|| {
+        let why = "values of a schema right after a rule with stop, whose text has several characters, are left out";
+        ReportEntry::whole("lexer", why)
+    });
+    let narrowed = narrowed.chain(before_nested).chain(productions.said.narrowed.iter().cloned());
+    let narrowed = narrowed.collect();
+    let mut notes = notes(modules, &productions, &tables, is_longest);
+    notes.extend(productions.said.notes.iter().cloned());
     Ok(Read { grammar, narrowed, notes })
 }
 
@@ -85,7 +101,8 @@ fn placed(
 ) -> CompileError {
     let CompileError::Refused(refusal) = error else { return error };
     for terminal in productions.terminals.iter().filter(|terminal| terminal.text.node.looks_around()) {
-        match Scanner::of(std::slice::from_ref(&terminal.text.node), budget) {
+        let node = std::slice::from_ref(&terminal.text.node);
+        match Scanner::of(node, Preference::First, budget) {
             Ok(_) => {}
             Err(CompileError::Refused(of_terminal)) => {
                 let reason = format!("the terminal {}: {}", shown(&terminal.name), of_terminal.reason);
@@ -109,11 +126,25 @@ fn narrowed(productions: &Productions, cut: &Cut) -> ReportEntry {
     ReportEntry::whole("lexer", why)
 }
 
-fn notes(modules: &Modules<'_>, productions: &Productions, tables: &Tables) -> Vec<ReportEntry> {
+fn notes(
+    modules: &Modules<'_>,
+    productions: &Productions,
+    tables: &Tables,
+    is_longest: bool,
+) -> Vec<ReportEntry> {
     let mut notes: Vec<ReportEntry> = (modules.remarks.iter())
-        .filter(|remark| **remark != "priority")
+        .filter(|remark| is_longest || **remark != "priority")
         .map(|&remark| ReportEntry::whole(remark, "it means nothing for texts"))
         .collect();
+    if is_longest && !productions.said.lazy.is_empty() {
+        let names: Vec<String> =
+            productions.said.lazy.iter().take(SHOWN_NAMES).map(|name| shown(name)).collect();
+        let why = format!(
+            "the longest text is the lexeme, so the lazy repetition of {} goes on past its first end; [lazy] at a rule ends it there",
+            names.join(", ")
+        );
+        notes.push(ReportEntry::whole("lazy", why));
+    }
     if tables.shifted > 0 {
         let why = format!("{} shift/reduce conflicts are decided by shifting, as in Lark", tables.shifted);
         notes.push(ReportEntry::whole("conflicts", why));

@@ -18,7 +18,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
+use gobo_types::{Budget, CompileError, DenseId as _, Lexer, Table, dense_id};
 
 use super::bits::Bits;
 use super::grammar::{NonterminalId, ProductionId, Productions, Symbol};
@@ -121,7 +121,8 @@ struct Explorer<'a, 'b> {
     budget: &'a Budget,
 }
 
-/// The variants of a grammar. With `contextual`, the terminals of an action are active, otherwise all.
+/// The variants of a grammar. Active are the terminals of an action, unless the lexer is Lark's basic one: then all. `skips` says whether
+/// ignored text may stand first.
 ///
 /// # Errors
 /// See [`Stuck`].
@@ -129,16 +130,17 @@ pub(super) fn variants(
     productions: &Productions,
     tables: &Tables,
     lexemes: &mut Lexemes<'_>,
-    contextual: bool,
+    (lexer, skips): (Lexer, bool),
     budget: &Budget,
 ) -> Result<Variants, Stuck> {
     let mut all = Bits::new(productions.terminals.len() + 1);
     productions.used.iter().for_each(|terminal| all.insert(terminal.index()));
     let mut active = Table::new();
-    for actions in &tables.actions {
-        let mut of_state = if contextual { actions.clone() } else { all.clone() };
+    for (state, actions) in tables.actions.enumerate() {
+        let mut of_state = if matches!(lexer, Lexer::Basic(_)) { all.clone() } else { actions.clone() };
         of_state.remove(productions.terminals.len());
-        active.push(lexemes.active(&of_state)?);
+        // No shift leads to the first state.
+        active.push(lexemes.active(&of_state, skips || state != START)?);
     }
     let (site_of, sites) = sites(productions, tables, &active, budget)?;
     let mut explorer = Explorer {
@@ -160,7 +162,12 @@ pub(super) fn variants(
     };
     let mut starts = Vec::new();
     let first = explorer.active[START];
-    for (texts, place) in explorer.lexemes.tails(first, GuardId::PASS)? {
+    let tails = if skips {
+        explorer.lexemes.tails(first, GuardId::PASS)?
+    } else {
+        vec![(TextsId::EMPTY, explorer.lexemes.place(first, GuardId::PASS)?)]
+    };
+    for (texts, place) in tails {
         starts.push((texts, explorer.variant(START, productions.start, place)?));
     }
     loop {

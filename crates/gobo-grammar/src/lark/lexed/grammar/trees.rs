@@ -9,7 +9,9 @@ use std::collections::{HashMap, HashSet};
 
 use gobo_types::{Budget, CompileError, Table};
 
-use super::symbols::{NonterminalId, Production, ProductionId, Productions, Symbol, Terminal, TerminalId};
+use super::symbols::{
+    NonterminalId, Production, ProductionId, Productions, Said, Symbol, Terminal, TerminalId,
+};
 
 const PHASE: &str = "writing out rules";
 
@@ -176,6 +178,7 @@ impl<'a> Trees<'a> {
         start: NonterminalId,
         ignored: Vec<TerminalId>,
         terminals: Table<TerminalId, Terminal>,
+        said: Said,
     ) -> Result<Productions, CompileError> {
         let mut all: Table<ProductionId, Production> = Table::new();
         let mut seen = HashSet::new();
@@ -223,7 +226,7 @@ impl<'a> Trees<'a> {
         used.sort_unstable();
         used.dedup();
         let Self { names, priorities, .. } = self;
-        Ok(Productions { terminals, names, priorities, all, of, start, ignored, used })
+        Ok(Productions { terminals, names, priorities, all, of, start, ignored, used, said })
     }
 
     /// The sequences of symbols of a part, each once.

@@ -1,8 +1,9 @@
 //! Lexemes: the order in which terminals are tried, what may not follow a match, and the texts between two places.
 
+mod graph;
 mod guards;
 mod lexemes;
 mod order;
 
 pub(super) use guards::{Cut, CutId, GuardId};
-pub(super) use lexemes::{ActiveId, Lexemes, PlaceId, TextsId};
+pub(super) use lexemes::{ActiveId, Lexemes, PlaceId, Texts, TextsId};
