@@ -164,7 +164,7 @@ fn a_stop_is_read_again() {
     assert!(nothing.unwrap_err().to_string().contains("no text"));
     check("start: t (\"aab\" | \"ab\")\nt[stop=\"ab\"]: /[abc]*/", &["caab", "ab", "ccab"], &["cabab"]);
     check("start: t\nt[stop=\"\\n\"]: /.*/", &["", "foo"], &["foo\n"]);
-    let report = report(&constraint("start: t\nt[stop=/[a-z]+!/]: /.*/", Lexer::Longest)).unwrap();
+    let report = report(&constraint("start: t /[a-z]+!/\nt[stop=/[a-z]+!/]: /.*/", Lexer::Longest)).unwrap();
     assert_eq!(report.narrowed.len(), 1, "{:?}", report.narrowed);
 }
 

@@ -36,7 +36,7 @@ fn parameter_in(body: &Body) -> Option<usize> {
 
 impl Modules<'_> {
     /// Refuses names of the constraint's own grammar that mean nothing, also where no text needs them.
-    pub(in super::super) fn check_names(&self) -> Result<(), CompileError> {
+    pub(crate) fn check_names(&self) -> Result<(), CompileError> {
         for defined in &self.definitions {
             if let Some(End::Suffix(text) | End::Stop(text)) = &defined.end {
                 self.check(defined.module, text, &[])?;
@@ -76,7 +76,7 @@ impl Modules<'_> {
     }
 
     /// The definitions that a part names, in any order.
-    pub(in super::super) fn called(&self, module: ModuleId, part: &Body) -> Vec<DefinitionId> {
+    pub(crate) fn called(&self, module: ModuleId, part: &Body) -> Vec<DefinitionId> {
         let (mut found, mut open) = (Vec::new(), vec![part]);
         while let Some(part) = open.pop() {
             match &part.what {
@@ -98,7 +98,7 @@ impl Modules<'_> {
     }
 
     /// Whether a definition is a terminal, or a rule that is one lexeme.
-    pub(in super::super) fn is_lexeme(&self, definition: DefinitionId) -> bool {
+    pub(crate) fn is_lexeme(&self, definition: DefinitionId) -> bool {
         let defined = &self.definitions[definition];
         is_terminal(&defined.name) || defined.end.is_some()
     }
@@ -108,7 +108,7 @@ impl Modules<'_> {
     ///
     /// # Errors
     /// A refusal at the place of the use.
-    pub(in super::super) fn check_use(
+    pub(crate) fn check_use(
         &self,
         definition: DefinitionId,
         (arguments, value): (usize, Option<u64>),

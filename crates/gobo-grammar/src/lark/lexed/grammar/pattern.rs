@@ -4,16 +4,15 @@
 //! shortest match, and its length. So the length is computed as if the text were written: alternatives sorted, longest possible first,
 //! and joined as `(?:a|b)`, repetitions as `(?:x)*`, flags as `(?i:x)`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use gobo_automata::{CharSet, Grammar};
-use gobo_types::{Budget, CompileError, RefusalKind};
+use gobo_types::{Budget, CompileError, RefusalKind, ReportEntry};
 
 use super::super::super::library;
 use super::super::super::modules::{DefinitionId, Found, ModuleId, Modules};
 use super::super::super::syntax::{At, End, Home, Item, Pattern, is_terminal};
 use super::super::super::terminals::{Terminals, any_case, measure};
-use super::symbols::Said;
 use crate::bnf::shown;
 use crate::regex::{Ending, Flags, Node};
 
@@ -50,6 +49,14 @@ pub(in super::super) struct Text {
     pub(in super::super) ending: Ending,
     /// The grammar of its texts, if they are read as another grammar's and not as lexemes.
     pub(in super::super) nested: Option<Nested>,
+}
+
+/// What is said of schemas, each entry once, and the terminals with lazy repetitions.
+#[derive(Debug, Default)]
+pub(in super::super) struct Said {
+    pub(in super::super) lazy: BTreeSet<String>,
+    pub(in super::super) narrowed: BTreeSet<ReportEntry>,
+    pub(in super::super) notes: BTreeSet<ReportEntry>,
 }
 
 /// A grammar within a grammar.

@@ -1,11 +1,9 @@
 //! Terminals, rules and productions: the grammar as Lark's parser sees it.
 
-use std::collections::BTreeSet;
-
-use gobo_types::{ReportEntry, Table, dense_id};
+use gobo_types::{Table, dense_id};
 
 use super::super::super::modules::ModuleId;
-use super::pattern::Text;
+use super::pattern::{Said, Text};
 
 dense_id! {
     /// A terminal.
@@ -57,12 +55,4 @@ pub(in super::super) struct Productions {
     pub(in super::super) used: Vec<TerminalId>,
     /// What the report says of its parts.
     pub(in super::super) said: Said,
-}
-
-/// What is said of schemas, each entry once, and the terminals with lazy repetitions.
-#[derive(Debug, Default)]
-pub(in super::super) struct Said {
-    pub(in super::super) lazy: BTreeSet<String>,
-    pub(in super::super) narrowed: BTreeSet<ReportEntry>,
-    pub(in super::super) notes: BTreeSet<ReportEntry>,
 }

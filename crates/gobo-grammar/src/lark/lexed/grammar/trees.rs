@@ -9,9 +9,8 @@ use std::collections::{HashMap, HashSet};
 
 use gobo_types::{Budget, CompileError, Table};
 
-use super::symbols::{
-    NonterminalId, Production, ProductionId, Productions, Said, Symbol, Terminal, TerminalId,
-};
+use super::pattern::Said;
+use super::symbols::{NonterminalId, Production, ProductionId, Productions, Symbol, Terminal, TerminalId};
 
 const PHASE: &str = "writing out rules";
 

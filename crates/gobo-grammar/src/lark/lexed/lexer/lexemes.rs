@@ -13,7 +13,8 @@
 //!
 //! Cost: states of the threads beside those of the guard, times classes of characters, for each pair of active terminals and guard.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hash;
 
 use gobo_automata::{CharSet, Language, Symbol as Minterm};
 use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
@@ -22,13 +23,14 @@ use super::super::bits::Bits;
 use super::super::grammar::{Terminal, TerminalId};
 use super::graph::Graph;
 use super::guards::{CutId, GuardId, Guards};
+use super::letters::{Letter, Place, PlaceId, Texts, TextsId};
 use super::order::{Lexer, lexer, longest};
 use crate::regex::{Place as At, Scanner, StateId, Stuck, Threads};
 
-pub(super) const PHASE: &str = "scanning lexemes";
+const PHASE: &str = "scanning lexemes";
 
 /// Bytes of a set of threads, without its entries.
-pub(super) const SCAN_BYTES: u64 = 96;
+const SCAN_BYTES: u64 = 96;
 
 dense_id! {
     /// A set of active terminals.
@@ -36,45 +38,6 @@ dense_id! {
 
     /// The threads that a text leads to.
     struct ScanId;
-
-    /// A language of letters or tails.
-    pub(in super::super) struct TextsId;
-
-    /// A place between lexemes.
-    pub(in super::super) struct PlaceId;
-}
-
-impl TextsId {
-    /// The empty text alone.
-    pub(in super::super) const EMPTY: Self = Self(0);
-}
-
-/// Texts of letters and tails.
-pub(in super::super) enum Texts {
-    Plain(Language),
-    /// Those of a terminal that stands for another grammar, or of them those that begin with some characters.
-    Nested {
-        terminal: TerminalId,
-        first: Option<CharSet>,
-    },
-}
-
-/// Texts that are read as a terminal at a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in super::super) struct Letter {
-    pub(in super::super) terminal: TerminalId,
-    pub(in super::super) texts: TextsId,
-    pub(in super::super) guard: GuardId,
-}
-
-/// A place between lexemes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in super::super) struct Place {
-    pub(in super::super) may_end: bool,
-    /// Ascending.
-    pub(in super::super) letters: Vec<Letter>,
-    /// Guards that are cut while a text of the terminal is read, ascending.
-    pub(in super::super) cuts: Vec<(CutId, TerminalId)>,
 }
 
 /// Threads of active terminals, and the states of keywords beside them.
@@ -109,9 +72,9 @@ type Reading = (Option<ScanId>, GuardId);
 
 /// The lexemes of a grammar.
 pub(in super::super) struct Lexemes<'a> {
-    pub(super) terminals: &'a Table<TerminalId, Terminal>,
+    terminals: &'a Table<TerminalId, Terminal>,
     ignored: Bits,
-    pub(super) scanner: &'a Scanner<'a>,
+    scanner: &'a Scanner<'a>,
     pub(in super::super) guards: Guards<'a>,
     active: HashMap<Bits, ActiveId>,
     lexers: Table<ActiveId, Lexer>,
@@ -119,9 +82,9 @@ pub(in super::super) struct Lexemes<'a> {
     scans: Table<ScanId, Scanned>,
     scan_of: HashMap<Scan, ScanId>,
     pub(in super::super) texts: Table<TextsId, Texts>,
-    pub(super) texts_of: HashMap<Language, TextsId>,
+    texts_of: HashMap<Language, TextsId>,
     /// Texts of other grammars, with those characters with which alone they may begin.
-    pub(super) nested: HashMap<(TerminalId, Option<CharSet>), TextsId>,
+    nested: HashMap<(TerminalId, Option<CharSet>), TextsId>,
     /// The first terminal as which texts are read.
     read_as: HashMap<TextsId, TerminalId>,
     pub(in super::super) places: Table<PlaceId, Place>,
@@ -132,7 +95,7 @@ pub(in super::super) struct Lexemes<'a> {
     pub(in super::super) undecided_before_nested: bool,
     /// Guards that are cut while ignored text is read.
     pub(in super::super) cut_in_tails: BTreeSet<CutId>,
-    pub(super) budget: &'a Budget,
+    budget: &'a Budget,
 }
 
 impl<'a> Lexemes<'a> {
@@ -372,6 +335,27 @@ impl<'a> Lexemes<'a> {
         Ok(id)
     }
 
+    /// The texts of another grammar after a guard; `None` if there are none.
+    fn nested(&mut self, terminal: TerminalId, guard: GuardId) -> Result<Option<TextsId>, CompileError> {
+        let Some(nested) = &self.terminals[terminal].text.nested else { return Ok(None) };
+        let minterms = self.scanner.minterms();
+        // What is not decided by one character is left out.
+        let after = |minterm| self.guards.step(guard, minterm);
+        let barred: Vec<Minterm> = minterms.all().filter(|&of| after(of) != GuardId::PASS).collect();
+        self.undecided_before_nested |= barred.iter().any(|&of| after(of) != GuardId::DEAD);
+        self.budget.charge_steps(PHASE, minterms.all().len() as u64)?;
+        let left = nested.first.without(&minterms.chars(&barred));
+        if left.is_empty() {
+            return Ok(None);
+        }
+        let first = Some(left).filter(|left| *left != nested.first);
+        self.budget.charge_bytes(PHASE, SCAN_BYTES)?;
+        let key = (terminal, first.clone());
+        let texts = &mut self.texts;
+        let id = *self.nested.entry(key).or_insert_with(|| texts.push(Texts::Nested { terminal, first }));
+        Ok(Some(id))
+    }
+
     fn intern(&mut self, place: Place) -> Result<PlaceId, CompileError> {
         if let Some(&known) = self.place_of.get(&place) {
             return Ok(known);
@@ -487,5 +471,25 @@ impl<'a> Lexemes<'a> {
         self.budget.charge_bytes(PHASE, 16 * tails.len() as u64)?;
         self.tails.insert((active, guard), tails.clone());
         Ok(tails)
+    }
+
+    /// The texts from the first state of a graph to each end.
+    fn languages<L: Copy + Ord + Hash>(
+        &mut self,
+        graph: &Graph<L>,
+    ) -> Result<BTreeMap<L, TextsId>, CompileError> {
+        let mut numbers = BTreeMap::new();
+        for (end, language) in graph.languages(self.scanner.minterms(), self.budget)? {
+            let id = match self.texts_of.get(&language) {
+                Some(&known) => known,
+                None => {
+                    let id = self.texts.push(Texts::Plain(language.clone()));
+                    self.texts_of.insert(language, id);
+                    id
+                }
+            };
+            numbers.insert(end, id);
+        }
+        Ok(numbers)
     }
 }

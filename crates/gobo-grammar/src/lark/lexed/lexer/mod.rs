@@ -2,8 +2,10 @@
 
 mod graph;
 mod guards;
+mod letters;
 mod lexemes;
 mod order;
 
 pub(super) use guards::{Cut, CutId, GuardId};
-pub(super) use lexemes::{ActiveId, Lexemes, PlaceId, Texts, TextsId};
+pub(super) use letters::{PlaceId, Texts, TextsId};
+pub(super) use lexemes::{ActiveId, Lexemes};
