@@ -6,7 +6,7 @@ use crate::ebnf;
 use crate::gbnf;
 use crate::lark;
 use crate::outline::Outline;
-use crate::written::{Read, Written};
+use crate::written::{Read, SchemaReader, Written};
 
 /// Steps of a byte of grammar that is read.
 const STEPS_PER_BYTE: u64 = 2;
@@ -26,6 +26,18 @@ impl Written<'_> {
     /// assert_eq!(written.read(&Budget::new(CompileLimits::default())).unwrap().grammar.rules.len(), 1);
     /// ```
     pub fn read(&self, budget: &Budget) -> Result<Read, CompileError> {
+        self.read_with(None, budget)
+    }
+
+    /// [`Self::read`], where schemas may stand in the grammar (`%json` of llguidance).
+    ///
+    /// # Errors
+    /// As [`Self::read`]; a refusal of a schema has the place of the schema in the grammar, and its own place in its reason.
+    pub fn read_with(
+        &self,
+        schemas: Option<&SchemaReader<'_>>,
+        budget: &Budget,
+    ) -> Result<Read, CompileError> {
         let bytes =
             self.documents.iter().map(|document| document.text.len()).sum::<usize>() + self.grammar.len();
         budget.charge_steps("reading the grammar", bytes as u64 * STEPS_PER_BYTE)?;
@@ -37,7 +49,7 @@ impl Written<'_> {
             Dialect::Ebnf => {
                 self.without_lexemes().and_then(|()| ebnf::ebnf(self.grammar, self.start, budget)).map(of)
             }
-            Dialect::Lark => lark::lark(self, budget),
+            Dialect::Lark => lark::lark(self, schemas, budget),
         }
     }
 

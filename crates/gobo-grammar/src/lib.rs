@@ -17,4 +17,4 @@ mod outline;
 mod regex;
 mod written;
 
-pub use written::{Read, Written};
+pub use written::{Read, SchemaReader, Written};

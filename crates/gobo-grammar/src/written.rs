@@ -1,7 +1,7 @@
 //! A grammar before and after it is read.
 
 use gobo_automata::Grammar;
-use gobo_types::{Dialect, GrammarDocument, Indentation, Lexer, ReportEntry};
+use gobo_types::{Budget, CompileError, Dialect, GrammarDocument, Indentation, Lexer, Report, ReportEntry};
 
 /// A grammar as it is written, and its options.
 #[derive(Debug, Clone, Copy)]
@@ -20,12 +20,8 @@ pub struct Written<'a> {
     pub documents: &'a [GrammarDocument],
 }
 
-impl Written<'_> {
-    /// Whether terminals are lexemes: a text is split by a lexer before it is read by rules.
-    pub(crate) fn has_lexemes(&self) -> bool {
-        self.lexer != Some(Lexer::None)
-    }
-}
+/// What reads a JSON Schema that stands in a grammar: the grammar of its texts, and the report of what it enforces.
+pub type SchemaReader<'a> = dyn Fn(&str, &Budget) -> Result<(Grammar, Report), CompileError> + 'a;
 
 /// A grammar that was read.
 #[derive(Debug)]

@@ -35,7 +35,8 @@ pub use json_schema::numbers::NumberTexts;
 pub use json_schema::policy::SchemaPolicy;
 pub use json_schema::spell::spelled;
 pub use lexed::{
-    Blocks as LexedBlocks, Lexed, Pattern as LexedPattern, Reader as LexedReader, Terminal as LexedTerminal,
+    Blocks as LexedBlocks, Lexed, LongestReader, Pattern as LexedPattern, Reader as LexedReader,
+    Terminal as LexedTerminal,
 };
 pub use regular::characters::Characters;
 pub use regular::error::LanguageError;

@@ -33,5 +33,5 @@ mod text;
 
 pub use policy_form::PolicyForm;
 pub use read::vocabulary::SCHEMAS as SCHEMA_KEYWORDS;
-pub use schema::{schema, subschema};
+pub use schema::{embedded, schema, subschema};
 pub use text::plain::plain_text;

@@ -7,7 +7,7 @@ use gobo_types::{
 };
 
 use crate::lower::arrays::MAX_UNIQUE;
-use crate::lower::lowering::{Lowering, lowered};
+use crate::lower::lowering::{Lowering, lowered, lowered_with};
 use crate::read::entries::Entry;
 use crate::read::node::NodeId;
 use gobo_grammar::json::narrowed;
@@ -25,7 +25,25 @@ pub fn schema(
     options: &SchemaOptions,
     budget: &Budget,
 ) -> Result<(Grammar, Report), CompileError> {
-    let (mut lowering, start) = lowered(schema, "", options, budget)?;
+    whole_schema(schema, (options, false), budget)
+}
+
+/// The grammar of the texts that a schema within a grammar allows, and what it enforces: [`schema`] under the default options, but for
+/// names that the schema neither names nor constrains: they are spelled in any way, as strings are that nothing constrains. No
+/// whitespace stands around a text.
+///
+/// # Errors
+/// As for [`schema`].
+pub fn embedded(schema: &str, budget: &Budget) -> Result<(Grammar, Report), CompileError> {
+    whole_schema(schema, (&SchemaOptions::default(), true), budget)
+}
+
+fn whole_schema(
+    schema: &str,
+    (options, is_embedded): (&SchemaOptions, bool),
+    budget: &Budget,
+) -> Result<(Grammar, Report), CompileError> {
+    let (mut lowering, start) = lowered_with(schema, "", (options, is_embedded), budget)?;
     add_places(&mut lowering);
     let mut report = lowering.context.facts.nodes.take_report()?;
     add_policies(&lowering, options, &mut report);
@@ -102,7 +120,17 @@ fn add_policies(lowering: &Lowering<'_>, options: &SchemaOptions, report: &mut R
         );
     }
     if options.spelling == Spelling::Canonical {
-        narrow("spelling", "each character of names and of strings under a constraint in its shortest form");
+        narrow(
+            "spelling",
+            match lowering.context.policy.free_names() {
+                Spelling::Canonical => {
+                    "each character of names and of strings under a constraint in its shortest form"
+                }
+                Spelling::Any => {
+                    "each character of names that the schema names or constrains, and of strings under a constraint, in its shortest form"
+                }
+            },
+        );
     }
     let numbers = match options.numbers {
         NumberForm::Plain if lowering.context.scalars.has_other_numbers => format!(

@@ -3,7 +3,7 @@
 use gobo_automata::{Dfa, Lowered};
 use gobo_grammar::Written;
 use gobo_grammar::json::{json, narrowed};
-use gobo_schema::schema;
+use gobo_schema::{embedded, schema};
 use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
 
 use crate::misread::misread;
@@ -32,7 +32,7 @@ fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileE
         Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
             let (dialect, lexer, indentation) = (*dialect, *lexer, *indentation);
             let written = Written { dialect, grammar, start, lexer, indentation, documents };
-            let read = written.read(budget)?;
+            let read = written.read_with(Some(&embedded), budget)?;
             let mut report = Report {
                 narrowed: read.narrowed,
                 notes: read.notes,

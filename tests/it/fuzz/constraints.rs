@@ -92,6 +92,7 @@ fn lark() {
         "start: \"a\" start? | B~1..2 -> b\nB: /x+(?!y)z|[^a]/i | \"c\"..\"d\"\n%ignore \" \"\n",
         "%import common (INT, WS)\n%ignore WS\nstart: list{INT, \",\"}\nlist{item, by}: item (by item)*\n",
         "start: A{,3} %regex {\"substring_chars\": \"abc\"}\nA: /[a-c]+/ & ~/b(?<=a)./ // remark\n%extend A: \"z\"\n",
+        "start: p::0 t %json {\"type\":\"integer\"}\np::_: \"\" %if is_ones([0:2])\n | \"a\" p::set_bit(0) | \"b\" p::incr(_)\nt[suffix=\"x\"]: /.*/\n%ignore / *[#]/",
     ];
     let words = [
         "start",
@@ -106,6 +107,12 @@ fn lark() {
         "{1,9}",
         "~",
         "&",
+        "::_",
+        "::incr(_)",
+        "%if lt([0:2],3)",
+        "%json {}",
+        "[lazy]",
+        "[stop=\"a\"]",
         "%ignore",
         "%override",
         "|",
@@ -113,8 +120,12 @@ fn lark() {
     ];
     fuzz("Lark", seeds(&grammars), &words, |input| {
         let grammar = String::from_utf8_lossy(input);
-        let lexers =
-            [Lexer::None, Lexer::Contextual(LookAhead::default()), Lexer::Basic(LookAhead::default())];
+        let lexers = [
+            Lexer::None,
+            Lexer::Contextual(LookAhead::default()),
+            Lexer::Basic(LookAhead::default()),
+            Lexer::Longest,
+        ];
         let of =
             |lexer| Constraint::grammar(Dialect::Lark, grammar.clone(), "start", Some(lexer), Vec::new());
         // All of them are compiled, whatever becomes of the first.

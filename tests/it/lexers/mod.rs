@@ -1,8 +1,10 @@
-//! Grammars in Lark under Lark's lexers: what Lark takes, what a naive reader takes, and what may not be lost on the way.
+//! Grammars in Lark under Lark's lexers and llguidance's: what their homes take, what naive readers take, and what may not be lost on the
+//! way.
 
 mod by_hand;
 mod files;
 mod indented;
+mod longest;
 mod python;
 mod random;
 mod table;

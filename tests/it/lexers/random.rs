@@ -1,7 +1,7 @@
 //! Random grammars, on all short texts and some long ones.
 
 use gobo_oracle::{Lexed, LexedPattern as Pattern, LexedTerminal as Terminal};
-use gobo_types::{CompileError, Indentation};
+use gobo_types::{CompileError, Constraint, Indentation};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -56,7 +56,27 @@ const NAMES: [&str; 3] = ["start", "x", "y"];
 
 /// Grammars whose terminals have texts, and none the empty one.
 pub(super) fn grammar() -> impl Strategy<Value = Lexed> {
-    let terminals = vec(terminal(), 2..5);
+    of_terminals(terminal()).prop_map(|mut grammar| {
+        let is_empty = |terminal: &Terminal| terminal.pattern.widths().0 == 0;
+        let dropped: Vec<String> =
+            grammar.terminals.iter().filter(|of| is_empty(of)).map(|of| of.name.clone()).collect();
+        grammar.terminals.retain(|terminal| !is_empty(terminal));
+        let mut productions: Vec<(String, Vec<String>)> = Vec::new();
+        for (name, body) in grammar.productions {
+            let body = body.into_iter().filter(|symbol| !dropped.contains(symbol)).collect();
+            if !productions.contains(&(String::clone(&name), Vec::clone(&body))) {
+                productions.push((name, body));
+            }
+        }
+        Lexed { terminals: grammar.terminals, productions }
+    })
+}
+
+/// Grammars with these terminals.
+pub(super) fn of_terminals(
+    terminal: impl Strategy<Value = (Pattern, i32, bool)>,
+) -> impl Strategy<Value = Lexed> {
+    let terminals = vec(terminal, 2..5);
     terminals.prop_flat_map(|terminals| {
         let count = terminals.len();
         let symbol =
@@ -64,15 +84,14 @@ pub(super) fn grammar() -> impl Strategy<Value = Lexed> {
         let bodies = vec(vec(symbol, 0..4), 1..4);
         (Just(terminals), vec(bodies, NAMES.len())).prop_map(|(terminals, rules)| {
             let terminals: Vec<Terminal> = (terminals.into_iter().enumerate())
-                .filter(|(_, (pattern, ..))| pattern.widths().0 > 0)
                 .map(|(at, (pattern, priority, is_ignored))| Terminal {
                     name: format!("T{at}"),
                     pattern,
                     priority,
                     is_ignored,
+                    is_lazy: false,
                 })
                 .collect();
-            let is_there = |name: &String| terminals.iter().any(|terminal| &terminal.name == name);
             let mut productions = Vec::new();
             for (name, bodies) in NAMES.iter().zip(rules) {
                 for body in bodies {
@@ -80,8 +99,7 @@ pub(super) fn grammar() -> impl Strategy<Value = Lexed> {
                         Ok(terminal) => format!("T{terminal}"),
                         Err(rule) => NAMES[rule].to_owned(),
                     });
-                    let symbols = symbols.filter(|name| name.starts_with('T') == is_there(name)).collect();
-                    let production = ((*name).to_owned(), symbols);
+                    let production = ((*name).to_owned(), symbols.collect());
                     if !productions.contains(&production) {
                         productions.push(production);
                     }
@@ -92,7 +110,7 @@ pub(super) fn grammar() -> impl Strategy<Value = Lexed> {
     })
 }
 
-/// What is compared of a grammar: whether there was an index.
+/// What is compared of a grammar under Lark's lexers: whether there was an index.
 pub(super) fn agrees(
     grammar: &Lexed,
     chars: &str,
@@ -107,50 +125,58 @@ pub(super) fn agrees(
     for lexer in lexers() {
         let Some(reader) = grammar.reader(lexer.name() == "contextual") else { return Ok(false) };
         let constraint = constraint(&lark, lexer).indented(indentation);
-        let report = match report(&constraint) {
-            Ok(report) => report,
-            Err(CompileError::Refused(refusal)) if refusal.reason.contains("what stands before it") => {
-                return Ok(false);
-            }
-            Err(CompileError::Refused(refusal)) if refusal.reason.contains("no text") => {
-                let found = texts(chars, most).into_iter().find(|text| reader.reads(text));
-                prop_assert_eq!(found, None, "{}\n{}", lark, lexer);
-                return Ok(false);
-            }
-            Err(error) => return Err(TestCaseError::fail(format!("{lark}\n{lexer}: {error}"))),
-        };
-        let words = ["ab", "a1", "1 ", " a", "aab1", "b a", "\n ", "a\n", "a\n b", "\n  (", ")\n"];
-        let tokens = super::tokens(&words);
-        if compile(&crate::subject::vocabulary_of(&tokens), &constraint, 1).is_err() {
+        if !reads_as(&constraint, &|text| reader.reads(text), (chars, most), long)? {
             return Ok(false);
         }
-        let subject = Subject::new(&constraint, &words);
-        let mut taken = Vec::new();
-        let is_narrow = report.narrowed.iter().any(|entry| entry.keyword != "indentation");
-        for text in texts(chars, most).iter().chain(long) {
-            let (found, expected) = (subject.accepts(text), reader.reads(text));
-            prop_assert!(!found || expected, "{:?} is taken\n{}\n{}", text, lark, lexer);
-            prop_assert!(found || !expected || is_narrow, "{:?} is lost\n{}\n{}", text, lark, lexer);
-            if found {
-                taken.push(text.clone());
-            }
+    }
+    Ok(true)
+}
+
+/// Compares a grammar under a lexer with a reader, on all texts over some characters up to a length and some long ones, and its masks with
+/// the texts that are taken: whether there was an index.
+pub(super) fn reads_as(
+    constraint: &Constraint,
+    reads: &dyn Fn(&str) -> bool,
+    (chars, most): (&str, usize),
+    long: &[String],
+) -> Result<bool, TestCaseError> {
+    let shown = constraint.text();
+    let report = match report(constraint) {
+        Ok(report) => report,
+        Err(CompileError::Refused(refusal)) if refusal.reason.contains("what stands before it") => {
+            return Ok(false);
         }
-        // A mask shows every token with which a text goes on.
-        for text in taken.iter().filter(|text| text.len() <= most) {
-            for at in 0..text.len() {
-                let matcher = subject.after(&text[..at]).expect("a text is taken to its end");
-                for (offset, word) in words.iter().enumerate() {
-                    let id = u32::try_from(256 + offset).unwrap();
-                    let goes_on = text[at..].starts_with(word);
-                    prop_assert!(
-                        !goes_on || matcher.allows(id),
-                        "{:?} after {:?}\n{}\n{}",
-                        word,
-                        &text[..at],
-                        lark,
-                        lexer
-                    );
-                }
+        Err(CompileError::Refused(refusal)) if refusal.reason.contains("no text") => {
+            let found = texts(chars, most).into_iter().find(|text| reads(text));
+            prop_assert_eq!(found, None, "{}", shown);
+            return Ok(false);
+        }
+        Err(error) => return Err(TestCaseError::fail(format!("{shown}: {error}"))),
+    };
+    let words = ["ab", "a1", "1 ", " a", "aab1", "b a", "\n ", "a\n", "a\n b", "\n  (", ")\n"];
+    let tokens = super::tokens(&words);
+    if compile(&crate::subject::vocabulary_of(&tokens), constraint, 1).is_err() {
+        return Ok(false);
+    }
+    let subject = Subject::new(constraint, &words);
+    let mut taken = Vec::new();
+    let is_narrow = report.narrowed.iter().any(|entry| entry.keyword != "indentation");
+    for text in texts(chars, most).iter().chain(long) {
+        let (found, expected) = (subject.accepts(text), reads(text));
+        prop_assert!(!found || expected, "{:?} is taken\n{}", text, shown);
+        prop_assert!(found || !expected || is_narrow, "{:?} is lost\n{}", text, shown);
+        if found {
+            taken.push(text.clone());
+        }
+    }
+    // A mask shows every token with which a text goes on.
+    for text in taken.iter().filter(|text| text.len() <= most) {
+        for at in 0..text.len() {
+            let matcher = subject.after(&text[..at]).expect("a text is taken to its end");
+            for (offset, word) in words.iter().enumerate() {
+                let id = u32::try_from(256 + offset).unwrap();
+                let goes_on = text[at..].starts_with(word);
+                prop_assert!(!goes_on || matcher.allows(id), "{:?} after {:?}\n{}", word, &text[..at], shown);
             }
         }
     }

@@ -5,6 +5,7 @@
 
 mod build;
 mod grammar;
+mod heads;
 mod network;
 mod rules;
 

@@ -71,7 +71,7 @@ pub fn grammar_file(
     let start = start.unwrap_or_else(|| dialect.default_start());
     let lexer = match options.lexer_look_ahead {
         Some(look_ahead) => {
-            let lexer = options.lexer.or_else(|| dialect.default_lexer());
+            let lexer = options.lexer.or_else(|| dialect.default_lexer(&text));
             match lexer.filter(|lexer| lexer.look_ahead().is_some()) {
                 Some(lexer) => Some(lexer.looking_ahead(look_ahead)),
                 None => bail!("--lexer-look-ahead is of the lexers contextual and basic"),
@@ -80,8 +80,9 @@ pub fn grammar_file(
         None => options.lexer,
     };
     let (by, depth) = (options.indent_by, options.indent_depth);
-    let has_lexemes = lexer.or_else(|| dialect.default_lexer()).is_some_and(|lexer| lexer != Lexer::None);
-    if (by.is_some() || depth.is_some()) && !has_lexemes {
+    let is_indented = by.is_some() || depth.is_some();
+    let lexer_of_text = || lexer.or_else(|| dialect.default_lexer(&text));
+    if is_indented && lexer_of_text().and_then(Lexer::look_ahead).is_none() {
         bail!("--indent-by and --indent-depth are of the lexers contextual and basic");
     }
     let Some(indentation) = Indentation::default().overwritten(by, depth) else {

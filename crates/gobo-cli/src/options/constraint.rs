@@ -74,8 +74,9 @@ pub enum Builtin {
 /// How a grammar is read.
 #[derive(Debug, Clone, Default, Args)]
 pub struct GrammarArgs {
-    /// How texts of a grammar in Lark are split into lexemes: contextual or basic, as Lark's lexers of these names do, or none (a
-    /// terminal stands for each of its texts, and ignored text may stand between terminals) [default: contextual]
+    /// How texts of a grammar in Lark are split into lexemes: contextual or basic, as Lark's lexers of these names do, longest, as
+    /// llguidance does, or none (a terminal stands for each of its texts, and ignored text may stand between terminals) [default:
+    /// contextual, and longest for grammars with what only llguidance has]
     #[arg(long, value_name = "L", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
     pub lexer: Option<Lexer>,
     /// How many characters after a lexeme may decide where it ends, 1 to 16; texts that need more are left out [default: 8]

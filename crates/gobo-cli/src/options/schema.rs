@@ -62,8 +62,8 @@ pub struct Defaults {
     /// --dialect of gobo compile [default: gbnf, json-schema]
     #[arg(long, value_name = "DIALECT", value_parser = dialects(), help_heading = "Constraint")]
     pub dialect: Option<AnyDialect>,
-    /// How texts of grammars in Lark that do not say it are split into lexemes: contextual, basic or none, as --lexer of gobo compile
-    /// [default: contextual]
+    /// How texts of grammars in Lark that do not say it are split into lexemes: contextual, basic, longest or none, as --lexer of gobo
+    /// compile [default: contextual, and longest for grammars with what only llguidance has]
     #[arg(long, value_name = "L", help_heading = "Constraint")]
     pub lexer: Option<Lexer>,
     /// Options of schemas.

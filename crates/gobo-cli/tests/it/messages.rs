@@ -80,7 +80,7 @@ const GROUPS: [(&str, &[Case]); 6] = [
             case(
                 "Another dialect",
                 &[("json.lark", "start: A\nA: /[a-z]+/ & ~/if/\n")],
-                &["--grammar", "json.lark"],
+                &["--grammar", "json.lark", "--lexer", "contextual"],
             ),
         ],
     ),

@@ -7,7 +7,12 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|grammar: &str| {
     let limits = CompileLimits { max_states: 1 << 10, max_steps: 1 << 20, max_bytes: 16 << 20 };
-    for lexer in [Lexer::None, Lexer::Contextual(LookAhead::default()), Lexer::Basic(LookAhead::default())] {
+    for lexer in [
+        Lexer::None,
+        Lexer::Contextual(LookAhead::default()),
+        Lexer::Basic(LookAhead::default()),
+        Lexer::Longest,
+    ] {
         let (dialect, lexer, indentation) = (Dialect::Lark, Some(lexer), Indentation::default());
         let written = Written { dialect, grammar, start: "start", lexer, indentation, documents: &[] };
         let _ = written.read(&Budget::new(limits));

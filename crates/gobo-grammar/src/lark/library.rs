@@ -6,6 +6,8 @@
 
 use std::sync::LazyLock;
 
+use gobo_types::Lexer;
+
 /// Their names.
 pub(super) const NAMES: [&str; 4] = ["common", "lark", "python", "unicode"];
 
@@ -155,10 +157,17 @@ const LENGTHS: [(&str, &str, u64); 48] = [
     ("unicode", "WS", 13),
 ];
 
+/// `common` as llguidance has it: its strings go on over line ends.
+static LLGUIDANCE_COMMON: LazyLock<String> = LazyLock::new(|| {
+    let is_other = |line: &&str| is_line_of(line, "ESCAPED_STRING");
+    let kept = COMMON.lines().filter(|line| !is_other(line)).flat_map(|line| [line, "\n"]);
+    kept.chain([r#"ESCAPED_STRING: /"([^"\\]|\\.)*"/"#, "\n"]).collect()
+});
+
 /// [`text`] for lexers.
 static LEXED_TEXTS: LazyLock<[String; NAMES.len()]> = LazyLock::new(|| {
     NAMES.map(|grammar| {
-        let texts = text(grammar, false).unwrap_or_default();
+        let texts = text(grammar, Some(Lexer::None)).unwrap_or_default();
         let is_kept = |line: &&str| !LEXED.iter().any(|of| of.0 == grammar && is_line_of(line, of.1));
         let mut text: String = texts
             .lines()
@@ -179,10 +188,14 @@ fn is_line_of(line: &str, name: &str) -> bool {
     line.strip_prefix(name).is_some_and(|rest| rest.starts_with(':'))
 }
 
-/// The text of a built-in grammar, for lexers or without one.
-pub(super) fn text(name: &str, has_lexemes: bool) -> Option<&'static str> {
+/// The text of a built-in grammar under a lexer.
+pub(super) fn text(name: &str, lexer: Option<Lexer>) -> Option<&'static str> {
     let at = NAMES.iter().position(|known| *known == name)?;
-    Some(if has_lexemes { LEXED_TEXTS[at].as_str() } else { [COMMON, LARK, PYTHON, UNICODE][at] })
+    Some(match lexer {
+        Some(Lexer::Longest) if name == "common" => LLGUIDANCE_COMMON.as_str(),
+        Some(Lexer::None | Lexer::Longest) => [COMMON, LARK, PYTHON, UNICODE][at],
+        None | Some(Lexer::Contextual(_) | Lexer::Basic(_)) => LEXED_TEXTS[at].as_str(),
+    })
 }
 
 /// The number of characters of the pattern that Lark writes for a terminal of a built-in grammar.

@@ -3,17 +3,20 @@
 //! Each grammar is a module with names of its own: a definition's names are looked up where it stands. A document of the request wins
 //! over a built-in grammar of its name. Imports form no circle.
 
+mod uses;
+
 use std::collections::{BTreeSet, HashMap};
 
-use gobo_types::{Budget, CompileError, RefusalKind, Table, dense_id};
+use gobo_automata::Grammar;
+use gobo_types::{Budget, CompileError, Lexer, RefusalKind, Report, Table, dense_id};
 
 use super::library;
 use super::parse::parse;
 use super::scan::refuse_at;
-use super::syntax::{At, Body, Definition, Import, Item, Mode, Statement, is_terminal};
+use super::syntax::{At, Body, Definition, End, Home, Import, Mode, Statement, is_terminal};
 use crate::bnf::{MAX_GRAMMAR_BYTES, shown};
 use crate::near::near;
-use crate::written::Written;
+use crate::written::{SchemaReader, Written};
 
 const PHASE: &str = "reading the grammar";
 
@@ -54,6 +57,10 @@ pub(super) struct Defined {
     pub(super) module: ModuleId,
     pub(super) at: usize,
     pub(super) parameters: Vec<String>,
+    /// Whether it has a number for a parameter.
+    pub(super) is_parametric: bool,
+    /// Where its texts end, if it is a rule that is one lexeme.
+    pub(super) end: Option<End>,
     pub(super) priority: i64,
     /// What it stands for, any of these, each with the module where its names are looked up.
     pub(super) bodies: Vec<(ModuleId, Body)>,
@@ -82,6 +89,7 @@ pub(super) struct Modules<'a> {
     pub(super) initial_skip: Option<bool>,
     /// What is written in the constraint's own grammar and means nothing here.
     pub(super) remarks: BTreeSet<&'static str>,
+    schemas: Option<&'a SchemaReader<'a>>,
 }
 
 /// The name of the document that an import of a grammar names.
@@ -96,7 +104,11 @@ impl<'a> Modules<'a> {
     ///
     /// # Errors
     /// A refusal naming the construct, its line and its column; [`CompileError::OverBudget`].
-    pub(super) fn load(written: &'a Written<'a>, budget: &Budget) -> Result<Self, CompileError> {
+    pub(super) fn load(
+        written: &'a Written<'a>,
+        schemas: Option<&'a SchemaReader<'a>>,
+        budget: &Budget,
+    ) -> Result<Self, CompileError> {
         let mut modules = Self {
             written,
             all: Table::new(),
@@ -105,10 +117,44 @@ impl<'a> Modules<'a> {
             ignored: Vec::new(),
             initial_skip: None,
             remarks: BTreeSet::new(),
+            schemas,
         };
         modules.add(String::new(), (written.grammar, false), &mut Vec::new(), budget)?;
         modules.check_names()?;
         Ok(modules)
+    }
+
+    /// Whose grammars these are: llguidance's where texts are split as it does.
+    pub(super) fn home(&self) -> Home {
+        if self.written.lexer == Some(Lexer::Longest) { Home::Llguidance } else { Home::Lark }
+    }
+
+    /// The grammar of a JSON Schema that stands at a place.
+    ///
+    /// # Errors
+    /// A refusal of the schema; [`CompileError::OverBudget`].
+    pub(super) fn schema(
+        &self,
+        module: ModuleId,
+        at: usize,
+        text: &str,
+        budget: &Budget,
+    ) -> Result<(Grammar, Report), CompileError> {
+        let Some(schemas) = self.schemas else {
+            return Err(self.refuse(
+                RefusalKind::Unsupported,
+                module,
+                at,
+                "%json: no schemas can be read here",
+            ));
+        };
+        schemas(text, budget).map_err(|error| match error {
+            CompileError::Refused(refusal) => {
+                let reason = format!("the schema at {}: {}", refusal.place, refusal.reason);
+                self.refuse(refusal.kind, module, at, reason).advising(refusal.help.to_string())
+            }
+            other => other,
+        })
     }
 
     /// A refusal at a place of a module.
@@ -140,7 +186,7 @@ impl<'a> Modules<'a> {
             let place = if document.is_empty() { "the whole grammar" } else { document.as_str() };
             return Err(CompileError::refuse(RefusalKind::Unsupported, place, reason).spanning(0..0));
         }
-        let statements = parse(&document, text, budget)?;
+        let statements = parse(&document, text, self.home(), budget)?;
         let (names, importers) = (HashMap::new(), BTreeSet::new());
         let id = self.all.push(Module { document: document.clone(), text, names, importers, is_built_in });
         self.known.insert(document.clone(), id);
@@ -198,7 +244,7 @@ impl<'a> Modules<'a> {
                 let text = match document {
                     Ok(at) => Some((documents[at].text.as_str(), false)),
                     Err(_) if import.is_relative => None,
-                    Err(_) => library::text(&path, self.written.has_lexemes()).map(|text| (text, true)),
+                    Err(_) => library::text(&path, self.written.lexer).map(|text| (text, true)),
                 };
                 let Some(text) = text else {
                     let known = documents.iter().map(|document| document.name.as_str()).chain(library::NAMES);
@@ -247,19 +293,28 @@ impl<'a> Modules<'a> {
     }
 
     fn define(&mut self, id: ModuleId, definition: Definition) -> Result<(), CompileError> {
-        let Definition { name, parameters, remarks, priority, body } = definition;
+        let Definition { name, parameters, is_parametric, end, remarks, priority, body } = definition;
         if id == MAIN {
             self.remarks.extend(remarks);
         }
         let (at, bodies) = (name.at, vec![(id, body)]);
-        let defined = Defined { name: name.what.clone(), module: id, at, parameters, priority, bodies };
+        let defined = Defined {
+            name: name.what.clone(),
+            module: id,
+            at,
+            parameters,
+            is_parametric,
+            end,
+            priority,
+            bodies,
+        };
         let definition = self.definitions.push(defined);
         self.name(id, &name, Meaning::Own(definition))
     }
 
     /// `%override` and `%extend`, which hold wherever the definition is used.
     fn change(&mut self, id: ModuleId, mode: Mode, definition: Definition) -> Result<(), CompileError> {
-        let Definition { name, parameters, remarks: _, priority, body } = definition;
+        let Definition { name, parameters, is_parametric, end, remarks: _, priority, body } = definition;
         let Some(Found::Definition(changed)) = self.find(id, &name.what) else {
             let reason = format!("{} is not defined, so nothing is changed", shown(&name.what));
             return Err(self.malformed(id, name.at, reason));
@@ -269,8 +324,13 @@ impl<'a> Modules<'a> {
             let reason = format!("{} is imported by several grammars, and changed in one", shown(&name.what));
             return Err(self.refuse(RefusalKind::Unsupported, id, name.at, reason));
         }
-        if self.definitions[changed].parameters != parameters {
+        let Defined { parameters: before, is_parametric: was_parametric, .. } = &self.definitions[changed];
+        if *before != parameters || *was_parametric != is_parametric {
             let reason = format!("{} has other parameters where it is defined", shown(&name.what));
+            return Err(self.malformed(id, name.at, reason));
+        }
+        if mode == Mode::Extend && (end.is_some() || self.definitions[changed].end.is_some()) {
+            let reason = format!("{} has attributes, and cannot be extended", shown(&name.what));
             return Err(self.malformed(id, name.at, reason));
         }
         let bodies = &mut self.definitions[changed].bodies;
@@ -280,6 +340,7 @@ impl<'a> Modules<'a> {
         bodies.push((id, body));
         if mode == Mode::Override {
             self.definitions[changed].priority = priority;
+            self.definitions[changed].end = end;
         }
         Ok(())
     }
@@ -314,56 +375,6 @@ impl<'a> Modules<'a> {
             let error = if module == MAIN { error.spanning(at..at + name.len()) } else { error };
             error.advising(help)
         })
-    }
-
-    /// Refuses names of the constraint's own grammar that mean nothing, also where no text needs them.
-    fn check_names(&self) -> Result<(), CompileError> {
-        for defined in &self.definitions {
-            for (module, body) in defined.bodies.iter().filter(|(module, _)| *module == MAIN) {
-                self.check(*module, body, &defined.parameters)?;
-            }
-        }
-        self.ignored.iter().try_for_each(|body| self.check(MAIN, body, &[]))
-    }
-
-    fn check(&self, module: ModuleId, body: &Body, parameters: &[String]) -> Result<(), CompileError> {
-        match &body.what {
-            Item::Name(name) if parameters.contains(name) => Ok(()),
-            Item::Name(name) => self.found(module, name, body.at).map(drop),
-            Item::Template(name, arguments) => {
-                if !parameters.contains(name) {
-                    self.found(module, name, body.at)?;
-                }
-                arguments.iter().try_for_each(|part| self.check(module, part, parameters))
-            }
-            Item::Concat(parts) | Item::Alternate(parts) | Item::And(parts) => {
-                parts.iter().try_for_each(|part| self.check(module, part, parameters))
-            }
-            Item::Repeat(part, ..) | Item::Not(part) => self.check(module, part, parameters),
-            Item::Text { .. } | Item::Regex(_) | Item::Range(..) | Item::Chain(_) => Ok(()),
-        }
-    }
-
-    /// The definitions that a part names, in any order.
-    pub(super) fn called(&self, module: ModuleId, part: &Body) -> Vec<DefinitionId> {
-        let (mut found, mut open) = (Vec::new(), vec![part]);
-        while let Some(part) = open.pop() {
-            match &part.what {
-                Item::Name(name) => found.push(self.find(module, name)),
-                Item::Template(name, arguments) => {
-                    found.push(self.find(module, name));
-                    open.extend(arguments);
-                }
-                Item::Concat(parts) | Item::Alternate(parts) | Item::And(parts) => open.extend(parts),
-                Item::Repeat(part, ..) | Item::Not(part) => open.push(part),
-                Item::Text { .. } | Item::Regex(_) | Item::Range(..) | Item::Chain(_) => {}
-            }
-        }
-        let definition = |found: Option<Found>| match found {
-            Some(Found::Definition(definition)) => Some(definition),
-            Some(Found::Declared) | None => None,
-        };
-        found.into_iter().filter_map(definition).collect()
     }
 
     /// The name of a module that is built in.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use gobo_types::{Budget, CompileError};
 
 use super::modules::{DefinitionId, Found, MAIN, ModuleId, Modules};
-use super::syntax::{At, Item, is_terminal};
+use super::syntax::{At, End, Item, is_terminal};
 use crate::written::Written;
 
 const PHASE: &str = "looking for names";
@@ -37,7 +37,7 @@ pub(crate) struct Names {
 /// # Errors
 /// As reading it.
 pub(crate) fn names(written: &Written<'_>, budget: &Budget) -> Result<Names, CompileError> {
-    let modules = Modules::load(written, budget)?;
+    let modules = Modules::load(written, None, budget)?;
     let mut reached = Reached { modules: &modules, known: BTreeSet::new(), pending: Vec::new() };
     if let Some(Found::Definition(start)) = modules.find(MAIN, written.start) {
         reached.add(start);
@@ -48,6 +48,9 @@ pub(crate) fn names(written: &Written<'_>, budget: &Budget) -> Result<Names, Com
     }
     while let Some(definition) = reached.pending.pop() {
         let defined = &modules.definitions[definition];
+        if let Some(End::Suffix(text) | End::Stop(text)) = &defined.end {
+            reached.names_in(defined.module, text, &[]);
+        }
         for (module, body) in &defined.bodies {
             budget.charge_steps(PHASE, 1)?;
             reached.names_in(*module, body, &defined.parameters);
@@ -89,7 +92,7 @@ impl Reached<'_> {
 
     fn names_in(&mut self, module: ModuleId, part: &At<Item>, parameters: &[String]) {
         match &part.what {
-            Item::Name(name) | Item::Template(name, _) => {
+            Item::Name(name) | Item::Template(name, _) | Item::Valued(name, _) => {
                 if !parameters.contains(name)
                     && let Some(Found::Definition(definition)) = self.modules.find(module, name)
                 {
@@ -102,8 +105,10 @@ impl Reached<'_> {
             Item::Concat(parts) | Item::Alternate(parts) | Item::And(parts) => {
                 parts.iter().for_each(|part| self.names_in(module, part, parameters));
             }
-            Item::Repeat(part, ..) | Item::Not(part) => self.names_in(module, part, parameters),
-            Item::Text { .. } | Item::Regex(_) | Item::Range(..) | Item::Chain(_) => {}
+            Item::Repeat(part, ..) | Item::Not(part) | Item::Where(part, _) => {
+                self.names_in(module, part, parameters);
+            }
+            Item::Text { .. } | Item::Regex(_) | Item::Range(..) | Item::Chain(_) | Item::Schema(_) => {}
         }
     }
 }

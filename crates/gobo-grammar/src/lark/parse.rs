@@ -1,28 +1,32 @@
 //! Statements, by recursive descent.
 
+mod attributes;
 mod body;
+mod values;
 
 use gobo_types::{Budget, CompileError};
 
 use super::embedded;
 use super::scan::Scanner;
-use super::syntax::{At, Definition, Import, Mode, Statement, is_terminal};
-use crate::bnf::shown;
+use super::syntax::{At, Definition, Home, Import, Mode, Statement, is_terminal};
 
 const PHASE: &str = "reading the grammar";
 
 /// Bytes that a part of a body is charged.
 const ITEM_BYTES: u64 = 96;
 
-/// Attributes of llguidance that mean nothing for texts.
-const REMARKS: [&str; 2] = ["capture", "temperature"];
-
 /// Reads all statements. Linear in the text.
 ///
 /// # Errors
 /// A refusal naming the construct, its line and its column; [`CompileError::OverBudget`].
-pub(super) fn parse(document: &str, text: &str, budget: &Budget) -> Result<Vec<Statement>, CompileError> {
-    let mut parser = Parser { scanner: Scanner { text, at: 0, document }, budget, depth: 0, open: 0 };
+pub(super) fn parse(
+    document: &str,
+    text: &str,
+    home: Home,
+    budget: &Budget,
+) -> Result<Vec<Statement>, CompileError> {
+    let scanner = Scanner { text, at: 0, home, document };
+    let mut parser = Parser { scanner, budget, depth: 0, open: 0 };
     if let Some(at) = text.find('\0') {
         return Err(parser.scanner.malformed(at, "a raw NUL character; write \\x00 to match one"));
     }
@@ -226,19 +230,11 @@ impl Parser<'_> {
             let reason = "a rule has a lower-case name, a terminal an upper-case one";
             return Err(self.scanner.malformed(name.at, reason));
         }
+        let is_parametric = self.parametric(&name)?;
         let parameters = self.parameters(&name)?;
         self.skip();
-        let rest = self.scanner.rest();
-        if rest.starts_with("::") {
-            return Err(self
-                .scanner
-                .unsupported(self.scanner.at, "parametric rules (name::expr) are not supported"));
-        }
         let mut remarks = Vec::new();
-        if rest.starts_with('[') {
-            self.attributes(&mut remarks)?;
-            self.skip();
-        }
+        let mut end = self.attributes(&name, is_parametric, &mut remarks)?;
         let mut priority = 0;
         if self.scanner.eat(".") {
             remarks.push("priority");
@@ -249,6 +245,9 @@ impl Parser<'_> {
             priority = if is_negative { -i64::from(number) } else { i64::from(number) };
             self.skip();
         }
+        if end.is_none() {
+            end = self.attributes(&name, is_parametric, &mut remarks)?;
+        }
         if !self.scanner.eat(":") {
             let reason = format!("a colon is missing after {}", name.what);
             return Err(self
@@ -257,39 +256,7 @@ impl Parser<'_> {
                 .advising("A definition is written name: …"));
         }
         let body = self.alternatives()?;
-        Ok(Definition { name, parameters, remarks, priority, body })
-    }
-
-    /// `[capture, temperature=0.5]`; other attributes are refused by name.
-    fn attributes(&mut self, remarks: &mut Vec<&'static str>) -> Result<(), CompileError> {
-        self.scanner.at += 1;
-        loop {
-            self.skip();
-            let at = self.scanner.at;
-            let Some(name) = self.scanner.name() else { return Err(self.unexpected()) };
-            let Some(remark) = REMARKS.into_iter().find(|remark| *remark == name.what) else {
-                let reason = format!("the attribute {} is not supported", shown(&name.what));
-                return Err(self.scanner.unsupported(at, reason));
-            };
-            remarks.push(remark);
-            self.skip();
-            if self.scanner.eat("=") {
-                self.skip();
-                if self.scanner.peek() == Some('"') {
-                    self.scanner.text()?;
-                } else {
-                    self.scanner
-                        .take_while(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '+'));
-                }
-                self.skip();
-            }
-            if self.scanner.eat("]") {
-                return Ok(());
-            }
-            if !self.scanner.eat(",") {
-                return Err(self.unexpected());
-            }
-        }
+        Ok(Definition { name, parameters, is_parametric, end, remarks, priority, body })
     }
 
     fn parameters(&mut self, name: &At<String>) -> Result<Vec<String>, CompileError> {

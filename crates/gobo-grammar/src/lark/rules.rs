@@ -20,9 +20,6 @@ const PHASE: &str = "writing out rules";
 /// Bytes that a rule or a part of one is charged.
 const RULE_BYTES: u64 = 128;
 
-/// Most rules that templates become.
-pub(super) const MAX_INSTANCES: usize = 4096;
-
 /// What a parameter of a template stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Argument {
@@ -33,11 +30,24 @@ enum Argument {
     Template(DefinitionId),
 }
 
-/// A rule that is to be written out.
-struct Pending {
+/// A definition with what it is given.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Instance {
     definition: DefinitionId,
     arguments: Vec<Argument>,
+    value: Option<u64>,
+}
+
+/// A rule that is to be written out.
+struct Pending {
+    instance: Instance,
     id: RuleId,
+}
+
+/// What names and numbers mean in a rule.
+struct Scope<'a> {
+    arguments: HashMap<&'a str, &'a Argument>,
+    value: u64,
 }
 
 struct Lowering<'a> {
@@ -46,7 +56,7 @@ struct Lowering<'a> {
     budget: &'a Budget,
     rules: Vec<Rule>,
     /// The rules and the terminals with names, and templates with their arguments.
-    known: HashMap<(DefinitionId, Vec<Argument>), RuleId>,
+    known: HashMap<Instance, RuleId>,
     /// Parts of rules that are terminals without a name.
     literals: HashMap<String, RuleId>,
     pending: Vec<Pending>,
@@ -54,6 +64,10 @@ struct Lowering<'a> {
     /// The rule of ignored texts, if there are some.
     ignored: Option<RuleId>,
     narrowed: Vec<ReportEntry>,
+    /// What the reports of schemas note.
+    notes: BTreeSet<ReportEntry>,
+    /// Rules of schemas that are called wherever that is possible.
+    called: Vec<RuleId>,
 }
 
 /// The grammar over characters whose texts begin with the rule `start`.
@@ -76,9 +90,11 @@ pub(super) fn lower(
         instances: 0,
         ignored: None,
         narrowed: Vec::new(),
+        notes: BTreeSet::new(),
+        called: Vec::new(),
     };
     lowering.ignore()?;
-    let mut first = lowering.instance(start, Vec::new(), MAIN, 0)?;
+    let mut first = lowering.instance(Instance::of(start), MAIN, 0)?;
     while let Some(pending) = lowering.pending.pop() {
         lowering.write(&pending)?;
     }
@@ -87,8 +103,10 @@ pub(super) fn lower(
         lowering.rules.push(Rule { name: "text".to_owned(), expr, lengths: None });
         first = RuleId::new(lowering.rules.len() - 1);
     }
-    let notes = notes(modules, &lowering.terminals.lazy);
-    let grammar = Grammar { rules: lowering.rules, start: first, called: Vec::new(), families: Vec::new() };
+    let mut notes = notes(modules, &lowering.terminals.lazy);
+    notes.extend(lowering.notes);
+    let (called, families) = (lowering.called, Vec::new());
+    let grammar = Grammar { rules: lowering.rules, start: first, called, families };
     Ok(Read { grammar, is_indented: false, narrowed: lowering.narrowed, notes })
 }
 
@@ -116,6 +134,7 @@ pub(super) fn start_rule(modules: &Modules<'_>, start: &str) -> Result<Definitio
     if let Some(Found::Definition(definition)) = modules.find(MAIN, start)
         && !is_terminal(start)
         && modules.definitions[definition].parameters.is_empty()
+        && !modules.definitions[definition].is_parametric
     {
         return Ok(definition);
     }
@@ -127,7 +146,9 @@ pub(super) fn start_rule(modules: &Modules<'_>, start: &str) -> Result<Definitio
     }
     let candidates: Vec<String> = modules
         .own_rules()
-        .filter(|(rule, defined)| !is_called.contains_key(rule) && defined.parameters.is_empty())
+        .filter(|(rule, defined)| {
+            !is_called.contains_key(rule) && defined.parameters.is_empty() && !defined.is_parametric
+        })
         .map(|(_, defined)| shown(&defined.name))
         .collect();
     let what = if is_terminal(start) { "is a terminal" } else { "is no rule" };
@@ -150,7 +171,7 @@ fn mark_called(
     is_called: &mut HashMap<DefinitionId, bool>,
 ) {
     match &part.what {
-        Item::Name(name) | Item::Template(name, _) => {
+        Item::Name(name) | Item::Template(name, _) | Item::Valued(name, _) => {
             if let Some(Found::Definition(definition)) = modules.find(module, name) {
                 is_called.insert(definition, true);
             }
@@ -161,8 +182,16 @@ fn mark_called(
         Item::Concat(parts) | Item::Alternate(parts) | Item::And(parts) => {
             parts.iter().for_each(|part| mark_called(modules, module, part, is_called));
         }
-        Item::Repeat(part, ..) | Item::Not(part) => mark_called(modules, module, part, is_called),
-        Item::Text { .. } | Item::Regex(_) | Item::Range(..) | Item::Chain(_) => {}
+        Item::Repeat(part, ..) | Item::Not(part) | Item::Where(part, _) => {
+            mark_called(modules, module, part, is_called);
+        }
+        Item::Text { .. } | Item::Regex(_) | Item::Range(..) | Item::Chain(_) | Item::Schema(_) => {}
+    }
+}
+
+impl Instance {
+    fn of(definition: DefinitionId) -> Self {
+        Self { definition, arguments: Vec::new(), value: None }
     }
 }
 
@@ -226,46 +255,22 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The rule of a definition, for templates with these arguments.
-    fn instance(
-        &mut self,
-        definition: DefinitionId,
-        arguments: Vec<Argument>,
-        module: ModuleId,
-        at: usize,
-    ) -> Result<RuleId, CompileError> {
-        let key = (definition, arguments);
+    /// The rule of a definition with what it is given.
+    fn instance(&mut self, key: Instance, module: ModuleId, at: usize) -> Result<RuleId, CompileError> {
         if let Some(&known) = self.known.get(&key) {
             return Ok(known);
         }
         let modules = self.modules;
-        let defined = &modules.definitions[definition];
-        if defined.parameters.len() != key.1.len() {
-            let reason = format!(
-                "{} has {} parameters, and here are {} arguments",
-                shown(&defined.name),
-                defined.parameters.len(),
-                key.1.len()
-            );
-            return Err(modules.malformed(module, at, reason));
-        }
+        let defined = &modules.definitions[key.definition];
+        let given = (key.arguments.len(), key.value);
+        modules.check_use(key.definition, given, &mut self.instances, (module, at))?;
         let id = self.add(defined.name.clone())?;
-        if is_terminal(&defined.name) {
-            let node = self.terminals.named(definition, module, at)?;
+        if modules.is_lexeme(key.definition) {
+            let node = self.terminals.named(key.definition, module, at)?;
             let node = self.language(defined.module, defined.at, &defined.name, &node)?;
             self.terminal(id, &node)?;
         } else {
-            if !key.1.is_empty() {
-                self.instances += 1;
-                if self.instances > MAX_INSTANCES {
-                    let reason = format!(
-                        "templates become more than {MAX_INSTANCES} rules; {} is one of them",
-                        shown(&defined.name)
-                    );
-                    return Err(modules.refuse(RefusalKind::Unsupported, module, at, reason));
-                }
-            }
-            self.pending.push(Pending { definition, arguments: key.1.clone(), id });
+            self.pending.push(Pending { instance: key.clone(), id });
         }
         self.known.insert(key, id);
         Ok(id)
@@ -273,9 +278,10 @@ impl Lowering<'_> {
 
     fn write(&mut self, pending: &Pending) -> Result<(), CompileError> {
         let modules = self.modules;
-        let defined = &modules.definitions[pending.definition];
-        let scope: HashMap<&str, &Argument> =
-            defined.parameters.iter().map(String::as_str).zip(&pending.arguments).collect();
+        let Instance { definition, arguments, value } = &pending.instance;
+        let defined = &modules.definitions[*definition];
+        let arguments = defined.parameters.iter().map(String::as_str).zip(arguments).collect();
+        let scope = Scope { arguments, value: value.unwrap_or_default() };
         let mut bodies = Vec::with_capacity(defined.bodies.len());
         for (module, body) in &defined.bodies {
             bodies.push(self.expr(*module, body, &scope)?);
@@ -285,12 +291,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn expr(
-        &mut self,
-        module: ModuleId,
-        part: &At<Item>,
-        scope: &HashMap<&str, &Argument>,
-    ) -> Result<Expr, CompileError> {
+    fn expr(&mut self, module: ModuleId, part: &At<Item>, scope: &Scope<'_>) -> Result<Expr, CompileError> {
         self.budget.charge_steps(PHASE, 1)?;
         self.budget.charge_bytes(PHASE, RULE_BYTES)?;
         let all = |lowering: &mut Self, parts: &[At<Item>]| {
@@ -300,8 +301,12 @@ impl Lowering<'_> {
             Item::Concat(parts) => Expr::Concat(all(self, parts)?),
             Item::Alternate(parts) => Expr::Alternate(all(self, parts)?),
             Item::Repeat(part, min, max) => self.expr(module, part, scope)?.repeat(*min, *max),
+            Item::Where(part, condition) if condition.holds(scope.value) => self.expr(module, part, scope)?,
+            Item::Where(..) => Expr::Alternate(Vec::new()),
             Item::Name(_)
             | Item::Template(..)
+            | Item::Valued(..)
+            | Item::Schema(_)
             | Item::Text { .. }
             | Item::Regex(_)
             | Item::Range(..)
@@ -323,11 +328,11 @@ impl Lowering<'_> {
         &mut self,
         module: ModuleId,
         part: &At<Item>,
-        scope: &HashMap<&str, &Argument>,
+        scope: &Scope<'_>,
     ) -> Result<Argument, CompileError> {
         match &part.what {
             Item::Name(name) => {
-                if let Some(&argument) = scope.get(name.as_str()) {
+                if let Some(&argument) = scope.arguments.get(name.as_str()) {
                     return Ok(argument.clone());
                 }
                 match self.modules.found(module, name, part.at)? {
@@ -336,13 +341,22 @@ impl Lowering<'_> {
                         if !self.modules.definitions[definition].parameters.is_empty() {
                             return Ok(Argument::Template(definition));
                         }
-                        let id = self.instance(definition, Vec::new(), module, part.at)?;
-                        Ok(if is_terminal(name) { Argument::Terminal(id) } else { Argument::Rule(id) })
+                        let id = self.instance(Instance::of(definition), module, part.at)?;
+                        let is_lexeme = self.modules.is_lexeme(definition);
+                        Ok(if is_lexeme { Argument::Terminal(id) } else { Argument::Rule(id) })
                     }
                 }
             }
+            Item::Valued(name, value) => match self.modules.found(module, name, part.at)? {
+                Found::Declared => Err(self.terminals.declared(module, name, part.at)),
+                Found::Definition(definition) => {
+                    let value = Some(value.of(scope.value));
+                    let instance = Instance { value, ..Instance::of(definition) };
+                    self.instance(instance, module, part.at).map(Argument::Rule)
+                }
+            },
             Item::Template(name, arguments) => {
-                let definition = match scope.get(name.as_str()) {
+                let definition = match scope.arguments.get(name.as_str()) {
                     Some(Argument::Template(definition)) => *definition,
                     Some(_) => {
                         let reason = format!("{} is no template here", shown(name));
@@ -357,9 +371,10 @@ impl Lowering<'_> {
                 for argument in arguments {
                     given.push(self.argument(module, argument, scope)?);
                 }
-                self.instance(definition, given, module, part.at).map(Argument::Rule)
+                let instance = Instance { arguments: given, ..Instance::of(definition) };
+                self.instance(instance, module, part.at).map(Argument::Rule)
             }
-            Item::Concat(_) | Item::Alternate(_) | Item::Repeat(..) => {
+            Item::Concat(_) | Item::Alternate(_) | Item::Repeat(..) | Item::Where(..) => {
                 let reason =
                     "an argument of a template is a name, a text or a template; give other parts a name";
                 Err(self.modules.malformed(module, part.at, reason))
@@ -369,7 +384,8 @@ impl Lowering<'_> {
             | Item::Range(..)
             | Item::And(_)
             | Item::Not(_)
-            | Item::Chain(_) => self.literal(module, part).map(Argument::Terminal),
+            | Item::Chain(_)
+            | Item::Schema(_) => self.literal(module, part).map(Argument::Terminal),
         }
     }
 
@@ -378,6 +394,7 @@ impl Lowering<'_> {
         let name = match &part.what {
             Item::Text { text, ignores_case } => format!("{text:?}{}", if *ignores_case { "i" } else { "" }),
             Item::Regex(pattern) => format!("/{}/{:?}", pattern.source, pattern.flags),
+            Item::Schema(schema) => format!("%json {schema}"),
             Item::Range(..) | Item::And(_) | Item::Not(_) | Item::Chain(_) => String::new(),
             _ => unreachable!("other parts have names, or are no terminals"),
         };
@@ -389,13 +406,38 @@ impl Lowering<'_> {
             Item::Text { .. } => shown(&name),
             _ => "without a name".to_owned(),
         };
-        let node = self.terminals.node(module, part, &shown)?;
-        let node = self.language(module, part.at, &shown, &node)?;
-        let id = self.add(shown)?;
-        self.terminal(id, &node)?;
+        let id = if let Item::Schema(schema) = &part.what {
+            self.schema(module, part.at, schema)?
+        } else {
+            let node = self.terminals.node(module, part, &shown)?;
+            let node = self.language(module, part.at, &shown, &node)?;
+            let id = self.add(shown)?;
+            self.terminal(id, &node)?;
+            id
+        };
         if !name.is_empty() {
             self.literals.insert(name, id);
         }
+        Ok(id)
+    }
+
+    /// The rule of the values of a schema, and ignored texts.
+    fn schema(&mut self, module: ModuleId, at: usize, schema: &str) -> Result<RuleId, CompileError> {
+        let (of_schema, report) = self.modules.schema(module, at, schema, self.budget)?;
+        for entry in report.narrowed {
+            if !self.narrowed.contains(&entry) {
+                self.narrowed.push(entry);
+            }
+        }
+        self.notes.extend(report.notes);
+        let (rules, called) = (std::mem::take(&mut self.rules), std::mem::take(&mut self.called));
+        let (start, families) = (RuleId::new(0), Vec::new());
+        let mut grammar = Grammar { rules, start, called, families };
+        let value = grammar.append(of_schema, self.budget)?;
+        (self.rules, self.called) = (grammar.rules, grammar.called);
+        let parts = std::iter::once(value).chain(self.ignored).map(Expr::Call).collect();
+        let id = self.add("json".to_owned())?;
+        self.rules[id.index()].expr = Expr::Concat(parts);
         Ok(id)
     }
 }

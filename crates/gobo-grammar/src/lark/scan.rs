@@ -3,7 +3,7 @@
 use gobo_automata::CharSet;
 use gobo_types::{CompileError, RefusalKind};
 
-use super::syntax::{At, Item, Pattern};
+use super::syntax::{At, Home, Item, Pattern};
 use crate::outline::place;
 use crate::regex::{Flag, Flags};
 
@@ -11,6 +11,7 @@ use crate::regex::{Flag, Flags};
 pub(super) struct Scanner<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
+    pub(super) home: Home,
     /// The name of an imported grammar; empty for the constraint itself.
     pub(super) document: &'a str,
 }
@@ -92,8 +93,14 @@ impl<'a> Scanner<'a> {
         if !rest.trim_start_matches('_').starts_with(|char: char| char.is_ascii_alphabetic()) {
             return None;
         }
-        let name = self.take_while(|char| char.is_ascii_alphanumeric() || char == '_');
-        Some(At { what: name.to_owned(), at })
+        let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
+        self.take_while(is_name);
+        while self.home == Home::Llguidance && self.rest().starts_with('-') && !self.rest().starts_with("->")
+        {
+            self.at += 1;
+            self.take_while(is_name);
+        }
+        Some(At { what: self.text[at..self.at].to_owned(), at })
     }
 
     /// A number, if there is one here that is not above `most`.
@@ -147,8 +154,11 @@ impl<'a> Scanner<'a> {
         if raw.contains('\n') {
             return Err(self.malformed(at, "a line end in a text; write \\n to match one"));
         }
-        let (text, _) = self.replaced(at + 1, raw)?;
         self.at = at + len + 2;
+        if self.home == Home::Llguidance {
+            return self.unescaped(at + 1, raw);
+        }
+        let (text, _) = self.replaced(at + 1, raw)?;
         // What is still escaped: a backslash, and characters that need none.
         Ok(text.replace("\\\"", "\"").replace("\\\\", "\\"))
     }
@@ -171,7 +181,10 @@ impl<'a> Scanner<'a> {
         let at = self.at;
         let len = self.closed(at, '/', "an unclosed regular expression")?;
         let raw = &self.text[at + 1..at + 1 + len];
-        let (source, places) = self.replaced(at + 1, raw)?;
+        let (source, places) = match self.home {
+            Home::Lark => self.replaced(at + 1, raw)?,
+            Home::Llguidance => (raw.to_owned(), (at + 1..=at + 1 + len).collect()),
+        };
         self.at = at + len + 2;
         let flag_at = self.at;
         let mut flags = Flags::default();
@@ -183,10 +196,58 @@ impl<'a> Scanner<'a> {
                 return Err(self.malformed(flag_at + offset, format!("{letter} is no flag; there are imsux")));
             }
         }
-        if raw.contains('\n') && !flags.has(Flag::Verbose) {
+        if raw.contains('\n') && !flags.has(Flag::Verbose) && self.home == Home::Lark {
             return Err(self.malformed(at, "a line end in a regular expression without the flag x"));
         }
         Ok(Item::Regex(Box::new(Pattern { source, places, flags })))
+    }
+
+    /// A text in which the escapes of JSON are replaced, and `\xHH`, as llguidance does.
+    fn unescaped(&self, base: usize, raw: &str) -> Result<String, CompileError> {
+        let mut text = String::with_capacity(raw.len());
+        let mut rest = raw;
+        let hex = |digits: Option<&str>| {
+            let digits = digits.filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+            u32::from_str_radix(digits, 16).ok()
+        };
+        while let Some(char) = rest.chars().next() {
+            let at = base + raw.len() - rest.len();
+            rest = &rest[char.len_utf8()..];
+            if char != '\\' {
+                text.push(char);
+                continue;
+            }
+            let escaped = rest.chars().next().unwrap_or('\\');
+            rest = rest.get(escaped.len_utf8()..).unwrap_or_default();
+            let code = match escaped {
+                '"' | '\\' | '/' => Some(u32::from(escaped)),
+                'b' => Some(8),
+                'f' => Some(12),
+                'n' => Some(10),
+                'r' => Some(13),
+                't' => Some(9),
+                'x' | 'u' => {
+                    let len = if escaped == 'x' { 2 } else { 4 };
+                    let code = hex(rest.get(..len));
+                    rest = rest.get(len..).unwrap_or_default();
+                    let low = rest.strip_prefix("\\u").and_then(|rest| hex(rest.get(..4)));
+                    match (code, low) {
+                        (Some(high @ 0xD800..=0xDBFF), Some(low @ 0xDC00..=0xDFFF)) => {
+                            rest = rest.get(6..).unwrap_or_default();
+                            Some(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
+                        }
+                        _ => code,
+                    }
+                }
+                _ => None,
+            };
+            let Some(char) = code.and_then(char::from_u32) else {
+                let reason = "no escape of a text: there are those of JSON, and \\xHH";
+                return Err(self.malformed(at, reason));
+            };
+            text.push(char);
+        }
+        Ok(text)
     }
 
     /// A text in which escapes of characters are replaced, as Lark does before anything else: `\n \r \t \f \xHH \uHHHH \UHHHHHHHH`.

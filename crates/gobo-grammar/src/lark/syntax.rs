@@ -2,7 +2,15 @@
 
 use gobo_automata::CharSet;
 
+use super::values::{Condition, Value};
 use crate::regex::Flags;
+
+/// Whose grammars are read: they differ in the escapes of texts, in regular expressions, and in which lexers can follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Home {
+    Lark,
+    Llguidance,
+}
 
 /// Something and the byte where it stands.
 #[derive(Debug, Clone, Copy)]
@@ -39,12 +47,50 @@ pub(super) enum Item {
     Not(Box<At<Item>>),
     /// Runs of neighbours among these pieces, the empty one too.
     Chain(Vec<String>),
+    /// The values of a JSON Schema.
+    Schema(String),
+    /// A rule with a parameter.
+    Valued(String, Value),
+    /// The part, where the parameter of the rule meets the condition.
+    Where(Box<At<Item>>, Condition),
+}
+
+/// Where the texts of a rule end that is one lexeme.
+#[derive(Debug, Clone)]
+pub(super) enum End {
+    /// At the first text.
+    Lazy,
+    /// At the first text that is followed by one of these, which belongs to it.
+    Suffix(Box<At<Item>>),
+    /// Before the first one of these.
+    Stop(Box<At<Item>>),
+}
+
+impl End {
+    /// The word of the attribute.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Lazy => "lazy",
+            Self::Suffix(_) => "suffix",
+            Self::Stop(_) => "stop",
+        }
+    }
+
+    /// Whether texts end early: with an empty suffix or stop they do not.
+    pub(super) fn is_early(&self) -> bool {
+        match self {
+            Self::Lazy => true,
+            Self::Suffix(text) | Self::Stop(text) => {
+                !matches!(&text.what, Item::Text { text, .. } if text.is_empty())
+            }
+        }
+    }
 }
 
 /// A regular expression as it is written.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
-    /// Without the slashes, and with the escapes that stand for one character everywhere replaced.
+    /// Without the slashes, and in Lark with the escapes that stand for one character everywhere replaced.
     pub(super) source: String,
     /// `[bytes of source + 1]`: where each byte comes from.
     pub(super) places: Vec<usize>,
@@ -57,6 +103,10 @@ pub(super) struct Definition {
     pub(super) name: At<String>,
     /// The parameters of a template.
     pub(super) parameters: Vec<String>,
+    /// Whether it has a number for a parameter.
+    pub(super) is_parametric: bool,
+    /// Where its texts end, if it is one lexeme.
+    pub(super) end: Option<End>,
     /// What is written at it and means nothing here.
     pub(super) remarks: Vec<&'static str>,
     pub(super) priority: i64,

@@ -3,13 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use gobo_automata::{CharSet, Language};
-use gobo_types::{Budget, CompileError, RefusalKind};
+use gobo_automata::{CharSet, CharState, Language, Minterms, Symbol};
+use gobo_types::{Budget, CompileError, MatchMode, RefusalKind};
+use regex_syntax::hir::HirKind;
 
-use super::modules::{DefinitionId, Found, ModuleId, Modules};
-use super::syntax::{At, Item, Pattern, is_terminal};
+use super::modules::{Defined, DefinitionId, Found, ModuleId, Modules};
+use super::syntax::{At, End, Home, Item, Pattern, is_terminal};
 use crate::bnf::{shown, substring_of};
-use crate::regex::{Flavour, Node, parse, placed, with_cases};
+use crate::regex::{Flavour, Node, Stop, alone, parse, placed, with_cases};
 
 const PHASE: &str = "building terminals";
 
@@ -27,13 +28,16 @@ pub(super) struct Terminals<'a> {
     built: HashMap<DefinitionId, (Node, u64, u32)>,
     /// Those that are being built.
     open: Vec<DefinitionId>,
+    /// The texts of rules that end before a text.
+    bodies: HashMap<DefinitionId, Language>,
     /// The terminals in which a repetition is lazy.
     pub(super) lazy: BTreeSet<String>,
 }
 
 impl<'a> Terminals<'a> {
     pub(super) fn new(modules: &'a Modules<'a>, budget: &'a Budget) -> Self {
-        Self { modules, budget, built: HashMap::new(), open: Vec::new(), lazy: BTreeSet::new() }
+        let (built, bodies) = (HashMap::new(), HashMap::new());
+        Self { modules, budget, built, open: Vec::new(), bodies, lazy: BTreeSet::new() }
     }
 
     /// A terminal as a tree.
@@ -67,14 +71,29 @@ impl<'a> Terminals<'a> {
         for (module, body) in &defined.bodies {
             bodies.push(self.node(*module, body, &defined.name)?);
         }
+        let mut node = Node::alternate(bodies);
+        if let Some(end) = &defined.end {
+            node = self.ended(defined, node, end)?;
+        }
         self.open.pop();
-        let node = Node::alternate(bodies);
         let (nodes, levels) = measure(&node);
         if levels > NEST_LIMIT {
             return Err(self.too_deep(defined.module, defined.at));
         }
         self.built.insert(definition, (node.clone(), nodes, levels));
         Ok(node)
+    }
+
+    /// The texts of a rule that ends before a text, after [`Self::named`], and that text.
+    ///
+    /// # Errors
+    /// As [`Self::node`].
+    pub(super) fn stop(&mut self, definition: DefinitionId, text: &At<Item>) -> Result<Stop, CompileError> {
+        let Defined { name, module, .. } = &self.modules.definitions[definition];
+        let node = self.node(*module, text, name)?;
+        let follows = self.here(*module, text.at, alone(&node, self.budget))?;
+        let body = self.bodies.get(&definition).cloned().unwrap_or_else(Language::none);
+        Ok(Stop { body, follows })
     }
 
     fn too_deep(&self, module: ModuleId, at: usize) -> CompileError {
@@ -125,7 +144,43 @@ impl<'a> Terminals<'a> {
                 Node::Texts(Arc::new(self.plain(module, part, name)?.complement(self.budget)?))
             }
             Item::Chain(pieces) => Node::Texts(Arc::new(substring_of(pieces, self.budget)?)),
+            Item::Schema(_) => return Err(self.no_terminal(module, part.at, "%json")),
+            Item::Valued(..) => return Err(self.no_terminal(module, part.at, "name::value")),
+            Item::Where(..) => return Err(self.no_terminal(module, part.at, "%if")),
         })
+    }
+
+    fn no_terminal(&self, module: ModuleId, at: usize, what: &str) -> CompileError {
+        let reason = format!("{what} stands in rules alone, and here is a terminal");
+        self.modules.malformed(module, at, reason).advising("Make a rule of it: its name is lower-case.")
+    }
+
+    /// The texts of a rule that is one lexeme and ends early. A suffix without texts of its own changes nothing.
+    fn ended(&mut self, defined: &Defined, node: Node, end: &End) -> Result<Node, CompileError> {
+        let (module, at) = (defined.module, defined.at);
+        let node = match end {
+            _ if !end.is_early() => return Ok(node),
+            End::Lazy => node,
+            End::Suffix(text) => Node::concat(vec![node, self.node(module, text, &defined.name)?]),
+            End::Stop(text) if self.modules.home() == Home::Lark => {
+                let reason =
+                    "the attribute stop ends a lexeme before a text, and the lexer none has no lexemes";
+                let error = self.modules.refuse(RefusalKind::Unsupported, module, text.at, reason);
+                return Err(error.advising("Give --lexer longest (the field lexer)."));
+            }
+            End::Stop(text) => {
+                // The text before is kept apart from what follows, which is read again.
+                let body = self.here(module, at, alone(&node, self.budget))?;
+                let definition = self.open.last().copied();
+                let follows = self.node(module, text, &defined.name)?;
+                if let Some(definition) = definition {
+                    self.bodies.insert(definition, body);
+                }
+                Node::concat(vec![node, follows])
+            }
+        };
+        let language = self.here(module, at, alone(&node, self.budget))?;
+        Ok(Node::Texts(Arc::new(shortest(&language, self.budget)?)))
     }
 
     fn all(&mut self, module: ModuleId, parts: &[At<Item>], name: &str) -> Result<Vec<Node>, CompileError> {
@@ -158,6 +213,9 @@ impl<'a> Terminals<'a> {
         pattern: &Pattern,
         name: &str,
     ) -> Result<Node, CompileError> {
+        if self.modules.home() == Home::Llguidance {
+            return self.rust_regex(module, at, pattern, name);
+        }
         let parsed = parse(&pattern.source, pattern.flags, Flavour::Python, self.budget);
         let parsed = parsed.map_err(|error| match error {
             CompileError::Refused(refusal) => {
@@ -174,6 +232,33 @@ impl<'a> Terminals<'a> {
         Ok(parsed.node)
     }
 
+    /// A regular expression of llguidance's dialect: Rust's.
+    fn rust_regex(
+        &mut self,
+        module: ModuleId,
+        at: usize,
+        pattern: &Pattern,
+        name: &str,
+    ) -> Result<Node, CompileError> {
+        let mut source = pattern.flags.in_rust();
+        let offset = source.len();
+        source.push_str(&pattern.source);
+        let language =
+            Language::regex(&source, MatchMode::Full, self.budget).map_err(|error| match error {
+                CompileError::Refused(refusal) => {
+                    let start = refusal.span.map_or(0, |span| usize::try_from(span.start).unwrap_or(0));
+                    let at = pattern.places.get(start.saturating_sub(offset)).copied().unwrap_or(at);
+                    let error = self.modules.refuse(refusal.kind, module, at, refusal.reason.to_string());
+                    error.advising(refusal.help.to_string())
+                }
+                other => other,
+            })?;
+        if prefers_fewer(&source) {
+            self.lazy.insert(name.to_owned());
+        }
+        Ok(Node::Texts(Arc::new(language)))
+    }
+
     /// A result of the regular expressions at a place.
     pub(super) fn here<T>(
         &self,
@@ -188,6 +273,38 @@ impl<'a> Terminals<'a> {
             other => other,
         })
     }
+}
+
+/// Whether a repetition of a pattern in Rust's syntax prefers to end early.
+fn prefers_fewer(pattern: &str) -> bool {
+    let Ok(hir) = regex_syntax::parse(pattern) else { return false };
+    let mut open = vec![&hir];
+    while let Some(hir) = open.pop() {
+        match hir.kind() {
+            HirKind::Repetition(repetition) if !repetition.greedy => return true,
+            _ => open.extend(hir.kind().subs()),
+        }
+    }
+    false
+}
+
+/// The texts of a language of which no other one is a beginning.
+fn shortest(language: &Language, budget: &Budget) -> Result<Language, CompileError> {
+    let minterms = Minterms::of(&[], std::slice::from_ref(language), budget)?;
+    let expand = |state: &CharState, row: &mut Vec<(Symbol, CharState)>| {
+        let ends = language.may_end(*state);
+        for minterm in minterms.all().filter(|_| !ends) {
+            let after = minterms.step(minterm, 0, language, *state);
+            if after != CharState::DEAD {
+                row.push((minterm, after));
+            }
+        }
+        Ok(ends)
+    };
+    if language.is_empty() {
+        return Ok(Language::none());
+    }
+    Language::explore_minterms(&minterms, language.start(), expand, budget)
 }
 
 /// A text in any case.

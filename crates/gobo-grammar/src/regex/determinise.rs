@@ -15,10 +15,11 @@
 
 use std::collections::HashSet;
 
-use gobo_automata::{CharState, Language, Minterms, Symbol};
+use gobo_automata::{CharState, Language, Symbol};
 use gobo_types::{Budget, CompileError, DenseId as _};
 
 use super::classes;
+use super::looks::{Looks, Obligation};
 use super::nfa::{ACCEPT, LookId, Nfa, State, StateId, unsupported};
 use super::syntax::{Direction, Look, Node};
 
@@ -39,9 +40,6 @@ pub(super) enum Surroundings {
     SomeBefore,
 }
 
-/// A state of a look-ahead's automaton: it has to accept the rest of the text.
-type Obligation = (LookId, CharState);
-
 /// A state of the nondeterministic automaton, and the obligations of a path to it, ascending.
 type Item = (StateId, Vec<Obligation>);
 
@@ -55,14 +53,10 @@ struct Subset {
 }
 
 struct Determiniser<'a> {
-    nfa: Nfa,
-    minterms: &'a Minterms,
+    looks: &'a Looks<'a>,
     surroundings: Surroundings,
-    /// The state of each language from which every text is accepted.
-    everything: Vec<Option<CharState>>,
     /// The look-behinds, in the order of the histories.
     behind: Vec<LookId>,
-    budget: &'a Budget,
 }
 
 /// The texts of a tree.
@@ -75,21 +69,15 @@ pub(super) fn determinise(
     budget: &Budget,
 ) -> Result<Language, CompileError> {
     let nfa = Nfa::of(node, &|look: &Look| language_of(look, budget), budget)?;
-    let minterms = Minterms::of(&nfa.sets, &nfa.languages, budget)?;
-    let behind: Vec<LookId> =
-        nfa.demands.ids().filter(|&look| nfa.demands[look].direction == Direction::Behind).collect();
-    let determiniser = Determiniser {
-        everything: nfa.languages.iter().map(Language::everything).collect(),
-        minterms: &minterms,
-        surroundings,
-        behind,
-        budget,
-        nfa,
-    };
+    let looks = Looks::of(nfa, PHASE, budget)?;
+    let demands = &looks.nfa.demands;
+    let behind = demands.ids().filter(|&look| demands[look].direction == Direction::Behind).collect();
+    let determiniser = Determiniser { looks: &looks, surroundings, behind };
     let histories = determiniser.behind.iter().map(|&look| determiniser.beginnings(look));
     let histories = histories.collect::<Result<_, _>>()?;
-    let start = Subset { histories, items: vec![(determiniser.nfa.start, Vec::new())] };
-    Language::explore_minterms(&minterms, start, |subset, row| determiniser.expand(subset, row), budget)
+    let start = Subset { histories, items: vec![(looks.nfa.start, Vec::new())] };
+    let expand = |subset: &Subset, row: &mut Vec<(Symbol, Subset)>| determiniser.expand(subset, row);
+    Language::explore_minterms(&looks.minterms, start, expand, budget)
 }
 
 /// The texts that have to stand where a look looks, as if it were not negated.
@@ -137,45 +125,23 @@ fn looks_ahead(node: &Node) -> bool {
 impl Determiniser<'_> {
     /// The states in which the automaton of a look-behind may begin.
     fn beginnings(&self, look: LookId) -> Result<Vec<CharState>, CompileError> {
-        let start = self.nfa.languages[look].start();
-        if self.surroundings == Surroundings::Alone {
-            return Ok(vec![start]);
+        match self.surroundings {
+            Surroundings::Alone => Ok(vec![self.looks.nfa.languages[look].start()]),
+            _ => self.looks.beginnings(look),
         }
-        let mut found = vec![start];
-        let mut at = 0;
-        while let Some(&state) = found.get(at) {
-            self.budget.charge_steps(PHASE, self.minterms.all().len() as u64)?;
-            for minterm in self.minterms.all() {
-                let next = self.step(look, state, minterm);
-                if !found.contains(&next) {
-                    self.budget.charge_steps(PHASE, found.len() as u64)?;
-                    found.push(next);
-                }
-            }
-            at += 1;
-        }
-        found.sort_unstable();
-        Ok(found)
-    }
-
-    fn step(&self, look: LookId, state: CharState, minterm: Symbol) -> CharState {
-        if state == CharState::DEAD {
-            return state;
-        }
-        self.minterms.step(minterm, look.index(), &self.nfa.languages[look], state)
     }
 
     /// Whether texts may end in a subset, and its successors.
     fn expand(&self, subset: &Subset, row: &mut Vec<(Symbol, Subset)>) -> Result<bool, CompileError> {
         let items = self.closure(subset)?;
         let accepts = items.iter().any(|item| self.may_end(item));
-        for minterm in self.minterms.all() {
+        for minterm in self.looks.minterms.all() {
             let mut after = Vec::new();
             for (state, obligations) in &items {
-                self.budget.charge_steps(PHASE, 1 + obligations.len() as u64)?;
-                if let State::Chars { set, next } = self.nfa.states[*state]
-                    && self.minterms.is_in(minterm, set.index())
-                    && let Some(obligations) = self.obligations_after(obligations, minterm)
+                self.looks.budget.charge_steps(PHASE, 1 + obligations.len() as u64)?;
+                if let State::Chars { set, next } = self.looks.nfa.states[*state]
+                    && self.looks.minterms.is_in(minterm, set.index())
+                    && let Some(obligations) = self.looks.obligations_after(obligations, minterm)?
                 {
                     after.push((next, obligations));
                 }
@@ -186,27 +152,23 @@ impl Determiniser<'_> {
             after.sort_unstable();
             after.dedup();
             self.drop_subsumed(&mut after)?;
-            let histories = self.behind.iter().zip(&subset.histories).map(|(&look, history)| {
-                let mut after: Vec<CharState> =
-                    history.iter().map(|&state| self.step(look, state, minterm)).collect();
-                after.sort_unstable();
-                after.dedup();
-                after
-            });
+            let histories = self.behind.iter().zip(&subset.histories);
+            let histories =
+                histories.map(|(&look, history)| self.looks.history(look, history, minterm)).collect();
             let bytes: usize = after.iter().map(|item| 32 + item.1.len() * 8).sum();
-            self.budget.charge_bytes(PHASE, bytes as u64)?;
-            row.push((minterm, Subset { histories: histories.collect(), items: after }));
+            self.looks.budget.charge_bytes(PHASE, bytes as u64)?;
+            row.push((minterm, Subset { histories, items: after }));
         }
         Ok(accepts)
     }
 
     fn may_end(&self, (state, obligations): &Item) -> bool {
         let is_met = |&(look, state): &Obligation| {
-            let may_end = self.nfa.languages[look].may_end(state);
+            let may_end = self.looks.nfa.languages[look].may_end(state);
             match self.surroundings {
                 Surroundings::Alone | Surroundings::EveryBefore | Surroundings::SomeBefore => may_end,
-                Surroundings::Every | Surroundings::Some if self.nfa.demands[look].soft => may_end,
-                Surroundings::Every => self.everything[look.index()] == Some(state),
+                Surroundings::Every | Surroundings::Some if self.looks.nfa.demands[look].soft => may_end,
+                Surroundings::Every => self.looks.everything[look.index()] == Some(state),
                 // States that no text leads on from are dropped.
                 Surroundings::Some => true,
             }
@@ -214,28 +176,11 @@ impl Determiniser<'_> {
         *state == ACCEPT && obligations.iter().all(is_met)
     }
 
-    /// Obligations after a minterm; `None` if they cannot be met.
-    fn obligations_after(&self, obligations: &[Obligation], minterm: Symbol) -> Option<Vec<Obligation>> {
-        let mut after = Vec::with_capacity(obligations.len());
-        for &(look, state) in obligations {
-            let state = self.step(look, state, minterm);
-            if state == CharState::DEAD {
-                return None;
-            }
-            if self.everything[look.index()] != Some(state) {
-                after.push((look, state));
-            }
-        }
-        after.sort_unstable();
-        after.dedup();
-        Some(after)
-    }
-
     /// Drops the items that are subsumed: the same state is reached under fewer obligations.
     fn drop_subsumed(&self, items: &mut Vec<Item>) -> Result<(), CompileError> {
         let mut kept = Vec::with_capacity(items.len());
         for of_state in items.chunk_by(|one, other| one.0 == other.0) {
-            self.budget.charge_steps(PHASE, (of_state.len() * of_state.len()) as u64)?;
+            self.looks.budget.charge_steps(PHASE, (of_state.len() * of_state.len()) as u64)?;
             let is_subsumed = |one: &Item| {
                 of_state.iter().any(|other| {
                     other.1.len() < one.1.len() && other.1.iter().all(|obligation| one.1.contains(obligation))
@@ -253,11 +198,11 @@ impl Determiniser<'_> {
         let mut found = Vec::new();
         let mut stack = subset.items.clone();
         while let Some(item) = stack.pop() {
-            self.budget.charge_steps(PHASE, 4 + item.1.len() as u64)?;
+            self.looks.budget.charge_steps(PHASE, 4 + item.1.len() as u64)?;
             if !seen.insert(item.clone()) {
                 continue;
             }
-            match &self.nfa.states[item.0] {
+            match &self.looks.nfa.states[item.0] {
                 State::Chars { .. } | State::Accept => found.push(item),
                 State::Union(targets) => {
                     stack.extend(targets.iter().map(|&target| (target, item.1.clone())));
@@ -279,9 +224,9 @@ impl Determiniser<'_> {
         &self,
         look: LookId,
         histories: &[Vec<CharState>],
-        mut obligations: Vec<Obligation>,
+        obligations: Vec<Obligation>,
     ) -> Option<Vec<Obligation>> {
-        let language = &self.nfa.languages[look];
+        let language = &self.looks.nfa.languages[look];
         if let Some(at) = self.behind.iter().position(|&behind| behind == look) {
             let mut holds = histories[at].iter().map(|&state| language.may_end(state));
             let passes = match self.surroundings {
@@ -292,15 +237,6 @@ impl Determiniser<'_> {
             };
             return passes.then_some(obligations);
         }
-        let start = language.start();
-        if start == CharState::DEAD {
-            return None;
-        }
-        if self.everything[look.index()] != Some(start) {
-            obligations.push((look, start));
-            obligations.sort_unstable();
-            obligations.dedup();
-        }
-        Some(obligations)
+        self.looks.obliged(look, obligations)
     }
 }

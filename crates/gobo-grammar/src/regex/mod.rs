@@ -6,6 +6,7 @@
 
 mod classes;
 mod determinise;
+mod looks;
 mod nfa;
 mod ordered;
 mod parse;
@@ -18,8 +19,9 @@ use gobo_automata::{Expr, Language};
 use gobo_types::{Budget, CompileError};
 
 pub(crate) use classes::with_cases;
+pub(crate) use looks::Obligation;
 pub(crate) use nfa::StateId;
-pub(crate) use ordered::{Entry, Obligation, Place, Scanner, Stuck, Threads};
+pub(crate) use ordered::{Ending, Entry, Place, Preference, Scanner, Stop, Stopping, Stuck, Threads};
 pub(crate) use parse::{Flag, Flags, Flavour, parse};
 pub(crate) use syntax::Node;
 

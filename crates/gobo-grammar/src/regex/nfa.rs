@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use gobo_automata::{CharSet, Language};
-use gobo_types::{Budget, CompileError, RefusalKind, Table, dense_id};
+use gobo_automata::{CharSet, CharState, Language};
+use gobo_types::{Budget, CompileError, DenseId as _, RefusalKind, Table, dense_id};
 
 use super::classes;
 use super::syntax::{Direction, Look, Node};
@@ -126,6 +126,14 @@ impl Nfa {
     }
 }
 
+impl Nfa {
+    /// Adds a language that is read beside the patterns, as those of looks are.
+    pub(super) fn add(&mut self, language: Language) -> LookId {
+        self.demands.push(Demand { direction: Direction::Ahead, soft: false });
+        self.languages.push(language)
+    }
+}
+
 impl Builder<'_> {
     fn push(&mut self, state: State) -> Result<StateId, CompileError> {
         self.budget.charge_steps(PHASE, 1)?;
@@ -162,7 +170,7 @@ impl Builder<'_> {
                 let look = self.look(look)?;
                 self.push(State::Look { look, next })
             }
-            Node::Texts(_) => Err(unsupported("look-around beside & or ~ in one terminal")),
+            Node::Texts(language) => self.language(language, next),
         }
     }
 
@@ -201,6 +209,24 @@ impl Builder<'_> {
             start = self.build(node, start)?;
         }
         Ok(start)
+    }
+
+    /// The state from which a text of a language is read: a state for each of its automaton.
+    fn language(&mut self, language: &Language, next: StateId) -> Result<StateId, CompileError> {
+        let mut of_state = vec![self.union(Vec::new())?];
+        for _ in 1..language.len() {
+            of_state.push(self.union(Vec::new())?);
+        }
+        for state in CharState::range(1..language.len()) {
+            let mut targets = Vec::new();
+            for (set, to) in language.edges(state, self.budget)? {
+                targets.push(self.chars(set, of_state[to.index()])?);
+            }
+            targets.extend(language.may_end(state).then_some(next));
+            self.budget.charge_bytes(PHASE, targets.len() as u64 * 4)?;
+            self.nfa.states[of_state[state.index()]] = State::Union(targets);
+        }
+        Ok(of_state[language.start().index()])
     }
 
     fn look(&mut self, look: &Arc<Look>) -> Result<LookId, CompileError> {

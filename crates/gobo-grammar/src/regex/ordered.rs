@@ -9,6 +9,9 @@
 //! Look-behinds run beside the threads, from every state in which they can be where a lexeme begins, of whose surroundings nothing is
 //! known here. A look-behind on which these disagree is an error: the pattern looks at what stands before it.
 //!
+//! Where the longest matches win and not the first one, nothing is cut, and the list is a set of threads, ascending: only a match of a
+//! pattern that ends all others drops them.
+//!
 //! Invariant: after the same text, the first entry whose obligations come true and which is a match, now or later, is the match that a
 //! backtracking matcher finds. Cost: a step is linear in the states of the patterns, times the obligations.
 
@@ -17,17 +20,16 @@ use std::collections::HashMap;
 use gobo_automata::{CharState, Language, Minterms, Symbol};
 use gobo_types::{Budget, CompileError, DenseId as _, Table};
 
+use super::alone;
 use super::determinise::language_of;
+use super::looks::{Looks, Obligation};
 use super::nfa::{LookId, Nfa, State, StateId};
 use super::syntax::{Direction, Look, Node};
 
 const PHASE: &str = "scanning lexemes";
 
-/// A state of a look-ahead's automaton: it has to accept the rest of the text.
-pub(crate) type Obligation = (LookId, CharState);
-
 /// Where a thread stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Place {
     /// Before a character of this state's.
     Reading(StateId),
@@ -38,7 +40,7 @@ pub(crate) enum Place {
 }
 
 /// A thread.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Entry {
     pub(crate) place: Place,
     /// Ascending.
@@ -50,6 +52,8 @@ pub(crate) struct Entry {
 pub(crate) struct Threads {
     pub(crate) entries: Vec<Entry>,
     histories: Vec<(LookId, Vec<CharState>)>,
+    /// Ascending.
+    pub(crate) stopping: Vec<Stopping>,
 }
 
 /// Why there are no threads.
@@ -67,19 +71,55 @@ impl From<CompileError> for Stuck {
     }
 }
 
+/// Which matches win.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Preference {
+    /// The first one, as a backtracking matcher tries the patterns.
+    First,
+    /// The longest ones, all of them. `[patterns]`: when each of them ends.
+    Longest(Vec<Ending>),
+}
+
+/// When a pattern ends whose longest match wins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Where no thread goes on.
+    Greedy,
+    /// With its first match, which ends all others.
+    Lazy,
+    /// Before what follows it, which is a part of the pattern's own text. That text ends all others too, but is read again.
+    Before(Box<Stop>),
+}
+
+/// A text, and what stands behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stop {
+    /// The texts before.
+    pub(crate) body: Language,
+    /// What follows them.
+    pub(crate) follows: Language,
+}
+
+/// Where a text stands that ends before what follows it: in the texts before, and in those with what follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Stopping {
+    pub(crate) pattern: usize,
+    body: CharState,
+    whole: CharState,
+}
+
 /// Patterns that compete.
 pub(crate) struct Scanner<'a> {
-    nfa: Nfa,
-    minterms: Minterms,
+    looks: Looks<'a>,
+    preference: Preference,
     /// `[patterns]`: the states in which each begins and ends.
     bounds: Vec<(StateId, StateId)>,
     /// `[states]`.
     pattern_of: Table<StateId, usize>,
     /// `[patterns]`: their look-behinds, with the states in which these may be where a text begins.
     behind: Vec<Vec<(LookId, Vec<CharState>)>>,
-    /// `[looks]`: the state from which every text is accepted.
-    everything: Vec<Option<CharState>>,
-    budget: &'a Budget,
+    /// The languages of patterns that end before what follows: the texts before, with what follows, and what follows alone.
+    stops: HashMap<usize, [LookId; 3]>,
 }
 
 impl<'a> Scanner<'a> {
@@ -87,58 +127,51 @@ impl<'a> Scanner<'a> {
     ///
     /// # Errors
     /// A refusal of look-around that is not supported, without a place; [`CompileError::OverBudget`].
-    pub(crate) fn of(nodes: &[Node], budget: &'a Budget) -> Result<Self, CompileError> {
-        let (nfa, bounds) = Nfa::of_all(nodes, &|look: &Look| language_of(look, budget), budget)?;
-        let minterms = Minterms::of(&nfa.sets, &nfa.languages, budget)?;
-        let everything = nfa.languages.iter().map(Language::everything).collect();
+    pub(crate) fn of(
+        nodes: &[Node],
+        preference: Preference,
+        budget: &'a Budget,
+    ) -> Result<Self, CompileError> {
+        let (mut nfa, bounds) = Nfa::of_all(nodes, &|look: &Look| language_of(look, budget), budget)?;
+        let mut stops = HashMap::new();
+        if let Preference::Longest(endings) = &preference {
+            for (pattern, ending) in endings.iter().enumerate() {
+                if let Ending::Before(stop) = ending {
+                    let Stop { body, follows } = &**stop;
+                    let whole = alone(&nodes[pattern], budget)?;
+                    let of = [body.clone(), whole, follows.clone()].map(|language| nfa.add(language));
+                    stops.insert(pattern, of);
+                }
+            }
+        }
         let mut pattern_of = Table::filled(0, nfa.states.len());
         let ends: Vec<usize> = bounds.iter().map(|bounds| bounds.1.index()).collect();
         for state in nfa.states.ids() {
             pattern_of[state] = ends.partition_point(|&end| end <= state.index()).saturating_sub(1);
         }
         let behind = vec![Vec::new(); bounds.len()];
-        let mut scanner = Self { nfa, minterms, bounds, pattern_of, behind, everything, budget };
-        for state in scanner.nfa.states.ids() {
-            let State::Look { look, .. } = scanner.nfa.states[state] else { continue };
+        let looks = Looks::of(nfa, PHASE, budget)?;
+        let mut scanner = Self { looks, preference, bounds, pattern_of, behind, stops };
+        for state in scanner.looks.nfa.states.ids() {
+            let State::Look { look, .. } = scanner.looks.nfa.states[state] else { continue };
             let pattern = scanner.pattern_of[state];
             let is_known = scanner.behind[pattern].iter().any(|known| known.0 == look);
-            if scanner.nfa.demands[look].direction == Direction::Behind && !is_known {
-                let beginnings = scanner.beginnings(look)?;
+            if scanner.looks.nfa.demands[look].direction == Direction::Behind && !is_known {
+                let beginnings = scanner.looks.beginnings(look)?;
                 scanner.behind[pattern].push((look, beginnings));
             }
         }
         Ok(scanner)
     }
 
+    /// Whether the longest matches win.
+    pub(crate) fn is_longest(&self) -> bool {
+        self.preference != Preference::First
+    }
+
     /// The classes of characters that no pattern tells apart.
     pub(crate) fn minterms(&self) -> &Minterms {
-        &self.minterms
-    }
-
-    /// The states in which a look-behind may be where a text begins.
-    fn beginnings(&self, look: LookId) -> Result<Vec<CharState>, CompileError> {
-        let mut found = vec![self.nfa.languages[look].start()];
-        let mut at = 0;
-        while let Some(&state) = found.get(at) {
-            self.budget.charge_steps(PHASE, self.minterms.all().len() as u64)?;
-            for minterm in self.minterms.all() {
-                let next = self.look_after(look, state, minterm);
-                if !found.contains(&next) {
-                    self.budget.charge_steps(PHASE, found.len() as u64)?;
-                    found.push(next);
-                }
-            }
-            at += 1;
-        }
-        found.sort_unstable();
-        Ok(found)
-    }
-
-    fn look_after(&self, look: LookId, state: CharState, minterm: Symbol) -> CharState {
-        if state == CharState::DEAD {
-            return state;
-        }
-        self.minterms.step(minterm, look.index(), &self.nfa.languages[look], state)
+        &self.looks.minterms
     }
 
     /// Obligations after a character; `None` if they cannot be met.
@@ -150,25 +183,12 @@ impl<'a> Scanner<'a> {
         obligations: &[Obligation],
         minterm: Symbol,
     ) -> Result<Option<Vec<Obligation>>, CompileError> {
-        self.budget.charge_steps(PHASE, obligations.len() as u64)?;
-        let mut after = Vec::with_capacity(obligations.len());
-        for &(look, state) in obligations {
-            let state = self.look_after(look, state, minterm);
-            if state == CharState::DEAD {
-                return Ok(None);
-            }
-            if self.everything[look.index()] != Some(state) {
-                after.push((look, state));
-            }
-        }
-        after.sort_unstable();
-        after.dedup();
-        Ok(Some(after))
+        self.looks.obligations_after(obligations, minterm)
     }
 
     /// Whether obligations are met where the text ends.
     pub(crate) fn are_met(&self, obligations: &[Obligation]) -> bool {
-        obligations.iter().all(|&(look, state)| self.nfa.languages[look].may_end(state))
+        obligations.iter().all(|&(look, state)| self.looks.nfa.languages[look].may_end(state))
     }
 
     /// The threads of these patterns, in this order, before any text.
@@ -186,8 +206,20 @@ impl<'a> Scanner<'a> {
                 break;
             }
         }
-        let entries = closure.entries;
-        Ok(self.asking(entries, histories))
+        let mut entries = closure.entries;
+        if let Preference::Longest(_) = self.preference {
+            // The empty text is no match.
+            entries.retain(|entry| matches!(entry.place, Place::Reading(_)));
+            entries.sort_unstable();
+        }
+        let start = |of: LookId| self.looks.nfa.languages[of].start();
+        let stopping = patterns.iter().filter_map(|&pattern| {
+            let &[body, whole, _] = self.stops.get(&pattern)?;
+            Some(Stopping { pattern, body: start(body), whole: start(whole) })
+        });
+        let mut stopping: Vec<Stopping> = stopping.collect();
+        stopping.sort_unstable();
+        Ok(Threads { stopping, ..self.asking(entries, histories) })
     }
 
     /// The threads after one more character.
@@ -195,21 +227,18 @@ impl<'a> Scanner<'a> {
     /// # Errors
     /// See [`Stuck`].
     pub(crate) fn step(&self, threads: &Threads, minterm: Symbol) -> Result<Threads, Stuck> {
-        let histories = threads.histories.iter().map(|(look, history)| {
-            let mut after: Vec<CharState> =
-                history.iter().map(|&state| self.look_after(*look, state, minterm)).collect();
-            after.sort_unstable();
-            after.dedup();
-            (*look, after)
-        });
+        let histories = threads
+            .histories
+            .iter()
+            .map(|(look, history)| (*look, self.looks.history(*look, history, minterm)));
         let histories: Vec<_> = histories.collect();
         let mut closure = Closure::new(self, &histories);
         for entry in &threads.entries {
-            self.budget.charge_steps(PHASE, 1)?;
+            self.looks.budget.charge_steps(PHASE, 1)?;
             let is_cut = match entry.place {
                 Place::Reading(state) => {
-                    let State::Chars { set, next } = self.nfa.states[state] else { continue };
-                    if !self.minterms.is_in(minterm, set.index()) {
+                    let State::Chars { set, next } = self.looks.nfa.states[state] else { continue };
+                    if !self.looks.minterms.is_in(minterm, set.index()) {
                         continue;
                     }
                     match self.obligations_after(&entry.obligations, minterm)? {
@@ -230,8 +259,22 @@ impl<'a> Scanner<'a> {
                 break;
             }
         }
-        let entries = closure.entries;
-        Ok(self.asking(entries, histories))
+        let mut entries = closure.entries;
+        if let Preference::Longest(endings) = &self.preference {
+            let is_last = |entry: &Entry| matches!(entry.place, Place::Ended(pattern) if endings[pattern] != Ending::Greedy);
+            if entries.iter().any(is_last) {
+                entries.retain(is_last);
+            }
+            entries.sort_unstable();
+        }
+        let stopping = threads.stopping.iter().filter_map(|&Stopping { pattern, body, whole }| {
+            let &[of_body, of_whole, _] = self.stops.get(&pattern)?;
+            let whole = self.looks.step(of_whole, whole, minterm);
+            let goes_on = whole != CharState::DEAD && !self.looks.nfa.languages[of_whole].may_end(whole);
+            goes_on.then(|| Stopping { pattern, body: self.looks.step(of_body, body, minterm), whole })
+        });
+        let stopping = stopping.collect();
+        Ok(Threads { stopping, ..self.asking(entries, histories) })
     }
 
     /// The entries above one of them, with the histories that they may ask.
@@ -248,7 +291,43 @@ impl<'a> Scanner<'a> {
                 Place::Ended(_) | Place::Past => false,
             })
         });
-        Threads { entries, histories }
+        Threads { entries, histories, stopping: Vec::new() }
+    }
+
+    /// Whether a text may end here, if the right one follows.
+    pub(crate) fn may_stop(&self, at: Stopping) -> bool {
+        self.stops.get(&at.pattern).is_some_and(|of| self.looks.nfa.languages[of[0]].may_end(at.body))
+    }
+
+    /// The first text that has to follow a text that ends here, as states of two automata: of the whole, and of what follows alone.
+    pub(crate) fn following(&self, at: Stopping) -> (CharState, CharState) {
+        let alone = self.stops.get(&at.pattern).map(|of| self.looks.nfa.languages[of[2]].start());
+        (at.whole, alone.unwrap_or(CharState::DEAD))
+    }
+
+    /// The states after a character of what follows; whether it was all, if it ends or cannot go on.
+    pub(crate) fn followed(
+        &self,
+        pattern: usize,
+        (whole, alone): (CharState, CharState),
+        minterm: Symbol,
+    ) -> Result<(CharState, CharState), bool> {
+        let Some(&[_, of_whole, of_alone]) = self.stops.get(&pattern) else { return Err(false) };
+        let whole = self.looks.step(of_whole, whole, minterm);
+        let alone = self.looks.step(of_alone, alone, minterm);
+        let languages = &self.looks.nfa.languages;
+        if whole == CharState::DEAD || alone == CharState::DEAD {
+            return Err(false);
+        }
+        if languages[of_whole].may_end(whole) {
+            return Err(languages[of_alone].may_end(alone));
+        }
+        Ok((whole, alone))
+    }
+
+    /// Whether a pattern ends before what follows it.
+    pub(crate) fn stops_before(&self, pattern: usize) -> bool {
+        self.stops.contains_key(&pattern)
     }
 
     /// The patterns of entries that read on, ascending.
@@ -267,8 +346,8 @@ impl<'a> Scanner<'a> {
 
     /// The state after a character in a pattern that is a plain text, which needs no list of threads.
     pub(crate) fn along(&self, state: StateId, minterm: Symbol) -> Option<StateId> {
-        match self.nfa.states[state] {
-            State::Chars { set, next } if self.minterms.is_in(minterm, set.index()) => Some(next),
+        match self.looks.nfa.states[state] {
+            State::Chars { set, next } if self.looks.minterms.is_in(minterm, set.index()) => Some(next),
             _ => None,
         }
     }
@@ -295,7 +374,8 @@ impl<'a> Closure<'a> {
 
     /// Adds an entry; whether it is a match that cuts all below.
     fn push(&mut self, entry: Entry) -> bool {
-        let is_cut = !matches!(entry.place, Place::Reading(_)) && entry.obligations.is_empty();
+        let is_match = !matches!(entry.place, Place::Reading(_)) && entry.obligations.is_empty();
+        let is_cut = is_match && self.scanner.preference == Preference::First;
         if entry.place != Place::Past || !self.entries.contains(&entry) {
             self.entries.push(entry);
         }
@@ -306,14 +386,14 @@ impl<'a> Closure<'a> {
     fn add(&mut self, state: StateId, obligations: Vec<Obligation>) -> Result<bool, Stuck> {
         let mut stack = vec![(state, obligations)];
         while let Some((state, obligations)) = stack.pop() {
-            self.scanner.budget.charge_steps(PHASE, 2 + obligations.len() as u64)?;
+            self.scanner.looks.budget.charge_steps(PHASE, 2 + obligations.len() as u64)?;
             let seen = self.seen.entry(state).or_default();
             let is_subsumed = |before: &Vec<Obligation>| before.iter().all(|one| obligations.contains(one));
             if seen.iter().any(is_subsumed) {
                 continue;
             }
             seen.push(obligations.clone());
-            match &self.scanner.nfa.states[state] {
+            match &self.scanner.looks.nfa.states[state] {
                 State::Chars { .. } => {
                     self.push(Entry { place: Place::Reading(state), obligations });
                 }
@@ -341,10 +421,10 @@ impl<'a> Closure<'a> {
         &self,
         state: StateId,
         look: LookId,
-        mut obligations: Vec<Obligation>,
+        obligations: Vec<Obligation>,
     ) -> Result<Option<Vec<Obligation>>, Stuck> {
-        let language = &self.scanner.nfa.languages[look];
-        if self.scanner.nfa.demands[look].direction == Direction::Behind {
+        let language = &self.scanner.looks.nfa.languages[look];
+        if self.scanner.looks.nfa.demands[look].direction == Direction::Behind {
             let history = self.histories.iter().find(|known| known.0 == look);
             let mut holds = history.iter().flat_map(|known| &known.1).map(|&state| language.may_end(state));
             let first = holds.next().unwrap_or(false);
@@ -353,15 +433,6 @@ impl<'a> Closure<'a> {
             }
             return Ok(first.then_some(obligations));
         }
-        let start = language.start();
-        if start == CharState::DEAD {
-            return Ok(None);
-        }
-        if self.scanner.everything[look.index()] != Some(start) {
-            obligations.push((look, start));
-            obligations.sort_unstable();
-            obligations.dedup();
-        }
-        Ok(Some(obligations))
+        Ok(self.scanner.looks.obliged(look, obligations))
     }
 }

@@ -68,6 +68,14 @@ impl Flags {
         u64::from(self.0.count_ones())
     }
 
+    /// The flags as a pattern in Rust's syntax begins with them; empty without any.
+    pub(crate) fn in_rust(self) -> String {
+        let flags =
+            [(Flag::IgnoresCase, 'i'), (Flag::MultiLine, 'm'), (Flag::DotAll, 's'), (Flag::Verbose, 'x')];
+        let letters: String = flags.iter().filter(|flag| self.has(flag.0)).map(|flag| flag.1).collect();
+        if letters.is_empty() { letters } else { format!("(?{letters})") }
+    }
+
     /// Whether all of these are among `others`.
     pub(crate) fn are_in(self, others: Self) -> bool {
         self.0 & !others.0 == 0

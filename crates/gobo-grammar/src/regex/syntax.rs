@@ -129,8 +129,8 @@ impl Node {
                 (of.0.saturating_mul(u64::from(*min)), most)
             }
             Self::Look(_) => (0, 0),
-            // Languages come from `&` and `~` alone, which lexers do not take.
-            Self::Texts(_) => (0, u64::MAX),
+            // Lark's lexers, to which more matters, have no languages.
+            Self::Texts(language) => (u64::from(!language.may_end(language.start())), u64::MAX),
         }
     }
 

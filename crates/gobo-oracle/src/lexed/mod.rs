@@ -1,15 +1,18 @@
-//! A naive reader of grammars with a lexer, as Lark reads them: what a text's lexemes are, and whether the parser takes them.
+//! Naive readers of grammars with a lexer, as Lark reads them and as llguidance does ([`longest`]): what a text's lexemes are, and whether
+//! the parser takes them.
 //!
 //! It follows the words of Lark's documentation: patterns by backtracking ([`pattern`]), lexemes one after the other, and an LALR(1)
 //! parser whose states are those of the canonical LR(1) parser, merged ([`parser`]). Nothing is made ahead of time.
 
 mod blocks;
+mod longest;
 mod parser;
 mod pattern;
 
 use std::collections::BTreeSet;
 
 pub use blocks::Blocks;
+pub use longest::LongestReader;
 pub use pattern::Pattern;
 
 use blocks::Indenter;
@@ -26,6 +29,8 @@ pub struct Terminal {
     pub priority: i32,
     /// Whether its texts are dropped.
     pub is_ignored: bool,
+    /// Whether it ends with its first text and ends all others there. Only llguidance has such.
+    pub is_lazy: bool,
 }
 
 /// A grammar.
@@ -61,13 +66,15 @@ impl Lexed {
             let bodies = self.productions.iter().filter(|of| of.0 == name).map(|of| of.1.join(" "));
             text.extend([name, ": ", &bodies.collect::<Vec<_>>().join(" | "), "\n"]);
         }
-        for Terminal { name, pattern, priority, is_ignored } in &self.terminals {
+        for Terminal { name, pattern, priority, is_ignored, is_lazy } in &self.terminals {
+            // llguidance writes it as a rule.
+            let attribute = if *is_lazy { "[lazy]" } else { "" };
             let priority = if *priority == 0 { String::new() } else { format!(".{priority}") };
             let pattern = match pattern {
                 Pattern::Text(text) => format!("{text:?}"),
                 other => format!("/{}/", other.written()),
             };
-            text.extend([name, &priority, ": ", &pattern, "\n"]);
+            text.extend([name, &priority, attribute, ": ", &pattern, "\n"]);
             if *is_ignored {
                 text.extend(["%ignore ", name, "\n"]);
             }
@@ -92,9 +99,8 @@ impl Lexed {
         self.blocks.as_ref().is_some_and(|blocks| blocks.newline == name)
     }
 
-    /// The terminals that a lexer knows: those of some rule, and the ignored ones. Rules that no other rule calls are dropped before, one
-    /// after the other.
-    fn used(&self) -> BTreeSet<&str> {
+    /// The productions of rules that some other rule calls: the others are dropped, one after the other.
+    fn called(&self) -> Vec<&(String, Vec<String>)> {
         let mut kept: Vec<&(String, Vec<String>)> = self.productions.iter().collect();
         loop {
             let before = kept.len();
@@ -105,9 +111,14 @@ impl Lexed {
             let called: Vec<bool> = kept.iter().map(|of| is_called(&of.0)).collect();
             kept = kept.into_iter().zip(called).filter(|of| of.1).map(|of| of.0).collect();
             if kept.len() == before {
-                break;
+                return kept;
             }
         }
+    }
+
+    /// The terminals that a lexer knows: those of some rule, and the ignored ones.
+    fn used(&self) -> BTreeSet<&str> {
+        let kept = self.called();
         let names: BTreeSet<&str> = kept.iter().flat_map(|of| of.1.iter().map(String::as_str)).collect();
         (self.terminals.iter())
             .filter(|terminal| {

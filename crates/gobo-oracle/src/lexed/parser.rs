@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The mark of the text's end.
-const END: &str = "$END";
+pub(super) const END: &str = "$END";
 
 /// A production, how much of it was read, and a terminal that may follow.
 type Item = (usize, usize, String);
@@ -18,6 +18,17 @@ enum Action {
 /// The state before any text.
 pub(super) const START: usize = 0;
 
+/// The states of a parser, and all that they may do: nothing decides between conflicts.
+#[derive(Debug)]
+pub(super) struct Automaton {
+    pub(super) productions: Vec<(String, Vec<String>)>,
+    /// `[states]`: where terminals and rules lead.
+    pub(super) shifts: Vec<BTreeMap<String, usize>>,
+    pub(super) gotos: Vec<BTreeMap<String, usize>>,
+    /// `[states]`: before each terminal, or [`END`], the productions that end.
+    pub(super) ends: Vec<BTreeMap<String, BTreeSet<usize>>>,
+}
+
 /// A parser.
 #[derive(Debug)]
 pub(super) struct Parser {
@@ -26,12 +37,9 @@ pub(super) struct Parser {
     gotos: Vec<BTreeMap<String, usize>>,
 }
 
-impl Parser {
-    /// The parser of a grammar; `None` if two productions end at one place before one terminal. The first production is the start rule's.
-    pub(super) fn of(
-        productions: &[(String, Vec<String>)],
-        is_terminal: &dyn Fn(&str) -> bool,
-    ) -> Option<Self> {
+impl Automaton {
+    /// The states of a grammar. The first production is the start rule's.
+    pub(super) fn of(productions: &[(String, Vec<String>)], is_terminal: &dyn Fn(&str) -> bool) -> Self {
         let mut productions = productions.to_vec();
         productions.sort_by_key(|of| of.0 != "start");
         productions.dedup();
@@ -91,40 +99,41 @@ impl Parser {
                 })
             })
             .collect();
-        let mut actions: Vec<BTreeMap<String, Action>> = vec![BTreeMap::new(); cores.len()];
+        let mut shifts: Vec<BTreeMap<String, usize>> = vec![BTreeMap::new(); cores.len()];
         let mut gotos: Vec<BTreeMap<String, usize>> = vec![BTreeMap::new(); cores.len()];
+        let mut ends: Vec<BTreeMap<String, BTreeSet<usize>>> = vec![BTreeMap::new(); cores.len()];
         for (state, edges) in edges.iter().enumerate() {
             for (symbol, to) in edges {
-                if is_terminal(symbol) {
-                    actions[merged[state]].insert(symbol.clone(), Action::Shift(merged[*to]));
-                } else {
-                    gotos[merged[state]].insert(symbol.clone(), merged[*to]);
-                }
+                let of = if is_terminal(symbol) { &mut shifts } else { &mut gotos };
+                of[merged[state]].insert(symbol.clone(), merged[*to]);
             }
         }
         for (state, items) in states.iter().enumerate() {
-            for (production, read, ahead) in items.iter().filter(|item| productions[item.0].1.len() == item.1)
-            {
-                debug_assert_eq!(productions[*production].1.len(), *read);
-                let of = actions[merged[state]].entry(ahead.clone()).or_insert(Action::Reduce(*production));
-                if matches!(of, Action::Reduce(other) if other != production) {
-                    return None;
-                }
+            for (production, _, ahead) in items.iter().filter(|item| productions[item.0].1.len() == item.1) {
+                ends[merged[state]].entry(ahead.clone()).or_default().insert(*production);
             }
         }
-        // Where shifting decided, two productions may be in conflict all the same.
-        for core in 0..cores.len() {
-            let mut ends: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-            for (state, _) in merged.iter().enumerate().filter(|of| *of.1 == core) {
-                for (production, read, ahead) in &states[state] {
-                    if productions[*production].1.len() == *read {
-                        ends.entry(ahead).or_default().insert(*production);
-                    }
-                }
+        Self { productions, shifts, gotos, ends }
+    }
+}
+
+impl Parser {
+    /// The parser of a grammar; `None` if two productions end at one place before one terminal.
+    pub(super) fn of(
+        productions: &[(String, Vec<String>)],
+        is_terminal: &dyn Fn(&str) -> bool,
+    ) -> Option<Self> {
+        let Automaton { productions, shifts, gotos, ends } = Automaton::of(productions, is_terminal);
+        let mut actions = Vec::new();
+        for (shifts, ends) in shifts.into_iter().zip(ends) {
+            let mut of: BTreeMap<String, Action> =
+                shifts.into_iter().map(|(terminal, to)| (terminal, Action::Shift(to))).collect();
+            for (ahead, productions) in ends {
+                // Where shifting decides, two productions may be in conflict all the same.
+                let [production] = productions.into_iter().collect::<Vec<_>>()[..] else { return None };
+                of.entry(ahead).or_insert(Action::Reduce(production));
             }
-            if ends.values().any(|productions| productions.len() > 1) {
-                return None;
-            }
+            actions.push(of);
         }
         Some(Self { productions, actions, gotos })
     }

@@ -1,7 +1,7 @@
 //! Regular expressions by backtracking.
 
 /// A regular expression.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pattern {
     /// Exactly this text.
     Text(String),

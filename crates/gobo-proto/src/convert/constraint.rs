@@ -33,6 +33,7 @@ impl From<&Constraint> for v1::Constraint {
                     Some(Lexer::None) => v1::GrammarLexer::None,
                     Some(Lexer::Contextual(_)) => v1::GrammarLexer::Contextual,
                     Some(Lexer::Basic(_)) => v1::GrammarLexer::Basic,
+                    Some(Lexer::Longest) => v1::GrammarLexer::Longest,
                 };
                 let documents = documents.iter().map(|GrammarDocument { name, text }| v1::GrammarDocument {
                     name: name.clone(),
@@ -117,10 +118,11 @@ impl TryFrom<v1::Constraint> for Constraint {
                     }
                 };
                 let lexer = match lexer {
-                    v1::GrammarLexer::Unspecified => dialect.default_lexer(),
+                    v1::GrammarLexer::Unspecified => dialect.default_lexer(&grammar.grammar),
                     v1::GrammarLexer::None => Some(Lexer::None),
                     v1::GrammarLexer::Contextual => Some(Lexer::Contextual(look_ahead)),
                     v1::GrammarLexer::Basic => Some(Lexer::Basic(look_ahead)),
+                    v1::GrammarLexer::Longest => Some(Lexer::Longest),
                 };
                 let lexer = lexer.map(|lexer| lexer.looking_ahead(look_ahead));
                 let documents = grammar.documents.into_iter();
@@ -187,6 +189,7 @@ mod tests {
                 Some(Lexer::None),
                 vec![GrammarDocument { name: "a".into(), text: "A: \"b\"".into() }],
             ),
+            Constraint::grammar(Dialect::Lark, "start: \"a\"", "start", Some(Lexer::Longest), Vec::new()),
         ] {
             let sent = v1::Constraint::from(&constraint);
             assert_eq!(Constraint::try_from(sent), Ok(constraint));

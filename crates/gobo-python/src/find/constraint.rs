@@ -191,7 +191,8 @@ impl PyConstraint {
     /// - `dialect`: `gbnf` (llama.cpp's), `ebnf` (`XGrammar`'s and transformers-CFG's) or `lark` (Lark's and llguidance's).
     /// - `start`: the rule of whole texts; `root`, and in Lark `start`, where none is given.
     /// - `lexer`: for Lark `contextual` (the default) or `basic`, as Lark's lexers of these names, with a look-ahead of 1 to 16 characters
-    ///   as in `basic:4`; or `none`: a terminal stands for each of its texts, and ignored text may stand between terminals.
+    ///   as in `basic:4`; `longest` (the default of grammars with what only llguidance has), as llguidance splits texts; or `none`: a
+    ///   terminal stands for each of its texts, and ignored text may stand between terminals.
     /// - `indent_by`, `indent_depth`: in grammars in Lark that declare `_INDENT` and `_DEDENT`, by how many blanks lines are indented for each
     ///   level (4, at most 16), and up to how many levels (16, at most 32). Texts with other lines are left out.
     /// - `documents`: texts of the grammars that it imports, by the path of the import: `lib/words` for `%import lib.words.NAME`.

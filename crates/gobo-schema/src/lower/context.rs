@@ -36,11 +36,11 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(nodes: Nodes<'a>, options: &'a SchemaOptions) -> Self {
+    pub(crate) fn new(nodes: Nodes<'a>, options: &'a SchemaOptions, is_embedded: bool) -> Self {
         let mut rules = Rules::new();
         let add = |name: &str, expr| rules.add_called(name, expr);
         Self {
-            policy: Policy::new(options, nodes.draft(), add),
+            policy: Policy::new((options, is_embedded), nodes.draft(), add),
             budget: nodes.budget(),
             facts: Facts::new(nodes),
             sets: SchemaSets::default(),

@@ -29,10 +29,23 @@ pub(crate) fn lowered<'a>(
     options: &'a SchemaOptions,
     budget: &'a Budget,
 ) -> Result<(Lowering<'a>, RuleId), CompileError> {
+    lowered_with(schema, pointer, (options, false), budget)
+}
+
+/// [`lowered`], where the texts may stand within others.
+///
+/// # Errors
+/// As [`lowered`].
+pub(crate) fn lowered_with<'a>(
+    schema: &str,
+    pointer: &str,
+    (options, is_embedded): (&'a SchemaOptions, bool),
+    budget: &'a Budget,
+) -> Result<(Lowering<'a>, RuleId), CompileError> {
     let mut nodes = Nodes::read(schema, options, budget)?;
     let root = nodes.node(Location { document: 0, pointer: pointer.to_owned() })?;
     let mut lowering = Lowering {
-        context: Context::new(nodes, options),
+        context: Context::new(nodes, options, is_embedded),
         objects: ObjectLowering::new(budget),
         arrays: ArrayLowering::new(budget),
     };
@@ -53,7 +66,11 @@ impl Lowering<'_> {
         let set = context.set_of(nodes)?;
         if let Some(value) = context.rule(set, &[(root, true)], 0)? {
             let layout = context.policy.layout();
-            let text = Expr::Concat(vec![layout.before(), Expr::Call(value), layout.after()]);
+            let text = if context.policy.is_embedded {
+                Expr::Call(value)
+            } else {
+                Expr::Concat(vec![layout.before(), Expr::Call(value), layout.after()])
+            };
             context.rules.define(start, text);
         }
         Ok(start)

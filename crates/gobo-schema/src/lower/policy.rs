@@ -11,19 +11,22 @@ use gobo_grammar::json::layout::Layout;
 pub(crate) struct Policy<'a> {
     pub(crate) options: &'a SchemaOptions,
     pub(crate) values: Values,
+    /// Whether the texts stand within others: then no whitespace stands around them, and names that the schema neither names nor
+    /// constrains are spelled in any way, as strings are.
+    pub(crate) is_embedded: bool,
 }
 
 impl<'a> Policy<'a> {
-    /// The policy of a schema of a draft. In draft 4, integers have no decimal point. `add` adds a rule of whitespace, if the policy
+    /// The policy of a schema of a draft, whose texts may stand within others. In draft 4, integers have no decimal point. `add` adds a rule of whitespace, if the policy
     /// counts it, that is to be called.
     pub(crate) fn new(
-        options: &'a SchemaOptions,
+        (options, is_embedded): (&'a SchemaOptions, bool),
         draft: Draft,
         add: impl FnMut(&str, Expr) -> RuleId,
     ) -> Self {
         let layout = Layout::new(options.whitespace, add);
         let numbers = NumberTexts { form: options.numbers, is_digits_alone: draft == Draft::Draft4 };
-        Self { options, values: Values { layout, spelling: options.spelling, numbers } }
+        Self { options, values: Values { layout, spelling: options.spelling, numbers }, is_embedded }
     }
 
     pub(crate) fn layout(&self) -> Layout {
@@ -32,6 +35,11 @@ impl<'a> Policy<'a> {
 
     pub(crate) fn spelling(&self) -> Spelling {
         self.options.spelling
+    }
+
+    /// How names are spelled that the schema neither names nor constrains.
+    pub(crate) fn free_names(&self) -> Spelling {
+        if self.is_embedded { Spelling::Any } else { self.spelling() }
     }
 
     /// Whether named properties stand in the order of the schema.

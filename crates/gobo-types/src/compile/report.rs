@@ -4,7 +4,17 @@ use serde::{Deserialize, Serialize};
 
 /// One entry of a report: a location in the constraint, a construct, and a reason.
 #[derive(
-    Debug, Clone, PartialEq, Eq, Serialize, Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize,
+    Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    rkyv::Archive,
+    rkyv::Serialize,
+    rkyv::Deserialize,
 )]
 pub struct ReportEntry {
     /// JSON pointer into a schema; empty for the constraint as a whole.

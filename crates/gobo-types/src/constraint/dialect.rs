@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::llguidance::is_of_llguidance;
 use super::{Lexer, LookAhead};
 
 /// The start rule of a grammar where none is named. Lark has another: [`Dialect::default_start`].
@@ -56,9 +57,21 @@ impl Dialect {
         self == Self::Lark
     }
 
-    /// The lexer where none is given: Lark's contextual one, for dialects with lexemes.
-    pub fn default_lexer(self) -> Option<Lexer> {
-        self.has_lexemes().then(|| Lexer::Contextual(LookAhead::default()))
+    /// The lexer of a grammar where none is given, for dialects with lexemes: Lark's contextual one, and llguidance's where the grammar
+    /// has what Lark refuses and llguidance takes. Linear in the text.
+    ///
+    /// ```
+    /// use gobo_types::{Dialect, Lexer, LookAhead};
+    ///
+    /// let contextual = Some(Lexer::Contextual(LookAhead::default()));
+    /// assert_eq!(Dialect::Lark.default_lexer("start: A\nA: /[a-z]+/"), contextual);
+    /// assert_eq!(Dialect::Lark.default_lexer("start: A\nA: /[a-z]+/ & ~/if/"), Some(Lexer::Longest));
+    /// assert_eq!(Dialect::Gbnf.default_lexer(""), None);
+    /// ```
+    pub fn default_lexer(self, grammar: &str) -> Option<Lexer> {
+        self.has_lexemes().then(|| {
+            if is_of_llguidance(grammar) { Lexer::Longest } else { Lexer::Contextual(LookAhead::default()) }
+        })
     }
 }
 

@@ -25,11 +25,14 @@ pub enum Lexer {
     Contextual(LookAhead),
     /// As Lark's basic lexer does: of all terminals, the first that matches.
     Basic(LookAhead),
+    /// As llguidance does: of the terminals that the LALR(1) parser can use, and of the ignored ones, all that match the longest text. One
+    /// character after it decides.
+    Longest,
 }
 
 impl Lexer {
     /// The words of the command line, of the proto and of the digest; a colon and the look-ahead may follow those of lexers with one.
-    pub const NAMES: [&str; 3] = ["none", "contextual", "basic"];
+    pub const NAMES: [&str; 4] = ["none", "contextual", "basic", "longest"];
 
     /// Its word, without the look-ahead.
     pub fn name(self) -> &'static str {
@@ -37,13 +40,14 @@ impl Lexer {
             Self::None => "none",
             Self::Contextual(_) => "contextual",
             Self::Basic(_) => "basic",
+            Self::Longest => "longest",
         }
     }
 
-    /// How far it looks ahead, if it finds lexemes.
+    /// How far it looks ahead, if it is one of Lark's.
     pub fn look_ahead(self) -> Option<LookAhead> {
         match self {
-            Self::None => None,
+            Self::None | Self::Longest => None,
             Self::Contextual(look_ahead) | Self::Basic(look_ahead) => Some(look_ahead),
         }
     }
@@ -52,7 +56,7 @@ impl Lexer {
     #[must_use]
     pub fn looking_ahead(self, look_ahead: LookAhead) -> Self {
         match self {
-            Self::None => self,
+            Self::None | Self::Longest => self,
             Self::Contextual(_) => Self::Contextual(look_ahead),
             Self::Basic(_) => Self::Basic(look_ahead),
         }
@@ -83,6 +87,7 @@ impl FromStr for Lexer {
         };
         match name {
             "none" if number.is_none() => Ok(Self::None),
+            "longest" if number.is_none() => Ok(Self::Longest),
             "contextual" => Ok(Self::Contextual(look_ahead)),
             "basic" => Ok(Self::Basic(look_ahead)),
             _ => Err(error()),
@@ -150,7 +155,7 @@ pub struct LookAheadError {
 /// A word that names no lexer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{found:?} is no lexer: there are contextual and basic, with a look-ahead as in contextual:4, and none"
+    "{found:?} is no lexer: there are contextual and basic, with a look-ahead as in contextual:4, longest and none"
 )]
 pub struct LexerError {
     found: String,

@@ -8,6 +8,7 @@ mod compact_json;
 mod dialect;
 mod indentation;
 mod lexer;
+mod llguidance;
 mod restore;
 mod schema_options;
 mod source;
@@ -77,7 +78,8 @@ impl Constraint {
     }
 
     /// The texts of the rule `start` of a grammar, which may import the documents. Their order does not matter and does not enter the
-    /// digest; of two with one name, the first in the order of their texts counts. Without a lexer it is that of the dialect.
+    /// digest; of two with one name, the first in the order of their texts counts. Without a lexer it is
+    /// [`Dialect::default_lexer`].
     ///
     /// ```
     /// use gobo_types::{Constraint, Dialect, Lexer};
@@ -95,8 +97,9 @@ impl Constraint {
     ) -> Self {
         documents.sort_unstable();
         documents.dedup_by(|later, first| later.name == first.name);
-        let lexer = lexer.or_else(|| dialect.default_lexer());
-        let (grammar, start, indentation) = (grammar.into(), start.into(), Indentation::default());
+        let grammar = grammar.into();
+        let lexer = lexer.or_else(|| dialect.default_lexer(&grammar));
+        let (start, indentation) = (start.into(), Indentation::default());
         Self::of(Source::Grammar { dialect, grammar, start, lexer, indentation, documents })
     }
 
@@ -301,6 +304,7 @@ mod tests {
             grammar(Dialect::Ebnf, None, &[]),
             grammar(Dialect::Lark, None, &[]),
             grammar(Dialect::Lark, Some(Lexer::None), &[]),
+            grammar(Dialect::Lark, Some(Lexer::Contextual(LookAhead::default())), &[]),
             grammar(Dialect::Lark, Some(Lexer::Basic(LookAhead::default())), &[]),
             grammar(Dialect::Lark, LookAhead::new(1).map(Lexer::Basic), &[]),
             grammar(Dialect::Lark, LookAhead::new(1).map(Lexer::Contextual), &[]),

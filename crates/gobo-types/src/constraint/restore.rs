@@ -219,6 +219,7 @@ mod tests {
             Constraint::grammar(Dialect::Lark, "start: A", "start", None, vec![]),
             Constraint::grammar(Dialect::Lark, "start: A", "start", None, vec![])
                 .indented(Indentation::new(2, 3).unwrap()),
+            Constraint::grammar(Dialect::Lark, "start: A", "start", Some(Lexer::Longest), vec![]),
             Constraint::json(Whitespace::Flexible { max: 5 }),
             Constraint::json_with(Whitespace::Single, NumberForm::Json),
             Constraint::schema(" { } ", SchemaOptions::default()),

@@ -61,6 +61,13 @@ impl Minterms {
         self.ranges[self.ranges.partition_point(|range| range.1 < code)].2
     }
 
+    /// The characters of minterms. O(ranges).
+    pub fn chars(&self, minterms: &[Symbol]) -> CharSet {
+        let char = |code: u32| char::from_u32(code).expect("ranges have no surrogates");
+        let ranges = self.ranges.iter().filter(|range| minterms.contains(&range.2));
+        CharSet::new(ranges.map(|&(first, last, _)| (char(first), char(last))))
+    }
+
     /// A character of each minterm: a printed one of ASCII, if it has one. O(ranges).
     pub fn examples(&self) -> Vec<char> {
         let mut examples: Vec<Option<(u32, bool)>> = vec![None; self.columns.len()];

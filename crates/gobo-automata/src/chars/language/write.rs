@@ -48,6 +48,27 @@ impl Language {
         Ok(Expr::Machine(Box::new(machine)))
     }
 
+    /// The edges from a state: sets of characters, and the states after them, each once. O(edges log edges + ranges × states after).
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub fn edges(
+        &self,
+        state: CharState,
+        budget: &Budget,
+    ) -> Result<Vec<(CharSet, CharState)>, CompileError> {
+        let mut row: Vec<(CharState, Symbol)> =
+            self.dfa.row(state).iter().map(|&(class, to)| (to, class)).collect();
+        row.sort_unstable();
+        let mut edges = Vec::new();
+        for of_state in row.chunk_by(|a, b| a.0 == b.0) {
+            budget.charge_steps("writing an automaton", (self.dfa.ranges.len() + of_state.len()) as u64)?;
+            let classes: Vec<Symbol> = of_state.iter().map(|edge| edge.1).collect();
+            edges.push((self.chars_of(&classes), of_state[0].0));
+        }
+        Ok(edges)
+    }
+
     /// The characters of classes; `classes`: ascending.
     fn chars_of(&self, classes: &[Symbol]) -> CharSet {
         let char = |code: u32| char::from_u32(code).expect("ranges have no surrogates");

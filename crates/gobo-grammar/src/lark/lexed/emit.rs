@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use gobo_automata::{Expr, Grammar, Machine, MachineState, Rule, RuleId};
 use gobo_types::{Budget, CompileError, DenseId as _, Table};
 
-use super::grammar::Productions;
-use super::lexer::{Lexemes, PlaceId, TextsId};
+use super::grammar::{Productions, TerminalId};
+use super::lexer::{Lexemes, PlaceId, Texts, TextsId};
 use super::merge::{ClassEdge, Classes, NodeClass, VariantClass};
 use super::variants::{Node, NodeId, VariantId, Variants};
 
@@ -26,8 +26,10 @@ struct Emitter<'a, 'b> {
     /// One variant of each class, and one node.
     variant_of: Table<VariantClass, VariantId>,
     node_of: Table<NodeClass, NodeId>,
-    rules: Vec<Rule>,
+    grammar: Grammar,
     texts: HashMap<TextsId, RuleId>,
+    /// The rules of terminals that stand for other grammars.
+    nested: HashMap<TerminalId, RuleId>,
     exits: HashMap<(VariantClass, PlaceId), RuleId>,
     /// Exits whose rules are to be written.
     open: Vec<(VariantClass, PlaceId)>,
@@ -60,8 +62,14 @@ pub(super) fn emit(
         classes,
         variant_of,
         node_of,
-        rules: Vec::new(),
+        grammar: Grammar {
+            rules: Vec::new(),
+            start: RuleId::new(0),
+            called: Vec::new(),
+            families: Vec::new(),
+        },
         texts: HashMap::new(),
+        nested: HashMap::new(),
         exits: HashMap::new(),
         open: Vec::new(),
         budget,
@@ -90,17 +98,19 @@ pub(super) fn emit(
         emitter.write(class, exit)?;
     }
     let families = emitter.families();
-    let start = RuleId::new(emitter.rules.len());
-    emitter.rules.push(Rule { name: "text".to_owned(), expr: Expr::Alternate(alternatives), lengths: None });
-    Ok(Grammar { rules: emitter.rules, start, called: Vec::new(), families })
+    let mut grammar = emitter.grammar;
+    grammar.start = RuleId::new(grammar.rules.len());
+    grammar.families = families;
+    grammar.rules.push(Rule { name: "text".to_owned(), expr: Expr::Alternate(alternatives), lengths: None });
+    Ok(grammar)
 }
 
 impl Emitter<'_, '_> {
     fn add(&mut self, name: String, expr: Expr) -> Result<RuleId, CompileError> {
         self.budget.charge_steps(PHASE, 1)?;
         self.budget.charge_bytes(PHASE, RULE_BYTES + name.len() as u64)?;
-        self.rules.push(Rule { name, expr, lengths: None });
-        Ok(RuleId::new(self.rules.len() - 1))
+        self.grammar.rules.push(Rule { name, expr, lengths: None });
+        Ok(RuleId::new(self.grammar.rules.len() - 1))
     }
 
     /// The rule of a variant up to an exit.
@@ -131,10 +141,36 @@ impl Emitter<'_, '_> {
         if let Some(&known) = self.texts.get(&texts) {
             return Ok(vec![Expr::Call(known)]);
         }
-        let expr = self.lexemes.texts[texts].to_expr(|chars| Expr::Chars(chars.clone()), self.budget)?;
-        let id = self.add(self.lexemes.name(texts), expr)?;
+        let id = match &self.lexemes.texts[texts] {
+            Texts::Plain(language) => {
+                let expr = language.to_expr(|chars| Expr::Chars(chars.clone()), self.budget)?;
+                self.add(self.lexemes.name(texts), expr)?
+            }
+            Texts::Nested { terminal, first } => {
+                let rule = self.nested(*terminal)?;
+                match first {
+                    Some(chars) => self.grammar.beginning_with(rule, chars, self.budget)?,
+                    None => rule,
+                }
+            }
+        };
         self.texts.insert(texts, id);
         Ok(vec![Expr::Call(id)])
+    }
+
+    /// The rule of a terminal that stands for another grammar.
+    fn nested(&mut self, terminal: TerminalId) -> Result<RuleId, CompileError> {
+        if let Some(&known) = self.nested.get(&terminal) {
+            return Ok(known);
+        }
+        let nested = self.productions.terminals[terminal].text.nested.as_ref();
+        let grammar = nested.map(|nested| nested.grammar.clone());
+        let id = match grammar {
+            Some(grammar) => self.grammar.append(grammar, self.budget)?,
+            None => self.add(String::new(), Expr::Alternate(Vec::new()))?,
+        };
+        self.nested.insert(terminal, id);
+        Ok(id)
     }
 
     fn write(&mut self, class: VariantClass, exit: PlaceId) -> Result<(), CompileError> {
@@ -194,7 +230,7 @@ impl Emitter<'_, '_> {
             }
         }
         let rule = self.exits[&(class, exit)];
-        self.rules[rule.index()].expr = Expr::Machine(Box::new(machine));
+        self.grammar.rules[rule.index()].expr = Expr::Machine(Box::new(machine));
         Ok(())
     }
 

@@ -10,13 +10,13 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use gobo_types::{Budget, DenseId as _, LookAhead, Table};
+use gobo_types::{Budget, DenseId as _, Lexer, Table};
 
 use super::super::modules::{DefinitionId, MAIN, Modules};
 use super::bits::Bits;
 use super::grammar::{Productions, Symbol, TerminalId, productions};
-use super::lexer::{GuardId, Lexemes, TextsId};
-use super::lower::check_widths;
+use super::lexer::{GuardId, Lexemes, Texts, TextsId};
+use super::lower::{preference, settle};
 use super::tables::{ParserState, Tables, tables};
 use crate::regex::{Place, Scanner, Stuck, alone};
 
@@ -59,28 +59,27 @@ pub struct LexerFindings {
     pub undecided: Vec<(String, String)>,
 }
 
-/// What is to be said of the lexer of a grammar that begins with the rule `start`; with `contextual` only those terminals are active that
-/// the parser can use.
+/// What is to be said of the lexer of a grammar that begins with the rule `start`; /// under a lexer that finds lexemes.
 ///
 /// # Errors
 /// See [`Stuck`]; a refusal, as lowering it.
 pub(crate) fn findings(
     modules: &Modules<'_>,
     start: DefinitionId,
-    contextual: bool,
-    look_ahead: LookAhead,
+    lexer: Lexer,
     budget: &Budget,
 ) -> Result<LexerFindings, Stuck> {
     let productions = productions(modules, start, budget)?;
-    check_widths(modules, &productions)?;
-    let tables = tables(&productions, budget)?;
+    let mut tables = tables(&productions, budget)?;
+    settle(modules, &productions, &mut tables, lexer)?;
     let nodes: Vec<_> = productions.terminals.iter().map(|terminal| terminal.text.node.clone()).collect();
-    let scanner = Scanner::of(&nodes, budget)?;
+    let scanner = Scanner::of(&nodes, preference(&productions, lexer), budget)?;
     let (terminals, ignored) = (&productions.terminals, &productions.ignored);
-    let lexemes = Lexemes::new(terminals, ignored, &scanner, look_ahead.characters(), budget)?;
+    let look_ahead = lexer.look_ahead().unwrap_or_default().characters();
+    let lexemes = Lexemes::new(terminals, ignored, &scanner, look_ahead, budget)?;
     let mut looker =
         Looker { productions: &productions, tables: &tables, scanner: &scanner, lexemes, budget };
-    looker.look(contextual)
+    looker.look(!matches!(lexer, Lexer::Basic(_)))
 }
 
 struct Looker<'a, 'b> {
@@ -127,7 +126,7 @@ impl Looker<'_, '_> {
         let mut unseen: BTreeMap<TerminalId, ParserState> = BTreeMap::new();
         let mut found: BTreeSet<TerminalId> = ignored.clone();
         for (state, bits) in active.enumerate() {
-            let set = self.lexemes.active(bits, None)?;
+            let set = self.lexemes.active(bits, None, true)?;
             let place = self.lexemes.place(set, GuardId::PASS)?;
             found.extend(self.lexemes.places[place].letters.iter().map(|letter| letter.terminal));
             for &terminal in &self.productions.used {
@@ -153,25 +152,25 @@ impl Looker<'_, '_> {
 
     /// The terminal that is found first where a text stands.
     fn taker(&mut self, active: &Bits, text: &str) -> Result<Option<String>, Stuck> {
-        let set = self.lexemes.active(active, None)?;
+        let set = self.lexemes.active(active, None, true)?;
         let taker = self.lexemes.found(set, text)?;
         Ok(taker.map(|terminal| self.productions.terminals[terminal].name.clone()))
     }
 
     /// Keywords of names behind which a word may go on.
     fn glued(&mut self, active: &Table<ParserState, Bits>, all: &Bits) -> Result<Vec<Glued>, Stuck> {
-        let set = self.lexemes.active(all, None)?;
+        let set = self.lexemes.active(all, None, true)?;
         let keywords = self.lexemes.keywords(set)?;
         let mut glued: BTreeMap<TerminalId, Glued> = BTreeMap::new();
         // The first texts of a language that go on with a name behind a keyword.
         let mut begun: HashMap<(TerminalId, TerminalId, TextsId), Option<String>> = HashMap::new();
         for (state, shifts) in self.tables.shifts.enumerate() {
-            let here = self.lexemes.active(&active[state], None)?;
+            let here = self.lexemes.active(&active[state], None, true)?;
             let here = self.lexemes.place(here, GuardId::PASS)?;
             for &(name, keyword) in &keywords {
                 let Some(&after) = shifts.get(&Symbol::Terminal(keyword)) else { continue };
                 for letter in self.lexemes.letters(here, keyword)? {
-                    let next = self.lexemes.active(&active[after], None)?;
+                    let next = self.lexemes.active(&active[after], None, true)?;
                     let next = self.lexemes.place(next, letter.guard)?;
                     for follower in self.lexemes.places[next].letters.clone() {
                         self.budget.charge_steps(PHASE, 1)?;
@@ -219,7 +218,7 @@ impl Looker<'_, '_> {
         for char in literal.chars() {
             threads = self.scanner.step(&threads, minterms.of_char(char))?;
         }
-        let language = &self.lexemes.texts[texts];
+        let Texts::Plain(language) = &self.lexemes.texts[texts] else { return Ok(None) };
         let mut least: Option<String> = None;
         for minterm in minterms.all() {
             self.budget.charge_steps(PHASE, 1)?;

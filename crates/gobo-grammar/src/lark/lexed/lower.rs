@@ -2,41 +2,47 @@
 
 use std::collections::BTreeSet;
 
-use gobo_types::{Budget, CompileError, DenseId as _, Indentation, LookAhead, RefusalKind, ReportEntry};
+use gobo_types::{Budget, CompileError, DenseId as _, Indentation, Lexer, RefusalKind, ReportEntry};
 
 use super::super::modules::{DefinitionId, Modules};
-use super::grammar::{Productions, Terminal, TerminalId, WITHOUT_LEXER, productions};
+use super::grammar::{OTHER_LEXERS, Productions, Terminal, TerminalId, productions};
 use super::indentation::Blocks;
 use super::lexer::{Cut, Lexemes};
 use super::tables::{Tables, tables};
 use super::{emit, merge, variants};
 use crate::bnf::{SHOWN_NAMES, shown};
-use crate::regex::{Scanner, Stuck};
+use crate::regex::{Preference, Scanner, Stuck};
 use crate::written::Read;
 
-/// The grammar over characters whose texts begin with the rule `start`, and are split into lexemes; with `contextual` only those terminals
-/// are active that the parser can use. Its lines are indented so, if it has blocks of them.
+/// The grammar over characters whose texts begin with the rule `start`, and are split into lexemes by one of the lexers that do so. Its lines are
+/// indented so, if it has blocks of them.
 ///
 /// # Errors
 /// A refusal naming the construct, its line and its column; [`CompileError::OverBudget`].
 pub(crate) fn lower(
     modules: &Modules<'_>,
     start: DefinitionId,
-    (contextual, look_ahead): (bool, LookAhead),
+    lexer: Lexer,
     indentation: Indentation,
     budget: &Budget,
 ) -> Result<Read, CompileError> {
-    if modules.initial_skip.is_some() {
+    let is_longest = lexer == Lexer::Longest;
+    if modules.initial_skip.is_some() && !is_longest {
         let reason = "%llguidance is of llguidance's dialect, and Lark's lexers have none";
         return Err(CompileError::refuse(RefusalKind::Unsupported, "the whole grammar", reason)
             .spanning(0..0)
-            .advising(WITHOUT_LEXER));
+            .advising(OTHER_LEXERS));
     }
     let mut productions = productions(modules, start, budget)?;
-    check_widths(modules, &productions)?;
-    let tables = tables(&productions, budget)?;
+    let mut tables = tables(&productions, budget)?;
+    settle(modules, &productions, &mut tables, lexer)?;
     let blocks = Blocks::of(modules, &productions, &tables, indentation, budget)?;
     if let Some(blocks) = &blocks {
+        if is_longest {
+            let reason = "blocks of indented lines are Lark's, and the lexer longest is llguidance's";
+            let error = CompileError::refuse(RefusalKind::Unsupported, "%declare _INDENT _DEDENT", reason);
+            return Err(error.advising("Give --lexer contextual or basic (the field lexer)."));
+        }
         // The lexer finds newlines, whether or not a rule has them.
         productions.used.extend([blocks.newline]);
         productions.used.sort_unstable();
@@ -48,20 +54,22 @@ pub(crate) fn lower(
         return Err(error.advising("Leave out how they are indented (the field indentation)."));
     }
     let nodes: Vec<_> = productions.terminals.iter().map(|terminal| terminal.text.node.clone()).collect();
-    let scanner =
-        Scanner::of(&nodes, budget).map_err(|error| placed(modules, &productions, error, budget))?;
+    let scanner = Scanner::of(&nodes, preference(&productions, lexer), budget);
+    let scanner = scanner.map_err(|error| placed(modules, &productions, error, budget))?;
     let mut lexemes = Lexemes::new(
         &productions.terminals,
         &productions.ignored,
         &scanner,
-        look_ahead.characters(),
+        lexer.look_ahead().unwrap_or_default().characters(),
         budget,
     )?;
     lexemes.lines.terminals = blocks.as_ref().map(Blocks::terminals);
     let checked = blocks.as_ref().map_or(Ok(()), |blocks| blocks.check(modules, &productions, &scanner));
     let blocks = blocks.as_ref();
-    let variants = checked
-        .and_then(|()| variants::variants(&productions, (&tables, blocks), &mut lexemes, contextual, budget));
+    let skips = if is_longest { modules.initial_skip.unwrap_or(false) } else { true };
+    let variants = checked.and_then(|()| {
+        variants::variants(&productions, (&tables, blocks), &mut lexemes, (lexer, skips), budget)
+    });
     let variants = variants.map_err(|stuck| match stuck {
         Stuck::Over(error) => error,
         Stuck::Behind(pattern) => {
@@ -77,18 +85,48 @@ pub(crate) fn lower(
     let grammar = emit::emit(&productions, &lexemes, &variants, &classes, budget)?;
     let cuts = variants.cuts.iter().map(|&cut| narrowed(&productions, &lexemes.guards.cuts[cut]));
     let mut narrowed: Vec<ReportEntry> = cuts.collect();
+    if lexemes.undecided_before_nested {
+        let why = "values of a schema right after a rule with stop, whose text has several characters, are left out";
+        narrowed.push(ReportEntry::whole("lexer", why));
+    }
     if blocks.is_some() {
         narrowed.extend(unlike(indentation, lexemes.lines.has_others));
     }
-    let notes = notes(modules, &productions, &tables);
+    narrowed.extend(productions.said.narrowed.iter().cloned());
+    let mut notes = notes(modules, &productions, &tables, is_longest);
+    notes.extend(productions.said.notes.iter().cloned());
     Ok(Read { grammar, is_indented: blocks.is_some(), narrowed, notes })
 }
 
-/// Refuses terminals with the empty text.
+/// Lets a lexer have its way with conflicts: under Lark's they are settled, and terminals with the empty text are refused; under `longest` all
+/// ways stay.
 ///
 /// # Errors
 /// The refusal.
-pub(super) fn check_widths(modules: &Modules<'_>, productions: &Productions) -> Result<(), CompileError> {
+pub(super) fn settle(
+    modules: &Modules<'_>,
+    productions: &Productions,
+    tables: &mut Tables,
+    lexer: Lexer,
+) -> Result<(), CompileError> {
+    if lexer == Lexer::Longest {
+        tables.settle_nothing();
+        return Ok(());
+    }
+    check_widths(modules, productions)
+}
+
+/// Which of several matches a lexer takes.
+pub(super) fn preference(productions: &Productions, lexer: Lexer) -> Preference {
+    if lexer == Lexer::Longest {
+        Preference::Longest(productions.terminals.iter().map(|of| of.text.ending.clone()).collect())
+    } else {
+        Preference::First
+    }
+}
+
+/// Refuses terminals with the empty text.
+fn check_widths(modules: &Modules<'_>, productions: &Productions) -> Result<(), CompileError> {
     let is_block =
         |id: &&TerminalId| productions.blocks.is_some_and(|(begin, end)| **id == begin || **id == end);
     for &id in productions.used.iter().filter(|id| !is_block(id)) {
@@ -110,7 +148,8 @@ fn placed(
 ) -> CompileError {
     let CompileError::Refused(refusal) = error else { return error };
     for terminal in productions.terminals.iter().filter(|terminal| terminal.text.node.looks_around()) {
-        match Scanner::of(std::slice::from_ref(&terminal.text.node), budget) {
+        let node = std::slice::from_ref(&terminal.text.node);
+        match Scanner::of(node, Preference::First, budget) {
             Ok(_) => {}
             Err(CompileError::Refused(of_terminal)) => {
                 let reason = format!("the terminal {}: {}", shown(&terminal.name), of_terminal.reason);
@@ -148,11 +187,25 @@ fn narrowed(productions: &Productions, cut: &Cut) -> ReportEntry {
     ReportEntry::whole("lexer", why)
 }
 
-fn notes(modules: &Modules<'_>, productions: &Productions, tables: &Tables) -> Vec<ReportEntry> {
+fn notes(
+    modules: &Modules<'_>,
+    productions: &Productions,
+    tables: &Tables,
+    is_longest: bool,
+) -> Vec<ReportEntry> {
     let mut notes: Vec<ReportEntry> = (modules.remarks.iter())
-        .filter(|remark| **remark != "priority")
+        .filter(|remark| is_longest || **remark != "priority")
         .map(|&remark| ReportEntry::whole(remark, "it means nothing for texts"))
         .collect();
+    if is_longest && !productions.said.lazy.is_empty() {
+        let names: Vec<String> =
+            productions.said.lazy.iter().take(SHOWN_NAMES).map(|name| shown(name)).collect();
+        let why = format!(
+            "the longest text is the lexeme, so the lazy repetition of {} goes on past its first end; [lazy] at a rule ends it there",
+            names.join(", ")
+        );
+        notes.push(ReportEntry::whole("lazy", why));
+    }
     if tables.shifted > 0 {
         let why = format!("{} shift/reduce conflicts are decided by shifting, as in Lark", tables.shifted);
         notes.push(ReportEntry::whole("conflicts", why));

@@ -19,6 +19,9 @@ use super::variants::{Edge, NodeId, VariantId, Variants};
 
 const PHASE: &str = "merging rules";
 
+/// Steps of an edge in a round: it is renamed, sorted and hashed.
+const STEPS_PER_EDGE: u64 = 8;
+
 dense_id! {
     /// Nodes that are equal.
     pub(super) struct NodeClass;
@@ -71,7 +74,7 @@ pub(super) fn classes(variants: &Variants, budget: &Budget) -> Result<Classes, C
             signature
         });
         let (of_node, nodes) = numbered(signatures);
-        budget.charge_steps(PHASE, edges)?;
+        budget.charge_steps(PHASE, edges * STEPS_PER_EDGE)?;
         let starts = variants.all.enumerate().map(|(id, variant)| {
             let mut starts: Vec<NodeClass> = variant.starts.iter().map(|&node| of_node[node]).collect();
             starts.sort_unstable();

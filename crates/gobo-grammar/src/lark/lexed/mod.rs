@@ -1,12 +1,12 @@
-//! Lark's grammars under its lexers `contextual` and `basic`.
+//! Lark's grammars under its lexers `contextual` and `basic`, and llguidance's under `longest`.
 //!
-//! A text is first split into lexemes, each the longest that Lark's regular expressions find, and the lexemes are read by rules. Both
-//! together become one grammar over characters:
+//! A text is first split into lexemes, each the one that Lark's regular expressions find or the longest one, and the lexemes are read by
+//! rules. Both together become one grammar over characters:
 //!
 //! 1. `grammar` has the terminals and the productions that Lark makes of rules.
 //! 2. `tables` are the states of Lark's LALR(1) parser, which say what is active where.
-//! 3. `lexer` runs the active terminals in their order as threads, and finds the texts of each terminal at each place, with guards of what
-//!    may not follow.
+//! 3. `lexer` runs the active terminals as threads, in Lark's order or without one, and finds the texts of each terminal at each place, with
+//!    guards of what may not follow.
 //! 4. `variants` are rules by the places where they begin and end, for `sites`, the states that a rule does not tell apart; `merge` finds
 //!    those that are equal, and `emit` writes rules.
 //!

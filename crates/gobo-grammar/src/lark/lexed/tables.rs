@@ -340,6 +340,13 @@ impl Builder<'_> {
 }
 
 impl Tables {
+    /// Lets all ways of conflicts stay.
+    pub(super) fn settle_nothing(&mut self) {
+        self.struck.clear();
+        self.undecided.clear();
+        self.shifted = 0;
+    }
+
     /// The state after a shift; `None` where the parser has none.
     pub(super) fn shift(&self, state: ParserState, terminal: TerminalId) -> Option<ParserState> {
         self.shifts[state].get(&Symbol::Terminal(terminal)).copied()

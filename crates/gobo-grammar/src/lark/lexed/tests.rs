@@ -49,3 +49,15 @@ fn texts_are_those_of_lark() {
     }
     assert!(compared > 80, "{compared}");
 }
+
+/// A lexeme that ends before what follows is followed by just that, also where its text stands again in the state of no text.
+#[test]
+fn a_stop_follows() {
+    let read = read("start: t \"<e>\"\nt[stop=\"<e>\"]: /[a-z<>]*/", Lexer::Longest);
+    let dfa = Dfa::grammar(&read.grammar, TextStart::Exact, &Budget::new(CompileLimits::default())).unwrap();
+    for (text, is_text) in
+        [("<e>", true), ("f<e>", true), ("f<<e>", true), ("f<e><e>", false), ("f", false), ("f<e", false)]
+    {
+        assert_eq!(dfa.accepts(text.as_bytes()), is_text, "{text:?}");
+    }
+}

@@ -18,7 +18,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
+use gobo_types::{Budget, CompileError, DenseId as _, Lexer, Table, dense_id};
 
 use super::bits::Bits;
 use super::grammar::{NonterminalId, ProductionId, Productions, Symbol, TerminalId};
@@ -131,7 +131,8 @@ pub(super) struct Explorer<'a, 'b> {
     budget: &'a Budget,
 }
 
-/// The variants of a grammar. With `contextual`, the terminals of an action are active, otherwise all.
+/// The variants of a grammar. Active are the terminals of an action, unless the lexer is Lark's basic one: then all. `skips` says whether
+/// ignored text may stand first.
 ///
 /// # Errors
 /// See [`Stuck`].
@@ -139,17 +140,19 @@ pub(super) fn variants(
     productions: &Productions,
     (tables, blocks): (&Tables, Option<&Blocks>),
     lexemes: &mut Lexemes<'_>,
-    contextual: bool,
+    (lexer, skips): (Lexer, bool),
     budget: &Budget,
 ) -> Result<Variants, Stuck> {
     let mut all = Bits::new(productions.terminals.len() + 1);
     productions.used.iter().for_each(|terminal| all.insert(terminal.index()));
     let mut active = Table::new();
-    for actions in &tables.actions {
-        let mut of_state = if contextual { actions.clone() } else { all.clone() };
+    for (state, actions) in tables.actions.enumerate() {
+        let mut of_state = if matches!(lexer, Lexer::Basic(_)) { all.clone() } else { actions.clone() };
         of_state.remove(productions.terminals.len());
         let newline = blocks.map(|blocks| blocks.prepare(&mut of_state));
-        active.push([lexemes.active(&of_state, None)?, lexemes.active(&of_state, newline)?]);
+        // No shift leads to the first state.
+        let skips = skips || state != START;
+        active.push([lexemes.active(&of_state, None, skips)?, lexemes.active(&of_state, newline, skips)?]);
     }
     let outside = active.iter().map(|active| active[0]).collect();
     let (site_of, sites) = sites(productions, tables, &outside, budget)?;
@@ -174,7 +177,12 @@ pub(super) fn variants(
     let mut starts = Vec::new();
     let [first, _] = explorer.active[START];
     let open = blocks.map(|_| 0);
-    for (texts, place) in explorer.lexemes.tails(first, GuardId::PASS)? {
+    let tails = if skips {
+        explorer.lexemes.tails(first, GuardId::PASS)?
+    } else {
+        vec![(TextsId::EMPTY, explorer.lexemes.place(first, GuardId::PASS)?)]
+    };
+    for (texts, place) in tails {
         let place = explorer.lexemes.at_level(place, open)?;
         starts.push((texts, explorer.variant(START, productions.start, place, false)?));
     }

@@ -45,57 +45,46 @@ impl Parser<'_> {
         Ok(At { what, at })
     }
 
+    /// Sequences between `&`, an alias, a condition.
     fn alternative(&mut self) -> Result<Body, CompileError> {
         self.skip();
         let at = self.scanner.at;
-        let mut parts = Vec::new();
-        loop {
-            self.skip();
-            match self.conjunction()? {
-                Some(part) => parts.push(part),
-                None => break,
-            }
+        let mut conjuncts = vec![self.sequence()?];
+        while self.scanner.eat("&") {
+            conjuncts.push(self.sequence()?);
         }
         if self.scanner.eat("->") {
             self.skip();
             if self.scanner.name().is_none() {
                 return Err(self.unexpected());
             }
+            self.skip();
+        }
+        let mut what =
+            if conjuncts.len() == 1 { conjuncts.swap_remove(0).what } else { Item::And(conjuncts) };
+        if self.scanner.eat("%if") {
+            let condition = self.condition()?;
+            what = Item::Where(Box::new(At { what, at }), condition);
+        }
+        Ok(At { what, at })
+    }
+
+    fn sequence(&mut self) -> Result<Body, CompileError> {
+        self.skip();
+        let at = self.scanner.at;
+        let mut parts = Vec::new();
+        loop {
+            self.skip();
+            match self.repeated()? {
+                Some(part) => parts.push(part),
+                None => break,
+            }
         }
         let what = if parts.len() == 1 { parts.swap_remove(0).what } else { Item::Concat(parts) };
         Ok(At { what, at })
     }
 
-    /// Parts between `&`, which binds tighter than a sequence.
-    fn conjunction(&mut self) -> Result<Option<Body>, CompileError> {
-        let Some(first) = self.negation()? else { return Ok(None) };
-        let at = first.at;
-        let mut parts = vec![first];
-        loop {
-            self.skip();
-            if !self.scanner.eat("&") {
-                break;
-            }
-            self.skip();
-            let Some(next) = self.negation()? else { return Err(self.unexpected()) };
-            parts.push(next);
-        }
-        let what = if parts.len() == 1 { parts.swap_remove(0).what } else { Item::And(parts) };
-        Ok(Some(At { what, at }))
-    }
-
-    fn negation(&mut self) -> Result<Option<Body>, CompileError> {
-        let at = self.scanner.at;
-        if !self.scanner.eat("~") {
-            return self.repeated();
-        }
-        self.skip();
-        let inner = self.deeper(at, Self::negation)?;
-        let Some(inner) = inner else { return Err(self.unexpected()) };
-        Ok(Some(At { what: Item::Not(Box::new(inner)), at }))
-    }
-
-    fn deeper<T>(
+    pub(super) fn deeper<T>(
         &mut self,
         at: usize,
         read: impl FnOnce(&mut Self) -> Result<T, CompileError>,
@@ -215,8 +204,16 @@ impl Parser<'_> {
                 };
                 of(Item::Repeat(Box::new(inner), 0, Some(1)))
             }
+            // It binds tighter than a repetition.
+            '~' => {
+                self.scanner.at += 1;
+                self.skip();
+                let Some(inner) = self.deeper(at, Self::atom)? else { return Err(self.unexpected()) };
+                of(Item::Not(Box::new(inner)))
+            }
             '"' => self.scanner.text().and_then(of),
             '/' => self.scanner.regex().and_then(of),
+            '%' if self.scanner.rest().starts_with("%if") => Ok(None),
             '%' => embedded::part(&mut self.scanner).and_then(of),
             '*' | '+' | '?' | '{' => {
                 Err(self.scanner.malformed(at, format!("there is nothing in front of {char} to repeat")))
@@ -226,10 +223,10 @@ impl Parser<'_> {
                 let rest = self.scanner.rest();
                 let is_usage = rest.starts_with('{')
                     && !rest[1..].trim_start().starts_with(|char: char| char.is_ascii_digit() || char == ',');
-                if rest.starts_with("::") {
-                    return Err(self
-                        .scanner
-                        .unsupported(at, "parametric rules (name::expr) are not supported"));
+                if self.scanner.eat("::") {
+                    self.skip();
+                    let value = self.parameter()?;
+                    return of(Item::Valued(name.what, value));
                 }
                 if !is_usage {
                     return of(Item::Name(name.what));

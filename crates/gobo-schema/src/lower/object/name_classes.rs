@@ -101,7 +101,9 @@ impl NameClasses {
             budget.charge_steps(LOWERING, split.len() as u64)?;
             classes = split;
         }
-        let spelling = context.policy.spelling();
+        let is_free = tests.patterns.is_empty() && tests.violated.is_empty();
+        let policy = &context.policy;
+        let spelling = if is_free { policy.free_names() } else { policy.spelling() };
         let classes: Rc<[NameClass]> = classes
             .into_iter()
             .map(|Class { names, patterns, violated }| {

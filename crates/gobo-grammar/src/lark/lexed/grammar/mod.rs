@@ -9,6 +9,6 @@ mod symbols;
 mod trees;
 mod write;
 
-pub(super) use pattern::WITHOUT_LEXER;
+pub(super) use pattern::OTHER_LEXERS;
 pub(super) use symbols::{NonterminalId, ProductionId, Productions, Symbol, Terminal, TerminalId};
 pub(super) use write::productions;

@@ -65,8 +65,9 @@ pub(super) fn depth_first(body: &At<Item>) -> Vec<&At<Item>> {
             | Item::Range(..)
             | Item::And(_)
             | Item::Not(_)
-            | Item::Chain(_) => found.push((depth, part)),
-            Item::Name(_) => {}
+            | Item::Chain(_)
+            | Item::Schema(_) => found.push((depth, part)),
+            Item::Name(_) | Item::Valued(..) => {}
             Item::Concat(parts) | Item::Template(_, parts) => {
                 stack.extend(parts.iter().rev().map(|part| (depth + 1, part)));
             }
@@ -75,7 +76,7 @@ pub(super) fn depth_first(body: &At<Item>) -> Vec<&At<Item>> {
                 let is_sequence = matches!(part.what, Item::Concat(_));
                 (depth + if is_sequence { 1 } else { 2 }, part)
             })),
-            Item::Repeat(part, ..) => stack.push((depth + 1, part)),
+            Item::Repeat(part, ..) | Item::Where(part, _) => stack.push((depth + 1, part)),
         }
     }
     found.sort_by_key(|of| std::cmp::Reverse(of.0));

@@ -4,16 +4,17 @@
 //! shortest match, and its length. So the length is computed as if the text were written: alternatives sorted, longest possible first,
 //! and joined as `(?:a|b)`, repetitions as `(?:x)*`, flags as `(?i:x)`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use gobo_types::{Budget, CompileError, RefusalKind};
+use gobo_automata::{CharSet, Grammar};
+use gobo_types::{Budget, CompileError, RefusalKind, ReportEntry};
 
 use super::super::super::library;
 use super::super::super::modules::{DefinitionId, Found, ModuleId, Modules};
-use super::super::super::syntax::{At, Item, Pattern, is_terminal};
+use super::super::super::syntax::{At, End, Home, Item, Pattern, is_terminal};
 use super::super::super::terminals::{Terminals, any_case, measure};
 use crate::bnf::shown;
-use crate::regex::{Flags, Node};
+use crate::regex::{Ending, Flags, Node};
 
 const PHASE: &str = "building terminals";
 
@@ -27,8 +28,8 @@ const NEST_LIMIT: u32 = 250;
 const FLAG_LENGTH: u64 = 5;
 
 /// What helps where Lark's lexers cannot.
-pub(in super::super) const WITHOUT_LEXER: &str =
-    "Give --lexer none (the field lexer): a terminal then stands for each of its texts.";
+pub(in super::super) const OTHER_LEXERS: &str =
+    "Give --lexer longest (the field lexer), or --lexer none: a terminal then stands for each of its texts.";
 
 /// A pattern.
 #[derive(Debug, Clone)]
@@ -44,12 +45,53 @@ pub(in super::super) struct Text {
     pub(in super::super) length: u64,
     /// The fewest and the most characters of its texts.
     pub(in super::super) widths: (u64, u64),
+    /// When it ends, under the lexer for which that matters.
+    pub(in super::super) ending: Ending,
+    /// The grammar of its texts, if they are read as another grammar's and not as lexemes.
+    pub(in super::super) nested: Option<Nested>,
+}
+
+/// What is said of schemas, each entry once, and the terminals with lazy repetitions.
+#[derive(Debug, Default)]
+pub(in super::super) struct Said {
+    pub(in super::super) lazy: BTreeSet<String>,
+    pub(in super::super) narrowed: BTreeSet<ReportEntry>,
+    pub(in super::super) notes: BTreeSet<ReportEntry>,
+}
+
+/// A grammar within a grammar.
+#[derive(Debug, Clone)]
+pub(in super::super) struct Nested {
+    pub(in super::super) grammar: Grammar,
+    /// The characters with which its texts begin.
+    pub(in super::super) first: CharSet,
 }
 
 impl Text {
     fn regex(node: Node, length: u64) -> Self {
         let widths = node.widths();
-        Self { node, literal: None, source: None, flags: Flags::default(), flag_count: 0, length, widths }
+        let (literal, source, flags) = (None, None, Flags::default());
+        Self {
+            node,
+            literal,
+            source,
+            flags,
+            flag_count: 0,
+            length,
+            widths,
+            ending: Ending::Greedy,
+            nested: None,
+        }
+    }
+
+    /// A terminal of llguidance's dialect, where patterns have no order: `source` is what makes two of them one.
+    fn unordered(node: Node, source: Option<String>) -> Self {
+        Self { source, ..Self::regex(node, 0) }
+    }
+
+    /// Whether the empty text is one of its texts, which no lexer finds.
+    pub(super) fn may_be_empty(&self) -> bool {
+        self.nested.is_none() && self.widths.0 == 0
     }
 
     /// The pattern of a terminal that no lexer finds.
@@ -64,7 +106,8 @@ impl Text {
         let flag_count = u64::from(ignores_case);
         let length = text.chars().count() as u64;
         let literal = Some(text.to_owned());
-        Self { node, literal, source: None, flags, flag_count, length, widths: (length, length) }
+        let widths = (length, length);
+        Self { literal, flags, flag_count, widths, ..Self::regex(node, length) }
     }
 
     /// The characters that it is written in as a part of another one.
@@ -124,12 +167,14 @@ pub(super) struct Patterns<'a> {
     terminals: Terminals<'a>,
     built: HashMap<DefinitionId, Text>,
     open: Vec<DefinitionId>,
+    /// What is said of schemas.
+    said: Said,
 }
 
 impl<'a> Patterns<'a> {
     pub(super) fn new(modules: &'a Modules<'a>, budget: &'a Budget) -> Self {
         let terminals = Terminals::new(modules, budget);
-        Self { modules, budget, terminals, built: HashMap::new(), open: Vec::new() }
+        Self { modules, budget, terminals, built: HashMap::new(), open: Vec::new(), said: Said::default() }
     }
 
     /// The pattern of a terminal with a name.
@@ -150,6 +195,22 @@ impl<'a> Patterns<'a> {
         }
         let modules = self.modules;
         let defined = &modules.definitions[definition];
+        if modules.home() == Home::Llguidance {
+            let node = self.terminals.named(definition, user, at)?;
+            let ending = match &defined.end {
+                Some(End::Stop(follows)) if defined.end.as_ref().is_some_and(End::is_early) => {
+                    Ending::Before(Box::new(self.terminals.stop(definition, follows)?))
+                }
+                Some(end) if end.is_early() => Ending::Lazy,
+                _ => Ending::Greedy,
+            };
+            let text = Text { ending, ..Text::unordered(node, None) };
+            self.built.insert(definition, text.clone());
+            return Ok(text);
+        }
+        if let Some(end) = &defined.end {
+            return Err(self.of_llguidance(defined.module, defined.at, &format!("[{}]", end.name())));
+        }
         if self.open.contains(&definition) {
             let reason = format!("the terminal {} refers to itself", shown(&defined.name));
             return Err(modules
@@ -208,10 +269,10 @@ impl<'a> Patterns<'a> {
     ) -> Result<Text, CompileError> {
         self.budget.charge_steps(PHASE, 1)?;
         let modules = self.modules;
-        let unsupported = |what: &str| {
-            let reason = format!("{what} is of llguidance's dialect, and Lark's lexers have none");
-            modules.refuse(RefusalKind::Unsupported, module, part.at, reason).advising(WITHOUT_LEXER)
-        };
+        if modules.home() == Home::Llguidance {
+            return self.unordered(module, part, name);
+        }
+        let unsupported = |what: &str| self.of_llguidance(module, part.at, what);
         Ok(match &part.what {
             Item::Name(of) | Item::Template(of, _) if !is_terminal(of) => {
                 let reason = format!("the terminal {} refers to the rule {}", shown(name), shown(of));
@@ -245,6 +306,51 @@ impl<'a> Patterns<'a> {
             Item::And(_) => return Err(unsupported("&")),
             Item::Not(_) => return Err(unsupported("~")),
             Item::Chain(_) => return Err(unsupported("%regex")),
+            Item::Schema(_) => return Err(unsupported("%json")),
+            Item::Valued(..) | Item::Where(..) => {
+                self.terminals.node(module, part, name)?;
+                unreachable!("parameters are of rules")
+            }
+        })
+    }
+
+    /// A refusal of what only llguidance has.
+    fn of_llguidance(&self, module: ModuleId, at: usize, what: &str) -> CompileError {
+        let reason = format!("{what} is of llguidance's dialect, and Lark's lexers have none");
+        self.modules.refuse(RefusalKind::Unsupported, module, at, reason).advising(OTHER_LEXERS)
+    }
+
+    /// What is said of schemas and patterns.
+    pub(super) fn into_said(self) -> Said {
+        Said { lazy: self.terminals.lazy, ..self.said }
+    }
+
+    /// The pattern of a part in llguidance's dialect.
+    fn unordered(&mut self, module: ModuleId, part: &At<Item>, name: &str) -> Result<Text, CompileError> {
+        Ok(match &part.what {
+            Item::Text { text, ignores_case } => Text::literal(text, *ignores_case),
+            Item::Schema(schema) => {
+                let (grammar, report) = self.modules.schema(module, part.at, schema, self.budget)?;
+                self.said.narrowed.extend(report.narrowed);
+                self.said.notes.extend(report.notes);
+                let first = grammar.first_chars(grammar.start, self.budget)?;
+                let nested = Some(Nested { grammar, first });
+                Text {
+                    nested,
+                    ..Text::unordered(Node::alternate(Vec::new()), Some(format!("%json {schema}")))
+                }
+            }
+            what => {
+                let node = self.terminals.node(module, part, name)?;
+                let source = match what {
+                    Item::Regex(pattern) => format!("/{}/{:?}", pattern.source, pattern.flags),
+                    Item::Range(set, _) => format!("{set:?}"),
+                    Item::Chain(pieces) => format!("%regex {pieces:?}"),
+                    // What stands at one place is one terminal.
+                    _ => format!("{module:?} {}", part.at),
+                };
+                Text::unordered(node, Some(source))
+            }
         })
     }
 

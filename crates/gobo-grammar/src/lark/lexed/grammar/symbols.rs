@@ -3,7 +3,7 @@
 use gobo_types::{Table, dense_id};
 
 use super::super::super::modules::ModuleId;
-use super::pattern::Text;
+use super::pattern::{Said, Text};
 
 dense_id! {
     /// A terminal.
@@ -55,4 +55,6 @@ pub(in super::super) struct Productions {
     pub(in super::super) used: Vec<TerminalId>,
     /// The terminals that begin and end a block of lines, if the grammar declares them.
     pub(in super::super) blocks: Option<(TerminalId, TerminalId)>,
+    /// What the report says of its parts.
+    pub(in super::super) said: Said,
 }

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use gobo_types::{Budget, CompileError, Table};
 
+use super::pattern::Said;
 use super::symbols::{NonterminalId, Production, ProductionId, Productions, Symbol, Terminal, TerminalId};
 
 const PHASE: &str = "writing out rules";
@@ -177,6 +178,7 @@ impl<'a> Trees<'a> {
         ignored: Vec<TerminalId>,
         terminals: Table<TerminalId, Terminal>,
         blocks: Option<(TerminalId, TerminalId)>,
+        said: Said,
     ) -> Result<Productions, CompileError> {
         let mut all: Table<ProductionId, Production> = Table::new();
         let mut seen = HashSet::new();
@@ -224,7 +226,7 @@ impl<'a> Trees<'a> {
         used.sort_unstable();
         used.dedup();
         let Self { names, priorities, .. } = self;
-        Ok(Productions { terminals, names, priorities, all, of, start, ignored, used, blocks })
+        Ok(Productions { terminals, names, priorities, all, of, start, ignored, used, blocks, said })
     }
 
     /// The sequences of symbols of a part, each once.

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
-use gobo_types::{Budget, CompileError, RefusalKind, Table};
+use gobo_types::{Budget, CompileError, Table};
 
 use super::super::super::modules::{DefinitionId, Found, MAIN, ModuleId, Modules};
-use super::super::super::rules::MAX_INSTANCES;
-use super::super::super::syntax::{At, Item, is_terminal};
+use super::super::super::syntax::{At, Home, Item};
 use super::names::{anonymous, depth_first};
 use super::pattern::{Patterns, Text};
 use super::symbols::{NonterminalId, Productions, Symbol, Terminal, TerminalId};
@@ -30,7 +29,19 @@ enum Argument {
     Template(DefinitionId),
 }
 
-type Scope<'a> = HashMap<&'a str, Argument>;
+/// A definition with what it is given.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Instance {
+    definition: DefinitionId,
+    arguments: Vec<Argument>,
+    value: Option<u64>,
+}
+
+/// What names and numbers mean in a rule.
+struct Scope<'a> {
+    arguments: HashMap<&'a str, Argument>,
+    value: u64,
+}
 
 struct Writer<'a> {
     modules: &'a Modules<'a>,
@@ -38,12 +49,16 @@ struct Writer<'a> {
     budget: &'a Budget,
     terminals: Table<TerminalId, Terminal>,
     terminal_of: HashMap<DefinitionId, TerminalId>,
+    /// Terminals without a name, by where they stand.
+    literals: HashMap<(ModuleId, usize), TerminalId>,
     /// Terminals by what makes two patterns one.
     known: HashMap<(bool, String, Flags), TerminalId>,
     terminal_names: HashSet<String>,
     trees: Trees<'a>,
-    rule_of: HashMap<(DefinitionId, Vec<Argument>), NonterminalId>,
-    pending: VecDeque<(DefinitionId, Vec<Argument>, NonterminalId)>,
+    rule_of: HashMap<Instance, NonterminalId>,
+    /// The rules of terminals that may be left out.
+    optional: HashMap<TerminalId, NonterminalId>,
+    pending: VecDeque<(Instance, NonterminalId)>,
     instances: usize,
     anonymous: usize,
     blocks: Option<(TerminalId, TerminalId)>,
@@ -64,10 +79,12 @@ pub(in super::super) fn productions(
         budget,
         terminals: Table::new(),
         terminal_of: HashMap::new(),
+        literals: HashMap::new(),
         known: HashMap::new(),
         terminal_names: HashSet::new(),
         trees: Trees::new(budget),
         rule_of: HashMap::new(),
+        optional: HashMap::new(),
         pending: VecDeque::new(),
         instances: 0,
         anonymous: 0,
@@ -81,15 +98,30 @@ pub(in super::super) fn productions(
     }
     // All rules of the grammar are read, because those that call each other keep their terminals, whoever calls them.
     for definition in needed {
-        if modules.definitions[definition].parameters.is_empty() {
-            writer.rule(definition, Vec::new(), MAIN, 0)?;
+        let defined = &modules.definitions[definition];
+        if defined.parameters.is_empty() && !defined.is_parametric {
+            writer.rule(Instance::of(definition), MAIN, 0)?;
         }
     }
-    let start = writer.rule(start, Vec::new(), MAIN, 0)?;
-    while let Some((definition, arguments, id)) = writer.pending.pop_front() {
-        writer.write(definition, &arguments, id)?;
+    let start = match writer.terminal_of.get(&start) {
+        Some(&terminal) => {
+            let rule = writer.trees.nonterminal(modules.definitions[start].name.clone(), 0)?;
+            let symbol = writer.symbol(terminal)?;
+            writer.trees.write(rule, Tree::Symbol(symbol));
+            rule
+        }
+        None => writer.rule(Instance::of(start), MAIN, 0)?,
+    };
+    while let Some((instance, id)) = writer.pending.pop_front() {
+        writer.write(&instance, id)?;
     }
-    writer.trees.finish(start, ignored, writer.terminals, writer.blocks)
+    writer.trees.finish(start, ignored, writer.terminals, writer.blocks, writer.patterns.into_said())
+}
+
+impl Instance {
+    fn of(definition: DefinitionId) -> Self {
+        Self { definition, arguments: Vec::new(), value: None }
+    }
 }
 
 impl Writer<'_> {
@@ -101,7 +133,7 @@ impl Writer<'_> {
         open.extend(modules.definitions.enumerate().filter(|of| of.1.module == MAIN).map(|of| of.0));
         while let Some(definition) = open.pop() {
             self.budget.charge_steps(PHASE, 1)?;
-            if !needed.insert(definition) || is_terminal(&modules.definitions[definition].name) {
+            if !needed.insert(definition) || modules.is_lexeme(definition) {
                 continue;
             }
             for (module, body) in &modules.definitions[definition].bodies {
@@ -113,8 +145,7 @@ impl Writer<'_> {
                 needed.extend(modules.called(MAIN, body));
             }
         }
-        let (terminals, rules): (Vec<_>, Vec<_>) =
-            needed.into_iter().partition(|&of| is_terminal(&modules.definitions[of].name));
+        let (terminals, rules): (Vec<_>, Vec<_>) = needed.into_iter().partition(|&of| modules.is_lexeme(of));
         for definition in terminals {
             let defined = &modules.definitions[definition];
             let text = self.patterns.named(definition, defined.module, defined.at)?;
@@ -158,7 +189,9 @@ impl Writer<'_> {
     }
 
     fn ignore(&mut self, at: usize, body: &At<Item>) -> Result<TerminalId, CompileError> {
-        if let Item::Name(name) = &body.what
+        // In llguidance a terminal that is ignored may stand in rules as well.
+        if self.modules.home() == Home::Lark
+            && let Item::Name(name) = &body.what
             && let Found::Definition(definition) = self.modules.found(MAIN, name, body.at)?
             && let Some(&id) = self.terminal_of.get(&definition)
         {
@@ -168,55 +201,27 @@ impl Writer<'_> {
         self.terminal(format!("__IGNORE_{at}"), 0, text, (MAIN, body.at))
     }
 
-    /// The rule of a definition, for templates with these arguments.
-    fn rule(
-        &mut self,
-        definition: DefinitionId,
-        arguments: Vec<Argument>,
-        module: ModuleId,
-        at: usize,
-    ) -> Result<NonterminalId, CompileError> {
-        let key = (definition, arguments);
+    /// The rule of a definition with what it is given.
+    fn rule(&mut self, key: Instance, module: ModuleId, at: usize) -> Result<NonterminalId, CompileError> {
         if let Some(&known) = self.rule_of.get(&key) {
             return Ok(known);
         }
         let modules = self.modules;
-        let defined = &modules.definitions[definition];
-        if defined.parameters.len() != key.1.len() {
-            let reason = format!(
-                "{} has {} parameters, and here are {} arguments",
-                shown(&defined.name),
-                defined.parameters.len(),
-                key.1.len()
-            );
-            return Err(modules.malformed(module, at, reason));
-        }
-        if !key.1.is_empty() {
-            self.instances += 1;
-            if self.instances > MAX_INSTANCES {
-                let reason = format!(
-                    "templates become more than {MAX_INSTANCES} rules; {} is one of them",
-                    shown(&defined.name)
-                );
-                return Err(modules.refuse(RefusalKind::Unsupported, module, at, reason));
-            }
-        }
+        let given = (key.arguments.len(), key.value);
+        modules.check_use(key.definition, given, &mut self.instances, (module, at))?;
+        let defined = &modules.definitions[key.definition];
         let id = self.trees.nonterminal(defined.name.clone(), defined.priority)?;
-        self.pending.push_back((definition, key.1.clone(), id));
+        self.pending.push_back((key.clone(), id));
         self.rule_of.insert(key, id);
         Ok(id)
     }
 
-    fn write(
-        &mut self,
-        definition: DefinitionId,
-        arguments: &[Argument],
-        id: NonterminalId,
-    ) -> Result<(), CompileError> {
+    fn write(&mut self, instance: &Instance, id: NonterminalId) -> Result<(), CompileError> {
         let modules = self.modules;
-        let defined = &modules.definitions[definition];
-        let scope: Scope<'_> =
-            defined.parameters.iter().map(String::as_str).zip(arguments.iter().cloned()).collect();
+        let defined = &modules.definitions[instance.definition];
+        let names = defined.parameters.iter().map(String::as_str);
+        let arguments = names.zip(instance.arguments.iter().cloned()).collect();
+        let scope = Scope { arguments, value: instance.value.unwrap_or_default() };
         self.trees.current.clone_from(&defined.name);
         for (module, body) in &defined.bodies {
             for literal in depth_first(body) {
@@ -240,6 +245,11 @@ impl Writer<'_> {
         Ok(match &part.what {
             Item::Concat(parts) => Tree::Sequence(all(self, parts)?),
             Item::Alternate(parts) => Tree::Any(all(self, parts)?),
+            Item::Where(part, condition) if condition.holds(scope.value) => self.tree(module, part, scope)?,
+            Item::Where(..) => Tree::Any(Vec::new()),
+            Item::Text { text, .. } if text.is_empty() && self.modules.home() == Home::Llguidance => {
+                Tree::Sequence(Vec::new())
+            }
             Item::Repeat(part, min, max) => {
                 let tree = self.tree(module, part, scope)?;
                 self.trees.repeat(tree, *min, *max)?
@@ -265,7 +275,7 @@ impl Writer<'_> {
         let modules = self.modules;
         match &part.what {
             Item::Name(name) => {
-                if let Some(argument) = scope.get(name.as_str()) {
+                if let Some(argument) = scope.arguments.get(name.as_str()) {
                     return Ok(argument.clone());
                 }
                 let Found::Definition(definition) = modules.found(module, name, part.at)? else {
@@ -276,16 +286,24 @@ impl Writer<'_> {
                     };
                 };
                 if let Some(&terminal) = self.terminal_of.get(&definition) {
-                    return Ok(Argument::Symbol(Symbol::Terminal(terminal)));
+                    return self.symbol(terminal).map(Argument::Symbol);
                 }
                 if !modules.definitions[definition].parameters.is_empty() {
                     return Ok(Argument::Template(definition));
                 }
-                let rule = self.rule(definition, Vec::new(), module, part.at)?;
+                let rule = self.rule(Instance::of(definition), module, part.at)?;
+                Ok(Argument::Symbol(Symbol::Rule(rule)))
+            }
+            Item::Valued(name, value) => {
+                let Found::Definition(definition) = modules.found(module, name, part.at)? else {
+                    return Err(self.patterns.declared(module, name, part.at));
+                };
+                let value = Some(value.of(scope.value));
+                let rule = self.rule(Instance { value, ..Instance::of(definition) }, module, part.at)?;
                 Ok(Argument::Symbol(Symbol::Rule(rule)))
             }
             Item::Template(name, arguments) => {
-                let definition = match scope.get(name.as_str()) {
+                let definition = match scope.arguments.get(name.as_str()) {
                     Some(Argument::Template(definition)) => *definition,
                     Some(_) => {
                         let reason = format!("{} is no template here", shown(name));
@@ -300,10 +318,11 @@ impl Writer<'_> {
                 for argument in arguments {
                     given.push(self.argument(module, argument, scope)?);
                 }
-                let rule = self.rule(definition, given, module, part.at)?;
+                let instance = Instance { arguments: given, ..Instance::of(definition) };
+                let rule = self.rule(instance, module, part.at)?;
                 Ok(Argument::Symbol(Symbol::Rule(rule)))
             }
-            Item::Concat(_) | Item::Alternate(_) | Item::Repeat(..) => {
+            Item::Concat(_) | Item::Alternate(_) | Item::Repeat(..) | Item::Where(..) => {
                 let reason =
                     "an argument of a template is a name, a text or a template; give other parts a name";
                 Err(modules.malformed(module, part.at, reason))
@@ -313,22 +332,50 @@ impl Writer<'_> {
             | Item::Range(..)
             | Item::And(_)
             | Item::Not(_)
-            | Item::Chain(_) => {
+            | Item::Chain(_)
+            | Item::Schema(_) => {
                 let terminal = self.literal(module, part)?;
-                Ok(Argument::Symbol(Symbol::Terminal(terminal)))
+                self.symbol(terminal).map(Argument::Symbol)
             }
         }
     }
 
+    /// What stands for a terminal in productions: a rule that may be empty, if it has the empty text, which no lexer finds. Lark's
+    /// terminals have not.
+    fn symbol(&mut self, terminal: TerminalId) -> Result<Symbol, CompileError> {
+        if self.modules.home() == Home::Lark || !self.terminals[terminal].text.may_be_empty() {
+            return Ok(Symbol::Terminal(terminal));
+        }
+        if let Some(&known) = self.optional.get(&terminal) {
+            return Ok(Symbol::Rule(known));
+        }
+        let rule = self.trees.nonterminal(self.terminals[terminal].name.clone(), 0)?;
+        let some = Tree::Symbol(Symbol::Terminal(terminal));
+        self.trees.write(rule, Tree::Any(vec![some, Tree::Sequence(Vec::new())]));
+        self.optional.insert(terminal, rule);
+        Ok(Symbol::Rule(rule))
+    }
+
     /// The terminal of a text or a pattern in a rule.
     fn literal(&mut self, module: ModuleId, part: &At<Item>) -> Result<TerminalId, CompileError> {
+        if let Some(&known) = self.literals.get(&(module, part.at)) {
+            return Ok(known);
+        }
+        let terminal = self.new_literal(module, part)?;
+        self.literals.insert((module, part.at), terminal);
+        Ok(terminal)
+    }
+
+    fn new_literal(&mut self, module: ModuleId, part: &At<Item>) -> Result<TerminalId, CompileError> {
         let shown = match &part.what {
             Item::Regex(pattern) => format!("/{}/", shown(&pattern.source)),
             Item::Text { text, .. } => shown(&format!("{text:?}")),
             _ => "without a name".to_owned(),
         };
         let mut text = self.patterns.part(module, part, &shown)?;
-        if let Item::Range(set, written) = &part.what {
+        if let Item::Range(set, written) = &part.what
+            && self.modules.home() == Home::Lark
+        {
             text.source = Some(format!("range {set:?} {written}"));
         }
         if let Some(&known) = text.identity().and_then(|identity| self.known.get(&identity)) {

@@ -4,6 +4,9 @@
 //! pattern looks ahead for. A character by which such a thread matches kills the reading, one after which no thread is left drops the
 //! guard. A guard that is undecided after a number of characters is *cut*: texts go on there no longer, and the report says so.
 //!
+//! Where the longest match wins, all threads are above a match, and one character decides: a lexeme ends before a character with which none
+//! goes on, and whether those that go on match later is not asked.
+//!
 //! A guard is a decision diagram: a node for what is undecided, with a successor for each class of characters, and whether the text may
 //! end. The bound makes diagrams finite and free of cycles, so equal guards are equal numbers, made from below (hash consing); the guard
 //! of two lexemes is the product of theirs.
@@ -12,10 +15,10 @@
 
 use std::collections::HashMap;
 
-use gobo_automata::Symbol as Minterm;
+use gobo_automata::{CharState, Symbol as Minterm};
 use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
-use crate::regex::{Obligation, Place, Scanner, Stuck, Threads};
+use crate::regex::{Obligation, Place, Scanner, Stopping, Stuck, Threads};
 
 const PHASE: &str = "scanning lexemes";
 
@@ -76,6 +79,8 @@ pub(in super::super) struct Guards<'a> {
     known: HashMap<Node, GuardId>,
     made: HashMap<Pending, GuardId>,
     both: HashMap<(GuardId, GuardId), GuardId>,
+    /// Guards of what has to follow: the pattern, the states of it, and how many characters were read.
+    following: HashMap<(usize, (CharState, CharState), usize), GuardId>,
     pub(in super::super) cuts: Table<CutId, Cut>,
     examples: Vec<char>,
     budget: &'a Budget,
@@ -89,6 +94,7 @@ impl<'a> Guards<'a> {
             known: HashMap::new(),
             made: HashMap::new(),
             both: HashMap::new(),
+            following: HashMap::new(),
             cuts: Table::new(),
             examples: scanner.minterms().examples(),
             budget,
@@ -176,6 +182,66 @@ impl<'a> Guards<'a> {
         let guard = self.node(Node::Open { may_end, after })?;
         self.budget.charge_bytes(PHASE, NODE_BYTES)?;
         self.made.insert(pending, guard);
+        Ok(guard)
+    }
+
+    /// The guard of a match that ends before a character with which nothing goes on. `[minterms]`: with which something does.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(in super::super) fn unless(&mut self, goes_on: &[bool]) -> Result<GuardId, CompileError> {
+        let after = goes_on.iter().map(|&goes_on| if goes_on { GuardId::DEAD } else { GuardId::PASS });
+        self.node(Node::Open { may_end: true, after: after.collect() })
+    }
+
+    /// The guard of a text that ends here before what has to follow it.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(in super::super) fn before(
+        &mut self,
+        scanner: &Scanner<'_>,
+        at: Stopping,
+    ) -> Result<GuardId, CompileError> {
+        self.follows(scanner, at.pattern, scanner.following(at), &mut String::new())
+    }
+
+    fn follows(
+        &mut self,
+        scanner: &Scanner<'_>,
+        pattern: usize,
+        states: (CharState, CharState),
+        path: &mut String,
+    ) -> Result<GuardId, CompileError> {
+        let depth = path.chars().count();
+        let key = (pattern, states, depth);
+        if let Some(&known) = self.following.get(&key) {
+            return Ok(known);
+        }
+        let mut after = Vec::with_capacity(scanner.minterms().all().len());
+        for minterm in scanner.minterms().all() {
+            self.budget.charge_steps(PHASE, 2)?;
+            after.push(match scanner.followed(pattern, states, minterm) {
+                Err(true) => GuardId::PASS,
+                Err(false) => GuardId::DEAD,
+                Ok(_) if depth >= usize::from(self.look_ahead) => {
+                    let cut = Cut { ended: pattern, above: Vec::new(), example: path.clone() };
+                    let known = self.cuts.iter().position(|known| known.ended == pattern);
+                    let cut = known.map_or_else(|| self.cuts.push(cut), CutId::new);
+                    self.node(Node::Cut(cut))?
+                }
+                Ok(states) => {
+                    path.push(self.examples[minterm.index()]);
+                    let guard = self.follows(scanner, pattern, states, path)?;
+                    path.pop();
+                    guard
+                }
+            });
+        }
+        // The text may end in the place of what follows, and not within it.
+        let guard = self.node(Node::Open { may_end: depth == 0, after })?;
+        self.budget.charge_bytes(PHASE, NODE_BYTES)?;
+        self.following.insert(key, guard);
         Ok(guard)
     }
 

@@ -5,22 +5,26 @@
 //! terminals are active and whatever guard is pending. After a letter, the parser's state says which terminals are active next; its
 //! *tails* are the ignored texts that may follow, each with the place that it leads to.
 //!
+//! A terminal that stands for another grammar competes with none: its letter has all texts of that grammar, but for those whose first
+//! character a guard bars, and leaves no guard.
+//!
 //! Letters and tails are found by running the ordered threads ([`crate::regex::Scanner`]) of the active terminals beside the guard, and
 //! become canonical automata, so that equal ones are one.
 //!
 //! Cost: states of the threads beside those of the guard, times classes of characters, for each pair of active terminals and guard.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
-use gobo_automata::{Language, Symbol as Minterm};
+use gobo_automata::{CharSet, Language, Symbol as Minterm};
 use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::super::bits::Bits;
 use super::super::grammar::{Terminal, TerminalId};
+use super::graph::Graph;
 use super::guards::{CutId, GuardId, Guards};
-use super::order::{Lexer, lexer};
-use super::places::{ActiveId, Letter, Lines, Place, PlaceId, TextsId};
+use super::order::{Lexer, lexer, longest};
+use super::places::{ActiveId, Letter, Lines, Place, PlaceId, Texts, TextsId};
 use crate::regex::{Place as At, Scanner, StateId, Stuck, Threads};
 
 const PHASE: &str = "scanning lexemes";
@@ -76,8 +80,10 @@ pub(in super::super) struct Lexemes<'a> {
     pub(super) starts: Table<ActiveId, ScanId>,
     scans: Table<ScanId, Scanned>,
     scan_of: HashMap<Scan, ScanId>,
-    pub(in super::super) texts: Table<TextsId, Language>,
+    pub(in super::super) texts: Table<TextsId, Texts>,
     pub(super) texts_of: HashMap<Language, TextsId>,
+    /// Texts of other grammars, with those characters with which alone they may begin.
+    nested: HashMap<(TerminalId, Option<CharSet>), TextsId>,
     /// The first terminal as which texts are read.
     pub(super) read_as: HashMap<TextsId, TerminalId>,
     pub(in super::super) places: Table<PlaceId, Place>,
@@ -85,15 +91,11 @@ pub(in super::super) struct Lexemes<'a> {
     place_of: HashMap<Place, PlaceId>,
     rows: HashMap<(ActiveId, GuardId), PlaceId>,
     tails: HashMap<(ActiveId, GuardId), Vec<(TextsId, PlaceId)>>,
+    /// Whether a guard of several characters stands before the texts of another grammar, which are left out then.
+    pub(in super::super) undecided_before_nested: bool,
     /// Guards that are cut while ignored text is read.
     pub(in super::super) cut_in_tails: BTreeSet<CutId>,
     pub(super) budget: &'a Budget,
-}
-
-/// A graph of states whose edges read minterms: the states after each, and what ends in it.
-struct Graph<L> {
-    edges: Vec<Vec<(Minterm, usize)>>,
-    ends: Vec<Vec<L>>,
 }
 
 impl<'a> Lexemes<'a> {
@@ -119,7 +121,9 @@ impl<'a> Lexemes<'a> {
             scans: Table::new(),
             scan_of: HashMap::new(),
             texts_of: HashMap::from([(empty.clone(), TextsId::EMPTY)]),
-            texts: vec![empty].into(),
+            texts: vec![Texts::Plain(empty)].into(),
+            nested: HashMap::new(),
+            undecided_before_nested: false,
             read_as: HashMap::new(),
             places: Table::new(),
             lines: Lines::default(),
@@ -131,7 +135,7 @@ impl<'a> Lexemes<'a> {
         })
     }
 
-    /// The lexer of active terminals, to which the ignored ones are added; `dropped` is ignored here too.
+    /// The lexer of active terminals, to which the ignored ones are added where ignored text may stand; `dropped` is ignored here too.
     ///
     /// # Errors
     /// See [`Stuck`].
@@ -139,16 +143,22 @@ impl<'a> Lexemes<'a> {
         &mut self,
         active: &Bits,
         dropped: Option<TerminalId>,
+        skips: bool,
     ) -> Result<ActiveId, Stuck> {
-        let (mut active, also, mut dropped) = (active.clone(), dropped, self.ignored.clone());
-        also.iter().for_each(|terminal| dropped.insert(terminal.index()));
+        let mut also = if skips { self.ignored.clone() } else { Bits::new(self.terminals.len() + 1) };
+        dropped.iter().for_each(|terminal| also.insert(terminal.index()));
+        let (mut active, dropped) = (active.clone(), also);
         active.unite(&dropped);
         let key = (active.clone(), dropped.clone());
         if let Some(&known) = self.active.get(&key) {
             return Ok(known);
         }
         self.budget.charge_bytes(PHASE, SCAN_BYTES + active.words() as u64 * 16)?;
-        let lexer = lexer(&active, self.terminals, self.scanner)?;
+        let lexer = if self.scanner.is_longest() {
+            longest(&active, self.terminals)
+        } else {
+            lexer(&active, self.terminals, self.scanner)?
+        };
         let threads = self.scanner.begin(&lexer.order)?;
         let mut beside: Vec<StateId> = (lexer.keywords.iter())
             .flat_map(|of| of.1.iter().map(|text| self.scanner.bounds(text.index()).0))
@@ -210,6 +220,26 @@ impl<'a> Lexemes<'a> {
         }
         let threads = self.scans[scan].scan.threads.clone();
         let mut ends = Vec::new();
+        if self.scanner.is_longest() {
+            let ended = threads.entries.iter().filter_map(|entry| match entry.place {
+                At::Ended(pattern) if !self.scanner.stops_before(pattern) => Some(pattern),
+                At::Ended(_) | At::Reading(_) | At::Past => None,
+            });
+            let ended: Vec<usize> = ended.collect();
+            if !ended.is_empty() {
+                let mut goes_on = Vec::new();
+                for minterm in self.scanner.minterms().all() {
+                    goes_on.push(self.step(scan, minterm)?.is_some());
+                }
+                let guard = self.guards.unless(&goes_on)?;
+                ends = ended.into_iter().map(|pattern| (pattern, guard)).collect();
+            }
+            for &at in threads.stopping.iter().filter(|&&at| self.scanner.may_stop(at)) {
+                ends.push((at.pattern, self.guards.before(self.scanner, at)?));
+            }
+            self.scans[scan].ends = Some(ends.clone());
+            return Ok(ends);
+        }
         for (at, entry) in threads.entries.iter().enumerate() {
             let At::Ended(pattern) = entry.place else { continue };
             let above = self.scanner.only(&threads, at);
@@ -246,7 +276,8 @@ impl<'a> Lexemes<'a> {
             return Ok(known);
         }
         let mut states = vec![(self.starts[active], guard)];
-        let mut number: HashMap<(ScanId, GuardId), usize> = HashMap::from([(states[0], 0)]);
+        // Nothing ends where nothing was read, so the first state is none of those after it.
+        let mut number: HashMap<(ScanId, GuardId), usize> = HashMap::new();
         let mut graph = Graph { edges: Vec::new(), ends: vec![Vec::new()] };
         let mut cuts: BTreeSet<(CutId, TerminalId)> = BTreeSet::new();
         let mut at = 0;
@@ -267,7 +298,7 @@ impl<'a> Lexemes<'a> {
                 if read.count() == 0 {
                     continue;
                 }
-                let known = number.len();
+                let known = states.len();
                 let to = *number.entry((next, next_guard)).or_insert(known);
                 if to == known {
                     self.budget.charge_bytes(PHASE, 64)?;
@@ -289,6 +320,20 @@ impl<'a> Lexemes<'a> {
         let letters = self.languages(&graph)?.into_iter();
         let mut letters: Vec<Letter> =
             letters.map(|((terminal, guard), texts)| Letter { terminal, texts, guard }).collect();
+        // Texts that end before anything is read, because what follows them may.
+        for at in self.scans[self.starts[active]].scan.threads.stopping.clone() {
+            let left = self.guards.before(self.scanner, at)?;
+            let left = self.guards.both(guard, left)?;
+            if self.scanner.may_stop(at) && left != GuardId::DEAD {
+                let terminal = TerminalId::new(at.pattern);
+                letters.push(Letter { terminal, texts: TextsId::EMPTY, guard: left });
+            }
+        }
+        for terminal in self.lexers[active].nested.clone() {
+            if let Some(texts) = self.nested(terminal, guard)? {
+                letters.push(Letter { terminal, texts, guard: GuardId::PASS });
+            }
+        }
         letters.sort_unstable();
         for letter in &letters {
             self.read_as.entry(letter.texts).or_insert(letter.terminal);
@@ -299,6 +344,27 @@ impl<'a> Lexemes<'a> {
         let id = self.intern(place)?;
         self.rows.insert((active, guard), id);
         Ok(id)
+    }
+
+    /// The texts of another grammar after a guard; `None` if there are none.
+    fn nested(&mut self, terminal: TerminalId, guard: GuardId) -> Result<Option<TextsId>, CompileError> {
+        let Some(nested) = &self.terminals[terminal].text.nested else { return Ok(None) };
+        let minterms = self.scanner.minterms();
+        // What is not decided by one character is left out.
+        let after = |minterm| self.guards.step(guard, minterm);
+        let barred: Vec<Minterm> = minterms.all().filter(|&of| after(of) != GuardId::PASS).collect();
+        self.undecided_before_nested |= barred.iter().any(|&of| after(of) != GuardId::DEAD);
+        self.budget.charge_steps(PHASE, minterms.all().len() as u64)?;
+        let left = nested.first.without(&minterms.chars(&barred));
+        if left.is_empty() {
+            return Ok(None);
+        }
+        let first = Some(left).filter(|left| *left != nested.first);
+        self.budget.charge_bytes(PHASE, SCAN_BYTES)?;
+        let key = (terminal, first.clone());
+        let texts = &mut self.texts;
+        let id = *self.nested.entry(key).or_insert_with(|| texts.push(Texts::Nested { terminal, first }));
+        Ok(Some(id))
     }
 
     pub(super) fn intern(&mut self, place: Place) -> Result<PlaceId, CompileError> {
@@ -425,31 +491,10 @@ impl<'a> Lexemes<'a> {
         &mut self,
         graph: &Graph<L>,
     ) -> Result<BTreeMap<L, TextsId>, CompileError> {
-        let mut before: Vec<Vec<usize>> = vec![Vec::new(); graph.edges.len()];
-        for (from, edges) in graph.edges.iter().enumerate() {
-            edges.iter().for_each(|&(_, to)| before[to].push(from));
+        let mut numbers = BTreeMap::new();
+        for (end, language) in graph.languages(self.scanner.minterms(), self.budget)? {
+            numbers.insert(end, self.texts_id(language));
         }
-        let mut ending: BTreeMap<L, Vec<usize>> = BTreeMap::new();
-        for (state, ends) in graph.ends.iter().enumerate() {
-            ends.iter().for_each(|&end| ending.entry(end).or_default().push(state));
-        }
-        let mut languages = BTreeMap::new();
-        for (end, states) in ending {
-            let mut leads = vec![false; graph.edges.len()];
-            let mut open: VecDeque<usize> = states.into();
-            while let Some(state) = open.pop_front() {
-                if !std::mem::replace(&mut leads[state], true) {
-                    self.budget.charge_steps(PHASE, 1 + before[state].len() as u64)?;
-                    open.extend(&before[state]);
-                }
-            }
-            let expand = |&state: &usize, row: &mut Vec<(Minterm, usize)>| {
-                row.extend(graph.edges[state].iter().filter(|edge| leads[edge.1]));
-                Ok(graph.ends[state].contains(&end))
-            };
-            let language = Language::explore_minterms(self.scanner.minterms(), 0, expand, self.budget)?;
-            languages.insert(end, self.texts_id(language));
-        }
-        Ok(languages)
+        Ok(numbers)
     }
 }

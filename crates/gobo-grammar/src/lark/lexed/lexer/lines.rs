@@ -21,7 +21,7 @@ use gobo_types::{CompileError, DenseId as _};
 use super::super::bits::Bits;
 use super::guards::GuardId;
 use super::lexemes::Lexemes;
-use super::places::{ActiveId, Beginning, Levels, Place, PlaceId, RestId, TextsId};
+use super::places::{ActiveId, Beginning, Levels, Place, PlaceId, RestId, Texts, TextsId};
 use crate::regex::Stuck;
 
 /// Blanks for which a tab counts.
@@ -79,7 +79,7 @@ impl Lexemes<'_> {
         if let Some(&known) = self.texts_of.get(&language) {
             return known;
         }
-        let id = self.texts.push(language.clone());
+        let id = self.texts.push(Texts::Plain(language.clone()));
         self.texts_of.insert(language, id);
         id
     }
@@ -203,7 +203,9 @@ impl Lexemes<'_> {
         if let Some(known) = self.lines.divided.get(&texts) {
             return Ok(known.clone());
         }
-        let language = self.texts[texts].clone();
+        // A newline stands for no other grammar.
+        let Texts::Plain(language) = &self.texts[texts] else { return Ok(Vec::new()) };
+        let language = language.clone();
         let budget = self.budget;
         let sets = [' ', '\t', '\n'].map(|char| CharSet::new([(char, char)]));
         let minterms = Minterms::of(&sets, std::slice::from_ref(&language), budget)?;

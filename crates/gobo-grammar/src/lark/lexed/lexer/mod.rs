@@ -1,6 +1,7 @@
 //! Lexemes: the order in which terminals are tried, what may not follow a match, and the texts between two places.
 
 mod asked;
+mod graph;
 mod guards;
 mod lexemes;
 mod lines;
@@ -10,4 +11,4 @@ mod places;
 pub(super) use guards::{Cut, CutId, GuardId};
 pub(super) use lexemes::Lexemes;
 pub(super) use order::lexer;
-pub(super) use places::{ActiveId, Levels, PlaceId, TextsId};
+pub(super) use places::{ActiveId, Levels, PlaceId, Texts, TextsId};

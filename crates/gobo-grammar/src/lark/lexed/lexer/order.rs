@@ -17,6 +17,15 @@ pub(in super::super) struct Lexer {
     pub(in super::super) order: Vec<usize>,
     /// Expressions with the text terminals that take their matches, in the order in which these are asked.
     pub(in super::super) keywords: Vec<(usize, Vec<TerminalId>)>,
+    /// Terminals whose texts are those of another grammar.
+    pub(super) nested: Vec<TerminalId>,
+}
+
+/// The lexer of a set of terminals of which the longest match wins: none is preferred, and none is kept from another one.
+pub(super) fn longest(active: &Bits, terminals: &Table<TerminalId, Terminal>) -> Lexer {
+    let all = terminals.ids().filter(|id| active.contains(id.index()));
+    let (nested, order): (Vec<TerminalId>, Vec<_>) = all.partition(|&id| terminals[id].text.nested.is_some());
+    Lexer { order: order.into_iter().map(TerminalId::index).collect(), keywords: Vec::new(), nested }
 }
 
 /// The lexer of a set of terminals; the pattern of a terminal has its number.
@@ -51,7 +60,7 @@ pub(in super::super) fn lexer(
         }
     }
     let order = order.into_iter().filter(|&id| !is_embedded[id]).map(TerminalId::index).collect();
-    Ok(Lexer { order, keywords })
+    Ok(Lexer { order, keywords, nested: Vec::new() })
 }
 
 /// Whether what a pattern finds first at the beginning of a text is all of it.

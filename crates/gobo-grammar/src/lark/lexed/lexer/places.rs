@@ -1,8 +1,8 @@
-//! Places between lexemes, and what is known of newlines: plain data.
+//! Places between lexemes, what is read there, and what is known of newlines: plain data.
 
 use std::collections::HashMap;
 
-use gobo_automata::Language;
+use gobo_automata::{CharSet, Language};
 use gobo_types::{Table, dense_id};
 
 use super::super::grammar::TerminalId;
@@ -25,6 +25,16 @@ dense_id! {
 impl TextsId {
     /// The empty text alone.
     pub(in super::super) const EMPTY: Self = Self(0);
+}
+
+/// Texts of letters and tails.
+pub(in super::super) enum Texts {
+    Plain(Language),
+    /// Those of a terminal that stands for another grammar, or of them those that begin with some characters.
+    Nested {
+        terminal: TerminalId,
+        first: Option<CharSet>,
+    },
 }
 
 /// Texts that are read as a terminal at a place.
