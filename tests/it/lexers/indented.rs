@@ -150,6 +150,7 @@ pub(super) fn grammar() -> impl Strategy<Value = Lexed> {
                 pattern,
                 priority: 0,
                 is_ignored,
+                is_lazy: false,
             };
             let mut terminals = vec![
                 terminal("A", text("a"), false),

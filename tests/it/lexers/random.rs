@@ -68,7 +68,7 @@ pub(super) fn grammar() -> impl Strategy<Value = Lexed> {
                 productions.push((name, body));
             }
         }
-        Lexed { terminals: grammar.terminals, productions }
+        Lexed { terminals: grammar.terminals, productions, blocks: None }
     })
 }
 

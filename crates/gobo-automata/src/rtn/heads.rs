@@ -326,6 +326,7 @@ mod tests {
             rules: vec![rule(call()), rule(Expr::Alternate(bodies))],
             start: RuleId::new(0),
             called: Vec::new(),
+            families: Vec::new(),
         }
     }
 
