@@ -35,6 +35,9 @@ const NEWLINES: [&str; 2] = ["_NEWLINE", "_NL"];
 /// What opens brackets and what closes them.
 const BRACKETS: [&str; 2] = ["([{", ")]}"];
 
+/// A fact about each rule.
+type OfRules = Table<NonterminalId, bool>;
+
 /// What is known of a grammar with blocks before its texts are.
 pub(super) struct Blocks {
     pub(super) newline: TerminalId,
@@ -44,7 +47,7 @@ pub(super) struct Blocks {
     /// Whether a line or a block may begin within texts of a rule, so that it has to know which levels are open.
     pub(super) count_levels: Table<NonterminalId, bool>,
     /// Whether texts of a rule may begin with the beginning or the end of a block, or be empty.
-    pub(super) begins_blocks: Table<NonterminalId, bool>,
+    pub(super) may_begin: Table<NonterminalId, bool>,
     /// `[productions][symbols]`: how many brackets are open before each symbol of a production, and after the last.
     brackets: Table<ProductionId, Vec<u32>>,
     /// `[productions][symbols]`: where a part that begins before each symbol ends, which need not know which levels are open.
@@ -84,8 +87,8 @@ impl Blocks {
             let first = &tables.first[rule];
             tables.nullable[rule] || first.contains(indent.index()) || first.contains(dedent.index())
         };
-        let begins_blocks = productions.names.ids().map(begins).collect();
-        Ok(Some(Self { newline, indent, dedent, indentation, count_levels, begins_blocks, brackets, parts }))
+        let may_begin = productions.names.ids().map(begins).collect();
+        Ok(Some(Self { newline, indent, dedent, indentation, count_levels, may_begin, brackets, parts }))
     }
 
     /// The terminals of a newline, and of the beginning and the end of a block.
@@ -194,7 +197,7 @@ fn counting(
     tables: &Tables,
     [newline, indent, dedent]: [TerminalId; 3],
     budget: &Budget,
-) -> Result<(Table<NonterminalId, bool>, Table<NonterminalId, bool>), CompileError> {
+) -> Result<(OfRules, OfRules), CompileError> {
     let mut ends = Table::filled(false, productions.names.len());
     let mut counts = Table::filled(false, productions.names.len());
     loop {

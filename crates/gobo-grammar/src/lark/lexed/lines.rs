@@ -35,7 +35,7 @@ impl Explorer<'_, '_> {
                 // Blanks that stand at the end of the text.
                 self.read_blanks(id, blocks)?;
             }
-            Symbol::Rule(rule) if does_begin && blocks.begins_blocks[rule] => return Ok(false),
+            Symbol::Rule(rule) if does_begin && blocks.may_begin[rule] => return Ok(false),
             _ if does_begin => self.read_blanks(id, blocks)?,
             Symbol::Terminal(terminal) if terminal == blocks.newline => self.newline(id, terminal)?,
             Symbol::Terminal(_) | Symbol::Rule(_) => return Ok(false),

@@ -106,6 +106,9 @@ impl Variants {
 /// The site of a variant, the beginning of a part of a production that it is, its place, and whether it begins within brackets.
 type VariantKey = (SiteId, Option<(ProductionId, usize)>, PlaceId, bool);
 
+/// The site of a node, its production, how much of that was read and will be, its place, and whether it is within brackets.
+type NodeKey = (SiteId, ProductionId, (usize, usize), PlaceId, bool);
+
 /// What explores the variants of a grammar.
 pub(super) struct Explorer<'a, 'b> {
     productions: &'a Productions,
@@ -122,7 +125,7 @@ pub(super) struct Explorer<'a, 'b> {
     variants: Table<VariantId, Variant>,
     variant_of: HashMap<VariantKey, VariantId>,
     pub(super) nodes: Table<NodeId, Node>,
-    node_of: HashMap<(SiteId, ProductionId, (usize, usize), PlaceId, bool), NodeId>,
+    node_of: HashMap<NodeKey, NodeId>,
     /// Nodes without edges so far.
     open: Vec<NodeId>,
     /// Variants that lead to a node, which does not know it so far.
