@@ -34,7 +34,8 @@ fn grammars(folder: &Path) -> Vec<(String, Option<Lexer>, Constraint)> {
             Some("gbnf") => (Dialect::Gbnf, vec![None]),
             Some("ebnf") => (Dialect::Ebnf, vec![None]),
             Some("lark") => {
-                let lexers = [Lexer::None, Lexer::Contextual(look_ahead), Lexer::Basic(look_ahead)];
+                let lexers =
+                    [Lexer::None, Lexer::Contextual(look_ahead), Lexer::Basic(look_ahead), Lexer::Longest];
                 (Dialect::Lark, lexers.map(Some).to_vec())
             }
             _ => continue,
@@ -42,7 +43,7 @@ fn grammars(folder: &Path) -> Vec<(String, Option<Lexer>, Constraint)> {
         let start = STARTS.iter().find(|of| of.0 == name).map_or(dialect.default_start(), |of| of.1);
         let project = name.split_once("--").map_or("", |of| of.0);
         let common = format!("{project}{IMPORTED}");
-        let documents = if folder.join(&common).exists() && name.ends_with(".lark") {
+        let documents = if folder.join(&common).exists() && dialect == Dialect::Lark {
             vec![GrammarDocument { name: "common".to_owned(), text: read(&common) }]
         } else {
             Vec::new()

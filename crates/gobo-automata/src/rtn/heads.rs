@@ -29,7 +29,8 @@ impl Grammar {
     /// use gobo_types::{Budget, CompileLimits, DenseId as _};
     ///
     /// let rule = Rule { name: "a".to_owned(), expr: Expr::text("a"), lengths: None };
-    /// let mut grammar = Grammar { rules: vec![rule], start: RuleId::new(0), called: Vec::new() };
+    /// let (start, called, families) = (RuleId::new(0), Vec::new(), Vec::new());
+    /// let mut grammar = Grammar { rules: vec![rule], start, called, families };
     /// let start = grammar.append(grammar.clone(), &Budget::new(CompileLimits::default()))?;
     /// assert_eq!((start, grammar.rules.len()), (RuleId::new(1), 2));
     /// # Ok::<(), gobo_types::CompileError>(())
@@ -43,6 +44,8 @@ impl Grammar {
             self.rules.push(Rule { name, expr, lengths });
         }
         self.called.extend(other.called.into_iter().map(moved));
+        let families = other.families.into_iter();
+        self.families.extend(families.map(|family| family.into_iter().map(moved).collect()));
         Ok(moved(other.start))
     }
 
