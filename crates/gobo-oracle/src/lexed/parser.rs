@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The mark of the text's end.
 pub(super) const END: &str = "$END";
 
+/// What follows a rule before one that has no text: no terminal. The rule's terminals are active all the same, as in LR(0) states.
+const NOTHING: &str = "$NOTHING";
+
 /// A production, how much of it was read, and a terminal that may follow.
 type Item = (usize, usize, String);
 
@@ -53,7 +56,11 @@ impl Automaton {
                 at += 1;
                 let body = &productions[production].1;
                 let Some(next) = body.get(read).filter(|next| !is_terminal(next)) else { continue };
-                for terminal in first.of_sequence(&body[read + 1..], &ahead) {
+                let mut follows = first.of_sequence(&body[read + 1..], &ahead);
+                if follows.is_empty() {
+                    follows.insert(NOTHING.to_owned());
+                }
+                for terminal in follows {
                     for (of, _) in productions.iter().enumerate().filter(|of| &of.1.0 == next) {
                         let item = (of, 0, terminal.clone());
                         if !items.contains(&item) {
@@ -109,7 +116,8 @@ impl Automaton {
             }
         }
         for (state, items) in states.iter().enumerate() {
-            for (production, _, ahead) in items.iter().filter(|item| productions[item.0].1.len() == item.1) {
+            let is_end = |item: &&Item| productions[item.0].1.len() == item.1 && item.2 != NOTHING;
+            for (production, _, ahead) in items.iter().filter(is_end) {
                 ends[merged[state]].entry(ahead.clone()).or_default().insert(*production);
             }
         }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{TOKENIZER, has};
+use super::{TOKENIZER, has, written};
 use crate::gobo::{gobo, json, one};
 
 #[test]
@@ -39,11 +39,7 @@ fn grammars_and_json_are_constraints_everywhere() {
 fn what_cannot_be_a_grammar_is_refused_and_says_why() {
     let home = tempfile::tempdir().unwrap();
     let store = home.path();
-    let write = |name: &str, text: &str| {
-        let path = store.join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
+    let write = |name: &str, text: &str| written(store, name, text);
     let (bad, lark) =
         (write("bad.gbnf", "root ::= \"a\"\n  b"), write("some.lark", "start: A\nA: /a/ & ~/b/"));
     let compile = ["compile", "--tokenizer", TOKENIZER];
@@ -128,11 +124,7 @@ fn what_cannot_be_a_grammar_is_refused_and_says_why() {
 fn a_grammar_is_linted_with_places_and_a_status() {
     let home = tempfile::tempdir().unwrap();
     let store = home.path();
-    let write = |name: &str, text: &str| {
-        let path = store.join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
+    let write = |name: &str, text: &str| written(store, name, text);
     let sums = write(
         "sums.gbnf",
         "root ::= root \"+\" root | [0-9]\n# ü\n  old ::= \"x\" none\nnone ::= \"(\" none",

@@ -43,3 +43,10 @@ fn lists(store: &Path) -> (String, String) {
     one(store, 0, &["compile", "--tokenizer", TOKENIZER, "--grammar", &grammar, "--out", &index]);
     (grammar, index)
 }
+
+/// A file of a folder with this text: its path.
+fn written(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}

@@ -1,6 +1,6 @@
 //! JSON Schemas and their options.
 
-use super::TOKENIZER;
+use super::{TOKENIZER, written};
 use crate::gobo::{gobo, json, one};
 
 /// What is no schema is refused, and how far an option gets is seen before that.
@@ -8,11 +8,7 @@ use crate::gobo::{gobo, json, one};
 fn schemas_are_read_with_their_options() {
     let home = tempfile::tempdir().unwrap();
     let store = home.path();
-    let write = |name: &str, text: &str| {
-        let path = store.join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
+    let write = |name: &str, text: &str| written(store, name, text);
     let schema = write("bad.schema.json", r#"{"type": 3}"#);
     let documents = write("documents.jsonl", "{\"uri\":\"a\",\"document\":{\"b\":1.0}}\n\n");
     let grammar = write("words.txt", "start: /[a-z]+/");
