@@ -26,6 +26,7 @@ mod matcher_steps;
 mod numbers;
 mod oracle_agrees;
 mod packages;
+mod patterns;
 mod proportion;
 mod records;
 mod recursion;

@@ -21,7 +21,7 @@ pub use bytes::{
     ByteAutomaton, Calls, CharStates, Closure, Dfa, Difference, Distance, KEquivalence, MAX_PAIRS,
     PushTransition, Return, RowClasses, Side, StateDigests, Targets, TooManyPairs, difference,
 };
-pub use chars::regex::{MAX_PATTERN_BYTES, NEST_LIMIT};
+pub use chars::regex::{MAX_PATTERN_BYTES, NEST_LIMIT, RegexTree, check_pattern};
 pub use chars::{CharSet, Expr, Language, Machine, MachineState, Minterms};
 pub use ids::{CharState, ExitId, ReturnId, RowClass, RuleId, StateId, Symbol};
 pub use lowered::Lowered;

@@ -4,6 +4,7 @@ use gobo_types::{Budget, CompileError, MatchMode, Report, TextStart};
 
 use crate::bytes::utf8::expand;
 use crate::bytes::{Calls, Dfa};
+use crate::chars::Language;
 use crate::chars::choice::choice;
 use crate::chars::dfa::CharDfa;
 use crate::chars::regex::regex;
@@ -41,6 +42,23 @@ impl Dfa {
         budget: &Budget,
     ) -> Result<Self, CompileError> {
         budget.holding(|| finish(regex(pattern, mode, budget)?, text_start, budget), Self::bytes)
+    }
+
+    /// The automaton of a regular language.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub fn language(
+        language: Language,
+        text_start: TextStart,
+        budget: &Budget,
+    ) -> Result<Self, CompileError> {
+        let of = |chars: CharDfa| match text_start {
+            // It is canonical already.
+            TextStart::Exact => expand(chars, budget),
+            TextStart::StripOneSpace => finish(chars, text_start, budget),
+        };
+        budget.holding(|| of(language.dfa), Self::bytes)
     }
 
     /// The automaton of a list of texts.

@@ -33,7 +33,7 @@ fn invalid(why: &str) -> Failure {
 /// The members of the kind, those that all kinds have apart.
 fn members_of(source: &Source) -> &'static [&'static str] {
     match source {
-        Source::Regex { .. } => &["pattern", "match"],
+        Source::Regex { .. } => &["pattern", "match", "dialect", "and", "not"],
         Source::Choice { .. } => &["items"],
         Source::Grammar { .. } => &["dialect", "grammar", "start", "lexer", "indentation", "documents"],
         Source::Json { .. } => &["whitespace", "numbers"],
@@ -52,15 +52,18 @@ fn canonical(constraint: Constraint, names_start: bool) -> Constraint {
             let constraint = Constraint::grammar(dialect, grammar, start, lexer, documents);
             constraint.indented(indentation).starting(text_start)
         }
-        source @ (Source::Regex { .. } | Source::Json { .. }) => Constraint { source, text_start },
+        Source::Regex { pattern, mode, dialect, and, not } => {
+            Constraint::regex_with(pattern, mode, dialect, and, not).starting(text_start)
+        }
+        source @ Source::Json { .. } => Constraint { source, text_start },
     }
 }
 
 #[cfg(test)]
 mod tests {
     use gobo_types::{
-        Dialect, Draft, GrammarDocument, Lexer, NumberForm, PropertyOrder, SchemaDocument, SchemaOptions,
-        Spelling, TextStart, Whitespace,
+        Dialect, Draft, GrammarDocument, Lexer, MatchMode, NumberForm, PropertyOrder, RegexDialect,
+        SchemaDocument, SchemaOptions, Spelling, TextStart, Whitespace,
     };
 
     use super::*;
@@ -81,6 +84,13 @@ mod tests {
         for constraint in [
             Constraint::regex("a\"\\d"),
             Constraint::search("a").starting(TextStart::StripOneSpace),
+            Constraint::regex_with(
+                "a",
+                MatchMode::Full,
+                RegexDialect::Ecma,
+                vec!["b".into()],
+                vec!["c".into()],
+            ),
             Constraint::choice(["yes", "no"]),
             Constraint::gbnf("root ::= \"a\"", "root"),
             Constraint::grammar(Dialect::Lark, "start: \"a\"", "start", Some(Lexer::None), Vec::new()),

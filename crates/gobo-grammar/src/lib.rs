@@ -14,7 +14,8 @@ pub mod lint;
 mod misfit;
 pub mod near;
 mod outline;
-mod regex;
+pub mod regex;
+mod words;
 mod written;
 
 pub use written::{Read, SchemaReader, Written};

@@ -51,13 +51,14 @@ struct Shape {
 
 static ITEM: Shape = Shape { bytes: 64, counted: None, fields: &[] };
 static CHOICE: Shape = Shape { bytes: 0, counted: None, fields: &[(1, &ITEM)] };
+static REGEX: Shape = Shape { bytes: 0, counted: None, fields: &[(4, &ITEM), (5, &ITEM)] };
 static DOCUMENT: Shape = Shape { bytes: 512, counted: Some((0, "documents", MAX_DOCUMENTS)), fields: &[] };
 static SCHEMA: Shape = Shape { bytes: 0, counted: None, fields: &[(9, &DOCUMENT)] };
 static GRAMMAR: Shape = Shape { bytes: 0, counted: None, fields: &[(5, &DOCUMENT)] };
 static CONSTRAINT: Shape = Shape {
     bytes: 512,
     counted: Some((1, "constraints", MAX_CONSTRAINTS)),
-    fields: &[(2, &CHOICE), (3, &GRAMMAR), (5, &SCHEMA)],
+    fields: &[(1, &REGEX), (2, &CHOICE), (3, &GRAMMAR), (5, &SCHEMA)],
 };
 /// `ResolveRequest`, `CheckRequest` and `ResolveBatchRequest` alike: constraints are their field 2.
 static REQUEST: Shape = Shape { bytes: 0, counted: None, fields: &[(2, &CONSTRAINT)] };
@@ -165,6 +166,8 @@ mod tests {
         let schema = v1::Schema { schema: "{}".into(), documents, ..Default::default() };
         assert!(decoding_cost(&batch(of(v1::constraint::Source::Schema(schema)))).is_ok());
         let costly = Err(CostError::TooCostly { limit: MAX_DECODED_BYTES });
+        let regex = v1::Regex { not: vec![String::new(); 1 << 20], ..v1::Regex::default() };
+        assert_eq!(decoding_cost(&batch(of(v1::constraint::Source::Regex(regex)))), costly);
         assert_eq!(decoding_cost(&batch(choice(1 << 20))), costly);
         // A list that comes in parts is put together.
         assert_eq!(decoding_cost(&[batch(choice(1 << 19)), batch(choice(1 << 19))].concat()), costly);
@@ -172,7 +175,10 @@ mod tests {
 
     #[test]
     fn a_request_with_long_texts_costs_its_length_twice() {
-        let source = v1::constraint::Source::Regex(v1::Regex { pattern: "a".repeat(15 << 20), r#match: 0 });
+        let source = v1::constraint::Source::Regex(v1::Regex {
+            pattern: "a".repeat(15 << 20),
+            ..v1::Regex::default()
+        });
         let constraint = of(source).pop();
         let request = v1::ResolveRequest { constraint, ..Default::default() }.encode_to_vec();
         let cost = decoding_cost(&request).unwrap();

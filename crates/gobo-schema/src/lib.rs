@@ -31,6 +31,7 @@ mod scalar;
 mod schema;
 mod text;
 
+pub use ecma::ecma_regex;
 pub use policy_form::PolicyForm;
 pub use read::vocabulary::SCHEMAS as SCHEMA_KEYWORDS;
 pub use schema::{embedded, schema, subschema};

@@ -15,6 +15,7 @@ mod lower;
 mod misread;
 mod pass_time;
 mod process;
+mod regex;
 
 pub use compile::{CompileFn, compile_alone, compile_constraint};
 pub use diagnose::diagnose;

@@ -4,9 +4,12 @@ use gobo_automata::{Dfa, Lowered};
 use gobo_grammar::Written;
 use gobo_grammar::json::{json, narrowed};
 use gobo_schema::{embedded, schema};
-use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, Source, TextStart};
+use gobo_types::{
+    Budget, CompileError, Constraint, RefusalKind, RegexDialect, Report, ReportEntry, Source, TextStart,
+};
 
 use crate::misread::misread;
+use crate::regex;
 
 /// The automaton of a constraint, and what it enforces.
 ///
@@ -22,9 +25,12 @@ fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileE
     let enforcing =
         |why: String| Report { enforced: vec![ReportEntry::whole(kind, why)], ..Report::default() };
     let (dfa, mut report) = match &constraint.source {
-        Source::Regex { pattern, mode } => {
-            let report = enforcing("exactly as written".to_owned());
-            (Dfa::regex(pattern, *mode, text_start, budget)?, Report { notes: misread(pattern), ..report })
+        Source::Regex { pattern, mode, dialect, and, not } => {
+            let language = regex::language(pattern, *mode, *dialect, (and, not), budget)?;
+            let mut report = enforcing("exactly as written".to_owned());
+            report.enforced.extend(regex::options(*dialect, and.len(), not.len()));
+            report.notes = if *dialect == RegexDialect::Rust { misread(pattern) } else { Vec::new() };
+            (Dfa::language(language, text_start, budget)?, report)
         }
         Source::Choice { items } => {
             (Dfa::choice(items, text_start, budget)?, enforcing("exactly one of the items".to_owned()))

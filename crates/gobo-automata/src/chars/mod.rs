@@ -13,6 +13,7 @@ mod language;
 pub(crate) mod nfa;
 pub(crate) mod regex;
 mod set;
+mod substrings;
 mod translate;
 
 pub use expr::{Expr, Machine, MachineState};

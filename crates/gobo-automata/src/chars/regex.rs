@@ -9,7 +9,7 @@ use super::alphabet::{Alphabet, CharSets};
 use super::determinize::determinize;
 use super::dfa::CharDfa;
 use super::nfa::Nfa;
-use super::translate::{refuse_at, translate};
+use super::translate::{Assertions, refuse_at, translate};
 
 const PHASE: &str = "parsing";
 
@@ -27,7 +27,8 @@ pub const NEST_LIMIT: u32 = 250;
 /// # Errors
 /// A refusal naming the construct and its byte offset in the pattern; [`CompileError::OverBudget`].
 pub(crate) fn regex(pattern: &str, mode: MatchMode, budget: &Budget) -> Result<CharDfa, CompileError> {
-    let hir = parse(pattern, budget)?;
+    check_pattern(pattern, budget)?;
+    let hir = translate(pattern, &parse(pattern)?, Assertions::OfTexts, budget)?;
     let hir = match mode {
         MatchMode::Full => hir,
         MatchMode::Search => {
@@ -46,8 +47,58 @@ pub(crate) fn regex(pattern: &str, mode: MatchMode, budget: &Budget) -> Result<C
     Ok(dfa)
 }
 
-/// Parses a pattern and refuses what the automaton could not hold: before anything is built of it.
-fn parse(pattern: &str, budget: &Budget) -> Result<Hir, CompileError> {
+/// A regular expression for front ends that know what stands around a place, and what groups mean.
+#[derive(Debug)]
+pub struct RegexTree {
+    /// Its parts, with every assertion; groups keep their names.
+    pub hir: Hir,
+    /// How many of the groups in its text have a name that begins so: see [`RegexTree::parse`].
+    pub marked: usize,
+}
+
+impl RegexTree {
+    /// Parses a regular expression in the syntax of `regex-syntax`, with word boundaries and the ends of lines, after [`check_pattern`]. Groups
+    /// whose name begins with `mark` are counted.
+    ///
+    /// # Errors
+    /// A refusal naming the construct and its byte offset in the pattern; [`CompileError::OverBudget`].
+    pub fn parse(pattern: &str, mark: &str, budget: &Budget) -> Result<Self, CompileError> {
+        let ast = parse(pattern)?;
+        let hir = translate(pattern, &ast, Assertions::All, budget)?;
+        let marked = ast::visit(&ast, Marked { mark, found: 0 }).unwrap_or_else(|never| match never {});
+        Ok(Self { hir, marked })
+    }
+}
+
+/// Counts groups by the beginning of their names.
+struct Marked<'a> {
+    mark: &'a str,
+    found: usize,
+}
+
+impl ast::Visitor for Marked<'_> {
+    type Output = usize;
+    type Err = std::convert::Infallible;
+
+    fn finish(self) -> Result<usize, Self::Err> {
+        Ok(self.found)
+    }
+
+    fn visit_pre(&mut self, ast: &ast::Ast) -> Result<(), Self::Err> {
+        if let ast::Ast::Group(group) = ast
+            && let ast::GroupKind::CaptureName { name, .. } = &group.kind
+        {
+            self.found += usize::from(name.name.starts_with(self.mark));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses patterns that no dialect takes, before anything is built of them: those that are too long, and those with a raw NUL.
+///
+/// # Errors
+/// The refusal, with its byte offset in the pattern; [`CompileError::OverBudget`].
+pub fn check_pattern(pattern: &str, budget: &Budget) -> Result<(), CompileError> {
     if pattern.len() > MAX_PATTERN_BYTES {
         return Err(CompileError::refuse(
             RefusalKind::Unsupported,
@@ -65,23 +116,25 @@ fn parse(pattern: &str, budget: &Budget) -> Result<Hir, CompileError> {
         )
         .spanning(at..at + 1));
     }
-    let ast =
-        ast::parse::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(pattern).map_err(|error| {
-            use ast::ErrorKind;
-            let (kind, reason) = match error.kind() {
-                ErrorKind::UnsupportedBackreference => {
-                    (RefusalKind::Unsupported, "a backreference is not regular".to_owned())
-                }
-                ErrorKind::UnsupportedLookAround => {
-                    (RefusalKind::Unsupported, "look-around is not supported, except ^ $ \\A \\z".to_owned())
-                }
-                ErrorKind::NestLimitExceeded(limit) => {
-                    (RefusalKind::Unsupported, format!("it nests deeper than {limit} levels"))
-                }
-                other => (RefusalKind::Malformed, other.to_string()),
-            };
-            let help = advice(error.kind(), pattern, error.span().start.offset);
-            refuse_at(kind, error.span(), reason).advising(help)
-        })?;
-    translate(pattern, &ast, budget)
+    Ok(())
+}
+
+fn parse(pattern: &str) -> Result<ast::Ast, CompileError> {
+    ast::parse::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(pattern).map_err(|error| {
+        use ast::ErrorKind;
+        let (kind, reason) = match error.kind() {
+            ErrorKind::UnsupportedBackreference => {
+                (RefusalKind::Unsupported, "a backreference is not regular".to_owned())
+            }
+            ErrorKind::UnsupportedLookAround => {
+                (RefusalKind::Unsupported, "look-around is not supported, except ^ $ \\A \\z".to_owned())
+            }
+            ErrorKind::NestLimitExceeded(limit) => {
+                (RefusalKind::Unsupported, format!("it nests deeper than {limit} levels"))
+            }
+            other => (RefusalKind::Malformed, other.to_string()),
+        };
+        let help = advice(error.kind(), pattern, error.span().start.offset);
+        refuse_at(kind, error.span(), reason).advising(help)
+    })
 }

@@ -30,16 +30,29 @@ const CLASS_BYTES: u64 = 8 << 10;
 /// Characters of a class whose other cases are looked up for one step.
 const FOLDED_PER_STEP: u64 = 2;
 
-/// Translates a pattern and refuses what the automaton could not hold: look-around other than text anchors, and what reads
-/// other bytes than those of UTF-8. Charges the classes, as five bytes of pattern can stand for kilobytes of ranges.
+/// Which assertions a pattern may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Assertions {
+    /// Those of where the text begins and ends.
+    OfTexts,
+    /// Those of words and of lines, too.
+    All,
+}
+
+/// Translates a pattern and refuses what the automaton could not hold: other assertions, and what reads other bytes than those of UTF-8. Charges the classes, as five bytes of pattern can stand for kilobytes of ranges.
 ///
 /// Recurses as deep as the tree nests; the parser bounds that.
 ///
 /// # Errors
 /// A refusal whose place is `offset N`, a byte of the pattern; [`CompileError::OverBudget`].
-pub(crate) fn translate(pattern: &str, ast: &Ast, budget: &Budget) -> Result<Hir, CompileError> {
+pub(crate) fn translate(
+    pattern: &str,
+    ast: &Ast,
+    assertions: Assertions,
+    budget: &Budget,
+) -> Result<Hir, CompileError> {
     let flags = Flags { unicode: true, ..Flags::default() };
-    Translation { pattern, budget, flags }.hir(ast)
+    Translation { pattern, assertions, budget, flags }.hir(ast)
 }
 
 /// Which flags are on.
@@ -81,6 +94,7 @@ impl Flags {
 
 struct Translation<'a> {
     pattern: &'a str,
+    assertions: Assertions,
     budget: &'a Budget,
     /// Those that are on where the translation stands. They last to the end of the group that sets them.
     flags: Flags,
@@ -193,6 +207,7 @@ impl Translation<'_> {
             AssertionKind::EndText => return Ok(Hir::look(hir::Look::End)),
             AssertionKind::StartLine if !self.flags.multi_line => return Ok(Hir::look(hir::Look::Start)),
             AssertionKind::EndLine if !self.flags.multi_line => return Ok(Hir::look(hir::Look::End)),
+            _ if self.assertions == Assertions::All => return Ok(Hir::look(self.look(&assertion.kind))),
             AssertionKind::StartLine | AssertionKind::EndLine => "in multi-line mode",
             _ => "a word boundary",
         };
@@ -200,6 +215,33 @@ impl Translation<'_> {
         let reason =
             format!("{text} is {why}; the only look-around supported is ^ $ \\A \\z without the m flag");
         Err(refuse_at(RefusalKind::Unsupported, &assertion.span, reason).advising(LOOK_AROUND))
+    }
+
+    /// What an assertion of words or lines looks at.
+    fn look(&self, kind: &AssertionKind) -> hir::Look {
+        use hir::Look;
+        let by_unicode = |unicode, ascii| if self.flags.unicode { unicode } else { ascii };
+        let by_crlf = |crlf, lf| if self.flags.crlf { crlf } else { lf };
+        match kind {
+            AssertionKind::StartText => Look::Start,
+            AssertionKind::EndText => Look::End,
+            AssertionKind::StartLine => by_crlf(Look::StartCRLF, Look::StartLF),
+            AssertionKind::EndLine => by_crlf(Look::EndCRLF, Look::EndLF),
+            AssertionKind::WordBoundary => by_unicode(Look::WordUnicode, Look::WordAscii),
+            AssertionKind::NotWordBoundary => by_unicode(Look::WordUnicodeNegate, Look::WordAsciiNegate),
+            AssertionKind::WordBoundaryStart | AssertionKind::WordBoundaryStartAngle => {
+                by_unicode(Look::WordStartUnicode, Look::WordStartAscii)
+            }
+            AssertionKind::WordBoundaryEnd | AssertionKind::WordBoundaryEndAngle => {
+                by_unicode(Look::WordEndUnicode, Look::WordEndAscii)
+            }
+            AssertionKind::WordBoundaryStartHalf => {
+                by_unicode(Look::WordStartHalfUnicode, Look::WordStartHalfAscii)
+            }
+            AssertionKind::WordBoundaryEndHalf => {
+                by_unicode(Look::WordEndHalfUnicode, Look::WordEndHalfAscii)
+            }
+        }
     }
 
     /// One character of a set; without the flag `u` one of ASCII.

@@ -7,13 +7,13 @@ use anyhow::{Context, bail};
 use gobo_schema::plain_text;
 use gobo_types::{
     AnyDialect, Constraint, Dialect, FormatMode, GrammarDocument, Indentation, Lexer, MatchMode, NumberForm,
-    SchemaOptions, Whitespace,
+    RegexDialect, SchemaOptions, Whitespace,
 };
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::inputs::{self, GrammarDefaults};
+use crate::inputs::GrammarDefaults;
 
 /// The library that ships with gobo.
 const LIBRARY: &str = include_str!("../../library/everyday.jsonl");
@@ -23,6 +23,11 @@ const LIBRARY: &str = include_str!("../../library/everyday.jsonl");
 struct Line {
     id: Option<Value>,
     regex: Option<String>,
+    regex_dialect: Option<RegexDialect>,
+    #[serde(default)]
+    and: Vec<String>,
+    #[serde(default)]
+    not: Vec<String>,
     choice: Option<Vec<String>>,
     /// As it is written: the order of keys and the spelling of numbers mean something.
     #[serde(default, deserialize_with = "present")]
@@ -142,6 +147,10 @@ impl Line {
         if self.grammar.is_none() && of_grammar {
             bail!("only a grammar has a start, a lexer, an indentation and documents");
         }
+        let of_regex = self.regex_dialect.is_some() || !self.and.is_empty() || !self.not.is_empty();
+        if self.regex.is_none() && of_regex {
+            bail!("only a regex has a regex_dialect, and, not");
+        }
         if self.dialect.is_some() && self.grammar.is_none() && self.schema.is_none() {
             bail!("only a grammar and a schema have a dialect");
         }
@@ -153,7 +162,10 @@ impl Line {
             bail!("only a schema and json have numbers");
         }
         Ok(match (&self.regex, &self.choice, &self.grammar, self.json, &self.schema) {
-            (Some(pattern), None, None, None, None) => inputs::regex(pattern, self.mode).constraint,
+            (Some(pattern), None, None, None, None) => {
+                let dialect = self.regex_dialect.unwrap_or_default();
+                Constraint::regex_with(pattern, self.mode, dialect, self.and.clone(), self.not.clone())
+            }
             (None, Some(items), None, None, None) => Constraint::choice(items),
             (None, None, Some(Value::String(grammar)), None, None) => {
                 let dialect = self.dialect.map(Dialect::try_from).transpose().context("dialect")?;

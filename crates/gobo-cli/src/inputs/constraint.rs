@@ -9,7 +9,7 @@ use super::grammar::grammar_file;
 use super::schema::schema_file;
 use super::text::read_text;
 use crate::diagnostics::{Problem, Written};
-use crate::options::{Builtin, ConstraintArgs, SourceArgs};
+use crate::options::{Builtin, ConstraintArgs, RegexArgs, SourceArgs};
 
 impl ConstraintArgs {
     /// The constraint that was given.
@@ -58,7 +58,10 @@ impl ConstraintArgs {
     fn given(&self) -> anyhow::Result<Option<Given>> {
         let SourceArgs { regex: pattern, choice, grammar, schema, builtin } = &self.source;
         Ok(if let Some(pattern) = pattern {
-            Some(regex(pattern, self.mode.into()))
+            let RegexArgs { regex_dialect, and, not } = &self.regex;
+            let (dialect, and, not) = (regex_dialect.unwrap_or_default(), and.clone(), not.clone());
+            let constraint = Constraint::regex_with(pattern, self.mode.into(), dialect, and, not);
+            Some(Given { constraint, written: Written::option("--regex", pattern) })
         } else if let Some(file) = choice {
             Some(choice_file(file)?)
         } else if let Some(file) = grammar {

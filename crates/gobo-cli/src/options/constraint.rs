@@ -1,7 +1,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gobo_types::{AnyDialect, Indentation, Lexer, LookAhead, MatchMode, NumberForm, TextStart, Whitespace};
+use gobo_types::{
+    AnyDialect, Indentation, Lexer, LookAhead, MatchMode, NumberForm, RegexDialect, TextStart, Whitespace,
+};
 
 use super::SchemaArgs;
 use super::schema::{dialects, words};
@@ -71,6 +73,21 @@ pub enum Builtin {
     Json,
 }
 
+/// How a regular expression is read, and others beside it.
+#[derive(Debug, Clone, Default, Args)]
+pub struct RegexArgs {
+    /// Whose syntax and meaning the regular expression has, and those of --and and --not: rust (the crate regex, with look-around and named
+    /// extensions), ecma (JavaScript) or python (module re) [default: rust]
+    #[arg(long, value_name = "DIALECT", value_parser = words::<RegexDialect>(&["rust", "ecma", "python"]), requires = "regex", conflicts_with_all = ["choice", "grammar", "schema", "builtin"], help_heading = "Constraint")]
+    pub regex_dialect: Option<RegexDialect>,
+    /// A regular expression that must match as well; may be given several times
+    #[arg(long, value_name = "R", allow_hyphen_values = true, requires = "regex", conflicts_with_all = ["choice", "grammar", "schema", "builtin"], help_heading = "Constraint")]
+    pub and: Vec<String>,
+    /// A regular expression that must not match; may be given several times
+    #[arg(long, value_name = "R", allow_hyphen_values = true, requires = "regex", conflicts_with_all = ["choice", "grammar", "schema", "builtin"], help_heading = "Constraint")]
+    pub not: Vec<String>,
+}
+
 /// How a grammar is read.
 #[derive(Debug, Clone, Default, Args)]
 pub struct GrammarArgs {
@@ -103,6 +120,9 @@ pub struct ConstraintArgs {
     /// Where the regular expression has to match
     #[arg(long = "match", value_enum, default_value = "full", help_heading = "Constraint")]
     pub mode: Match,
+    /// Options of regular expressions.
+    #[command(flatten)]
+    pub regex: RegexArgs,
     /// The rule of the grammar that whole texts match [default: root, and in Lark start]
     #[arg(long, value_name = "RULE", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
     pub start: Option<String>,

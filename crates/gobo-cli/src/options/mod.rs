@@ -5,7 +5,7 @@ mod global;
 mod schema;
 mod units;
 
-pub use constraint::{Builtin, ConstraintArgs, GrammarArgs, Match, SourceArgs, Start};
+pub use constraint::{Builtin, ConstraintArgs, GrammarArgs, Match, RegexArgs, SourceArgs, Start};
 pub use global::{Global, StoreWriters};
 pub use schema::{Defaults, SchemaArgs};
 pub use units::{Bound, bound, count, duration, host_and_port, size};

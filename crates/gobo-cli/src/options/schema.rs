@@ -4,14 +4,14 @@ use std::str::FromStr;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gobo_types::{
-    AnyDialect, DateTimes, Draft, FormatMode, Lexer, NumberForm, PropertyOrder, SchemaOptionError,
-    SchemaOptions, Spelling, Whitespace,
+    AnyDialect, DateTimes, Draft, FormatMode, Lexer, NumberForm, PropertyOrder, SchemaOptions, Spelling,
+    Whitespace,
 };
 
 /// A parser for the words of an option.
 pub(super) fn words<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
-    T: FromStr<Err = SchemaOptionError> + Clone + Send + Sync + 'static,
+    T: FromStr<Err: std::error::Error + Send + Sync + 'static> + Clone + Send + Sync + 'static,
 {
     PossibleValuesParser::new(names.iter().copied()).try_map(|word| word.parse())
 }

@@ -1,6 +1,6 @@
 //! Macros of `XGrammar`: `Regex("…")`, `Substring("…")`, and those that are refused.
 
-use gobo_automata::{Expr, Language, Machine, MachineState};
+use gobo_automata::{Expr, Language};
 use gobo_types::{Budget, CompileError, RefusalKind};
 
 use super::{Form, Reader, shown};
@@ -8,8 +8,6 @@ use crate::regex::{Flags, Flavour, alone, parse};
 
 /// Macros that speak of tokens, or of texts up to a tag.
 const REFUSED: [&str; 4] = ["TagDispatch", "Token", "ExcludeToken", "TokenTagDispatch"];
-
-const PHASE: &str = "reading the grammar";
 
 impl<'a> Reader<'a> {
     /// The macro whose name was read at `at`; `None` if it is the name of a rule.
@@ -60,25 +58,5 @@ impl<'a> Reader<'a> {
 /// All parts of a text, the empty one too. Linear.
 fn substring(text: &str, budget: &Budget) -> Result<Expr, CompileError> {
     let chars: Vec<String> = text.chars().map(String::from).collect();
-    chain(&chars, budget)
-}
-
-/// The language of [`chain`].
-pub(crate) fn substring_of(pieces: &[String], budget: &Budget) -> Result<Language, CompileError> {
-    Language::expr(&chain(pieces, budget)?, budget)
-}
-
-/// All runs of neighbours among pieces, the empty one too: a chain that is begun and left anywhere. Linear.
-fn chain(pieces: &[String], budget: &Budget) -> Result<Expr, CompileError> {
-    budget.charge_steps(PHASE, pieces.len() as u64 * 2)?;
-    budget.charge_bytes(PHASE, pieces.len() as u64 * 128)?;
-    let mut machine = Machine::default();
-    let start = machine.add_state(true);
-    let states: Vec<MachineState> = (0..=pieces.len()).map(|_| machine.add_state(true)).collect();
-    for ((piece, &from), &to) in pieces.iter().zip(&states).zip(&states[1..]) {
-        machine.add_edge(start, Expr::text(""), from);
-        machine.add_edge(from, Expr::text(piece), to);
-    }
-    machine.start = start;
-    Ok(Expr::Machine(Box::new(machine)))
+    Language::substrings(&chars, budget)?.to_expr(|chars| Expr::Chars(chars.clone()), budget)
 }

@@ -4,8 +4,6 @@ mod finish;
 mod leaves;
 mod macros;
 
-pub(crate) use macros::substring_of;
-
 use std::collections::HashMap;
 
 use gobo_automata::{CharSet, Expr, RuleId};

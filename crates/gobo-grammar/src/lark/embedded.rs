@@ -6,6 +6,7 @@ use serde_json::{Deserializer, Map, Value};
 use super::scan::Scanner;
 use super::syntax::Item;
 use crate::bnf::shown;
+use crate::words::words;
 
 /// What stands in a schema and changes how llguidance writes its texts.
 const GUIDANCE: &str = "x-guidance";
@@ -59,37 +60,6 @@ fn schema(scanner: &mut Scanner<'_>) -> Result<Item, CompileError> {
         Some(Err(error)) => Err(scanner.malformed(at, format!("no JSON Schema: {error}"))),
         None => Err(scanner.malformed(at, "the text ends here too early")),
     }
-}
-
-/// What a word of `substring_words` is made of.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Blank,
-    Letter,
-    Other,
-}
-
-/// Runs of blanks, of letters, digits and underscores, and of other characters.
-fn words(text: &str) -> Vec<String> {
-    let kind = |char: char| {
-        if char.is_whitespace() {
-            Kind::Blank
-        } else if char.is_alphanumeric() || char == '_' {
-            Kind::Letter
-        } else {
-            Kind::Other
-        }
-    };
-    let mut words: Vec<String> = Vec::new();
-    let mut last = None;
-    for char in text.chars() {
-        match words.last_mut().filter(|_| last == Some(kind(char))) {
-            Some(word) => word.push(char),
-            None => words.push(char.to_string()),
-        }
-        last = Some(kind(char));
-    }
-    words
 }
 
 /// The options after `%llguidance`, of which `allow_initial_skip` alone is about texts.

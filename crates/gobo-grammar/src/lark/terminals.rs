@@ -9,7 +9,7 @@ use regex_syntax::hir::HirKind;
 
 use super::modules::{Defined, DefinitionId, Found, ModuleId, Modules};
 use super::syntax::{At, End, Home, Item, Pattern, is_terminal};
-use crate::bnf::{shown, substring_of};
+use crate::bnf::shown;
 use crate::regex::{Flavour, Node, Stop, alone, parse, placed, with_cases};
 
 const PHASE: &str = "building terminals";
@@ -143,7 +143,7 @@ impl<'a> Terminals<'a> {
             Item::Not(part) => {
                 Node::Texts(Arc::new(self.plain(module, part, name)?.complement(self.budget)?))
             }
-            Item::Chain(pieces) => Node::Texts(Arc::new(substring_of(pieces, self.budget)?)),
+            Item::Chain(pieces) => Node::Texts(Arc::new(Language::substrings(pieces, self.budget)?)),
             Item::Schema(_) => return Err(self.no_terminal(module, part.at, "%json")),
             Item::Valued(..) => return Err(self.no_terminal(module, part.at, "name::value")),
             Item::Where(..) => return Err(self.no_terminal(module, part.at, "%if")),

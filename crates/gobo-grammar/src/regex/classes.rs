@@ -50,6 +50,11 @@ pub(super) fn word(is_ascii: bool) -> CharSet {
     if is_ascii { set(&ASCII_WORD) } else { table(r"[\p{L}\p{N}_]") }
 }
 
+/// `\w` of Rust's regular expressions, which Unicode's Annex C calls a word character: marks and connecting punctuation are some.
+pub(super) fn rust_word(is_ascii: bool) -> CharSet {
+    if is_ascii { set(&ASCII_WORD) } else { table(r"\w") }
+}
+
 /// The set of an escape, if the letter has one.
 pub(super) fn escaped(letter: char, is_ascii: bool) -> Option<CharSet> {
     let positive = match letter.to_ascii_lowercase() {

@@ -6,6 +6,9 @@
 //! Alternation, 1981) in disjunctive form. A look-behind is the mirror: beside the paths runs the automaton of the texts at whose end
 //! the condition holds, from the beginning, and its state says whether a path may pass.
 //!
+//! A look-ahead in which something looks back, as a word boundary does, has a language for each way in which the automata of these
+//! look-behinds may stand where it begins. A look-behind in which something looks ahead is refused if that may reach beyond its end.
+//!
 //! Of a text in a longer one it is not known what stands around it. Then the automata of look-behinds begin in every state that some
 //! text leads to, and a condition holds *always*, if it holds in all of them, or *sometimes*; and an obligation that is left at the
 //! end is met always, if every text may follow, or sometimes. What matches always is a subset of what matches around any one text.
@@ -13,32 +16,48 @@
 //! Invariant: the text is accepted from a subset exactly if, for some item, it is accepted from the item's state and belongs to all
 //! its obligations. Cost: exponential in the obligations; the budget bounds it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use gobo_automata::{CharState, Language, Symbol};
+use gobo_automata::{CharState, Language, Minterms, Symbol};
 use gobo_types::{Budget, CompileError, DenseId as _};
 
 use super::classes;
 use super::looks::{Looks, Obligation};
-use super::nfa::{ACCEPT, LookId, Nfa, State, StateId, unsupported};
+use super::nfa::{ACCEPT, ContextsId, LookId, Meaning, Nfa, State, StateId, unsupported};
 use super::syntax::{Direction, Look, Node};
 
 const PHASE: &str = "looking around";
 
-/// What is known of the text around the one that is read.
+/// What stands on one side of the text that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Surroundings {
-    /// There is none.
-    Alone,
-    /// Nothing; what matches whatever it is.
+pub(super) enum Side {
+    /// Nothing.
+    Nothing,
+    /// Any text; what matches whatever it is.
     Every,
-    /// Nothing; what matches for some.
+    /// Any text; what matches for some.
     Some,
-    /// What is read is the rest of a text of whose beginning nothing is known; what matches whatever it is.
-    EveryBefore,
-    /// The same; what matches for some.
-    SomeBefore,
 }
+
+/// What stands before the text that is read, and behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Surroundings {
+    before: Side,
+    behind: Side,
+}
+
+impl Surroundings {
+    /// The text stands alone.
+    pub(super) const ALONE: Self = Self { before: Side::Nothing, behind: Side::Nothing };
+    /// Nothing is known; what matches whatever there is.
+    pub(super) const EVERY: Self = Self { before: Side::Every, behind: Side::Every };
+    /// Nothing is known; what matches for some.
+    pub(super) const SOME: Self = Self { before: Side::Some, behind: Side::Some };
+}
+
+/// The states in which the automata of look-behinds are where a text begins, if these are known.
+type Histories = HashMap<*const Look, CharState>;
 
 /// A state of the nondeterministic automaton, and the obligations of a path to it, ascending.
 type Item = (StateId, Vec<Obligation>);
@@ -68,24 +87,126 @@ pub(super) fn determinise(
     surroundings: Surroundings,
     budget: &Budget,
 ) -> Result<Language, CompileError> {
-    let nfa = Nfa::of(node, &|look: &Look| language_of(look, budget), budget)?;
+    determinise_after(node, surroundings, &Histories::new(), budget)
+}
+
+/// The texts of a tree that follows a text, of which the states of look-behinds are known: of those that are not, `surroundings` tells.
+fn determinise_after(
+    node: &Node,
+    surroundings: Surroundings,
+    known: &Histories,
+    budget: &Budget,
+) -> Result<Language, CompileError> {
+    let nfa = Nfa::of(node, &|look: &Look| meaning_of(look, budget), budget)?;
     let looks = Looks::of(nfa, PHASE, budget)?;
     let demands = &looks.nfa.demands;
     let behind = demands.ids().filter(|&look| demands[look].direction == Direction::Behind).collect();
     let determiniser = Determiniser { looks: &looks, surroundings, behind };
-    let histories = determiniser.behind.iter().map(|&look| determiniser.beginnings(look));
+    let mut at: HashMap<LookId, CharState> = HashMap::new();
+    for (look, id) in &looks.nfa.behind {
+        at.extend(known.get(look).map(|&state| (*id, state)));
+    }
+    let histories = determiniser.behind.iter().map(|&look| match at.get(&look) {
+        Some(&state) => Ok(vec![state]),
+        None => determiniser.beginnings(look),
+    });
     let histories = histories.collect::<Result<_, _>>()?;
     let start = Subset { histories, items: vec![(looks.nfa.start, Vec::new())] };
     let expand = |subset: &Subset, row: &mut Vec<(Symbol, Subset)>| determiniser.expand(subset, row);
     Language::explore_minterms(&looks.minterms, start, expand, budget)
 }
 
-/// The texts that have to stand where a look looks, as if it were not negated.
-pub(super) fn language_of(look: &Look, budget: &Budget) -> Result<Language, CompileError> {
-    match look.direction {
-        Direction::Ahead => ahead(look, budget),
-        Direction::Behind => behind(look, budget),
+/// What a look means: of a look-ahead in which something looks back, by what stands before it.
+fn meaning_of(look: &Look, budget: &Budget) -> Result<Meaning, CompileError> {
+    let mut behind = Vec::new();
+    collect_behind(&look.node, &mut behind);
+    if look.direction == Direction::Behind || behind.is_empty() {
+        return language_of(look, budget).map(Meaning::Always);
     }
+    let node = after_match(look);
+    let known: Vec<Language> = behind
+        .iter()
+        .map(|look| signed(look, language_of(look, budget)?, budget))
+        .collect::<Result<_, _>>()?;
+    let mut languages = Vec::new();
+    for states in joint_states(&known, budget)? {
+        let at: Histories = behind.iter().map(|look| Arc::as_ptr(look)).zip(states.iter().copied()).collect();
+        languages.push((states, determinise_after(&node, Surroundings::ALONE, &at, budget)?));
+    }
+    Ok(Meaning::By { behind, languages })
+}
+
+/// The language of a look, or of its negation.
+fn signed(look: &Look, language: Language, budget: &Budget) -> Result<Language, CompileError> {
+    if look.negated { language.complement(budget) } else { Ok(language) }
+}
+
+/// The states in which several automata can be after one text.
+fn joint_states(languages: &[Language], budget: &Budget) -> Result<Vec<Vec<CharState>>, CompileError> {
+    let minterms = Minterms::of(&[], languages, budget)?;
+    let mut found = vec![languages.iter().map(Language::start).collect::<Vec<_>>()];
+    let mut seen: HashSet<Vec<CharState>> = found.iter().cloned().collect();
+    let mut at = 0;
+    while let Some(states) = found.get(at).cloned() {
+        at += 1;
+        for minterm in minterms.all() {
+            budget.charge_steps(PHASE, languages.len() as u64)?;
+            let step = |(index, &state): (usize, &CharState)| match state {
+                CharState::DEAD => state,
+                state => minterms.step(minterm, index, &languages[index], state),
+            };
+            let next: Vec<CharState> = states.iter().enumerate().map(step).collect();
+            if seen.insert(next.clone()) {
+                budget.charge_bytes(PHASE, 64 + next.len() as u64 * 8)?;
+                found.push(next);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The look-behinds that count where a tree begins: its own and those of its look-ahead, but none within others. Each once.
+fn collect_behind(node: &Node, found: &mut Vec<Arc<Look>>) {
+    match node {
+        Node::Text(_) | Node::Chars(_) | Node::Texts(_) => {}
+        Node::Concat(parts) | Node::Alternate(parts) => {
+            parts.iter().for_each(|part| collect_behind(part, found));
+        }
+        Node::Repeat { node, .. } => collect_behind(node, found),
+        Node::Look(look) if look.direction == Direction::Ahead => collect_behind(&look.node, found),
+        Node::Look(look) => {
+            if !found.iter().any(|known| Arc::ptr_eq(known, look)) {
+                found.push(Arc::clone(look));
+            }
+        }
+    }
+}
+
+/// The texts that have to stand where a look looks, as if it were not negated; the same whatever stands on the other side.
+///
+/// # Errors
+/// A refusal of a look that depends on the other side, without a place; [`CompileError::OverBudget`].
+pub(super) fn language_of(look: &Look, budget: &Budget) -> Result<Language, CompileError> {
+    type Sides = fn(Side) -> Surroundings;
+    let (node, sides, refused, help): (_, Sides, _, _) = match look.direction {
+        Direction::Ahead => (
+            after_match(look),
+            |before| Surroundings { before, behind: Side::Nothing },
+            "a look-ahead that depends on what stands before it",
+            "Look at that before the look-ahead, as in (?<=a)(?=b).",
+        ),
+        Direction::Behind => (
+            before_match(look),
+            |behind| Surroundings { before: Side::Nothing, behind },
+            "a look-behind that depends on what stands after it",
+            "Look at that after the look-behind, as in (?<=a)(?=b).",
+        ),
+    };
+    let always = determinise(&node, sides(Side::Every), budget)?;
+    if node.looks_around() && always != determinise(&node, sides(Side::Some), budget)? {
+        return Err(unsupported(refused).advising(help));
+    }
+    Ok(always)
 }
 
 fn anything() -> Node {
@@ -93,41 +214,21 @@ fn anything() -> Node {
 }
 
 /// The texts that may follow where the node of a look-ahead matches.
-fn ahead(look: &Look, budget: &Budget) -> Result<Language, CompileError> {
-    let node = if look.whole { look.node.clone() } else { Node::Concat(vec![look.node.clone(), anything()]) };
-    // Both readings are of the rest up to the end of the text; they differ in what stood before it.
-    let always = determinise(&node, Surroundings::EveryBefore, budget)?;
-    let sometimes = determinise(&node, Surroundings::SomeBefore, budget)?;
-    if always != sometimes {
-        return Err(unsupported("a look-ahead in which something looks back at what stands before it"));
-    }
-    Ok(always)
+fn after_match(look: &Look) -> Node {
+    if look.whole { look.node.clone() } else { Node::Concat(vec![look.node.clone(), anything()]) }
 }
 
 /// The texts at whose end the node of a look-behind matches.
-fn behind(look: &Look, budget: &Budget) -> Result<Language, CompileError> {
-    if looks_ahead(&look.node) {
-        return Err(unsupported("a look-behind in which something looks ahead"));
-    }
-    let node = if look.whole { look.node.clone() } else { Node::Concat(vec![anything(), look.node.clone()]) };
-    determinise(&node, Surroundings::Alone, budget)
-}
-
-fn looks_ahead(node: &Node) -> bool {
-    match node {
-        Node::Text(_) | Node::Chars(_) | Node::Texts(_) => false,
-        Node::Concat(parts) | Node::Alternate(parts) => parts.iter().any(looks_ahead),
-        Node::Repeat { node, .. } => looks_ahead(node),
-        Node::Look(look) => look.direction == Direction::Ahead || looks_ahead(&look.node),
-    }
+fn before_match(look: &Look) -> Node {
+    if look.whole { look.node.clone() } else { Node::Concat(vec![anything(), look.node.clone()]) }
 }
 
 impl Determiniser<'_> {
     /// The states in which the automaton of a look-behind may begin.
     fn beginnings(&self, look: LookId) -> Result<Vec<CharState>, CompileError> {
-        match self.surroundings {
-            Surroundings::Alone => Ok(vec![self.looks.nfa.languages[look].start()]),
-            _ => self.looks.beginnings(look),
+        match self.surroundings.before {
+            Side::Nothing => Ok(vec![self.looks.nfa.languages[look].start()]),
+            Side::Every | Side::Some => self.looks.beginnings(look),
         }
     }
 
@@ -165,12 +266,12 @@ impl Determiniser<'_> {
     fn may_end(&self, (state, obligations): &Item) -> bool {
         let is_met = |&(look, state): &Obligation| {
             let may_end = self.looks.nfa.languages[look].may_end(state);
-            match self.surroundings {
-                Surroundings::Alone | Surroundings::EveryBefore | Surroundings::SomeBefore => may_end,
-                Surroundings::Every | Surroundings::Some if self.looks.nfa.demands[look].soft => may_end,
-                Surroundings::Every => self.looks.everything[look.index()] == Some(state),
+            match self.surroundings.behind {
+                Side::Nothing => may_end,
+                Side::Every | Side::Some if self.looks.nfa.demands[look].soft => may_end,
+                Side::Every => self.looks.everything[look.index()] == Some(state),
                 // States that no text leads on from are dropped.
-                Surroundings::Some => true,
+                Side::Some => true,
             }
         };
         *state == ACCEPT && obligations.iter().all(is_met)
@@ -212,6 +313,10 @@ impl Determiniser<'_> {
                         stack.push((next, obligations));
                     }
                 }
+                &State::LookBy { contexts, next } => {
+                    let passed = self.pass_by(contexts, &subset.histories, item.1)?;
+                    stack.extend(passed.into_iter().map(|obligations| (next, obligations)));
+                }
             }
         }
         found.sort_unstable();
@@ -229,14 +334,39 @@ impl Determiniser<'_> {
         let language = &self.looks.nfa.languages[look];
         if let Some(at) = self.behind.iter().position(|&behind| behind == look) {
             let mut holds = histories[at].iter().map(|&state| language.may_end(state));
-            let passes = match self.surroundings {
-                Surroundings::Alone | Surroundings::Some | Surroundings::SomeBefore => {
-                    holds.any(|holds| holds)
-                }
-                Surroundings::Every | Surroundings::EveryBefore => holds.all(|holds| holds),
+            let passes = match self.surroundings.before {
+                Side::Nothing | Side::Some => holds.any(|holds| holds),
+                Side::Every => holds.all(|holds| holds),
             };
             return passes.then_some(obligations);
         }
         self.looks.obliged(look, obligations)
+    }
+
+    /// The obligations of the paths after a look-ahead in which something looks back: of one for each way in which that may be, or of one
+    /// for all of them where each has to do.
+    fn pass_by(
+        &self,
+        contexts: ContextsId,
+        histories: &[Vec<CharState>],
+        obligations: Vec<Obligation>,
+    ) -> Result<Vec<Vec<Obligation>>, CompileError> {
+        let contexts = &self.looks.nfa.contexts[contexts];
+        let at = |look| self.behind.iter().position(|&behind| behind == look);
+        let may_be: Vec<&[CharState]> =
+            contexts.behind.iter().filter_map(|&look| Some(histories[at(look)?].as_slice())).collect();
+        self.looks.budget.charge_steps(PHASE, (contexts.languages.len() * may_be.len()) as u64)?;
+        let fits = |states: &Vec<CharState>| {
+            states.iter().zip(&may_be).all(|(state, may_be)| may_be.binary_search(state).is_ok())
+        };
+        let mut fitting: Vec<LookId> =
+            contexts.languages.iter().filter(|of| fits(of.0)).map(|of| *of.1).collect();
+        fitting.sort_unstable();
+        if self.surroundings.before == Side::Every {
+            let all = fitting.into_iter().try_fold(obligations, |all, look| self.looks.obliged(look, all));
+            return Ok(all.into_iter().collect());
+        }
+        let each = fitting.into_iter().filter_map(|look| self.looks.obliged(look, obligations.clone()));
+        Ok(each.collect())
     }
 }

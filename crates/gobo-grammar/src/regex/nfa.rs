@@ -25,6 +25,9 @@ dense_id! {
 
     /// A look's language.
     pub(crate) struct LookId;
+
+    /// A look-ahead in which something looks back.
+    pub(super) struct ContextsId;
 }
 
 /// The state after a match.
@@ -39,6 +42,8 @@ pub(super) enum State {
     Union(Vec<StateId>),
     /// Goes on if the condition holds.
     Look { look: LookId, next: StateId },
+    /// Goes on if the condition of the contexts holds.
+    LookBy { contexts: ContextsId, next: StateId },
     /// There was a match.
     Accept,
 }
@@ -50,6 +55,14 @@ pub(super) struct Demand {
     pub(super) soft: bool,
 }
 
+/// A look-ahead by what stands before it: a language for each way in which the automata of its look-behinds may be there.
+#[derive(Debug)]
+pub(super) struct Contexts {
+    pub(super) behind: Vec<LookId>,
+    /// By the states of the look-behinds, in their order.
+    pub(super) languages: HashMap<Vec<CharState>, LookId>,
+}
+
 /// The automaton of a pattern.
 pub(super) struct Nfa {
     pub(super) states: Table<StateId, State>,
@@ -58,19 +71,37 @@ pub(super) struct Nfa {
     pub(super) demands: Table<LookId, Demand>,
     /// Of each look the texts that must stand there: the whole rest, or all that was read.
     pub(super) languages: Table<LookId, Language>,
+    pub(super) contexts: Table<ContextsId, Contexts>,
+    /// Those look-behinds of the tree that are no part of others.
+    pub(super) behind: Vec<(*const Look, LookId)>,
 }
 
 /// The automaton under construction.
 struct Builder<'a> {
     nfa: Nfa,
     set_of: HashMap<CharSet, SetId>,
-    look_of: HashMap<*const Look, LookId>,
-    language_of: &'a LanguageOf<'a>,
+    look_of: HashMap<*const Look, Condition>,
+    meaning_of: &'a MeaningOf<'a>,
     budget: &'a Budget,
 }
 
+/// What a look is in the automaton.
+#[derive(Debug, Clone, Copy)]
+enum Condition {
+    Always(LookId),
+    By(ContextsId),
+}
+
 /// The texts that have to stand where a look looks, as if it were not negated.
-pub(super) type LanguageOf<'a> = dyn Fn(&Look) -> Result<Language, CompileError> + 'a;
+pub(super) enum Meaning {
+    /// These, whatever stands on the other side.
+    Always(Language),
+    /// By the states in which the automata of look-behinds are there.
+    By { behind: Vec<Arc<Look>>, languages: Vec<(Vec<CharState>, Language)> },
+}
+
+/// What a look means.
+pub(super) type MeaningOf<'a> = dyn Fn(&Look) -> Result<Meaning, CompileError> + 'a;
 
 /// A refusal whose place the caller knows.
 pub(super) fn unsupported(reason: &str) -> CompileError {
@@ -79,21 +110,19 @@ pub(super) fn unsupported(reason: &str) -> CompileError {
 
 impl Nfa {
     /// # Errors
-    /// Those of `language_of`; [`CompileError::OverBudget`].
-    pub(super) fn of(
-        node: &Node,
-        language_of: &LanguageOf<'_>,
-        budget: &Budget,
-    ) -> Result<Self, CompileError> {
+    /// Those of `meaning_of`; [`CompileError::OverBudget`].
+    pub(super) fn of(node: &Node, meaning_of: &MeaningOf<'_>, budget: &Budget) -> Result<Self, CompileError> {
         let nfa = Self {
             states: vec![State::Accept].into(),
             start: ACCEPT,
             sets: Table::new(),
             demands: Table::new(),
             languages: Table::new(),
+            contexts: Table::new(),
+            behind: Vec::new(),
         };
         let mut builder =
-            Builder { nfa, set_of: HashMap::new(), look_of: HashMap::new(), language_of, budget };
+            Builder { nfa, set_of: HashMap::new(), look_of: HashMap::new(), meaning_of, budget };
         let start = builder.build(node, ACCEPT)?;
         Ok(Self { start, ..builder.nfa })
     }
@@ -105,7 +134,7 @@ impl Nfa {
     /// As [`Self::of`].
     pub(super) fn of_all(
         nodes: &[Node],
-        language_of: &LanguageOf<'_>,
+        meaning_of: &MeaningOf<'_>,
         budget: &Budget,
     ) -> Result<(Self, Vec<(StateId, StateId)>), CompileError> {
         let nfa = Self {
@@ -114,9 +143,11 @@ impl Nfa {
             sets: Table::new(),
             demands: Table::new(),
             languages: Table::new(),
+            contexts: Table::new(),
+            behind: Vec::new(),
         };
         let mut builder =
-            Builder { nfa, set_of: HashMap::new(), look_of: HashMap::new(), language_of, budget };
+            Builder { nfa, set_of: HashMap::new(), look_of: HashMap::new(), meaning_of, budget };
         let mut bounds = Vec::with_capacity(nodes.len());
         for node in nodes {
             let end = builder.push(State::Accept)?;
@@ -167,8 +198,11 @@ impl Builder<'_> {
             }
             Node::Repeat { node, min, max, lazy } => self.repeat(node, (*min, *max), *lazy, next),
             Node::Look(look) => {
-                let look = self.look(look)?;
-                self.push(State::Look { look, next })
+                let state = match self.look(look)? {
+                    Condition::Always(look) => State::Look { look, next },
+                    Condition::By(contexts) => State::LookBy { contexts, next },
+                };
+                self.push(state)
             }
             Node::Texts(language) => self.language(language, next),
         }
@@ -229,15 +263,41 @@ impl Builder<'_> {
         Ok(of_state[language.start().index()])
     }
 
-    fn look(&mut self, look: &Arc<Look>) -> Result<LookId, CompileError> {
+    fn look(&mut self, look: &Arc<Look>) -> Result<Condition, CompileError> {
         if let Some(&known) = self.look_of.get(&Arc::as_ptr(look)) {
             return Ok(known);
         }
-        let language = (self.language_of)(look.as_ref())?;
+        let condition = match (self.meaning_of)(look.as_ref())? {
+            Meaning::Always(language) => {
+                let id = self.demand(look, language)?;
+                if look.direction == Direction::Behind {
+                    self.nfa.behind.push((Arc::as_ptr(look), id));
+                }
+                Condition::Always(id)
+            }
+            Meaning::By { behind, languages } => {
+                let mut ids = Vec::with_capacity(behind.len());
+                for behind in &behind {
+                    let Condition::Always(id) = self.look(behind)? else {
+                        unreachable!("what stands behind depends on nothing else")
+                    };
+                    ids.push(id);
+                }
+                let mut of = HashMap::new();
+                for (states, language) in languages {
+                    of.insert(states, self.demand(look, language)?);
+                }
+                Condition::By(self.nfa.contexts.push(Contexts { behind: ids, languages: of }))
+            }
+        };
+        self.look_of.insert(Arc::as_ptr(look), condition);
+        Ok(condition)
+    }
+
+    /// Adds what a look demands, whose language is that of the look as if it were not negated.
+    fn demand(&mut self, look: &Look, language: Language) -> Result<LookId, CompileError> {
         let language = if look.negated { language.complement(self.budget)? } else { language };
-        let id = self.nfa.languages.push(language);
         self.nfa.demands.push(Demand { direction: look.direction, soft: look.soft });
-        self.look_of.insert(Arc::as_ptr(look), id);
-        Ok(id)
+        Ok(self.nfa.languages.push(language))
     }
 }

@@ -23,7 +23,7 @@ use gobo_types::{Budget, CompileError, DenseId as _, Table};
 use super::alone;
 use super::determinise::language_of;
 use super::looks::{Looks, Obligation};
-use super::nfa::{LookId, Nfa, State, StateId};
+use super::nfa::{LookId, Meaning, Nfa, State, StateId};
 use super::syntax::{Direction, Look, Node};
 
 const PHASE: &str = "scanning lexemes";
@@ -132,7 +132,8 @@ impl<'a> Scanner<'a> {
         preference: Preference,
         budget: &'a Budget,
     ) -> Result<Self, CompileError> {
-        let (mut nfa, bounds) = Nfa::of_all(nodes, &|look: &Look| language_of(look, budget), budget)?;
+        let (mut nfa, bounds) =
+            Nfa::of_all(nodes, &|look: &Look| language_of(look, budget).map(Meaning::Always), budget)?;
         let mut stops = HashMap::new();
         if let Preference::Longest(endings) = &preference {
             for (pattern, ending) in endings.iter().enumerate() {
@@ -411,6 +412,7 @@ impl<'a> Closure<'a> {
                         stack.push((next, obligations));
                     }
                 }
+                State::LookBy { .. } => unreachable!("looks of scanners have one language each"),
             }
         }
         Ok(false)

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use gobo_automata::{CharSet, Language};
 
-/// A node of a tree.
+/// A node of a tree: a set of texts, with conditions on what stands around them.
 #[derive(Debug, Clone)]
-pub(crate) enum Node {
+pub enum Node {
     /// Exactly this text; the empty one too.
     Text(String),
     /// One character of a set.
@@ -34,7 +34,7 @@ pub(crate) enum Node {
 
 /// A condition on what stands before or after a position.
 #[derive(Debug)]
-pub(crate) struct Look {
+pub struct Look {
     pub(crate) direction: Direction,
     /// Whether the condition is that the node does not match.
     pub(crate) negated: bool,
@@ -48,14 +48,16 @@ pub(crate) struct Look {
 
 /// Where a [`Look`] looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub enum Direction {
+    /// At what follows.
     Ahead,
+    /// At what stands before.
     Behind,
 }
 
 impl Node {
     /// The node without texts but the empty one.
-    pub(crate) fn empty() -> Self {
+    pub fn empty() -> Self {
         Self::Text(String::new())
     }
 
@@ -70,7 +72,8 @@ impl Node {
     }
 
     /// The node `min` to `max` times.
-    pub(crate) fn repeat(self, min: u32, max: Option<u32>) -> Self {
+    #[must_use]
+    pub fn repeat(self, min: u32, max: Option<u32>) -> Self {
         Self::Repeat { node: Box::new(self), min, max, lazy: false }
     }
 
@@ -83,12 +86,12 @@ impl Node {
     }
 
     /// A condition.
-    pub(crate) fn look(direction: Direction, negated: bool, node: Self) -> Self {
+    pub fn look(direction: Direction, negated: bool, node: Self) -> Self {
         Self::Look(Arc::new(Look { direction, negated, whole: false, soft: false, node }))
     }
 
     /// A condition on all that stands before or after.
-    pub(crate) fn whole(direction: Direction, node: Self) -> Self {
+    pub fn whole(direction: Direction, node: Self) -> Self {
         Self::Look(Arc::new(Look { direction, negated: false, whole: true, soft: false, node }))
     }
 

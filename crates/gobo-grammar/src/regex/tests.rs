@@ -47,8 +47,8 @@ fn patterns_match_what_python_matches() {
         }
     }
     assert_eq!(count, 4000);
-    // Possessive repetitions of groups, and looks in looks of the other direction.
-    assert!(refused * 6 < count, "{refused} of {count}");
+    // Possessive repetitions of groups, and look-behinds that look beyond their end.
+    assert!(refused * 15 < count, "{refused} of {count}");
 }
 
 #[test]

@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use gobo_types::{Constraint, MatchMode, Source};
+use gobo_types::{Constraint, MatchMode, RegexDialect, Source};
 use regex_syntax::utf8::Utf8Sequences;
 
 use crate::interner::Interner;
@@ -112,14 +112,16 @@ impl Language {
         };
         let root = match &constraint.source {
             Source::Choice { items } => language.choice(items),
-            Source::Regex { pattern, mode } => {
+            Source::Regex { pattern, mode, dialect: RegexDialect::Rust, and, not }
+                if and.is_empty() && not.is_empty() =>
+            {
                 let root = language.node_of(&Pattern::read(pattern)?);
                 match mode {
                     MatchMode::Full => root,
                     MatchMode::Search => language.anywhere(root),
                 }
             }
-            Source::Grammar { .. } | Source::Json { .. } | Source::Schema { .. } => {
+            Source::Regex { .. } | Source::Grammar { .. } | Source::Json { .. } | Source::Schema { .. } => {
                 return Err(LanguageError::NotRegular);
             }
         };

@@ -1,7 +1,8 @@
 //! A constraint and its message.
 
 use gobo_types::{
-    Constraint, Dialect, GrammarDocument, Indentation, Lexer, LookAhead, MatchMode, Source, TextStart,
+    Constraint, Dialect, GrammarDocument, Indentation, Lexer, LookAhead, MatchMode, RegexDialect, Source,
+    TextStart,
 };
 
 use super::error::ConvertError;
@@ -12,12 +13,23 @@ use crate::v1;
 impl From<&Constraint> for v1::Constraint {
     fn from(constraint: &Constraint) -> Self {
         let source = match &constraint.source {
-            Source::Regex { pattern, mode } => {
+            Source::Regex { pattern, mode, dialect, and, not } => {
+                let dialect = match dialect {
+                    RegexDialect::Rust => v1::RegexDialect::Rust,
+                    RegexDialect::Ecma => v1::RegexDialect::Ecma,
+                    RegexDialect::Python => v1::RegexDialect::Python,
+                };
                 let mode = match mode {
                     MatchMode::Full => v1::MatchMode::Full,
                     MatchMode::Search => v1::MatchMode::Search,
                 };
-                v1::constraint::Source::Regex(v1::Regex { pattern: pattern.clone(), r#match: mode.into() })
+                v1::constraint::Source::Regex(v1::Regex {
+                    pattern: pattern.clone(),
+                    r#match: mode.into(),
+                    dialect: dialect.into(),
+                    and: and.clone(),
+                    not: not.clone(),
+                })
             }
             Source::Choice { items } => v1::constraint::Source::Choice(v1::Choice { items: items.clone() }),
             Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
@@ -141,10 +153,18 @@ impl TryFrom<v1::Constraint> for Constraint {
             Some(v1::constraint::Source::Regex(regex)) => {
                 let mode = v1::MatchMode::try_from(regex.r#match)
                     .map_err(|error| unknown("constraint.regex.match", error))?;
-                match mode {
-                    v1::MatchMode::Full => Self::regex(regex.pattern),
-                    v1::MatchMode::Search => Self::search(regex.pattern),
-                }
+                let mode = match mode {
+                    v1::MatchMode::Full => MatchMode::Full,
+                    v1::MatchMode::Search => MatchMode::Search,
+                };
+                let dialect = v1::RegexDialect::try_from(regex.dialect)
+                    .map_err(|error| unknown("constraint.regex.dialect", error))?;
+                let dialect = match dialect {
+                    v1::RegexDialect::Rust => RegexDialect::Rust,
+                    v1::RegexDialect::Ecma => RegexDialect::Ecma,
+                    v1::RegexDialect::Python => RegexDialect::Python,
+                };
+                Self::regex_with(regex.pattern, mode, dialect, regex.and, regex.not)
             }
         };
         let text_start = match text_start {
@@ -166,6 +186,13 @@ mod tests {
         for constraint in [
             Constraint::regex("a|ab"),
             Constraint::search("x\0y"),
+            Constraint::regex_with(
+                "a",
+                MatchMode::Search,
+                RegexDialect::Python,
+                vec!["b".into()],
+                vec!["c".into()],
+            ),
             Constraint::choice(["b", "a"]),
             Constraint::choice(Vec::<String>::new()),
             Constraint::json(Whitespace::Compact),

@@ -131,7 +131,15 @@ class Vocabulary:
 @final
 class Constraint:
     @staticmethod
-    def regex(pattern: str, *, search: bool = False, text_start: _TextStart = "exact") -> Constraint: ...
+    def regex(
+        pattern: str,
+        *,
+        search: bool = False,
+        dialect: Literal["rust", "ecma", "python"] = "rust",
+        and_: Sequence[str] = (),
+        not_: Sequence[str] = (),
+        text_start: _TextStart = "exact",
+    ) -> Constraint: ...
     @staticmethod
     def choice(items: Iterable[str], *, text_start: _TextStart = "exact") -> Constraint: ...
     @staticmethod

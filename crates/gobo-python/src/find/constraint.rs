@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gobo_types::{
     Constraint, ConstraintDigest, DEFAULT_START, Dialect, Draft, GrammarDocument, Indentation, Lexer,
-    NumberForm, SchemaDocument, SchemaOptions, TextStart, Whitespace,
+    MatchMode, NumberForm, RegexDialect, SchemaDocument, SchemaOptions, TextStart, Whitespace,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyMapping, PyString, PyType};
@@ -70,14 +70,26 @@ fn documents(given: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<SchemaDocumen
 impl PyConstraint {
     /// A regular expression that the whole text must match, or with `search` some part of it.
     ///
-    /// The syntax is that of Rust's `regex` with Unicode on: `\d` is any Unicode digit, `.` takes no line end, and there is
-    /// neither look-around nor a back reference. `text_start` is `exact` for text after a prompt, or `strip_one_space` for
+    /// The syntax is that of Rust's `regex` with Unicode on (`\d` is any Unicode digit, `.` takes no line end), with look-around and named
+    /// extensions such as `(?P<QUOTED_TEXT>)`; or that of `dialect`: `ecma` or `python`. There is no back reference. All patterns of
+    /// `and_` must match as well, and none of `not_`. `text_start` is `exact` for text after a prompt, or `strip_one_space` for
     /// decoders that drop one leading space.
     #[staticmethod]
-    #[pyo3(signature = (pattern, *, search = false, text_start = Text("exact".into())), text_signature = "(pattern, *, search=False, text_start='exact')")]
+    #[pyo3(signature = (pattern, *, search = false, dialect = Text("rust".into()), and_ = Vec::new(), not_ = Vec::new(), text_start = Text("exact".into())), text_signature = "(pattern, *, search=False, dialect='rust', and_=(), not_=(), text_start='exact')")]
     #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
-    fn regex(py: Python<'_>, pattern: Text, search: bool, text_start: Text) -> PyResult<Self> {
-        let constraint = if search { Constraint::search(pattern.0) } else { Constraint::regex(pattern.0) };
+    fn regex(
+        py: Python<'_>,
+        pattern: Text,
+        search: bool,
+        dialect: Text,
+        and_: Vec<Text>,
+        not_: Vec<Text>,
+        text_start: Text,
+    ) -> PyResult<Self> {
+        let mode = if search { MatchMode::Search } else { MatchMode::Full };
+        let dialect = word::<RegexDialect>(py, "dialect", &dialect)?;
+        let [and, not] = [and_, not_].map(|of| of.into_iter().map(|text| text.0).collect());
+        let constraint = Constraint::regex_with(pattern.0, mode, dialect, and, not);
         Ok(constraint.starting(self::text_start(py, &text_start)?).into())
     }
 

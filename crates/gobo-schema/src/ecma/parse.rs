@@ -1,6 +1,7 @@
 //! Parses a pattern of ECMA-262 (section 22.2.1 and Annex B.1.2) by recursive descent.
 
 use gobo_automata::{CharSet, MAX_PATTERN_BYTES, NEST_LIMIT};
+use gobo_grammar::regex::Direction;
 use gobo_types::{Budget, CompileError, RefusalKind, Table};
 
 use super::classes;
@@ -10,8 +11,6 @@ const PHASE: &str = "parsing";
 
 const BACK_REFERENCE: &str =
     "Write the repeated texts out, as in aa|bb for ([ab])\\1; no automaton compares two parts of a text.";
-const LOOK_BEHIND: &str =
-    "Say the same with look-ahead, as in ^(?!.*x) for a text without x, or with classes.";
 const FLAGS: &str =
     "Leave the flags out: write both cases of a letter, as in [aA], and [^] for any character.";
 
@@ -222,14 +221,16 @@ impl Parser<'_> {
 
     /// The group after the parenthesis at `start`.
     fn group(&mut self, start: usize) -> Result<Node, CompileError> {
-        let is_negated = if !self.eat("?") || self.eat(":") {
+        let look = if !self.eat("?") || self.eat(":") {
             None
         } else if self.eat("=") {
-            Some(false)
+            Some((Direction::Ahead, false))
         } else if self.eat("!") {
-            Some(true)
-        } else if self.rest().starts_with("<=") || self.rest().starts_with("<!") {
-            return Err(unsupported(start, "look-behind is not enforced").advising(LOOK_BEHIND));
+            Some((Direction::Ahead, true))
+        } else if self.eat("<=") {
+            Some((Direction::Behind, false))
+        } else if self.eat("<!") {
+            Some((Direction::Behind, true))
         } else if self.eat("<") || self.eat("P<") {
             // Python and RE2 put a P before the name.
             self.group_name(start)?;
@@ -238,9 +239,9 @@ impl Parser<'_> {
             return Err(self.bad_group(start));
         };
         let body = self.group_body(start)?;
-        let Some(is_negated) = is_negated else { return Ok(body) };
+        let Some((direction, is_negated)) = look else { return Ok(body) };
         let needs_context = body.needs_context(|look| self.looks[look].needs_context);
-        Ok(Node::Look(self.looks.push(Look { body, is_negated, needs_context })))
+        Ok(Node::Look(self.looks.push(Look { body, direction, is_negated, needs_context })))
     }
 
     fn group_body(&mut self, start: usize) -> Result<Node, CompileError> {
@@ -286,7 +287,7 @@ impl Parser<'_> {
                 return malformed(start, "flags without a group").advising(FLAGS);
             }
         }
-        let help = "ECMA-262 has (?:…), (?=…), (?!…) and (?<name>…).";
+        let help = "ECMA-262 has (?:…), (?=…), (?!…), (?<=…), (?<!…) and (?<name>…).";
         malformed(start, "a group that begins with (? and nothing known").advising(help)
     }
 

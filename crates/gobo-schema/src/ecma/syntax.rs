@@ -1,27 +1,29 @@
 //! The syntax tree of a pattern.
 
 use gobo_automata::CharSet;
+use gobo_grammar::regex::Direction;
 use gobo_types::{Table, dense_id};
 
 /// A pattern as far as it decides which texts match: captures and the order of matches are left out.
 #[derive(Debug)]
 pub(super) struct Pattern {
     pub(super) node: Node,
-    /// The look-aheads; those inside another come before it.
+    /// The look-arounds; those inside another come before it.
     pub(super) looks: Table<LookId, Look>,
 }
 
-/// A look-ahead.
+/// A look-around.
 #[derive(Debug)]
 pub(super) struct Look {
     pub(super) body: Node,
+    pub(super) direction: Direction,
     pub(super) is_negated: bool,
     /// Whether it depends on what precedes the position where it is tried.
     pub(super) needs_context: bool,
 }
 
 dense_id! {
-    /// A look-ahead: an index in [`Pattern::looks`].
+    /// A look-around: an index in [`Pattern::looks`].
     pub(super) struct LookId;
 }
 

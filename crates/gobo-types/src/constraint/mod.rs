@@ -9,6 +9,7 @@ mod dialect;
 mod indentation;
 mod lexer;
 mod llguidance;
+mod regex;
 mod restore;
 mod schema_options;
 mod source;
@@ -22,6 +23,7 @@ pub use compact_json::compact_json;
 pub use dialect::{AnyDialect, DEFAULT_START, Dialect, DialectError, SchemaDialect};
 pub use indentation::{Indentation, IndentationError};
 pub use lexer::{Lexer, LexerError, LookAhead, LookAheadError};
+pub use regex::{RegexDialect, RegexDialectError};
 pub use restore::RestoreError;
 pub use schema_options::{
     DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDocument, SchemaOptionError,
@@ -56,12 +58,36 @@ pub struct Constraint {
 impl Constraint {
     /// A regular expression that the whole text must match.
     pub fn regex(pattern: impl Into<String>) -> Self {
-        Self::of(Source::Regex { pattern: pattern.into(), mode: MatchMode::Full })
+        Self::regex_with(pattern, MatchMode::Full, RegexDialect::default(), Vec::new(), Vec::new())
     }
 
     /// A regular expression that must match somewhere in the text.
     pub fn search(pattern: impl Into<String>) -> Self {
-        Self::of(Source::Regex { pattern: pattern.into(), mode: MatchMode::Search })
+        Self::regex_with(pattern, MatchMode::Search, RegexDialect::default(), Vec::new(), Vec::new())
+    }
+
+    /// A regular expression in a dialect, with others that must match as well (`and`) and others that must not (`not`), all under one mode.
+    /// The order of the others does not matter and does not enter the digest.
+    ///
+    /// ```
+    /// use gobo_types::{Constraint, MatchMode, RegexDialect};
+    ///
+    /// let not = vec!["foo|bar".to_owned()];
+    /// let names = Constraint::regex_with("[a-z]+", MatchMode::Full, RegexDialect::Rust, Vec::new(), not);
+    /// assert_ne!(names.digest(), Constraint::regex("[a-z]+").digest());
+    /// ```
+    pub fn regex_with(
+        pattern: impl Into<String>,
+        mode: MatchMode,
+        dialect: RegexDialect,
+        mut and: Vec<String>,
+        mut not: Vec<String>,
+    ) -> Self {
+        for others in [&mut and, &mut not] {
+            others.sort_unstable();
+            others.dedup();
+        }
+        Self::of(Source::Regex { pattern: pattern.into(), mode, dialect, and, not })
     }
 
     /// One of `items`. Their order and repetitions do not matter and do not enter the digest.
@@ -178,7 +204,9 @@ impl Constraint {
     /// Bytes of all its texts, documents beside a schema included: the memory that it takes.
     pub fn text_bytes(&self) -> usize {
         match &self.source {
-            Source::Regex { pattern, .. } => pattern.len(),
+            Source::Regex { pattern, and, not, .. } => {
+                pattern.len() + and.iter().chain(not).map(String::len).sum::<usize>()
+            }
             Source::Choice { items } => items.iter().map(String::len).sum(),
             Source::Grammar { grammar, start, documents, .. } => {
                 let documents = documents.iter().map(|of| of.name.len() + of.text.len());
@@ -197,13 +225,20 @@ impl Constraint {
     pub fn digest(&self) -> ConstraintDigest {
         let mut hasher = KeyHasher::new("gobo constraint v1").field("kind", self.kind().as_bytes());
         hasher = match &self.source {
-            Source::Regex { pattern, mode } => hasher.field("pattern", pattern.as_bytes()).field(
-                "match",
-                match mode {
+            Source::Regex { pattern, mode, dialect, and, not } => {
+                let mode: &[u8] = match mode {
                     MatchMode::Full => b"full",
                     MatchMode::Search => b"search",
-                },
-            ),
+                };
+                let hasher = hasher.field("pattern", pattern.as_bytes()).field("match", mode);
+                let hasher = if *dialect == RegexDialect::default() {
+                    hasher
+                } else {
+                    hasher.field("dialect", dialect.name().as_bytes())
+                };
+                let hasher = and.iter().fold(hasher, |hasher, of| hasher.field("and", of.as_bytes()));
+                not.iter().fold(hasher, |hasher, of| hasher.field("not", of.as_bytes()))
+            }
             Source::Choice { items } => {
                 items.iter().fold(hasher, |hasher, item| hasher.field("item", item.as_bytes()))
             }
@@ -289,11 +324,30 @@ mod tests {
         Constraint::grammar(dialect, "a ::= b\nb ::= \"\"", "a", lexer, documents.collect()).digest()
     }
 
+    fn others(and: &[&str], not: &[&str]) -> ConstraintDigest {
+        let [and, not] = [and, not].map(|of| of.iter().map(|&of| of.to_owned()).collect());
+        Constraint::regex_with("a", MatchMode::Full, RegexDialect::Rust, and, not).digest()
+    }
+
+    #[test]
+    fn the_order_of_other_patterns_means_nothing() {
+        assert_eq!(others(&["b", "a", "b"], &["d", "c"]), others(&["a", "b"], &["c", "d"]));
+        assert_eq!(others(&[], &[]), Constraint::regex("a").digest());
+    }
+
     #[test]
     fn the_digest_sees_all_that_changes_the_language_and_nothing_else() {
         let digests = [
             Constraint::regex("a").digest(),
             Constraint::search("a").digest(),
+            Constraint::regex_with("a", MatchMode::Full, RegexDialect::Ecma, Vec::new(), Vec::new()).digest(),
+            Constraint::regex_with("a", MatchMode::Full, RegexDialect::Python, Vec::new(), Vec::new())
+                .digest(),
+            others(&["a"], &[]),
+            others(&["a", "b"], &[]),
+            others(&["ab"], &[]),
+            others(&["a"], &["b"]),
+            others(&[], &["a", "b"]),
             Constraint::choice(["a"]).digest(),
             Constraint::choice(["a", "b"]).digest(),
             Constraint::choice(["a\nb"]).digest(),

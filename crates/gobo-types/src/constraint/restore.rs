@@ -65,7 +65,13 @@ impl Constraint {
     pub fn options_json(&self) -> String {
         let mut document_count = 0;
         let source = match &self.source {
-            Source::Regex { mode, .. } => Source::Regex { pattern: String::new(), mode: *mode },
+            Source::Regex { pattern: _, mode, dialect, and, not } => Source::Regex {
+                pattern: String::new(),
+                mode: *mode,
+                dialect: *dialect,
+                and: and.clone(),
+                not: not.clone(),
+            },
             Source::Choice { items } => {
                 let is_ambiguous = items.iter().any(|item| item.contains('\n'));
                 Source::Choice { items: if is_ambiguous { items.clone() } else { Vec::new() } }

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DEFAULT_START, Dialect, Indentation, Lexer, NumberForm, SchemaOptions, Whitespace};
+use super::{
+    DEFAULT_START, Dialect, Indentation, Lexer, NumberForm, RegexDialect, SchemaOptions, Whitespace,
+};
 
 /// How much of a text a regular expression has to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -19,13 +21,22 @@ pub enum MatchMode {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum Source {
-    /// A regular expression in the syntax of `regex-syntax`, Unicode on.
+    /// A regular expression, and others that hold or do not hold beside it.
     Regex {
         /// The pattern.
         pattern: String,
-        /// How much of a text it has to match.
+        /// How much of a text it has to match, as do the others.
         #[serde(default, rename = "match")]
         mode: MatchMode,
+        /// How it is written, and the others.
+        #[serde(default, skip_serializing_if = "is_default_dialect")]
+        dialect: RegexDialect,
+        /// Patterns that match as well. Sorted and free of repetitions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        and: Vec<String>,
+        /// Patterns that do not match. Sorted and free of repetitions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        not: Vec<String>,
     },
     /// A list of texts, of which exactly one is written. Sorted and free of repetitions: order means nothing here.
     Choice {
@@ -73,6 +84,11 @@ pub enum Source {
 
 fn default_start() -> String {
     DEFAULT_START.to_owned()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives fields by reference")]
+fn is_default_dialect(dialect: &RegexDialect) -> bool {
+    *dialect == RegexDialect::default()
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives fields by reference")]

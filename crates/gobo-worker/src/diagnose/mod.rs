@@ -36,7 +36,7 @@ mod tests;
 use gobo_artifact::Vocabulary;
 use gobo_grammar::Written;
 use gobo_types::{
-    Budget, Clipped, CompileError, Constraint, Limit, OverBudget, Refusal, RefusalKind, Source,
+    Budget, Clipped, CompileError, Constraint, Limit, OverBudget, Refusal, RefusalKind, RegexDialect, Source,
 };
 
 use self::finding::Finding;
@@ -87,7 +87,11 @@ pub fn diagnose(
 fn without_text(constraint: &Constraint, trials: &mut Trials<'_>, refusal: Refusal) -> CompileError {
     let mut found = None;
     let ended = match &constraint.source {
-        Source::Regex { pattern, mode } => pattern::without_text(pattern, *mode, trials, &mut found),
+        Source::Regex { pattern, mode, dialect: RegexDialect::Rust, and, not }
+            if and.is_empty() && not.is_empty() =>
+        {
+            pattern::without_text(pattern, *mode, trials, &mut found)
+        }
         Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
             let (dialect, lexer, indentation) = (*dialect, *lexer, *indentation);
             let written = Written { dialect, grammar, start, lexer, indentation, documents };
@@ -95,7 +99,7 @@ fn without_text(constraint: &Constraint, trials: &mut Trials<'_>, refusal: Refus
             Ok(())
         }
         Source::Schema { schema, .. } => schema::without_text(schema, trials, &mut found),
-        Source::Choice { .. } | Source::Json { .. } => Ok(()),
+        Source::Regex { .. } | Source::Choice { .. } | Source::Json { .. } => Ok(()),
     };
     if let Err(Stop::Ended(error)) = ended {
         return error;
@@ -108,14 +112,18 @@ fn over_budget(constraint: &Constraint, trials: &mut Trials<'_>, verdict: OverBu
     let mut found = Finding::default();
     let need = Need { limit: verdict.limit };
     let ended = match &constraint.source {
-        Source::Regex { pattern, mode } => pattern::over_budget(pattern, *mode, need, trials, &mut found),
+        Source::Regex { pattern, mode, dialect: RegexDialect::Rust, and, not }
+            if and.is_empty() && not.is_empty() =>
+        {
+            pattern::over_budget(pattern, *mode, need, trials, &mut found)
+        }
         Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
             let (dialect, lexer, indentation) = (*dialect, *lexer, *indentation);
             let written = Written { dialect, grammar, start, lexer, indentation, documents };
             grammar::over_budget(&written, need, trials, &mut found)
         }
         Source::Schema { schema, .. } => schema::over_budget(schema, need, trials, &mut found),
-        Source::Choice { .. } | Source::Json { .. } => Ok(()),
+        Source::Regex { .. } | Source::Choice { .. } | Source::Json { .. } => Ok(()),
     };
     if let Err(Stop::Ended(error)) = ended {
         return error;

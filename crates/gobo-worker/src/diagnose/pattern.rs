@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use gobo_automata::NEST_LIMIT;
-use gobo_types::{MatchMode, Source};
+use gobo_types::{MatchMode, RegexDialect, Source};
 use regex_syntax::ast::{self, AssertionKind, Ast, RepetitionKind, RepetitionRange};
 
 use super::finding::Finding;
@@ -22,7 +22,7 @@ struct Patterns<'t, 'a> {
 
 impl Compiler for Patterns<'_, '_> {
     fn compile(&mut self, text: String, to: Stage, most_steps: u64) -> Result<Ended, Stop> {
-        self.trials.compile(Source::Regex { pattern: text, mode: self.mode }, to, most_steps)
+        self.trials.compile(of(text, self.mode), to, most_steps)
     }
 
     fn trials(&self) -> &Trials<'_> {
@@ -32,6 +32,12 @@ impl Compiler for Patterns<'_, '_> {
     fn place(&self, at: usize) -> String {
         format!("offset {at}")
     }
+}
+
+/// The constraint of a part of a pattern.
+fn of(pattern: String, mode: MatchMode) -> Source {
+    let (dialect, and, not) = (RegexDialect::default(), Vec::new(), Vec::new());
+    Source::Regex { pattern, mode, dialect, and, not }
 }
 
 fn parsed(pattern: &str) -> Option<Ast> {
@@ -142,8 +148,7 @@ pub(super) fn without_text(
                         is_without(kept).into_iter().map(|range| (range, "(?:)".to_owned())).collect();
                     let text = edited(pattern, &edits);
                     let most = trials.steps_left();
-                    let ended =
-                        trials.compile(Source::Regex { pattern: text, mode }, Stage::Lowering, most)?;
+                    let ended = trials.compile(of(text, mode), Stage::Lowering, most)?;
                     Ok(ended == Ended::NoText)
                 };
                 let kept = minimal(&parts, &mut compile)?;

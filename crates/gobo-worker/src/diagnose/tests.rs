@@ -343,7 +343,7 @@ fn trials_end_within_their_bounds() {
     }
     let mut trials = Trials::new(&constraint, None, (Stage::Lowering, 0), &budget);
     let compile = |trials: &mut Trials<'_>| {
-        let source = Source::Regex { pattern: "b".to_owned(), mode: gobo_types::MatchMode::Full };
+        let source = Constraint::regex("b").source;
         trials.compile(source, Stage::Index, u64::MAX)
     };
     for _ in 0..MAX_TRIALS {
@@ -352,7 +352,7 @@ fn trials_end_within_their_bounds() {
     assert!(matches!(compile(&mut trials), Err(Stop::Spent)));
     // One that takes all steps is the last.
     let mut trials = Trials::new(&constraint, None, (Stage::Lowering, 0), &budget);
-    let source = Source::Regex { pattern: "(a|b)*a(a|b){25}".to_owned(), mode: gobo_types::MatchMode::Full };
+    let source = Constraint::regex("(a|b)*a(a|b){25}").source;
     let ended = trials.compile(source, Stage::Lowering, u64::MAX).unwrap();
     assert_eq!((ended, trials.steps_left()), (trials::Ended::Unclear, 0));
     assert!(matches!(compile(&mut trials), Err(Stop::Spent)));

@@ -98,7 +98,7 @@ impl Language {
     }
 
     /// The language of the automaton that `build` makes; only that stays charged.
-    fn held(
+    pub(in crate::chars) fn held(
         budget: &Budget,
         build: impl FnOnce() -> Result<CharDfa, CompileError>,
     ) -> Result<Self, CompileError> {

@@ -6,7 +6,7 @@ use super::*;
 
 fn ours(pattern: &str) -> Result<Hir, CompileError> {
     let ast = ast::parse::Parser::new().parse(pattern).expect("a test has well-formed patterns");
-    translate(pattern, &ast, &Budget::new(CompileLimits::default()))
+    translate(pattern, &ast, Assertions::OfTexts, &Budget::new(CompileLimits::default()))
 }
 
 /// What the library makes of a pattern, a refusal as it would be told here.
@@ -263,5 +263,8 @@ fn looking_up_cases_is_charged() {
     let limits = CompileLimits { max_steps: 100_000, ..CompileLimits::default() };
     let pattern = r"(?i)[\x{0}-\x{10FFFF}]";
     let ast = ast::parse::Parser::new().parse(pattern).unwrap();
-    assert!(matches!(translate(pattern, &ast, &Budget::new(limits)), Err(CompileError::OverBudget(_))));
+    assert!(matches!(
+        translate(pattern, &ast, Assertions::OfTexts, &Budget::new(limits)),
+        Err(CompileError::OverBudget(_))
+    ));
 }

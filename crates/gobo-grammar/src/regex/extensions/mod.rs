@@ -1,0 +1,89 @@
+//! Named extensions of regular expressions: groups whose names stand for texts that take pages to write out (Koo, Liu & He 2024, *Automata-
+//! based constraints for language model decoding*, Table 1).
+//!
+//! The paper settles by a precedence which of several ways a text goes on; here all ways stay alive, so that an extension is a set of
+//! texts and nothing else: it may be repeated, nested and looked at. [`texts`] has those that need no part, [`lists`] those made
+//! of other groups.
+
+mod lists;
+mod texts;
+
+use gobo_automata::CharState;
+use gobo_automata::{Expr, Language, Minterms, Symbol};
+use gobo_types::{Budget, CompileError};
+
+use super::classes;
+use super::syntax::Node;
+
+pub(super) use lists::{Count, list, subsequence};
+pub(super) use texts::{quoted, unquoted};
+
+const PHASE: &str = "reading named groups";
+
+/// A group with a meaning of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extension {
+    Quoted,
+    Unquoted,
+    Until,
+    Substring,
+    SubstringOfWords,
+    List,
+    Subsequence,
+    /// An item of a list.
+    Item,
+    /// What stands between items.
+    Delimiter,
+    /// How many items.
+    Count,
+    /// One that speaks of tokens, which a pattern does not know.
+    OfTokens,
+}
+
+impl Extension {
+    /// The extension of a name, in a group of one perhaps; other names mean nothing.
+    pub(super) fn named(name: &str, within: Option<Self>) -> Option<Self> {
+        let is_list = matches!(within, Some(Self::List | Self::Subsequence));
+        Some(match name {
+            "QUOTED_TEXT" => Self::Quoted,
+            "UNQUOTED_TEXT" => Self::Unquoted,
+            "TEXT_UNTIL" => Self::Until,
+            "SUBSTRING_OF" => Self::Substring,
+            "SUBSTRING_OF_WORDS" => Self::SubstringOfWords,
+            "DELIMITED_LIST" => Self::List,
+            "DELIMITED_SUBSEQUENCE_OF" => Self::Subsequence,
+            "TEXT_TOKEN" | "PARAGRAPH_TOKEN" | "IMAGE" => Self::OfTokens,
+            "ITEM" if is_list => Self::Item,
+            "DELIMITER" if is_list => Self::Delimiter,
+            "COUNT" if is_list => Self::Count,
+            _ => return None,
+        })
+    }
+}
+
+/// The texts that end with a text of the language, and have none that ends before: each up to its first occurrence. Linear in the automaton
+/// of all texts that end so, which for phrases is that of Aho & Corasick 1975 (*Efficient string matching*).
+///
+/// # Errors
+/// [`CompileError::OverBudget`].
+pub(super) fn until(phrases: &Language, budget: &Budget) -> Result<Language, CompileError> {
+    let anything = Expr::Chars(classes::any()).repeat(0, None);
+    let phrases = phrases.to_expr(|chars| Expr::Chars(chars.clone()), budget)?;
+    let ending = Language::expr(&Expr::Concat(vec![anything, phrases]), budget)?;
+    let minterms = Minterms::of(&[], std::slice::from_ref(&ending), budget)?;
+    let expand = |&state: &CharState, row: &mut Vec<(Symbol, CharState)>| {
+        if ending.may_end(state) {
+            return Ok(true);
+        }
+        budget.charge_steps(PHASE, minterms.all().len() as u64)?;
+        let after = |minterm| (minterm, minterms.step(minterm, 0, &ending, state));
+        row.extend(minterms.all().map(after).filter(|edge| edge.1 != CharState::DEAD));
+        Ok(false)
+    };
+    Language::explore_minterms(&minterms, ending.start(), expand, budget)
+}
+
+/// A node whose texts were computed.
+fn node(expr: &Expr, budget: &Budget) -> Result<Node, CompileError> {
+    Ok(Node::Texts(std::sync::Arc::new(Language::expr(expr, budget)?)))
+}
