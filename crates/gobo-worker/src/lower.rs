@@ -11,6 +11,9 @@ use gobo_types::{
 use crate::misread::misread;
 use crate::regex;
 
+/// Where nothing matches, and something looks around.
+const LOOKS_READ_NOTHING: &str = "A look-around reads nothing, and the whole text has to match: write out what it looks at, or give --match search.";
+
 /// The automaton of a constraint, and what it enforces.
 ///
 /// # Errors
@@ -63,11 +66,13 @@ fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileE
         }
     };
     if dfa.is_empty() {
-        return Err(CompileError::refuse(
-            RefusalKind::Unsatisfiable,
-            format!("the whole {kind}"),
-            "no text matches it",
-        ));
+        let (place, reason) = (format!("the whole {kind}"), "no text matches it");
+        let looks = matches!(&constraint.source, Source::Regex { pattern, .. } if pattern.contains("(?=") || pattern.contains("(?<="));
+        return Err(CompileError::refuse(RefusalKind::Unsatisfiable, place, reason).advising(if looks {
+            LOOKS_READ_NOTHING
+        } else {
+            ""
+        }));
     }
     if text_start == TextStart::StripOneSpace {
         let why = "of what is left when one leading space is dropped";

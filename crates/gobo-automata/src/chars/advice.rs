@@ -6,8 +6,7 @@
 use regex_syntax::ast::ErrorKind;
 
 /// Where look-around is refused.
-pub(super) const LOOK_AROUND: &str = "Say the same without it, with classes and alternatives. The pattern of a JSON Schema string takes look-ahead and \
-     \\b; nothing takes look-behind.";
+pub(super) const LOOK_AROUND: &str = "Say the same without it, with classes and alternatives.";
 
 /// Where a byte that is no character is asked for.
 pub(super) const UNICODE: &str =

@@ -30,9 +30,10 @@ const GROUPS: [(&str, &[Case]); 6] = [
     (
         "Regular expressions",
         &[
-            regex("Look-around", &["--regex", r"[a-z]+(?=!)"]),
+            regex("A look-ahead behind which nothing stands", &["--regex", r"[a-z]+(?=!)"]),
+            regex("A look-behind that looks beyond its end", &["--regex", r"(?<=a(?=b))b"]),
+            regex("A named group without its parts", &["--regex", r"(?P<DELIMITED_LIST>(?P<ITEM>\d))"]),
             regex("A backreference", &["--regex", r"(a|b)x\1"]),
-            regex("A word boundary", &["--regex", r"\bword"]),
             regex("A group that is not closed", &["--regex", "abc((a)"]),
             regex("A count without its least number", &["--regex", "[0-9]{,5}"]),
             regex("A pattern between slashes", &["--regex", "/[a-z]+/i"]),

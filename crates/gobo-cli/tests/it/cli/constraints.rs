@@ -1,6 +1,6 @@
 //! Constraints of all kinds, through the commands that take one.
 
-use super::{TOKENIZER, has, tiny_tokenizer};
+use super::{TOKENIZER, has, tiny_tokenizer, written};
 use crate::gobo::{gobo, json, one};
 
 #[test]
@@ -174,4 +174,49 @@ fn what_was_probably_misspelt_is_noted() {
     let shown = String::from_utf8(gobo(store, &[&["compile"], &pair[..]].concat()).stderr).unwrap();
     assert_eq!(shown.matches("note: ").count(), 6, "{shown}");
     assert!(shown.contains("note: and 4 more"), "{shown}");
+}
+
+/// Dialects of regular expressions and patterns beside them, as options and in case files.
+#[test]
+fn regular_expressions_have_dialects_and_others_beside_them() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let tiny = tiny_tokenizer(store);
+    let mask = |options: &[&str]| {
+        let mut args = vec!["mask", "--tokenizer", &tiny];
+        args.extend(options);
+        one(store, 0, &args)["ids"].clone()
+    };
+    assert_eq!(
+        mask(&["--regex", "[abc]+", "--not", "a+", "--not", "(?=b).*", "--text", "a"]),
+        serde_json::json!([0, 1, 2, 3])
+    );
+    assert_eq!(
+        mask(&["--regex", "[abc]+", "--and", "..", "--not", ".b", "--text", "a"]),
+        serde_json::json!([0, 2])
+    );
+    assert_eq!(
+        mask(&["--regex", "a", "--match", "search", "--not", "b|c", "--text", ""]),
+        serde_json::json!([0])
+    );
+    assert_eq!(
+        mask(&["--regex", "(?<x>a)(?<=a)[^]", "--regex-dialect", "ecma", "--text", "a"]),
+        serde_json::json!([0, 1, 2])
+    );
+    assert_eq!(
+        mask(&["--regex", "(?P<x>a)\\Z", "--regex-dialect", "python", "--text", "a"]),
+        serde_json::json!([4])
+    );
+    for args in [
+        ["--regex", "a", "--regex-dialect", "perl"],
+        ["--choice", "x", "--not", "a"],
+        ["--builtin", "json", "--regex-dialect", "ecma"],
+    ] {
+        let mut all = vec!["mask", "--tokenizer", &tiny];
+        all.extend(args);
+        assert_eq!(gobo(store, &all).status.code(), Some(2), "{args:?}");
+    }
+    let cases = written(store, "cases.jsonl", "{\"choice\":[\"a\"],\"not\":[\"b\"]}");
+    let said = gobo(store, &["check", "--tokenizer", &tiny, &cases]);
+    assert!(String::from_utf8_lossy(&said.stderr).contains("only a regex has a regex_dialect, and, not"));
 }
