@@ -174,12 +174,14 @@ pub(crate) fn spread(parts: [&[u8]; 2]) -> usize {
 
 fn judge(example: &Example, tokenizer: &Tokenizer) -> Outcome {
     let mut outcome = Outcome::default();
+    if example.unsupported {
+        return judge_texts(example, tokenizer);
+    }
     let language = Language::new(&example.constraint);
     let bytes = match (compile(&tokenizer.vocabulary, &example.constraint, 1), &language) {
         (Ok(bytes), Ok(_)) if !example.invalid => bytes,
         (Err(CompileError::Refused(refusal)), Err(why)) => {
             let kind = match why {
-                LanguageError::Malformed(_) if example.unsupported => RefusalKind::Unsupported,
                 LanguageError::Unsupported(_) => RefusalKind::Unsupported,
                 _ => RefusalKind::Malformed,
             };
@@ -213,6 +215,30 @@ fn judge(example: &Example, tokenizer: &Tokenizer) -> Outcome {
         }
     }
     compare_masks(example, tokenizer, &mut language, &start, &mut outcome);
+    outcome
+}
+
+/// What comes of a regex that peers do not support, nor the oracle: a refusal that names a place, or an index that is right about its texts.
+fn judge_texts(example: &Example, tokenizer: &Tokenizer) -> Outcome {
+    let mut outcome = Outcome::default();
+    let bytes = match compile(&tokenizer.vocabulary, &example.constraint, 1) {
+        Ok(bytes) => bytes,
+        Err(CompileError::Refused(refusal)) if !refusal.place.is_empty() => return outcome,
+        Err(error) => {
+            outcome.faults.push(format!("an index or a refusal expected, found {error}"));
+            return outcome;
+        }
+    };
+    let start =
+        Matcher::new(index_of(&bytes), Arc::clone(&tokenizer.vocabulary), &tokenizer.binding).unwrap();
+    let accept = example.accept.iter().map(|text| (text, true));
+    for (text, accept) in accept.chain(example.reject.iter().map(|text| (text, false))) {
+        outcome.texts += 1;
+        let ids = tokenizer.segmenter.greedy(text.as_bytes()).expect("every byte is a token");
+        if accepts(&start, &ids) != accept {
+            outcome.faults.push(format!("{text:?} as {ids:?}: accepted should be {accept}"));
+        }
+    }
     outcome
 }
 

@@ -18,6 +18,7 @@ mod exits;
 mod fuzz;
 mod history;
 mod house;
+mod json_nesting;
 mod judge;
 mod layers;
 mod lexers;

@@ -36,7 +36,7 @@ fn members_of(source: &Source) -> &'static [&'static str] {
         Source::Regex { .. } => &["pattern", "match", "dialect", "and", "not"],
         Source::Choice { .. } => &["items"],
         Source::Grammar { .. } => &["dialect", "grammar", "start", "lexer", "indentation", "documents"],
-        Source::Json { .. } => &["whitespace", "numbers"],
+        Source::Json { .. } => &["whitespace", "numbers", "nesting"],
         Source::Schema { .. } => &["schema", "options"],
     }
 }
@@ -96,6 +96,7 @@ mod tests {
             Constraint::grammar(Dialect::Lark, "start: \"a\"", "start", Some(Lexer::None), Vec::new()),
             Constraint::json(Whitespace::Indent { by: 2 }),
             Constraint::json_with(Whitespace::Single, NumberForm::Json),
+            Constraint::json(Whitespace::Single).nested(gobo_types::JsonNesting::new(2, 3)),
             Constraint::schema("{\"type\":\"string\"}", SchemaOptions::default()),
             Constraint::schema("true", options),
         ] {
@@ -155,7 +156,10 @@ mod tests {
                 "is a dialect of grammars",
             ),
             (r#"{"kind": "schema", "schema": "{}", "dialect": "openapi-3.0"}"#, "there are schema, options"),
-            (r#"{"kind": "regex", "pattern": "a", "dialect": "lark"}"#, "there are pattern, match"),
+            (
+                r#"{"kind": "regex", "pattern": "a", "dialect": "lark"}"#,
+                "the dialect of a regular expression",
+            ),
         ] {
             let failure = format!("{:?}", read(json).unwrap_err());
             assert!(failure.contains(said), "{json}: {failure}");

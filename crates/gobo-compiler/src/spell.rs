@@ -25,9 +25,7 @@ fn without_recursion(source: &Source) -> &'static str {
             "Bound the nesting: take objects without additionalProperties to be closed (--closed, the field closed), or limit \
              the nesting depth (--max-depth N, the field max_depth)."
         }
-        Source::Json { .. } => {
-            "Use a schema with a limit to the nesting depth (--max-depth N, the field max_depth): {} allows any value."
-        }
+        Source::Json { .. } => "Bound the nesting (--max-objects N --max-arrays M, the field nesting).",
         _ => {
             "Write the rules that recur out to the depth that is needed, or choose a vocabulary with a token for each byte."
         }

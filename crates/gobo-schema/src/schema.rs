@@ -111,7 +111,7 @@ const PLAIN_NUMBERS: &str = "integers as digits where all numbers of a place are
 
 /// Adds the policies that hold for all texts: one entry each, as they are the same at every place.
 fn add_policies(lowering: &Lowering<'_>, options: &SchemaOptions, report: &mut Report) {
-    report.narrowed.extend(narrowed(options.whitespace, NumberForm::Json));
+    report.narrowed.extend(narrowed(options.whitespace, NumberForm::Json, None));
     let mut narrow = |keyword: &str, why: &str| report.narrowed.push(ReportEntry::whole(keyword, why));
     if options.order == PropertyOrder::Declared && lowering.objects.is_ordered {
         narrow(

@@ -26,9 +26,10 @@ pub use compile::{
 };
 pub use constraint::{
     AnyDialect, Constraint, DEFAULT_START, DateTimes, Dialect, DialectError, Draft, FormatMode,
-    GrammarDocument, Indentation, IndentationError, Lexer, LexerError, LookAhead, LookAheadError, MatchMode,
-    NumberForm, PropertyOrder, RegexDialect, RegexDialectError, RestoreError, SchemaDialect, SchemaDocument,
-    SchemaOptionError, SchemaOptions, Source, Spelling, TextStart, Whitespace, WhitespaceError, compact_json,
+    GrammarDocument, Indentation, IndentationError, JsonNesting, Lexer, LexerError, LookAhead,
+    LookAheadError, MatchMode, NumberForm, PropertyOrder, RegexDialect, RegexDialectError, RestoreError,
+    SchemaDialect, SchemaDocument, SchemaOptionError, SchemaOptions, Source, Spelling, TextStart, Whitespace,
+    WhitespaceError, compact_json,
 };
 pub use dense_id::{DenseId, checked_u32};
 pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};

@@ -1,8 +1,8 @@
 //! Lowering: the automaton of a constraint, made by the reader of its kind.
 
-use gobo_automata::{Dfa, Lowered};
+use gobo_automata::{Dfa, Language, Lowered};
 use gobo_grammar::Written;
-use gobo_grammar::json::{json, narrowed};
+use gobo_grammar::json::{json, narrowed, truncated};
 use gobo_schema::{embedded, schema};
 use gobo_types::{
     Budget, CompileError, Constraint, RefusalKind, RegexDialect, Report, ReportEntry, Source, TextStart,
@@ -55,10 +55,16 @@ fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileE
             }
             (Dfa::grammar(&read.grammar, text_start, budget)?, report)
         }
-        Source::Json { whitespace, numbers } => {
-            let dfa = Dfa::grammar(&json(*whitespace, *numbers), text_start, budget)?;
+        Source::Json { whitespace, numbers, nesting } => {
+            let dfa = match nesting {
+                None => Dfa::grammar(&json(*whitespace, *numbers), text_start, budget)?,
+                Some(nesting) => {
+                    let texts = Language::expr(&truncated(*whitespace, *numbers, *nesting, budget)?, budget)?;
+                    Dfa::language(texts, text_start, budget)?
+                }
+            };
             let report = enforcing("any JSON value (RFC 8259)".to_owned());
-            (dfa, Report { narrowed: narrowed(*whitespace, *numbers), ..report })
+            (dfa, Report { narrowed: narrowed(*whitespace, *numbers, *nesting), ..report })
         }
         Source::Schema { schema: text, options } => {
             let (grammar, report) = schema(text, options, budget)?;
@@ -169,12 +175,12 @@ mod tests {
     #[test]
     fn refusals_name_the_construct_and_its_place() {
         for (pattern, kind, place, word) in [
-            (r"a\bc", RefusalKind::Unsupported, "offset 1", r"\b"),
-            (r"\Bx", RefusalKind::Unsupported, "offset 0", r"\B"),
-            (r"ab\b{start}", RefusalKind::Unsupported, "offset 2", r"\b{start}"),
-            ("x(?m)^a", RefusalKind::Unsupported, "offset 5", "^"),
-            ("x(?m:(?-m:^)$)", RefusalKind::Unsupported, "offset 12", "$"),
-            ("é(?=a)", RefusalKind::Unsupported, "offset 2", "look-around"),
+            (r"a\bc", RefusalKind::Unsatisfiable, "the whole regex", "no text"),
+            ("é(?>a)", RefusalKind::Unsupported, "offset 4", "an atomic group"),
+            ("(a)(?1)", RefusalKind::Unsupported, "offset 5", "the call of a group"),
+            ("(?P<x>a)(?P=x)", RefusalKind::Unsupported, "offset 10", "a backreference"),
+            ("(a)?(?(1)b|c)", RefusalKind::Unsupported, "offset 6", "a condition on a group"),
+            (r"(?=a)(b)\1", RefusalKind::Unsupported, "offset 8", "backreference"),
             (r"(a)\1", RefusalKind::Unsupported, "offset 3", "backreference"),
             ("a\0b", RefusalKind::Malformed, "offset 1", "NUL"),
             ("[z-a]", RefusalKind::Malformed, "offset 1", "range"),
@@ -194,8 +200,7 @@ mod tests {
     #[test]
     fn refusals_of_patterns_say_what_to_do_next() {
         for (pattern, help) in [
-            ("a(?=b)", "JSON Schema"),
-            (r"a\b", "JSON Schema"),
+            ("(?<=a(?=b))b", "after the look-behind"),
             (r"(a)\1", "aa|bb"),
             ("a{,5}", "{0,5}"),
             ("(?>a)", "(?:…)"),

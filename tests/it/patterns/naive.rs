@@ -242,9 +242,9 @@ impl Group {
 pub(super) fn is_quoted(text: &str) -> bool {
     let Some(inner) = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else { return false };
     let mut chars = inner.chars();
-    let mut count = 0;
+    let mut is_some = false;
     while let Some(char) = chars.next() {
-        count += 1;
+        is_some |= char != ' ';
         let is_fine = match char {
             '"' => false,
             '\\' => matches!(chars.next(), Some('"' | '\\' | 'n')),
@@ -255,7 +255,7 @@ pub(super) fn is_quoted(text: &str) -> bool {
             return false;
         }
     }
-    count > 0
+    is_some
 }
 
 /// `ns-plain-one-line` of YAML 1.2.2, rule by rule: what each character is, and what stands beside it.

@@ -65,8 +65,8 @@ impl RegexTree {
     pub fn parse(pattern: &str, mark: &str, budget: &Budget) -> Result<Self, CompileError> {
         let ast = parse(pattern)?;
         let hir = translate(pattern, &ast, Assertions::All, budget)?;
-        let marked = ast::visit(&ast, Marked { mark, found: 0 }).unwrap_or_else(|never| match never {});
-        Ok(Self { hir, marked })
+        let Ok(marked) = ast::visit(&ast, Marked { mark, found: 0 });
+        Ok(Self { hir, marked: marked.found })
     }
 }
 
@@ -77,11 +77,11 @@ struct Marked<'a> {
 }
 
 impl ast::Visitor for Marked<'_> {
-    type Output = usize;
+    type Output = Self;
     type Err = std::convert::Infallible;
 
-    fn finish(self) -> Result<usize, Self::Err> {
-        Ok(self.found)
+    fn finish(self) -> Result<Self, Self::Err> {
+        Ok(self)
     }
 
     fn visit_pre(&mut self, ast: &ast::Ast) -> Result<(), Self::Err> {
@@ -119,6 +119,21 @@ pub fn check_pattern(pattern: &str, budget: &Budget) -> Result<(), CompileError>
     Ok(())
 }
 
+/// What a group is in other dialects, of which no automaton can say what it matches; `rest` stands behind `(?`.
+fn not_regular(rest: &str) -> Option<&'static str> {
+    const GROUPS: [(&str, &str); 6] = [
+        (">", "an atomic group"),
+        ("P=", "a backreference"),
+        ("P>", "the call of a group"),
+        ("&", "the call of a group"),
+        ("(", "a condition on a group"),
+        ("+", "the call of a group"),
+    ];
+    let is_number = rest.starts_with(|char: char| char.is_ascii_digit());
+    let known = GROUPS.iter().find(|(sign, _)| rest.starts_with(sign)).map(|group| group.1);
+    known.or(is_number.then_some("the call of a group"))
+}
+
 fn parse(pattern: &str) -> Result<ast::Ast, CompileError> {
     ast::parse::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(pattern).map_err(|error| {
         use ast::ErrorKind;
@@ -132,6 +147,10 @@ fn parse(pattern: &str) -> Result<ast::Ast, CompileError> {
             ErrorKind::NestLimitExceeded(limit) => {
                 (RefusalKind::Unsupported, format!("it nests deeper than {limit} levels"))
             }
+            ErrorKind::FlagUnrecognized => match not_regular(&pattern[error.span().start.offset..]) {
+                Some(what) => (RefusalKind::Unsupported, format!("{what} is not regular")),
+                None => (RefusalKind::Malformed, error.kind().to_string()),
+            },
             other => (RefusalKind::Malformed, other.to_string()),
         };
         let help = advice(error.kind(), pattern, error.span().start.offset);

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use gobo_schema::plain_text;
 use gobo_types::{
-    AnyDialect, Constraint, Dialect, FormatMode, GrammarDocument, Indentation, Lexer, MatchMode, NumberForm,
-    RegexDialect, SchemaOptions, Whitespace,
+    AnyDialect, Constraint, Dialect, FormatMode, GrammarDocument, Indentation, JsonNesting, Lexer, MatchMode,
+    NumberForm, RegexDialect, SchemaOptions, Whitespace,
 };
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -42,6 +42,8 @@ struct Line {
     #[serde(default)]
     documents: Vec<GrammarDocument>,
     json: Option<Whitespace>,
+    max_objects: Option<u8>,
+    max_arrays: Option<u8>,
     numbers: Option<NumberForm>,
     /// Fields of [`SchemaOptions`].
     options: Option<Map<String, Value>>,
@@ -158,6 +160,9 @@ impl Line {
         if self.schema.is_none() && (has_options || self.tests.is_some()) {
             bail!("only a schema has options, draft, format and tests");
         }
+        if self.json.is_none() && (self.max_objects.is_some() || self.max_arrays.is_some()) {
+            bail!("only json has max_objects and max_arrays");
+        }
         if self.numbers.is_some() && self.schema.is_none() && self.json.is_none() {
             bail!("only a schema and json have numbers");
         }
@@ -180,7 +185,17 @@ impl Line {
             }
             (None, None, Some(_), None, None) => bail!("a grammar is a text"),
             (None, None, None, Some(whitespace), None) => {
-                Constraint::json_with(whitespace, self.numbers.unwrap_or(defaults.numbers))
+                let json = Constraint::json_with(whitespace, self.numbers.unwrap_or(defaults.numbers));
+                let nesting = match (self.max_objects, self.max_arrays) {
+                    (None, None) => None,
+                    (Some(objects), Some(arrays)) => {
+                        Some(JsonNesting::new(objects, arrays).with_context(|| {
+                            format!("max_objects and max_arrays are at most {}", JsonNesting::MAX)
+                        })?)
+                    }
+                    _ => bail!("max_objects and max_arrays stand together"),
+                };
+                json.nested(nesting)
             }
             (None, None, None, None, Some(schema)) => {
                 Constraint::schema(schema.get(), self.schema_options(defaults)?)

@@ -2,7 +2,7 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
-use gobo_types::{AnyDialect, Constraint, DialectError, MatchMode};
+use gobo_types::{AnyDialect, Constraint, DialectError, JsonNesting, MatchMode};
 
 use super::given::Given;
 use super::grammar::grammar_file;
@@ -75,6 +75,9 @@ impl ConstraintArgs {
                     self.whitespace.unwrap_or_default(),
                     self.numbers.unwrap_or_default(),
                 );
+                let bounds = self.max_objects.zip(self.max_arrays);
+                let nesting = bounds.and_then(|(objects, arrays)| JsonNesting::new(objects, arrays));
+                let constraint = constraint.nested(nesting);
                 Given { written: Written::option("--builtin", &constraint.text()), constraint }
             })
         })

@@ -2,7 +2,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use gobo_types::{
-    AnyDialect, Indentation, Lexer, LookAhead, MatchMode, NumberForm, RegexDialect, TextStart, Whitespace,
+    AnyDialect, Indentation, JsonNesting, Lexer, LookAhead, MatchMode, NumberForm, RegexDialect, TextStart,
+    Whitespace,
 };
 
 use super::SchemaArgs;
@@ -143,6 +144,12 @@ pub struct ConstraintArgs {
     /// digits, exponents of at most three), or with all that JSON has [default: plain]
     #[arg(long, value_name = "FORM", value_parser = words::<NumberForm>(NumberForm::NAMES), requires = "json_text", conflicts_with_all = ["regex", "choice", "grammar"], help_heading = "Constraint")]
     pub numbers: Option<NumberForm>,
+    /// Most objects around a value of --builtin json; with --max-arrays, which it needs, a regular index without a stack
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(JsonNesting::MAX)), requires_all = ["builtin", "max_arrays"], help_heading = "Constraint")]
+    pub max_objects: Option<u8>,
+    /// Most arrays around a value of --builtin json
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(JsonNesting::MAX)), requires_all = ["builtin", "max_objects"], help_heading = "Constraint")]
+    pub max_arrays: Option<u8>,
     /// How the text begins
     #[arg(long, value_enum, default_value = "exact", help_heading = "Constraint")]
     pub text_start: Start,

@@ -4,7 +4,7 @@
 //! automaton can count the depth once, but not once more on each line.
 
 use gobo_automata::{Expr, Grammar, Rule, RuleId};
-use gobo_types::{DenseId as _, NumberForm, ReportEntry, Whitespace};
+use gobo_types::{DenseId as _, JsonNesting, NumberForm, ReportEntry, Whitespace};
 
 use super::layout::Layout;
 use super::numbers::{number, plain_number};
@@ -126,8 +126,12 @@ fn indented(by: u32, numbers: NumberForm) -> Grammar {
     Grammar { rules, start: value(0), called: Vec::new(), families: Vec::new() }
 }
 
-/// Report entries: the JSON texts that the policy excludes.
-pub fn narrowed(whitespace: Whitespace, numbers: NumberForm) -> Vec<ReportEntry> {
+/// Report entries: the JSON texts that the policy excludes. With a bound to the nesting indented texts need none of their own.
+pub fn narrowed(
+    whitespace: Whitespace,
+    numbers: NumberForm,
+    nesting: Option<JsonNesting>,
+) -> Vec<ReportEntry> {
     let limits = match whitespace {
         Whitespace::Compact => "no whitespace between tokens".to_owned(),
         Whitespace::Single => "at most one space after each , and each :, and no other whitespace".to_owned(),
@@ -153,7 +157,10 @@ pub fn narrowed(whitespace: Whitespace, numbers: NumberForm) -> Vec<ReportEntry>
         );
         narrowed.push(ReportEntry::whole("numbers", why));
     }
-    if let Whitespace::Indent { .. } = whitespace {
+    if let Some(JsonNesting { objects, arrays }) = nesting {
+        let why = format!("at most {objects} objects and {arrays} arrays around a value");
+        narrowed.push(ReportEntry::whole("nesting", why));
+    } else if let Whitespace::Indent { .. } = whitespace {
         let why = format!("values of a nesting depth of at most {}", Whitespace::MAX_INDENTED_DEPTH);
         narrowed.push(ReportEntry::whole("depth", why));
     }
@@ -161,7 +168,7 @@ pub fn narrowed(whitespace: Whitespace, numbers: NumberForm) -> Vec<ReportEntry>
 }
 
 /// The texts of a number.
-fn number_of(numbers: NumberForm) -> Expr {
+pub(super) fn number_of(numbers: NumberForm) -> Expr {
     match numbers {
         NumberForm::Plain => plain_number(),
         NumberForm::Json => number(),
@@ -340,7 +347,7 @@ mod tests {
                 (NumberForm::Plain, &["whitespace", "string", "numbers"][..]),
                 (NumberForm::Json, &["whitespace", "string"]),
             ] {
-                let narrowed = narrowed(policy, form);
+                let narrowed = narrowed(policy, form, None);
                 let keywords: Vec<&str> = narrowed.iter().map(|entry| entry.keyword.as_str()).collect();
                 assert_eq!(keywords, expected);
             }

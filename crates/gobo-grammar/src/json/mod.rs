@@ -5,5 +5,7 @@ mod any_value;
 pub mod layout;
 pub mod numbers;
 pub mod strings;
+mod truncated;
 
 pub use any_value::{json, narrowed};
+pub use truncated::truncated;

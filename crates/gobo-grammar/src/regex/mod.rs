@@ -14,11 +14,12 @@ mod ordered;
 mod parse;
 mod rust;
 mod syntax;
+mod texts;
 
 #[cfg(test)]
 mod tests;
 
-use gobo_automata::{Expr, Language, check_pattern};
+use gobo_automata::{Language, check_pattern};
 use gobo_types::{Budget, CompileError, MatchMode};
 
 pub(crate) use classes::with_cases;
@@ -27,8 +28,8 @@ pub(crate) use nfa::StateId;
 pub(crate) use ordered::{Ending, Entry, Place, Preference, Scanner, Stop, Stopping, Stuck, Threads};
 pub(crate) use parse::{Flag, Flags, Flavour, parse};
 pub use syntax::{Direction, Look, Node};
-
-use determinise::{Surroundings, determinise};
+pub use texts::alone;
+pub(crate) use texts::placed;
 
 /// The texts of a regular expression in the syntax of `regex-syntax`, with look-around of any kind and named extensions
 /// ([`extensions`]).
@@ -78,65 +79,5 @@ fn placed_at(pattern: &str, found: Result<Language, CompileError>) -> Result<Lan
             CompileError::Refused(refusal).spanning(0..pattern.len())
         }
         other => other,
-    })
-}
-
-/// The texts of a tree, where it stands alone: those that Python's `fullmatch` takes.
-///
-/// # Errors
-/// A refusal of look-around that is not supported, without a place; [`CompileError::OverBudget`].
-pub fn alone(node: &Node, budget: &Budget) -> Result<Language, CompileError> {
-    within(node, Surroundings::ALONE, budget)
-}
-
-/// The texts of a tree that stands in a longer text.
-pub(crate) struct Placed {
-    /// Those that match whatever stands around them.
-    pub(crate) always: Language,
-    /// Whether others match where the right text stands around them.
-    pub(crate) depends: bool,
-}
-
-/// The texts of a tree that stands in a longer text of which nothing is known.
-///
-/// # Errors
-/// As [`alone`].
-pub(crate) fn placed(node: &Node, budget: &Budget) -> Result<Placed, CompileError> {
-    let always = within(node, Surroundings::EVERY, budget)?;
-    if !node.looks_around() {
-        return Ok(Placed { always, depends: false });
-    }
-    let sometimes = within(node, Surroundings::SOME, budget)?;
-    Ok(Placed { depends: always != sometimes, always })
-}
-
-fn within(node: &Node, surroundings: Surroundings, budget: &Budget) -> Result<Language, CompileError> {
-    if node.looks_around() {
-        return determinise(node, surroundings, budget);
-    }
-    Language::expr(&expr(node, budget)?, budget)
-}
-
-impl Node {
-    /// The node as an expression.
-    ///
-    /// # Panics
-    /// If it looks around.
-    pub(crate) fn to_expr(&self, budget: &Budget) -> Result<Expr, CompileError> {
-        expr(self, budget)
-    }
-}
-
-/// A tree that does not look around.
-fn expr(node: &Node, budget: &Budget) -> Result<Expr, CompileError> {
-    let all = |nodes: &[Node]| nodes.iter().map(|node| expr(node, budget)).collect::<Result<Vec<_>, _>>();
-    Ok(match node {
-        Node::Text(text) => Expr::text(text),
-        Node::Chars(set) => Expr::Chars(set.clone()),
-        Node::Concat(parts) => Expr::Concat(all(parts)?),
-        Node::Alternate(parts) => Expr::Alternate(all(parts)?),
-        Node::Repeat { node, min, max, .. } => expr(node, budget)?.repeat(*min, *max),
-        Node::Texts(language) => language.to_expr(|chars| Expr::Chars(chars.clone()), budget)?,
-        Node::Look(_) => unreachable!("callers ask whether nodes look around"),
     })
 }

@@ -144,7 +144,7 @@ impl Earley {
     pub fn of(constraint: &Constraint) -> Result<Self, GbnfError> {
         let (grammar, start) = match &constraint.source {
             Source::Grammar { dialect: Dialect::Gbnf, grammar, start, .. } => read_gbnf(grammar, start)?,
-            Source::Json { whitespace, numbers } => json_grammar(*whitespace, *numbers),
+            Source::Json { whitespace, numbers, nesting: None } => json_grammar(*whitespace, *numbers),
             other => panic!("not of this oracle: {other:?}"),
         };
         Ok(Self::new(&grammar, start))

@@ -1,8 +1,8 @@
 //! A constraint and its message.
 
 use gobo_types::{
-    Constraint, Dialect, GrammarDocument, Indentation, Lexer, LookAhead, MatchMode, RegexDialect, Source,
-    TextStart,
+    Constraint, Dialect, GrammarDocument, Indentation, JsonNesting, Lexer, LookAhead, MatchMode,
+    RegexDialect, Source, TextStart,
 };
 
 use super::error::ConvertError;
@@ -62,9 +62,11 @@ impl From<&Constraint> for v1::Constraint {
                     indent_depth: unless(indentation.depth(), Indentation::default().depth()),
                 })
             }
-            Source::Json { whitespace, numbers } => v1::constraint::Source::Json(v1::Json {
+            Source::Json { whitespace, numbers, nesting } => v1::constraint::Source::Json(v1::Json {
                 whitespace: whitespace.to_string(),
                 numbers: number_form_message(*numbers).into(),
+                nesting: nesting
+                    .map(|of| v1::JsonNesting { objects: of.objects.into(), arrays: of.arrays.into() }),
             }),
             Source::Schema { schema, options } => {
                 v1::constraint::Source::Schema(schema::message(schema, options))
@@ -96,6 +98,14 @@ fn indentation(by: u32, depth: u32) -> Result<Indentation, ConvertError> {
     let by_alone = by_alone.ok_or_else(|| unknown("constraint.grammar.indent_by", by))?;
     let both = of(depth).ok().and_then(|depth| by_alone.overwritten(None, depth));
     both.ok_or_else(|| unknown("constraint.grammar.indent_depth", depth))
+}
+
+fn json_nesting(nesting: v1::JsonNesting) -> Result<JsonNesting, ConvertError> {
+    let of = |number: u32| u8::try_from(number).unwrap_or(u8::MAX);
+    JsonNesting::new(of(nesting.objects), of(nesting.arrays)).ok_or_else(|| ConvertError::Malformed {
+        field: "constraint.json.nesting",
+        reason: format!("at most {} objects and as many arrays", JsonNesting::MAX),
+    })
 }
 
 impl TryFrom<v1::Constraint> for Constraint {
@@ -147,7 +157,9 @@ impl TryFrom<v1::Constraint> for Constraint {
             }
             Some(v1::constraint::Source::Json(json)) => {
                 let numbers = number_form("constraint.json.numbers", json.numbers)?;
+                let nesting = json.nesting.map(json_nesting).transpose()?;
                 Self::json_with(whitespace("constraint.json.whitespace", &json.whitespace)?, numbers)
+                    .nested(nesting)
             }
             Some(v1::constraint::Source::Schema(schema)) => schema::constraint(schema)?,
             Some(v1::constraint::Source::Regex(regex)) => {
@@ -197,6 +209,7 @@ mod tests {
             Constraint::choice(Vec::<String>::new()),
             Constraint::json(Whitespace::Compact),
             Constraint::json_with(Whitespace::Single, NumberForm::Json),
+            Constraint::json(Whitespace::Single).nested(JsonNesting::new(0, 16)),
             Constraint::gbnf("root ::= \"a\"", "root"),
             Constraint::grammar(Dialect::Ebnf, "root ::= \"a\"", "root", None, Vec::new()),
             Constraint::grammar(Dialect::Lark, "start: \"a\"", "start", None, Vec::new()),
@@ -238,7 +251,7 @@ mod tests {
         let mut newer = v1::Constraint::from(&Constraint::regex("a"));
         newer.text_start = 9;
         assert!(matches!(Constraint::try_from(newer), Err(ConvertError::Unknown { found: 9, .. })));
-        let json = v1::Json { whitespace: String::new(), numbers: 9 };
+        let json = v1::Json { whitespace: String::new(), numbers: 9, ..v1::Json::default() };
         let newer = v1::Constraint { source: Some(v1::constraint::Source::Json(json)), ..Default::default() };
         let field = "constraint.json.numbers";
         assert_eq!(Constraint::try_from(newer), Err(ConvertError::Unknown { field, found: 9 }));

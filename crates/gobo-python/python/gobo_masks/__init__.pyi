@@ -143,7 +143,14 @@ class Constraint:
     @staticmethod
     def choice(items: Iterable[str], *, text_start: _TextStart = "exact") -> Constraint: ...
     @staticmethod
-    def json(*, whitespace: str = "single", numbers: Literal["plain", "json"] = "plain", text_start: _TextStart = "exact") -> Constraint: ...
+    def json(
+        *,
+        whitespace: str = "single",
+        numbers: Literal["plain", "json"] = "plain",
+        max_objects: int | None = None,
+        max_arrays: int | None = None,
+        text_start: _TextStart = "exact",
+    ) -> Constraint: ...
     @staticmethod
     def schema(
         schema: str | bytes | bool | Mapping[str, Any] | type,

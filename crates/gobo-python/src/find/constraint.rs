@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use gobo_types::{
-    Constraint, ConstraintDigest, DEFAULT_START, Dialect, Draft, GrammarDocument, Indentation, Lexer,
+    Constraint, ConstraintDigest, DEFAULT_START, Dialect, Draft, GrammarDocument, Indentation, JsonNesting, Lexer,
     MatchMode, NumberForm, RegexDialect, SchemaDocument, SchemaOptions, TextStart, Whitespace,
 };
 use pyo3::prelude::*;
@@ -110,13 +110,32 @@ impl PyConstraint {
     /// Any JSON value. `whitespace` is `compact`, `single` (at most one space after a comma or colon), `lines` (in each place one
     /// space at most, or a line end and an indentation), `flexible:N` (up to N whitespace characters wherever JSON allows them, N
     /// from 1 to 64) or `indent:N`. `numbers` is `plain`, as programs write and read them, or `json`, with all that JSON has.
+    ///
+    /// With `max_objects` and `max_arrays`, given together, at most so many objects and arrays stand around a value (up to 16 each), and the
+    /// index needs no stack.
     #[staticmethod]
-    #[pyo3(signature = (*, whitespace = Text("single".into()), numbers = Text("plain".into()), text_start = Text("exact".into())), text_signature = "(*, whitespace='single', numbers='plain', text_start='exact')")]
+    #[pyo3(signature = (*, whitespace = Text("single".into()), numbers = Text("plain".into()), max_objects = None, max_arrays = None, text_start = Text("exact".into())), text_signature = "(*, whitespace='single', numbers='plain', max_objects=None, max_arrays=None, text_start='exact')")]
     #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
-    fn json(py: Python<'_>, whitespace: Text, numbers: Text, text_start: Text) -> PyResult<Self> {
+    fn json(
+        py: Python<'_>,
+        whitespace: Text,
+        numbers: Text,
+        max_objects: Option<Count>,
+        max_arrays: Option<Count>,
+        text_start: Text,
+    ) -> PyResult<Self> {
+        let nesting = match [&max_objects, &max_arrays].map(|of| of.as_ref().map(|of| u8::try_from(of.0).unwrap_or(u8::MAX))) {
+            [None, None] => None,
+            [Some(objects), Some(arrays)] => Some(
+                JsonNesting::new(objects, arrays)
+                    .ok_or_else(|| invalid(py, "max_objects and max_arrays are at most 16"))?,
+            ),
+            _ => return Err(invalid(py, "max_objects and max_arrays are given together")),
+        };
         let whitespace = word::<Whitespace>(py, "whitespace", &whitespace)?;
         let numbers = word::<NumberForm>(py, "numbers", &numbers)?;
-        Ok(Constraint::json_with(whitespace, numbers).starting(self::text_start(py, &text_start)?).into())
+        let json = Constraint::json_with(whitespace, numbers).nested(nesting);
+        Ok(json.starting(self::text_start(py, &text_start)?).into())
     }
 
     /// The JSON texts of the values that a JSON Schema allows. The schema is a text, bytes, a bool, a mapping (the order of its

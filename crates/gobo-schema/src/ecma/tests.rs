@@ -128,6 +128,15 @@ fn groups_are_named_or_not() {
 }
 
 #[test]
+fn what_stands_before_is_looked_at() {
+    check("(?<=a+b)c", &["abc", "xaabc"], &["bc", "c", "abxc"]);
+    check("^(?<!x)y", &["y"], &["xy"]);
+    check(r"(?<=\bno )\w+", &["no way", "oh no 1"], &["yno way", "no "]);
+    check("(?<!^|,)b", &["ab", ",ab"], &["b", ",b"]);
+    check("^(?=.*(?<=a)b)c", &["cab"], &["cb", "ab"]);
+}
+
+#[test]
 fn word_boundaries_look_at_both_sides() {
     check(r"\bfoo\b", &["foo", "a foo.", "éfooé"], &["foobar", "_foo", "1foo"]);
     check(r"\Boo\B", &["foox", "1oo1"], &["oo", "foo", "oox", "-oo-"]);
@@ -173,8 +182,7 @@ fn refusals_name_the_offset() {
     for (pattern, kind, place) in [
         (r"(a)\1", Unsupported, 3),
         (r"é(?<n>a)\k<n>", Unsupported, 9),
-        ("a(?<=b)", Unsupported, 1),
-        ("a(?<!b)", Unsupported, 1),
+        ("(?<=a(?=b))b", Unsupported, 0),
         ("a(?i:b)", Unsupported, 1),
         ("a(?i-s:b)", Unsupported, 1),
         ("a(?-i:b)", Unsupported, 1),

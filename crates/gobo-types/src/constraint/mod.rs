@@ -7,6 +7,7 @@
 mod compact_json;
 mod dialect;
 mod indentation;
+mod json_nesting;
 mod lexer;
 mod llguidance;
 mod regex;
@@ -22,6 +23,7 @@ use crate::{ConstraintDigest, KeyHasher};
 pub use compact_json::compact_json;
 pub use dialect::{AnyDialect, DEFAULT_START, Dialect, DialectError, SchemaDialect};
 pub use indentation::{Indentation, IndentationError};
+pub use json_nesting::JsonNesting;
 pub use lexer::{Lexer, LexerError, LookAhead, LookAheadError};
 pub use regex::{RegexDialect, RegexDialectError};
 pub use restore::RestoreError;
@@ -154,7 +156,23 @@ impl Constraint {
 
     /// Any JSON value.
     pub fn json_with(whitespace: Whitespace, numbers: NumberForm) -> Self {
-        Self::of(Source::Json { whitespace, numbers })
+        Self::of(Source::Json { whitespace, numbers, nesting: None })
+    }
+
+    /// The same JSON whose values nest no deeper; other constraints as they are.
+    ///
+    /// ```
+    /// use gobo_types::{Constraint, JsonNesting, Whitespace};
+    ///
+    /// let json = Constraint::json(Whitespace::Compact);
+    /// assert_ne!(json.clone().nested(JsonNesting::new(2, 2)).digest(), json.digest());
+    /// ```
+    #[must_use]
+    pub fn nested(mut self, within: Option<JsonNesting>) -> Self {
+        if let Source::Json { nesting, .. } = &mut self.source {
+            *nesting = within;
+        }
+        self
     }
 
     /// The values that a JSON Schema allows. Whitespace between the tokens of its text does not enter the digest; the order of
@@ -259,9 +277,14 @@ impl Constraint {
                     hasher.field("document_name", name.as_bytes()).field("document", text.as_bytes())
                 })
             }
-            Source::Json { whitespace, numbers } => hasher
-                .field("whitespace", whitespace.to_string().as_bytes())
-                .field("numbers", numbers.name().as_bytes()),
+            Source::Json { whitespace, numbers, nesting } => {
+                let hasher = hasher
+                    .field("whitespace", whitespace.to_string().as_bytes())
+                    .field("numbers", numbers.name().as_bytes());
+                nesting.iter().fold(hasher, |hasher, JsonNesting { objects, arrays }| {
+                    hasher.field("nesting", &[*objects, *arrays])
+                })
+            }
             Source::Schema { schema, options } => {
                 let SchemaOptions {
                     draft,
@@ -371,6 +394,8 @@ mod tests {
             Constraint::json(Whitespace::Flexible { max: 8 }).digest(),
             Constraint::json(Whitespace::Indent { by: 8 }).digest(),
             Constraint::json_with(Whitespace::Indent { by: 8 }, NumberForm::Json).digest(),
+            Constraint::json(Whitespace::Compact).nested(JsonNesting::new(0, 1)).digest(),
+            Constraint::json(Whitespace::Compact).nested(JsonNesting::new(1, 0)).digest(),
             schema("{}", |_| ()),
             schema("true", |_| ()),
             schema(r#"{"a":1,"b":1}"#, |_| ()),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Whose syntax and meaning a regular expression has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", try_from = "String")]
 pub enum RegexDialect {
     /// That of Rust's `regex-syntax`, Unicode on, with look-around and named extensions.
     #[default]
@@ -42,6 +42,14 @@ impl fmt::Display for RegexDialect {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the dialect of a regular expression is rust, ecma or python")]
 pub struct RegexDialectError;
+
+impl TryFrom<String> for RegexDialect {
+    type Error = RegexDialectError;
+
+    fn try_from(word: String) -> Result<Self, RegexDialectError> {
+        word.parse()
+    }
+}
 
 impl FromStr for RegexDialect {
     type Err = RegexDialectError;

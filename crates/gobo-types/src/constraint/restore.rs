@@ -86,8 +86,8 @@ impl Constraint {
                     documents: documents.clone(),
                 }
             }
-            Source::Json { whitespace, numbers } => {
-                Source::Json { whitespace: *whitespace, numbers: *numbers }
+            Source::Json { whitespace, numbers, nesting } => {
+                Source::Json { whitespace: *whitespace, numbers: *numbers, nesting: *nesting }
             }
             Source::Schema { options, .. } => {
                 let SchemaOptions {
@@ -228,6 +228,7 @@ mod tests {
             Constraint::grammar(Dialect::Lark, "start: A", "start", Some(Lexer::Longest), vec![]),
             Constraint::json(Whitespace::Flexible { max: 5 }),
             Constraint::json_with(Whitespace::Single, NumberForm::Json),
+            Constraint::json(Whitespace::Single).nested(crate::JsonNesting::new(2, 3)),
             Constraint::schema(" { } ", SchemaOptions::default()),
             Constraint::schema("true", options),
         ] {

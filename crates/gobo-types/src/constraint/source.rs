@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DEFAULT_START, Dialect, Indentation, Lexer, NumberForm, RegexDialect, SchemaOptions, Whitespace,
+    DEFAULT_START, Dialect, Indentation, JsonNesting, Lexer, NumberForm, RegexDialect, SchemaOptions,
+    Whitespace,
 };
 
 /// How much of a text a regular expression has to match.
@@ -71,6 +72,9 @@ pub enum Source {
         /// How its numbers are written.
         #[serde(default)]
         numbers: NumberForm,
+        /// How deep values nest, if that has a bound.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nesting: Option<JsonNesting>,
     },
     /// A JSON Schema: the JSON texts of its valid values, in the order and spelling of the options.
     Schema {

@@ -68,7 +68,7 @@ fn refusals_name_kind_place_and_limit() {
     let home = tempfile::tempdir().unwrap();
     let tiny = tiny_tokenizer(home.path());
     let compile = |args: &[&str]| one(home.path(), 2, &[&["compile", "--tokenizer", &tiny], args].concat());
-    let refused = compile(&["--regex", r"a\b"]);
+    let refused = compile(&["--regex", r"a\1"]);
     has(&refused, &["verdict", "kind", "where", "reason", "limit", "given"]);
     assert_eq!((&refused["kind"], &refused["where"]), (&"unsupported".into(), &"offset 1".into()));
     assert_eq!(compile(&["--regex", "a^b"])["kind"], "unsatisfiable");

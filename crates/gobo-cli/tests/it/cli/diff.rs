@@ -31,7 +31,7 @@ fn diff_answers_equal_or_the_shortest_text_and_its_taker() {
     assert_eq!(shown, (Some(1), "differ    \"aaa\"\ntaken by  B, regex:a{0,3}\n".into()));
 
     // Trouble is never taken for a difference.
-    let refused = one(store, 2, &["diff", "regex:a", r"regex:a\b"]);
+    let refused = one(store, 2, &["diff", "regex:a", r"regex:a\1"]);
     assert_eq!((&refused["verdict"], &refused["side"]), (&"refused".into(), &"b".into()));
     let over = ["diff", "--max-states", "100", "regex:(a|b)*a(a|b){9}", "regex:a"];
     assert_eq!(one(store, 2, &over)["side"], "a");

@@ -40,13 +40,16 @@ fn of(text: &str) -> CharSet {
     CharSet::new(text.chars().map(|char| (char, char)))
 }
 
-/// `"`, spaces and characters that are no white space, at least one of these, with `\"`, `\\` and `\n` for what is none of them, and `"`.
+/// `"`, spaces and characters that are no white space, at least one of the latter, and `"`. Of `"` and `\` there are `\"`, `\\`, and
+/// `\n` for a line end: the paper's section C.4.4.
 pub(in super::super) fn quoted() -> Node {
     let plain = CharSet::new(WHITE).complement().without(&of("\"\\"));
-    let plain = CharSet::new(plain.char_ranges().chain([(' ', ' ')]));
     let escaped = Node::Concat(vec![Node::Text("\\".to_owned()), Node::Chars(of("\"\\n"))]);
     let quote = || Node::Text("\"".to_owned());
-    Node::Concat(vec![quote(), Node::Alternate(vec![Node::Chars(plain), escaped]).repeat(1, None), quote()])
+    let space = || Node::Text(" ".to_owned());
+    let char = Node::Alternate(vec![Node::Chars(plain), escaped]);
+    let more = Node::Alternate(vec![space(), char.clone()]).repeat(0, None);
+    Node::Concat(vec![quote(), space().repeat(0, None), char, more, quote()])
 }
 
 /// A plain scalar of YAML 1.2.2 on one line (`ns-plain-one-line`, production 133): in block context, or inside brackets.

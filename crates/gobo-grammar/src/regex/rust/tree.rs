@@ -8,7 +8,7 @@ use regex_syntax::hir::{Capture, Class, Hir, HirKind, Look, Repetition};
 
 use super::super::extensions::{Count, Extension, list, quoted, subsequence, unquoted, until};
 use super::super::syntax::{Direction, Node};
-use super::super::{alone, classes};
+use super::super::{classes, texts::alone};
 use super::marks::{Group, Mark, Marked};
 use crate::words::words;
 

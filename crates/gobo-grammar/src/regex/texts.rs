@@ -1,0 +1,67 @@
+//! The texts of a tree, alone or in a longer text.
+
+use gobo_automata::{Expr, Language};
+use gobo_types::{Budget, CompileError};
+
+use super::determinise::{Surroundings, determinise};
+use super::syntax::Node;
+
+/// The texts of a tree, where it stands alone: those that Python's `fullmatch` takes.
+///
+/// # Errors
+/// A refusal of look-around that is not supported, without a place; [`CompileError::OverBudget`].
+pub fn alone(node: &Node, budget: &Budget) -> Result<Language, CompileError> {
+    within(node, Surroundings::ALONE, budget)
+}
+
+/// The texts of a tree that stands in a longer text.
+pub(crate) struct Placed {
+    /// Those that match whatever stands around them.
+    pub(crate) always: Language,
+    /// Whether others match where the right text stands around them.
+    pub(crate) depends: bool,
+}
+
+/// The texts of a tree that stands in a longer text of which nothing is known.
+///
+/// # Errors
+/// As [`alone`].
+pub(crate) fn placed(node: &Node, budget: &Budget) -> Result<Placed, CompileError> {
+    let always = within(node, Surroundings::EVERY, budget)?;
+    if !node.looks_around() {
+        return Ok(Placed { always, depends: false });
+    }
+    let sometimes = within(node, Surroundings::SOME, budget)?;
+    Ok(Placed { depends: always != sometimes, always })
+}
+
+fn within(node: &Node, surroundings: Surroundings, budget: &Budget) -> Result<Language, CompileError> {
+    if node.looks_around() {
+        return determinise(node, surroundings, budget);
+    }
+    Language::expr(&expr(node, budget)?, budget)
+}
+
+impl Node {
+    /// The node as an expression.
+    ///
+    /// # Panics
+    /// If it looks around.
+    pub(crate) fn to_expr(&self, budget: &Budget) -> Result<Expr, CompileError> {
+        expr(self, budget)
+    }
+}
+
+/// A tree that does not look around.
+fn expr(node: &Node, budget: &Budget) -> Result<Expr, CompileError> {
+    let all = |nodes: &[Node]| nodes.iter().map(|node| expr(node, budget)).collect::<Result<Vec<_>, _>>();
+    Ok(match node {
+        Node::Text(text) => Expr::text(text),
+        Node::Chars(set) => Expr::Chars(set.clone()),
+        Node::Concat(parts) => Expr::Concat(all(parts)?),
+        Node::Alternate(parts) => Expr::Alternate(all(parts)?),
+        Node::Repeat { node, min, max, .. } => expr(node, budget)?.repeat(*min, *max),
+        Node::Texts(language) => language.to_expr(|chars| Expr::Chars(chars.clone()), budget)?,
+        Node::Look(_) => unreachable!("callers ask whether nodes look around"),
+    })
+}
