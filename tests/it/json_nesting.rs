@@ -10,35 +10,27 @@ use crate::lexers::texts;
 const POLICIES: [Whitespace; 4] =
     [Whitespace::Compact, Whitespace::Single, Whitespace::Lines, Whitespace::Flexible { max: 2 }];
 
-/// Whether values stand inside of no more objects and arrays: counted at their first characters.
+/// Whether values of a JSON text stand inside of no more objects and arrays: counted where a container has its first element.
 fn nests_within(text: &str, nesting: JsonNesting) -> bool {
     let (mut open, mut in_string, mut escaped) = (Vec::new(), false, false);
     let mut chars = text.chars().filter(|char| !matches!(char, ' ' | '\t' | '\n' | '\r')).peekable();
     while let Some(char) = chars.next() {
-        if in_string {
-            in_string = escaped || char != '"';
-            escaped = char == '\\' && !escaped;
-            continue;
-        }
         match char {
-            '{' | '[' => open.push(char),
-            '}' | ']' => drop(open.pop()),
-            '"' => in_string = true,
-            _ => {}
-        }
-        let is_empty = matches!(char, '{' | '[') && matches!(chars.peek(), Some('}' | ']'));
-        let around = |bracket| open.iter().filter(|open| **open == bracket).count();
-        let fits = around('{') <= nesting.objects.into() && around('[') <= nesting.arrays.into();
-        // The innermost one, if nothing is in it, stands around no value.
-        if !(fits || is_empty) && !matches!(char, '}' | ']') {
-            let mut others = open.clone();
-            others.pop();
-            let inner_is_empty = matches!(char, '{' | '[') && is_empty;
-            let around = |bracket| others.iter().filter(|open| **open == bracket).count();
-            if !inner_is_empty || around('{') > nesting.objects.into() || around('[') > nesting.arrays.into()
-            {
-                return false;
+            _ if in_string => {
+                in_string = escaped || char != '"';
+                escaped = char == '\\' && !escaped;
             }
+            '"' => in_string = true,
+            '}' | ']' => drop(open.pop()),
+            '{' | '[' => {
+                open.push(char);
+                let around = |bracket| open.iter().filter(|open| **open == bracket).count();
+                let fits = around('{') <= nesting.objects.into() && around('[') <= nesting.arrays.into();
+                if !fits && !matches!(chars.peek(), Some('}' | ']')) {
+                    return false;
+                }
+            }
+            _ => {}
         }
     }
     true

@@ -40,7 +40,7 @@ fn pattern() -> impl Strategy<Value = Pattern> {
     })
 }
 
-/// The dialects of RegExp and `re` have no repetition of an assertion.
+/// The dialects of `RegExp` and `re` have no repetition of an assertion.
 fn repeats_assertions(pattern: &Pattern) -> bool {
     !pattern.all(&|part| match part {
         Pattern::Repeat(inner, ..) => inner.width() != Some(0),
@@ -302,7 +302,7 @@ fn patterns_that_grow_are_over_budget() {
     for pattern in [
         "(?!x)((a{1000}){1000}){1000}".to_owned(),
         "(?=.*a.{20})(?=.*b.{20})(?=.*c.{20}).*".to_owned(),
-        format!("(?P<DELIMITED_LIST>(?P<ITEM>.{{1000}})(?P<DELIMITER>.{{1000}})(?P<COUNT>5000,9000))"),
+        "(?P<DELIMITED_LIST>(?P<ITEM>.{1000})(?P<DELIMITER>.{1000})(?P<COUNT>5000,9000))".to_owned(),
         "(?=".repeat(300) + &")".repeat(300),
     ] {
         let error = languages(&pattern, RegexDialect::Rust, MatchMode::Full).unwrap_err();

@@ -148,6 +148,10 @@ impl Pattern {
     }
 }
 
+fn count(text: &[char]) -> u32 {
+    u32::try_from(text.len()).unwrap()
+}
+
 fn then(from: &BTreeSet<usize>, part: &Pattern, text: &[char]) -> BTreeSet<usize> {
     from.iter().flat_map(|&at| part.ends(text, at)).collect()
 }
@@ -164,7 +168,7 @@ fn repeated(
     }
     let mut all = ends.clone();
     // More turns than there are characters find nothing new.
-    for _ in min..max.unwrap_or(u32::MAX).min(min + text.len() as u32 + 1) {
+    for _ in min..max.unwrap_or(u32::MAX).min(min + count(text) + 1) {
         ends = then(&ends, part, text);
         all.extend(&ends);
     }
@@ -187,7 +191,7 @@ impl Group {
             Self::List { item, delimiter, count: (min, max) } => {
                 let mut lists = BTreeSet::from([at]);
                 let mut all: BTreeSet<usize> = (*min == 0).then_some(at).into_iter().collect();
-                for number in 1..=max.unwrap_or(u32::MAX).min(text.len() as u32 + 2 + min) {
+                for number in 1..=max.unwrap_or(u32::MAX).min(min + count(text) + 2) {
                     lists = if number == 1 { lists } else { then(&lists, delimiter, text) };
                     lists = then(&lists, item, text);
                     if number >= *min {
@@ -231,7 +235,8 @@ impl Group {
                 text + ")"
             }
             Self::Subsequence { items, delimiter } => {
-                let items: String = items.iter().map(|item| format!("(?P<ITEM>{})", of(item))).collect();
+                let items: Vec<String> = items.iter().map(|item| format!("(?P<ITEM>{})", of(item))).collect();
+                let items = items.concat();
                 format!("(?P<DELIMITED_SUBSEQUENCE_OF>{items}(?P<DELIMITER>{}))", of(delimiter))
             }
         }

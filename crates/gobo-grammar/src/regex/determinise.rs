@@ -130,7 +130,7 @@ fn meaning_of(look: &Look, budget: &Budget) -> Result<Meaning, CompileError> {
         .collect::<Result<_, _>>()?;
     let mut languages = Vec::new();
     for states in joint_states(&known, budget)? {
-        let at: Histories = behind.iter().map(|look| Arc::as_ptr(look)).zip(states.iter().copied()).collect();
+        let at: Histories = behind.iter().map(Arc::as_ptr).zip(states.iter().copied()).collect();
         languages.push((states, determinise_after(&node, Surroundings::ALONE, &at, budget)?));
     }
     Ok(Meaning::By { behind, languages })

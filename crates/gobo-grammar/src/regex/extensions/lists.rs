@@ -8,13 +8,13 @@ use super::{PHASE, node};
 
 /// How many items a list has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Count {
-    pub(in super::super) min: u32,
-    pub(in super::super) max: Option<u32>,
+pub(crate) struct Count {
+    pub(crate) min: u32,
+    pub(crate) max: Option<u32>,
 }
 
 /// One item or more, as often as told, with delimiters between. A list without items is the empty text.
-pub(in super::super) fn list(item: &Node, delimiter: &Node, count: Count) -> Node {
+pub(crate) fn list(item: &Node, delimiter: &Node, count: Count) -> Node {
     let more = Node::Concat(vec![delimiter.clone(), item.clone()]);
     let more = more.repeat(count.min.saturating_sub(1), count.max.map(|max| max.saturating_sub(1)));
     let some = Node::Concat(vec![item.clone(), more]);
@@ -30,11 +30,7 @@ pub(in super::super) fn list(item: &Node, delimiter: &Node, count: Count) -> Nod
 ///
 /// # Errors
 /// [`CompileError::OverBudget`].
-pub(in super::super) fn subsequence(
-    items: &[Node],
-    delimiter: &Node,
-    budget: &Budget,
-) -> Result<Node, CompileError> {
+pub(crate) fn subsequence(items: &[Node], delimiter: &Node, budget: &Budget) -> Result<Node, CompileError> {
     let more = |item: &Node| Node::Concat(vec![delimiter.clone(), item.clone()]);
     if items.iter().chain([delimiter]).any(Node::looks_around) {
         let mut ways = Vec::new();

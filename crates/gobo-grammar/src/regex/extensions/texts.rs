@@ -42,7 +42,7 @@ fn of(text: &str) -> CharSet {
 
 /// `"`, spaces and characters that are no white space, at least one of the latter, and `"`. Of `"` and `\` there are `\"`, `\\`, and
 /// `\n` for a line end: the paper's section C.4.4.
-pub(in super::super) fn quoted() -> Node {
+pub(crate) fn quoted() -> Node {
     let plain = CharSet::new(WHITE).complement().without(&of("\"\\"));
     let escaped = Node::Concat(vec![Node::Text("\\".to_owned()), Node::Chars(of("\"\\n"))]);
     let quote = || Node::Text("\"".to_owned());
@@ -59,7 +59,7 @@ pub(in super::super) fn quoted() -> Node {
 ///
 /// # Errors
 /// [`CompileError::OverBudget`].
-pub(in super::super) fn unquoted(is_flow: bool, budget: &Budget) -> Result<Node, CompileError> {
+pub(crate) fn unquoted(is_flow: bool, budget: &Budget) -> Result<Node, CompileError> {
     let chars = CharSet::new(PRINTED);
     let safe = if is_flow { chars.without(&of(FLOW_INDICATORS)) } else { chars.clone() };
     let first = chars.without(&of(INDICATORS));

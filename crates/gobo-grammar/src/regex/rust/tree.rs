@@ -6,9 +6,10 @@ use gobo_automata::{CharSet, Language};
 use gobo_types::{Budget, CompileError, RefusalKind};
 use regex_syntax::hir::{Capture, Class, Hir, HirKind, Look, Repetition};
 
+use super::super::classes;
 use super::super::extensions::{Count, Extension, list, quoted, subsequence, unquoted, until};
 use super::super::syntax::{Direction, Node};
-use super::super::{classes, texts::alone};
+use super::super::texts::alone;
 use super::marks::{Group, Mark, Marked};
 use crate::words::words;
 
