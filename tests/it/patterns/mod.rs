@@ -304,6 +304,7 @@ fn patterns_that_grow_are_over_budget() {
         "(?=.*a.{20})(?=.*b.{20})(?=.*c.{20}).*".to_owned(),
         "(?P<DELIMITED_LIST>(?P<ITEM>.{1000})(?P<DELIMITER>.{1000})(?P<COUNT>5000,9000))".to_owned(),
         "(?=".repeat(300) + &")".repeat(300),
+        "(?<=a".repeat(9) + &")".repeat(9),
     ] {
         let error = languages(&pattern, RegexDialect::Rust, MatchMode::Full).unwrap_err();
         assert!(matches!(error, CompileError::OverBudget(_) | CompileError::Refused(_)), "{error}");

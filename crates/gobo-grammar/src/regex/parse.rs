@@ -24,9 +24,6 @@ const CLASS_BYTES: u64 = 8 << 10;
 /// Deepest nesting of groups, looks and repetitions.
 const NEST_LIMIT: u32 = 200;
 
-/// Deepest nesting of looks: each level is built twice.
-const LOOK_LIMIT: u32 = 8;
-
 /// Highest bound of a repetition.
 const MAX_REPETITIONS: u32 = 100_000;
 

@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use gobo_automata::{CharSet, Language};
 
+/// Deepest nesting of looks: each level is built twice, or once for each way in which what stands before it may be.
+pub(super) const LOOK_LIMIT: u32 = 8;
+
 /// A node of a tree: a set of texts, with conditions on what stands around them.
 #[derive(Debug, Clone)]
 pub enum Node {
@@ -102,6 +105,18 @@ impl Node {
             Self::Concat(parts) | Self::Alternate(parts) => parts.iter().any(Self::looks_around),
             Self::Repeat { node, .. } => node.looks_around(),
             Self::Look(_) => true,
+        }
+    }
+
+    /// How many levels of looks nest.
+    pub(super) fn look_depth(&self) -> u32 {
+        match self {
+            Self::Text(_) | Self::Chars(_) | Self::Texts(_) => 0,
+            Self::Concat(parts) | Self::Alternate(parts) => {
+                parts.iter().map(Self::look_depth).max().unwrap_or_default()
+            }
+            Self::Repeat { node, .. } => node.look_depth(),
+            Self::Look(look) => 1 + look.node.look_depth(),
         }
     }
 

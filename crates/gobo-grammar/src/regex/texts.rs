@@ -4,13 +4,17 @@ use gobo_automata::{Expr, Language};
 use gobo_types::{Budget, CompileError};
 
 use super::determinise::{Surroundings, determinise};
-use super::syntax::Node;
+use super::nfa::unsupported;
+use super::syntax::{LOOK_LIMIT, Node};
 
 /// The texts of a tree, where it stands alone: those that Python's `fullmatch` takes.
 ///
 /// # Errors
 /// A refusal of look-around that is not supported, without a place; [`CompileError::OverBudget`].
 pub fn alone(node: &Node, budget: &Budget) -> Result<Language, CompileError> {
+    if node.look_depth() > LOOK_LIMIT {
+        return Err(unsupported(&format!("looks nest deeper than {LOOK_LIMIT} levels")));
+    }
     within(node, Surroundings::ALONE, budget)
 }
 

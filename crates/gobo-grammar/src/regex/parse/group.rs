@@ -2,8 +2,8 @@
 
 use gobo_types::CompileError;
 
-use super::super::syntax::{Direction, Node};
-use super::{Flavour, LOOK_LIMIT, Last, Parser};
+use super::super::syntax::{Direction, LOOK_LIMIT, Node};
+use super::{Flavour, Last, Parser};
 
 const BACK_REFERENCE: &str =
     "Write the repeated texts out, as in aa|bb for ([ab])\\1; no automaton compares two parts of a text.";
