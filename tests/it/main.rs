@@ -28,6 +28,7 @@ mod numbers;
 mod oracle_agrees;
 mod packages;
 mod patterns;
+mod prefixes;
 mod proportion;
 mod records;
 mod recursion;

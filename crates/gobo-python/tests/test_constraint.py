@@ -80,6 +80,27 @@ def test_constraints_are_equal_by_what_they_allow():
         assert copy == constraint and copy.digest == constraint.digest and repr(copy)
 
 
+def test_patterns_have_dialects_and_others_beside_them(index_of):
+    def takes(constraint, text):
+        matcher = index_of(constraint).matcher()
+        return all(matcher.accept_token(token) for token in tokens_of(text)) and matcher.is_completed()
+
+    plain = gobo.Constraint.regex("[abc]+")
+    both = gobo.Constraint.regex("[abc]+", and_=[".b.", "a.*"], not_=["abc"])
+    assert takes(plain, "abc") and takes(both, "aba") and not takes(both, "abc") and not takes(both, "bba")
+    assert both == gobo.Constraint.regex("[abc]+", and_=["a.*", ".b."], not_=["abc"]) != plain
+    assert takes(gobo.Constraint.regex(r"(?<=a)b|a\Z", dialect="python"), "a")
+    assert takes(gobo.Constraint.regex("^a(?<!b)[^]$", dialect="ecma"), "ab")
+    with pytest.raises(gobo.InvalidError, match="rust, ecma or python"):
+        gobo.Constraint.regex("a", dialect="perl")
+    nested = gobo.Constraint.json(max_objects=1, max_arrays=0)
+    assert nested != gobo.Constraint.json()
+    with pytest.raises(gobo.InvalidError, match="together"):
+        gobo.Constraint.json(max_objects=1)
+    with pytest.raises(gobo.InvalidError, match="at most 16"):
+        gobo.Constraint.json(max_objects=17, max_arrays=0)
+
+
 def test_a_dialect_is_one_of_its_kind():
     grammar = 'root ::= "a"'
     assert gobo.Constraint.grammar(grammar, dialect="gbnf") == gobo.Constraint.gbnf(grammar)

@@ -119,6 +119,19 @@ def test_fork_and_reset(matcher):
     assert other.index.key == matcher.index.key
 
 
+def test_a_text_that_begins_inside_of_a_token(matcher):
+    matcher.accept_token(A)
+    healed = matcher.with_prefix(b"a")
+    assert mask_of(healed) == {A}, "the prefix, and no text goes on with b"
+    assert healed.forced().startswith(b"a")
+    assert healed.accept_token(A) and healed.is_completed()
+    assert mask_of(healed) == {A, AB, ABC, TOKENS.index(b"c"), EOS}
+    healed.rollback()
+    assert mask_of(healed) == {A} and mask_of(matcher) == {B}
+    with pytest.raises(gobo.InvalidError, match="0xff"):
+        matcher.with_prefix(b"\xff")
+
+
 def test_a_matcher_does_not_pickle(matcher):
     with pytest.raises(gobo.GoboError) as error:
         pickle.dumps(matcher)

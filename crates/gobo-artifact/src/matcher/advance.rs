@@ -8,6 +8,7 @@ use gobo_types::{Binding, TokenId};
 use crate::layout::DEAD;
 use crate::matcher::configurations::{Configurations, Stuck};
 use crate::matcher::error::MatcherError;
+use crate::matcher::prefix::{FIRST_APART, Spelled};
 use crate::matcher::{ENDED, Matcher};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
@@ -16,8 +17,8 @@ impl Matcher {
     /// The state after `id`, by the row's bit first.
     #[inline]
     pub(super) fn step(&self, state: u32, id: TokenId) -> Result<u32, MatcherError> {
-        if state == ENDED {
-            return Err(MatcherError::Ended);
+        if state >= FIRST_APART {
+            return self.step_apart(state, id);
         }
         if self.binding.is_eos(id) {
             return if self.index.is_complete(state) { Ok(ENDED) } else { Err(MatcherError::Refused { id }) };
@@ -54,9 +55,11 @@ impl Matcher {
     pub fn advance(&mut self, id: TokenId) -> Result<(), MatcherError> {
         let next = match &mut self.configurations {
             None => self.step(self.state, id)?,
-            Some(all) => {
-                advance_all(all, self.state == ENDED, &self.index, &self.vocabulary, &self.binding, id)?
+            Some(all) if self.state >= FIRST_APART => {
+                let spelled = self.prefix.step(self.state, id, &self.vocabulary, &self.binding)?;
+                spell_all(all, &self.index, spelled, id)?
             }
+            Some(all) => advance_all(all, &self.index, &self.vocabulary, &self.binding, id)?,
         };
         self.remember();
         self.state = next;
@@ -98,16 +101,37 @@ impl Matcher {
         if self.state == ENDED {
             return Err(MatcherError::Ended);
         }
-        if let Some(all) = &mut self.configurations {
-            all.advance(&self.index, bytes).map_err(|stuck| match stuck {
-                Stuck::Refused(offset) => MatcherError::RefusedByte { offset, byte: bytes[offset] },
-                Stuck::Past(past) => past.into(),
-            })?;
+        let rest = self.prefix.rest(self.state);
+        let spelled = rest.iter().zip(bytes).take_while(|(one, other)| one == other).count();
+        if let Some(&byte) = bytes.get(spelled).filter(|_| spelled < rest.len()) {
+            return Err(MatcherError::RefusedByte { offset: spelled, byte });
+        }
+        if spelled < rest.len() {
+            // The place of a part of the prefix counts downwards.
+            let next = self.state - u32::try_from(spelled).expect("a prefix has 65,536 bytes at most");
+            self.configurations.iter_mut().for_each(|all| all.stay());
             self.remember();
+            self.state = next;
             return Ok(());
         }
-        let mut state = self.state;
-        for (offset, &byte) in bytes.iter().enumerate() {
+        let was_apart = !rest.is_empty();
+        if let Some(all) = &mut self.configurations {
+            if was_apart && spelled == bytes.len() {
+                all.stay();
+            } else {
+                all.advance(&self.index, &bytes[spelled..]).map_err(|stuck| match stuck {
+                    Stuck::Refused(offset) => {
+                        MatcherError::RefusedByte { offset: spelled + offset, byte: bytes[spelled + offset] }
+                    }
+                    Stuck::Past(past) => past.into(),
+                })?;
+            }
+            self.remember();
+            self.state = if was_apart { DEAD } else { self.state };
+            return Ok(());
+        }
+        let mut state = self.place(self.state);
+        for (offset, &byte) in bytes.iter().enumerate().skip(spelled) {
             state = self.index.next_state(state, byte);
             let last_without_row = offset + 1 == bytes.len() && self.index.row_number(state).is_none();
             if state == DEAD || last_without_row {
@@ -178,6 +202,7 @@ impl Matcher {
     /// # Ok::<(), gobo_artifact::MatcherError>(())
     /// ```
     pub fn forced(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.prefix.rest(self.state));
         if let Some(all) = self.configurations.as_ref().filter(|_| self.state != ENDED) {
             let mut all = all.probe(0);
             for _ in 0..self.index.states() {
@@ -193,7 +218,7 @@ impl Matcher {
             }
             return;
         }
-        let mut state = self.state;
+        let mut state = self.place(self.state);
         for _ in 0..self.index.states() {
             if state == ENDED || self.index.is_complete(state) {
                 return;
@@ -217,7 +242,7 @@ impl Matcher {
     /// # Ok::<(), gobo_artifact::MatcherError>(())
     /// ```
     pub fn reset(&mut self) {
-        self.state = self.index.start();
+        self.state = self.prefix.beginning().unwrap_or(self.index.start());
         self.head = 0;
         self.remembered = 0;
         if let Some(all) = &mut self.configurations {
@@ -226,19 +251,16 @@ impl Matcher {
     }
 }
 
-/// Takes a token in an index with calls: [`ENDED`] after an EOS, any other number after text.
+/// Takes a token in an index with calls, where the text has neither ended nor a prefix to spell: [`ENDED`] after an EOS, any other number after
+/// text.
 #[inline]
 pub(super) fn advance_all(
     all: &mut Configurations,
-    is_ended: bool,
     index: &Index,
     vocabulary: &Vocabulary,
     binding: &Binding,
     id: TokenId,
 ) -> Result<u32, MatcherError> {
-    if is_ended {
-        return Err(MatcherError::Ended);
-    }
     if binding.is_eos(id) {
         if !all.is_complete(index) {
             return Err(MatcherError::Refused { id });
@@ -256,4 +278,28 @@ pub(super) fn advance_all(
         Stuck::Past(past) => past.into(),
     })?;
     Ok(DEAD)
+}
+
+/// Takes a token that spells a prefix in an index with calls: what stands in the place of a state then, or any number of a state after the
+/// prefix.
+#[cold]
+pub(super) fn spell_all(
+    all: &mut Configurations,
+    index: &Index,
+    spelled: Spelled<'_>,
+    id: TokenId,
+) -> Result<u32, MatcherError> {
+    let (text, next) = match spelled {
+        Spelled::Part(next) => ([].as_slice(), next),
+        Spelled::All(text) => (text, DEAD),
+    };
+    if text.is_empty() {
+        all.stay();
+        return Ok(next);
+    }
+    all.advance(index, text).map_err(|stuck| match stuck {
+        Stuck::Refused(_) => MatcherError::Refused { id },
+        Stuck::Past(past) => past.into(),
+    })?;
+    Ok(next)
 }

@@ -95,6 +95,22 @@ pub enum MatcherError {
         /// Nodes of the text.
         nodes: usize,
     },
+    /// More bytes taken back than a matcher begins with.
+    #[error("a prefix of {given} bytes, the limit is {limit}")]
+    PrefixLength {
+        /// Bytes given.
+        given: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A text that begins inside of a token cannot be told exactly.
+    #[error(
+        "no token is the byte 0x{byte:02x} alone, so it is not known which tokens may lead into a text that begins inside of one"
+    )]
+    PrefixByte {
+        /// The byte.
+        byte: u8,
+    },
     /// The only token allowed here is one that the binding calls EOS, and the text is not complete.
     #[error("the binding takes the only allowed token for an EOS, and the text is not complete")]
     OnlyEos,

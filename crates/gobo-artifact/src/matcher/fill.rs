@@ -6,6 +6,7 @@ use gobo_types::TokenId;
 use crate::layout::Row;
 use crate::matcher::configurations::Configurations;
 use crate::matcher::error::MatcherError;
+use crate::matcher::prefix::{FIRST_APART, Spelled};
 use crate::matcher::{ENDED, Matcher};
 
 /// Whether a mask may be sampled from.
@@ -49,7 +50,7 @@ impl Matcher {
     pub fn mask(&self) -> Option<&[u32]> {
         let mut rows = (None, 0);
         match &self.configurations {
-            _ if self.state == ENDED => return None,
+            _ if self.state >= FIRST_APART => return None,
             None => rows = (self.row(self.state), 1),
             Some(all) if all.is_near_bound(&self.index, &self.vocabulary) => return None,
             Some(all) => all
@@ -107,6 +108,9 @@ impl Matcher {
         if state == ENDED {
             out.fill(0);
             return Ok(Fill::Ended);
+        }
+        if state >= FIRST_APART {
+            return self.fill_prefix(state, configurations, out).map(|()| Fill::Masked);
         }
         let corrupt = || MatcherError::Corrupt { state };
         let (words, tail) = out.split_at_mut(self.index.row_words());
@@ -177,7 +181,15 @@ impl Matcher {
     pub fn allows(&self, id: TokenId) -> bool {
         match &self.configurations {
             None => self.step(self.state, id).is_ok(),
-            Some(_) if self.state == ENDED => false,
+            Some(all) if self.state >= FIRST_APART => {
+                match self.prefix.step(self.state, id, &self.vocabulary, &self.binding) {
+                    Ok(Spelled::Part(_)) => true,
+                    Ok(Spelled::All(text)) => {
+                        text.is_empty() || all.check().is_ok() && all.probe(0).would_take(&self.index, text)
+                    }
+                    Err(_) => false,
+                }
+            }
             Some(_) if self.binding.is_eos(id) => self.is_complete(),
             Some(all) if all.is_near_bound(&self.index, &self.vocabulary) => {
                 let bytes = self.vocabulary.bytes(id);

@@ -2,6 +2,7 @@
 //!
 //! - `fill.rs`: the mask at the present state, and whether one token may come next.
 //! - `advance.rs`: takes tokens or bytes, takes tokens back, tries tokens without moving, and tells the bytes that must come next.
+//! - `prefix.rs`: texts that begin inside of a token.
 //! - `probe.rs`: a place that moves while its matcher stays.
 //! - `drafts.rs`: the masks along a chain and over a tree of draft tokens; `draft_tree.rs` has the tree.
 //! - `configurations`: the ways to read a text under an index with calls, each a state and its stacks; `stacks` has the graph of
@@ -17,6 +18,7 @@ mod drafts;
 mod error;
 mod fill;
 mod matrix;
+mod prefix;
 mod probe;
 mod stacks;
 
@@ -31,6 +33,7 @@ pub use self::draft_tree::DraftTree;
 pub use self::drafts::Chain;
 pub use self::error::{BatchError, DraftError, MatcherError};
 pub use self::fill::Fill;
+use self::prefix::{FIRST_APART, Prefix};
 use crate::layout::index::root::IndexClass;
 use crate::layout::{DEAD, Row};
 use crate::read::index::Index;
@@ -82,8 +85,10 @@ pub struct Matcher {
     index: Arc<Index>,
     vocabulary: Arc<Vocabulary>,
     binding: Arc<Binding>,
-    /// Where the text stands in an index without calls; [`ENDED`] after an EOS in every index.
+    /// Where the text stands in an index without calls; in every index [`ENDED`] after an EOS, and before the whole prefix is spelled how much
+    /// of it is.
     state: u32,
+    prefix: Arc<Prefix>,
     /// Where it stands in an index with calls.
     configurations: Option<Box<Configurations>>,
     /// The states before the last tokens: a ring, so that taking a step never moves memory.
@@ -194,6 +199,7 @@ impl Matcher {
         }
         Ok(Self {
             state: index.start(),
+            prefix: Arc::default(),
             configurations: (index.class() != IndexClass::Regular).then(|| {
                 Box::new(Configurations::new(index.start(), max_rollback, Limits::of_depth(max_stack_depth)))
             }),
@@ -224,7 +230,7 @@ impl Matcher {
     /// The automaton's state, the first of several under an ambiguous index; `None` once the text has ended. O(1).
     pub fn state(&self) -> Option<u32> {
         let state = self.configurations.as_ref().map_or(self.state, |all| all.now()[0].state);
-        (self.state != ENDED).then_some(state)
+        (self.state != ENDED).then(|| self.place(state))
     }
 
     /// The configurations of the text so far, at most `most`: a state, and the numbers of the return states on a stack, innermost
@@ -248,7 +254,7 @@ impl Matcher {
         let mut found = Vec::new();
         match &self.configurations {
             _ if self.state == ENDED => {}
-            None => found.push((self.state, Vec::new())),
+            None => found.push((self.place(self.state), Vec::new())),
             Some(all) => {
                 for at in all.now() {
                     let stacks = all.stacks().list(at.frame, most - found.len());
@@ -372,7 +378,7 @@ impl Matcher {
     #[inline]
     fn is_complete_at(&self, state: u32, configurations: Option<&Configurations>) -> bool {
         match configurations {
-            _ if state == ENDED => true,
+            _ if state >= FIRST_APART => state == ENDED,
             None => self.index.is_complete(state),
             Some(all) => all.is_complete(&self.index),
         }

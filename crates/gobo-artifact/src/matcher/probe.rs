@@ -7,9 +7,10 @@
 
 use gobo_types::TokenId;
 
-use crate::matcher::advance::advance_all;
+use crate::matcher::advance::{advance_all, spell_all};
 use crate::matcher::configurations::Configurations;
 use crate::matcher::error::MatcherError;
+use crate::matcher::prefix::FIRST_APART;
 use crate::matcher::{ENDED, Fill, Matcher};
 
 /// A place of a text, beginning at that of a matcher.
@@ -39,10 +40,13 @@ impl Probe<'_> {
     /// Takes a token, as [`Matcher::advance`] does.
     #[inline]
     pub(super) fn advance(&mut self, id: TokenId) -> Result<(), MatcherError> {
-        let Matcher { index, vocabulary, binding, .. } = self.matcher;
+        let Matcher { index, vocabulary, binding, prefix, .. } = self.matcher;
         let next = match &mut self.configurations {
             None => self.matcher.step(self.state, id)?,
-            Some(all) => advance_all(all, self.state == ENDED, index, vocabulary, binding, id)?,
+            Some(all) if self.state >= FIRST_APART => {
+                spell_all(all, index, prefix.step(self.state, id, vocabulary, binding)?, id)?
+            }
+            Some(all) => advance_all(all, index, vocabulary, binding, id)?,
         };
         if let Some(past) = &mut self.past {
             past.push(self.state);

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use gobo_types::{
-    Constraint, ConstraintDigest, DEFAULT_START, Dialect, Draft, GrammarDocument, Indentation, JsonNesting, Lexer,
-    MatchMode, NumberForm, RegexDialect, SchemaDocument, SchemaOptions, TextStart, Whitespace,
+    Constraint, ConstraintDigest, DEFAULT_START, Dialect, Draft, GrammarDocument, Indentation, JsonNesting,
+    Lexer, MatchMode, NumberForm, RegexDialect, SchemaDocument, SchemaOptions, TextStart, Whitespace,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyMapping, PyString, PyType};
@@ -124,7 +124,9 @@ impl PyConstraint {
         max_arrays: Option<Count>,
         text_start: Text,
     ) -> PyResult<Self> {
-        let nesting = match [&max_objects, &max_arrays].map(|of| of.as_ref().map(|of| u8::try_from(of.0).unwrap_or(u8::MAX))) {
+        let nesting = match [&max_objects, &max_arrays]
+            .map(|of| of.as_ref().map(|of| u8::try_from(of.0).unwrap_or(u8::MAX)))
+        {
             [None, None] => None,
             [Some(objects), Some(arrays)] => Some(
                 JsonNesting::new(objects, arrays)

@@ -273,6 +273,17 @@ impl PyMatcher {
         Self { state: Mutex::new(state), index, binding, lookup }
     }
 
+    /// Another matcher at the beginning of a text that begins with `prefix`, bytes that were taken back from the prompt so that it ends where a token
+    /// does: tokens spell the prefix and then the constraint's text, in any segmentation.
+    fn with_prefix(&self, py: Python<'_>, prefix: &[u8]) -> PyResult<Self> {
+        let other = self.fork(py);
+        let mut state = other.state();
+        state.matcher = state.matcher.clone().with_prefix(prefix).map_err(|error| of_matcher(py, &error))?;
+        state.ignored = 0;
+        drop(state);
+        Ok(other)
+    }
+
     /// Whether the text has ended: an EOS was taken, or it is complete, nothing can follow, and the binding has no EOS.
     fn is_terminated(&self) -> bool {
         self.state().has_ended()

@@ -225,6 +225,14 @@ pub struct Prefixes<'a, 't> {
     text: &'t [u8],
 }
 
+impl Prefixes<'_, '_> {
+    /// Where the whole text leads, once all of its nodes were visited: the number of the first node below it, and the end of the ids there.
+    /// `None` where no token goes on.
+    pub(crate) fn below(&self) -> Option<(usize, u32)> {
+        self.block.filter(|_| self.depth == self.text.len()).map(|block| (block, self.to))
+    }
+}
+
 impl<'a> Iterator for Prefixes<'a, '_> {
     type Item = (usize, &'a [TokenId]);
 
