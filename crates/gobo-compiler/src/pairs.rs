@@ -279,7 +279,8 @@ impl RowTable<'_> {
                         None => true,
                     };
                     if is_new {
-                        open.extend(under.classes.iter().map(|&below| (set, below)));
+                        let below = under.classes.iter().map(|&below| (set, below));
+                        open.extend(below.filter(|pair| !asked.contains(pair)));
                     }
                 }
                 if let Some(effect) = effects[suffixes.index()].last_mut() {

@@ -150,7 +150,8 @@ impl<'a> ConfigurationSets<'a> {
         if let Some(known) = known {
             return known;
         }
-        self.count(set.len() + self.view.stride());
+        let table = self.view.stride() * size_of::<ConfigurationSetId>();
+        self.count(set.len() + table.div_ceil(BYTES_PER_COUNT));
         let mut info = SetInfo { looped: StateId::DEAD, ends: NO_EXITS, reads: false };
         for &(state, stacks) in set {
             // Where characters are counted, a state is not the same again.
