@@ -1,8 +1,8 @@
 //! Regular expressions as languages: in Rust's syntax with look-around and named extensions ([`rust_regex`]), in Python's ([`python_regex`],
 //! module `re`), and in that of `XGrammar`'s `Regex("…")`.
 //!
-//! A pattern is parsed ([`parse`], [`rust`]) to a tree ([`syntax`]) over sets of characters ([`classes`]). As a set of texts, a greedy and a lazy
-//! repetition are the same, and groups mean nothing. Trees that look around are determinised with what they look at ([`determinise`]);
+//! A pattern is parsed (`parse`, `rust`) to a tree (`syntax`) over sets of characters (`classes`). As a set of texts, a greedy and a lazy
+//! repetition are the same, and groups mean nothing. Trees that look around are determinised with what they look at (`determinise`);
 //! all others are expressions of automata at once.
 
 mod classes;
@@ -31,8 +31,7 @@ pub use syntax::{Direction, Look, Node};
 pub use texts::alone;
 pub(crate) use texts::placed;
 
-/// The texts of a regular expression in the syntax of `regex-syntax`, with look-around of any kind and named extensions
-/// ([`extensions`]).
+/// The texts of a regular expression in the syntax of `regex-syntax`, with look-around of any kind and named extensions.
 ///
 /// ```
 /// use gobo_grammar::regex::rust_regex;

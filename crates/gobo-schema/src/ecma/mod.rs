@@ -25,7 +25,7 @@ use language::{language, look_languages};
 /// The texts that a pattern of ECMA-262 matches as a whole, or in which it matches somewhere.
 ///
 /// # Errors
-/// As [`ecma`].
+/// A refusal whose place is `offset N`, a byte of the pattern; [`CompileError::OverBudget`].
 pub fn ecma_regex(pattern: &str, mode: MatchMode, budget: &Budget) -> Result<Language, CompileError> {
     check_pattern(pattern, budget)?;
     let mut parsed = parse::parse(pattern, budget)?;
