@@ -84,7 +84,9 @@ pub fn run_worker_with(compile: &CompileFn) -> Result<(), WorkerError> {
         let ended = allow_processor_time(limits.processor_seconds)
             .map_err(|error| CompileError::unavailable(format!("cannot limit a worker: {error}")))
             .and_then(|()| contained(&job, cancelled, &mut vocabularies, compile));
-        watch.rest();
+        if !watch.rest() {
+            end_out_of_time();
+        }
         let (ended, file) = match ended {
             Ok((made, file)) => (Ok(made), file),
             Err(error) => (Err(error), None),
@@ -130,7 +132,7 @@ fn read_orders(mut orders: Orders<UnixStream>, jobs: &mpsc::Sender<(Box<Job>, Ar
 
 /// Ends this process, whatever its other thread is doing.
 fn end_out_of_time() {
-    #[expect(clippy::exit, reason = "the other thread is deep in a compile that sees no budget")]
+    #[expect(clippy::exit, reason = "where this is the thread that watches, the other one is deep in a compile that sees no budget")]
     std::process::exit(OUT_OF_TIME);
 }
 

@@ -64,9 +64,10 @@ impl Watch {
         self.0.changed.notify_one();
     }
 
-    /// The job has ended.
-    pub(super) fn rest(&self) {
-        *self.0.lock() = None;
+    /// The job has ended: whether within its time. A job of some milliseconds may be over before a busy machine has run the
+    /// thread, and must not be judged by that.
+    pub(super) fn rest(&self) -> bool {
+        self.0.lock().take().is_none_or(|limit| used(ClockId::ProcessCPUTime) <= limit)
     }
 }
 
@@ -81,11 +82,24 @@ mod tests {
         let (sender, ended) = mpsc::channel();
         let watch = Watch::start(move || sender.send(()).unwrap());
         watch.allow(Duration::from_secs(3600));
-        watch.rest();
+        assert!(watch.rest());
         assert!(ended.try_recv().is_err());
         watch.allow(Duration::from_millis(1));
         while ended.try_recv().is_err() {
             std::hint::spin_loop();
         }
+    }
+
+    #[test]
+    fn a_job_that_is_over_before_the_thread_looks_is_judged_all_the_same() {
+        // Nobody watches.
+        let watch = Watch(Arc::default());
+        watch.allow(Duration::from_millis(1));
+        let before = used(ClockId::ProcessCPUTime);
+        while used(ClockId::ProcessCPUTime) < before + Duration::from_millis(2) {
+            std::hint::spin_loop();
+        }
+        assert!(!watch.rest());
+        assert!(watch.rest(), "it is judged once");
     }
 }
