@@ -96,7 +96,7 @@ fn counted(grammar: &str) -> Grammar {
     };
     let all = alternatives(grammar).map(|parts| Expr::Concat(parts.map(&mut expr).collect())).collect();
     rules[0].expr = Expr::Alternate(all);
-    Grammar { rules, start: root, called: Vec::new(), families: Vec::new() }
+    Grammar { rules, start: root, called: Vec::new(), families: Vec::new(), tokens: Vec::new() }
 }
 
 fn words() -> Words {
@@ -137,7 +137,7 @@ fn matcher(judge: &Judge, grammar: &str) -> Matcher {
     let budget = Budget::new(CompileLimits::default());
     let dfa = Dfa::grammar(&counted(grammar), TextStart::Exact, &budget).unwrap();
     let vocabulary = vocabulary_of(&judge.tokens);
-    let lowered = Lowered { dfa, report: Report::default() };
+    let lowered = Lowered { dfa, report: Report::default(), tokens: None };
     // The constraint is a name alone: what is compiled is the automaton.
     let compiled =
         gobo_compiler::compile(&vocabulary, &judge.constraint, &lowered, &CompileOptions::default(), &budget);

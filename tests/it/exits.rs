@@ -70,6 +70,7 @@ impl Rules {
             rules: rules.collect(),
             start: RuleId::of(0),
             called: Vec::new(),
+            tokens: Vec::new(),
             families: families.collect(),
         }
     }
@@ -82,7 +83,7 @@ impl Rules {
             return None;
         }
         let vocabulary = vocabulary_of(&judge.tokens);
-        let lowered = Lowered { dfa, report: Report::default() };
+        let lowered = Lowered { dfa, report: Report::default(), tokens: None };
         let options = CompileOptions::default();
         // The constraint is a name alone: what is compiled is the automaton.
         let compiled = gobo_compiler::compile(&vocabulary, &judge.constraint, &lowered, &options, &budget);

@@ -72,9 +72,9 @@ type Ended = Result<Vec<u8>, CompileError>;
 
 fn compiled(vocabulary: &Vocabulary, constraint: &Constraint, cache: Option<&RowCache>) -> Ended {
     let budget = Budget::new(CompileLimits::default());
-    let lowered = gobo_worker::lower(constraint, &budget)?;
-    let options = CompileOptions { threads: 1, cache };
-    Ok(gobo_compiler::compile(vocabulary, constraint, &lowered, &options, &budget)?.bytes().to_vec())
+    let lowered = gobo_worker::lower_over(vocabulary, constraint, &budget)?;
+    let options = CompileOptions { threads: 1, cache, ..CompileOptions::default() };
+    Ok(gobo_worker::compile_lowered(vocabulary, constraint, &lowered, &options, &budget)?.bytes().to_vec())
 }
 
 /// Compiles everything in shuffled orders, interleaved over the vocabularies, and compares with each alone.

@@ -45,5 +45,6 @@ mod schema_pydantic;
 mod schema_random;
 mod schema_traps;
 mod subject;
+mod token_edges;
 mod written;
 mod written_masks;

@@ -196,7 +196,7 @@ fn threads_write_the_same_file_when_there_is_work_for_them() {
     let counted = |threads| {
         let budget = Budget::new(CompileLimits::default());
         let lowered = gobo_worker::lower(&constraint, &budget).unwrap();
-        let options = CompileOptions { threads, cache: None };
+        let options = CompileOptions { threads, cache: None, ..CompileOptions::default() };
         gobo_compiler::compile(&vocabulary, &constraint, &lowered, &options, &budget).unwrap().stats
     };
     let alone = counted(1);

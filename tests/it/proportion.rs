@@ -87,7 +87,7 @@ fn run(attack: &Attack, size: usize, vocabulary: &Vocabulary) -> Run {
     let budget = Budget::new(CompileLimits { max_steps: MAX_STEPS, ..CompileLimits::default() });
     let began = processor_time();
     let end = gobo_worker::lower(&constraint, &budget).and_then(|lowered| {
-        let options = CompileOptions { threads: 1, cache: None };
+        let options = CompileOptions { threads: 1, cache: None, ..CompileOptions::default() };
         gobo_compiler::compile(vocabulary, &constraint, &lowered, &options, &budget)
     });
     let time = processor_time().saturating_sub(began);

@@ -39,10 +39,10 @@ pub(crate) fn compile_within(
     limits: CompileLimits,
 ) -> Result<Vec<u8>, CompileError> {
     let budget = Budget::new(limits);
-    let lowered = gobo_worker::lower(constraint, &budget)?;
+    let lowered = gobo_worker::lower_over(vocabulary, constraint, &budget)?;
     let compile = |cache| {
-        let options = CompileOptions { threads, cache };
-        gobo_compiler::compile(vocabulary, constraint, &lowered, &options, &budget)
+        let options = CompileOptions { threads, cache, ..CompileOptions::default() };
+        gobo_worker::compile_lowered(vocabulary, constraint, &lowered, &options, &budget)
     };
     let mark = budget.mark();
     let alone = compile(None);

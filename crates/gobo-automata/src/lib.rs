@@ -5,7 +5,7 @@
 //! of UTF-8. One language has one [`Dfa`].
 //!
 //! The floors, each of which uses only those before it: `equivalence` (partition refinement), `symbols` (automata over symbols, and
-//! minimising), `chars` (expressions, regular languages), `rtn` (grammars as recursive transition networks), `bytes` (what is
+//! minimising), `chars` (expressions, regular languages; `letters` has those of token edges), `rtn` (grammars as recursive transition networks), `bytes` (what is
 //! compiled from).
 #![forbid(unsafe_code)]
 
@@ -13,6 +13,7 @@ mod bytes;
 mod chars;
 mod equivalence;
 mod ids;
+mod letters;
 mod lowered;
 mod rtn;
 mod symbols;
@@ -24,5 +25,6 @@ pub use bytes::{
 pub use chars::regex::{MAX_PATTERN_BYTES, NEST_LIMIT, RegexTree, check_pattern};
 pub use chars::{CharSet, Expr, Language, Machine, MachineState, Minterms};
 pub use ids::{CharState, ExitId, ReturnId, RowClass, RuleId, StateId, Symbol};
-pub use lowered::Lowered;
-pub use rtn::{Grammar, Rule};
+pub use letters::{MAX_TOKEN_CLASSES, is_letter_byte, token_letter, token_letters};
+pub use lowered::{Lowered, TokenClass, TokenClasses};
+pub use rtn::{Grammar, Rule, TokenItem, TokenSet};

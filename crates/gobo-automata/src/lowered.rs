@@ -1,6 +1,6 @@
 //! From each kind of constraint to its automaton over bytes.
 
-use gobo_types::{Budget, CompileError, MatchMode, Report, TextStart};
+use gobo_types::{Budget, CompileError, MatchMode, Report, TextStart, TokenId};
 
 use crate::bytes::utf8::expand;
 use crate::bytes::{Calls, Dfa};
@@ -20,6 +20,22 @@ pub struct Lowered {
     pub dfa: Dfa,
     /// What it enforces.
     pub report: Report,
+    /// What its token edges read, if it has any.
+    pub tokens: Option<TokenClasses>,
+}
+
+/// The classes of tokens that the edges of an automaton read: disjoint, none without ids, numbered as their letters
+/// ([`token_letter`](crate::token_letter)).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TokenClasses(pub Vec<TokenClass>);
+
+/// A class of tokens that no edge tells apart.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TokenClass {
+    /// Its ids: ranges, both ends included, ascending and not touching.
+    pub ids: Vec<(TokenId, TokenId)>,
+    /// Whether an edge names its ids, by name, number or range; a complement names none.
+    pub is_named: bool,
 }
 
 /// From characters to the bytes of the texts that begin as asked.

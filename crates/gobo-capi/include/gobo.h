@@ -431,6 +431,12 @@ gobo_status gobo_matcher_forced(const gobo_matcher *matcher,
                                 size_t *length);
 
 /**
+ * The one token that must come next, `UINT32_MAX` where there is a choice or the text may end: before a token edge no bytes are forced.
+ */
+gobo_status gobo_matcher_forced_token(const gobo_matcher *matcher,
+                                      uint32_t *token);
+
+/**
  * Whether the text so far satisfies the constraint.
  */
 gobo_status gobo_matcher_completed(const gobo_matcher *matcher, bool *is_completed);

@@ -443,6 +443,19 @@ pub unsafe extern "C" fn gobo_matcher_forced(
     })
 }
 
+/// The one token that must come next, `UINT32_MAX` where there is a choice or the text may end: before a token edge no bytes are forced.
+#[unsafe(no_mangle)]
+pub extern "C" fn gobo_matcher_forced_token(
+    matcher: Option<&gobo_matcher>,
+    token: Option<&mut MaybeUninit<u32>>,
+) -> gobo_status {
+    answer(|| {
+        let token = given(token, "token")?;
+        token.write(given(matcher, "matcher")?.forced_token().unwrap_or(u32::MAX));
+        Ok(())
+    })
+}
+
 /// Whether the text so far satisfies the constraint.
 #[unsafe(no_mangle)]
 pub extern "C" fn gobo_matcher_completed(

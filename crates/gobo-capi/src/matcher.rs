@@ -134,6 +134,10 @@ impl gobo_matcher {
         forced.len()
     }
 
+    pub(crate) fn forced_token(&self) -> Option<u32> {
+        self.0.forced_token()
+    }
+
     pub(crate) fn is_completed(&self) -> bool {
         self.0.is_complete()
     }

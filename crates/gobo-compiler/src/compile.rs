@@ -3,26 +3,28 @@
 //! States of one row class share a row; the row of each class is found by a walk of the vocabulary trie ([`crate::rows`]) or, with
 //! calls, by the work list of pairs ([`crate::pairs`]). O(row classes × trie nodes) at worst. Willard & Louf 2023 (arXiv 2307.09702).
 
-use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
 use gobo_artifact::file::AlignedBytes;
-use gobo_artifact::write::{CallParts, DistancePart, IndexParts, ReturnPart, RowEncoder, write_index};
+use gobo_artifact::write::{CallParts, DistancePart, IndexParts, ReturnPart, write_index};
 use gobo_automata::{
     Calls, Dfa, Distance, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId,
 };
 use gobo_types::{
-    ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, TokenId, checked_u32, index_key,
+    ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, RefusalKind, checked_u32,
+    index_key,
 };
 
 use crate::RowCache;
+use crate::lay_out::{LaidOut, lay_out};
 use crate::pairs::{self, Asked, Pair};
 use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
 use crate::rows::{Lengths, RowTokens, RuleView, SharedRows, SliceSet, Walker};
 use crate::spell::{Spelled, spell};
 use crate::suffix_sets::SuffixSetId;
+use crate::tokens::{TokenRows, no_calls};
 
 /// How to compile. Nothing here changes the bytes of the index.
 #[derive(Debug, Clone, Copy)]
@@ -31,11 +33,14 @@ pub struct CompileOptions<'a> {
     pub threads: usize,
     /// Rows that this compile shares with others, of any vocabularies. Default none.
     pub cache: Option<&'a RowCache>,
+    /// The vocabulary with a token for each letter behind its own ([`gobo_automata::token_letters`]), and without those that have a byte of
+    /// letters: for automata with token edges, which cannot be compiled without. Default none.
+    pub lettered: Option<&'a Vocabulary>,
 }
 
 impl Default for CompileOptions<'_> {
     fn default() -> Self {
-        Self { threads: 1, cache: None }
+        Self { threads: 1, cache: None, lettered: None }
     }
 }
 
@@ -84,7 +89,7 @@ impl Compiled {
 ///
 /// # Errors
 /// [`CompileError::Refused`] if the vocabulary cannot write the constraint, [`CompileError::OverBudget`],
-/// [`CompileError::Unavailable`] when cancelled.
+/// [`CompileError::Unavailable`] when cancelled; [`CompileError::Failed`] for token edges without a vocabulary with letters.
 pub fn compile(
     vocabulary: &Vocabulary,
     constraint: &Constraint,
@@ -92,12 +97,20 @@ pub fn compile(
     options: &CompileOptions<'_>,
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
+    let tokens = match (&lowered.tokens, options.lettered) {
+        (None, _) => None,
+        (Some(classes), Some(lettered)) => Some((TokenRows::new(classes, vocabulary, budget)?, lettered)),
+        (Some(_), None) => {
+            return Err(CompileError::Failed("token edges without a vocabulary with letters".into()));
+        }
+    };
+    let input = Input { vocabulary, constraint, lowered, tokens, threads: options.threads };
     let Some(cache) = options.cache else {
-        return compile_with(vocabulary, constraint, lowered, options.threads, None, budget);
+        return compile_with(&input, None, budget);
     };
     let mark = budget.mark();
     let shared = SharedRows::new(cache);
-    let compiled = compile_with(vocabulary, constraint, lowered, options.threads, Some(&shared), budget);
+    let compiled = compile_with(&input, Some(&shared), budget);
     let is_near = match &compiled {
         Ok(_) => budget.is_nearly_spent(),
         Err(error) => matches!(error, CompileError::OverBudget(_)),
@@ -106,22 +119,32 @@ pub fn compile(
         return compiled;
     }
     budget.rewind(mark);
-    compile_with(vocabulary, constraint, lowered, options.threads, None, budget)
+    compile_with(&input, None, budget)
+}
+
+/// What is compiled.
+struct Input<'a> {
+    vocabulary: &'a Vocabulary,
+    constraint: &'a Constraint,
+    lowered: &'a Lowered,
+    /// The classes of token edges, if there are any, and the vocabulary with letters.
+    tokens: Option<(TokenRows, &'a Vocabulary)>,
+    threads: usize,
 }
 
 /// Compiles with the help of rows that are `shared`.
 fn compile_with(
-    vocabulary: &Vocabulary,
-    constraint: &Constraint,
-    lowered: &Lowered,
-    threads: usize,
+    input: &Input<'_>,
     shared: Option<&SharedRows<'_>>,
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
+    let &Input { vocabulary, constraint, lowered, ref tokens, threads } = input;
+    // What rows are computed over.
+    let read = tokens.as_ref().map_or(vocabulary, |(_, lettered)| lettered);
+    let tokens = tokens.as_ref().map(|(tokens, _)| tokens);
     let mut report = lowered.report.clone();
-    let Spelled { dfa, useful, needs_row } =
-        spell(vocabulary, constraint, &lowered.dfa, &mut report, budget)?;
-    let root = vocabulary.root();
+    let Spelled { dfa, useful, needs_row } = spell(read, constraint, &lowered.dfa, &mut report, budget)?;
+    let root = read.root();
 
     // One row for all states that no token can tell apart.
     let (chars, inner_chars) = (root.longest_token_chars, root.longest_inner_chars);
@@ -129,24 +152,9 @@ fn compile_with(
         || dfa.row_classes(&useful, root.longest_token_bytes, chars, inner_chars, budget),
         |groups| (1 + groups.equivalences.len() as u64) * groups.of.len() as u64 * 4,
     )?;
-    let mut group_row: Vec<Option<usize>> = vec![None; group_count];
-    let mut representatives: Vec<StateId> = Vec::new();
-    for (state, _) in StateId::enumerate(&needs_row).filter(|(_, needs_row)| **needs_row) {
-        group_row[groups[state.index()].index()].get_or_insert_with(|| {
-            representatives.push(state);
-            representatives.len() - 1
-        });
-    }
-
-    let mut view = RuleView::new(&dfa, vocabulary, budget)?;
+    let (group_row, representatives) = representatives(&groups, group_count, &needs_row);
     let all_useful = useful.iter().skip(1).all(|&useful| useful);
-    if all_useful {
-        view = view.with_slices(SliceSet::live(vocabulary, &dfa.live_bytes()), budget)?;
-    }
-    if dfa.has_calls() {
-        // Without a cache nobody asks for keys. They are charged all the same, so that verdicts do not depend on a cache.
-        view = view.with_keys(budget)?;
-    }
+    let view = view_of(&dfa, read, all_useful, budget)?;
     // Of each representative: the place of its row in `computed`.
     let (computed, row_at, calls) = match &dfa.calls {
         Some(calls) => {
@@ -172,22 +180,34 @@ fn compile_with(
             (rows, row_at, None)
         }
     };
-    let (rows, row_numbers) = lay_out(&view, dfa.has_calls(), vocabulary, &computed, budget)?;
+    let LaidOut { rows, numbers: row_numbers, empty, are_both } =
+        lay_out(&view, dfa.has_calls(), vocabulary, tokens, &computed, budget)?;
+    if are_both && !all_useful {
+        return Err(read_in_both_ways(constraint));
+    }
 
     let states: Vec<(Option<u32>, bool)> = StateId::enumerate(&needs_row)
         .map(|(state, &needs_row)| {
             let row = group_row[groups[state.index()].index()].filter(|_| needs_row);
             let row = row.map(|row| row_numbers[row_at[row]]);
-            (row, needs_row && dfa.accepting[state])
+            let is_complete = needs_row && dfa.accepting[state];
+            // Inside of a letter no token ends.
+            let is_inside = !dfa.has_calls() && !is_complete && row.is_some() && row == empty;
+            (row.filter(|_| !is_inside), is_complete)
         })
         .collect();
-    let calls = calls.map(|(calls, classes, computed)| {
+    let mut calls = calls.map(|(calls, classes, computed)| {
         let pending_of = |state: StateId| {
             let row = group_row[groups[state.index()].index()].filter(|_| needs_row[state.index()]);
             row.map_or(SuffixSetId::EMPTY, |row| computed.pending[row])
         };
         call_parts(&dfa, calls, view.lengths(), &classes, &computed.pairs, pending_of, &row_numbers)
     });
+    match &mut calls {
+        Some(calls) => calls.is_deterministic &= !tokens.is_some_and(TokenRows::have_text),
+        None => calls = are_both.then(|| no_calls(states.len())),
+    }
+    let tokens = tokens.map(TokenRows::parts);
     let key = index_key(&vocabulary.digest(), &constraint.digest());
     let (text, options) = (constraint.text(), constraint.options_json());
     budget.charge_bytes(
@@ -212,6 +232,7 @@ fn compile_with(
         rows: &rows,
         row_computations: checked_u32(computed.len()),
         calls: calls.as_ref(),
+        tokens: tokens.as_deref(),
     });
     let stats = CompileStats {
         states: checked_u32(dfa.len() - 1),
@@ -221,6 +242,41 @@ fn compile_with(
         bytes: budget.bytes(),
     };
     Ok(Compiled { key, artifact_digest, stats, bytes })
+}
+
+/// Of each group of states that needs a row the place of its first state, and these states.
+fn representatives(
+    groups: &[RowClass],
+    group_count: usize,
+    needs_row: &[bool],
+) -> (Vec<Option<usize>>, Vec<StateId>) {
+    let mut group_row: Vec<Option<usize>> = vec![None; group_count];
+    let mut representatives: Vec<StateId> = Vec::new();
+    for (state, _) in StateId::enumerate(needs_row).filter(|(_, needs_row)| **needs_row) {
+        group_row[groups[state.index()].index()].get_or_insert_with(|| {
+            representatives.push(state);
+            representatives.len() - 1
+        });
+    }
+    (group_row, representatives)
+}
+
+/// What rows are computed from.
+fn view_of<'a>(
+    dfa: &'a Dfa,
+    read: &'a Vocabulary,
+    all_useful: bool,
+    budget: &Budget,
+) -> Result<RuleView<'a>, CompileError> {
+    let mut view = RuleView::new(dfa, read, budget)?;
+    if all_useful {
+        view = view.with_slices(SliceSet::live(read, &dfa.live_bytes()), budget)?;
+    }
+    if dfa.has_calls() {
+        // Without a cache nobody asks for keys. They are charged all the same, so that verdicts do not depend on a cache.
+        view = view.with_keys(budget)?;
+    }
+    Ok(view)
 }
 
 /// States whose walks share a memo. It does not depend on the number of threads, because charges must not.
@@ -369,67 +425,16 @@ fn asked(
     representatives.iter().map(asked).collect()
 }
 
-/// Stores the distinct rows, and tells the number of each computed one.
-fn lay_out<'v>(
-    view: &RuleView<'_>,
-    has_calls: bool,
-    vocabulary: &'v Vocabulary,
-    computed: &[RowTokens],
-    budget: &Budget,
-) -> Result<(RowEncoder<'v>, Vec<u32>), CompileError> {
-    const PHASE: &str = "laying out rows";
-    let order = vocabulary.trie().order;
-    let row_words = vocabulary.row_words();
-    let shared = vocabulary.shared_rows();
-    let mut rows = if has_calls { RowEncoder::with_calls(shared) } else { RowEncoder::new(shared) };
-    let mut known: HashMap<&RowTokens, u32> = HashMap::new();
-    // Most rows with slices have the same ones.
-    let mut unions: HashMap<SliceSet, Vec<u32>> = HashMap::new();
-    let mut numbers = Vec::with_capacity(computed.len());
-    let mut words = vec![0; row_words];
-    let mut ids: Vec<TokenId> = Vec::new();
-    for tokens in computed {
-        if let Some(&number) = known.get(tokens) {
-            numbers.push(number);
-            continue;
-        }
-        let before = rows.bytes();
-        let walked: u32 = tokens.ranges.iter().map(|(from, to)| to - from).sum();
-        budget.charge_steps(PHASE, u64::from(walked))?;
-        let number = if tokens.whole.is_empty()
-            && tokens.short.is_empty()
-            && walked as usize <= row_words / FEW_IDS
-        {
-            ids.clear();
-            ids.extend(tokens.ranges.iter().flat_map(|&(from, to)| &order[from as usize..to as usize]));
-            rows.push_sparse(&mut ids)
-        } else {
-            budget
-                .charge_steps(PHASE, row_words as u64 * (2 + tokens.short.len() as u64) / WORDS_PER_STEP)?;
-            let union = match unions.entry(tokens.whole) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(fresh) => {
-                    budget.charge_bytes(PHASE, row_words as u64 * 4)?;
-                    fresh.insert(view.union(tokens.whole))
-                }
-            };
-            words.copy_from_slice(union);
-            view.add_bits(tokens, &mut words);
-            rows.push(&words)
-        };
-        let number = checked_u32(number);
-        budget.charge_bytes(PHASE, (rows.bytes() - before) as u64)?;
-        known.insert(tokens, number);
-        numbers.push(number);
-    }
-    Ok((rows, numbers))
+/// The refusal of a constraint some of whose tokens are read both by their bytes and by an edge, where bytes may lead to a dead end.
+fn read_in_both_ways(constraint: &Constraint) -> CompileError {
+    CompileError::refuse(
+        RefusalKind::Unspellable,
+        format!("the whole {}", constraint.kind()),
+        "it reads tokens both by their texts and by edges in one place, which needs a vocabulary where each byte of its texts is a \
+         token by itself",
+    )
+    .advising("Name only special tokens by edges, or choose a vocabulary with a token for each byte.")
 }
-
-/// A row with at most one id for this many words is stored as sorted ids; others as words.
-const FEW_IDS: usize = 32;
-
-/// Words of a row that are copied or merged in the time of one step elsewhere.
-const WORDS_PER_STEP: u64 = 32;
 
 /// `work` on every item, on up to `threads` threads; the results in the order of the items, or the first error in that
 /// order.

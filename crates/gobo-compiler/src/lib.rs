@@ -5,12 +5,14 @@
 
 mod compile;
 mod exits;
+mod lay_out;
 mod pairs;
 mod return_classes;
 mod rows;
 mod spell;
 mod suffix_cells;
 mod suffix_sets;
+mod tokens;
 
 pub use compile::{CompileOptions, CompileStats, Compiled, compile};
 pub use rows::RowCache;

@@ -7,6 +7,7 @@
 mod bnf;
 mod dialects;
 pub mod ebnf;
+mod edges;
 pub mod gbnf;
 pub mod json;
 pub mod lark;

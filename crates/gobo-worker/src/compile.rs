@@ -7,7 +7,8 @@ use gobo_compiler::{CompileOptions, Compiled, RowCache};
 use gobo_types::{Budget, CompileError, Constraint};
 
 use crate::diagnose::diagnose;
-use crate::lower::lower;
+use crate::lettered::compile_lowered;
+use crate::lower::lower_over;
 
 /// A way to make an index: [`compile_constraint`] on one thread, or what a test puts in its place. Whoever calls it contains its
 /// panics.
@@ -31,7 +32,12 @@ pub fn compile_constraint(
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
     static ROWS: LazyLock<RowCache> = LazyLock::new(|| RowCache::new(ROW_CACHE_BYTES));
-    compile_with(vocabulary, constraint, &CompileOptions { threads, cache: Some(&ROWS) }, budget)
+    compile_with(
+        vocabulary,
+        constraint,
+        &CompileOptions { threads, cache: Some(&ROWS), lettered: None },
+        budget,
+    )
 }
 
 /// As [`compile_constraint`], neither taking rows that other compiles have kept nor keeping any.
@@ -44,7 +50,7 @@ pub fn compile_alone(
     threads: usize,
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
-    compile_with(vocabulary, constraint, &CompileOptions { threads, cache: None }, budget)
+    compile_with(vocabulary, constraint, &CompileOptions { threads, cache: None, lettered: None }, budget)
 }
 
 fn compile_with(
@@ -53,10 +59,10 @@ fn compile_with(
     options: &CompileOptions<'_>,
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
-    let lowered = lower(constraint, budget)
+    let lowered = lower_over(vocabulary, constraint, budget)
         .map_err(|error| diagnose(constraint, Some(vocabulary), None, budget, error))?;
     // Steps of rows depend on the threads that count them at the end: a diagnosis is given what lowering took.
     let lowering = budget.steps();
-    gobo_compiler::compile(vocabulary, constraint, &lowered, options, budget)
+    compile_lowered(vocabulary, constraint, &lowered, options, budget)
         .map_err(|error| diagnose(constraint, Some(vocabulary), Some(lowering), budget, error))
 }

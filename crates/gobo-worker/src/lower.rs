@@ -1,5 +1,6 @@
 //! Lowering: the automaton of a constraint, made by the reader of its kind.
 
+use gobo_artifact::Vocabulary;
 use gobo_automata::{Dfa, Language, Lowered};
 use gobo_grammar::Written;
 use gobo_grammar::json::{json, narrowed, truncated};
@@ -10,19 +11,38 @@ use gobo_types::{
 
 use crate::misread::misread;
 use crate::regex;
+use crate::tokens::resolve;
 
 /// Where nothing matches, and something looks around.
 const LOOKS_READ_NOTHING: &str = "A look-around reads nothing, and the whole text has to match: write out what it looks at, or give --match search.";
 
-/// The automaton of a constraint, and what it enforces.
+/// The automaton of a constraint, and what it enforces, over any vocabulary: token edges are told apart as they are written, and have no
+/// ids.
 ///
 /// # Errors
 /// [`CompileError::Refused`] for what is malformed, unsupported or has no text; [`CompileError::OverBudget`].
 pub fn lower(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileError> {
-    budget.holding(|| lowered(constraint, budget), |lowered| lowered.dfa.bytes())
+    budget.holding(|| lowered(constraint, None, budget), |lowered| lowered.dfa.bytes())
 }
 
-fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileError> {
+/// As [`lower`], over a vocabulary, in which token edges have their ids.
+///
+/// # Errors
+/// As for [`lower`]; a refusal of tokens that the vocabulary lacks.
+pub fn lower_over(
+    vocabulary: &Vocabulary,
+    constraint: &Constraint,
+    budget: &Budget,
+) -> Result<Lowered, CompileError> {
+    budget.holding(|| lowered(constraint, Some(vocabulary), budget), |lowered| lowered.dfa.bytes())
+}
+
+fn lowered(
+    constraint: &Constraint,
+    vocabulary: Option<&Vocabulary>,
+    budget: &Budget,
+) -> Result<Lowered, CompileError> {
+    let mut tokens = None;
     let text_start = constraint.text_start;
     let kind = constraint.kind();
     let enforcing =
@@ -41,7 +61,8 @@ fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileE
         Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
             let (dialect, lexer, indentation) = (*dialect, *lexer, *indentation);
             let written = Written { dialect, grammar, start, lexer, indentation, documents };
-            let read = written.read_with(Some(&embedded), budget)?;
+            let mut read = written.read_with(Some(&embedded), budget)?;
+            tokens = resolve(&mut read.grammar, vocabulary, budget)?;
             let mut report = Report {
                 narrowed: read.narrowed,
                 notes: read.notes,
@@ -84,7 +105,7 @@ fn lowered(constraint: &Constraint, budget: &Budget) -> Result<Lowered, CompileE
         let why = "of what is left when one leading space is dropped";
         report.enforced.push(ReportEntry::whole("text_start", why));
     }
-    Ok(Lowered { dfa, report })
+    Ok(Lowered { dfa, report, tokens })
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ fn grammars(folder: &Path) -> Vec<(String, Option<Lexer>, Constraint)> {
 fn cells(vocabulary: &Vocabulary, constraint: &Constraint) -> Result<String, CompileError> {
     let budget = Budget::new(CompileLimits::default());
     let lowered = gobo_worker::lower(constraint, &budget)?;
-    let options = CompileOptions { threads: 1, cache: None };
+    let options = CompileOptions { threads: 1, cache: None, ..CompileOptions::default() };
     let compiled = gobo_compiler::compile(vocabulary, constraint, &lowered, &options, &budget)?;
     let index = Index::from_bytes(compiled.bytes()).unwrap();
     let returns = index.call_root().unwrap().map_or(0, |calls| calls.returns.len());

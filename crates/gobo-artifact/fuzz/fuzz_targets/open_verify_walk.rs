@@ -34,6 +34,8 @@ fuzz_target!(|data: &[u8]| {
         signed(ArtifactKind::Index, &[section::OF_INDEX, section::OF_CALLS].concat(), data),
         signed(ArtifactKind::Index, &[section::OF_INDEX, section::OF_CALLS, section::OF_LENGTHS].concat(), data),
         signed(ArtifactKind::Index, &[section::OF_INDEX, section::OF_CALLS, section::OF_EXITS].concat(), data),
+        signed(ArtifactKind::Index, &[section::OF_INDEX, section::OF_TOKENS].concat(), data),
+        signed(ArtifactKind::Index, &[section::OF_INDEX, section::OF_CALLS, section::OF_TOKENS].concat(), data),
     ];
     let vocabularies: Vec<_> =
         vocabularies.iter().filter_map(|file| Vocabulary::from_bytes(file).ok()).map(Arc::new).collect();

@@ -157,6 +157,9 @@ impl Header {
                     kinds.extend(kinds::OF_EXITS);
                 }
             }
+            if kinds::OF_TOKENS.iter().any(|&kind| has(kind)) {
+                kinds.extend(kinds::OF_TOKENS);
+            }
         }
         let kind_at = |position: usize| kinds.get(position).copied();
         let fault = |section: u32, what: &str| Fault::Section {

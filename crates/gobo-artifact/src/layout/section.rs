@@ -80,6 +80,11 @@ pub const RETURN_ROW_STARTS: u32 = 53;
 /// u32: the states of the rows of return states, by exit; 0 where the caller has no way on.
 pub const RETURN_ROWS: u32 = 54;
 
+/// u32 triples (first id, last id, class): the ids of each class of tokens that edges read, ascending.
+pub const TOKEN_RANGES: u32 = 55;
+/// 8 bytes `[classes of tokens]`: the letter of each, and whether an edge names its ids.
+pub const TOKEN_CLASSES: u32 = 56;
+
 /// Storage of a section whose layout needs no choice.
 pub const PLAIN: u32 = 0;
 /// Transitions as u16.
@@ -130,6 +135,8 @@ pub fn name(kind: u32) -> Option<&'static str> {
         EXITS => "exits",
         RETURN_ROW_STARTS => "return row starts",
         RETURN_ROWS => "return rows",
+        TOKEN_RANGES => "token ranges",
+        TOKEN_CLASSES => "token classes",
         _ => return None,
     })
 }
@@ -171,5 +178,7 @@ pub const OF_CALLS: &[u32] =
 pub const OF_LENGTHS: &[u32] = &[LENGTHS, DISTANCES];
 /// The sections that an index has after these if some of its counted rules bound the heads of their texts.
 pub const OF_HEADS: &[u32] = &[HEADS, HEAD_DISTANCES];
-/// The sections that an index has after all others if some of its rules have several exits.
+/// The sections that an index has after these if some of its rules have several exits.
 pub const OF_EXITS: &[u32] = &[EXITS, RETURN_ROW_STARTS, RETURN_ROWS];
+/// The sections that an index has after all others if it has token edges.
+pub const OF_TOKENS: &[u32] = &[TOKEN_RANGES, TOKEN_CLASSES];

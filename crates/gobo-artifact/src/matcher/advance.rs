@@ -6,10 +6,11 @@
 use gobo_types::{Binding, TokenId};
 
 use crate::layout::DEAD;
+use crate::matcher::Matcher;
 use crate::matcher::configurations::{Configurations, Stuck};
+use crate::matcher::edges::advance_edges;
 use crate::matcher::error::MatcherError;
-use crate::matcher::prefix::{FIRST_APART, Spelled};
-use crate::matcher::{ENDED, Matcher};
+use crate::matcher::places::{ENDED, FIRST_APART, Spelled};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
 
@@ -19,6 +20,9 @@ impl Matcher {
     pub(super) fn step(&self, state: u32, id: TokenId) -> Result<u32, MatcherError> {
         if state >= FIRST_APART {
             return self.step_apart(state, id);
+        }
+        if self.index.has_token_edges() {
+            return self.step_edges(state, id);
         }
         if self.binding.is_eos(id) {
             return if self.index.is_complete(state) { Ok(ENDED) } else { Err(MatcherError::Refused { id }) };
@@ -115,6 +119,11 @@ impl Matcher {
             return Ok(());
         }
         let was_apart = !rest.is_empty();
+        if !self.index.are_text(bytes) {
+            let is_text = |byte: &u8| self.index.are_text(&[*byte]);
+            let offset = bytes.iter().take_while(|byte| is_text(byte)).count();
+            return Err(MatcherError::RefusedByte { offset, byte: bytes[offset] });
+        }
         if let Some(all) = &mut self.configurations {
             if was_apart && spelled == bytes.len() {
                 all.stay();
@@ -188,8 +197,8 @@ impl Matcher {
     }
 
     /// Appends to `out` the bytes that must come next: as long as the text is not complete and only one byte can
-    /// follow. Which tokens spell them is the caller's choice. At most one byte for each state of the index;
-    /// O(256) steps for each.
+    /// follow. Which tokens spell them is the caller's choice. It stops before a token edge, which [`Self::forced_token`] tells. At
+    /// most one byte for each state of the index; O(256) steps for each.
     ///
     /// ```
     /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
@@ -211,7 +220,7 @@ impl Matcher {
                 }
                 let mut live = (0..=u8::MAX).filter(|&byte| all.would_take(&self.index, &[byte]));
                 let (Some(byte), None) = (live.next(), live.next()) else { return };
-                if all.advance(&self.index, &[byte]).is_err() {
+                if !self.index.are_text(&[byte]) || all.advance(&self.index, &[byte]).is_err() {
                     return;
                 }
                 out.push(byte);
@@ -223,8 +232,11 @@ impl Matcher {
             if state == ENDED || self.index.is_complete(state) {
                 return;
             }
-            let mut live = (0..=u8::MAX).filter(|&byte| self.index.next_state(state, byte) != DEAD);
+            let mut live = (0..=u8::MAX).filter(|&byte| self.index.walk(state, &[byte]) != DEAD);
             let (Some(byte), None) = (live.next(), live.next()) else { return };
+            if !self.index.are_text(&[byte]) {
+                return;
+            }
             out.push(byte);
             state = self.index.next_state(state, byte);
         }
@@ -261,6 +273,9 @@ pub(super) fn advance_all(
     binding: &Binding,
     id: TokenId,
 ) -> Result<u32, MatcherError> {
+    if index.has_token_edges() {
+        return advance_edges(all, index, vocabulary, binding, id);
+    }
     if binding.is_eos(id) {
         if !all.is_complete(index) {
             return Err(MatcherError::Refused { id });
@@ -296,6 +311,9 @@ pub(super) fn spell_all(
     if text.is_empty() {
         all.stay();
         return Ok(next);
+    }
+    if !index.are_text(text) {
+        return Err(MatcherError::Refused { id });
     }
     all.advance(index, text).map_err(|stuck| match stuck {
         Stuck::Refused(_) => MatcherError::Refused { id },

@@ -4,10 +4,10 @@
 use gobo_types::TokenId;
 
 use crate::layout::Row;
+use crate::matcher::Matcher;
 use crate::matcher::configurations::Configurations;
 use crate::matcher::error::MatcherError;
-use crate::matcher::prefix::{FIRST_APART, Spelled};
-use crate::matcher::{ENDED, Matcher};
+use crate::matcher::places::{ENDED, FIRST_APART, Spelled};
 
 /// Whether a mask may be sampled from.
 ///
@@ -34,7 +34,8 @@ pub enum Fill {
 
 impl Matcher {
     /// The present row's words where they are stored densely, to be handed on without a copy: `[row words]`, without
-    /// EOS bits and padding. `None` for other rows, and for masks that are a union of rows: use [`Self::fill`].
+    /// EOS bits and padding. `None` for other rows, for masks that are a union of rows, and under an index with token edges: use
+    /// [`Self::fill`].
     ///
     /// ```
     /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
@@ -50,7 +51,7 @@ impl Matcher {
     pub fn mask(&self) -> Option<&[u32]> {
         let mut rows = (None, 0);
         match &self.configurations {
-            _ if self.state >= FIRST_APART => return None,
+            _ if self.state >= FIRST_APART || self.index.has_token_edges() => return None,
             None => rows = (self.row(self.state), 1),
             Some(all) if all.is_near_bound(&self.index, &self.vocabulary) => return None,
             Some(all) => all
@@ -67,7 +68,7 @@ impl Matcher {
     }
 
     /// Writes the mask of the next token to `out`: `[mask_words]`, bit `id & 31` of word `id >> 5`. Every bit of an
-    /// EOS id is set exactly if the text is complete; all bits from the vocabulary length on are zero otherwise.
+    /// EOS id is set exactly if the text is complete, or a token edge that names it leads on; all bits from the vocabulary length on are zero otherwise.
     /// About one copy of a row; with calls, a union of a few rows. Within reach of a bound of a length that is counted, a look at
     /// each id, a walk over the bytes of each token whose end decides, and memory for a row.
     ///
@@ -158,6 +159,9 @@ impl Matcher {
         }
         let mut cleared = false;
         for &id in &self.binding.eos {
+            if self.index.has_token_edges() && self.edge_takes(state, configurations, id) {
+                continue;
+            }
             let word = &mut out[(id >> 5) as usize];
             cleared |= *word >> (id & 31) & 1 == 1;
             *word &= !(1 << (id & 31));
@@ -184,13 +188,17 @@ impl Matcher {
             Some(all) if self.state >= FIRST_APART => {
                 match self.prefix.step(self.state, id, &self.vocabulary, &self.binding) {
                     Ok(Spelled::Part(_)) => true,
+                    Ok(Spelled::All(text)) if !self.index.are_text(text) => false,
                     Ok(Spelled::All(text)) => {
                         text.is_empty() || all.check().is_ok() && all.probe(0).would_take(&self.index, text)
                     }
                     Err(_) => false,
                 }
             }
-            Some(_) if self.binding.is_eos(id) => self.is_complete(),
+            Some(all) if self.binding.is_eos(id) => {
+                self.is_complete()
+                    || self.index.has_token_edges() && self.edge_takes(self.state, Some(all), id)
+            }
             Some(all) if all.is_near_bound(&self.index, &self.vocabulary) => {
                 let bytes = self.vocabulary.bytes(id);
                 let is_text = !bytes.is_empty() && !self.vocabulary.is_special(id);

@@ -2,9 +2,11 @@
 //!
 //! - `fill.rs`: the mask at the present state, and whether one token may come next.
 //! - `advance.rs`: takes tokens or bytes, takes tokens back, tries tokens without moving, and tells the bytes that must come next.
+//! - `edges.rs`: steps under an index with token edges.
 //! - `prefix.rs`: texts that begin inside of a token.
+//! - `places.rs`: what stands in the place of a state behind an EOS and before a prefix is spelled.
 //! - `probe.rs`: a place that moves while its matcher stays.
-//! - `drafts.rs`: the masks along a chain and over a tree of draft tokens; `draft_tree.rs` has the tree.
+//! - `drafts`: the masks along a chain and over a tree of draft tokens.
 //! - `configurations`: the ways to read a text under an index with calls, each a state and its stacks; `stacks` has the graph of
 //!   all stacks.
 //! - `batch.rs`: the masks of many texts in one matrix; `matrix.rs` has its rows.
@@ -13,11 +15,12 @@ mod advance;
 mod batch;
 mod configurations;
 mod counted;
-mod draft_tree;
 mod drafts;
+mod edges;
 mod error;
 mod fill;
 mod matrix;
+mod places;
 mod prefix;
 mod probe;
 mod stacks;
@@ -29,11 +32,10 @@ use gobo_types::{Binding, LengthRange};
 pub use self::batch::{fill_batch, fill_rows};
 use self::configurations::{Configurations, Limits};
 pub use self::configurations::{DEFAULT_MAX_STACK_DEPTH, DEFAULT_MAX_STACK_NODES};
-pub use self::draft_tree::DraftTree;
-pub use self::drafts::Chain;
+pub use self::drafts::{Chain, DraftTree};
 pub use self::error::{BatchError, DraftError, MatcherError};
 pub use self::fill::Fill;
-use self::prefix::{FIRST_APART, Prefix};
+use self::places::{ENDED, FIRST_APART, Prefix};
 use crate::layout::index::root::IndexClass;
 use crate::layout::{DEAD, Row};
 use crate::read::index::Index;
@@ -52,9 +54,6 @@ use crate::read::vocabulary::Vocabulary;
 /// ```
 pub const DEFAULT_MAX_ROLLBACK: usize = 256;
 
-/// Stands for the state after an EOS, in [`Matcher::state`] and in the history.
-const ENDED: u32 = u32::MAX;
-
 /// One text being decoded under an index: its configurations, and the masks of its next tokens.
 ///
 /// A few words for each text; the index and its vocabulary are shared by all texts and threads. Under an index with
@@ -62,8 +61,8 @@ const ENDED: u32 = u32::MAX;
 /// as deep as it gets, except [`Self::new`], [`Clone::clone`] (which is the fork, O(depth)), [`Self::forced`] into its
 /// buffer, [`Self::fill_tree`], and [`Self::validate`] and [`Self::fill_chain`] where there is a stack.
 ///
-/// Text is the concatenation of the bytes of the tokens taken, exactly. An EOS of the binding is allowed exactly
-/// where the text is complete, and ends it.
+/// Text is the concatenation of the bytes of the tokens taken, exactly; tokens that edges read stand in it as themselves. An EOS of the
+/// binding is allowed exactly where the text is complete, and ends it, unless an edge names it, which it may take too.
 ///
 /// ```
 /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }

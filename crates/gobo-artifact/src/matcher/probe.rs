@@ -10,8 +10,8 @@ use gobo_types::TokenId;
 use crate::matcher::advance::{advance_all, spell_all};
 use crate::matcher::configurations::Configurations;
 use crate::matcher::error::MatcherError;
-use crate::matcher::prefix::FIRST_APART;
-use crate::matcher::{ENDED, Fill, Matcher};
+use crate::matcher::places::{ENDED, FIRST_APART};
+use crate::matcher::{Fill, Matcher};
 
 /// A place of a text, beginning at that of a matcher.
 pub(super) struct Probe<'m> {

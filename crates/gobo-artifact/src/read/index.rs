@@ -15,6 +15,7 @@ use crate::layout::index::lengths::{LengthSpans, LengthTables};
 use crate::layout::index::root::{IndexClass, IndexRoot};
 use crate::layout::index::row::{self, Row, RowEntry};
 use crate::layout::index::states::{DEAD, NO_ROW};
+use crate::layout::index::tokens::TokenSpans;
 use crate::layout::index::transitions::Transitions;
 use crate::layout::kind::ArtifactKind;
 use crate::layout::section as kinds;
@@ -57,6 +58,7 @@ pub struct Index {
     pub(super) class: IndexClass,
     pub(super) calls: Option<CallSpans>,
     pub(super) lengths: Option<LengthSpans>,
+    pub(super) tokens: Option<TokenSpans>,
 }
 
 impl Index {
@@ -176,6 +178,10 @@ impl Index {
             lengths: artifact
                 .has_section(kinds::LENGTHS)
                 .then(|| LengthSpans::open(&artifact))
+                .transpose()?,
+            tokens: artifact
+                .has_section(kinds::TOKEN_RANGES)
+                .then(|| TokenSpans::open(&artifact))
                 .transpose()?,
             calls,
             row_words,
@@ -360,7 +366,7 @@ impl Index {
     /// ```
     #[inline]
     pub fn next_state(&self, state: u32, byte: u8) -> u32 {
-        self.walk(state, &[byte])
+        if self.are_text(&[byte]) { self.walk(state, &[byte]) } else { DEAD }
     }
 
     /// The class of `byte`: bytes of one class lead to the same state from every state. O(1).

@@ -1,5 +1,6 @@
 //! Opened files: [`Index`](crate::Index) and [`Vocabulary`](crate::Vocabulary), and the check of everything that they hold.
 
+mod edges;
 pub(crate) mod index;
 mod verify_index;
 mod verify_vocabulary;

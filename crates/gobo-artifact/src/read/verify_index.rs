@@ -59,6 +59,8 @@ impl Index {
             let counted = self.lengths().map_or(Ok(()), |all| all.verify(&self.root, named));
             counted.map_err(|what| self.artifact.meaning(what))?;
         }
+        let edges = self.tokens().map_or(Ok(()), |tokens| tokens.verify(&self.root));
+        edges.map_err(|what| self.artifact.meaning(what))?;
         self.verify_states()
     }
 

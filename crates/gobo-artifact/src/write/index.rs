@@ -1,13 +1,14 @@
 //! Writes an index file.
 
 use gobo_types::{
-    ArtifactDigest, COMPILER_EPOCH, ConstraintDigest, Digest, IndexKey, Report, VocabularyDigest,
+    ArtifactDigest, COMPILER_EPOCH, ConstraintDigest, Digest, IndexKey, Report, TokenId, VocabularyDigest,
 };
 use zerocopy::IntoBytes;
 
 use crate::file::AlignedBytes;
 use crate::layout::index::root::{IndexClass, IndexRoot};
 use crate::layout::index::states::NO_ROW;
+use crate::layout::index::tokens::{TokenClassEntry, TokenRange};
 use crate::layout::kind::ArtifactKind;
 use crate::layout::section as kinds;
 use crate::write::calls::CallParts;
@@ -52,6 +53,19 @@ pub struct IndexParts<'a> {
     pub row_computations: u32,
     /// The tables of calls, where there are any.
     pub calls: Option<&'a CallParts>,
+    /// The classes of tokens that edges read, where there are any.
+    pub tokens: Option<&'a [TokenClassPart]>,
+}
+
+/// A class of tokens that edges read, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenClassPart {
+    /// The bytes of its letter: one to three.
+    pub letter: Vec<u8>,
+    /// Whether an edge names its ids.
+    pub is_named: bool,
+    /// Its ids: ranges, both ends included, ascending.
+    pub ids: Vec<(TokenId, TokenId)>,
 }
 
 /// The bytes of an index file, and their digest.
@@ -97,7 +111,31 @@ pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
     for (kind, bytes) in parts.calls.map(CallParts::sections).unwrap_or_default() {
         plain(kind, bytes);
     }
+    if let Some(classes) = parts.tokens {
+        let (ranges, classes) = token_tables(classes);
+        plain(kinds::TOKEN_RANGES, ranges.as_bytes().to_vec());
+        plain(kinds::TOKEN_CLASSES, classes.as_bytes().to_vec());
+    }
     let bytes = writer.finish();
     let digest = ArtifactDigest(Digest::of(&bytes));
     (bytes, digest)
+}
+
+/// The ids of all classes, ascending, and the classes.
+fn token_tables(classes: &[TokenClassPart]) -> (Vec<TokenRange>, Vec<TokenClassEntry>) {
+    let mut ranges: Vec<TokenRange> = Vec::new();
+    let entry = |part: &TokenClassPart| {
+        let mut letter = [0; 4];
+        letter[..part.letter.len()].copy_from_slice(&part.letter);
+        TokenClassEntry { letter, is_named: u32::from(part.is_named) }
+    };
+    for (number, class) in classes.iter().enumerate() {
+        ranges.extend(class.ids.iter().map(|&(first, last)| TokenRange {
+            first,
+            last,
+            class: count(number),
+        }));
+    }
+    ranges.sort_unstable_by_key(|range| range.first);
+    (ranges, classes.iter().map(entry).collect())
 }

@@ -32,6 +32,7 @@
 //!     rows: &rows,
 //!     row_computations: 2,
 //!     calls: None,
+//!     tokens: None,
 //! });
 //! let index = Index::from_bytes(&bytes)?;
 //! index.verify()?;
@@ -48,6 +49,6 @@ mod vocabulary;
 
 pub use calls::{CallParts, DistancePart, ReturnPart};
 pub use file::ArtifactWriter;
-pub use index::{IndexParts, write_index};
+pub use index::{IndexParts, TokenClassPart, write_index};
 pub use rows::RowEncoder;
 pub use vocabulary::{SliceParts, VocabularyParts, write_vocabulary};

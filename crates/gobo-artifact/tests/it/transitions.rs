@@ -36,6 +36,7 @@ fn index(row_of: &[u32], deltas: &[i32], classes: u8) -> Index {
         rows: &rows,
         row_computations: 1,
         calls: None,
+        tokens: None,
     });
     let index = Index::from_bytes(&bytes).unwrap();
     index.verify().unwrap();

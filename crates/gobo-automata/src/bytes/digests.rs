@@ -343,8 +343,13 @@ mod tests {
             expr: expr.clone(),
             lengths: None,
         });
-        let grammar =
-            Grammar { rules: rules.collect(), start: first, called: Vec::new(), families: Vec::new() };
+        let grammar = Grammar {
+            rules: rules.collect(),
+            start: first,
+            called: Vec::new(),
+            families: Vec::new(),
+            tokens: Vec::new(),
+        };
         let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();
         let chars = dfa.chars.as_ref().unwrap();
         let calls = dfa.calls.as_ref().expect("a rule of eight states that is called twice is called");

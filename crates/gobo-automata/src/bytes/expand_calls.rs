@@ -210,6 +210,7 @@ mod tests {
             start: RuleId::of(0),
             called: Vec::new(),
             families: Vec::new(),
+            tokens: Vec::new(),
         };
         let budget = Budget::new(CompileLimits::default());
         let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();

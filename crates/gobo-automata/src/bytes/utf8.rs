@@ -10,6 +10,7 @@ use super::dfa::{Dfa, RowTable};
 use crate::chars::Language;
 use crate::chars::dfa::CharDfa;
 use crate::ids::{CharState, StateId, Symbol};
+use crate::letters::letter_bytes;
 
 const PHASE: &str = "writing characters as UTF-8";
 
@@ -68,6 +69,18 @@ impl TemplateBuilder {
         }
     }
 
+    /// Adds a sequence of ranges of bytes. Two sequences begin with the same range or with disjoint ones.
+    fn add(&mut self, sequence: &[(u8, u8)], exit: ExitId) {
+        let Some((end, inner)) = sequence.split_last() else { return };
+        let shared = inner.iter().zip(&self.open).take_while(|(range, open)| range == open).count();
+        self.close(shared);
+        for &range in &inner[shared..] {
+            self.open.push(range);
+            self.levels.push(Vec::new());
+        }
+        self.push((end.0, end.1, Target::Exit(exit)));
+    }
+
     fn push(&mut self, edge: Edge) {
         let Some(level) = self.levels.last_mut() else { return };
         match level.last_mut() {
@@ -84,17 +97,23 @@ impl Template {
         let mut builder = TemplateBuilder { levels: vec![Vec::new()], ..TemplateBuilder::default() };
         let as_char = |code: u32| char::from_u32(code).expect("classes hold no surrogates");
         for &(first, last, exit) in ranges {
-            for sequence in Utf8Sequences::new(as_char(first), as_char(last)) {
-                let Some((end, inner)) = sequence.as_slice().split_last() else { continue };
-                budget.charge_steps(PHASE, 4)?;
-                let shared = inner.iter().zip(&builder.open);
-                let shared = shared.take_while(|(range, open)| (range.start, range.end) == **open).count();
-                builder.close(shared);
-                for range in &inner[shared..] {
-                    builder.open.push((range.start, range.end));
-                    builder.levels.push(Vec::new());
+            if letter_bytes(first).is_some() {
+                for letter in (first..=last).filter_map(letter_bytes) {
+                    let letter: Vec<(u8, u8)> = letter.into_iter().map(|byte| (byte, byte)).collect();
+                    builder.add(&letter, exit);
+                    budget.charge_steps(PHASE, 4)?;
                 }
-                builder.push((end.start, end.end, Target::Exit(exit)));
+                continue;
+            }
+            for sequence in Utf8Sequences::new(as_char(first), as_char(last)) {
+                let mut bytes = [(0, 0); 4];
+                let len = sequence.len();
+                bytes
+                    .iter_mut()
+                    .zip(sequence.as_slice())
+                    .for_each(|(of, range)| *of = (range.start, range.end));
+                builder.add(&bytes[..len], exit);
+                budget.charge_steps(PHASE, 4)?;
             }
         }
         builder.close(0);

@@ -35,6 +35,18 @@ impl CharSet {
         Self::without_surrogates(merged)
     }
 
+    /// The characters of codes, and letters of token edges beyond them: ranges, ascending and disjoint, without surrogates.
+    pub(crate) fn of_codes(ranges: impl Iterator<Item = (u32, u32)>) -> Self {
+        let mut merged: Vec<(u32, u32)> = Vec::new();
+        for (first, last) in ranges {
+            match merged.last_mut() {
+                Some(before) if first == before.1 + 1 => before.1 = last,
+                _ => merged.push((first, last)),
+            }
+        }
+        Self(merged.into())
+    }
+
     /// Its character, if it has one.
     ///
     /// ```

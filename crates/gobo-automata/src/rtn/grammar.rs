@@ -1,6 +1,8 @@
 //! Context-free grammars, as front ends write them.
 
-use gobo_types::LengthRange;
+use std::ops::Range;
+
+use gobo_types::{LengthRange, TokenId};
 
 use crate::chars::Expr;
 use crate::ids::RuleId;
@@ -19,6 +21,33 @@ pub struct Grammar {
     /// which of them it was is known where the text has ended. Disjoint; the start is in none. What a family is for is speed: with or
     /// without it the texts are the same.
     pub families: Vec<Vec<RuleId>>,
+    /// The token sets that its expressions name by number: see [`Expr::token_set`]. Before it becomes an automaton, letters are put in their
+    /// place ([`Self::put_letters`]).
+    pub tokens: Vec<TokenSet>,
+}
+
+/// Tokens that an edge reads, as a grammar writes them: what it names or, of all tokens of a vocabulary, the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenSet {
+    /// What is named.
+    pub items: Vec<TokenItem>,
+    /// Whether all tokens but these are meant.
+    pub is_complement: bool,
+    /// Where it is written, for refusals.
+    pub place: String,
+    /// Its bytes in the text of the grammar.
+    pub span: Range<usize>,
+}
+
+/// What names tokens.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TokenItem {
+    /// The text of a token: every id with it.
+    Name(String),
+    /// The ids from one to another.
+    Ids(TokenId, TokenId),
+    /// All tokens.
+    All,
 }
 
 /// A named expression.

@@ -30,7 +30,7 @@ impl Grammar {
     ///
     /// let rule = Rule { name: "a".to_owned(), expr: Expr::text("a"), lengths: None };
     /// let (start, called, families) = (RuleId::new(0), Vec::new(), Vec::new());
-    /// let mut grammar = Grammar { rules: vec![rule], start, called, families };
+    /// let mut grammar = Grammar { rules: vec![rule], start, called, families, tokens: Vec::new() };
     /// let start = grammar.append(grammar.clone(), &Budget::new(CompileLimits::default()))?;
     /// assert_eq!((start, grammar.rules.len()), (RuleId::new(1), 2));
     /// # Ok::<(), gobo_types::CompileError>(())
@@ -38,9 +38,11 @@ impl Grammar {
     pub fn append(&mut self, other: Self, budget: &Budget) -> Result<RuleId, CompileError> {
         let offset = self.rules.len();
         let moved = |rule: RuleId| RuleId::new(rule.index() + offset);
+        let sets = self.tokens.len();
+        self.tokens.extend(other.tokens);
         for Rule { name, mut expr, lengths } in other.rules {
             budget.charge_bytes(PHASE, PART_BYTES + name.len() as u64)?;
-            renumber(&mut expr, &moved, budget)?;
+            renumber(&mut expr, &moved, sets, budget)?;
             self.rules.push(Rule { name, expr, lengths });
         }
         self.called.extend(other.called.into_iter().map(moved));
@@ -121,25 +123,36 @@ impl Grammar {
     }
 }
 
-/// Gives the rules that an expression calls other numbers.
-fn renumber(expr: &mut Expr, moved: &dyn Fn(RuleId) -> RuleId, budget: &Budget) -> Result<(), CompileError> {
+/// Gives the rules that an expression calls other numbers, and the token sets that it names numbers that are higher by `sets`.
+fn renumber(
+    expr: &mut Expr,
+    moved: &dyn Fn(RuleId) -> RuleId,
+    sets: usize,
+    budget: &Budget,
+) -> Result<(), CompileError> {
     budget.charge_steps(PHASE, 1)?;
     budget.charge_bytes(PHASE, PART_BYTES)?;
     match expr {
-        Expr::Text(_) | Expr::Chars(_) => Ok(()),
-        Expr::Concat(parts) | Expr::Alternate(parts) => {
-            parts.iter_mut().try_for_each(|part| renumber(part, moved, budget))
+        Expr::Text(_) => Ok(()),
+        Expr::Chars(set) => {
+            if let Some(later) = set.with_later_token_sets(sets) {
+                *set = later;
+            }
+            Ok(())
         }
-        Expr::Repeat { expr, .. } => renumber(expr, moved, budget),
+        Expr::Concat(parts) | Expr::Alternate(parts) => {
+            parts.iter_mut().try_for_each(|part| renumber(part, moved, sets, budget))
+        }
+        Expr::Repeat { expr, .. } => renumber(expr, moved, sets, budget),
         Expr::Call(rule) => {
             *rule = moved(*rule);
             Ok(())
         }
         Expr::Machine(machine) => {
             let edges = machine.edges.iter_mut().flatten();
-            edges.map(|edge| &mut edge.0).try_for_each(|part| renumber(part, moved, budget))
+            edges.map(|edge| &mut edge.0).try_for_each(|part| renumber(part, moved, sets, budget))
         }
-        Expr::Shared(shared) => renumber(Arc::make_mut(shared), moved, budget),
+        Expr::Shared(shared) => renumber(Arc::make_mut(shared), moved, sets, budget),
     }
 }
 
@@ -330,6 +343,7 @@ mod tests {
             start: RuleId::new(0),
             called: Vec::new(),
             families: Vec::new(),
+            tokens: Vec::new(),
         }
     }
 

@@ -6,8 +6,9 @@
 mod build;
 mod grammar;
 mod heads;
+mod letters;
 mod network;
 mod rules;
 
-pub use grammar::{Grammar, Rule};
+pub use grammar::{Grammar, Rule, TokenItem, TokenSet};
 pub(crate) use network::{Call, CallTable, Folds, Network};

@@ -7,10 +7,10 @@ use gobo::{
     gobo_binding, gobo_index_describe, gobo_index_facts, gobo_index_find_key, gobo_index_free,
     gobo_index_open, gobo_index_report, gobo_matcher, gobo_matcher_accept, gobo_matcher_completed,
     gobo_matcher_ended, gobo_matcher_fill, gobo_matcher_fill_batch, gobo_matcher_fill_chain,
-    gobo_matcher_forced, gobo_matcher_fork, gobo_matcher_free, gobo_matcher_mask_words, gobo_matcher_new,
-    gobo_matcher_reset, gobo_matcher_rollback, gobo_matcher_validate, gobo_status, gobo_vocabulary_by_digest,
-    gobo_vocabulary_describe, gobo_vocabulary_facts, gobo_vocabulary_free, gobo_vocabulary_open,
-    gobo_vocabulary_token,
+    gobo_matcher_forced, gobo_matcher_forced_token, gobo_matcher_fork, gobo_matcher_free,
+    gobo_matcher_mask_words, gobo_matcher_new, gobo_matcher_reset, gobo_matcher_rollback,
+    gobo_matcher_validate, gobo_status, gobo_vocabulary_by_digest, gobo_vocabulary_describe,
+    gobo_vocabulary_facts, gobo_vocabulary_free, gobo_vocabulary_open, gobo_vocabulary_token,
 };
 use gobo_artifact::{Fill, Matcher};
 use gobo_types::{Binding, TokenId};
@@ -43,6 +43,11 @@ fn forced(matcher: &gobo_matcher) -> Vec<u8> {
         told(7, |place| unsafe { gobo_matcher_forced(Some(matcher), bytes.as_mut_ptr(), 1000, place) });
     bytes.truncate(length.unwrap());
     bytes
+}
+
+fn forced_token(matcher: &gobo_matcher) -> Option<TokenId> {
+    let token = told(7, |place| gobo_matcher_forced_token(Some(matcher), place)).unwrap();
+    (token != u32::MAX).then_some(token)
 }
 
 fn validate(matcher: &gobo_matcher, tokens: &[TokenId]) -> usize {
@@ -103,6 +108,7 @@ fn walk(c: &mut Box<gobo_matcher>, rust: &mut Matcher, steps: usize, rng: &mut R
         let mut must = Vec::new();
         rust.forced(&mut must);
         assert_eq!(forced(c), must);
+        assert_eq!(forced_token(c), rust.forced_token());
         let drafts: Vec<TokenId> = (0..rng.usize(..5)).map(|_| choose(&expected.1, rng)).collect();
         assert_eq!(validate(c, &drafts), rust.validate(&drafts));
         let mut matrix = vec![0; (drafts.len() + 1) * words];

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use gobo_cli::inputs::Pieces;
 use gobo_cli::options::{ConstraintArgs, Defaults, Start};
 
 use super::operand::Operand;
@@ -54,6 +55,10 @@ pub(crate) struct MaskArgs {
     /// The text so far
     #[arg(long, value_name = "PREFIX", default_value = "", allow_hyphen_values = true)]
     pub(crate) text: String,
+    /// The text so far with tokens in it, for token edges: a list of texts and tokens, by id or by text, as in
+    /// '[{"token": "<think>"}, "text", {"token": 7}]'. --text comes after it
+    #[arg(long, value_name = "LIST")]
+    pub(crate) tokens: Option<Pieces>,
     /// Print all ids, not only the first 100
     #[arg(long)]
     pub(crate) ids: bool,
@@ -66,6 +71,10 @@ pub(crate) struct ExplainArgs {
     /// The text so far
     #[arg(long, value_name = "PREFIX", default_value = "", allow_hyphen_values = true)]
     pub(crate) text: String,
+    /// The text so far with tokens in it, for token edges: a list of texts and tokens, by id or by text, as in
+    /// '[{"token": "<think>"}, "text", {"token": 7}]'. --text comes after it
+    #[arg(long, value_name = "LIST")]
+    pub(crate) tokens: Option<Pieces>,
     /// Explain this token: its id, or its text where that is no number; of tokens with the same bytes the first
     #[arg(long, value_name = "ID|TEXT", allow_hyphen_values = true)]
     pub(crate) token: Option<String>,
@@ -124,4 +133,7 @@ pub(crate) struct SampleArgs {
     /// Most tokens of a text
     #[arg(long, value_name = "M", default_value_t = 64)]
     pub(crate) max_tokens: u32,
+    /// Print texts with the special tokens in them, as mask, explain and case files take them
+    #[arg(long)]
+    pub(crate) tokens: bool,
 }

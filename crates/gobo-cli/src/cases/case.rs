@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::inputs::GrammarDefaults;
+use crate::inputs::{GrammarDefaults, Pieces};
 
 /// The library that ships with gobo.
 const LIBRARY: &str = include_str!("../../library/everyday.jsonl");
@@ -51,11 +51,11 @@ struct Line {
     format: Option<FormatMode>,
     tests: Option<Vec<Instance>>,
     #[serde(default)]
-    accept: Vec<String>,
+    accept: Vec<Pieces>,
     #[serde(default)]
-    reject: Vec<String>,
+    reject: Vec<Pieces>,
     #[serde(default)]
-    incomplete: Vec<String>,
+    incomplete: Vec<Pieces>,
     #[serde(default, rename = "match")]
     mode: MatchMode,
     invalid: Option<Value>,
@@ -86,7 +86,7 @@ pub(crate) struct Case {
 /// A text, and the answer expected for it.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
-    pub(crate) text: String,
+    pub(crate) text: Pieces,
     pub(crate) expected: Expected,
     /// Whether it stands for a value, whose other texts are as good.
     pub(crate) is_instance: bool,
@@ -205,12 +205,12 @@ impl Line {
     }
 
     fn texts(self) -> Vec<Question> {
-        let of = |texts: Vec<String>, expected| {
+        let of = |texts: Vec<Pieces>, expected| {
             texts.into_iter().map(move |text| Question { text, expected, is_instance: false })
         };
         let instances = self.tests.into_iter().flatten().map(|Instance { data, valid }| {
             let expected = if valid { Expected::Accept } else { Expected::Reject };
-            Question { text: plain_text(data.get()), expected, is_instance: true }
+            Question { text: Pieces::Text(plain_text(data.get())), expected, is_instance: true }
         });
         of(self.accept, Expected::Accept)
             .chain(of(self.reject, Expected::Reject))
@@ -401,8 +401,11 @@ mod tests {
             {"description":"a","data":{"b":[1.50,"\u00e9"],"a":1e5},"valid":true},
             {"data":null,"valid":false},{"data":"\ud800","valid":false}],"accept":["1"]}"#;
         let case = parse(line, &SchemaOptions::default()).unwrap();
-        let texts: Vec<_> =
-            case.texts.iter().map(|of| (of.text.as_str(), of.expected, of.is_instance)).collect();
+        let texts: Vec<_> = case
+            .texts
+            .iter()
+            .map(|of| (of.text.text().unwrap_or_default(), of.expected, of.is_instance))
+            .collect();
         assert_eq!(
             texts,
             [

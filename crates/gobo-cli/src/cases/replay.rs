@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::case::{Case, Expected};
-use crate::inputs::Loaded;
+use crate::inputs::{Loaded, Piece, Pieces};
 
 /// The outcome of a case: a line of `gobo check`.
 #[derive(Debug, Serialize)]
@@ -39,7 +39,7 @@ pub(crate) struct Replayed<'a> {
 /// A text that is answered otherwise than its case says; without a text, the constraint itself.
 #[derive(Debug, Serialize)]
 pub(crate) struct Wrong<'a> {
-    pub(crate) text: Option<&'a str>,
+    pub(crate) text: Option<&'a Pieces>,
     pub(crate) expected: &'static str,
 }
 
@@ -110,7 +110,8 @@ impl Replay<'_> {
                 continue;
             }
             if text.is_instance && text.expected == Expected::Accept {
-                match policy.other_text(&text.text, &mut walker) {
+                let written = text.text.text().unwrap_or_default();
+                match policy.other_text(written, &mut walker) {
                     Ok(Some(Other::Order)) => {
                         replayed.order += 1;
                         continue;
@@ -173,7 +174,7 @@ impl Policy<'_> {
         for (other, text) in
             [(Other::Order, plain_text(&value.to_string())), (Other::Spelling, form.spelled(&value))]
         {
-            if walker.answer(&text)? == Answer::Complete {
+            if walker.answer(&Pieces::Text(text))? == Answer::Complete {
                 return Ok(Some(other));
             }
         }
@@ -202,21 +203,34 @@ struct Walker<'a> {
 }
 
 impl Walker<'_> {
-    /// Walks a text as its tokenizer cuts it, and in the most tokens; both have to end alike.
-    fn answer(&mut self, text: &str) -> anyhow::Result<Answer> {
+    /// Walks a text as its tokenizer cuts it, and in the most tokens, with the tokens that stand in it; both have to end alike.
+    fn answer(&mut self, text: &Pieces) -> anyhow::Result<Answer> {
         let loaded = self.replay.loaded;
-        // An encoder that gives up on a text says nothing about the index.
-        let own = self.replay.encoder.and_then(|encoder| {
-            encoder.encode_continuation(text, |id| loaded.ordinary_bytes(id)).ok().flatten()
-        });
+        let (mut own, mut small) = (Some(Vec::new()), Some(Vec::new()));
+        for piece in text.pieces() {
+            let (as_cut, in_most) = match piece {
+                Piece::Token { token } => {
+                    let id = token.id(&loaded.vocabulary)?;
+                    (Some(vec![id]), Some(vec![id]))
+                }
+                // An encoder that gives up on a text says nothing about the index.
+                Piece::Text(text) => (
+                    self.replay.encoder.and_then(|encoder| {
+                        encoder.encode_continuation(&text, |id| loaded.ordinary_bytes(id)).ok().flatten()
+                    }),
+                    most_tokens(&loaded.vocabulary, text.as_bytes()),
+                ),
+            };
+            own = own.zip(as_cut).map(|(before, more)| [before, more].concat());
+            small = small.zip(in_most).map(|(before, more)| [before, more].concat());
+        }
         self.not_encodable += u64::from(own.is_none());
-        let small = most_tokens(&loaded.vocabulary, text.as_bytes());
         let mut walks = own.iter().chain(&small).map(|tokens| walk(&mut self.matcher, tokens));
         // No token sequence is this text: it is not accepted, and nothing can be walked.
         let Some(answer) = walks.next().transpose()? else { return Ok(Answer::Refused) };
         for other in walks {
             if other? != answer {
-                self.failure = Some(format!("the walks of {text:?} disagree"));
+                self.failure = Some(format!("the walks of {text} disagree"));
             }
         }
         Ok(answer)

@@ -229,6 +229,11 @@ impl<'a> RuleView<'a> {
         &self.all
     }
 
+    /// Words of a row.
+    pub(crate) fn row_words(&self) -> usize {
+        self.vocabulary.row_words()
+    }
+
     /// The tries of the slices of tokens that are not text.
     pub(crate) fn pieces(&self) -> &[Rooted<'a>] {
         &self.pieces

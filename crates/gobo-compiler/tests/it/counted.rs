@@ -219,6 +219,7 @@ fn grammar(
         start: RuleId::of(0),
         called: Vec::new(),
         families: Vec::new(),
+        tokens: Vec::new(),
     }
 }
 
@@ -329,7 +330,7 @@ fn case(
     table.insert(eos, b"<eos>".to_vec(), true).unwrap();
     let vocabulary = Arc::new(Vocabulary::from_bytes(&table.build().unwrap()).unwrap());
     // The constraint is a name alone: what is compiled is the automaton.
-    let lowered = Lowered { dfa, report: Report::default() };
+    let lowered = Lowered { dfa, report: Report::default(), tokens: None };
     let constraint = Constraint::gbnf("root ::= \"a\"", "root");
     let compiled = compile(&vocabulary, &constraint, &lowered, &CompileOptions::default(), &budget).unwrap();
     let index = Arc::new(Index::from_bytes(compiled.bytes()).unwrap());

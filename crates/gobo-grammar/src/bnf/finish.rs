@@ -46,7 +46,8 @@ impl<'a> Reader<'a> {
             .rules
             .drain(..)
             .filter_map(|rule| Some(Rule { name: rule.name.to_owned(), expr: rule.body?, lengths: None }));
-        Ok(Grammar { rules: rules.collect(), start, called: Vec::new(), families: Vec::new() })
+        let rules = rules.collect();
+        Ok(Grammar { rules, start, called: Vec::new(), families: Vec::new(), tokens: self.tokens.sets })
     }
 
     /// Of the rules that are defined.

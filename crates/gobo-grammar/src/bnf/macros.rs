@@ -1,4 +1,4 @@
-//! Macros of `XGrammar`: `Regex("…")`, `Substring("…")`, and those that are refused.
+//! Macros of `XGrammar`: `Regex("…")`, `Substring("…")`, `Token(…)`, `ExcludeToken(…)`, and those that are refused.
 
 use gobo_automata::{Expr, Language};
 use gobo_types::{Budget, CompileError, RefusalKind};
@@ -6,15 +6,16 @@ use gobo_types::{Budget, CompileError, RefusalKind};
 use super::{Form, Reader, shown};
 use crate::regex::{Flags, Flavour, alone, parse};
 
-/// Macros that speak of tokens, or of texts up to a tag.
-const REFUSED: [&str; 4] = ["TagDispatch", "Token", "ExcludeToken", "TokenTagDispatch"];
+/// Macros that speak of texts up to a tag.
+const REFUSED: [&str; 2] = ["TagDispatch", "TokenTagDispatch"];
 
 impl<'a> Reader<'a> {
     /// The macro whose name was read at `at`; `None` if it is the name of a rule.
     pub(super) fn macro_call(&mut self, name: &'a str, at: usize) -> Result<Option<Expr>, CompileError> {
         let Form::Ebnf(budget) = self.form else { return Ok(None) };
         let is_refused = REFUSED.contains(&name);
-        if !is_refused && !matches!(name, "Regex" | "Substring") {
+        let is_token = matches!(name, "Token" | "ExcludeToken");
+        if !is_refused && !is_token && !matches!(name, "Regex" | "Substring") {
             return Ok(None);
         }
         let name_end = self.at;
@@ -28,6 +29,9 @@ impl<'a> Reader<'a> {
             return Err(self.refuse(RefusalKind::Unsupported, at, reason).spanning(at..name_end));
         }
         self.skip_whitespace(true);
+        if is_token {
+            return self.token_arguments(name, at).map(Some);
+        }
         let text_at = self.at;
         if self.peek() != Some('"') {
             return Err(self.malformed(text_at, format!("{name} takes one text in double quotes")));

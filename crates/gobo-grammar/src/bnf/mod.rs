@@ -3,12 +3,14 @@
 mod finish;
 mod leaves;
 mod macros;
+mod tokens;
 
 use std::collections::HashMap;
 
 use gobo_automata::{CharSet, Expr, RuleId};
 use gobo_types::{Budget, CompileError, DenseId as _, RefusalKind};
 
+use crate::edges::TokenSets;
 use crate::misfit::misfit;
 use crate::outline::{Outline, OutlinedRepetition, OutlinedRule, is_line_end, place};
 
@@ -61,6 +63,7 @@ pub(crate) struct Reader<'a> {
     rules: Vec<Seen<'a>>,
     ids: HashMap<&'a str, RuleId>,
     repetitions: Vec<OutlinedRepetition>,
+    tokens: TokenSets,
 }
 
 impl<'a> Reader<'a> {
@@ -81,6 +84,7 @@ impl<'a> Reader<'a> {
             rules: Vec::new(),
             ids: HashMap::new(),
             repetitions: Vec::new(),
+            tokens: TokenSets::default(),
         };
         if let Some(at) = grammar.find('\0') {
             return Err(reader.malformed(at, "a raw NUL character; write \\x00 to match one"));
@@ -306,11 +310,8 @@ impl<'a> Reader<'a> {
             Some(operator @ ('*' | '+' | '?' | '{')) => {
                 return Err(self.malformed(at, format!("there is nothing in front of {operator} to repeat")));
             }
-            Some('<' | '!') => {
-                let reason = "token edges (<token>, <[id]>, !<…>) are not supported";
-                let help = "Match what the token is written with, in double quotes; a special token is sampled by the caller.";
-                return Err(self.refuse(RefusalKind::Unsupported, at, reason).advising(help));
-            }
+            Some('<') => self.token(at)?,
+            Some('!') if self.rest().starts_with("!<") => self.token(at)?,
             _ => return Ok(None),
         };
         Ok(Some(Nested { expr, levels: 0 }))

@@ -4,7 +4,7 @@
 //! `ggml-org/llama.cpp`. Taken beyond it: `_` in names, `{,n}`, repetition of the empty literal, left recursion, and upper
 //! bounds above 2,000, which there silently mean no bound. Refused although it takes them: two definitions of a rule (the
 //! later one counts there), the empty class (there the empty text) and ranges and escapes that stand for no character
-//! (there they match nothing).
+//! (there they match nothing). Beyond its token edges (`<think>`, `<[7]>`, `!<…>`) ids may be lists of ranges.
 
 use gobo_automata::Grammar;
 use gobo_types::CompileError;

@@ -152,10 +152,11 @@ fn refusals_name_the_construct_and_its_place() {
         ("r ::= \"a\"{1\n}", Malformed, "line 1, column 10", "{m,n}"),
         ("r ::= \"a\"{100001}", Unsupported, "line 1, column 11", "the limit is 100000"),
         ("r ::= \"a\"{1,99999999999999999999}", Unsupported, "line 1, column 13", "the limit is 100000"),
-        ("r ::= <think>", Unsupported, "line 1, column 7", "token edges"),
-        ("r ::= <[7]>", Unsupported, "line 1, column 7", "token edges"),
+        ("r ::= <think", Malformed, "line 1, column 7", "unclosed token edge"),
+        ("r ::= <[7>", Malformed, "line 1, column 7", "unclosed token edge"),
         ("r ::= \"a\"\r# c\r  !<[7]>", Malformed, "line 3, column 3", "unexpected '!'"),
-        ("r ::= (\r\n\r!<[7]>)", Unsupported, "line 3, column 1", "token edges"),
+        ("r ::= (\r\n\r!<[x]>)", Malformed, "line 3, column 1", "where a token id belongs"),
+        ("r ::= ! <[7]>", Malformed, "line 1, column 7", "unexpected '!'"),
         ("\u{feff}r ::= \"a\"", Malformed, "line 1, column 1", "unexpected '\\u{feff}'"),
     ] {
         let refusal = refusal(grammar, "r");
@@ -183,7 +184,7 @@ fn refusals_say_what_to_do_next() {
         ("r ::= 'a'", "double quotes"),
         ("r ::= \"a\" ;", "a rule ends with its line"),
         ("r ::= \"a\"\n  | \"b\"", "end of the line before"),
-        ("r ::= <think>", "special token"),
+        ("r ::= <[think]>", "<its text>"),
         ("r ::= \"a\" // b", "begins with #"),
         ("r ::= \"a\")", "\")\""),
     ] {

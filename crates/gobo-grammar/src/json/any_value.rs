@@ -45,7 +45,7 @@ fn one_line(ws: Option<Expr>, numbers: NumberForm) -> Grammar {
     let mut rules =
         rules(list("{", Expr::Call(MEMBER), "}"), member, list("[", Expr::Call(VALUE), "]"), numbers);
     rules.extend(ws.map(|ws| rule("ws", ws)));
-    Grammar { rules, start: VALUE, called: Vec::new(), families: Vec::new() }
+    Grammar { rules, start: VALUE, called: Vec::new(), families: Vec::new(), tokens: Vec::new() }
 }
 
 /// The grammar of texts with whitespace that is counted.
@@ -66,7 +66,7 @@ fn counted(whitespace: Whitespace, numbers: NumberForm) -> Grammar {
     let called = RuleId::range(WS.index()..WS.index() + of_layout.len()).collect();
     rules.extend(of_layout);
     rules.push(rule("text", Expr::Concat(vec![layout.before(), Expr::Call(VALUE), layout.after()])));
-    Grammar { start: RuleId::new(rules.len() - 1), rules, called, families: Vec::new() }
+    Grammar { start: RuleId::new(rules.len() - 1), rules, called, families: Vec::new(), tokens: Vec::new() }
 }
 
 /// The rules that every policy but the indented has.
@@ -123,7 +123,7 @@ fn indented(by: u32, numbers: NumberForm) -> Grammar {
         }
         rules.push(rule(&format!("value inside {depth}"), Expr::Alternate(parts)));
     }
-    Grammar { rules, start: value(0), called: Vec::new(), families: Vec::new() }
+    Grammar { rules, start: value(0), called: Vec::new(), families: Vec::new(), tokens: Vec::new() }
 }
 
 /// Report entries: the JSON texts that the policy excludes. With a bound to the nesting indented texts need none of their own.

@@ -29,6 +29,7 @@ use std::collections::BTreeSet;
 
 use gobo_types::{Budget, CompileError, CompileLimits, Lexer, LookAhead};
 
+use crate::edges::TokenSets;
 use crate::written::{Read, SchemaReader, Written};
 
 pub use self::lexed::{Glued, Hidden, LexerFindings};
@@ -72,9 +73,8 @@ pub(crate) fn findings(written: &Written<'_>, budget: &Budget) -> Option<LexerFi
 /// ```
 pub fn imported(grammar: &str, document: &str) -> Vec<String> {
     let budget = Budget::new(CompileLimits::default());
-    let statements = parse::parse(document, grammar, Home::Llguidance, &budget)
-        .or_else(|_| parse::parse(document, grammar, Home::Lark, &budget))
-        .unwrap_or_default();
+    let of = |home| parse::parse(document, grammar, home, &mut TokenSets::default(), &budget);
+    let statements = of(Home::Llguidance).or_else(|_| of(Home::Lark)).unwrap_or_default();
     let names = statements.iter().filter_map(|statement| match statement {
         Statement::Import(import) => Some(path_of(import, document)),
         _ => None,

@@ -15,6 +15,7 @@ use super::parse::parse;
 use super::scan::refuse_at;
 use super::syntax::{At, Body, Definition, End, Home, Import, Mode, Statement, is_terminal};
 use crate::bnf::{MAX_GRAMMAR_BYTES, shown};
+use crate::edges::TokenSets;
 use crate::near::near;
 use crate::written::{SchemaReader, Written};
 
@@ -89,6 +90,8 @@ pub(super) struct Modules<'a> {
     pub(super) initial_skip: Option<bool>,
     /// What is written in the constraint's own grammar and means nothing here.
     pub(super) remarks: BTreeSet<&'static str>,
+    /// The token sets that edges read.
+    pub(super) tokens: TokenSets,
     schemas: Option<&'a SchemaReader<'a>>,
 }
 
@@ -117,6 +120,7 @@ impl<'a> Modules<'a> {
             ignored: Vec::new(),
             initial_skip: None,
             remarks: BTreeSet::new(),
+            tokens: TokenSets::default(),
             schemas,
         };
         modules.add(String::new(), (written.grammar, false), &mut Vec::new(), budget)?;
@@ -186,7 +190,7 @@ impl<'a> Modules<'a> {
             let place = if document.is_empty() { "the whole grammar" } else { document.as_str() };
             return Err(CompileError::refuse(RefusalKind::Unsupported, place, reason).spanning(0..0));
         }
-        let statements = parse(&document, text, self.home(), budget)?;
+        let statements = parse(&document, text, self.home(), &mut self.tokens, budget)?;
         let (names, importers) = (HashMap::new(), BTreeSet::new());
         let id = self.all.push(Module { document: document.clone(), text, names, importers, is_built_in });
         self.known.insert(document.clone(), id);

@@ -108,7 +108,12 @@ impl Reached<'_> {
             Item::Repeat(part, ..) | Item::Not(part) | Item::Where(part, _) => {
                 self.names_in(module, part, parameters);
             }
-            Item::Text { .. } | Item::Regex(_) | Item::Range(..) | Item::Chain(_) | Item::Schema(_) => {}
+            Item::Text { .. }
+            | Item::Regex(_)
+            | Item::Token(_)
+            | Item::Range(..)
+            | Item::Chain(_)
+            | Item::Schema(_) => {}
         }
     }
 }

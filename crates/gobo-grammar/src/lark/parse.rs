@@ -8,6 +8,8 @@ use gobo_types::{Budget, CompileError};
 
 use super::embedded;
 use super::scan::Scanner;
+use crate::edges::TokenSets;
+
 use super::syntax::{At, Definition, Home, Import, Mode, Statement, is_terminal};
 
 const PHASE: &str = "reading the grammar";
@@ -23,10 +25,11 @@ pub(super) fn parse(
     document: &str,
     text: &str,
     home: Home,
+    tokens: &mut TokenSets,
     budget: &Budget,
 ) -> Result<Vec<Statement>, CompileError> {
     let scanner = Scanner { text, at: 0, home, document };
-    let mut parser = Parser { scanner, budget, depth: 0, open: 0 };
+    let mut parser = Parser { scanner, tokens, budget, depth: 0, open: 0 };
     if let Some(at) = text.find('\0') {
         return Err(parser.scanner.malformed(at, "a raw NUL character; write \\x00 to match one"));
     }
@@ -42,6 +45,8 @@ pub(super) fn parse(
 
 struct Parser<'a> {
     scanner: Scanner<'a>,
+    /// The token sets of all grammars.
+    tokens: &'a mut TokenSets,
     budget: &'a Budget,
     /// Levels around this place.
     depth: u32,
@@ -138,7 +143,10 @@ impl Parser<'_> {
                 "a rule is written name: … and ends with its line".to_owned(),
                 "Write a colon after the name, and nothing at the end of the line.",
             ),
-            Some('<') => ("special tokens (<…>) are not supported".to_owned(), ""),
+            Some('<') => (
+                "<…> is a token edge of llguidance's dialect".to_owned(),
+                "Give --lexer longest or none (the field lexer).",
+            ),
             Some('@') => ("grammars by name (@…) are not supported".to_owned(), ""),
             Some(other) => {
                 (format!("unexpected {other:?}"), "Write texts that are to be matched in double quotes.")

@@ -106,7 +106,13 @@ pub(super) fn lower(
     let mut notes = notes(modules, &lowering.terminals.lazy);
     notes.extend(lowering.notes);
     let (called, families) = (lowering.called, Vec::new());
-    let grammar = Grammar { rules: lowering.rules, start: first, called, families };
+    let grammar = Grammar {
+        rules: lowering.rules,
+        start: first,
+        called,
+        families,
+        tokens: modules.tokens.sets.clone(),
+    };
     Ok(Read { grammar, is_indented: false, narrowed: lowering.narrowed, notes })
 }
 
@@ -185,7 +191,12 @@ fn mark_called(
         Item::Repeat(part, ..) | Item::Not(part) | Item::Where(part, _) => {
             mark_called(modules, module, part, is_called);
         }
-        Item::Text { .. } | Item::Regex(_) | Item::Range(..) | Item::Chain(_) | Item::Schema(_) => {}
+        Item::Text { .. }
+        | Item::Regex(_)
+        | Item::Token(_)
+        | Item::Range(..)
+        | Item::Chain(_)
+        | Item::Schema(_) => {}
     }
 }
 
@@ -309,6 +320,7 @@ impl Lowering<'_> {
             | Item::Schema(_)
             | Item::Text { .. }
             | Item::Regex(_)
+            | Item::Token(_)
             | Item::Range(..)
             | Item::And(_)
             | Item::Not(_)
@@ -381,6 +393,7 @@ impl Lowering<'_> {
             }
             Item::Text { .. }
             | Item::Regex(_)
+            | Item::Token(_)
             | Item::Range(..)
             | Item::And(_)
             | Item::Not(_)
@@ -394,6 +407,7 @@ impl Lowering<'_> {
         let name = match &part.what {
             Item::Text { text, ignores_case } => format!("{text:?}{}", if *ignores_case { "i" } else { "" }),
             Item::Regex(pattern) => format!("/{}/{:?}", pattern.source, pattern.flags),
+            Item::Token(set) => format!("token {set:?}"),
             Item::Schema(schema) => format!("%json {schema}"),
             Item::Range(..) | Item::And(_) | Item::Not(_) | Item::Chain(_) => String::new(),
             _ => unreachable!("other parts have names, or are no terminals"),
@@ -409,8 +423,13 @@ impl Lowering<'_> {
         let id = if let Item::Schema(schema) = &part.what {
             self.schema(module, part.at, schema)?
         } else {
-            let node = self.terminals.node(module, part, &shown)?;
-            let node = self.language(module, part.at, &shown, &node)?;
+            let node = match &part.what {
+                Item::Token(set) => Node::Chars(set.clone()),
+                _ => {
+                    let node = self.terminals.node(module, part, &shown)?;
+                    self.language(module, part.at, &shown, &node)?
+                }
+            };
             let id = self.add(shown)?;
             self.terminal(id, &node)?;
             id
@@ -432,7 +451,7 @@ impl Lowering<'_> {
         self.notes.extend(report.notes);
         let (rules, called) = (std::mem::take(&mut self.rules), std::mem::take(&mut self.called));
         let (start, families) = (RuleId::new(0), Vec::new());
-        let mut grammar = Grammar { rules, start, called, families };
+        let mut grammar = Grammar { rules, start, called, families, tokens: Vec::new() };
         let value = grammar.append(of_schema, self.budget)?;
         (self.rules, self.called) = (grammar.rules, grammar.called);
         let parts = std::iter::once(value).chain(self.ignored).map(Expr::Call).collect();

@@ -24,11 +24,14 @@ pub(super) fn refuse_at(
     reason: impl Into<String>,
 ) -> CompileError {
     let width = text[at..].chars().next().map_or(0, char::len_utf8);
+    let error = CompileError::refuse(kind, place_in((document, text), at), reason);
+    if document.is_empty() { error.spanning(at..at + width) } else { error }
+}
+
+/// How a place is named.
+fn place_in((document, text): (&str, &str), at: usize) -> String {
     let place = place(text, at);
-    if document.is_empty() {
-        return CompileError::refuse(kind, place, reason).spanning(at..at + width);
-    }
-    CompileError::refuse(kind, format!("{document}: {place}"), reason)
+    if document.is_empty() { place } else { format!("{document}: {place}") }
 }
 
 impl<'a> Scanner<'a> {
@@ -72,6 +75,11 @@ impl<'a> Scanner<'a> {
                 self.at += rest.len() - after.len() + 1;
             }
         }
+    }
+
+    /// How a place is named.
+    pub(super) fn place(&self, at: usize) -> String {
+        place_in((self.document, self.text), at)
     }
 
     pub(super) fn refuse(&self, kind: RefusalKind, at: usize, reason: impl Into<String>) -> CompileError {

@@ -33,6 +33,8 @@ pub(super) enum Item {
     Text { text: String, ignores_case: bool },
     /// A regular expression.
     Regex(Box<Pattern>),
+    /// One token of a set.
+    Token(CharSet),
     /// One character of a range, and the number of characters that its bounds are written in.
     Range(CharSet, u64),
     /// One after the other.

@@ -144,6 +144,7 @@ impl<'a> Terminals<'a> {
                 Node::Texts(Arc::new(self.plain(module, part, name)?.complement(self.budget)?))
             }
             Item::Chain(pieces) => Node::Texts(Arc::new(Language::substrings(pieces, self.budget)?)),
+            Item::Token(_) => return Err(self.no_terminal(module, part.at, "a token edge")),
             Item::Schema(_) => return Err(self.no_terminal(module, part.at, "%json")),
             Item::Valued(..) => return Err(self.no_terminal(module, part.at, "name::value")),
             Item::Where(..) => return Err(self.no_terminal(module, part.at, "%if")),

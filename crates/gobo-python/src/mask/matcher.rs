@@ -294,7 +294,13 @@ impl PyMatcher {
         self.state().matcher.is_complete()
     }
 
-    /// The bytes that must come next, whatever tokens they are made of; empty where there is a choice.
+    /// The one token that must come next, `None` where there is a choice or the text may end: it tells what :meth:`forced` stops before, a
+    /// token edge.
+    fn forced_token(&self) -> Option<u32> {
+        self.state().matcher.forced_token()
+    }
+
+    /// The bytes that must come next, whatever tokens they are made of; empty where there is a choice, and before a token edge.
     fn forced<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let mut bytes = Vec::new();
         self.state().matcher.forced(&mut bytes);

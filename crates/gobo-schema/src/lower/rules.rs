@@ -80,7 +80,7 @@ impl Rules {
     }
 
     pub(crate) fn into_grammar(self, start: RuleId) -> Grammar {
-        Grammar { rules: self.table, start, called: self.called, families: Vec::new() }
+        Grammar { rules: self.table, start, called: self.called, families: Vec::new(), tokens: Vec::new() }
     }
 }
 

@@ -94,6 +94,7 @@ pub(crate) fn index_padded(constraint: &str, padding: usize) -> (IndexKey, Vec<u
         rows: &rows,
         row_computations: 2,
         calls: None,
+        tokens: None,
     });
     (key, bytes.to_vec())
 }

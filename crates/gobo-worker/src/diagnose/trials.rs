@@ -7,7 +7,8 @@ use gobo_types::{
     Budget, CompileError, CompileLimits, Constraint, Limit, RefusalKind, SchemaOptions, Source,
 };
 
-use crate::lower::lower;
+use crate::lettered::compile_lowered;
+use crate::lower::{lower, lower_over};
 
 /// Least steps of a diagnosis: some 10 to 20 ms.
 pub(super) const MIN_STEPS: u64 = 2_000_000;
@@ -146,11 +147,9 @@ impl<'a> Trials<'a> {
         let changed = Constraint { source, text_start: self.constraint.text_start };
         let vocabulary = self.vocabulary.filter(|_| to == Stage::Index);
         self.attempt(most_steps, |budget| {
-            let lowered = lower(&changed, budget)?;
-            if let Some(vocabulary) = vocabulary {
-                let options = CompileOptions { threads: 1, cache: None };
-                gobo_compiler::compile(vocabulary, &changed, &lowered, &options, budget)?;
-            }
+            let Some(vocabulary) = vocabulary else { return Ok(Some(lower(&changed, budget)?.dfa.len())) };
+            let lowered = lower_over(vocabulary, &changed, budget)?;
+            compile_lowered(vocabulary, &changed, &lowered, &CompileOptions::default(), budget)?;
             Ok(Some(lowered.dfa.len()))
         })
     }

@@ -132,7 +132,10 @@ fn read_orders(mut orders: Orders<UnixStream>, jobs: &mpsc::Sender<(Box<Job>, Ar
 
 /// Ends this process, whatever its other thread is doing.
 fn end_out_of_time() {
-    #[expect(clippy::exit, reason = "where this is the thread that watches, the other one is deep in a compile that sees no budget")]
+    #[expect(
+        clippy::exit,
+        reason = "where this is the thread that watches, the other one is deep in a compile that sees no budget"
+    )]
     std::process::exit(OUT_OF_TIME);
 }
 

@@ -1,5 +1,5 @@
-//! The sections of an index file: states, transitions, rows, the tables of calls, those of counted rules, and those of rules with
-//! several exits.
+//! The sections of an index file: states, transitions, rows, the tables of calls, those of counted rules, those of rules with
+//! several exits, and those of token edges.
 
 pub(crate) mod calls;
 pub(crate) mod exits;
@@ -7,4 +7,5 @@ pub(crate) mod lengths;
 pub(crate) mod root;
 pub(crate) mod row;
 pub(crate) mod states;
+pub(crate) mod tokens;
 pub(crate) mod transitions;

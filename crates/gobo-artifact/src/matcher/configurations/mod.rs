@@ -2,6 +2,7 @@
 //! several ways.
 //!
 //! - this file: the configurations, those before the last steps, and a step over the bytes of a token.
+//! - `either.rs`: a step along two ways at once.
 //! - `few.rs`: one byte on from up to four configurations of one stack each.
 //! - `merged.rs`: one byte on from any, each state of which has one configuration; `merger.rs` has the room for it.
 //! - `rows.rs`: the rows of which a mask is the union; `met.rs` has the pairs that were met.
@@ -25,6 +26,7 @@
 //! taken back decide anything, and a text has the same nodes wherever it is read.
 
 mod completes;
+mod either;
 mod few;
 mod limits;
 mod merged;

@@ -10,7 +10,7 @@ use gobo_worker::lower;
 use proptest::prelude::*;
 
 use super::parts::{Parts, put_u32};
-use super::{AMBIGUOUS, COUNTED, EXITS, NESTED, Pair, SMALL, WIDE, WITH_HEADS, walk};
+use super::{AMBIGUOUS, BOTH_WAYS, COUNTED, EDGES, EXITS, NESTED, Pair, SMALL, WIDE, WITH_HEADS, walk};
 
 #[expect(clippy::unnecessary_wraps, reason = "compared with what `Parts::fault` returns")]
 fn meaning(what: &str) -> Option<Fault> {
@@ -19,7 +19,9 @@ fn meaning(what: &str) -> Option<Fault> {
 
 #[test]
 fn the_examples_are_sound_and_hold_every_kind_of_row() {
-    for pair in [&*SMALL, &*WIDE, &*NESTED, &*AMBIGUOUS, &*COUNTED, &*WITH_HEADS, &*EXITS] {
+    for pair in
+        [&*SMALL, &*WIDE, &*NESTED, &*AMBIGUOUS, &*COUNTED, &*WITH_HEADS, &*EXITS, &*EDGES, &*BOTH_WAYS]
+    {
         assert_eq!(Parts::of(&pair.index).fault(), None);
         assert_eq!(Parts::of(&pair.index).file(), pair.index);
         assert_eq!(Parts::of(&pair.vocabulary).fault(), None);
@@ -724,6 +726,8 @@ fn pair() -> impl Strategy<Value = &'static Pair> {
         2 => Just(&*COUNTED),
         2 => Just(&*WITH_HEADS),
         2 => Just(&*EXITS),
+        2 => Just(&*EDGES),
+        2 => Just(&*BOTH_WAYS),
     ]
 }
 

@@ -7,6 +7,7 @@ mod files;
 mod header;
 mod hostile;
 mod parts;
+mod tokens;
 mod walk;
 
 use std::sync::LazyLock;
@@ -122,6 +123,22 @@ static EXITS: LazyLock<Pair> = LazyLock::new(|| {
     let lexer = Some(Lexer::Contextual(LookAhead::default()));
     Pair::new(tokens, &Constraint::grammar(Dialect::Lark, grammar, "start", lexer, Vec::new()))
 });
+
+/// Token edges without calls: no token is read in both ways.
+static EDGES: LazyLock<Pair> =
+    LazyLock::new(|| Pair::new(CONTROLS, &Constraint::gbnf(EDGES_GRAMMAR, "root")));
+
+/// Token edges, and a token that is read by its bytes too: several configurations, and no stack.
+static BOTH_WAYS: LazyLock<Pair> = LazyLock::new(|| {
+    let grammar = "root ::= <[1]> \"x\"* <eos> | \"[x\" | <[0]> <[0-2]>";
+    Pair::new(CONTROLS, &Constraint::gbnf(grammar, "root"))
+});
+
+const EDGES_GRAMMAR: &str = "root ::= <y> \"[\" <[2]>* (\"x\" <[^5]> | <eos>)";
+
+/// Letters and control tokens.
+const CONTROLS: &[(&[u8], bool)] =
+    &[(b"[", false), (b"x", false), (b"<y>", true), (b"[x", false), (b"<eos>", true), (b"<z>", true)];
 
 fn fault(error: ArtifactError) -> Fault {
     match error {

@@ -63,12 +63,11 @@ impl Minterms {
 
     /// The characters of minterms. O(ranges).
     pub fn chars(&self, minterms: &[Symbol]) -> CharSet {
-        let char = |code: u32| char::from_u32(code).expect("ranges have no surrogates");
         let ranges = self.ranges.iter().filter(|range| minterms.contains(&range.2));
-        CharSet::new(ranges.map(|&(first, last, _)| (char(first), char(last))))
+        CharSet::of_codes(ranges.map(|&(first, last, _)| (first, last)))
     }
 
-    /// A character of each minterm: a printed one of ASCII, if it has one. O(ranges).
+    /// A character of each minterm: a printed one of ASCII, if it has one; U+FFFD for token edges. O(ranges).
     pub fn examples(&self) -> Vec<char> {
         let mut examples: Vec<Option<(u32, bool)>> = vec![None; self.columns.len()];
         for &(first, last, minterm) in &self.ranges {
@@ -79,7 +78,7 @@ impl Minterms {
                 *example = Some((if is_printed { printed } else { first }, is_printed));
             }
         }
-        let char = |(code, _)| char::from_u32(code).expect("ranges have no surrogates");
+        let char = |(code, _)| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
         examples.into_iter().map(|example| example.map_or('\0', char)).collect()
     }
 
@@ -138,6 +137,10 @@ pub(super) fn joint_classes(
                 ranges.get(*at).filter(|range| range.0 <= first).map(|range| range.2)
             })
             .collect();
+        // Beyond the characters there are letters of token edges alone.
+        if first > u32::from(char::MAX) && column.iter().all(Option::is_none) {
+            continue;
+        }
         let class = match known.get(&column) {
             Some(&class) => class,
             None => {

@@ -91,8 +91,13 @@ fn no_language_is_refused_ahead_that_can_be_written() {
             }
         };
         let rule = Rule { name: "text".into(), expr: text.to_expr(spell, &budget()).unwrap(), lengths: None };
-        let grammar =
-            Grammar { rules: vec![rule], start: RuleId::of(0), called: Vec::new(), families: Vec::new() };
+        let grammar = Grammar {
+            rules: vec![rule],
+            start: RuleId::of(0),
+            called: Vec::new(),
+            families: Vec::new(),
+            tokens: Vec::new(),
+        };
         Dfa::grammar(&grammar, TextStart::Exact, &budget()).unwrap().len()
     };
     let patterns =

@@ -71,9 +71,8 @@ impl Language {
 
     /// The characters of classes; `classes`: ascending.
     fn chars_of(&self, classes: &[Symbol]) -> CharSet {
-        let char = |code: u32| char::from_u32(code).expect("ranges have no surrogates");
         let is_in = |class: &Symbol| classes.binary_search(class).is_ok();
         let ranges = self.dfa.ranges.iter().filter(|range| is_in(&range.2));
-        CharSet::new(ranges.map(|&(first, last, _)| (char(first), char(last))))
+        CharSet::of_codes(ranges.map(|&(first, last, _)| (first, last)))
     }
 }

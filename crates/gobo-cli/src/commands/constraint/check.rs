@@ -5,11 +5,11 @@ use std::sync::mpsc;
 use std::thread;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::args::{CheckArgs, Global};
 use crate::cases::{Case, Replay, Replayed};
-use crate::inputs::Loaded;
+use crate::inputs::{Loaded, Pieces};
 use crate::output::{self, Outcome, progress};
 
 /// Counts over a file: `cases` is the sum of the five verdicts, the others count texts.
@@ -128,8 +128,7 @@ fn print(global: &Global, replayed: &Replayed<'_>) -> anyhow::Result<()> {
     let reason = replayed.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     output::line(format_args!("{}: {}{reason}", replayed.id, replayed.verdict))?;
     for wrong in &replayed.wrong {
-        let what =
-            wrong.text.map_or_else(|| "the constraint".to_owned(), |text| Value::from(text).to_string());
+        let what = wrong.text.map_or_else(|| "the constraint".to_owned(), Pieces::to_string);
         output::line(format_args!("  {what} should be {}", wrong.expected))?;
     }
     Ok(())

@@ -37,7 +37,12 @@ pub(crate) fn run(global: &Global, args: &MaskArgs) -> anyhow::Result<Outcome> {
     };
     let mut matcher = target.matcher()?;
     // Of a text past a limit there is no mask either.
-    let next = matcher.advance_bytes(args.text.as_bytes()).and_then(|()| match allowed(&matcher) {
+    let taken = args.tokens.as_ref().map_or(Ok(Ok(())), |tokens| tokens.take(&mut matcher))?;
+    let taken = taken.and_then(|()| match args.text.as_str() {
+        "" => Ok(()),
+        text => matcher.advance_bytes(text.as_bytes()),
+    });
+    let next = taken.and_then(|()| match allowed(&matcher) {
         Err(error) if error.kind() != ErrorKind::Limit => Ok(Err(error)),
         ids => ids.map(Ok),
     });

@@ -1,10 +1,11 @@
-use gobo_artifact::Matcher;
+use gobo_artifact::{Matcher, Vocabulary};
 use gobo_types::ErrorKind;
 use serde_json::json;
 
 use super::mask::allowed;
 use super::target::Target;
 use crate::args::{Global, SampleArgs};
+use crate::inputs::{Piece, Pieces, TokenName};
 use crate::output::{self, Outcome};
 
 /// A text written under the masks.
@@ -49,6 +50,20 @@ pub(crate) fn walk(
     Ok(walk)
 }
 
+/// The text with the special tokens in it.
+fn pieces(vocabulary: &Vocabulary, walk: &Walk) -> Pieces {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for run in walk.tokens.chunk_by(|&one, &next| vocabulary.is_special(one) == vocabulary.is_special(next)) {
+        if vocabulary.is_special(run[0]) {
+            pieces.extend(run.iter().map(|&id| Piece::Token { token: TokenName::of(vocabulary, id) }));
+        } else {
+            let bytes: Vec<u8> = run.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();
+            pieces.push(Piece::Text(String::from_utf8_lossy(&bytes).into_owned()));
+        }
+    }
+    Pieces::Pieces(pieces)
+}
+
 pub(crate) fn run(global: &Global, args: &SampleArgs) -> anyhow::Result<Outcome> {
     let target = match Target::open(&args.target, global)? {
         Ok(target) => target,
@@ -60,9 +75,11 @@ pub(crate) fn run(global: &Global, args: &SampleArgs) -> anyhow::Result<Outcome>
         matcher.reset();
         let walk = walk(&mut matcher, args.max_tokens, &mut random)?;
         let text = String::from_utf8_lossy(&walk.text);
+        let pieces = args.tokens.then(|| pieces(matcher.vocabulary(), &walk));
         if global.json {
             output::line(json!({
                 "text": text, "token_ids": walk.tokens, "complete": walk.complete, "limit": walk.limit,
+                "tokens": pieces,
             }))?;
         } else {
             let cut = match walk.limit {
@@ -70,7 +87,10 @@ pub(crate) fn run(global: &Global, args: &SampleArgs) -> anyhow::Result<Outcome>
                 None if walk.complete => String::new(),
                 None => "  (cut at --max-tokens)".to_owned(),
             };
-            output::line(format_args!("{text:?}{cut}"))?;
+            match pieces {
+                Some(pieces) => output::line(format_args!("{pieces}{cut}"))?,
+                None => output::line(format_args!("{text:?}{cut}"))?,
+            }
         }
     }
     Ok(Outcome::Yes)

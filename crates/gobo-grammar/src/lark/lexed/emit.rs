@@ -67,6 +67,7 @@ pub(super) fn emit(
             start: RuleId::new(0),
             called: Vec::new(),
             families: Vec::new(),
+            tokens: Vec::new(),
         },
         texts: HashMap::new(),
         nested: HashMap::new(),

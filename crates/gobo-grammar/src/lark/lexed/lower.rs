@@ -82,7 +82,8 @@ pub(crate) fn lower(
         }
     })?;
     let classes = merge::classes(&variants, budget)?;
-    let grammar = emit::emit(&productions, &lexemes, &variants, &classes, budget)?;
+    let mut grammar = emit::emit(&productions, &lexemes, &variants, &classes, budget)?;
+    grammar.tokens.clone_from(&modules.tokens.sets);
     let cuts = variants.cuts.iter().map(|&cut| narrowed(&productions, &lexemes.guards.cuts[cut]));
     let mut narrowed: Vec<ReportEntry> = cuts.collect();
     if lexemes.undecided_before_nested {

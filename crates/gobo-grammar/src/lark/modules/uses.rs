@@ -26,6 +26,7 @@ fn parameter_in(body: &Body) -> Option<usize> {
             | Item::Valued(..)
             | Item::Text { .. }
             | Item::Regex(_)
+            | Item::Token(_)
             | Item::Range(..)
             | Item::Chain(_)
             | Item::Schema(_) => {}
@@ -71,7 +72,12 @@ impl Modules<'_> {
             Item::Repeat(part, ..) | Item::Not(part) | Item::Where(part, _) => {
                 self.check(module, part, parameters)
             }
-            Item::Text { .. } | Item::Regex(_) | Item::Range(..) | Item::Chain(_) | Item::Schema(_) => Ok(()),
+            Item::Text { .. }
+            | Item::Regex(_)
+            | Item::Token(_)
+            | Item::Range(..)
+            | Item::Chain(_)
+            | Item::Schema(_) => Ok(()),
         }
     }
 
@@ -87,7 +93,12 @@ impl Modules<'_> {
                 }
                 Item::Concat(parts) | Item::Alternate(parts) | Item::And(parts) => open.extend(parts),
                 Item::Repeat(part, ..) | Item::Not(part) | Item::Where(part, _) => open.push(part),
-                Item::Text { .. } | Item::Regex(_) | Item::Range(..) | Item::Chain(_) | Item::Schema(_) => {}
+                Item::Text { .. }
+                | Item::Regex(_)
+                | Item::Token(_)
+                | Item::Range(..)
+                | Item::Chain(_)
+                | Item::Schema(_) => {}
             }
         }
         let definition = |found: Option<Found>| match found {

@@ -5,6 +5,7 @@ use gobo_types::CompileError;
 use super::super::embedded;
 use super::super::syntax::{At, Body, Item};
 use super::Parser;
+use crate::edges::{Bracketed, FORMS, MAX_TOKEN_SETS, NoIds, bracketed};
 
 /// Deepest nesting of parentheses in a definition.
 const NEST_LIMIT: u32 = 200;
@@ -211,6 +212,7 @@ impl Parser<'_> {
                 let Some(inner) = self.deeper(at, Self::atom)? else { return Err(self.unexpected()) };
                 of(Item::Not(Box::new(inner)))
             }
+            '<' => self.token(at).and_then(of),
             '"' => self.scanner.text().and_then(of),
             '/' => self.scanner.regex().and_then(of),
             '%' if self.scanner.rest().starts_with("%if") => Ok(None),
@@ -238,6 +240,22 @@ impl Parser<'_> {
                 of(Item::Template(name.what, arguments))
             }
         }
+    }
+
+    /// A token edge.
+    fn token(&mut self, at: usize) -> Result<Item, CompileError> {
+        let read = bracketed(self.scanner.rest());
+        let Bracketed { items, is_complement, len } =
+            read.map_err(|NoIds(why)| self.scanner.malformed(at, why).advising(FORMS))?;
+        self.scanner.at += len;
+        let place = self.scanner.place(at);
+        // Places in imported grammars are none in the constraint's own text.
+        let span = if self.scanner.document.is_empty() { at..at + len } else { 0..0 };
+        let edge = self.tokens.edge(items, is_complement, (|| place, span));
+        edge.map(Item::Token).ok_or_else(|| {
+            let reason = format!("the grammar has more than {MAX_TOKEN_SETS} different token edges");
+            self.scanner.unsupported(at, reason)
+        })
     }
 
     fn arguments(&mut self) -> Result<Vec<Body>, CompileError> {

@@ -108,6 +108,14 @@ fn sentence(matcher: &Matcher, id: u32, refused_after: &mut Option<usize>) -> St
     let vocabulary = matcher.vocabulary();
     let bytes = vocabulary.bytes(id);
     let shown = String::from_utf8_lossy(bytes);
+    let has_edge = matcher.index().has_token_edges();
+    if has_edge
+        && matcher.allows(id)
+        && (vocabulary.is_special(id) || matcher.binding().is_eos(id))
+        && !matcher.is_complete()
+    {
+        return format!("token {id} {shown:?} is allowed: a token edge reads it");
+    }
     if matcher.binding().is_eos(id) {
         return if matcher.is_complete() {
             format!("token {id} {shown:?} is allowed: it is an EOS, and the text is complete")
@@ -120,7 +128,19 @@ fn sentence(matcher: &Matcher, id: u32, refused_after: &mut Option<usize>) -> St
         return format!("token {id} is refused: it lies beyond the vocabulary of {ids} ids");
     }
     if vocabulary.is_special(id) {
-        return format!("token {id} {shown:?} is refused: special tokens are never reached by spelling");
+        return match edges_of(matcher) {
+            _ if !has_edge => {
+                format!("token {id} {shown:?} is refused: special tokens are never reached by spelling")
+            }
+            _ if matcher.allows(id) => format!("token {id} {shown:?} is allowed: a token edge reads it"),
+            edges if edges.is_empty() => {
+                format!("token {id} {shown:?} is refused: no token edge leads on from here")
+            }
+            edges => format!(
+                "token {id} {shown:?} is refused: the token edges that lead on from here read {}",
+                edges.join(" ")
+            ),
+        };
     }
     if bytes.is_empty() {
         return format!("token {id} is refused: the id is a hole, it names no token");
@@ -146,6 +166,23 @@ fn sentence(matcher: &Matcher, id: u32, refused_after: &mut Option<usize>) -> St
         return format!("token {id} {shown:?} is allowed");
     }
     format!("token {id} {shown:?} is refused: no sequence of tokens leads from there to the end")
+}
+
+/// Some special tokens that may come next.
+fn edges_of(matcher: &Matcher) -> Vec<String> {
+    const SHOWN: usize = 8;
+    let ids = allowed(matcher).unwrap_or_default();
+    let vocabulary = matcher.vocabulary();
+    let special = ids.into_iter().filter(|&id| vocabulary.is_special(id) && !matcher.binding().is_eos(id));
+    let mut shown: Vec<String> = special
+        .map(|id| String::from_utf8_lossy(vocabulary.bytes(id)).into_owned())
+        .take(SHOWN + 1)
+        .collect();
+    if shown.len() > SHOWN {
+        shown.truncate(SHOWN);
+        shown.push("…".to_owned());
+    }
+    shown
 }
 
 /// The configurations of a text under an index with calls, for a person.
@@ -228,6 +265,10 @@ fn configurations_json(matcher: &Matcher, calls: &CallRoot) -> Value {
 /// The number of tokens that may come next, and the longest of them.
 fn print_allowed(matcher: &Matcher, ids: &[u32]) -> anyhow::Result<()> {
     output::line(format_args!("tokens    {} allowed", grouped(ids.len() as u64)))?;
+    let edges = if matcher.index().has_token_edges() { edges_of(matcher) } else { Vec::new() };
+    if !edges.is_empty() {
+        output::line(format_args!("edges     {}", edges.join(" ")))?;
+    }
     let mut longest: Vec<u32> = ids.iter().copied().filter(|&id| !matcher.binding().is_eos(id)).collect();
     longest.sort_by_key(|&id| std::cmp::Reverse(matcher.vocabulary().bytes(id).len()));
     for &id in longest.iter().take(8) {
@@ -239,6 +280,19 @@ fn print_allowed(matcher: &Matcher, ids: &[u32]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Reads a text as far as it is alive: how many bytes, and the limit that it goes past, if that ends it.
+fn read(matcher: &Matcher, text: &[u8]) -> (Reader, usize, Option<String>) {
+    let mut reader = Reader::at(matcher);
+    for (taken, &byte) in text.iter().enumerate() {
+        match reader.step(byte) {
+            Ok(()) => {}
+            Err(MatcherError::RefusedByte { .. }) => return (reader, taken, None),
+            Err(past) => return (reader, taken, Some(past.to_string())),
+        }
+    }
+    (reader, text.len(), None)
+}
+
 pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome> {
     let target = match Target::open(&args.target, global)? {
         Ok(target) => target,
@@ -247,22 +301,17 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
     let mut matcher = target.matcher()?;
     let index = &target.index;
     let calls = index.call_root()?;
+    if let Some(tokens) = &args.tokens
+        && let Err(refused) = tokens.take(&mut matcher)?
+    {
+        output::note(format_args!("the tokens are not allowed: {refused}"));
+        return Ok(Outcome::No);
+    }
     // As far as the text is alive; the rest is what has to be explained.
     let text = args.text.as_bytes();
-    let mut reader = Reader::at(&matcher);
-    let (mut taken, mut limit) = (0, None);
-    for &byte in text {
-        match reader.step(byte) {
-            Ok(()) => taken += 1,
-            Err(MatcherError::RefusedByte { .. }) => break,
-            Err(past) => {
-                limit = Some(past.to_string());
-                break;
-            }
-        }
-    }
+    let (reader, taken, mut limit) = read(&matcher, text);
     let (state, live) = (reader.state(), reader.live_bytes());
-    let stands = matcher.advance_bytes(&text[..taken]).is_ok();
+    let stands = taken == 0 || matcher.advance_bytes(&text[..taken]).is_ok();
     let ids = match stands.then(|| allowed(&matcher)).transpose() {
         // The text is taken, and has no mask.
         Err(past) if past.kind() == ErrorKind::Limit => {

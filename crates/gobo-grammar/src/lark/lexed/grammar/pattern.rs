@@ -306,6 +306,7 @@ impl<'a> Patterns<'a> {
             Item::And(_) => return Err(unsupported("&")),
             Item::Not(_) => return Err(unsupported("~")),
             Item::Chain(_) => return Err(unsupported("%regex")),
+            Item::Token(_) => return Err(unsupported("a token edge")),
             Item::Schema(_) => return Err(unsupported("%json")),
             Item::Valued(..) | Item::Where(..) => {
                 self.terminals.node(module, part, name)?;
@@ -329,6 +330,7 @@ impl<'a> Patterns<'a> {
     fn unordered(&mut self, module: ModuleId, part: &At<Item>, name: &str) -> Result<Text, CompileError> {
         Ok(match &part.what {
             Item::Text { text, ignores_case } => Text::literal(text, *ignores_case),
+            Item::Token(set) => Text::unordered(Node::Chars(set.clone()), Some(format!("token {set:?}"))),
             Item::Schema(schema) => {
                 let (grammar, report) = self.modules.schema(module, part.at, schema, self.budget)?;
                 self.said.narrowed.extend(report.narrowed);

@@ -329,6 +329,7 @@ impl Writer<'_> {
             }
             Item::Text { .. }
             | Item::Regex(_)
+            | Item::Token(_)
             | Item::Range(..)
             | Item::And(_)
             | Item::Not(_)

@@ -4,9 +4,11 @@
 //! One probe goes along the chain, or through the tree in preorder, and back up by its own memory: each draft is taken once. The
 //! matcher stays as it is, what it can take back included. Most of the cost is that of writing the rows.
 
+mod tree;
+
 use gobo_types::TokenId;
 
-use crate::matcher::draft_tree::DraftTree;
+pub use self::tree::DraftTree;
 use crate::matcher::error::{DraftError, MatcherError};
 use crate::matcher::matrix::{row_of, write_row};
 use crate::matcher::{Fill, Matcher};
