@@ -10,7 +10,7 @@ use gobo_compiler::{CompileOptions, RowCache};
 use gobo_oracle::Tokens;
 use gobo_tokenizer::ImportOptions;
 use gobo_types::{
-    Budget, CompileError, CompileLimits, Constraint, Dialect, Lexer, SchemaOptions, Whitespace,
+    Budget, CompileError, CompileLimits, Constraint, Dialect, Lexer, SchemaOptions, SpecialText, Whitespace,
 };
 use serde_json::Value;
 
@@ -35,6 +35,10 @@ fn constraints() -> Vec<Constraint> {
     }
     let addresses = list("addresses").into_iter();
     all.extend(addresses.map(|schema| Constraint::schema(&schema.to_string(), SchemaOptions::default())));
+    let tag = |format: &Value| {
+        Constraint::tag(&format.to_string(), SpecialText::default(), SchemaOptions::of_tags())
+    };
+    all.extend(list("tags").iter().map(tag));
     all.extend(list("grammars").iter().map(|grammar| Constraint::gbnf(text(grammar), "root")));
     for lexer in list("lexers") {
         let lexer: Lexer = text(&lexer).parse().unwrap();

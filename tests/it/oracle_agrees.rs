@@ -29,7 +29,11 @@ fn verdict(
     // A choice with an item that cannot be written is refused although the others can: its author counts on all.
     let each_item = match &constraint.source {
         Source::Choice { items } => items.iter().all(|item| spellable(item.as_bytes(), tokens)),
-        Source::Regex { .. } | Source::Grammar { .. } | Source::Json { .. } | Source::Schema { .. } => true,
+        Source::Regex { .. }
+        | Source::Grammar { .. }
+        | Source::Json { .. }
+        | Source::Tag { .. }
+        | Source::Schema { .. } => true,
     };
     if !language.is_alive(language.start()) {
         Some(RefusalKind::Unsatisfiable)

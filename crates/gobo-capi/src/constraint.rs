@@ -38,6 +38,7 @@ fn members_of(source: &Source) -> &'static [&'static str] {
         Source::Grammar { .. } => &["dialect", "grammar", "start", "lexer", "indentation", "documents"],
         Source::Json { .. } => &["whitespace", "numbers", "nesting"],
         Source::Schema { .. } => &["schema", "options"],
+        Source::Tag { .. } => &["format", "special_text", "options"],
     }
 }
 
@@ -54,6 +55,9 @@ fn canonical(constraint: Constraint, names_start: bool) -> Constraint {
         }
         Source::Regex { pattern, mode, dialect, and, not } => {
             Constraint::regex_with(pattern, mode, dialect, and, not).starting(text_start)
+        }
+        Source::Tag { format, special_text, options } => {
+            Constraint::tag(&format, special_text, *options).starting(text_start)
         }
         source @ Source::Json { .. } => Constraint { source, text_start },
     }
@@ -98,6 +102,7 @@ mod tests {
             Constraint::json_with(Whitespace::Single, NumberForm::Json),
             Constraint::json(Whitespace::Single).nested(gobo_types::JsonNesting::new(2, 3)),
             Constraint::schema("{\"type\":\"string\"}", SchemaOptions::default()),
+            Constraint::tag("{}", gobo_types::SpecialText::Token, options.clone()),
             Constraint::schema("true", options),
         ] {
             let json = serde_json::to_string(&constraint).unwrap();
@@ -111,7 +116,7 @@ mod tests {
         let (_, block) = include_str!("../../../docs/c-api.md").split_once("```json\n").unwrap();
         let examples: Vec<&str> = block.split_once("```").unwrap().0.lines().collect();
         let kinds: Vec<&str> = examples.iter().map(|json| read(json).unwrap().kind()).collect();
-        assert_eq!(kinds, ["regex", "choice", "grammar", "json", "schema"]);
+        assert_eq!(kinds, ["regex", "choice", "grammar", "json", "schema", "tag"]);
     }
 
     #[test]
@@ -182,6 +187,7 @@ mod tests {
             r#"{"kind": "regex", "pattern": "a", "match": "some"}"#,
             r#"{"kind": "json", "whitespace": "flexible:65"}"#,
             r#"{"kind": "json", "numbers": "any"}"#,
+            r#"{"kind": "tag", "format": "{}", "special_text": "none"}"#,
             r#"{"kind": "schema", "schema": {}}"#,
             r#"{"kind": "schema", "schema": "{}", "options": {"close": true}}"#,
             r#"{"kind": "schema", "schema": "{}", "options": {"max_depth": -1}}"#,

@@ -25,7 +25,7 @@ impl TokenSets {
         &mut self,
         mut items: Vec<TokenItem>,
         is_complement: bool,
-        (place, span): (impl FnOnce() -> String, Range<usize>),
+        (place, span): (impl FnOnce() -> String, Option<Range<usize>>),
     ) -> Option<CharSet> {
         items.sort_unstable();
         items.dedup();

@@ -55,10 +55,11 @@ static REGEX: Shape = Shape { bytes: 0, counted: None, fields: &[(4, &ITEM), (5,
 static DOCUMENT: Shape = Shape { bytes: 512, counted: Some((0, "documents", MAX_DOCUMENTS)), fields: &[] };
 static SCHEMA: Shape = Shape { bytes: 0, counted: None, fields: &[(9, &DOCUMENT)] };
 static GRAMMAR: Shape = Shape { bytes: 0, counted: None, fields: &[(5, &DOCUMENT)] };
+static TAG: Shape = Shape { bytes: 0, counted: None, fields: &[(3, &SCHEMA)] };
 static CONSTRAINT: Shape = Shape {
     bytes: 512,
     counted: Some((1, "constraints", MAX_CONSTRAINTS)),
-    fields: &[(1, &REGEX), (2, &CHOICE), (3, &GRAMMAR), (5, &SCHEMA)],
+    fields: &[(1, &REGEX), (2, &CHOICE), (3, &GRAMMAR), (5, &SCHEMA), (6, &TAG)],
 };
 /// `ResolveRequest`, `CheckRequest` and `ResolveBatchRequest` alike: constraints are their field 2.
 static REQUEST: Shape = Shape { bytes: 0, counted: None, fields: &[(2, &CONSTRAINT)] };

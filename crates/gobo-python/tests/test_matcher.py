@@ -132,6 +132,16 @@ def test_a_text_that_begins_inside_of_a_token(matcher):
         matcher.with_prefix(b"a" * 65_537)
 
 
+def test_token_edges_and_structural_tags(index_of):
+    tag = {"type": "tag", "begin": {"type": "token", "token": A}, "content": {"type": "const_string", "value": "b"}, "end": "b"}
+    matcher = index_of(gobo.Constraint.structural_tag(tag)).matcher()
+    assert matcher.forced() == b"" and matcher.forced_token() == A, "an edge forces a token, and no bytes"
+    assert matcher.accept_token(A) and matcher.forced() == b"bb"
+    assert matcher.accept_token(B) and matcher.accept_token(B) and matcher.is_completed() and matcher.forced_token() is None
+    with pytest.raises(gobo.RefusedError, match="no token"):
+        index_of(gobo.Constraint.structural_tag({"type": "token", "token": "<none>"}))
+
+
 def test_a_matcher_does_not_pickle(matcher):
     with pytest.raises(gobo.GoboError) as error:
         pickle.dumps(matcher)

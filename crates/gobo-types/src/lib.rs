@@ -28,8 +28,8 @@ pub use constraint::{
     AnyDialect, Constraint, DEFAULT_START, DateTimes, Dialect, DialectError, Draft, FormatMode,
     GrammarDocument, Indentation, IndentationError, JsonNesting, Lexer, LexerError, LookAhead,
     LookAheadError, MatchMode, NumberForm, PropertyOrder, RegexDialect, RegexDialectError, RestoreError,
-    SchemaDialect, SchemaDocument, SchemaOptionError, SchemaOptions, Source, Spelling, TextStart, Whitespace,
-    WhitespaceError, compact_json,
+    SchemaDialect, SchemaDocument, SchemaOptionError, SchemaOptions, Source, SpecialText, SpecialTextError,
+    Spelling, TextStart, Whitespace, WhitespaceError, compact_json,
 };
 pub use dense_id::{DenseId, checked_u32};
 pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};

@@ -3,6 +3,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | `lower`, `tokens` | constraint → automaton and report, by the reader of its kind; the ids of its token edges |
+//! | `tags` | structural tags → grammar |
 //! | `diagnose` | which part of a constraint has no text or needs too much: by compiling changed ones |
 //! | `compile`, `lettered` | constraint × vocabulary → index, on this thread; vocabularies with letters for token edges |
 //! | `process` | the same in a child process with hard limits: both sides of the socket |
@@ -17,6 +18,7 @@ mod misread;
 mod pass_time;
 mod process;
 mod regex;
+mod tags;
 mod tokens;
 
 pub use compile::{CompileFn, compile_alone, compile_constraint};

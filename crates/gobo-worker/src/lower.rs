@@ -11,6 +11,7 @@ use gobo_types::{
 
 use crate::misread::misread;
 use crate::regex;
+use crate::tags;
 use crate::tokens::resolve;
 
 /// Where nothing matches, and something looks around.
@@ -86,6 +87,12 @@ fn lowered(
             };
             let report = enforcing("any JSON value (RFC 8259)".to_owned());
             (dfa, Report { narrowed: narrowed(*whitespace, *numbers, *nesting), ..report })
+        }
+        Source::Tag { format, special_text, options } => {
+            let input = tags::Input { format, special_text: *special_text, options, vocabulary };
+            let (mut grammar, report) = tags::tag(&input, budget)?;
+            tokens = resolve(&mut grammar, vocabulary, budget)?;
+            (Dfa::grammar(&grammar, text_start, budget)?, report)
         }
         Source::Schema { schema: text, options } => {
             let (grammar, report) = schema(text, options, budget)?;

@@ -154,7 +154,11 @@ fn named(
 }
 
 fn refuse(set: &TokenSet, reason: &str) -> CompileError {
-    CompileError::refuse(RefusalKind::Malformed, set.place.clone(), reason).spanning(set.span.clone())
+    let error = CompileError::refuse(RefusalKind::Malformed, set.place.clone(), reason);
+    match &set.span {
+        Some(span) => error.spanning(span.clone()),
+        None => error,
+    }
 }
 
 /// The texts of tokens.

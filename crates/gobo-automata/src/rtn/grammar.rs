@@ -35,8 +35,8 @@ pub struct TokenSet {
     pub is_complement: bool,
     /// Where it is written, for refusals.
     pub place: String,
-    /// Its bytes in the text of the grammar.
-    pub span: Range<usize>,
+    /// Its bytes in the text of the constraint, if it stands there.
+    pub span: Option<Range<usize>>,
 }
 
 /// What names tokens.

@@ -126,7 +126,7 @@ fn batches(constraints: &[Constraint], most_bytes: usize) -> anyhow::Result<Vec<
         // A message writes the same texts without escapes, and is smaller.
         let length = serde_json::to_vec(constraint)?.len();
         let beside = match &constraint.source {
-            Source::Schema { options, .. } => options.documents.len(),
+            Source::Schema { options, .. } | Source::Tag { options, .. } => options.documents.len(),
             _ => 0,
         };
         match batches.last_mut() {

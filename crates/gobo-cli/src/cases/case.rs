@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use gobo_schema::plain_text;
 use gobo_types::{
     AnyDialect, Constraint, Dialect, FormatMode, GrammarDocument, Indentation, JsonNesting, Lexer, MatchMode,
-    NumberForm, RegexDialect, SchemaOptions, Whitespace,
+    NumberForm, RegexDialect, SchemaOptions, SpecialText, Whitespace,
 };
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -33,6 +33,8 @@ struct Line {
     #[serde(default, deserialize_with = "present")]
     schema: Option<Box<RawValue>>,
     grammar: Option<Value>,
+    structural_tag: Option<Box<RawValue>>,
+    special_text: Option<SpecialText>,
     start: Option<String>,
     /// Of a grammar or of a schema.
     dialect: Option<AnyDialect>,
@@ -157,14 +159,30 @@ impl Line {
             bail!("only a grammar and a schema have a dialect");
         }
         let has_options = self.options.is_some() || self.draft.is_some() || self.format.is_some();
-        if self.schema.is_none() && (has_options || self.tests.is_some()) {
-            bail!("only a schema has options, draft, format and tests");
+        if self.schema.is_none() && self.structural_tag.is_none() && has_options {
+            bail!("only a schema and a structural_tag have options, draft and format");
+        }
+        if self.schema.is_none() && self.tests.is_some() {
+            bail!("only a schema has tests");
+        }
+        if self.structural_tag.is_none() && self.special_text.is_some() {
+            bail!("only a structural_tag has a special_text");
         }
         if self.json.is_none() && (self.max_objects.is_some() || self.max_arrays.is_some()) {
             bail!("only json has max_objects and max_arrays");
         }
-        if self.numbers.is_some() && self.schema.is_none() && self.json.is_none() {
-            bail!("only a schema and json have numbers");
+        let has_numbers = self.schema.is_some() || self.structural_tag.is_some() || self.json.is_some();
+        if self.numbers.is_some() && !has_numbers {
+            bail!("only a schema, a structural_tag and json have numbers");
+        }
+        if let Some(tag) = &self.structural_tag {
+            let others = [self.regex.is_some(), self.choice.is_some(), self.grammar.is_some()];
+            if others.contains(&true) || self.json.is_some() || self.schema.is_some() {
+                bail!("a case has exactly one of regex, choice, grammar, json, schema, structural_tag");
+            }
+            let defaults = SchemaOptions { closed: true, ..defaults.clone() };
+            let options = self.schema_options(&defaults)?;
+            return Ok(Constraint::tag(tag.get(), self.special_text.unwrap_or_default(), options));
         }
         Ok(match (&self.regex, &self.choice, &self.grammar, self.json, &self.schema) {
             (Some(pattern), None, None, None, None) => {
@@ -200,7 +218,7 @@ impl Line {
             (None, None, None, None, Some(schema)) => {
                 Constraint::schema(schema.get(), self.schema_options(defaults)?)
             }
-            _ => bail!("a case has exactly one of regex, choice, grammar, json, schema"),
+            _ => bail!("a case has exactly one of regex, choice, grammar, json, schema, structural_tag"),
         })
     }
 
@@ -421,8 +439,10 @@ mod tests {
     fn what_would_be_ignored_is_refused() {
         for (line, words) in [
             (r#"{"regex":"a","tests":[]}"#, "only a schema has"),
-            (r#"{"regex":"a","draft":"draft7"}"#, "only a schema has"),
-            (r#"{"regex":"a","numbers":"json"}"#, "only a schema and json have numbers"),
+            (r#"{"regex":"a","draft":"draft7"}"#, "only a schema and a structural_tag have"),
+            (r#"{"regex":"a","special_text":"both"}"#, "only a structural_tag has"),
+            (r#"{"regex":"a","structural_tag":{}}"#, "exactly one of"),
+            (r#"{"regex":"a","numbers":"json"}"#, "only a schema, a structural_tag and json have numbers"),
             (r#"{"schema":{},"regex":"a"}"#, "exactly one of"),
             (r#"{"schema":{},"start":"a"}"#, "only a grammar"),
             (r#"{"regex":"a","dialect":"lark"}"#, "only a grammar and a schema have a dialect"),

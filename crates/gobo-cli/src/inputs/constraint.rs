@@ -2,11 +2,11 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
-use gobo_types::{AnyDialect, Constraint, DialectError, JsonNesting, MatchMode};
+use gobo_types::{AnyDialect, Constraint, DialectError, JsonNesting, MatchMode, SchemaOptions};
 
 use super::given::Given;
 use super::grammar::grammar_file;
-use super::schema::schema_file;
+use super::schema::{schema_file, tag_file};
 use super::text::read_text;
 use crate::diagnostics::{Problem, Written};
 use crate::options::{Builtin, ConstraintArgs, RegexArgs, SourceArgs};
@@ -19,15 +19,16 @@ impl ConstraintArgs {
     pub fn read(&self) -> anyhow::Result<Given> {
         self.check_options()?;
         let Given { constraint, written } = self.given()?.context(
-            "a constraint is missing\nhint: give one of --regex R, --choice FILE, --grammar FILE, --schema FILE, --builtin json",
+            "a constraint is missing\nhint: give one of --regex R, --choice FILE, --grammar FILE, --schema FILE, --structural-tag FILE, --builtin json",
         )?;
         Ok(Given { constraint: constraint.starting(self.text_start.into()), written })
     }
 
     /// Whether one was given.
     pub fn is_given(&self) -> bool {
-        let SourceArgs { regex, choice, grammar, schema, builtin } = &self.source;
-        regex.is_some() || choice.is_some() || grammar.is_some() || schema.is_some() || builtin.is_some()
+        let SourceArgs { regex, choice, grammar, structural_tag, schema, builtin } = &self.source;
+        let files = [choice, grammar, structural_tag, schema];
+        regex.is_some() || files.iter().any(|file| file.is_some()) || builtin.is_some()
     }
 
     /// Refuses options of schemas and of grammars where there is none: they would be ignored in silence.
@@ -42,7 +43,7 @@ impl ConstraintArgs {
             )
         }
         match self.schema.first_given() {
-            Some(name) if self.source.schema.is_none() => {
+            Some(name) if self.source.schema.is_none() && self.source.structural_tag.is_none() => {
                 bail!("{name} is an option of schemas, and there is none\nhint: --schema FILE gives one")
             }
             _ => Ok(()),
@@ -56,7 +57,7 @@ impl ConstraintArgs {
     }
 
     fn given(&self) -> anyhow::Result<Option<Given>> {
-        let SourceArgs { regex: pattern, choice, grammar, schema, builtin } = &self.source;
+        let SourceArgs { regex: pattern, choice, grammar, structural_tag, schema, builtin } = &self.source;
         Ok(if let Some(pattern) = pattern {
             let RegexArgs { regex_dialect, and, not } = &self.regex;
             let (dialect, and, not) = (regex_dialect.unwrap_or_default(), and.clone(), not.clone());
@@ -69,6 +70,10 @@ impl ConstraintArgs {
         } else if let Some(file) = schema {
             let options = self.schema.options(self.dialect_for()?, self.whitespace, self.numbers)?;
             Some(schema_file(file, options)?)
+        } else if let Some(file) = structural_tag {
+            let options = self.schema.options(None, self.whitespace, self.numbers)?;
+            let options = SchemaOptions { closed: !self.open, ..options };
+            Some(tag_file(file, self.special_text.unwrap_or_default(), options)?)
         } else {
             builtin.map(|Builtin::Json| {
                 let constraint = Constraint::json_with(

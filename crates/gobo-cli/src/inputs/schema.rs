@@ -2,7 +2,7 @@
 use std::path::Path;
 
 use gobo_types::{
-    AnyDialect, Constraint, NumberForm, SchemaDialect, SchemaDocument, SchemaOptions, Whitespace,
+    AnyDialect, Constraint, NumberForm, SchemaDialect, SchemaDocument, SchemaOptions, SpecialText, Whitespace,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -92,6 +92,16 @@ impl Defaults {
 pub fn schema_file(file: &Path, options: SchemaOptions) -> anyhow::Result<Given> {
     let text = read_text(file)?;
     let constraint = Constraint::schema(&text, options);
+    Ok(Given { constraint, written: Written { is_schema: true, ..Written::file(file, text) } })
+}
+
+/// The structural tag of a file. The lowering decides whether it is one.
+///
+/// # Errors
+/// If the file cannot be read, or is no UTF-8.
+pub fn tag_file(file: &Path, special_text: SpecialText, options: SchemaOptions) -> anyhow::Result<Given> {
+    let text = read_text(file)?;
+    let constraint = Constraint::tag(&text, special_text, options);
     Ok(Given { constraint, written: Written { is_schema: true, ..Written::file(file, text) } })
 }
 

@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use gobo_types::{
-    AnyDialect, Indentation, JsonNesting, Lexer, LookAhead, MatchMode, NumberForm, RegexDialect, TextStart,
-    Whitespace,
+    AnyDialect, Indentation, JsonNesting, Lexer, LookAhead, MatchMode, NumberForm, RegexDialect, SpecialText,
+    TextStart, Whitespace,
 };
 
 use super::SchemaArgs;
@@ -59,6 +59,9 @@ pub struct SourceArgs {
     /// A grammar (.gbnf, .ebnf, .lark, or see --dialect): the texts of its start rule
     #[arg(long, value_name = "FILE", help_heading = "Constraint")]
     pub grammar: Option<PathBuf>,
+    /// A structural tag: text, tokens, and formats in between, as engines send them for calls of tools
+    #[arg(long, value_name = "FILE", group = "json_text", help_heading = "Constraint")]
+    pub structural_tag: Option<PathBuf>,
     /// A JSON Schema: the JSON texts of its valid values
     #[arg(long, value_name = "FILE", group = "json_text", help_heading = "Constraint")]
     pub schema: Option<PathBuf>,
@@ -79,13 +82,13 @@ pub enum Builtin {
 pub struct RegexArgs {
     /// Whose syntax and meaning the regular expression has, and those of --and and --not: rust (the crate regex, with look-around and named
     /// extensions), ecma (JavaScript) or python (module re) [default: rust]
-    #[arg(long, value_name = "DIALECT", value_parser = words::<RegexDialect>(&["rust", "ecma", "python"]), requires = "regex", conflicts_with_all = ["choice", "grammar", "schema", "builtin"], help_heading = "Constraint")]
+    #[arg(long, value_name = "DIALECT", value_parser = words::<RegexDialect>(&["rust", "ecma", "python"]), requires = "regex", conflicts_with_all = ["choice", "grammar", "schema", "builtin", "structural_tag"], help_heading = "Constraint")]
     pub regex_dialect: Option<RegexDialect>,
     /// A regular expression that must match as well; may be given several times
-    #[arg(long, value_name = "R", allow_hyphen_values = true, requires = "regex", conflicts_with_all = ["choice", "grammar", "schema", "builtin"], help_heading = "Constraint")]
+    #[arg(long, value_name = "R", allow_hyphen_values = true, requires = "regex", conflicts_with_all = ["choice", "grammar", "schema", "builtin", "structural_tag"], help_heading = "Constraint")]
     pub and: Vec<String>,
     /// A regular expression that must not match; may be given several times
-    #[arg(long, value_name = "R", allow_hyphen_values = true, requires = "regex", conflicts_with_all = ["choice", "grammar", "schema", "builtin"], help_heading = "Constraint")]
+    #[arg(long, value_name = "R", allow_hyphen_values = true, requires = "regex", conflicts_with_all = ["choice", "grammar", "schema", "builtin", "structural_tag"], help_heading = "Constraint")]
     pub not: Vec<String>,
 }
 
@@ -95,20 +98,20 @@ pub struct GrammarArgs {
     /// How texts of a grammar in Lark are split into lexemes: contextual or basic, as Lark's lexers of these names do, longest, as
     /// llguidance does, or none (a terminal stands for each of its texts, and ignored text may stand between terminals) [default:
     /// contextual, and longest for grammars with what only llguidance has]
-    #[arg(long, value_name = "L", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
+    #[arg(long, value_name = "L", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin", "structural_tag"], help_heading = "Constraint")]
     pub lexer: Option<Lexer>,
     /// How many characters after a lexeme may decide where it ends, 1 to 16; texts that need more are left out [default: 8]
-    #[arg(long, value_name = "N", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
+    #[arg(long, value_name = "N", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin", "structural_tag"], help_heading = "Constraint")]
     pub lexer_look_ahead: Option<LookAhead>,
     /// By how many blanks lines are indented for each level, 1 to 16, in grammars in Lark that declare _INDENT and _DEDENT; texts with
     /// other lines are left out [default: 4]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=i64::from(Indentation::MAX_BY)), requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=i64::from(Indentation::MAX_BY)), requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin", "structural_tag"], help_heading = "Constraint")]
     pub indent_by: Option<u8>,
     /// How many levels deep lines may be indented there, 1 to 32 [default: 16]
-    #[arg(long, value_name = "D", value_parser = clap::value_parser!(u8).range(1..=i64::from(Indentation::MAX_DEPTH)), requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
+    #[arg(long, value_name = "D", value_parser = clap::value_parser!(u8).range(1..=i64::from(Indentation::MAX_DEPTH)), requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin", "structural_tag"], help_heading = "Constraint")]
     pub indent_depth: Option<u8>,
     /// Where grammars lie that a grammar in Lark imports: lib/words.lark for %import lib.words.NAME
-    #[arg(long, value_name = "DIR", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
+    #[arg(long, value_name = "DIR", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin", "structural_tag"], help_heading = "Constraint")]
     pub import_dir: Option<PathBuf>,
 }
 
@@ -125,12 +128,12 @@ pub struct ConstraintArgs {
     #[command(flatten)]
     pub regex: RegexArgs,
     /// The rule of the grammar that whole texts match [default: root, and in Lark start]
-    #[arg(long, value_name = "RULE", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin"], help_heading = "Constraint")]
+    #[arg(long, value_name = "RULE", requires = "grammar", conflicts_with_all = ["regex", "choice", "schema", "builtin", "structural_tag"], help_heading = "Constraint")]
     pub start: Option<String>,
     /// How the grammar is written: gbnf (llama.cpp), ebnf (XGrammar, transformers-CFG) or lark (Lark, llguidance) [default: the
     /// ending of the file's name]; or which keywords of the schema count beyond those of json-schema, the default: nullable of
     /// openapi-3.0, where schemas without $schema are read as draft 4 unless --draft says otherwise
-    #[arg(long, value_name = "DIALECT", value_parser = dialects(), conflicts_with_all = ["regex", "choice", "builtin"], help_heading = "Constraint")]
+    #[arg(long, value_name = "DIALECT", value_parser = dialects(), conflicts_with_all = ["regex", "choice", "builtin", "structural_tag"], help_heading = "Constraint")]
     pub dialect: Option<AnyDialect>,
     /// Options of grammars.
     #[command(flatten)]
@@ -150,6 +153,13 @@ pub struct ConstraintArgs {
     /// Most arrays around a value of --builtin json
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(JsonNesting::MAX)), requires_all = ["builtin", "max_objects"], help_heading = "Constraint")]
     pub max_arrays: Option<u8>,
+    /// How strings of the structural tag are written that are texts of special tokens: by the token, spelled by others, or both
+    /// [default: both]
+    #[arg(long, value_name = "HOW", value_parser = words::<SpecialText>(SpecialText::NAMES), requires = "structural_tag", help_heading = "Constraint")]
+    pub special_text: Option<SpecialText>,
+    /// Objects in the structural tag without additionalProperties may have other properties than those declared, as the standard says
+    #[arg(long, requires = "structural_tag", conflicts_with = "closed", help_heading = "Constraint")]
+    pub open: bool,
     /// How the text begins
     #[arg(long, value_enum, default_value = "exact", help_heading = "Constraint")]
     pub text_start: Start,

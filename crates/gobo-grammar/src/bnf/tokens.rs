@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
 
     fn edge(&mut self, at: usize, items: Vec<TokenItem>, is_complement: bool) -> Result<Expr, CompileError> {
         let text = self.text;
-        let edge = self.tokens.edge(items, is_complement, (|| place(text, at), at..self.at));
+        let edge = self.tokens.edge(items, is_complement, (|| place(text, at), Some(at..self.at)));
         edge.map(Expr::Chars).ok_or_else(|| {
             let reason = format!("the grammar has more than {MAX_TOKEN_SETS} different token edges");
             self.refuse(RefusalKind::Unsupported, at, reason)

@@ -121,7 +121,11 @@ impl Language {
                     MatchMode::Search => language.anywhere(root),
                 }
             }
-            Source::Regex { .. } | Source::Grammar { .. } | Source::Json { .. } | Source::Schema { .. } => {
+            Source::Regex { .. }
+            | Source::Grammar { .. }
+            | Source::Json { .. }
+            | Source::Tag { .. }
+            | Source::Schema { .. } => {
                 return Err(LanguageError::NotRegular);
             }
         };

@@ -2,7 +2,7 @@
 
 use gobo_types::{
     Constraint, Dialect, GrammarDocument, Indentation, JsonNesting, Lexer, LookAhead, MatchMode,
-    RegexDialect, Source, TextStart,
+    RegexDialect, SchemaOptions, Source, SpecialText, TextStart,
 };
 
 use super::error::ConvertError;
@@ -70,6 +70,18 @@ impl From<&Constraint> for v1::Constraint {
             }),
             Source::Schema { schema, options } => {
                 v1::constraint::Source::Schema(schema::message(schema, options))
+            }
+            Source::Tag { format, special_text, options } => {
+                let special_text = match special_text {
+                    SpecialText::Both => v1::SpecialText::Both,
+                    SpecialText::Token => v1::SpecialText::Token,
+                    SpecialText::Spelled => v1::SpecialText::Spelled,
+                };
+                v1::constraint::Source::Tag(v1::StructuralTag {
+                    format: format.clone(),
+                    special_text: special_text.into(),
+                    options: Some(schema::message("", options)),
+                })
             }
         };
         let text_start = match constraint.text_start {
@@ -162,6 +174,17 @@ impl TryFrom<v1::Constraint> for Constraint {
                     .nested(nesting)
             }
             Some(v1::constraint::Source::Schema(schema)) => schema::constraint(schema)?,
+            Some(v1::constraint::Source::Tag(tag)) => {
+                let special_text = v1::SpecialText::try_from(tag.special_text)
+                    .map_err(|error| unknown("constraint.tag.special_text", error))?;
+                let special_text = match special_text {
+                    v1::SpecialText::Unspecified | v1::SpecialText::Both => SpecialText::Both,
+                    v1::SpecialText::Token => SpecialText::Token,
+                    v1::SpecialText::Spelled => SpecialText::Spelled,
+                };
+                let options = tag.options.map_or(Ok(SchemaOptions::of_tags()), schema::options)?;
+                Self::tag(&tag.format, special_text, options)
+            }
             Some(v1::constraint::Source::Regex(regex)) => {
                 let mode = v1::MatchMode::try_from(regex.r#match)
                     .map_err(|error| unknown("constraint.regex.match", error))?;
@@ -210,6 +233,9 @@ mod tests {
             Constraint::json(Whitespace::Compact),
             Constraint::json_with(Whitespace::Single, NumberForm::Json),
             Constraint::json(Whitespace::Single).nested(JsonNesting::new(0, 16)),
+            Constraint::tag("{}", SpecialText::Both, SchemaOptions::of_tags()),
+            Constraint::tag("[]", SpecialText::Token, SchemaOptions::default()),
+            Constraint::tag("[]", SpecialText::Spelled, SchemaOptions::default()),
             Constraint::gbnf("root ::= \"a\"", "root"),
             Constraint::grammar(Dialect::Ebnf, "root ::= \"a\"", "root", None, Vec::new()),
             Constraint::grammar(Dialect::Lark, "start: \"a\"", "start", None, Vec::new()),

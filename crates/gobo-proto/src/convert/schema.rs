@@ -79,7 +79,16 @@ pub(super) fn message(schema: &str, options: &SchemaOptions) -> v1::Schema {
 /// # Errors
 /// [`ConvertError::Unknown`] for an option of a newer peer; [`ConvertError::Malformed`] for an unreadable whitespace policy,
 /// and for a depth beyond the limit.
-pub(super) fn constraint(message: v1::Schema) -> Result<Constraint, ConvertError> {
+pub(super) fn constraint(mut message: v1::Schema) -> Result<Constraint, ConvertError> {
+    let schema = std::mem::take(&mut message.schema);
+    Ok(Constraint::schema(&schema, options(message)?))
+}
+
+/// The options of a message.
+///
+/// # Errors
+/// As for [`constraint`].
+pub(super) fn options(message: v1::Schema) -> Result<SchemaOptions, ConvertError> {
     let unknown =
         |field| move |error: prost::UnknownEnumValue| ConvertError::Unknown { field, found: error.0 };
     let draft = match v1::Draft::try_from(message.draft).map_err(unknown("constraint.schema.draft"))? {
@@ -132,7 +141,7 @@ pub(super) fn constraint(message: v1::Schema) -> Result<Constraint, ConvertError
         .into_iter()
         .map(|of| SchemaDocument { uri: of.uri, document: of.document })
         .collect();
-    let options = SchemaOptions {
+    Ok(SchemaOptions {
         draft,
         dialect,
         order,
@@ -145,8 +154,7 @@ pub(super) fn constraint(message: v1::Schema) -> Result<Constraint, ConvertError
         max_depth: message.max_depth,
         documents,
         allow_widening: message.allow_widening,
-    };
-    Ok(Constraint::schema(&message.schema, options))
+    })
 }
 
 #[cfg(test)]

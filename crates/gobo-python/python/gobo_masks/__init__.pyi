@@ -170,6 +170,17 @@ class Constraint:
         text_start: _TextStart = "exact",
     ) -> Constraint: ...
     @staticmethod
+    def structural_tag(
+        format: str | bytes | Mapping[str, Any],
+        *,
+        special_text: Literal["both", "token", "spelled"] = "both",
+        order: Literal["declared", "any"] = "declared",
+        whitespace: str = "single",
+        numbers: Literal["plain", "json"] = "plain",
+        open: bool = False,
+        text_start: _TextStart = "exact",
+    ) -> Constraint: ...
+    @staticmethod
     def gbnf(grammar: str, *, start: str = "root", text_start: _TextStart = "exact") -> Constraint: ...
     @staticmethod
     def grammar(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gobo_types::{
     Constraint, ConstraintDigest, DEFAULT_START, Dialect, Draft, GrammarDocument, Indentation, JsonNesting,
-    Lexer, MatchMode, NumberForm, RegexDialect, SchemaDocument, SchemaOptions, TextStart, Whitespace,
+    Lexer, MatchMode, NumberForm, RegexDialect, SchemaDocument, SchemaOptions, SpecialText, TextStart, Whitespace,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyMapping, PyString, PyType};
@@ -210,6 +210,41 @@ impl PyConstraint {
         Ok(py.detach(|| Self::from(Constraint::schema(&text, options).starting(text_start))))
     }
 
+    /// The texts of a structural tag, as engines send them for calls of tools: its JSON text, or a mapping, with `type` and `format` or the
+    /// format alone.
+    ///
+    /// - `special_text`: strings that are texts of special tokens are written by the `token`, `spelled` by others, or `both`.
+    /// - `whitespace`, `numbers`, `order`: as for `schema`, of all schemas in it.
+    /// - `open`: objects may have other members than those declared, as the standard says.
+    #[staticmethod]
+    #[pyo3(
+        signature = (format, *, special_text = Text("both".into()), order = Text("declared".into()), whitespace = Text("single".into()), numbers = Text("plain".into()), open = false, text_start = Text("exact".into())),
+        text_signature = "(format, *, special_text='both', order='declared', whitespace='single', numbers='plain', open=False, text_start='exact')"
+    )]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
+    fn structural_tag(
+        format: &Bound<'_, PyAny>,
+        special_text: Text,
+        order: Text,
+        whitespace: Text,
+        numbers: Text,
+        open: bool,
+        text_start: Text,
+    ) -> PyResult<Self> {
+        let py = format.py();
+        let options = SchemaOptions {
+            order: word(py, "order", &order)?,
+            whitespace: word(py, "whitespace", &whitespace)?,
+            numbers: word(py, "numbers", &numbers)?,
+            closed: !open,
+            ..SchemaOptions::of_tags()
+        };
+        let special_text = word::<SpecialText>(py, "special_text", &special_text)?;
+        let text_start = self::text_start(py, &text_start)?;
+        let text = schema_text(format)?;
+        Ok(py.detach(|| Self::from(Constraint::tag(&text, special_text, options).starting(text_start))))
+    }
+
     /// The texts of a grammar in llama.cpp's GBNF, from its rule `start`.
     #[staticmethod]
     #[pyo3(signature = (grammar, *, start = Text(DEFAULT_START.into()), text_start = Text("exact".into())), text_signature = "(grammar, *, start='root', text_start='exact')")]
@@ -282,7 +317,7 @@ impl PyConstraint {
         Ok(Constraint::gbnf(grammar.0, DEFAULT_START).starting(text_start).into())
     }
 
-    /// `regex`, `choice`, `json`, `schema` or `grammar`.
+    /// `regex`, `choice`, `json`, `schema`, `tag` or `grammar`.
     #[getter]
     fn kind(&self) -> &'static str {
         self.constraint.kind()

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::llguidance::is_of_llguidance;
+use super::grammar::is_of_llguidance;
 use super::{Lexer, LookAhead};
 
 /// The start rule of a grammar where none is named. Lark has another: [`Dialect::default_start`].

@@ -6,14 +6,13 @@
 
 mod compact_json;
 mod dialect;
-mod indentation;
+mod grammar;
 mod json_nesting;
-mod lexer;
-mod llguidance;
 mod regex;
 mod restore;
 mod schema_options;
 mod source;
+mod special_text;
 mod whitespace;
 
 use serde::{Deserialize, Serialize};
@@ -22,9 +21,8 @@ use crate::{ConstraintDigest, KeyHasher};
 
 pub use compact_json::compact_json;
 pub use dialect::{AnyDialect, DEFAULT_START, Dialect, DialectError, SchemaDialect};
-pub use indentation::{Indentation, IndentationError};
+pub use grammar::{Indentation, IndentationError, Lexer, LexerError, LookAhead, LookAheadError};
 pub use json_nesting::JsonNesting;
-pub use lexer::{Lexer, LexerError, LookAhead, LookAheadError};
 pub use regex::{RegexDialect, RegexDialectError};
 pub use restore::RestoreError;
 pub use schema_options::{
@@ -32,6 +30,7 @@ pub use schema_options::{
     SchemaOptions, Spelling,
 };
 pub use source::{GrammarDocument, MatchMode, Source};
+pub use special_text::{SpecialText, SpecialTextError};
 pub use whitespace::{Whitespace, WhitespaceError};
 
 /// How the text of a constraint relates to the decoded text.
@@ -178,12 +177,23 @@ impl Constraint {
     /// The values that a JSON Schema allows. Whitespace between the tokens of its text does not enter the digest; the order of
     /// keys does, because it is the order of properties.
     pub fn schema(schema: &str, options: SchemaOptions) -> Self {
-        let documents = options.documents.into_iter();
-        let documents = documents
-            .map(|of| SchemaDocument { uri: of.uri, document: compact_json(&of.document) })
-            .collect();
-        let options = Box::new(SchemaOptions { documents, ..options });
+        let options = Box::new(options.compacted());
         Self::of(Source::Schema { schema: compact_json(schema), options })
+    }
+
+    /// The texts of a structural tag, whose schemas have these options ([`SchemaOptions::of_tags`] by default). Whitespace between the tokens
+    /// of its text does not enter the digest.
+    ///
+    /// ```
+    /// use gobo_types::{Constraint, SchemaOptions, SpecialText};
+    ///
+    /// let format = r#"{"type": "const_string", "value": "a"}"#;
+    /// let tag = Constraint::tag(format, SpecialText::Both, SchemaOptions::of_tags());
+    /// assert_eq!(tag.text(), r#"{"type":"const_string","value":"a"}"#);
+    /// ```
+    pub fn tag(format: &str, special_text: SpecialText, options: SchemaOptions) -> Self {
+        let options = Box::new(options.compacted());
+        Self::of(Source::Tag { format: compact_json(format), special_text, options })
     }
 
     fn of(source: Source) -> Self {
@@ -196,13 +206,14 @@ impl Constraint {
         Self { text_start, ..self }
     }
 
-    /// `regex`, `choice`, `grammar`, `json` or `schema`: the word of the command line and of the proto.
+    /// `regex`, `choice`, `grammar`, `json`, `tag` or `schema`: the word of the proto and of files.
     pub fn kind(&self) -> &'static str {
         match self.source {
             Source::Regex { .. } => "regex",
             Source::Choice { .. } => "choice",
             Source::Grammar { .. } => "grammar",
             Source::Json { .. } => "json",
+            Source::Tag { .. } => "tag",
             Source::Schema { .. } => "schema",
         }
     }
@@ -215,6 +226,7 @@ impl Constraint {
             Source::Choice { items } => items.join("\n"),
             Source::Grammar { grammar, .. } => grammar.clone(),
             Source::Json { whitespace, .. } => whitespace.to_string(),
+            Source::Tag { format, .. } => format.clone(),
             Source::Schema { schema, .. } => schema.clone(),
         }
     }
@@ -231,9 +243,9 @@ impl Constraint {
                 grammar.len() + start.len() + documents.sum::<usize>()
             }
             Source::Json { .. } => 0,
-            Source::Schema { schema, options } => {
+            Source::Schema { schema: text, options } | Source::Tag { format: text, options, .. } => {
                 let documents = options.documents.iter();
-                schema.len()
+                text.len()
                     + documents.map(|document| document.uri.len() + document.document.len()).sum::<usize>()
             }
         }
@@ -285,37 +297,12 @@ impl Constraint {
                     hasher.field("nesting", &[*objects, *arrays])
                 })
             }
+            Source::Tag { format, special_text, options } => {
+                let hasher = hasher.field("format", format.as_bytes());
+                of_schemas(hasher.field("special_text", special_text.name().as_bytes()), options)
+            }
             Source::Schema { schema, options } => {
-                let SchemaOptions {
-                    draft,
-                    dialect,
-                    order,
-                    whitespace,
-                    spelling,
-                    numbers,
-                    format,
-                    date_times,
-                    closed,
-                    max_depth,
-                    documents,
-                    allow_widening,
-                } = &**options;
-                let hasher = hasher
-                    .field("schema", schema.as_bytes())
-                    .field("draft", draft.map_or("", |draft| draft.name()).as_bytes())
-                    .field("dialect", dialect.name().as_bytes())
-                    .field("order", order.name().as_bytes())
-                    .field("whitespace", whitespace.to_string().as_bytes())
-                    .field("spelling", spelling.name().as_bytes())
-                    .field("numbers", numbers.name().as_bytes())
-                    .field("format", format.name().as_bytes())
-                    .field("date_times", date_times.name().as_bytes())
-                    .field("closed", &[u8::from(*closed)])
-                    .field("max_depth", &max_depth.map_or(0, |depth| depth + 1).to_le_bytes())
-                    .field("allow_widening", &[u8::from(*allow_widening)]);
-                documents.iter().fold(hasher, |hasher, SchemaDocument { uri, document }| {
-                    hasher.field("uri", uri.as_bytes()).field("document", document.as_bytes())
-                })
+                of_schemas(hasher.field("schema", schema.as_bytes()), options)
             }
         };
         let text_start = match self.text_start {
@@ -324,6 +311,39 @@ impl Constraint {
         };
         ConstraintDigest(hasher.field("text_start", text_start.as_bytes()).finish())
     }
+}
+
+/// The fields of the options of schemas.
+fn of_schemas(hasher: KeyHasher, options: &SchemaOptions) -> KeyHasher {
+    let SchemaOptions {
+        draft,
+        dialect,
+        order,
+        whitespace,
+        spelling,
+        numbers,
+        format,
+        date_times,
+        closed,
+        max_depth,
+        documents,
+        allow_widening,
+    } = options;
+    let hasher = hasher
+        .field("draft", draft.map_or("", |draft| draft.name()).as_bytes())
+        .field("dialect", dialect.name().as_bytes())
+        .field("order", order.name().as_bytes())
+        .field("whitespace", whitespace.to_string().as_bytes())
+        .field("spelling", spelling.name().as_bytes())
+        .field("numbers", numbers.name().as_bytes())
+        .field("format", format.name().as_bytes())
+        .field("date_times", date_times.name().as_bytes())
+        .field("closed", &[u8::from(*closed)])
+        .field("max_depth", &max_depth.map_or(0, |depth| depth + 1).to_le_bytes())
+        .field("allow_widening", &[u8::from(*allow_widening)]);
+    documents.iter().fold(hasher, |hasher, SchemaDocument { uri, document }| {
+        hasher.field("uri", uri.as_bytes()).field("document", document.as_bytes())
+    })
 }
 
 #[cfg(test)]
@@ -396,6 +416,11 @@ mod tests {
             Constraint::json_with(Whitespace::Indent { by: 8 }, NumberForm::Json).digest(),
             Constraint::json(Whitespace::Compact).nested(JsonNesting::new(0, 1)).digest(),
             Constraint::json(Whitespace::Compact).nested(JsonNesting::new(1, 0)).digest(),
+            Constraint::tag("{}", SpecialText::Both, SchemaOptions::of_tags()).digest(),
+            Constraint::tag("[]", SpecialText::Both, SchemaOptions::of_tags()).digest(),
+            Constraint::tag("{}", SpecialText::Token, SchemaOptions::of_tags()).digest(),
+            Constraint::tag("{}", SpecialText::Spelled, SchemaOptions::of_tags()).digest(),
+            Constraint::tag("{}", SpecialText::Both, SchemaOptions::default()).digest(),
             schema("{}", |_| ()),
             schema("true", |_| ()),
             schema(r#"{"a":1,"b":1}"#, |_| ()),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Constraint, SchemaDocument, SchemaOptions, Source, compact_json};
+use super::{Constraint, SchemaDocument, SchemaOptions, Source};
 use crate::ConstraintDigest;
 
 /// Everything of a constraint that is not its text.
@@ -89,37 +89,14 @@ impl Constraint {
             Source::Json { whitespace, numbers, nesting } => {
                 Source::Json { whitespace: *whitespace, numbers: *numbers, nesting: *nesting }
             }
+            Source::Tag { special_text, options, .. } => {
+                document_count = options.documents.len();
+                let options = Box::new(options.without_documents());
+                Source::Tag { format: String::new(), special_text: *special_text, options }
+            }
             Source::Schema { options, .. } => {
-                let SchemaOptions {
-                    draft,
-                    dialect,
-                    order,
-                    whitespace,
-                    spelling,
-                    numbers,
-                    format,
-                    date_times,
-                    closed,
-                    max_depth,
-                    ref documents,
-                    allow_widening,
-                } = **options;
-                document_count = documents.len();
-                let options = SchemaOptions {
-                    draft,
-                    dialect,
-                    order,
-                    whitespace,
-                    spelling,
-                    numbers,
-                    format,
-                    date_times,
-                    closed,
-                    max_depth,
-                    documents: Vec::new(),
-                    allow_widening,
-                };
-                Source::Schema { schema: String::new(), options: Box::new(options) }
+                document_count = options.documents.len();
+                Source::Schema { schema: String::new(), options: Box::new(options.without_documents()) }
             }
         };
         let constraint = Self { source, text_start: self.text_start };
@@ -146,8 +123,8 @@ impl Constraint {
             }
             Source::Choice { .. } | Source::Json { .. } => {}
             Source::Grammar { grammar, .. } => text.clone_into(grammar),
-            Source::Schema { schema, options } => {
-                text.clone_into(schema);
+            Source::Schema { schema: of, options } | Source::Tag { format: of, options, .. } => {
+                text.clone_into(of);
                 if document_count > 0 {
                     if documents.len() != document_count {
                         return Err(RestoreError::Documents {
@@ -155,11 +132,7 @@ impl Constraint {
                             given: documents.len(),
                         });
                     }
-                    let compacted = |SchemaDocument { uri, document }| SchemaDocument {
-                        uri,
-                        document: compact_json(&document),
-                    };
-                    options.documents = documents.into_iter().map(compacted).collect();
+                    **options = SchemaOptions { documents, ..options.without_documents() }.compacted();
                 }
             }
         }
@@ -230,10 +203,12 @@ mod tests {
             Constraint::json_with(Whitespace::Single, NumberForm::Json),
             Constraint::json(Whitespace::Single).nested(crate::JsonNesting::new(2, 3)),
             Constraint::schema(" { } ", SchemaOptions::default()),
+            Constraint::tag("{}", crate::SpecialText::Token, SchemaOptions::of_tags()),
+            Constraint::tag("{ }", crate::SpecialText::Both, options.clone()),
             Constraint::schema("true", options),
         ] {
             let documents = match &constraint.source {
-                Source::Schema { options, .. } => options.documents.clone(),
+                Source::Schema { options, .. } | Source::Tag { options, .. } => options.documents.clone(),
                 _ => Vec::new(),
             };
             let (text, options) = (constraint.text(), constraint.options_json());

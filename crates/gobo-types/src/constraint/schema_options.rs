@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{SchemaDialect, Whitespace};
+use super::{SchemaDialect, Whitespace, compact_json};
 
 /// A version of the JSON Schema standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -134,6 +134,49 @@ pub struct SchemaDocument {
 impl SchemaOptions {
     /// Greatest nesting depth that `max_depth` may allow: each level has states of its own.
     pub const MAX_DEPTH: u32 = 64;
+
+    /// The defaults of schemas in structural tags: objects are closed, as engines take arguments of tools to be.
+    pub fn of_tags() -> Self {
+        Self { closed: true, ..Self::default() }
+    }
+
+    /// The same options, with documents without whitespace between their tokens.
+    pub(super) fn compacted(self) -> Self {
+        let of = |SchemaDocument { uri, document }| SchemaDocument { uri, document: compact_json(&document) };
+        Self { documents: self.documents.into_iter().map(of).collect(), ..self }
+    }
+
+    /// The same options without documents.
+    pub(super) fn without_documents(&self) -> Self {
+        let Self {
+            draft,
+            dialect,
+            order,
+            whitespace,
+            spelling,
+            numbers,
+            format,
+            date_times,
+            closed,
+            max_depth,
+            documents: _,
+            allow_widening,
+        } = *self;
+        Self {
+            draft,
+            dialect,
+            order,
+            whitespace,
+            spelling,
+            numbers,
+            format,
+            date_times,
+            closed,
+            max_depth,
+            documents: Vec::new(),
+            allow_widening,
+        }
+    }
 }
 
 /// A word of a schema option that cannot be read.

@@ -1,10 +1,10 @@
-//! The rule of a constraint: a regular expression, a choice list, a grammar, JSON, or a JSON Schema.
+//! The rule of a constraint: a regular expression, a choice list, a grammar, JSON, a structural tag, or a JSON Schema.
 
 use serde::{Deserialize, Serialize};
 
 use super::{
     DEFAULT_START, Dialect, Indentation, JsonNesting, Lexer, NumberForm, RegexDialect, SchemaOptions,
-    Whitespace,
+    SpecialText, Whitespace,
 };
 
 /// How much of a text a regular expression has to match.
@@ -76,6 +76,17 @@ pub enum Source {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nesting: Option<JsonNesting>,
     },
+    /// A structural tag: text, tokens, and formats in between, as engines send them for calls of tools.
+    Tag {
+        /// Its JSON text, without whitespace between tokens: with `type` and `format`, or the format alone.
+        format: String,
+        /// How strings in it are written that are texts of special tokens.
+        #[serde(default)]
+        special_text: SpecialText,
+        /// How its schemas are read, and which texts of a value are allowed.
+        #[serde(default = "options_of_tags")]
+        options: Box<SchemaOptions>,
+    },
     /// A JSON Schema: the JSON texts of its valid values, in the order and spelling of the options.
     Schema {
         /// Its text, without whitespace between tokens.
@@ -84,6 +95,11 @@ pub enum Source {
         #[serde(default)]
         options: Box<SchemaOptions>,
     },
+}
+
+#[expect(clippy::unnecessary_box_returns, reason = "serde asks for the type of the field")]
+fn options_of_tags() -> Box<SchemaOptions> {
+    Box::new(SchemaOptions::of_tags())
 }
 
 fn default_start() -> String {

@@ -99,7 +99,7 @@ fn without_text(constraint: &Constraint, trials: &mut Trials<'_>, refusal: Refus
             Ok(())
         }
         Source::Schema { schema, .. } => schema::without_text(schema, trials, &mut found),
-        Source::Regex { .. } | Source::Choice { .. } | Source::Json { .. } => Ok(()),
+        Source::Regex { .. } | Source::Choice { .. } | Source::Json { .. } | Source::Tag { .. } => Ok(()),
     };
     if let Err(Stop::Ended(error)) = ended {
         return error;
@@ -123,7 +123,7 @@ fn over_budget(constraint: &Constraint, trials: &mut Trials<'_>, verdict: OverBu
             grammar::over_budget(&written, need, trials, &mut found)
         }
         Source::Schema { schema, .. } => schema::over_budget(schema, need, trials, &mut found),
-        Source::Regex { .. } | Source::Choice { .. } | Source::Json { .. } => Ok(()),
+        Source::Regex { .. } | Source::Choice { .. } | Source::Json { .. } | Source::Tag { .. } => Ok(()),
     };
     if let Err(Stop::Ended(error)) = ended {
         return error;

@@ -250,7 +250,7 @@ impl Parser<'_> {
         self.scanner.at += len;
         let place = self.scanner.place(at);
         // Places in imported grammars are none in the constraint's own text.
-        let span = if self.scanner.document.is_empty() { at..at + len } else { 0..0 };
+        let span = self.scanner.document.is_empty().then(|| at..at + len);
         let edge = self.tokens.edge(items, is_complement, (|| place, span));
         edge.map(Item::Token).ok_or_else(|| {
             let reason = format!("the grammar has more than {MAX_TOKEN_SETS} different token edges");

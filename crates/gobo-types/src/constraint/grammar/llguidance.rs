@@ -31,7 +31,7 @@ enum Word<'a> {
 const NEST_LIMIT: u32 = 200;
 
 /// Whether a grammar has what Lark refuses and llguidance takes.
-pub(super) fn is_of_llguidance(grammar: &str) -> bool {
+pub(in crate::constraint) fn is_of_llguidance(grammar: &str) -> bool {
     let Some(words) = words(grammar) else { return true };
     has_signs(&words) || has_empty_terminals(&words)
 }

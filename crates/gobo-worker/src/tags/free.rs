@@ -1,0 +1,208 @@
+//! Free text, and strings that hold the texts of special tokens.
+//!
+//! Free text is any text in which none of some phrases stands. Its automaton is that of Aho & Corasick (*Efficient string matching*, 1975): a state
+//! for each beginning of a phrase, the longest that the text ends with, and no way into one that a phrase ends. Linear in the phrases, times
+//! their distinct characters.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use gobo_artifact::Vocabulary;
+use gobo_automata::{CharSet, Expr, Machine, MachineState, TokenItem};
+use gobo_types::{Budget, CompileError, SpecialText};
+
+const PHASE: &str = "writing structural tags";
+
+/// Bytes of a state with its edges.
+const STATE_BYTES: u64 = 256;
+
+/// All texts in which no phrase stands. Phrases are not empty.
+///
+/// # Errors
+/// [`CompileError::OverBudget`].
+pub(super) fn free(phrases: &BTreeSet<&str>, budget: &Budget) -> Result<Machine, CompileError> {
+    let mut trie = Trie::default();
+    trie.nodes.push(Node::default());
+    for phrase in phrases {
+        trie.add(phrase, budget)?;
+    }
+    trie.link(budget)?;
+    let alphabet: BTreeSet<char> = phrases.iter().flat_map(|phrase| phrase.chars()).collect();
+    let others = CharSet::new(alphabet.iter().map(|&char| (char, char))).complement();
+    let mut machine = Machine::default();
+    let states: Vec<MachineState> = trie.nodes.iter().map(|_| machine.add_state(true)).collect();
+    for (at, _) in trie.nodes.iter().enumerate().filter(|(_, node)| !node.is_end) {
+        budget.charge_bytes(PHASE, STATE_BYTES)?;
+        budget.charge_steps(PHASE, 1 + alphabet.len() as u64)?;
+        let mut chars_to: BTreeMap<usize, Vec<(char, char)>> = BTreeMap::from([(0, Vec::new())]);
+        for &char in &alphabet {
+            let next = trie.step(at, char);
+            if !trie.nodes[next].is_end {
+                chars_to.entry(next).or_default().push((char, char));
+            }
+        }
+        for (next, chars) in chars_to {
+            let mut chars = CharSet::new(chars);
+            if next == 0 {
+                chars = CharSet::new(chars.char_ranges().chain(others.char_ranges()));
+            }
+            machine.add_edge(states[at], Expr::Chars(chars), states[next]);
+        }
+    }
+    Ok(machine)
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    children: BTreeMap<char, usize>,
+    /// The node of the longest proper end that is a beginning too.
+    shorter: usize,
+    /// Whether a phrase ends here.
+    is_end: bool,
+}
+
+#[derive(Debug, Default)]
+struct Trie {
+    /// The first is that of no text.
+    nodes: Vec<Node>,
+}
+
+impl Trie {
+    fn add(&mut self, phrase: &str, budget: &Budget) -> Result<(), CompileError> {
+        let mut at = 0;
+        for char in phrase.chars() {
+            let fresh = self.nodes.len();
+            let next = *self.nodes[at].children.entry(char).or_insert(fresh);
+            if next == fresh {
+                budget.charge_bytes(PHASE, STATE_BYTES)?;
+                self.nodes.push(Node::default());
+            }
+            at = next;
+        }
+        self.nodes[at].is_end = true;
+        Ok(())
+    }
+
+    /// Finds the shorter ends, nearest to the root first.
+    fn link(&mut self, budget: &Budget) -> Result<(), CompileError> {
+        let mut open: VecDeque<usize> = self.nodes[0].children.values().copied().collect();
+        while let Some(at) = open.pop_front() {
+            budget.charge_steps(PHASE, 1 + self.nodes[at].children.len() as u64)?;
+            let shorter = self.nodes[at].shorter;
+            self.nodes[at].is_end |= self.nodes[shorter].is_end;
+            let children: Vec<(char, usize)> =
+                self.nodes[at].children.iter().map(|(&char, &child)| (char, child)).collect();
+            for (char, child) in children {
+                self.nodes[child].shorter = self.step(shorter, char);
+                open.push_back(child);
+            }
+        }
+        Ok(())
+    }
+
+    /// The node of the longest beginning of a phrase that a text ends with, after a character.
+    fn step(&self, mut at: usize, char: char) -> usize {
+        loop {
+            match self.nodes[at].children.get(&char) {
+                Some(&child) => return child,
+                None if at == 0 => return 0,
+                None => at = self.nodes[at].shorter,
+            }
+        }
+    }
+}
+
+/// The texts of special tokens, and how strings are written in which they stand.
+pub(super) struct Specials {
+    how: SpecialText,
+    /// Longest first.
+    names: Vec<String>,
+}
+
+impl Specials {
+    pub(super) fn of(vocabulary: Option<&Vocabulary>, how: SpecialText) -> Self {
+        let ids = vocabulary.filter(|_| how != SpecialText::Spelled);
+        let names = ids.into_iter().flat_map(|vocabulary| {
+            let ids = (0..vocabulary.len()).filter(|&id| vocabulary.is_special(id));
+            ids.filter_map(|id| std::str::from_utf8(vocabulary.bytes(id)).ok())
+        });
+        let mut names: Vec<String> = names.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        names.sort_by_key(|name| (std::cmp::Reverse(name.len()), name.clone()));
+        names.dedup();
+        Self { how, names }
+    }
+
+    /// The ways to write a text: `edge` says how a token is read.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(super) fn string(
+        &self,
+        text: &str,
+        mut edge: impl FnMut(TokenItem) -> Expr,
+        budget: &Budget,
+    ) -> Result<Expr, CompileError> {
+        budget.charge_steps(PHASE, 1 + (self.names.len() * text.len()) as u64 / 64)?;
+        if !self.names.iter().any(|name| text.contains(name.as_str())) {
+            return Ok(Expr::text(text));
+        }
+        let mut machine = Machine::default();
+        // A state for each place between two characters.
+        let mut places: BTreeMap<usize, MachineState> = BTreeMap::new();
+        for (at, _) in text.char_indices() {
+            places.insert(at, machine.add_state(false));
+        }
+        places.insert(text.len(), machine.add_state(true));
+        let mut at = 0;
+        while let Some(char) = text[at..].chars().next() {
+            let mut next = at + char.len_utf8();
+            let mut here = self.names.iter().filter(|name| text[at..].starts_with(name.as_str()));
+            match self.how {
+                SpecialText::Token => match here.next() {
+                    Some(longest) => {
+                        next = at + longest.len();
+                        machine.add_edge(places[&at], edge(TokenItem::Name(longest.clone())), places[&next]);
+                    }
+                    None => machine.add_edge(places[&at], Expr::text(char), places[&next]),
+                },
+                SpecialText::Both | SpecialText::Spelled => {
+                    machine.add_edge(places[&at], Expr::text(char), places[&next]);
+                    for name in here {
+                        let behind = places[&(at + name.len())];
+                        machine.add_edge(places[&at], edge(TokenItem::Name(name.clone())), behind);
+                    }
+                }
+            }
+            at = next;
+        }
+        machine.start = places[&0];
+        Ok(Expr::Machine(Box::new(machine)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gobo_automata::Language;
+    use gobo_types::CompileLimits;
+
+    use super::*;
+
+    #[test]
+    fn free_text_has_no_phrase_in_it() {
+        let budget = Budget::new(CompileLimits::default());
+        let phrases = ["aa", "aba", "c", "bbé"];
+        let machine = free(&phrases.into_iter().collect(), &budget).unwrap();
+        let free = Language::expr(&Expr::Machine(Box::new(machine)), &budget).unwrap();
+        let letters = ['a', 'b', 'c', 'é', 'x'];
+        let mut texts = vec![String::new()];
+        for length in 0..=5 {
+            for text in &texts {
+                let expected = !phrases.iter().any(|phrase| text.contains(phrase));
+                assert_eq!(free.accepts(text), expected, "{text:?}");
+            }
+            if length < 5 {
+                let longer = |text: &String| letters.map(|letter| format!("{text}{letter}"));
+                texts = texts.iter().flat_map(longer).collect();
+            }
+        }
+    }
+}
