@@ -56,7 +56,7 @@ pub(crate) struct MaskArgs {
     #[arg(long, value_name = "PREFIX", default_value = "", allow_hyphen_values = true)]
     pub(crate) text: String,
     /// The text so far with tokens in it, for token edges: a list of texts and tokens, by id or by text, as in
-    /// '[{"token": "<think>"}, "text", {"token": 7}]'. --text comes after it
+    /// '[{"token": 7}, "text"]'. --text comes after it
     #[arg(long, value_name = "LIST")]
     pub(crate) tokens: Option<Pieces>,
     /// Print all ids, not only the first 100
@@ -72,7 +72,7 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "PREFIX", default_value = "", allow_hyphen_values = true)]
     pub(crate) text: String,
     /// The text so far with tokens in it, for token edges: a list of texts and tokens, by id or by text, as in
-    /// '[{"token": "<think>"}, "text", {"token": 7}]'. --text comes after it
+    /// '[{"token": 7}, "text"]'. --text comes after it
     #[arg(long, value_name = "LIST")]
     pub(crate) tokens: Option<Pieces>,
     /// Explain this token: its id, or its text where that is no number; of tokens with the same bytes the first

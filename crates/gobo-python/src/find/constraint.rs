@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use gobo_types::{
     Constraint, ConstraintDigest, DEFAULT_START, Dialect, Draft, GrammarDocument, Indentation, JsonNesting,
-    Lexer, MatchMode, NumberForm, RegexDialect, SchemaDocument, SchemaOptions, SpecialText, TextStart, Whitespace,
+    Lexer, MatchMode, NumberForm, RegexDialect, SchemaDocument, SchemaOptions, SpecialText, TextStart,
+    Whitespace,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyMapping, PyString, PyType};
