@@ -226,7 +226,7 @@ fn llguidances_words_are_taken() {
     );
     check("start: S\n%import common.ESCAPED_STRING -> S", &["\"a\nb\"", "\"\\\"\""], &["\"\"\"", "\"\\\n\""]);
     for (grammar, words) in [
-        ("start: <|eot|>", "special tokens"),
+        ("start: S\nS: <|eot|>", "a token edge stands in rules alone"),
         ("start: @other", "grammars by name"),
         ("start: a\na[max_tokens=3]: /.*/", "the attribute max_tokens is not supported"),
         ("start: %lark { start: \"a\" }", "%lark"),
