@@ -189,6 +189,8 @@ class Constraint:
         dialect: Literal["gbnf", "ebnf", "lark"],
         start: str | None = None,
         lexer: str | None = None,
+        indent_by: int | None = None,
+        indent_depth: int | None = None,
         documents: Mapping[str, str] | None = None,
         text_start: _TextStart = "exact",
     ) -> Constraint: ...
