@@ -148,34 +148,7 @@ impl SchemaOptions {
 
     /// The same options without documents.
     pub(super) fn without_documents(&self) -> Self {
-        let Self {
-            draft,
-            dialect,
-            order,
-            whitespace,
-            spelling,
-            numbers,
-            format,
-            date_times,
-            closed,
-            max_depth,
-            documents: _,
-            allow_widening,
-        } = *self;
-        Self {
-            draft,
-            dialect,
-            order,
-            whitespace,
-            spelling,
-            numbers,
-            format,
-            date_times,
-            closed,
-            max_depth,
-            documents: Vec::new(),
-            allow_widening,
-        }
+        Self { documents: Vec::new(), ..*self }
     }
 }
 
