@@ -76,6 +76,8 @@ pub(crate) fn lay_out<'v>(
             match tokens_of_edges {
                 None => rows.push(&words),
                 Some(edges) => {
+                    let merged = row_words as u64 * (1 + edges.len() as u64);
+                    budget.charge_steps(PHASE, merged / WORDS_PER_STEP)?;
                     are_both |= edges.write(&words, &mut words_of_ids);
                     rows.push(&words_of_ids)
                 }

@@ -61,6 +61,11 @@ impl TokenRows {
         Ok(Self { classes, len: vocabulary.len() })
     }
 
+    /// Number of classes.
+    pub(crate) fn len(&self) -> usize {
+        self.classes.len()
+    }
+
     /// Whether some edge reads tokens that are text as well.
     pub(crate) fn have_text(&self) -> bool {
         self.classes.iter().any(|class| class.has_text)

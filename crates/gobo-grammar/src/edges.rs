@@ -10,7 +10,7 @@ use gobo_types::TokenId;
 use crate::outline::is_line_end;
 
 /// Most token sets of a grammar.
-pub(crate) const MAX_TOKEN_SETS: usize = 10_000;
+pub const MAX_TOKEN_SETS: usize = 10_000;
 
 /// The token sets of a grammar.
 #[derive(Debug, Default)]

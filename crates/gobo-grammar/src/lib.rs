@@ -19,4 +19,5 @@ pub mod regex;
 mod words;
 mod written;
 
+pub use edges::MAX_TOKEN_SETS;
 pub use written::{Read, SchemaReader, Written};

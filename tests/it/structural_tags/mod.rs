@@ -297,7 +297,17 @@ fn bad_formats_are_refused_at_their_place() {
         }
     }
     let deep = format!("{}{any}{}", "{\"type\":\"optional\",\"content\":".repeat(10_000), "}".repeat(10_000));
-    for (text, words) in [(deep.as_str(), "nest deeper"), ("{", "no JSON"), ("", "no JSON")] {
+    let ids: Vec<String> = (0..70_000).map(|id| format!(r#"{{"type":"token","token":{id}}}"#)).collect();
+    let elements = |ids: &[String]| format!(r#"{{"type":"or","elements":[{}]}}"#, ids.join(","));
+    let (edges, formats) = (elements(&ids[..60_001]), elements(&ids));
+    for (text, words) in [
+        (edges.as_str(), "more than 10000 different token edges"),
+        (formats.as_str(), "more than 65536 formats"),
+        (&format!("\"{}\"", "a".repeat(9 << 20)), "the limit is 8388608"),
+        (deep.as_str(), "nest deeper"),
+        ("{", "no JSON"),
+        ("", "no JSON"),
+    ] {
         match matcher(&Constraint::tag(text, SpecialText::Both, SchemaOptions::of_tags())) {
             Err(CompileError::Refused(refusal)) => assert!(refusal.reason.contains(words), "{refusal}"),
             other => panic!("{words}: {other:?}"),

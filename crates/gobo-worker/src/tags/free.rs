@@ -10,7 +10,7 @@ use gobo_artifact::Vocabulary;
 use gobo_automata::{CharSet, Expr, Machine, MachineState, TokenItem};
 use gobo_types::{Budget, CompileError, SpecialText};
 
-const PHASE: &str = "writing structural tags";
+use super::PHASE;
 
 /// Bytes of a state with its edges.
 const STATE_BYTES: u64 = 256;
@@ -138,7 +138,7 @@ impl Specials {
     pub(super) fn string(
         &self,
         text: &str,
-        mut edge: impl FnMut(TokenItem) -> Expr,
+        mut edge: impl FnMut(TokenItem) -> Result<Expr, CompileError>,
         budget: &Budget,
     ) -> Result<Expr, CompileError> {
         budget.charge_steps(PHASE, 1 + (self.names.len() * text.len()) as u64 / 64)?;
@@ -160,7 +160,7 @@ impl Specials {
                 SpecialText::Token => match here.next() {
                     Some(longest) => {
                         next = at + longest.len();
-                        machine.add_edge(places[&at], edge(TokenItem::Name(longest.clone())), places[&next]);
+                        machine.add_edge(places[&at], edge(TokenItem::Name(longest.clone()))?, places[&next]);
                     }
                     None => machine.add_edge(places[&at], Expr::text(char), places[&next]),
                 },
@@ -168,7 +168,7 @@ impl Specials {
                     machine.add_edge(places[&at], Expr::text(char), places[&next]);
                     for name in here {
                         let behind = places[&(at + name.len())];
-                        machine.add_edge(places[&at], edge(TokenItem::Name(name.clone())), behind);
+                        machine.add_edge(places[&at], edge(TokenItem::Name(name.clone()))?, behind);
                     }
                 }
             }

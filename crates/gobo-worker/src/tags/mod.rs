@@ -15,4 +15,7 @@ mod free;
 mod read;
 mod write;
 
+/// The phase that verdicts name.
+const PHASE: &str = "writing structural tags";
+
 pub(crate) use self::write::{Input, tag};

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use gobo_automata::TokenItem;
-use gobo_types::{CompileError, RefusalKind};
+use gobo_types::{Budget, CompileError, RefusalKind};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use super::PHASE;
 use super::format::{Begin, End, Flow, Format, Placed, Schema, Tag};
 
 /// Deepest nesting of formats.
@@ -15,12 +16,22 @@ const NEST_LIMIT: u32 = 64;
 /// Most formats and tags of one text.
 const MAX_FORMATS: usize = 1 << 16;
 
-/// The format of a text.
+/// Longest text in bytes.
+const MAX_TAG_BYTES: usize = 8 << 20;
+
+/// Bytes of JSON that are scanned in the time of one step elsewhere.
+const BYTES_PER_STEP: u64 = 64;
+
+/// The format of a text. O(bytes × depth).
 ///
 /// # Errors
-/// A refusal whose place is a JSON pointer.
-pub(super) fn read(text: &str) -> Result<Placed, CompileError> {
-    let mut reader = Reader { left: MAX_FORMATS };
+/// A refusal whose place is a JSON pointer; [`CompileError::OverBudget`].
+pub(super) fn read(text: &str, budget: &Budget) -> Result<Placed, CompileError> {
+    if text.len() > MAX_TAG_BYTES {
+        let reason = format!("the structural tag has {} bytes, the limit is {MAX_TAG_BYTES}", text.len());
+        return Err(CompileError::refuse(RefusalKind::Unsupported, "", reason));
+    }
+    let mut reader = Reader { left: MAX_FORMATS, budget };
     let whole: Box<RawValue> = serde_json::from_str(text).map_err(|error| {
         CompileError::refuse(RefusalKind::Malformed, "", format!("the structural tag is no JSON: {error}"))
     })?;
@@ -195,13 +206,15 @@ fn token_format(pointer: &str, value: &RawValue) -> Result<TokenItem, CompileErr
     Ok(token)
 }
 
-struct Reader {
+struct Reader<'a> {
     /// How many formats there may still be.
     left: usize,
+    budget: &'a Budget,
 }
 
-impl Reader {
-    fn count(&mut self, pointer: &str) -> Result<(), CompileError> {
+impl Reader<'_> {
+    fn count(&mut self, pointer: &str, value: &RawValue) -> Result<(), CompileError> {
+        self.budget.charge_steps(PHASE, 1 + value.get().len() as u64 / BYTES_PER_STEP)?;
         let Some(left) = self.left.checked_sub(1) else {
             let reason = format!("the structural tag has more than {MAX_FORMATS} formats");
             return Err(CompileError::refuse(RefusalKind::Unsupported, pointer, reason));
@@ -211,7 +224,7 @@ impl Reader {
     }
 
     fn format(&mut self, pointer: String, value: &RawValue, depth: u32) -> Result<Placed, CompileError> {
-        self.count(&pointer)?;
+        self.count(&pointer, value)?;
         if depth == NEST_LIMIT {
             let reason = format!("formats nest deeper than {NEST_LIMIT} levels");
             return Err(CompileError::refuse(RefusalKind::Unsupported, pointer, reason));
@@ -347,7 +360,7 @@ impl Reader {
     fn tags(&mut self, object: &mut Object, depth: u32) -> Result<Vec<Tag>, CompileError> {
         let mut tags = Vec::new();
         for (pointer, value) in object.list("tags")? {
-            self.count(&pointer)?;
+            self.count(&pointer, &value)?;
             let mut tag = Object::of(&pointer, &value)?;
             if let Some(kind) = tag.text("type")?.filter(|kind| kind != "tag") {
                 return Err(malformed(&below(&pointer, "type"), format!("a tag is expected, not {kind}")));
@@ -385,7 +398,7 @@ impl Reader {
     fn older(&mut self, object: &mut Object) -> Result<Placed, CompileError> {
         let mut tags = Vec::new();
         for (pointer, value) in object.list("structures")? {
-            self.count(&pointer)?;
+            self.count(&pointer, &value)?;
             let mut structure = Object::of(&pointer, &value)?;
             let begin = Begin::Text(structure.needed_text("begin")?);
             let (at, schema) = structure.required("schema")?;

@@ -4,13 +4,15 @@ use std::collections::{BTreeSet, HashMap};
 
 use gobo_artifact::Vocabulary;
 use gobo_automata::{Expr, Grammar, Language, Rule, RuleId, TokenItem, TokenSet};
+use gobo_grammar::MAX_TOKEN_SETS;
 use gobo_grammar::ebnf::ebnf;
 use gobo_schema::{ecma_regex, schema};
 use gobo_types::{
-    Budget, CompileError, DenseId as _, MatchMode, PropertyOrder, Report, ReportEntry, SchemaOptions,
-    SpecialText, Whitespace,
+    Budget, CompileError, DenseId as _, MatchMode, PropertyOrder, RefusalKind, Report, ReportEntry,
+    SchemaOptions, SpecialText, Whitespace,
 };
 
+use super::PHASE;
 use super::check::check;
 use super::format::{Begin, End, Flow, Format, Placed, Schema, Tag};
 use super::free::{Specials, free};
@@ -32,8 +34,8 @@ pub(crate) struct Input<'a> {
 /// # Errors
 /// A refusal whose place is a JSON pointer into the text; [`CompileError::OverBudget`].
 pub(crate) fn tag(input: &Input<'_>, budget: &Budget) -> Result<(Grammar, Report), CompileError> {
-    let format = read(input.format)?;
-    check(&format)?;
+    let format = read(input.format, budget)?;
+    check(&format, budget)?;
     let mut writer = Writer {
         grammar: Grammar {
             rules: Vec::new(),
@@ -139,20 +141,20 @@ impl Writer<'_> {
                 let flow = Flow { at_least_one: false, stop_after_first: !is_loop };
                 among(free, Expr::Alternate(ways), flow)
             }
-            Format::Token(token) => self.edge(pointer, vec![token.clone()], false),
-            Format::ExcludeToken(excludes) => self.other_token(pointer, excludes, &[], around),
-            Format::AnyTokens(excludes) => self.other_token(pointer, excludes, &[], around).repeat(0, None),
+            Format::Token(token) => self.edge(pointer, vec![token.clone()], false)?,
+            Format::ExcludeToken(excludes) => self.other_token(pointer, excludes, &[], around)?,
+            Format::AnyTokens(excludes) => self.other_token(pointer, excludes, &[], around)?.repeat(0, None),
             Format::TokenTriggered { triggers, excludes, tags, flow } => {
-                let free = self.other_token(pointer, excludes, triggers, around).repeat(0, None);
+                let free = self.other_token(pointer, excludes, triggers, around)?.repeat(0, None);
                 let tags = self.tags(tags)?;
                 among(free, tags, *flow)
             }
             Format::TokenDispatch { rules, excludes, is_loop } => {
                 let tokens: Vec<TokenItem> = rules.iter().map(|rule| rule.0.clone()).collect();
-                let free = self.other_token(pointer, excludes, &tokens, &Around::default()).repeat(0, None);
+                let free = self.other_token(pointer, excludes, &tokens, &Around::default())?.repeat(0, None);
                 let mut ways = Vec::with_capacity(rules.len());
                 for (token, format) in rules {
-                    let begin = self.edge(pointer, vec![token.clone()], false);
+                    let begin = self.edge(pointer, vec![token.clone()], false)?;
                     ways.push(Expr::Concat(vec![begin, self.expr(format, &Around::default())?]));
                 }
                 let flow = Flow { at_least_one: false, stop_after_first: !is_loop };
@@ -173,7 +175,7 @@ impl Writer<'_> {
     fn tag(&mut self, tag: &Tag) -> Result<Expr, CompileError> {
         let begin = match &tag.begin {
             Begin::Text(text) => self.string(&tag.pointer, text)?,
-            Begin::Token(token) => self.edge(&tag.pointer, vec![token.clone()], false),
+            Begin::Token(token) => self.edge(&tag.pointer, vec![token.clone()], false)?,
         };
         let around = match &tag.end {
             End::Texts(texts) => Around { texts, token: None },
@@ -185,7 +187,7 @@ impl Writer<'_> {
                 let texts = texts.iter().map(|text| self.string(&tag.pointer, text));
                 Expr::Alternate(texts.collect::<Result<_, _>>()?)
             }
-            End::Token(token) => self.edge(&tag.pointer, vec![token.clone()], false),
+            End::Token(token) => self.edge(&tag.pointer, vec![token.clone()], false)?,
         };
         Ok(Expr::Concat(vec![begin, content, end]))
     }
@@ -196,7 +198,12 @@ impl Writer<'_> {
         specials.string(text, |token| edge(grammar, sets, pointer, vec![token], false), budget)
     }
 
-    fn edge(&mut self, pointer: &str, items: Vec<TokenItem>, is_complement: bool) -> Expr {
+    fn edge(
+        &mut self,
+        pointer: &str,
+        items: Vec<TokenItem>,
+        is_complement: bool,
+    ) -> Result<Expr, CompileError> {
         edge(&mut self.grammar, &mut self.sets, pointer, items, is_complement)
     }
 
@@ -207,7 +214,7 @@ impl Writer<'_> {
         excludes: &[TokenItem],
         triggers: &[TokenItem],
         around: &Around<'_>,
-    ) -> Expr {
+    ) -> Result<Expr, CompileError> {
         let named = excludes.iter().chain(triggers).chain(around.token);
         self.edge(pointer, named.cloned().collect(), true)
     }
@@ -234,8 +241,8 @@ impl Writer<'_> {
         }
         let read = schema(&of.text, &options, self.budget);
         let (grammar, report) = read.map_err(|error| within(error, pointer, "json_schema"))?;
-        self.report.enforced.extend(below(report.enforced, pointer));
         for (list, more) in [
+            (&mut self.report.enforced, report.enforced),
             (&mut self.report.narrowed, report.narrowed),
             (&mut self.report.annotations, report.annotations),
             (&mut self.report.widened, report.widened),
@@ -243,6 +250,7 @@ impl Writer<'_> {
         ] {
             for entry in below(more, pointer) {
                 // What holds of all texts is said once.
+                self.budget.charge_steps(PHASE, list.len() as u64 / 8)?;
                 if !list.contains(&entry) {
                     list.push(entry);
                 }
@@ -254,6 +262,7 @@ impl Writer<'_> {
     }
 
     fn append(&mut self, pointer: &str, mut grammar: Grammar) -> Result<RuleId, CompileError> {
+        check_sets(self.grammar.tokens.len() + grammar.tokens.len(), pointer)?;
         for set in &mut grammar.tokens {
             set.place = format!("{pointer}, {}", set.place);
             set.span = None;
@@ -269,15 +278,27 @@ fn edge(
     pointer: &str,
     mut items: Vec<TokenItem>,
     is_complement: bool,
-) -> Expr {
+) -> Result<Expr, CompileError> {
     items.sort_unstable();
     items.dedup();
-    let number = *sets.entry((items.clone(), is_complement)).or_insert_with(|| {
-        let place = pointer.to_owned();
-        grammar.tokens.push(TokenSet { items, is_complement, place, span: None });
-        grammar.tokens.len() - 1
-    });
-    Expr::token_set(number)
+    let key = (items, is_complement);
+    if let Some(&known) = sets.get(&key) {
+        return Ok(Expr::token_set(known));
+    }
+    let fresh = grammar.tokens.len();
+    check_sets(fresh + 1, pointer)?;
+    let (items, place) = (key.0.clone(), pointer.to_owned());
+    grammar.tokens.push(TokenSet { items, is_complement, place, span: None });
+    sets.insert(key, fresh);
+    Ok(Expr::token_set(fresh))
+}
+
+fn check_sets(sets: usize, pointer: &str) -> Result<(), CompileError> {
+    if sets <= MAX_TOKEN_SETS {
+        return Ok(());
+    }
+    let reason = format!("the structural tag has more than {MAX_TOKEN_SETS} different token edges");
+    Err(CompileError::refuse(RefusalKind::Unsupported, pointer, reason))
 }
 
 /// Tags among free texts.
