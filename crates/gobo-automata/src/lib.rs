@@ -5,7 +5,7 @@
 //! of UTF-8. One language has one [`Dfa`].
 //!
 //! The floors, each of which uses only those before it: `equivalence` (partition refinement), `symbols` (automata over symbols, and
-//! minimising), `chars` (expressions, regular languages; `letters` has those of token edges), `rtn` (grammars as recursive transition networks), `bytes` (what is
+//! minimising), `chars` (expressions, regular languages; `letters` has those of token edges, `phrases` texts without some phrases), `rtn` (grammars as recursive transition networks), `bytes` (what is
 //! compiled from).
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ mod equivalence;
 mod ids;
 mod letters;
 mod lowered;
+mod phrases;
 mod rtn;
 mod symbols;
 
@@ -27,4 +28,5 @@ pub use chars::{CharSet, Expr, Language, Machine, MachineState, Minterms};
 pub use ids::{CharState, ExitId, ReturnId, RowClass, RuleId, StateId, Symbol};
 pub use letters::{MAX_TOKEN_CLASSES, is_letter_byte, token_letter, token_letters};
 pub use lowered::{Lowered, TokenClass, TokenClasses};
+pub use phrases::without_phrases;
 pub use rtn::{Grammar, Rule, TokenItem, TokenSet};

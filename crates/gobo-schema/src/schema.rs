@@ -1,13 +1,15 @@
 //! The grammar of a schema, and the report of what it enforces.
 
 use foldhash::HashSet;
-use gobo_automata::Grammar;
+use gobo_automata::{Expr, Grammar};
 use gobo_types::{
     Budget, CompileError, NumberForm, PropertyOrder, Report, ReportEntry, SchemaOptions, Spelling,
 };
 
 use crate::lower::arrays::MAX_UNIQUE;
+use crate::lower::context::Place;
 use crate::lower::lowering::{Lowering, lowered, lowered_with};
+use crate::lower::parameters::{Marks, Style};
 use crate::read::entries::Entry;
 use crate::read::node::NodeId;
 use gobo_grammar::json::narrowed;
@@ -25,7 +27,7 @@ pub fn schema(
     options: &SchemaOptions,
     budget: &Budget,
 ) -> Result<(Grammar, Report), CompileError> {
-    whole_schema(schema, (options, false), budget)
+    whole_schema(schema, (options, Place::Whole), budget)
 }
 
 /// The grammar of the texts that a schema within a grammar allows, and what it enforces: [`schema`] under the default options, but for
@@ -35,15 +37,43 @@ pub fn schema(
 /// # Errors
 /// As for [`schema`].
 pub fn embedded(schema: &str, budget: &Budget) -> Result<(Grammar, Report), CompileError> {
-    whole_schema(schema, (&SchemaOptions::default(), true), budget)
+    whole_schema(schema, (&SchemaOptions::default(), Place::Within), budget)
+}
+
+/// The grammar of the objects that a schema allows, their members written as parameters in a style, and what it enforces. `write` says how
+/// the texts of the style are written in the grammar that calls this one; token sets are the caller's.
+///
+/// Strings that hold [`Style::closing`] have no text. No whitespace stands before or after parameters but what the policy allows.
+///
+/// # Errors
+/// As for [`schema`]; a refusal of a schema that allows no object, and of a name that the style cannot write; those of `write`.
+pub fn parameters(
+    schema: &str,
+    options: &SchemaOptions,
+    style: Style,
+    write: &mut dyn FnMut(&str) -> Result<Expr, CompileError>,
+    budget: &Budget,
+) -> Result<(Grammar, Report), CompileError> {
+    let marks = Box::new(Marks::new(style, write)?);
+    let (grammar, mut report) = whole_schema(schema, (options, Place::Parameters(marks)), budget)?;
+    let how = format!("objects alone, their members written as parameters: {}", style.word());
+    report.enforced.insert(1, ReportEntry::whole("style", how));
+    let closing = style.closing();
+    let names = match style {
+        Style::Cohere => "",
+        _ => "; names that the schema neither names nor constrains are identifiers",
+    };
+    let why = format!("strings among parameters without {closing} in them{names}");
+    report.narrowed.push(ReportEntry::whole("style", why));
+    Ok((grammar, report))
 }
 
 fn whole_schema(
     schema: &str,
-    (options, is_embedded): (&SchemaOptions, bool),
+    (options, place): (&SchemaOptions, Place),
     budget: &Budget,
 ) -> Result<(Grammar, Report), CompileError> {
-    let (mut lowering, start) = lowered_with(schema, "", (options, is_embedded), budget)?;
+    let (mut lowering, start) = lowered_with(schema, "", (options, place), budget)?;
     add_places(&mut lowering);
     let mut report = lowering.context.facts.nodes.take_report()?;
     add_policies(&lowering, options, &mut report);

@@ -57,6 +57,8 @@ pub struct Layout {
     /// The rule of a gap that is not empty.
     gap: Option<RuleId>,
     marks: Option<Marks>,
+    /// The nesting depth of what is not indented.
+    from: u32,
 }
 
 impl Layout {
@@ -64,7 +66,7 @@ impl Layout {
     /// are to be called ([`gobo_automata::Grammar::called`]).
     pub fn new(whitespace: Whitespace, mut add: impl FnMut(&str, Expr) -> RuleId) -> Self {
         let gap = counted(whitespace).map(|expr| add("whitespace", expr));
-        let layout = Self { whitespace, gap, marks: None };
+        let layout = Self { whitespace, gap, marks: None, from: 0 };
         let has_marks = whitespace == Whitespace::Lines;
         let marks = has_marks.then(|| Marks {
             brace: add("{", layout.open("{")),
@@ -89,8 +91,24 @@ impl Layout {
         Expr::Concat(vec![Expr::text(text), gap])
     }
 
-    fn line(depth: u32, by: u32) -> Expr {
-        Expr::text(format!("\n{}", " ".repeat((depth * by) as usize)))
+    /// The same layout for values within others of another syntax: those at nesting depth `from` are not indented.
+    #[must_use]
+    pub fn from_depth(self, from: u32) -> Self {
+        Self { from, ..self }
+    }
+
+    fn line(self, depth: u32, by: u32) -> Expr {
+        Expr::text(format!("\n{}", " ".repeat((depth.saturating_sub(self.from) * by) as usize)))
+    }
+
+    /// Beside the marks of parameters in XML, where models write line ends: nothing, or the whitespace of a gap; where the policy does not
+    /// count it, at most one line feed, and nothing under [`Whitespace::Compact`].
+    pub fn blanks(self) -> Expr {
+        match self.whitespace {
+            Whitespace::Compact => Expr::text(""),
+            Whitespace::Single | Whitespace::Indent { .. } => optional(Expr::text("\n")),
+            Whitespace::Flexible { .. } | Whitespace::Lines => self.gap(),
+        }
     }
 
     /// Before the whole text.
@@ -120,7 +138,7 @@ impl Layout {
     /// After [`Self::open`], in a value at nesting depth `depth` that has elements.
     pub fn first(self, depth: u32) -> Expr {
         match self.whitespace {
-            Whitespace::Indent { by } => Self::line(depth + 1, by),
+            Whitespace::Indent { by } => self.line(depth + 1, by),
             _ => Expr::text(""),
         }
     }
@@ -128,7 +146,7 @@ impl Layout {
     /// Between two elements.
     pub fn between(self, depth: u32) -> Expr {
         match (self.whitespace, self.marks) {
-            (Whitespace::Indent { by }, _) => Expr::Concat(vec![Expr::text(","), Self::line(depth + 1, by)]),
+            (Whitespace::Indent { by }, _) => Expr::Concat(vec![Expr::text(","), self.line(depth + 1, by)]),
             (_, Some(marks)) => Expr::Concat(vec![self.gap(), Expr::Call(marks.comma)]),
             _ => Expr::Concat(vec![self.gap(), self.separator(",")]),
         }
@@ -137,7 +155,7 @@ impl Layout {
     /// Before the closing bracket of a value that has elements.
     pub fn last(self, depth: u32) -> Expr {
         match self.whitespace {
-            Whitespace::Indent { by } => Self::line(depth, by),
+            Whitespace::Indent { by } => self.line(depth, by),
             _ => self.gap(),
         }
     }

@@ -14,9 +14,10 @@ use gobo_types::{Budget, CompileError};
 use crate::formula::expansion::{Expansion, Literal};
 use crate::formula::formulas::{ALWAYS, Formula, FormulaId, Formulas, NEVER};
 use crate::formula::items::{Arrays, ItemAtom};
-use crate::lower::container::{Builder, STEPS_PER_STATE, Stage};
+use crate::lower::container::{Builder, Frame, STEPS_PER_STATE, Stage};
 use crate::lower::context::Context;
 use crate::lower::outcomes::outcomes;
+use crate::lower::rules::Form;
 use crate::lower::schema_set::SchemaSet;
 use crate::phase::LOWERING;
 use crate::read::node::NodeId;
@@ -48,14 +49,18 @@ impl<'a> ArrayLowering<'a> {
         context: &mut Context<'a>,
         set: &Rc<SchemaSet>,
         literals: &[Literal],
-        depth: u32,
+        (form, depth): (Form, u32),
     ) -> Result<Option<Expr>, CompileError> {
         let formula = self.expansion.all(&mut context.facts.nodes, literals)?;
         if formula == NEVER {
             return Ok(None);
         }
-        let builder = Builder::new("[", "]", context.policy.layout(), depth);
-        let mut array = Array { lowering: self, context, builder, set, depth, last: 0 };
+        let frame = match form {
+            Form::Items => context.parameters().items(),
+            _ => Frame::json("[", "]", context.policy.layout(), depth),
+        };
+        let builder = Builder::new(frame);
+        let mut array = Array { lowering: self, context, builder, set, form, depth, last: 0 };
         array.add_states(formula)?;
         Ok(Some(array.builder.finish()))
     }
@@ -67,6 +72,7 @@ struct Array<'l, 'a> {
     context: &'l mut Context<'a>,
     builder: Builder,
     set: &'l SchemaSet,
+    form: Form,
     depth: u32,
     /// The position that stands for all later ones.
     last: u32,
@@ -108,10 +114,10 @@ impl<'a> Array<'_, 'a> {
             let is_unique = |atom: &ItemAtom| matches!(atom, ItemAtom::Unique(_) | ItemAtom::Repeated(_));
             if self.formulas().atoms(rest)?.iter().any(is_unique) {
                 self.add_unique_items((at, formula), next, (&literals, rest))?;
-            } else if let Some(rule) = self.context.rule(child, &literals, self.depth + 1)? {
+            } else if let Some(item) = self.context.item(child, &literals, (self.form, self.depth + 1))? {
                 let from = self.builder.state(Stage::Element, at, formula);
                 let to = self.builder.state(Stage::After, next, rest);
-                self.builder.machine.add_edge(from, Expr::Call(rule), to);
+                self.builder.machine.add_edge(from, item, to);
             }
             self.context.budget.check_states(LOWERING, self.builder.machine.len())?;
         }
@@ -126,13 +132,14 @@ impl<'a> Array<'_, 'a> {
         (literals, rest): (&[Literal], FormulaId),
     ) -> Result<(), CompileError> {
         let is_ordered = self.context.policy.is_ordered();
-        // In any order, equal objects have several texts.
+        // In any order, equal objects have several texts; parameters are no known values.
         let has_one_text = |value: &Json| is_ordered || !matches!(value, Json::Array(_) | Json::Object(_));
+        let is_json = self.form != Form::Items;
         let values = self
             .context
             .facts
             .few_values(literals)?
-            .filter(|values| values.len() <= MAX_UNIQUE && values.iter().all(has_one_text));
+            .filter(|values| is_json && values.len() <= MAX_UNIQUE && values.iter().all(has_one_text));
         let Some(values) = values else {
             return self.widen_unique(at, formula);
         };

@@ -1,7 +1,7 @@
 //! The automaton of the text of an array or object: states, brackets and separators.
 //!
-//! A state is a (stage, position, formula) triple. Arrays and objects add the edges that read an element; the brackets, the
-//! separators and the whitespace around them are the same for both and are added here.
+//! A state is a (stage, position, formula) triple. Arrays and objects add the edges that read an element; what stands around elements and
+//! between them, as brackets, separators and whitespace, is the same for both and is added here.
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::{Expr, Machine, MachineState};
@@ -35,24 +35,45 @@ pub(crate) struct Builder {
     /// Number of states of `order` whose edges were added.
     done: usize,
     end: Option<MachineState>,
-    close: &'static str,
-    open: &'static str,
-    layout: Layout,
-    depth: u32,
+    frame: Frame,
+}
+
+/// What stands around elements and between them.
+pub(crate) struct Frame {
+    /// Before all that follows.
+    pub(crate) open: Expr,
+    /// All of an array or object without elements, but for [`Self::open`].
+    pub(crate) empty: Expr,
+    /// Before the first element.
+    pub(crate) first: Expr,
+    /// Between two elements.
+    pub(crate) between: Expr,
+    /// After the last element.
+    pub(crate) close: Expr,
+}
+
+impl Frame {
+    /// The brackets of JSON, and commas.
+    pub(crate) fn json(open: &str, close: &str, layout: Layout, depth: u32) -> Self {
+        Self {
+            open: layout.open(open),
+            empty: Expr::text(close),
+            first: layout.first(depth),
+            between: layout.between(depth),
+            close: Expr::Concat(vec![layout.last(depth), Expr::text(close)]),
+        }
+    }
 }
 
 impl Builder {
-    pub(crate) fn new(open: &'static str, close: &'static str, layout: Layout, depth: u32) -> Self {
+    pub(crate) fn new(frame: Frame) -> Self {
         Self {
             machine: Machine::default(),
             known: HashMap::new(),
             order: Vec::new(),
             done: 0,
             end: None,
-            open,
-            close,
-            layout,
-            depth,
+            frame,
         }
     }
 
@@ -88,11 +109,10 @@ impl Builder {
         can_end: bool,
         can_go_on: bool,
     ) {
-        let Self { layout, depth, .. } = *self;
         let from = self.state(stage, at, formula);
-        let (between, last) = match stage {
-            Stage::Start => (layout.first(depth), Expr::text("")),
-            Stage::After => (layout.between(depth), layout.last(depth)),
+        let (between, close) = match stage {
+            Stage::Start => (self.frame.first.clone(), self.frame.empty.clone()),
+            Stage::After => (self.frame.between.clone(), self.frame.close.clone()),
             Stage::Element => return,
         };
         if can_go_on {
@@ -101,12 +121,12 @@ impl Builder {
         }
         if can_end {
             let end = *self.end.get_or_insert_with(|| self.machine.add_state(true));
-            self.machine.add_edge(from, Expr::Concat(vec![last, Expr::text(self.close)]), end);
+            self.machine.add_edge(from, close, end);
         }
     }
 
     /// The texts of the array or object.
     pub(crate) fn finish(self) -> Expr {
-        Expr::Concat(vec![self.layout.open(self.open), Expr::Machine(Box::new(self.machine))])
+        Expr::Concat(vec![self.frame.open, Expr::Machine(Box::new(self.machine))])
     }
 }

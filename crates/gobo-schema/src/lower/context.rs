@@ -8,12 +8,13 @@ use gobo_types::{Budget, CompileError, RefusalKind, SchemaOptions};
 use crate::advice::UNIQUE_ITEMS;
 use crate::formula::expansion::{Literal, opposite};
 use crate::lower::facts::Facts;
+use crate::lower::parameters::{Marks, Parameters};
 use crate::lower::policy::Policy;
-use crate::lower::rules::{RuleKey, Rules};
+use crate::lower::rules::{Form, RuleKey, Rules};
 use crate::lower::scalar_rules::ScalarRules;
 use crate::lower::schema_set::{SchemaSet, SchemaSetId, SchemaSets};
 use crate::phase::LOWERING;
-use crate::read::node::{NodeId, Types};
+use crate::read::node::NodeId;
 use crate::read::nodes::Nodes;
 use crate::read::value::{Json, Object};
 use crate::text::numbers::number_steps;
@@ -25,6 +26,16 @@ const STEPS_PER_RULE: u64 = 8;
 /// Steps of a value that is written as an expression, its characters apart.
 const STEPS_PER_VALUE: u64 = 16;
 
+/// Where the texts of a schema stand.
+pub(crate) enum Place {
+    /// Alone.
+    Whole,
+    /// Within those of a grammar.
+    Within,
+    /// Within a call of a tool, as parameters.
+    Parameters(Box<Marks>),
+}
+
 /// The tables of lowering that arrays and objects share.
 pub(crate) struct Context<'a> {
     pub(crate) policy: Policy<'a>,
@@ -33,20 +44,47 @@ pub(crate) struct Context<'a> {
     pub(crate) sets: SchemaSets,
     pub(crate) rules: Rules,
     pub(crate) scalars: ScalarRules,
+    parameters: Option<Parameters>,
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(nodes: Nodes<'a>, options: &'a SchemaOptions, is_embedded: bool) -> Self {
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn new(
+        nodes: Nodes<'a>,
+        options: &'a SchemaOptions,
+        place: Place,
+    ) -> Result<Self, CompileError> {
         let mut rules = Rules::new();
+        let budget = nodes.budget();
         let add = |name: &str, expr| rules.add_called(name, expr);
-        Self {
-            policy: Policy::new((options, is_embedded), nodes.draft(), add),
-            budget: nodes.budget(),
+        let is_within = matches!(place, Place::Within);
+        let mut policy = Policy::new((options, is_within), nodes.draft(), add);
+        let parameters = match place {
+            Place::Whole | Place::Within => None,
+            Place::Parameters(marks) => {
+                let layout = policy.layout();
+                policy.values.layout = layout.from_depth(1);
+                Some(Parameters::new(*marks, layout.blanks(), budget)?)
+            }
+        };
+        Ok(Self {
+            policy,
+            budget,
             facts: Facts::new(nodes),
             sets: SchemaSets::default(),
             rules,
             scalars: ScalarRules::new(),
-        }
+            parameters,
+        })
+    }
+
+    /// How parameters are written.
+    ///
+    /// # Panics
+    /// Where the schema is none of parameters; only rules of those ask for them.
+    pub(crate) fn parameters(&self) -> &Parameters {
+        self.parameters.as_ref().expect("the schema is one of parameters")
     }
 
     /// The schema set of these subschemas.
@@ -79,7 +117,7 @@ impl<'a> Context<'a> {
         &mut self,
         set: SchemaSetId,
         literals: &[Literal],
-        depth: u32,
+        (form, depth): (Form, u32),
     ) -> Result<Option<RuleId>, CompileError> {
         self.budget.charge_steps(LOWERING, STEPS_PER_RULE + 4 * literals.len() as u64)?;
         let mut literals = literals.to_vec();
@@ -89,13 +127,13 @@ impl<'a> Context<'a> {
         let is_impossible = |literal: &Literal| {
             literal.0.constant().is_some() || literals.binary_search(&opposite(*literal)).is_ok()
         };
-        if literals.iter().any(is_impossible) || self.facts.types_of(&literals)? == Types(0) {
+        if literals.iter().any(is_impossible) || !self.facts.types_of(&literals)?.has(form.types()) {
             return Ok(None);
         }
         // The rule of all values does not depend on the schema set.
         let set = if literals.is_empty() { self.set_of(Vec::new())? } else { set };
         let depth = if self.policy.max_depth().is_some() { depth } else { 0 };
-        let key = RuleKey { set, literals, depth };
+        let key = RuleKey { set, literals, depth, form };
         if let Some(known) = self.rules.get(&key) {
             return Ok(Some(known));
         }
@@ -104,6 +142,83 @@ impl<'a> Context<'a> {
         self.budget.charge_steps(LOWERING, STEPS_PER_RULE + pointer.len() as u64 / 4)?;
         let name = if key.literals.is_empty() { "any value".to_owned() } else { format!("#{pointer}") };
         Ok(Some(self.rules.schedule(key, name)))
+    }
+
+    /// What stands behind the name of a property; `None` if there is nothing at a glance.
+    ///
+    /// # Errors
+    /// As those of [`Self::rule`].
+    pub(crate) fn value(
+        &mut self,
+        set: SchemaSetId,
+        literals: &[Literal],
+        (form, depth): (Form, u32),
+    ) -> Result<Option<Expr>, CompileError> {
+        if form == Form::Members {
+            return self.parameter(set, literals, depth);
+        }
+        let rule = self.rule(set, literals, (Form::Json, depth))?;
+        let colon = self.policy.layout().colon();
+        Ok(rule.map(|rule| Expr::Concat(vec![colon, Expr::Call(rule)])))
+    }
+
+    /// An item of an array; `None` if there is none at a glance.
+    ///
+    /// # Errors
+    /// As those of [`Self::rule`].
+    pub(crate) fn item(
+        &mut self,
+        set: SchemaSetId,
+        literals: &[Literal],
+        (form, depth): (Form, u32),
+    ) -> Result<Option<Expr>, CompileError> {
+        if form == Form::Items {
+            let value = self.parameter(set, literals, depth)?;
+            return Ok(value.map(|value| self.parameters().item(value)));
+        }
+        Ok(self.rule(set, literals, (Form::Json, depth))?.map(Expr::Call))
+    }
+
+    /// The ways to write a value as a parameter.
+    fn parameter(
+        &mut self,
+        set: SchemaSetId,
+        literals: &[Literal],
+        depth: u32,
+    ) -> Result<Option<Expr>, CompileError> {
+        let mut ways = Vec::new();
+        for (way, form) in self.parameters().ways() {
+            if let Some(rule) = self.rule(set, literals, (form, depth))? {
+                ways.push(self.parameters().value(way, Expr::Call(rule)));
+            }
+        }
+        Ok(if ways.is_empty() { None } else { Some(Expr::Alternate(ways)) })
+    }
+
+    /// The beginning of a parameter with a name.
+    ///
+    /// # Errors
+    /// A refusal of a name that cannot be written.
+    pub(crate) fn parameter_name(&self, set: &SchemaSet, name: &str) -> Result<Expr, CompileError> {
+        self.parameters().name(name).ok_or_else(|| {
+            let reason =
+                format!("no parameter is named {name:?}: a reader would not find the end of the name");
+            self.refuse_at(set, RefusalKind::Unsupported, reason)
+        })
+    }
+
+    /// The strings that satisfy all of `literals`, as their characters; `None` if there are none at a glance. Beside them, whether nothing
+    /// is asked of them.
+    ///
+    /// # Errors
+    /// As those of [`Self::rule`].
+    pub(crate) fn bare_string(
+        &mut self,
+        literals: &[Literal],
+    ) -> Result<Option<(RuleId, bool)>, CompileError> {
+        let Self { facts, rules, scalars, parameters, .. } = self;
+        let written = &parameters.as_ref().expect("the schema is one of parameters").strings;
+        scalars.bare_string(facts, rules, literals, written)
     }
 
     /// A call of the rule of all strings.

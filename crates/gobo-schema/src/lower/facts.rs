@@ -181,7 +181,7 @@ impl<'a> Facts<'a> {
                 if holds {
                     if types.has(Types::INTEGER) { whole.or(Types::NUMBER) } else { whole }
                 } else {
-                    Types(Types::ALL.0 & !whole.0)
+                    Types::ALL.but(whole)
                 }
             }
             Keyword::Values(values) if holds => {

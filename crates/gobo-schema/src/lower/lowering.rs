@@ -1,12 +1,12 @@
 //! Runs the worklist: from the whole schema to the rules of every literal that is reached.
 
 use gobo_automata::{Expr, RuleId};
-use gobo_types::{Budget, CompileError, SchemaOptions};
+use gobo_types::{Budget, CompileError, RefusalKind, SchemaOptions};
 
 use crate::lower::arrays::ArrayLowering;
-use crate::lower::context::Context;
+use crate::lower::context::{Context, Place};
 use crate::lower::object::ObjectLowering;
-use crate::lower::rules::{RuleKey, nothing};
+use crate::lower::rules::{Form, RuleKey, nothing};
 use crate::read::location::Location;
 use crate::read::node::{NodeId, Types};
 use crate::read::nodes::Nodes;
@@ -29,27 +29,28 @@ pub(crate) fn lowered<'a>(
     options: &'a SchemaOptions,
     budget: &'a Budget,
 ) -> Result<(Lowering<'a>, RuleId), CompileError> {
-    lowered_with(schema, pointer, (options, false), budget)
+    lowered_with(schema, pointer, (options, Place::Whole), budget)
 }
 
-/// [`lowered`], where the texts may stand within others.
+/// [`lowered`], where the texts stand in a place.
 ///
 /// # Errors
 /// As [`lowered`].
 pub(crate) fn lowered_with<'a>(
     schema: &str,
     pointer: &str,
-    (options, is_embedded): (&'a SchemaOptions, bool),
+    (options, place): (&'a SchemaOptions, Place),
     budget: &'a Budget,
 ) -> Result<(Lowering<'a>, RuleId), CompileError> {
     let mut nodes = Nodes::read(schema, options, budget)?;
     let root = nodes.node(Location { document: 0, pointer: pointer.to_owned() })?;
+    let form = if matches!(place, Place::Parameters(_)) { Form::Members } else { Form::Json };
     let mut lowering = Lowering {
-        context: Context::new(nodes, options, is_embedded),
+        context: Context::new(nodes, options, place)?,
         objects: ObjectLowering::new(budget),
         arrays: ArrayLowering::new(budget),
     };
-    let start = lowering.whole(root)?;
+    let start = lowering.whole(root, form)?;
     while let Some(task) = lowering.context.rules.next_task() {
         let expr = lowering.lower(&task.key)?;
         lowering.context.rules.define(task.rule, expr);
@@ -59,19 +60,22 @@ pub(crate) fn lowered_with<'a>(
 
 impl Lowering<'_> {
     /// The rule of whole texts.
-    fn whole(&mut self, root: NodeId) -> Result<RuleId, CompileError> {
+    fn whole(&mut self, root: NodeId, form: Form) -> Result<RuleId, CompileError> {
         let context = &mut self.context;
         let start = context.rules.add("text".to_owned(), nothing());
         let nodes = if root.constant().is_some() { Vec::new() } else { vec![root] };
         let set = context.set_of(nodes)?;
-        if let Some(value) = context.rule(set, &[(root, true)], 0)? {
+        if let Some(value) = context.rule(set, &[(root, true)], (form, 0))? {
             let layout = context.policy.layout();
-            let text = if context.policy.is_embedded {
+            let text = if context.policy.is_embedded || form != Form::Json {
                 Expr::Call(value)
             } else {
                 Expr::Concat(vec![layout.before(), Expr::Call(value), layout.after()])
             };
             context.rules.define(start, text);
+        } else if form == Form::Members {
+            let reason = "parameters are the members of an object, and the schema allows no object";
+            return Err(CompileError::refuse(RefusalKind::Unsatisfiable, "", reason));
         }
         Ok(start)
     }
@@ -79,8 +83,34 @@ impl Lowering<'_> {
     /// The texts of a rule.
     fn lower(&mut self, key: &RuleKey) -> Result<Expr, CompileError> {
         let Self { context, objects, arrays } = self;
-        let RuleKey { set, ref literals, depth } = *key;
-        if let Some(values) = context.facts.few_values(literals)? {
+        let RuleKey { ref literals, depth, form, .. } = *key;
+        let parts = match form {
+            Form::Json => return self.json(key, Types::ALL),
+            Form::Bare(types) => return self.bare(key, types),
+            Form::Members => objects.lower(context, &context.sets.get(key.set), literals, (form, depth))?,
+            Form::Items => arrays.lower(context, &context.sets.get(key.set), literals, (form, depth))?,
+        };
+        Ok(parts.unwrap_or_else(nothing))
+    }
+
+    /// Values of some types, strings as their characters. Where nothing is asked of strings, the texts of all other values are texts of strings
+    /// too, but for those within which a closing mark stands.
+    fn bare(&mut self, key: &RuleKey, types: Types) -> Result<Expr, CompileError> {
+        let strings = if types.has(Types::STRING) { self.context.bare_string(&key.literals)? } else { None };
+        if let Some((all, true)) = strings {
+            return Ok(Expr::Call(all));
+        }
+        let others = types.but(Types::STRING);
+        let others = if others == Types(0) { nothing() } else { self.json(key, others)? };
+        Ok(self.context.parameters().bare(strings.map(|(rule, _)| Expr::Call(rule)), others))
+    }
+
+    /// Values of some types as JSON.
+    fn json(&mut self, key: &RuleKey, of_types: Types) -> Result<Expr, CompileError> {
+        let Self { context, objects, arrays } = self;
+        let RuleKey { set, ref literals, depth, .. } = *key;
+        if let Some(mut values) = context.facts.few_values(literals)? {
+            values.retain(|value| of_types.has(Types::of(value)));
             // In any order, objects need the states of objects.
             let is_scalar = |value: &Json| !matches!(value, Json::Array(_) | Json::Object(_));
             if context.policy.is_ordered() || values.iter().all(is_scalar) {
@@ -92,7 +122,7 @@ impl Lowering<'_> {
                 return Ok(Expr::Alternate(texts));
             }
         }
-        let types = context.facts.types_of(literals)?;
+        let types = context.facts.types_of(literals)?.and(of_types);
         let mut parts = Vec::new();
         for value in [Json::Null, Json::Bool(true), Json::Bool(false)] {
             if types.has(Types::of(&value)) && context.facts.all_hold(literals, &value)? {
@@ -108,10 +138,10 @@ impl Lowering<'_> {
         }
         let set = context.sets.get(set);
         if types.has(Types::ARRAY) {
-            parts.extend(arrays.lower(context, &set, literals, depth)?);
+            parts.extend(arrays.lower(context, &set, literals, (Form::Json, depth))?);
         }
         if types.has(Types::OBJECT) {
-            parts.extend(objects.lower(context, &set, literals, depth)?);
+            parts.extend(objects.lower(context, &set, literals, (Form::Json, depth))?);
         }
         Ok(Expr::Alternate(parts))
     }

@@ -11,6 +11,8 @@
 //! [`object`]). The construction is that of Brzozowski (Derivatives of regular expressions, 1964), with calls of rules in
 //! the place of characters; it terminates because atoms are finite in number and formulas are simplified.
 //!
+//! Objects may be written as parameters in XML too ([`parameters`]), which is one more *form* of a rule.
+//!
 //! [`facts`] deduces implications between literals, which exclude outcomes of an element that no value can have.
 
 pub(crate) mod arrays;
@@ -20,6 +22,7 @@ pub(crate) mod facts;
 pub(crate) mod lowering;
 pub(crate) mod object;
 pub(crate) mod outcomes;
+pub(crate) mod parameters;
 pub(crate) mod policy;
 pub(crate) mod rules;
 pub(crate) mod scalar_rules;

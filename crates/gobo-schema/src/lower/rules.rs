@@ -6,8 +6,34 @@ use gobo_types::{DenseId as _, LengthRange};
 
 use crate::formula::expansion::Literal;
 use crate::lower::schema_set::SchemaSetId;
+use crate::read::node::Types;
 
-/// Identifies a rule by its meaning: the values that satisfy all of the literals.
+/// How the values of a rule are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Form {
+    /// As JSON.
+    Json,
+    /// Values of these types alone, strings as their characters, all others as JSON.
+    Bare(Types),
+    /// Objects alone, their members as parameters.
+    Members,
+    /// Arrays alone, their items as parameters without names.
+    Items,
+}
+
+impl Form {
+    /// The types of the values that are written so.
+    pub(crate) fn types(self) -> Types {
+        match self {
+            Self::Json => Types::ALL,
+            Self::Bare(types) => types,
+            Self::Members => Types::OBJECT,
+            Self::Items => Types::ARRAY,
+        }
+    }
+}
+
+/// Identifies a rule by its meaning: the values that satisfy all of the literals, in one form.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct RuleKey {
     pub(crate) set: SchemaSetId,
@@ -15,6 +41,7 @@ pub(crate) struct RuleKey {
     pub(crate) literals: Vec<Literal>,
     /// Nesting depth of the value; 0 if depth is unlimited.
     pub(crate) depth: u32,
+    pub(crate) form: Form,
 }
 
 /// A rule that is still to be written.

@@ -46,7 +46,7 @@ impl fmt::Display for NodeId {
 }
 
 /// A set of JSON types, one bit for each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Types(pub(crate) u8);
 
 impl Types {
@@ -66,6 +66,10 @@ impl Types {
 
     pub(crate) fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
+    }
+
+    pub(crate) const fn but(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     pub(crate) fn or(self, other: Self) -> Self {

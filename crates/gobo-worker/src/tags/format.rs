@@ -1,6 +1,7 @@
 //! The formats of structural tags.
 
 use gobo_automata::TokenItem;
+use gobo_schema::Style;
 
 /// A format, and where it stands.
 #[derive(Debug, Clone)]
@@ -110,6 +111,8 @@ pub(super) enum End {
 pub(super) struct Schema {
     /// Its text.
     pub(super) text: String,
+    /// How objects are written, if not as JSON.
+    pub(super) style: Option<Style>,
     pub(super) any_order: bool,
     /// Most characters of whitespace in a row, where it says so.
     pub(super) max_whitespace: Option<u32>,

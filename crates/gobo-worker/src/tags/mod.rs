@@ -3,7 +3,7 @@
 //! - `read.rs`: the JSON text of a tag as formats, with everything that its form asks.
 //! - `format.rs`: what formats are.
 //! - `check.rs`: what formats ask of each other, such as that each tag has one trigger.
-//! - `free.rs`: free text, and strings that hold the texts of special tokens.
+//! - `specials.rs`: strings that hold the texts of special tokens.
 //! - `write.rs`: formats as a grammar.
 //!
 //! The types and fields are those of `XGrammar` 0.1 and later (its documentation, *Structural Tag*). The texts of a format are a set: free text is any text
@@ -11,8 +11,8 @@
 
 mod check;
 mod format;
-mod free;
 mod read;
+mod specials;
 mod write;
 
 /// The phase that verdicts name.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gobo_automata::TokenItem;
+use gobo_schema::Style;
 use gobo_types::{Budget, CompileError, RefusalKind};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -140,6 +141,17 @@ impl Object {
         }
     }
 
+    /// A list that is not supported, where it has elements.
+    fn unsupported_list(&mut self, field: &str) -> Result<(), CompileError> {
+        match self.take(field) {
+            Some((_, value)) if value.get() != "[]" => {
+                let reason = format!("{field} is not supported here");
+                Err(CompileError::refuse(RefusalKind::Unsupported, below(&self.pointer, field), reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn finish(self) -> Result<(), CompileError> {
         match self.fields.keys().next() {
             None => Ok(()),
@@ -180,14 +192,18 @@ fn token(pointer: &str, value: &RawValue) -> Result<TokenItem, CompileError> {
 /// The format of a schema.
 fn schema(object: &mut Object) -> Result<Format, CompileError> {
     let (_, schema) = object.required("json_schema")?;
-    let style = object.text("style")?;
-    if let Some(style) = style.filter(|style| style != "json") {
-        let reason = format!("the style {style} is not supported: parameters in XML have no grammar here");
-        let pointer = below(&object.pointer, "style");
-        return Err(CompileError::refuse(RefusalKind::Unsupported, pointer, reason));
-    }
+    let style = match object.text("style")?.as_deref() {
+        None | Some("json") => None,
+        Some(word) => Some(Style::of(word).ok_or_else(|| {
+            let known: Vec<&str> = Style::words().collect();
+            let reason = format!("there is no style {word:?}: styles are json, {}", known.join(", "));
+            CompileError::refuse(RefusalKind::Unsupported, below(&object.pointer, "style"), reason)
+        })?),
+    };
+    object.unsupported_list("excludes")?;
     Ok(Format::Schema(Schema {
         text: schema.get().to_owned(),
+        style,
         any_order: object.flag("any_order", false)?,
         max_whitespace: object.plain("max_whitespace_cnt", "a number of characters")?,
     }))
@@ -314,8 +330,9 @@ impl Reader<'_> {
                 is_loop: object.flag("loop", true)?,
             },
             "qwen_xml_parameter" => {
-                let reason = "qwen_xml_parameter is not supported: parameters in XML have no grammar here";
-                return Err(CompileError::refuse(RefusalKind::Unsupported, object.pointer.clone(), reason));
+                let (_, schema) = object.required("json_schema")?;
+                let (text, style) = (schema.get().to_owned(), Some(Style::Qwen));
+                Format::Schema(Schema { text, style, any_order: false, max_whitespace: None })
             }
             other => {
                 let reason = format!("there is no format of type {other:?}");
@@ -405,7 +422,7 @@ impl Reader<'_> {
             // A schema may be given as its text.
             let text =
                 serde_json::from_str::<String>(schema.get()).unwrap_or_else(|_| schema.get().to_owned());
-            let format = Format::Schema(Schema { text, any_order: false, max_whitespace: None });
+            let format = Format::Schema(Schema { text, style: None, any_order: false, max_whitespace: None });
             let end = End::Texts(vec![structure.needed_text("end")?]);
             structure.finish()?;
             tags.push(Tag { pointer, begin, content: Placed { pointer: at, format }, end });

@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use gobo_artifact::Vocabulary;
-use gobo_automata::{Expr, Grammar, Language, Rule, RuleId, TokenItem, TokenSet};
+use gobo_automata::{Expr, Grammar, Language, Rule, RuleId, TokenItem, TokenSet, without_phrases};
 use gobo_grammar::MAX_TOKEN_SETS;
 use gobo_grammar::ebnf::ebnf;
-use gobo_schema::{ecma_regex, schema};
+use gobo_schema::{Style, ecma_regex, parameters, schema};
 use gobo_types::{
     Budget, CompileError, DenseId as _, MatchMode, PropertyOrder, RefusalKind, Report, ReportEntry,
     SchemaOptions, SpecialText, Whitespace,
@@ -15,8 +15,8 @@ use gobo_types::{
 use super::PHASE;
 use super::check::check;
 use super::format::{Begin, End, Flow, Format, Placed, Schema, Tag};
-use super::free::{Specials, free};
 use super::read::read;
+use super::specials::Specials;
 
 /// A structural tag, and the options that change its texts.
 pub(crate) struct Input<'a> {
@@ -195,7 +195,7 @@ impl Writer<'_> {
     /// A text, and the special tokens that stand for parts of it.
     fn string(&mut self, pointer: &str, text: &str) -> Result<Expr, CompileError> {
         let Self { specials, grammar, sets, budget, .. } = self;
-        specials.string(text, |token| edge(grammar, sets, pointer, vec![token], false), budget)
+        specials.string(text, |token| edge(&mut grammar.tokens, sets, pointer, vec![token], false), budget)
     }
 
     fn edge(
@@ -204,7 +204,7 @@ impl Writer<'_> {
         items: Vec<TokenItem>,
         is_complement: bool,
     ) -> Result<Expr, CompileError> {
-        edge(&mut self.grammar, &mut self.sets, pointer, items, is_complement)
+        edge(&mut self.grammar.tokens, &mut self.sets, pointer, items, is_complement)
     }
 
     /// A token that is none of these, and not the end of the tag around it.
@@ -224,7 +224,7 @@ impl Writer<'_> {
         self.has_free_text = true;
         let phrases: BTreeSet<&str> =
             phrases.map(String::as_str).filter(|phrase| !phrase.is_empty()).collect();
-        Ok(Expr::Machine(Box::new(free(&phrases, self.budget)?)))
+        Ok(Expr::Machine(Box::new(without_phrases(phrases, self.budget)?)))
     }
 
     /// The rule of the values of a schema.
@@ -239,7 +239,10 @@ impl Writer<'_> {
         if let Some(most) = of.max_whitespace {
             options.whitespace = within_whitespace(options.whitespace, most);
         }
-        let read = schema(&of.text, &options, self.budget);
+        let read = match of.style {
+            None => schema(&of.text, &options, self.budget),
+            Some(style) => self.parameters(pointer, of, &options, style),
+        };
         let (grammar, report) = read.map_err(|error| within(error, pointer, "json_schema"))?;
         for (list, more) in [
             (&mut self.report.enforced, report.enforced),
@@ -261,6 +264,24 @@ impl Writer<'_> {
         Ok(rule)
     }
 
+    /// The grammar of a schema whose objects are written as parameters in a style.
+    fn parameters(
+        &self,
+        pointer: &str,
+        of: &Schema,
+        options: &SchemaOptions,
+        style: Style,
+    ) -> Result<(Grammar, Report), CompileError> {
+        let (mut sets, mut known) = (Vec::new(), HashMap::new());
+        let mut write = |text: &str| {
+            let token = |item| edge(&mut sets, &mut known, pointer, vec![item], false);
+            self.specials.string(text, token, self.budget)
+        };
+        let (mut grammar, report) = parameters(&of.text, options, style, &mut write, self.budget)?;
+        grammar.tokens = sets;
+        Ok((grammar, report))
+    }
+
     fn append(&mut self, pointer: &str, mut grammar: Grammar) -> Result<RuleId, CompileError> {
         check_sets(self.grammar.tokens.len() + grammar.tokens.len(), pointer)?;
         for set in &mut grammar.tokens {
@@ -273,8 +294,8 @@ impl Writer<'_> {
 
 /// One token of a set; an equal one is the same set.
 fn edge(
-    grammar: &mut Grammar,
-    sets: &mut HashMap<(Vec<TokenItem>, bool), usize>,
+    sets: &mut Vec<TokenSet>,
+    known: &mut HashMap<(Vec<TokenItem>, bool), usize>,
     pointer: &str,
     mut items: Vec<TokenItem>,
     is_complement: bool,
@@ -282,14 +303,14 @@ fn edge(
     items.sort_unstable();
     items.dedup();
     let key = (items, is_complement);
-    if let Some(&known) = sets.get(&key) {
+    if let Some(&known) = known.get(&key) {
         return Ok(Expr::token_set(known));
     }
-    let fresh = grammar.tokens.len();
+    let fresh = sets.len();
     check_sets(fresh + 1, pointer)?;
     let (items, place) = (key.0.clone(), pointer.to_owned());
-    grammar.tokens.push(TokenSet { items, is_complement, place, span: None });
-    sets.insert(key, fresh);
+    sets.push(TokenSet { items, is_complement, place, span: None });
+    known.insert(key, fresh);
     Ok(Expr::token_set(fresh))
 }
 

@@ -14,7 +14,7 @@ mod witnesses;
 
 use std::rc::Rc;
 
-use gobo_automata::{Expr, MachineState, RuleId};
+use gobo_automata::{Expr, MachineState};
 use gobo_types::{Budget, CompileError, RefusalKind};
 
 use crate::advice::{ANY_ORDER, REPEATED_NAMES};
@@ -22,9 +22,10 @@ use crate::formula::derivative::Next;
 use crate::formula::expansion::{Expansion, Literal};
 use crate::formula::formulas::{FormulaId, Formulas, NEVER};
 use crate::formula::properties::{Objects, PropertyAtom};
-use crate::lower::container::{Builder, STEPS_PER_STATE, Stage};
+use crate::lower::container::{Builder, Frame, STEPS_PER_STATE, Stage};
 use crate::lower::context::Context;
 use crate::lower::outcomes::{Outcome, outcomes};
+use crate::lower::rules::Form;
 use crate::lower::schema_set::{SchemaSet, SchemaSetId};
 use crate::phase::LOWERING;
 use crate::read::node::{NodeId, TextId};
@@ -71,7 +72,7 @@ impl<'a> ObjectLowering<'a> {
         context: &mut Context<'a>,
         set: &Rc<SchemaSet>,
         literals: &[Literal],
-        depth: u32,
+        (form, depth): (Form, u32),
     ) -> Result<Option<Expr>, CompileError> {
         let formula = self.expansion.all(&mut context.facts.nodes, literals)?;
         if formula == NEVER {
@@ -82,17 +83,21 @@ impl<'a> ObjectLowering<'a> {
             let reason = format!("any order of {names} names; the limit is {MAX_UNORDERED}");
             return Err(context.refuse_at(set, RefusalKind::Unsupported, reason).advising(ANY_ORDER));
         }
-        let scope = self.scopes.of(context, &self.expansion.formulas, set, formula)?;
+        let scope = self.scopes.of(context, &self.expansion.formulas, (set, form), formula)?;
         self.is_ordered |= set.names.len() > usize::from(scope.others.is_empty());
-        let builder = Builder::new("{", "}", context.policy.layout(), depth);
+        let frame = match form {
+            Form::Members => context.parameters().members(),
+            _ => Frame::json("{", "}", context.policy.layout(), depth),
+        };
         let mut object = Object {
             formulas: &mut self.expansion.formulas,
             witnesses: &mut self.witnesses,
             context,
-            builder,
+            builder: Builder::new(frame),
             set,
             scope,
             names,
+            form,
             depth,
             has_free_names: false,
         };
@@ -112,6 +117,7 @@ struct Object<'l, 'a> {
     scope: Scope,
     /// Number of names that the schema names.
     names: u32,
+    form: Form,
     depth: u32,
     /// Whether it takes properties with other names.
     has_free_names: bool,
@@ -193,10 +199,14 @@ impl Object<'_, '_> {
         let found = outcomes(&mut self.context.facts, self.formulas, formula, &asked, &after)?;
         let spelling = self.context.policy.spelling();
         for (literals, rest) in found {
-            let Some(rule) = self.context.rule(child, &literals, self.depth + 1)? else { continue };
+            let Some(value) = self.value(child, &literals)? else { continue };
             let to = self.builder.state(Stage::After, step.passed, rest);
             self.context.budget.charge_steps(LOWERING, STEPS_PER_STATE + string_steps(name, spelling))?;
-            self.add_property(from, string_text(name, spelling), rule, to);
+            let name = match self.form {
+                Form::Members => self.context.parameter_name(self.set, name)?,
+                _ => string_text(name, spelling),
+            };
+            self.builder.machine.add_edge(from, Expr::Concat(vec![name, value]), to);
         }
         Ok(())
     }
@@ -215,9 +225,10 @@ impl Object<'_, '_> {
             let child = self.context.set_of(child)?;
             let found = self.outcomes_of_class(at, child, formula)?;
             for (literals, rest) in found {
-                let Some(rule) = self.context.rule(child, &literals, self.depth + 1)? else { continue };
+                let Some(value) = self.value(child, &literals)? else { continue };
                 let to = self.builder.state(Stage::After, passed, rest);
-                self.add_property(from, self.scope.others[at].key.clone(), rule, to);
+                let property = vec![self.scope.others[at].key.clone(), value];
+                self.builder.machine.add_edge(from, Expr::Concat(property), to);
                 self.has_free_names = true;
             }
         }
@@ -235,7 +246,7 @@ impl Object<'_, '_> {
         let mut last: Vec<Outcome> = Vec::new();
         let mut last_atom: Option<PropertyAtom> = None;
         for (literals, rest) in self.outcomes_but(class, formula, None)? {
-            if self.context.rule(child, &literals, self.depth + 1)?.is_none() {
+            if self.value(child, &literals)?.is_none() {
                 continue;
             }
             match self.revocable(class, formula, (&literals, rest))?.as_slice() {
@@ -295,9 +306,9 @@ impl Object<'_, '_> {
         revocable(&mut self.context.facts, self.formulas, class, formula, outcome)
     }
 
-    fn add_property(&mut self, from: MachineState, key: Expr, value: RuleId, to: MachineState) {
-        let colon = self.context.policy.layout().colon();
-        self.builder.machine.add_edge(from, Expr::Concat(vec![key, colon, Expr::Call(value)]), to);
+    /// What stands behind the name of a property.
+    fn value(&mut self, child: SchemaSetId, literals: &[Literal]) -> Result<Option<Expr>, CompileError> {
+        self.context.value(child, literals, (self.form, self.depth + 1))
     }
 
     fn refuse_repetition(&self) -> CompileError {

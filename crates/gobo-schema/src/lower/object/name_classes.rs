@@ -11,6 +11,7 @@ use gobo_automata::{Expr, Language};
 use gobo_types::CompileError;
 
 use crate::lower::context::Context;
+use crate::lower::rules::Form;
 use crate::phase::LOWERING;
 use crate::read::node::{NodeId, TextId};
 use crate::scalar::strings::spelled;
@@ -32,6 +33,8 @@ pub(super) struct Tests {
     pub(super) except: Vec<String>,
     pub(super) patterns: Vec<TextId>,
     pub(super) violated: Vec<NodeId>,
+    /// How the object is written.
+    pub(super) form: Form,
 }
 
 /// A class under construction.
@@ -102,12 +105,19 @@ impl NameClasses {
             classes = split;
         }
         let is_free = tests.patterns.is_empty() && tests.violated.is_empty();
+        let is_unconstrained = |class: &Class| tests.violated.is_empty() && class.patterns.is_empty();
         let policy = &context.policy;
         let spelling = if is_free { policy.free_names() } else { policy.spelling() };
         let classes: Rc<[NameClass]> = classes
             .into_iter()
-            .map(|Class { names, patterns, violated }| {
-                let key = spelled(&names, spelling, budget)?.shared();
+            .map(|class| {
+                let key = match tests.form {
+                    Form::Members => {
+                        context.parameters().names(&class.names, is_unconstrained(&class), budget)?
+                    }
+                    _ => spelled(&class.names, spelling, budget)?,
+                };
+                let (key, Class { patterns, violated, .. }) = (key.shared(), class);
                 Ok(NameClass { key, patterns, violated })
             })
             .collect::<Result<_, CompileError>>()?;

@@ -14,6 +14,7 @@ use crate::formula::names::{NameSet, properties_of};
 use crate::formula::properties::PropertyAtom;
 use crate::lower::context::Context;
 use crate::lower::object::name_classes::{NameClass, NameClasses, Tests};
+use crate::lower::rules::Form;
 use crate::lower::schema_set::SchemaSet;
 use crate::phase::LOWERING;
 use crate::read::node::{FALSE, NodeId, TextId};
@@ -84,7 +85,7 @@ impl Scopes {
         &mut self,
         context: &mut Context<'_>,
         formulas: &Formulas<'_, PropertyAtom>,
-        set: &SchemaSet,
+        (set, form): (&SchemaSet, Form),
         formula: FormulaId,
     ) -> Result<Scope, CompileError> {
         let mut scope = Scope { named: HashMap::new(), others: Vec::new() };
@@ -109,7 +110,7 @@ impl Scopes {
             scope.named.insert(names.clone(), named);
         }
         if !has_no_others(context, formulas, formula)? {
-            scope.others = self.other_names(context, set, sets)?;
+            scope.others = self.other_names(context, (set, form), sets)?;
         }
         Ok(scope)
     }
@@ -118,7 +119,7 @@ impl Scopes {
     fn other_names(
         &mut self,
         context: &mut Context<'_>,
-        set: &SchemaSet,
+        (set, form): (&SchemaSet, Form),
         sets: Vec<NameSet>,
     ) -> Result<Vec<Others>, CompileError> {
         let closed = context.policy.options.closed && set.says_properties && !set.says_additional;
@@ -129,7 +130,10 @@ impl Scopes {
         let is_violating = |names: &NameSet| matches!(names, NameSet::Violating(_));
         if set.names.is_empty() && patterns.is_empty() && !sets.iter().any(is_violating) {
             // One class of all names.
-            let key = context.any_string();
+            let key = match form {
+                Form::Members => context.parameters().any_name(context.budget)?,
+                _ => context.any_string(),
+            };
             return Ok(vec![Others { key, sets: sets.into_iter().collect(), patterns: Vec::new() }]);
         }
         let mut violated: Vec<NodeId> = sets
@@ -146,7 +150,8 @@ impl Scopes {
             .charge_steps(LOWERING, set.names.iter().map(|name| 4 + name.len() as u64 / 4).sum())?;
         let mut except = set.names.clone();
         except.sort_unstable();
-        let classes: Rc<[NameClass]> = self.classes.of(context, Tests { except, patterns, violated })?;
+        let classes: Rc<[NameClass]> =
+            self.classes.of(context, Tests { except, patterns, violated, form })?;
         let mut others = Vec::with_capacity(classes.len());
         for class in classes.iter() {
             if closed && class.patterns.is_empty() {

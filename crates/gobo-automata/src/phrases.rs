@@ -1,32 +1,45 @@
-//! Free text, and strings that hold the texts of special tokens.
+//! Texts in which none of some phrases stands.
 //!
-//! Free text is any text in which none of some phrases stands. Its automaton is that of Aho & Corasick (*Efficient string matching*, 1975): a state
-//! for each beginning of a phrase, the longest that the text ends with, and no way into one that a phrase ends. Linear in the phrases, times
-//! their distinct characters.
+//! Their automaton is that of Aho & Corasick (*Efficient string matching*, 1975): a state for each beginning of a phrase, the longest that the
+//! text ends with, and no way into one that a phrase ends. Linear in the phrases, times their distinct characters.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use gobo_artifact::Vocabulary;
-use gobo_automata::{CharSet, Expr, Machine, MachineState, TokenItem};
-use gobo_types::{Budget, CompileError, SpecialText};
+use gobo_types::{Budget, CompileError};
 
-use super::PHASE;
+use crate::chars::{CharSet, Expr, Machine, MachineState};
+
+/// The phase that verdicts name.
+const PHASE: &str = "excluding phrases";
 
 /// Bytes of a state with its edges.
 const STATE_BYTES: u64 = 256;
 
 /// All texts in which no phrase stands. Phrases are not empty.
 ///
+/// ```
+/// use gobo_automata::{Expr, Language, without_phrases};
+/// use gobo_types::{Budget, CompileLimits};
+///
+/// let budget = Budget::new(CompileLimits::default());
+/// let texts = without_phrases(["</a>", "b"], &budget)?;
+/// let texts = Language::expr(&Expr::Machine(Box::new(texts)), &budget)?;
+/// assert!(texts.accepts("</a") && !texts.accepts("x</a>"));
+/// # Ok::<(), gobo_types::CompileError>(())
+/// ```
+///
 /// # Errors
 /// [`CompileError::OverBudget`].
-pub(super) fn free(phrases: &BTreeSet<&str>, budget: &Budget) -> Result<Machine, CompileError> {
+pub fn without_phrases(phrases: impl IntoIterator<Item: AsRef<str>>,
+    budget: &Budget) -> Result<Machine, CompileError> {
     let mut trie = Trie::default();
     trie.nodes.push(Node::default());
+    let mut alphabet: BTreeSet<char> = BTreeSet::new();
     for phrase in phrases {
-        trie.add(phrase, budget)?;
+        trie.add(phrase.as_ref(), budget)?;
+        alphabet.extend(phrase.as_ref().chars());
     }
     trie.link(budget)?;
-    let alphabet: BTreeSet<char> = phrases.iter().flat_map(|phrase| phrase.chars()).collect();
     let others = CharSet::new(alphabet.iter().map(|&char| (char, char))).complement();
     let mut machine = Machine::default();
     let states: Vec<MachineState> = trie.nodes.iter().map(|_| machine.add_state(true)).collect();
@@ -111,86 +124,18 @@ impl Trie {
     }
 }
 
-/// The texts of special tokens, and how strings are written in which they stand.
-pub(super) struct Specials {
-    how: SpecialText,
-    /// Longest first.
-    names: Vec<String>,
-}
-
-impl Specials {
-    pub(super) fn of(vocabulary: Option<&Vocabulary>, how: SpecialText) -> Self {
-        let ids = vocabulary.filter(|_| how != SpecialText::Spelled);
-        let names = ids.into_iter().flat_map(|vocabulary| {
-            let ids = (0..vocabulary.len()).filter(|&id| vocabulary.is_special(id));
-            ids.filter_map(|id| std::str::from_utf8(vocabulary.bytes(id)).ok())
-        });
-        let mut names: Vec<String> = names.filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        names.sort_by_key(|name| (std::cmp::Reverse(name.len()), name.clone()));
-        names.dedup();
-        Self { how, names }
-    }
-
-    /// The ways to write a text: `edge` says how a token is read.
-    ///
-    /// # Errors
-    /// [`CompileError::OverBudget`].
-    pub(super) fn string(
-        &self,
-        text: &str,
-        mut edge: impl FnMut(TokenItem) -> Result<Expr, CompileError>,
-        budget: &Budget,
-    ) -> Result<Expr, CompileError> {
-        budget.charge_steps(PHASE, 1 + (self.names.len() * text.len()) as u64 / 64)?;
-        if !self.names.iter().any(|name| text.contains(name.as_str())) {
-            return Ok(Expr::text(text));
-        }
-        let mut machine = Machine::default();
-        // A state for each place between two characters.
-        let mut places: BTreeMap<usize, MachineState> = BTreeMap::new();
-        for (at, _) in text.char_indices() {
-            places.insert(at, machine.add_state(false));
-        }
-        places.insert(text.len(), machine.add_state(true));
-        let mut at = 0;
-        while let Some(char) = text[at..].chars().next() {
-            let mut next = at + char.len_utf8();
-            let mut here = self.names.iter().filter(|name| text[at..].starts_with(name.as_str()));
-            match self.how {
-                SpecialText::Token => match here.next() {
-                    Some(longest) => {
-                        next = at + longest.len();
-                        machine.add_edge(places[&at], edge(TokenItem::Name(longest.clone()))?, places[&next]);
-                    }
-                    None => machine.add_edge(places[&at], Expr::text(char), places[&next]),
-                },
-                SpecialText::Both | SpecialText::Spelled => {
-                    machine.add_edge(places[&at], Expr::text(char), places[&next]);
-                    for name in here {
-                        let behind = places[&(at + name.len())];
-                        machine.add_edge(places[&at], edge(TokenItem::Name(name.clone()))?, behind);
-                    }
-                }
-            }
-            at = next;
-        }
-        machine.start = places[&0];
-        Ok(Expr::Machine(Box::new(machine)))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use gobo_automata::Language;
     use gobo_types::CompileLimits;
 
     use super::*;
+    use crate::chars::Language;
 
     #[test]
     fn free_text_has_no_phrase_in_it() {
         let budget = Budget::new(CompileLimits::default());
         let phrases = ["aa", "aba", "c", "bbé"];
-        let machine = free(&phrases.into_iter().collect(), &budget).unwrap();
+        let machine = without_phrases(phrases, &budget).unwrap();
         let free = Language::expr(&Expr::Machine(Box::new(machine)), &budget).unwrap();
         let letters = ['a', 'b', 'c', 'é', 'x'];
         let mut texts = vec![String::new()];
