@@ -30,8 +30,10 @@ const STATE_BYTES: u64 = 256;
 ///
 /// # Errors
 /// [`CompileError::OverBudget`].
-pub fn without_phrases(phrases: impl IntoIterator<Item: AsRef<str>>,
-    budget: &Budget) -> Result<Machine, CompileError> {
+pub fn without_phrases(
+    phrases: impl IntoIterator<Item: AsRef<str>>,
+    budget: &Budget,
+) -> Result<Machine, CompileError> {
     let mut trie = Trie::default();
     trie.nodes.push(Node::default());
     let mut alphabet: BTreeSet<char> = BTreeSet::new();

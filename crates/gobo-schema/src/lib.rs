@@ -35,5 +35,5 @@ pub use ecma::ecma_regex;
 pub use lower::parameters::Style;
 pub use policy_form::PolicyForm;
 pub use read::vocabulary::SCHEMAS as SCHEMA_KEYWORDS;
-pub use schema::{embedded, parameters, schema, subschema};
+pub use schema::{Arguments, arguments, embedded, schema, subschema};
 pub use text::plain::plain_text;

@@ -40,31 +40,50 @@ pub fn embedded(schema: &str, budget: &Budget) -> Result<(Grammar, Report), Comp
     whole_schema(schema, (&SchemaOptions::default(), Place::Within), budget)
 }
 
-/// The grammar of the objects that a schema allows, their members written as parameters in a style, and what it enforces. `write` says how
-/// the texts of the style are written in the grammar that calls this one; token sets are the caller's.
+/// How the arguments of a tool are written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Arguments {
+    /// The style of parameters; JSON without one.
+    pub style: Option<Style>,
+    /// Phrases that stand in no string and in no name.
+    pub excludes: Vec<String>,
+}
+
+/// The grammar of the arguments of a tool that a schema allows, and what it enforces. `write` says how the texts of a style are written in the
+/// grammar that calls this one; token sets are the caller's.
 ///
-/// Strings that hold [`Style::closing`] have no text. No whitespace stands before or after parameters but what the policy allows.
+/// With a style, values are objects. Strings and names that hold [`Style::closing`] have no text. No whitespace stands before or after
+/// parameters but what the policy allows.
 ///
 /// # Errors
 /// As for [`schema`]; a refusal of a schema that allows no object, and of a name that the style cannot write; those of `write`.
-pub fn parameters(
+pub fn arguments(
     schema: &str,
     options: &SchemaOptions,
-    style: Style,
+    arguments: &Arguments,
     write: &mut dyn FnMut(&str) -> Result<Expr, CompileError>,
     budget: &Budget,
 ) -> Result<(Grammar, Report), CompileError> {
-    let marks = Box::new(Marks::new(style, write)?);
-    let (grammar, mut report) = whole_schema(schema, (options, Place::Parameters(marks)), budget)?;
-    let how = format!("objects alone, their members written as parameters: {}", style.word());
-    report.enforced.insert(1, ReportEntry::whole("style", how));
-    let closing = style.closing();
-    let names = match style {
-        Style::Cohere => "",
-        _ => "; names that the schema neither names nor constrains are identifiers",
-    };
-    let why = format!("strings among parameters without {closing} in them{names}");
-    report.narrowed.push(ReportEntry::whole("style", why));
+    let Arguments { style, excludes } = arguments;
+    let marks = style.map(|style| Marks::new(style, write)).transpose()?.map(Box::new);
+    let place = Place::Call { excludes: excludes.clone(), marks };
+    let (grammar, mut report) = whole_schema(schema, (options, place), budget)?;
+    if let Some(style) = style {
+        let how = format!("objects alone, their members written as parameters: {}", style.word());
+        report.enforced.insert(1, ReportEntry::whole("style", how));
+        let closing = style.closing();
+        let names = match style {
+            Style::Cohere => "",
+            _ => "; names that the schema neither names nor constrains are identifiers",
+        };
+        let why = format!("strings and names without {closing} in them{names}");
+        report.narrowed.push(ReportEntry::whole("style", why));
+    }
+    if !excludes.is_empty() {
+        let why =
+            format!("strings and names without {} in them, however they are spelled", excludes.join(", "));
+        report.narrowed.push(ReportEntry::whole("excludes", why));
+    }
     Ok((grammar, report))
 }
 

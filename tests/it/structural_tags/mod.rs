@@ -1,6 +1,7 @@
 //! Structural tags: which sequences of tokens are texts, by definition over random formats, and the hard ones by hand.
 
 mod naive;
+mod parameters;
 
 use std::sync::{Arc, LazyLock};
 

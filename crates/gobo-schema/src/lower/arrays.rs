@@ -140,9 +140,10 @@ impl<'a> Array<'_, 'a> {
             .facts
             .few_values(literals)?
             .filter(|values| is_json && values.len() <= MAX_UNIQUE && values.iter().all(has_one_text));
-        let Some(values) = values else {
+        let Some(mut values) = values else {
             return self.widen_unique(at, formula);
         };
+        values.retain(|value| self.context.policy.allows(value));
         let child = self.context.set_of(self.set.of_item(at as usize))?;
         let written = self.context.policy.values.beside(&values);
         for value in values {

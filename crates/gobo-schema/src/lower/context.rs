@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use gobo_automata::{Expr, RuleId};
+use gobo_automata::{Expr, Language, RuleId, without_phrases};
 use gobo_types::{Budget, CompileError, RefusalKind, SchemaOptions};
 
 use crate::advice::UNIQUE_ITEMS;
@@ -32,8 +32,9 @@ pub(crate) enum Place {
     Whole,
     /// Within those of a grammar.
     Within,
-    /// Within a call of a tool, as parameters.
-    Parameters(Box<Marks>),
+    /// In a call of a tool, without some phrases in strings and names; as parameters where there are marks of a style, and then without its closing
+    /// text in them either, since a reader looks for that.
+    Call { excludes: Vec<String>, marks: Option<Box<Marks>> },
 }
 
 /// The tables of lowering that arrays and objects share.
@@ -51,7 +52,7 @@ impl<'a> Context<'a> {
     /// # Errors
     /// [`CompileError::OverBudget`].
     pub(crate) fn new(
-        nodes: Nodes<'a>,
+        mut nodes: Nodes<'a>,
         options: &'a SchemaOptions,
         place: Place,
     ) -> Result<Self, CompileError> {
@@ -60,21 +61,30 @@ impl<'a> Context<'a> {
         let add = |name: &str, expr| rules.add_called(name, expr);
         let is_within = matches!(place, Place::Within);
         let mut policy = Policy::new((options, is_within), nodes.draft(), add);
-        let parameters = match place {
-            Place::Whole | Place::Within => None,
-            Place::Parameters(marks) => {
+        let (mut parameters, mut without) = (None, None);
+        if let Place::Call { mut excludes, marks } = place {
+            excludes.extend(marks.iter().map(|marks| marks.style.closing().to_owned()));
+            if !excludes.is_empty() {
+                let language = |budget: &Budget| {
+                    let texts = Expr::Machine(Box::new(without_phrases(&excludes, budget)?));
+                    Language::expr(&texts, budget).map(Some)
+                };
+                without = nodes.intern_text("excludes", "", language)?;
+            }
+            if let Some(marks) = marks {
                 let layout = policy.layout();
                 policy.values.layout = layout.from_depth(1);
-                Some(Parameters::new(*marks, layout.blanks(), budget)?)
+                parameters = Some(Parameters::new(*marks, layout.blanks()));
             }
-        };
+            policy.excludes = excludes;
+        }
         Ok(Self {
             policy,
             budget,
             facts: Facts::new(nodes),
             sets: SchemaSets::default(),
             rules,
-            scalars: ScalarRules::new(),
+            scalars: ScalarRules::new(without),
             parameters,
         })
     }
@@ -205,20 +215,6 @@ impl<'a> Context<'a> {
                 format!("no parameter is named {name:?}: a reader would not find the end of the name");
             self.refuse_at(set, RefusalKind::Unsupported, reason)
         })
-    }
-
-    /// The strings that satisfy all of `literals`, as their characters; `None` if there are none at a glance. Beside them, whether nothing
-    /// is asked of them.
-    ///
-    /// # Errors
-    /// As those of [`Self::rule`].
-    pub(crate) fn bare_string(
-        &mut self,
-        literals: &[Literal],
-    ) -> Result<Option<(RuleId, bool)>, CompileError> {
-        let Self { facts, rules, scalars, parameters, .. } = self;
-        let written = &parameters.as_ref().expect("the schema is one of parameters").strings;
-        scalars.bare_string(facts, rules, literals, written)
     }
 
     /// A call of the rule of all strings.

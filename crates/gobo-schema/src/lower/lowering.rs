@@ -44,7 +44,8 @@ pub(crate) fn lowered_with<'a>(
 ) -> Result<(Lowering<'a>, RuleId), CompileError> {
     let mut nodes = Nodes::read(schema, options, budget)?;
     let root = nodes.node(Location { document: 0, pointer: pointer.to_owned() })?;
-    let form = if matches!(place, Place::Parameters(_)) { Form::Members } else { Form::Json };
+    let is_parameters = matches!(place, Place::Call { marks: Some(_), .. });
+    let form = if is_parameters { Form::Members } else { Form::Json };
     let mut lowering = Lowering {
         context: Context::new(nodes, options, place)?,
         objects: ObjectLowering::new(budget),
@@ -94,9 +95,11 @@ impl Lowering<'_> {
     }
 
     /// Values of some types, strings as their characters. Where nothing is asked of strings, the texts of all other values are texts of strings
-    /// too, but for those within which a closing mark stands.
+    /// too.
     fn bare(&mut self, key: &RuleKey, types: Types) -> Result<Expr, CompileError> {
-        let strings = if types.has(Types::STRING) { self.context.bare_string(&key.literals)? } else { None };
+        let Context { facts, rules, scalars, .. } = &mut self.context;
+        let strings =
+            if types.has(Types::STRING) { scalars.bare_string(facts, rules, &key.literals)? } else { None };
         if let Some((all, true)) = strings {
             return Ok(Expr::Call(all));
         }
@@ -110,7 +113,7 @@ impl Lowering<'_> {
         let Self { context, objects, arrays } = self;
         let RuleKey { set, ref literals, depth, .. } = *key;
         if let Some(mut values) = context.facts.few_values(literals)? {
-            values.retain(|value| of_types.has(Types::of(value)));
+            values.retain(|value| of_types.has(Types::of(value)) && context.policy.allows(value));
             // In any order, objects need the states of objects.
             let is_scalar = |value: &Json| !matches!(value, Json::Array(_) | Json::Object(_));
             if context.policy.is_ordered() || values.iter().all(is_scalar) {

@@ -2,10 +2,9 @@
 //!
 //! A style writes a member of the object as an opening text with the name, the value, and a closing text. What stands between them says in some
 //! styles of what type the value is; so a member has several *ways*, each for the values of some types. Strings are written as their
-//! characters, without the closing text among them, since a reader looks for that; all other values are JSON. Cohere's style writes objects and arrays
-//! within as parameters again.
+//! characters, all other values as JSON; Cohere's style writes objects and arrays within as parameters again.
 
-use gobo_automata::{CharSet, Expr, Language, without_phrases};
+use gobo_automata::{CharSet, Expr, Language};
 use gobo_types::{Budget, CompileError};
 
 use crate::lower::container::Frame;
@@ -207,17 +206,12 @@ pub(crate) struct Parameters {
     texts: Texts,
     /// What may stand beside marks.
     blanks: Expr,
-    /// The strings that can be written.
-    pub(crate) strings: Language,
 }
 
 impl Parameters {
-    /// # Errors
-    /// [`CompileError::OverBudget`].
-    pub(crate) fn new(marks: Marks, blanks: Expr, budget: &Budget) -> Result<Self, CompileError> {
+    pub(crate) fn new(marks: Marks, blanks: Expr) -> Self {
         let texts = marks.style.texts();
-        let free = Expr::Machine(Box::new(without_phrases([texts.close], budget)?));
-        Ok(Self { marks, texts, blanks: blanks.shared(), strings: Language::expr(&free, budget)? })
+        Self { marks, texts, blanks: blanks.shared() }
     }
 
     /// What stands around the members of an object.
@@ -289,15 +283,6 @@ impl Parameters {
             }
         }
         Some(self.named(Expr::text(text)))
-    }
-
-    /// A member's beginning with any name.
-    ///
-    /// # Errors
-    /// [`CompileError::OverBudget`].
-    pub(crate) fn any_name(&self, budget: &Budget) -> Result<Expr, CompileError> {
-        let all = Language::expr(&Expr::chars([('\0', char::MAX)]).repeat(0, None), budget)?;
-        self.names(&all, true, budget)
     }
 
     /// A member's beginning with one of some names. Those that the schema says nothing of are identifiers, but in styles that can write

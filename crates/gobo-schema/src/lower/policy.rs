@@ -2,6 +2,7 @@
 
 use gobo_types::{Draft, PropertyOrder, SchemaOptions, Spelling, Whitespace};
 
+use crate::read::value::Json;
 use crate::text::numbers::NumberTexts;
 use crate::text::values::Values;
 use gobo_automata::{Expr, RuleId};
@@ -14,6 +15,8 @@ pub(crate) struct Policy<'a> {
     /// Whether the texts stand within others: then no whitespace stands around them, and names that the schema neither names nor
     /// constrains are spelled in any way, as strings are.
     pub(crate) is_embedded: bool,
+    /// Phrases that stand in no string and in no name.
+    pub(crate) excludes: Vec<String>,
 }
 
 impl<'a> Policy<'a> {
@@ -26,7 +29,12 @@ impl<'a> Policy<'a> {
     ) -> Self {
         let layout = Layout::new(options.whitespace, add);
         let numbers = NumberTexts { form: options.numbers, is_digits_alone: draft == Draft::Draft4 };
-        Self { options, values: Values { layout, spelling: options.spelling, numbers }, is_embedded }
+        Self {
+            options,
+            values: Values { layout, spelling: options.spelling, numbers },
+            is_embedded,
+            excludes: Vec::new(),
+        }
     }
 
     pub(crate) fn layout(&self) -> Layout {
@@ -45,6 +53,23 @@ impl<'a> Policy<'a> {
     /// Whether named properties stand in the order of the schema.
     pub(crate) fn is_ordered(&self) -> bool {
         self.options.order == PropertyOrder::Declared
+    }
+
+    /// Whether no excluded phrase stands in a string or a name.
+    pub(crate) fn allows_text(&self, text: &str) -> bool {
+        !self.excludes.iter().any(|phrase| text.contains(phrase.as_str()))
+    }
+
+    /// Whether no excluded phrase stands in a value.
+    pub(crate) fn allows(&self, value: &Json) -> bool {
+        match value {
+            Json::Null | Json::Bool(_) | Json::Number(_) => true,
+            Json::String(text) => self.allows_text(text),
+            Json::Array(items) => items.iter().all(|item| self.allows(item)),
+            Json::Object(properties) => {
+                properties.iter().all(|(name, value)| self.allows_text(name) && self.allows(value))
+            }
+        }
     }
 
     /// Maximum nesting depth of a value, if there is one.

@@ -1,11 +1,14 @@
 //! The rules of numbers and strings: one for each formula.
 
+use std::rc::Rc;
+
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::{Expr, Language, RuleId};
 use gobo_types::{CompileError, NumberForm, Spelling};
 
 use crate::formula::expansion::Literal;
 use crate::formula::formulas::{ALWAYS, FormulaId, NEVER};
+use crate::formula::scalars::{Scalar, StringKind};
 use crate::lower::facts::Facts;
 use crate::lower::rules::Rules;
 use crate::read::node::TextId;
@@ -18,18 +21,26 @@ pub(crate) struct ScalarRules {
     numbers: HashMap<FormulaId, RuleId>,
     strings: HashMap<FormulaId, RuleId>,
     bare_strings: HashMap<FormulaId, RuleId>,
+    /// The strings without excluded phrases, if there are any.
+    without: Option<TextId>,
     /// Whether the numbers of some formula had no text of the form that was asked for.
     pub(crate) has_other_numbers: bool,
 }
 
 impl ScalarRules {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(without: Option<TextId>) -> Self {
         Self {
             numbers: HashMap::new(),
             strings: HashMap::new(),
             bare_strings: HashMap::new(),
+            without,
             has_other_numbers: false,
         }
+    }
+
+    /// The strings without excluded phrases, if there are any.
+    pub(crate) fn written(&self, facts: &Facts<'_>) -> Option<Rc<Language>> {
+        self.without.map(|text| facts.nodes.text(text).clone())
     }
 
     /// The rule of the numbers that satisfy all of `literals`; `None` if there are none at a glance.
@@ -68,7 +79,7 @@ impl ScalarRules {
         literals: &[Literal],
         spelling: Spelling,
     ) -> Result<Option<RuleId>, CompileError> {
-        let formula = facts.strings.all(&mut facts.nodes, literals)?;
+        let (formula, is_free) = self.strings_of(facts, literals)?;
         if formula == NEVER {
             return Ok(None);
         }
@@ -77,6 +88,7 @@ impl ScalarRules {
         }
         let (nodes, formulas) = (&facts.nodes, &mut facts.strings.formulas);
         let mut add = |body, lengths| rules.add_counted("characters".to_owned(), body, lengths);
+        let spelling = if is_free { Spelling::Any } else { spelling };
         let expr = match counted_strings(formulas, formula, nodes, spelling, &mut add)? {
             Some(counted) => counted,
             None => {
@@ -89,8 +101,8 @@ impl ScalarRules {
         Ok(Some(rule))
     }
 
-    /// The rule of the strings that satisfy all of `literals` and are among `written`, as their characters; `None` if there are none at a
-    /// glance. Beside it, whether these are all of `written`.
+    /// The rule of the strings that satisfy all of `literals`, as their characters; `None` if there are none at a glance. Beside it, whether
+    /// nothing is asked of them.
     ///
     /// # Errors
     /// A refusal that names a keyword; [`CompileError::OverBudget`].
@@ -99,30 +111,34 @@ impl ScalarRules {
         facts: &mut Facts<'_>,
         rules: &mut Rules,
         literals: &[Literal],
-        written: &Language,
     ) -> Result<Option<(RuleId, bool)>, CompileError> {
-        let formula = facts.strings.all(&mut facts.nodes, literals)?;
+        let (formula, is_free) = self.strings_of(facts, literals)?;
         if formula == NEVER {
             return Ok(None);
         }
-        let is_free = formula == ALWAYS;
         if let Some(&known) = self.bare_strings.get(&formula) {
             return Ok(Some((known, is_free)));
         }
         let (nodes, formulas) = (&facts.nodes, &mut facts.strings.formulas);
-        let budget = nodes.budget();
-        let as_characters =
-            |language: &Language| language.to_expr(|chars| Expr::Chars(chars.clone()), budget);
-        let expr = if is_free {
-            as_characters(written)?
-        } else {
-            let text = |text: TextId| nodes.text(text).clone();
-            let strings = string_language(formulas, formula, &text, budget)?;
-            as_characters(&strings.intersection(written, budget)?)?
-        };
+        let text = |text: TextId| nodes.text(text).clone();
+        let strings = string_language(formulas, formula, &text, nodes.budget())?;
+        let expr = strings.to_expr(|chars| Expr::Chars(chars.clone()), nodes.budget())?;
         let rule = rules.add("string".to_owned(), expr);
         self.bare_strings.insert(formula, rule);
         Ok(Some((rule, is_free)))
+    }
+
+    /// What is asked of strings, and whether `literals` ask nothing.
+    fn strings_of(
+        &self,
+        facts: &mut Facts<'_>,
+        literals: &[Literal],
+    ) -> Result<(FormulaId, bool), CompileError> {
+        let asked = facts.strings.all(&mut facts.nodes, literals)?;
+        let Some(without) = self.without else { return Ok((asked, asked == ALWAYS)) };
+        let formulas = &mut facts.strings.formulas;
+        let without = formulas.atom(Scalar { kind: StringKind::Text(without), holds: true })?;
+        Ok((formulas.and([asked, without])?, asked == ALWAYS))
     }
 
     /// A call of the rule of all strings.

@@ -1,7 +1,7 @@
 //! The formats of structural tags.
 
 use gobo_automata::TokenItem;
-use gobo_schema::Style;
+use gobo_schema::Arguments;
 
 /// A format, and where it stands.
 #[derive(Debug, Clone)]
@@ -107,12 +107,11 @@ pub(super) enum End {
 }
 
 /// The values of a schema, and how they are written.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Schema {
     /// Its text.
     pub(super) text: String,
-    /// How objects are written, if not as JSON.
-    pub(super) style: Option<Style>,
+    pub(super) arguments: Arguments,
     pub(super) any_order: bool,
     /// Most characters of whitespace in a row, where it says so.
     pub(super) max_whitespace: Option<u32>,

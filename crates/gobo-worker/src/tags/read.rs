@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gobo_automata::TokenItem;
-use gobo_schema::Style;
+use gobo_schema::{Arguments, Style};
 use gobo_types::{Budget, CompileError, RefusalKind};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -141,17 +141,6 @@ impl Object {
         }
     }
 
-    /// A list that is not supported, where it has elements.
-    fn unsupported_list(&mut self, field: &str) -> Result<(), CompileError> {
-        match self.take(field) {
-            Some((_, value)) if value.get() != "[]" => {
-                let reason = format!("{field} is not supported here");
-                Err(CompileError::refuse(RefusalKind::Unsupported, below(&self.pointer, field), reason))
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn finish(self) -> Result<(), CompileError> {
         match self.fields.keys().next() {
             None => Ok(()),
@@ -200,10 +189,23 @@ fn schema(object: &mut Object) -> Result<Format, CompileError> {
             CompileError::refuse(RefusalKind::Unsupported, below(&object.pointer, "style"), reason)
         })?),
     };
-    object.unsupported_list("excludes")?;
+    let excludes = object.texts("excludes")?;
+    for (at, exclude) in excludes.iter().enumerate() {
+        // Such a text may stand across an escape of JSON, where no string has it.
+        let is_escape = |char: char| char.is_ascii_hexdigit() || char < ' ' || "\"\\/bfnrtu".contains(char);
+        let is_inside = |char: char| char < ' ' || "\"\\".contains(char);
+        let pointer = || below(&below(&object.pointer, "excludes"), &at.to_string());
+        if exclude.is_empty() {
+            return Err(malformed(&pointer(), "an exclude is the empty text"));
+        }
+        if exclude.starts_with(is_escape) || exclude.contains(is_inside) {
+            let reason = format!("the exclude {exclude:?} has characters of escapes of JSON");
+            return Err(CompileError::refuse(RefusalKind::Unsupported, pointer(), reason));
+        }
+    }
     Ok(Format::Schema(Schema {
         text: schema.get().to_owned(),
-        style,
+        arguments: Arguments { style, excludes },
         any_order: object.flag("any_order", false)?,
         max_whitespace: object.plain("max_whitespace_cnt", "a number of characters")?,
     }))
@@ -331,8 +333,9 @@ impl Reader<'_> {
             },
             "qwen_xml_parameter" => {
                 let (_, schema) = object.required("json_schema")?;
-                let (text, style) = (schema.get().to_owned(), Some(Style::Qwen));
-                Format::Schema(Schema { text, style, any_order: false, max_whitespace: None })
+                let arguments = Arguments { style: Some(Style::Qwen), excludes: Vec::new() };
+                let text = schema.get().to_owned();
+                Format::Schema(Schema { text, arguments, any_order: false, max_whitespace: None })
             }
             other => {
                 let reason = format!("there is no format of type {other:?}");
@@ -422,7 +425,7 @@ impl Reader<'_> {
             // A schema may be given as its text.
             let text =
                 serde_json::from_str::<String>(schema.get()).unwrap_or_else(|_| schema.get().to_owned());
-            let format = Format::Schema(Schema { text, style: None, any_order: false, max_whitespace: None });
+            let format = Format::Schema(Schema { text, ..Schema::default() });
             let end = End::Texts(vec![structure.needed_text("end")?]);
             structure.finish()?;
             tags.push(Tag { pointer, begin, content: Placed { pointer: at, format }, end });

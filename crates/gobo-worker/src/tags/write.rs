@@ -6,7 +6,7 @@ use gobo_artifact::Vocabulary;
 use gobo_automata::{Expr, Grammar, Language, Rule, RuleId, TokenItem, TokenSet, without_phrases};
 use gobo_grammar::MAX_TOKEN_SETS;
 use gobo_grammar::ebnf::ebnf;
-use gobo_schema::{Style, ecma_regex, parameters, schema};
+use gobo_schema::{arguments, ecma_regex};
 use gobo_types::{
     Budget, CompileError, DenseId as _, MatchMode, PropertyOrder, RefusalKind, Report, ReportEntry,
     SchemaOptions, SpecialText, Whitespace,
@@ -239,10 +239,7 @@ impl Writer<'_> {
         if let Some(most) = of.max_whitespace {
             options.whitespace = within_whitespace(options.whitespace, most);
         }
-        let read = match of.style {
-            None => schema(&of.text, &options, self.budget),
-            Some(style) => self.parameters(pointer, of, &options, style),
-        };
+        let read = self.arguments(pointer, of, &options);
         let (grammar, report) = read.map_err(|error| within(error, pointer, "json_schema"))?;
         for (list, more) in [
             (&mut self.report.enforced, report.enforced),
@@ -264,20 +261,19 @@ impl Writer<'_> {
         Ok(rule)
     }
 
-    /// The grammar of a schema whose objects are written as parameters in a style.
-    fn parameters(
+    /// The grammar of a schema, with its token sets.
+    fn arguments(
         &self,
         pointer: &str,
         of: &Schema,
         options: &SchemaOptions,
-        style: Style,
     ) -> Result<(Grammar, Report), CompileError> {
         let (mut sets, mut known) = (Vec::new(), HashMap::new());
         let mut write = |text: &str| {
             let token = |item| edge(&mut sets, &mut known, pointer, vec![item], false);
             self.specials.string(text, token, self.budget)
         };
-        let (mut grammar, report) = parameters(&of.text, options, style, &mut write, self.budget)?;
+        let (mut grammar, report) = arguments(&of.text, options, &of.arguments, &mut write, self.budget)?;
         grammar.tokens = sets;
         Ok((grammar, report))
     }

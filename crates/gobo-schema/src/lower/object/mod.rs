@@ -182,6 +182,9 @@ impl Object<'_, '_> {
     /// The edges that read a property with a name that the schema names.
     fn add_named(&mut self, from: MachineState, formula: FormulaId, step: Step) -> Result<(), CompileError> {
         let name = &self.set.names[step.name as usize];
+        if !self.context.policy.allows_text(name) {
+            return Ok(());
+        }
         let child = self.context.set_of_property(self.set, name)?;
         let scope = &self.scope;
         // In any order, other names that an atom speaks of may still come.

@@ -75,7 +75,10 @@ impl NameClasses {
             return Ok(known.clone());
         }
         let budget = context.budget;
-        let names = Language::choice(&tests.except, budget)?.complement(budget)?;
+        let mut names = Language::choice(&tests.except, budget)?.complement(budget)?;
+        if let Some(written) = context.scalars.written(&context.facts) {
+            names = names.intersection(&written, budget)?;
+        }
         let mut classes = vec![Class { names, patterns: Vec::new(), violated: Vec::new() }];
         let mut sets: Vec<(Rc<Language>, Test)> = Vec::new();
         for &text in &tests.patterns {

@@ -131,7 +131,11 @@ impl Scopes {
         if set.names.is_empty() && patterns.is_empty() && !sets.iter().any(is_violating) {
             // One class of all names.
             let key = match form {
-                Form::Members => context.parameters().any_name(context.budget)?,
+                Form::Members => {
+                    let names =
+                        context.scalars.written(&context.facts).expect("a style excludes its closing text");
+                    context.parameters().names(&names, true, context.budget)?
+                }
                 _ => context.any_string(),
             };
             return Ok(vec![Others { key, sets: sets.into_iter().collect(), patterns: Vec::new() }]);
