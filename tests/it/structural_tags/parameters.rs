@@ -188,7 +188,9 @@ impl Style {
         let mut open: Rest<'t, Vec<Value>> =
             blank(text, is_single).into_iter().map(|rest| (Vec::new(), rest)).collect();
         while let Some((items, text)) = open.pop() {
-            found.extend(blank(text, is_single).into_iter().map(|rest| (items.clone(), rest)));
+            // Between no items there is one place for whitespace.
+            let last = if items.is_empty() { vec![text] } else { blank(text, is_single) };
+            found.extend(last.into_iter().map(|rest| (items.clone(), rest)));
             let Some(text) = text.strip_prefix("<cofl:value") else { continue };
             for (way, (_, mark)) in self.ways.iter().enumerate() {
                 for rest in after(&mark[1..], text, is_single) {
