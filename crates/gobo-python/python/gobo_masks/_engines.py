@@ -75,13 +75,24 @@ def any_object(blanks: str) -> Constraint:
     return Constraint.schema('{"type": "object"}', whitespace=blanks)
 
 
-def grammar(text: str) -> Constraint | None:
+def grammar(text: str, *, lexer: str | None = None) -> Constraint:
     """The constraint of a grammar: a list of choices where it is the grammar that vLLM writes of one (so that both have one index),
-    GBNF where there is a `::=`, else None: Lark stays with the stock engine."""
+    EBNF where a line has a `::=` before any comment, else Lark, whose texts are split into lexemes by `lexer` (gobo's default if None)."""
     items = choices(text)
     if items is not None:
         return Constraint.choice(items)
-    return Constraint.gbnf(text) if "::=" in text else None
+    if any("::=" in _COMMENT.sub("", line) for line in text.splitlines()):
+        return Constraint.grammar(text, dialect="ebnf")
+    return Constraint.grammar(text, dialect="lark", lexer=lexer)
+
+
+_COMMENT = re.compile(r"(#|//).*")
+
+
+def structural_tag(text: str, *, closed: bool) -> Constraint:
+    """The constraint of a structural tag. Whitespace is that of `whitespace` without what the engine says of it: stock engines say it of
+    JSON by itself alone. `closed`: objects have no properties but those that their schemas list, where these do not say."""
+    return Constraint.structural_tag(text, whitespace=whitespace(), open=not closed)
 
 
 _LITERAL = re.compile(r'"((?:[^"\\\n]|\\(?:["\\nrt]|u[0-9a-f]{4}))*)"')
@@ -116,15 +127,9 @@ def _unescaped(escape: str) -> str:
 # -- the rule of all --------------------------------------------------------------------------------------------------------
 
 
-class NotServed(GoboError, ValueError):
-    """The kind of constraint is none that gobo has; the stock engine may have it."""
-
-    kind = "unsupported"
-
-
 def is_verdict(error: BaseException) -> bool:
     """The error says something about the constraint, the same on every host and for all time: it may be cached."""
-    return isinstance(error, (RefusedError, OverBudgetError, NotServed, InvalidError))
+    return isinstance(error, (RefusedError, OverBudgetError, InvalidError))
 
 
 def reason(error: BaseException) -> str:
@@ -136,7 +141,6 @@ def reason(error: BaseException) -> str:
 
 
 _REASONS: tuple[tuple[str, type[BaseException]], ...] = (
-    ("not_served", NotServed),
     ("refused", RefusedError),
     ("over_budget", OverBudgetError),
     ("late", WaitTimeout),

@@ -193,11 +193,46 @@ def test_blanks_are_what_the_engine_says(make_backend, tokenizer, config, text, 
     assert (len(grammar.matcher.validate_tokens(tokenizer.encode(text))) == len(tokenizer.encode(text))) == is_taken
 
 
-def test_structural_tags_and_other_grammars_stay_with_the_stock_engine(backend):
-    tag = json.dumps({"type": "structural_tag", "format": {"type": "const_string", "value": "red"}})
+TAG = {"begin": "<f>", "content": {"type": "json_schema", "json_schema": {"enum": [1]}}, "end": "</f>"}
+OLDER = {"structures": [{"begin": "<f>", "schema": {"enum": [1]}, "end": "</f>"}], "triggers": ["<f>"], "at_least_one": True}
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        {"type": "structural_tag", "format": {"type": "tag"} | TAG},
+        {"type": "structural_tag"} | OLDER,
+        {"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": ["<"], "tags": [TAG], "at_least_one": True}},
+    ],
+)
+def test_structural_tags_are_served(backend, tokenizer, tag):
+    grammar = settled(backend.get_cached_or_future_value(("structural_tag", json.dumps(tag)), False))
+    assert isinstance(grammar, GoboGrammar)
+    for text, is_taken in (("<f>1</f>", True), ("<f>2</f>", False), ("f", False)):
+        ids = tokenizer.encode(text)
+        assert (grammar.matcher.validate_tokens(ids) == ids) is is_taken, text
+
+
+def test_tools_without_parameters_take_any_arguments(backend, tokenizer):
+    """SGLang reads a schema that is null as one that allows everything."""
+    tag = {"begin": "<f>", "content": {"type": "json_schema", "json_schema": None}, "end": "</f>"}
+    tag = {"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": ["<f>"], "tags": [tag]}}
+    grammar = settled(backend.get_cached_or_future_value(("structural_tag", json.dumps(tag)), False))
+    assert isinstance(grammar, GoboGrammar)
+    ids = tokenizer.encode('<f>{"a": null}</f>')
+    assert grammar.matcher.validate_tokens(ids) == ids
+
+
+def test_a_tag_of_a_style_that_gobo_lacks_is_the_stock_engines(backend):
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    format = {"type": "json_schema", "style": "minimax_m3_xml", "json_schema": schema}
+    tag = json.dumps({"type": "structural_tag", "format": format})
     assert type(settled(backend.get_cached_or_future_value(("structural_tag", tag), False))) is XGrammarGrammar
+
+
+def test_grammars_in_lark_are_served(backend, tokenizer, width):
     lark = settled(backend.get_cached_or_future_value(("ebnf", 'start: "red"'), False))
-    assert isinstance(lark, InvalidGrammarObject), "xgrammar does not read Lark either"
+    assert texts(lark, tokenizer, width) == {"red"}
 
 
 # -- the rule of all --------------------------------------------------------------------------------------------------------

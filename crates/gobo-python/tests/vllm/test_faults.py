@@ -252,8 +252,8 @@ def test_a_panic_is_an_absence(run, gpt2):
 
 
 def test_under_refuse_a_verdict_fails_its_request(run, gpt2):
-    last, log = run(before='os.environ["GOBO_FALLBACK"] = "refuse"', after=REQUEST.format(constraint="grammar='start: \"a\"'"))
-    assert last.startswith("VLLMValidationError") and "Lark" in last
+    last, log = run(before='os.environ["GOBO_FALLBACK"] = "refuse"', after=REQUEST.format(constraint="regex=r'(a)\\1'"))
+    assert last.startswith("VLLMValidationError") and "backreference" in last
 
 
 def test_the_plug_in_is_found_by_its_entry_point():

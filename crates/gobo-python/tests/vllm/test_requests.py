@@ -84,11 +84,30 @@ def test_a_choice_has_one_index_as_a_list_and_as_a_grammar(engine):
     assert other.grammar(other.request(choice=items)).matcher.index.key == keys[0]
 
 
-def test_lark_and_structural_tags_are_the_stock_engines(engine):
+@pytest.mark.parametrize("backend", ["xgrammar", "guidance"])
+def test_lark_and_structural_tags_are_served_by_an_index(engine, backend):
+    one = engine(backend=backend)
+    for constraint, texts in (({"grammar": LARK}, ("a", "c")), ({"structural_tag": TAG}, ("x<f>{}</f>", "<f>[]</f>"))):
+        request = one.request(**constraint)
+        grammar = one.grammar(request)
+        assert isinstance(grammar, GoboGrammar)
+        taken = [grammar.validate_tokens(ids) == ids for ids in map(one.tokenizer.encode, texts)]
+        assert taken == [True, False]
+
+
+def test_a_grammar_in_lark_has_one_index_from_its_first_request_on(engine):
+    """It goes to the engine as it is, whether the stock validator was asked or not."""
     one = engine(backend="xgrammar")
-    for constraint in ({"grammar": LARK}, {"structural_tag": TAG}):
-        grammar = one.grammar(one.request(**constraint))
-        assert isinstance(grammar.matcher, xgrammar.GrammarMatcher)
+    keys = {one.grammar(one.request(grammar='start: "x" | "yz"')).matcher.index.key for _ in range(3)}
+    assert len(keys) == 1
+
+
+def test_a_tag_of_a_style_that_gobo_lacks_is_the_stock_engines(engine):
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    format = {"type": "json_schema", "style": "minimax_m3_xml", "json_schema": schema}
+    one = engine(backend="xgrammar")
+    grammar = one.grammar(one.request(structural_tag=json.dumps({"type": "structural_tag", "format": format})))
+    assert isinstance(grammar.matcher, xgrammar.GrammarMatcher)
 
 
 def test_stop_ids_end_a_text_and_the_tokenizers_where_there_are_none(engine):

@@ -430,8 +430,8 @@ impl Reader<'_> {
             structure.finish()?;
             tags.push(Tag { pointer, begin, content: Placed { pointer: at, format }, end });
         }
-        let triggers = object.texts("triggers")?;
-        let flow = Flow { at_least_one: false, stop_after_first: false };
+        // SGLang says here how many tags there are.
+        let (triggers, flow) = (object.texts("triggers")?, object.flow()?);
         let format = Format::Triggered { triggers, excludes: Vec::new(), tags, flow };
         Ok(Placed { pointer: object.pointer.clone(), format })
     }

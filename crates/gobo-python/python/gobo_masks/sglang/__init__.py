@@ -10,9 +10,9 @@ The backend is a subclass of SGLang's own over xgrammar (`backend.py`), which st
 
 | request | served by |
 |---|---|
-| `json_schema`, `"$$ANY$$"`, `regex`, `ebnf` with an index | gobo |
+| `json_schema`, `"$$ANY$$"`, `regex`, `ebnf` (also with a grammar in Lark), `structural_tag` with an index | gobo |
 | the same, while no index can be had, or where gobo refuses the constraint | xgrammar, if it takes the constraint; else the request fails with gobo's reason |
-| `structural_tag`; Lark; models whose reasoning parser has an answer frame; tokenizers that gobo cannot read | xgrammar |
+| models whose reasoning parser has an answer frame; tokenizers that gobo cannot read | xgrammar |
 
 With several ranks (tensor or pipeline parallel) an index that cannot be had now is waited for, since another rank may have it.
 
@@ -69,6 +69,7 @@ def _signatures(module: Any) -> list[tuple[Any, tuple[str, ...]]]:
         (backend.dispatch_json, ("self", "key_string")),
         (backend.dispatch_regex, ("self", "key_string")),
         (backend.dispatch_ebnf, ("self", "key_string")),
+        (backend.dispatch_structural_tag, ("self", "key_string")),
         (grammar.accept_token, ("self", "token")),
         (grammar.rollback, ("self", "k")),
         (grammar.fill_vocab_mask, ("self", "vocab_mask", "idx")),

@@ -14,6 +14,7 @@ keeps an index mapped.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -37,7 +38,13 @@ from .grammar import GoboGrammar, traverse_tree
 
 __all__ = ["GoboGrammarBackend", "GoboReasonerBackend", "create"]
 
-_KINDS = {"json": "json", "regex": "regex", "ebnf": "ebnf", "full_assistant_ebnf": "ebnf"}
+_KINDS = {
+    "json": "json",
+    "regex": "regex",
+    "ebnf": "ebnf",
+    "full_assistant_ebnf": "ebnf",
+    "structural_tag": "structural_tag",
+}
 """What gobo may serve of SGLang's kinds of keys."""
 
 _MAX_CACHED = 4096
@@ -193,6 +200,9 @@ class GoboGrammarBackend(_Answering, XGrammarGrammarBackend):
     def dispatch_ebnf(self, key_string: str) -> BaseGrammarObject:
         return self._dispatch("ebnf", key_string, super().dispatch_ebnf)
 
+    def dispatch_structural_tag(self, key_string: str) -> BaseGrammarObject:
+        return self._dispatch("structural_tag", key_string, super().dispatch_structural_tag)
+
     def _dispatch(self, kind: str, text: str, stock: Callable[[str], BaseGrammarObject]) -> BaseGrammarObject:
         """The grammar object of an outcome: the given one while an answer is made, else one that is waited for.
 
@@ -231,14 +241,35 @@ class GoboGrammarBackend(_Answering, XGrammarGrammarBackend):
         if kind == "regex":
             return Constraint.regex(text)
         if kind == "ebnf":
-            grammar = _engines.grammar(text)
-            if grammar is None:
-                raise _engines.NotServed("a grammar without `::=` is none of gobo's")
-            return grammar
+            return _engines.grammar(text)
+        if kind == "structural_tag":
+            return _engines.structural_tag(_with_schemas(text), closed=True)
         blanks = _engines.whitespace(none=not self.any_whitespace, count=self.max_whitespace_cnt)
         if text == "$$ANY$$":
             return Constraint.json(whitespace=blanks)
         return Constraint.schema(text, whitespace=blanks, closed=True)
+
+
+def _with_schemas(tag: str) -> str:
+    """A structural tag with `{}` where a schema is null, which SGLang allows for tools without parameters. A text that is no JSON stays."""
+    if "null" not in tag:
+        return tag
+    try:
+        whole = json.loads(tag)
+    except ValueError:
+        return tag
+    open = [whole]
+    while open:
+        value = open.pop()
+        if isinstance(value, dict):
+            for field in ("schema", "json_schema"):
+                if field in value and value[field] is None:
+                    value[field] = {}
+            # Nothing within a schema is a part of the tag.
+            open += [inner for field, inner in value.items() if field not in ("schema", "json_schema")]
+        elif isinstance(value, list):
+            open += value
+    return json.dumps(whole, ensure_ascii=False)
 
 
 class GoboReasonerBackend(_Answering, ReasonerGrammarBackend):

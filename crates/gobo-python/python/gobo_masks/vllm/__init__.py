@@ -14,8 +14,7 @@ processes. vLLM has no registry of backends, so `register` puts subclasses of it
 - **grammars** (`_grammar`): a request's matcher under the names that the manager calls. No fill and no rollback raises there, because
   that would end the engine.
 
-Everything that decides between gobo and the stock engine is the rule of all (`gobo_masks._engines`). Lark grammars and structural tags
-are the stock engine's. Under `external_launcher` every rank compiles for itself and all must agree, so nothing is decided by time.
+Everything that decides between gobo and the stock engine is the rule of all (`gobo_masks._engines`). Under `external_launcher` every rank compiles for itself and all must agree, so nothing is decided by time.
 """
 
 import threading

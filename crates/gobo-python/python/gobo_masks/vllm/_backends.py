@@ -27,10 +27,12 @@ MAX_SETTLED = 1024
 
 
 class _Served:
-    """What both stand-ins have. `engine` is the stock engine's name, and `closed` whether schemas are, where they do not say."""
+    """What both stand-ins have. `engine` is the stock engine's name, `closed` whether schemas are, where they do not say, and `lexer` how it
+    splits texts of grammars in Lark."""
 
     engine: str
     closed: bool
+    lexer: str | None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,7 +74,9 @@ class _Served:
         return grammar
 
     def _index(self, request_type: StructuredOutputOptions, text: str) -> Index:
-        constraint = _words.constraint(request_type.name, text, closed=self.closed, blanks=self.gobo_blanks)
+        constraint = _words.constraint(
+            request_type.name, text, closed=self.closed, blanks=self.gobo_blanks, lexer=self.lexer
+        )
         vocabulary = _words.vocabulary(self.tokenizer, self.vocab_size)
         client = default_client()
         found = client.find(vocabulary, constraint)
@@ -113,6 +117,7 @@ def stand_ins(backend_xgrammar: Any, backend_guidance: Any) -> tuple[type, type]
         stock = backend_xgrammar.XgrammarBackend
         engine = "xgrammar"
         closed = True
+        lexer = None
 
         def gobo_objection(self, request_type: StructuredOutputOptions, text: str) -> str | None:
             return _objection(lambda: validate_xgrammar(params(request_type, text)))
@@ -130,6 +135,7 @@ def stand_ins(backend_xgrammar: Any, backend_guidance: Any) -> tuple[type, type]
 
         stock = backend_guidance.GuidanceBackend
         engine = "guidance"
+        lexer = "longest"
 
         @property
         def closed(self) -> bool:

@@ -63,7 +63,9 @@ def _is_rank() -> bool:
     return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
 
 
-def _admit(sampling_params: SamplingParams, *, closed: bool, engine: str, stock: Callable[[], None]) -> None:
+def _admit(
+    sampling_params: SamplingParams, *, closed: bool, lexer: str | None, engine: str, stock: Callable[[], None]
+) -> None:
     """Returns if the request may be sent to the engine; else raises as the stock validator does."""
     front = _front.get()
     if front is None or sampling_params.structured_outputs is None:
@@ -73,7 +75,7 @@ def _admit(sampling_params: SamplingParams, *, closed: bool, engine: str, stock:
     failed: GoboError | None = None
     try:
         kind, text = get_structured_output_key(sampling_params.structured_outputs)
-        constraint = _words.constraint(kind.name, text, closed=closed, blanks=front.blanks())
+        constraint = _words.constraint(kind.name, text, closed=closed, blanks=front.blanks(), lexer=lexer)
         vocabulary = front.vocabulary(until)
         if default_client().find(vocabulary, constraint) is not None:
             return None
@@ -137,14 +139,20 @@ def stand_ins(sampling_params_class: Any, backend_xgrammar: Any, backend_guidanc
 
     @functools.wraps(stock_xgrammar)
     def validate_xgrammar_grammar(sampling_params):
-        _admit(sampling_params, closed=True, engine="xgrammar", stock=lambda: stock_xgrammar(sampling_params))
+        _admit(
+            sampling_params, closed=True, lexer=None, engine="xgrammar", stock=lambda: stock_xgrammar(sampling_params)
+        )
 
     @functools.wraps(stock_guidance)
     def validate_guidance_grammar(sampling_params, tokenizer=None):
         front = _front.get()
         closed = front is not None and front.config.disable_additional_properties
         _admit(
-            sampling_params, closed=closed, engine="guidance", stock=lambda: stock_guidance(sampling_params, tokenizer)
+            sampling_params,
+            closed=closed,
+            lexer="longest",
+            engine="guidance",
+            stock=lambda: stock_guidance(sampling_params, tokenizer),
         )
 
     return StandIns(validate_structured_outputs, validate_xgrammar_grammar, validate_guidance_grammar)

@@ -12,22 +12,22 @@ from typing import Any
 from .. import Constraint, GoboError, InvalidError, Vocabulary, WaitTimeout, _engines
 
 
-def constraint(kind: str, text: str, *, closed: bool, blanks: str) -> Constraint:
-    """The constraint of a request: `kind` is the name of one of vLLM's `StructuredOutputOptions`, and `text` what goes with it.
+def constraint(kind: str, text: str, *, closed: bool, blanks: str, lexer: str | None = None) -> Constraint:
+    """The constraint of a request: `kind` is the name of one of vLLM's `StructuredOutputOptions`, and `text` what goes with it; `lexer`
+    splits the texts of grammars in Lark.
 
-    Raises `NotServed` for what stays with the stock engine, and `InvalidError` for a text that is none of its kind. The last ones are
-    remembered, because beam search asks for each beam at each step.
+    Raises `InvalidError` for a text that is none of its kind. The last ones are remembered, because beam search asks for each beam at each step.
     """
     if len(text) > _REMEMBERED_TEXT:
-        return _constraint.__wrapped__(kind, text, closed, blanks)
-    return _constraint(kind, text, closed, blanks)
+        return _constraint.__wrapped__(kind, text, closed, blanks, lexer)
+    return _constraint(kind, text, closed, blanks, lexer)
 
 
 _REMEMBERED_TEXT = 64 * 1024
 
 
 @functools.lru_cache(maxsize=256)
-def _constraint(kind: str, text: str, closed: bool, blanks: str) -> Constraint:
+def _constraint(kind: str, text: str, closed: bool, blanks: str, lexer: str | None) -> Constraint:
     if kind == "JSON":
         return Constraint.schema(text, closed=closed, whitespace=blanks)
     if kind == "JSON_OBJECT":
@@ -37,11 +37,10 @@ def _constraint(kind: str, text: str, closed: bool, blanks: str) -> Constraint:
     if kind == "CHOICE":
         return Constraint.choice(items(text))
     if kind == "GRAMMAR":
-        found = _engines.grammar(text)
-        if found is None:
-            raise _engines.NotServed("gobo reads grammars in GBNF, with `::=`, and no Lark yet")
-        return found
-    raise _engines.NotServed(f"gobo has no {kind.lower().replace('_', ' ')} yet")
+        return _engines.grammar(text, lexer=lexer)
+    if kind == "STRUCTURAL_TAG":
+        return _engines.structural_tag(text, closed=closed)
+    raise InvalidError(f"there is no kind of request {kind}")
 
 
 def items(text: str) -> list[str]:
