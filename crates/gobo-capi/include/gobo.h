@@ -350,6 +350,16 @@ void gobo_matcher_free(gobo_matcher *matcher);
 gobo_status gobo_matcher_fork(const gobo_matcher *matcher, gobo_matcher **fork);
 
 /**
+ * Another matcher of the same constraint whose texts begin with `length` bytes of a prompt, those of its last token that are to be written again:
+ * its first tokens spell the prefix, and may go beyond it. It stands at the beginning. `GOBO_INVALID` for a prefix of more than 65,536 bytes, or
+ * with a byte for which the vocabulary has no token.
+ */
+gobo_status gobo_matcher_with_prefix(const gobo_matcher *matcher,
+                                     const uint8_t *prefix,
+                                     size_t length,
+                                     gobo_matcher **prefixed);
+
+/**
  * Goes back to the empty text, and forgets the tokens before.
  */
 gobo_status gobo_matcher_reset(gobo_matcher *matcher);

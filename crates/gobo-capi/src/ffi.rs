@@ -306,6 +306,23 @@ pub extern "C" fn gobo_matcher_fork(
     answer(|| give(fork, "fork", || Ok(given(matcher, "matcher")?.fork())))
 }
 
+/// Another matcher of the same constraint whose texts begin with `length` bytes of a prompt, those of its last token that are to be written again:
+/// its first tokens spell the prefix, and may go beyond it. It stands at the beginning. `GOBO_INVALID` for a prefix of more than 65,536 bytes, or
+/// with a byte for which the vocabulary has no token.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gobo_matcher_with_prefix(
+    matcher: Option<&gobo_matcher>,
+    prefix: *const u8,
+    length: usize,
+    prefixed: Option<&mut MaybeUninit<*mut gobo_matcher>>,
+) -> gobo_status {
+    answer(|| {
+        // SAFETY: the caller keeps promise 1.
+        let prefix = unsafe { list(prefix, length, "prefix") };
+        give(prefixed, "prefixed", || given(matcher, "matcher")?.with_prefix(prefix?))
+    })
+}
+
 /// Goes back to the empty text, and forgets the tokens before.
 #[unsafe(no_mangle)]
 pub extern "C" fn gobo_matcher_reset(matcher: Option<&mut gobo_matcher>) -> gobo_status {

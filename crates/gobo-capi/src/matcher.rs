@@ -71,6 +71,10 @@ impl gobo_matcher {
         Self(self.0.clone())
     }
 
+    pub(crate) fn with_prefix(&self, prefix: &[u8]) -> Result<Self, Failure> {
+        Ok(Self(self.0.clone().with_prefix(prefix)?))
+    }
+
     pub(crate) fn reset(&mut self) {
         self.0.reset();
     }

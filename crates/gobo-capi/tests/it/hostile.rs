@@ -10,9 +10,10 @@ use gobo::{
     gobo_matcher_accept, gobo_matcher_completed, gobo_matcher_ended, gobo_matcher_fill,
     gobo_matcher_fill_batch, gobo_matcher_fill_chain, gobo_matcher_forced, gobo_matcher_forced_token,
     gobo_matcher_fork, gobo_matcher_free, gobo_matcher_mask_words, gobo_matcher_new, gobo_matcher_reset,
-    gobo_matcher_rollback, gobo_matcher_validate, gobo_status, gobo_status_name, gobo_store_free,
-    gobo_store_open, gobo_vocabulary_by_digest, gobo_vocabulary_by_name, gobo_vocabulary_describe,
-    gobo_vocabulary_facts, gobo_vocabulary_free, gobo_vocabulary_open, gobo_vocabulary_token,
+    gobo_matcher_rollback, gobo_matcher_validate, gobo_matcher_with_prefix, gobo_status, gobo_status_name,
+    gobo_store_free, gobo_store_open, gobo_vocabulary_by_digest, gobo_vocabulary_by_name,
+    gobo_vocabulary_describe, gobo_vocabulary_facts, gobo_vocabulary_free, gobo_vocabulary_open,
+    gobo_vocabulary_token,
 };
 
 use crate::fixture::{Fixture, NAME, c_path, json, last_error, made, matcher, told};
@@ -109,6 +110,14 @@ fn null_is_a_status() {
     is_null("index", of(told(null, |place| gobo_index_report(None, place)).map(drop)));
     is_null("fork", gobo_matcher_fork(Some(&taken), None));
     is_null("matcher", of(made(|place| gobo_matcher_fork(None, place)).map(drop)));
+    // SAFETY: no bytes are told.
+    unsafe {
+        is_null("prefixed", gobo_matcher_with_prefix(Some(&taken), ptr::null(), 0, None));
+        let no_matcher = made(|place| gobo_matcher_with_prefix(None, ptr::null(), 0, place));
+        is_null("matcher", of(no_matcher.map(drop)));
+        let no_bytes = made(|place| gobo_matcher_with_prefix(Some(&taken), ptr::null(), 1, place));
+        is_null("prefix", of(no_bytes.map(drop)));
+    }
     is_null("words", gobo_matcher_mask_words(Some(&taken), None));
     is_null("matcher", of(told(0, |place| gobo_matcher_mask_words(None, place)).map(drop)));
     is_null("is_completed", gobo_matcher_completed(Some(&taken), None));

@@ -9,8 +9,9 @@ use gobo::{
     gobo_matcher_ended, gobo_matcher_fill, gobo_matcher_fill_batch, gobo_matcher_fill_chain,
     gobo_matcher_forced, gobo_matcher_forced_token, gobo_matcher_fork, gobo_matcher_free,
     gobo_matcher_mask_words, gobo_matcher_new, gobo_matcher_reset, gobo_matcher_rollback,
-    gobo_matcher_validate, gobo_status, gobo_vocabulary_by_digest, gobo_vocabulary_describe,
-    gobo_vocabulary_facts, gobo_vocabulary_free, gobo_vocabulary_open, gobo_vocabulary_token,
+    gobo_matcher_validate, gobo_matcher_with_prefix, gobo_status, gobo_vocabulary_by_digest,
+    gobo_vocabulary_describe, gobo_vocabulary_facts, gobo_vocabulary_free, gobo_vocabulary_open,
+    gobo_vocabulary_token,
 };
 use gobo_artifact::{Fill, Matcher};
 use gobo_types::{Binding, TokenId};
@@ -124,6 +125,21 @@ fn walk(c: &mut Box<gobo_matcher>, rust: &mut Matcher, steps: usize, rng: &mut R
             1 => {
                 let fork = made(|place| gobo_matcher_fork(Some(c), place)).unwrap();
                 gobo_matcher_free(Some(std::mem::replace(c, fork)));
+            }
+            // A prompt that ends inside of a token.
+            3 => {
+                let prefix = ["", "a", "{", "\"", "ab"][rng.usize(..5)].as_bytes();
+                // SAFETY: the prefix has so many bytes.
+                let prefixed = made(|place| unsafe {
+                    gobo_matcher_with_prefix(Some(c), prefix.as_ptr(), prefix.len(), place)
+                });
+                match rust.clone().with_prefix(prefix) {
+                    Ok(matcher) => {
+                        gobo_matcher_free(Some(std::mem::replace(c, prefixed.unwrap())));
+                        *rust = matcher;
+                    }
+                    Err(_) => assert_eq!(prefixed.err().unwrap().0, GOBO_INVALID),
+                }
             }
             2 if rust.is_complete() => {
                 assert_eq!(gobo_matcher_reset(Some(c)), GOBO_OK);
