@@ -40,8 +40,10 @@ fn the_demo_ends_well_and_its_library_is_right() {
     assert_eq!((&summary["wrong"], &summary["refused"]), (&0.into(), &0.into()));
     let shown = json(home.path(), 0, &["demo"]);
     assert_eq!(shown.len(), 2 * usize::try_from(summary["cases"].as_u64().unwrap()).unwrap());
-    let grammars = concat!(env!("CARGO_MANIFEST_DIR"), "/library/grammars.jsonl");
-    let printed = json(home.path(), 0, &["check", "--tokenizer", TOKENIZER, grammars]);
-    let summary = &printed.last().unwrap()["summary"];
-    assert_eq!((&summary["index"], &summary["wrong"]), (&2.into(), &0.into()), "{summary}");
+    for (file, count) in [("grammars", 2), ("tools", 11)] {
+        let file = format!("{}/library/{file}.jsonl", env!("CARGO_MANIFEST_DIR"));
+        let printed = json(home.path(), 0, &["check", "--tokenizer", TOKENIZER, &file]);
+        let summary = &printed.last().unwrap()["summary"];
+        assert_eq!((&summary["index"], &summary["wrong"]), (&count.into(), &0.into()), "{summary}");
+    }
 }
