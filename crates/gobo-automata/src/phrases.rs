@@ -34,14 +34,10 @@ pub fn without_phrases(
     phrases: impl IntoIterator<Item: AsRef<str>>,
     budget: &Budget,
 ) -> Result<Machine, CompileError> {
-    let mut trie = Trie::default();
-    trie.nodes.push(Node::default());
-    let mut alphabet: BTreeSet<char> = BTreeSet::new();
-    for phrase in phrases {
-        trie.add(phrase.as_ref(), budget)?;
-        alphabet.extend(phrase.as_ref().chars());
-    }
-    trie.link(budget)?;
+    let phrases: Vec<Vec<char>> =
+        phrases.into_iter().map(|phrase| phrase.as_ref().chars().collect()).collect();
+    let trie = Trie::new(phrases.iter().map(|phrase| phrase.iter().copied()), budget)?;
+    let alphabet: BTreeSet<char> = phrases.iter().flatten().copied().collect();
     let others = CharSet::new(alphabet.iter().map(|&char| (char, char))).complement();
     let mut machine = Machine::default();
     let states: Vec<MachineState> = trie.nodes.iter().map(|_| machine.add_state(true)).collect();
@@ -66,35 +62,63 @@ pub fn without_phrases(
     Ok(machine)
 }
 
-#[derive(Debug, Default)]
-struct Node {
-    children: BTreeMap<char, usize>,
+#[derive(Debug)]
+struct Node<T> {
+    children: BTreeMap<T, usize>,
     /// The node of the longest proper end that is a beginning too.
     shorter: usize,
     /// Whether a phrase ends here.
     is_end: bool,
 }
 
-#[derive(Debug, Default)]
-struct Trie {
-    /// The first is that of no text.
-    nodes: Vec<Node>,
+impl<T> Node<T> {
+    fn new() -> Self {
+        Self { children: BTreeMap::new(), shorter: 0, is_end: false }
+    }
 }
 
-impl Trie {
-    fn add(&mut self, phrase: &str, budget: &Budget) -> Result<(), CompileError> {
+/// The beginnings of phrases, of characters or of bytes.
+#[derive(Debug)]
+pub(crate) struct Trie<T> {
+    /// The first is that of no text.
+    nodes: Vec<Node<T>>,
+}
+
+impl<T: Ord + Copy> Trie<T> {
+    /// O(units of the phrases).
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn new(
+        phrases: impl IntoIterator<Item: IntoIterator<Item = T>>,
+        budget: &Budget,
+    ) -> Result<Self, CompileError> {
+        let mut trie = Self { nodes: vec![Node::new()] };
+        for phrase in phrases {
+            trie.add(phrase, budget)?;
+        }
+        trie.link(budget)?;
+        Ok(trie)
+    }
+
+    fn add(&mut self, phrase: impl IntoIterator<Item = T>, budget: &Budget) -> Result<(), CompileError> {
         let mut at = 0;
-        for char in phrase.chars() {
+        for unit in phrase {
             let fresh = self.nodes.len();
-            let next = *self.nodes[at].children.entry(char).or_insert(fresh);
+            let next = *self.nodes[at].children.entry(unit).or_insert(fresh);
             if next == fresh {
                 budget.charge_bytes(PHASE, STATE_BYTES)?;
-                self.nodes.push(Node::default());
+                self.nodes.push(Node::new());
             }
             at = next;
         }
         self.nodes[at].is_end = true;
         Ok(())
+    }
+
+    /// Whether a text that has come to a node ends with a phrase.
+    pub(crate) fn is_end(&self, node: usize) -> bool {
+        self.nodes[node].is_end
     }
 
     /// Finds the shorter ends, nearest to the root first.
@@ -104,20 +128,20 @@ impl Trie {
             budget.charge_steps(PHASE, 1 + self.nodes[at].children.len() as u64)?;
             let shorter = self.nodes[at].shorter;
             self.nodes[at].is_end |= self.nodes[shorter].is_end;
-            let children: Vec<(char, usize)> =
-                self.nodes[at].children.iter().map(|(&char, &child)| (char, child)).collect();
-            for (char, child) in children {
-                self.nodes[child].shorter = self.step(shorter, char);
+            let children: Vec<(T, usize)> =
+                self.nodes[at].children.iter().map(|(&unit, &child)| (unit, child)).collect();
+            for (unit, child) in children {
+                self.nodes[child].shorter = self.step(shorter, unit);
                 open.push_back(child);
             }
         }
         Ok(())
     }
 
-    /// The node of the longest beginning of a phrase that a text ends with, after a character.
-    fn step(&self, mut at: usize, char: char) -> usize {
+    /// The node of the longest beginning of a phrase that a text ends with, after a character or byte.
+    pub(crate) fn step(&self, mut at: usize, unit: T) -> usize {
         loop {
-            match self.nodes[at].children.get(&char) {
+            match self.nodes[at].children.get(&unit) {
                 Some(&child) => return child,
                 None if at == 0 => return 0,
                 None => at = self.nodes[at].shorter,

@@ -15,11 +15,11 @@ pub(crate) fn read(json: &str) -> Result<Constraint, Failure> {
     let constraint: Constraint = serde_json::from_str(json).map_err(malformed)?;
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(json).map_err(malformed)?;
     let known = members_of(&constraint.source);
-    let is_known = |name: &str| ["kind", "text_start"].contains(&name) || known.contains(&name);
+    let is_known = |name: &str| ["kind", "text_start", "stop"].contains(&name) || known.contains(&name);
     if let Some(unknown) = members.keys().find(|name| !is_known(name)) {
         let (kind, known) = (constraint.kind(), known.join(", "));
         return Err(invalid(&format!(
-            "unknown member {unknown:?}; of kind {kind:?} there are {known} and text_start"
+            "unknown member {unknown:?}; of kind {kind:?} there are {known}, text_start and stop"
         )));
     }
     let names_start = members.contains_key("start");
@@ -44,23 +44,22 @@ fn members_of(source: &Source) -> &'static [&'static str] {
 
 /// The same constraint as its constructor makes it: keys are derived from that form.
 fn canonical(constraint: Constraint, names_start: bool) -> Constraint {
-    let Constraint { source, text_start } = constraint;
-    match source {
-        Source::Choice { items } => Constraint::choice(items).starting(text_start),
-        Source::Schema { schema, options } => Constraint::schema(&schema, *options).starting(text_start),
+    let Constraint { source, text_start, stop } = constraint;
+    let constraint = match source {
+        Source::Choice { items } => Constraint::choice(items),
+        Source::Schema { schema, options } => Constraint::schema(&schema, *options),
         Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
             let start = if names_start { start } else { dialect.default_start().to_owned() };
             let constraint = Constraint::grammar(dialect, grammar, start, lexer, documents);
-            constraint.indented(indentation).starting(text_start)
+            constraint.indented(indentation)
         }
         Source::Regex { pattern, mode, dialect, and, not } => {
-            Constraint::regex_with(pattern, mode, dialect, and, not).starting(text_start)
+            Constraint::regex_with(pattern, mode, dialect, and, not)
         }
-        Source::Tag { format, special_text, options } => {
-            Constraint::tag(&format, special_text, *options).starting(text_start)
-        }
-        source @ Source::Json { .. } => Constraint { source, text_start },
-    }
+        Source::Tag { format, special_text, options } => Constraint::tag(&format, special_text, *options),
+        source @ Source::Json { .. } => Constraint { source, text_start, stop: Vec::new() },
+    };
+    constraint.starting(text_start).stopping(stop)
 }
 
 #[cfg(test)]
@@ -88,6 +87,7 @@ mod tests {
         for constraint in [
             Constraint::regex("a\"\\d"),
             Constraint::search("a").starting(TextStart::StripOneSpace),
+            Constraint::regex("a+").stopping(vec!["aa".to_owned()]),
             Constraint::regex_with(
                 "a",
                 MatchMode::Full,

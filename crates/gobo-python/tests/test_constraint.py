@@ -56,6 +56,8 @@ def test_constraints_are_equal_by_what_they_allow():
         gobo.Constraint.regex("a", search=True),
         gobo.Constraint.regex("a", text_start="strip_one_space"),
         gobo.Constraint.json(),
+        gobo.Constraint.regex("a").stopping(["b"]),
+        gobo.Constraint.regex("a").stopping(["b", "c"]),
         gobo.Constraint.json(whitespace="flexible:3"),
         gobo.Constraint.structural_tag({"type": "any_text"}),
         gobo.Constraint.structural_tag({"type": "any_text"}, special_text="token"),
@@ -179,6 +181,17 @@ def test_schemas_that_are_remembered_stay_few():
     for number in range(5_000):
         gobo.Constraint.schema(json.dumps({"const": f"{number:08}" + "x" * 16_000}))
     assert resident() - before < 64 << 20
+
+
+def test_stop_phrases(index_of):
+    def takes(constraint, text):
+        matcher = index_of(constraint).matcher()
+        return all(matcher.accept_token(token) for token in tokens_of(text.encode())) and matcher.is_completed()
+
+    answer = gobo.Constraint.regex("[ab]*").stopping(["bb", "aba"])
+    assert answer == gobo.Constraint.regex("[ab]*").stopping(("aba", "bb", "aba"))
+    assert takes(answer, "ab") and takes(answer, "abb") and takes(answer, "aaba")
+    assert not takes(answer, "abba") and not takes(answer, "abaa")
 
 
 def test_options_that_are_none():

@@ -99,6 +99,7 @@ fn lowered(
             (Dfa::grammar(&grammar, text_start, budget)?, report)
         }
     };
+    let dfa = if constraint.stop.is_empty() { dfa } else { stopping(dfa, constraint, budget)? };
     if dfa.is_empty() {
         let (place, reason) = (format!("the whole {kind}"), "no text matches it");
         let looks = matches!(&constraint.source, Source::Regex { pattern, .. } if pattern.contains("(?=") || pattern.contains("(?<="));
@@ -112,7 +113,25 @@ fn lowered(
         let why = "of what is left when one leading space is dropped";
         report.enforced.push(ReportEntry::whole("text_start", why));
     }
+    if !constraint.stop.is_empty() {
+        let phrases: Vec<String> = constraint.stop.iter().map(|phrase| format!("{phrase:?}")).collect();
+        let why = format!("a text ends behind the first occurrence of {}", phrases.join(", "));
+        report.enforced.push(ReportEntry::whole("stop", why));
+    }
     Ok(Lowered { dfa, report, tokens })
+}
+
+/// Texts that end behind the first of some phrases.
+fn stopping(dfa: Dfa, constraint: &Constraint, budget: &Budget) -> Result<Dfa, CompileError> {
+    if constraint.stop.iter().any(String::is_empty) {
+        let reason = "a stop phrase is the empty text, which stands before everything";
+        return Err(CompileError::refuse(RefusalKind::Malformed, "the stop phrases", reason));
+    }
+    let Some(dfa) = dfa.expand_calls(budget)? else {
+        let reason = "a rule calls itself, and texts that nest without end are not cut at a phrase";
+        return Err(CompileError::refuse(RefusalKind::Unsupported, "the stop phrases", reason));
+    };
+    dfa.stopping(&constraint.stop, budget)
 }
 
 #[cfg(test)]

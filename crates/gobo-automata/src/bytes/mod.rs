@@ -6,10 +6,10 @@ mod canonical;
 mod char_states;
 mod closure;
 pub(crate) mod dfa;
-mod difference;
 mod digests;
 mod distances;
 mod expand_calls;
+mod products;
 mod row_classes;
 pub(crate) mod utf8;
 
@@ -17,9 +17,9 @@ pub use calls::{Calls, PushTransition, Return};
 pub use char_states::CharStates;
 pub use closure::{Closure, Targets};
 pub use dfa::Dfa;
-pub use difference::{ByteAutomaton, Difference, MAX_PAIRS, Side, TooManyPairs, difference};
 pub use digests::StateDigests;
 pub use distances::Distance;
+pub use products::{ByteAutomaton, Difference, MAX_PAIRS, Side, TooManyPairs, difference};
 pub use row_classes::{KEquivalence, RowClasses};
 
 #[cfg(test)]

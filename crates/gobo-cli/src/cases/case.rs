@@ -35,6 +35,8 @@ struct Line {
     grammar: Option<Value>,
     structural_tag: Option<Box<RawValue>>,
     special_text: Option<SpecialText>,
+    #[serde(default)]
+    stop: Vec<String>,
     start: Option<String>,
     /// Of a grammar or of a schema.
     dialect: Option<AnyDialect>,
@@ -252,6 +254,7 @@ impl Case {
             None => format!("line {number}"),
         };
         let constraint = line.constraint(defaults, grammars).with_context(|| id.clone())?;
+        let constraint = constraint.stopping(line.stop.clone());
         let invalid =
             line.invalid.as_ref().is_some_and(|invalid| !matches!(invalid, Value::Bool(false) | Value::Null));
         Ok(Self { id, constraint, texts: line.texts(), invalid })

@@ -21,7 +21,8 @@ impl ConstraintArgs {
         let Given { constraint, written } = self.given()?.context(
             "a constraint is missing\nhint: give one of --regex R, --choice FILE, --grammar FILE, --schema FILE, --structural-tag FILE, --builtin json",
         )?;
-        Ok(Given { constraint: constraint.starting(self.text_start.into()), written })
+        let constraint = constraint.starting(self.text_start.into()).stopping(self.stop.clone());
+        Ok(Given { constraint, written })
     }
 
     /// Whether one was given.

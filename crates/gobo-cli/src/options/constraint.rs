@@ -163,6 +163,9 @@ pub struct ConstraintArgs {
     /// How the text begins
     #[arg(long, value_enum, default_value = "exact", help_heading = "Constraint")]
     pub text_start: Start,
+    /// A phrase behind the first occurrence of which the text ends; several, each with --stop
+    #[arg(long, value_name = "PHRASE", allow_hyphen_values = true, help_heading = "Constraint")]
+    pub stop: Vec<String>,
     /// Options of schemas.
     #[command(flatten)]
     pub schema: SchemaArgs,

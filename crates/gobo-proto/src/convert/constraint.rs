@@ -88,7 +88,7 @@ impl From<&Constraint> for v1::Constraint {
             TextStart::Exact => v1::TextStart::Exact,
             TextStart::StripOneSpace => v1::TextStart::StripOneSpace,
         };
-        Self { source: Some(source), text_start: text_start.into() }
+        Self { source: Some(source), text_start: text_start.into(), stop: constraint.stop.clone() }
     }
 }
 
@@ -206,7 +206,7 @@ impl TryFrom<v1::Constraint> for Constraint {
             v1::TextStart::Exact => TextStart::Exact,
             v1::TextStart::StripOneSpace => TextStart::StripOneSpace,
         };
-        Ok(Self { text_start, ..rule })
+        Ok(rule.starting(text_start).stopping(constraint.stop))
     }
 }
 

@@ -54,6 +54,9 @@ pub struct Constraint {
     /// How the text begins.
     #[serde(default)]
     pub text_start: TextStart,
+    /// Phrases behind the first of which a text ends. Distinct, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
 }
 
 impl Constraint {
@@ -197,13 +200,29 @@ impl Constraint {
     }
 
     fn of(source: Source) -> Self {
-        Self { source, text_start: TextStart::default() }
+        Self { source, text_start: TextStart::default(), stop: Vec::new() }
     }
 
     /// The same rule, over texts with another beginning.
     #[must_use]
     pub fn starting(self, text_start: TextStart) -> Self {
         Self { text_start, ..self }
+    }
+
+    /// The texts of the same rule in which none of some phrases stands, and beginnings of its texts that end with the first occurrence of one.
+    /// The order of the phrases does not matter.
+    ///
+    /// ```
+    /// use gobo_types::Constraint;
+    ///
+    /// let answer = Constraint::regex("(?s).*").stopping(vec!["\n\n".to_owned()]);
+    /// assert_eq!(answer.stop, ["\n\n"]);
+    /// ```
+    #[must_use]
+    pub fn stopping(self, mut stop: Vec<String>) -> Self {
+        stop.sort_unstable();
+        stop.dedup();
+        Self { stop, ..self }
     }
 
     /// `regex`, `choice`, `grammar`, `json`, `tag` or `schema`: the word of the proto and of files.
@@ -233,7 +252,8 @@ impl Constraint {
 
     /// Bytes of all its texts, documents beside a schema included: the memory that it takes.
     pub fn text_bytes(&self) -> usize {
-        match &self.source {
+        let stop: usize = self.stop.iter().map(String::len).sum();
+        stop + match &self.source {
             Source::Regex { pattern, and, not, .. } => {
                 pattern.len() + and.iter().chain(not).map(String::len).sum::<usize>()
             }
@@ -309,7 +329,9 @@ impl Constraint {
             TextStart::Exact => "exact",
             TextStart::StripOneSpace => "strip_one_space",
         };
-        ConstraintDigest(hasher.field("text_start", text_start.as_bytes()).finish())
+        let hasher = hasher.field("text_start", text_start.as_bytes());
+        let hasher = self.stop.iter().fold(hasher, |hasher, phrase| hasher.field("stop", phrase.as_bytes()));
+        ConstraintDigest(hasher.finish())
     }
 }
 

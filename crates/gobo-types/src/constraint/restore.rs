@@ -99,7 +99,7 @@ impl Constraint {
                 Source::Schema { schema: String::new(), options: Box::new(options.without_documents()) }
             }
         };
-        let constraint = Self { source, text_start: self.text_start };
+        let constraint = Self { source, text_start: self.text_start, stop: self.stop.clone() };
         serde_json::to_string(&Options { constraint, document_count }).expect("plain data is JSON")
     }
 
@@ -175,6 +175,7 @@ mod tests {
         for constraint in [
             Constraint::regex("a\nb"),
             Constraint::search("").starting(TextStart::StripOneSpace),
+            Constraint::regex("a+").stopping(vec!["b".to_owned(), "a".to_owned()]),
             Constraint::choice(["b", "a", ""]),
             Constraint::choice([""]),
             Constraint::choice(["a\nb", "c"]),

@@ -144,7 +144,7 @@ impl<'a> Trials<'a> {
 
     /// Compiles another source in the place of the constraint's own as far as a stage, with at most so many steps.
     pub(super) fn compile(&mut self, source: Source, to: Stage, most_steps: u64) -> Result<Ended, Stop> {
-        let changed = Constraint { source, text_start: self.constraint.text_start };
+        let changed = Constraint { source, ..self.constraint.clone() };
         let vocabulary = self.vocabulary.filter(|_| to == Stage::Index);
         self.attempt(most_steps, |budget| {
             let Some(vocabulary) = vocabulary else { return Ok(Some(lower(&changed, budget)?.dfa.len())) };

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use gobo_types::ErrorKind;
 
-use super::dfa::Dfa;
+use crate::bytes::dfa::Dfa;
 use crate::ids::StateId;
 
 /// Most pairs of states that a comparison visits unless it is told otherwise: 2^22, some 150 MiB.
