@@ -99,7 +99,7 @@ fn lowered(
             (Dfa::grammar(&grammar, text_start, budget)?, report)
         }
     };
-    let dfa = if constraint.stop.is_empty() { dfa } else { stopping(dfa, constraint, budget)? };
+    let dfa = if constraint.stop.is_empty() { dfa } else { stopping(&dfa, constraint, budget)? };
     if dfa.is_empty() {
         let (place, reason) = (format!("the whole {kind}"), "no text matches it");
         let looks = matches!(&constraint.source, Source::Regex { pattern, .. } if pattern.contains("(?=") || pattern.contains("(?<="));
@@ -122,7 +122,7 @@ fn lowered(
 }
 
 /// Texts that end behind the first of some phrases.
-fn stopping(dfa: Dfa, constraint: &Constraint, budget: &Budget) -> Result<Dfa, CompileError> {
+fn stopping(dfa: &Dfa, constraint: &Constraint, budget: &Budget) -> Result<Dfa, CompileError> {
     if constraint.stop.iter().any(String::is_empty) {
         let reason = "a stop phrase is the empty text, which stands before everything";
         return Err(CompileError::refuse(RefusalKind::Malformed, "the stop phrases", reason));
