@@ -47,7 +47,7 @@ enum Part<'a> {
 fn part(text: &str) -> Part<'_> {
     let bounds = |text: &str| {
         let (min, max) = text.split_once('-')?;
-        Some(LengthRange { min: min.parse().ok()?, max: max.parse().ok(), head: None })
+        Some(LengthRange { min: min.parse().ok()?, max: max.parse().ok(), head: None, tokens: None })
     };
     let counted = |pairs, lengths| Part::Counted { pairs, lengths };
     match (text, text.strip_prefix('x').and_then(bounds), text.strip_prefix('p').and_then(bounds)) {

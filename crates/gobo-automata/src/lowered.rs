@@ -24,7 +24,7 @@ pub struct Lowered {
     pub tokens: Option<TokenClasses>,
 }
 
-/// The classes of tokens that the edges of an automaton read: disjoint, none without ids, numbered as their letters
+/// The classes of tokens that the edges of an automaton read: disjoint, none without ids but one of budgets, numbered as their letters
 /// ([`token_letter`](crate::token_letter)).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TokenClasses(pub Vec<TokenClass>);
@@ -36,6 +36,8 @@ pub struct TokenClass {
     pub ids: Vec<(TokenId, TokenId)>,
     /// Whether an edge names its ids, by name, number or range; a complement names none.
     pub is_named: bool,
+    /// Whether it has no ids, and its letter is read where a budget of tokens is spent.
+    pub is_spent: bool,
 }
 
 /// From characters to the bytes of the texts that begin as asked.

@@ -53,7 +53,8 @@ impl TokenRows {
                     has_text |= !vocabulary.is_special(id);
                 }
             }
-            let part = TokenClassPart { letter, is_named: class.is_named, ids: class.ids.clone() };
+            let TokenClass { is_named, is_spent, ref ids } = *class;
+            let part = TokenClassPart { letter, is_named, is_spent, ids: ids.clone() };
             let letter = vocabulary.len() + u32::try_from(place).expect("a thousand letters and some");
             Ok(ClassRow { part, letter, words, has_text })
         };

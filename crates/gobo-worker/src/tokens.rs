@@ -34,7 +34,9 @@ pub(crate) fn resolve(
         Some(vocabulary) => divide(&grammar.tokens, vocabulary, budget)?,
         None => {
             let sets = grammar.tokens.len();
-            (vec![TokenClass::default(); sets], (0..sets).map(|set| vec![set]).collect())
+            let class = |set: &TokenSet| TokenClass { is_spent: is_spent(set), ..TokenClass::default() };
+            let classes: Vec<TokenClass> = grammar.tokens.iter().map(class).collect();
+            (classes, (0..sets).map(|set| vec![set]).collect())
         }
     };
     if classes.len() > MAX_TOKEN_CLASSES {
@@ -81,12 +83,22 @@ fn divide(
             continue;
         }
         of.iter().for_each(|&set| classes_of[set].push(classes.len()));
-        classes.push(TokenClass { ids: ranges(&ids), is_named: is_named(signature) });
+        classes.push(TokenClass { ids: ranges(&ids), is_named: is_named(signature), is_spent: false });
+    }
+    let spent = (0..sets.len()).filter(|&set| is_spent(&sets[set]));
+    spent.for_each(|set| classes_of[set].push(classes.len()));
+    if sets.iter().any(is_spent) {
+        classes.push(TokenClass { is_spent: true, ..TokenClass::default() });
     }
     if let Some(set) = classes_of.iter().position(Vec::is_empty) {
         return Err(refuse(&sets[set], "no token is left that this edge reads"));
     }
     Ok((classes, classes_of))
+}
+
+/// Whether it is read where a budget of tokens is spent, and by no token.
+fn is_spent(set: &TokenSet) -> bool {
+    set.items.contains(&TokenItem::Spent)
 }
 
 /// Whether a set has the ids that it does not name.
@@ -119,7 +131,7 @@ fn named(
         };
         for item in &set.items {
             match item {
-                TokenItem::All => {}
+                TokenItem::All | TokenItem::Spent => {}
                 TokenItem::Name(name) => {
                     let ids = names.ids(name);
                     if ids.is_empty() {

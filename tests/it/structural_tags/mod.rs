@@ -7,7 +7,9 @@ use std::sync::{Arc, LazyLock};
 
 use gobo_artifact::{Matcher, Vocabulary};
 use gobo_oracle::Tokens;
-use gobo_types::{Binding, CompileError, Constraint, RefusalKind, SchemaOptions, SpecialText, TokenId};
+use gobo_types::{
+    Binding, CompileError, Constraint, Dialect, RefusalKind, SchemaOptions, SpecialText, TokenId,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -28,11 +30,17 @@ const TOKENS: [Entry; 9] = [
     (">", false),
 ];
 
+/// These tokens, and behind them all bytes that are none of them: what nests or counts needs each.
 static VOCABULARY: LazyLock<Arc<Vocabulary>> = LazyLock::new(|| {
     let mut tokens = Tokens::new();
     TOKENS.iter().for_each(|(text, is_special)| _ = tokens.push(text.as_bytes(), *is_special));
+    let is_new = |byte: &u8| !TOKENS.iter().any(|(text, _)| text.as_bytes() == [*byte]);
+    (0..=255_u8).filter(is_new).for_each(|byte| _ = tokens.push(&[byte], false));
     vocabulary_of(&tokens)
 });
+
+/// The ids of the tokens that are tried.
+const TRIED: std::ops::Range<TokenId> = 0..9;
 
 const PHRASES: [&str; 7] = ["a", "b", "ab", "aa", "<x>", "a<x>", "x>"];
 
@@ -71,14 +79,15 @@ fn leaf() -> impl Strategy<Value = Format> {
     let excludes = || prop::collection::vec(phrase(), 0..2);
     prop_oneof![
         3 => phrase().prop_map(Format::Const),
-        3 => (excludes(), prop::option::of(0_usize..4))
-            .prop_map(|(excludes, max_chars)| Format::AnyText { excludes, max_chars }),
+        3 => (excludes(), prop::option::of(0_usize..4), prop::option::weighted(0.4, 0_usize..3))
+            .prop_map(|(excludes, max_chars, max_tokens)| Format::AnyText { excludes, max_chars, max_tokens }),
         1 => Just(Format::Values(json!({"enum": [true, 1]}), vec!["true", "1"])),
         1 => Just(Format::Regex),
         1 => Just(Format::Grammar),
         2 => name().prop_map(Format::Token),
         1 => prop::collection::vec(name(), 0..3).prop_map(Format::ExcludeToken),
-        1 => prop::collection::vec(name(), 0..3).prop_map(Format::AnyTokens),
+        1 => (prop::collection::vec(name(), 0..3), prop::option::of(0_usize..3))
+            .prop_map(|(excludes, max_tokens)| Format::AnyTokens(excludes, max_tokens)),
     ]
 }
 
@@ -149,15 +158,20 @@ fn judge(
     most: usize,
 ) -> Result<(), TestCaseError> {
     let is_text = Line::new(&TOKENS, how, ids).is_text_of(format);
-    let shown = || format!("{} after {ids:?}, {how}", format.json());
-    prop_assert_eq!(matcher.is_complete(), is_text, "{}", shown());
+    let shown = format!("{} after {ids:?}, {how}", format.json());
+    prop_assert_eq!(matcher.is_complete(), is_text, "{}", shown);
     if ids.len() == most {
         return Ok(());
     }
-    for id in 0..VOCABULARY.len() {
+    let mut mask = vec![0; matcher.mask_words()];
+    let _ = matcher.fill(&mut mask);
+    for id in TRIED {
         let mut next = matcher.clone();
         ids.push(id);
-        if next.advance(id).is_ok() {
+        let is_taken = next.advance(id).is_ok();
+        prop_assert_eq!(mask[0] >> id & 1 == 1, is_taken, "the mask of {}", shown);
+        prop_assert_eq!(matcher.allows(id), is_taken, "{}", shown);
+        if is_taken {
             judge(format, how, (&next, ids), most)?;
         } else {
             refused(format, how, ids, most)?;
@@ -177,7 +191,7 @@ fn refused(
     let is_text = Line::new(&TOKENS, how, ids).is_text_of(format);
     prop_assert!(!is_text, "{} after {ids:?} is refused, {how}", format.json());
     if ids.len() < most {
-        for id in 0..VOCABULARY.len() {
+        for id in TRIED {
             ids.push(id);
             refused(format, how, ids, most)?;
             ids.pop();
@@ -211,7 +225,7 @@ fn after(format: &Value, how: SpecialText, ids: &[TokenId]) -> (Vec<TokenId>, bo
     let mut matcher = matcher(&constraint(format, how)).unwrap();
     ids.iter()
         .for_each(|&id| matcher.advance(id).unwrap_or_else(|error| panic!("{format}: {ids:?}: {error}")));
-    ((0..VOCABULARY.len()).filter(|&id| matcher.allows(id)).collect(), matcher.is_complete())
+    (TRIED.filter(|&id| matcher.allows(id)).collect(), matcher.is_complete())
 }
 
 #[test]
@@ -232,6 +246,87 @@ fn an_end_may_overlap_itself() {
     let mut matcher = matcher(&constraint(&format, SpecialText::Both)).unwrap();
     assert_eq!(matcher.validate(&[1, 0, 0, 0, 0]), 4);
     matcher.advance(1).unwrap();
+}
+
+/// Every byte is a token, and some tokens end or begin inside of a character.
+#[test]
+fn a_budget_may_run_out_inside_of_a_character() {
+    let mut tokens = Tokens::new();
+    (0..=255_u8).for_each(|byte| _ = tokens.push(&[byte], false));
+    let more: [&[u8]; 5] = ["éx".as_bytes(), b"\xa9x", b"\xa9b", b"\xa9b!", b"x\xc3"];
+    let [whole, goes_on, ends, ends_and_more, half] = more.map(|bytes| tokens.push(bytes, false));
+    let vocabulary = vocabulary_of(&tokens);
+    let of = |max_tokens: u32, ids: &[TokenId]| {
+        let content = json!({"type": "any_text", "max_tokens": max_tokens});
+        let format = json!({"type": "tag", "begin": "a", "content": content, "end": ["b", "bb"]});
+        let bytes = compile(&vocabulary, &constraint(&format, SpecialText::Both), 1).unwrap();
+        let binding = Binding::new(Vec::new(), vocabulary.len());
+        let mut matcher = Matcher::new(index_of(&bytes), Arc::clone(&vocabulary), &binding).unwrap();
+        for id in ids {
+            matcher.advance(*id).unwrap();
+        }
+        let mut mask = vec![0; matcher.mask_words()];
+        matcher.fill(&mut mask).unwrap();
+        let shown: Vec<TokenId> =
+            (0..vocabulary.len()).filter(|id| mask[(id >> 5) as usize] >> (id & 31) & 1 == 1).collect();
+        let taken: Vec<TokenId> =
+            (0..vocabulary.len()).filter(|&id| matcher.clone().advance(id).is_ok()).collect();
+        assert_eq!(shown, taken, "{max_tokens} {ids:?}");
+        (matcher, taken)
+    };
+    let (a, b, x) = (u32::from(b'a'), u32::from(b'b'), u32::from(b'x'));
+    // Told to end: the end, whose second `b` may follow.
+    assert_eq!(of(1, &[a, x]).1, [b]);
+    assert_eq!(of(1, &[a, whole]).1, [b]);
+    assert_eq!(of(2, &[a, x, x, b]).1, [b]);
+    // Inside of a character, behind which it has to end.
+    for ids in [vec![a, 0xc3], vec![a, half]] {
+        let allowed = of(1, &ids).1;
+        assert!(
+            allowed.contains(&0xa9) && allowed.contains(&ends) && !allowed.contains(&goes_on),
+            "{allowed:?}"
+        );
+        assert!(!allowed.contains(&ends_and_more) && allowed.iter().all(|&id| id >= 128), "{allowed:?}");
+        let mut behind = ids.clone();
+        behind.push(0xa9);
+        assert_eq!(of(1, &behind).1, [b]);
+        assert!(of(2, &ids).1.contains(&goes_on));
+    }
+    // Counts go back with tokens, and stay with a fork.
+    let (mut matcher, _) = of(2, &[a, x]);
+    let fork = matcher.clone();
+    matcher.advance(x).unwrap();
+    assert!(!matcher.allows(x) && fork.allows(x));
+    matcher.rollback(1).unwrap();
+    assert!(matcher.allows(x));
+    assert_eq!(matcher.validate(&[x, x, b]), 1);
+    assert_eq!(matcher.validate(&[x, b, b]), 3);
+}
+
+/// A rule of EBNF counts as a region of free text with the same texts does.
+#[test]
+fn a_rule_of_ebnf_may_count_tokens() {
+    let tag =
+        json!({"type": "tag", "begin": "<", "content": {"type": "any_text", "max_tokens": 2}, "end": ">"});
+    let tag = matcher(&constraint(&tag, SpecialText::Spelled)).unwrap();
+    let grammar = "root ::= \"<\" text \">\"\ntext[max_tokens=2] ::= other*\nother ::= [^>]";
+    let rule = Constraint::grammar(Dialect::Ebnf, grammar, "root", None, Vec::new());
+    let rule = matcher(&rule).unwrap();
+    let mut open = vec![(tag, rule, 0)];
+    let mut seen = 0;
+    while let Some((tag, rule, depth)) = open.pop() {
+        assert_eq!(tag.is_complete(), rule.is_complete());
+        for id in TRIED {
+            let (mut tag, mut rule) = (tag.clone(), rule.clone());
+            let is_taken = tag.advance(id).is_ok();
+            assert_eq!(is_taken, rule.advance(id).is_ok(), "{id} at depth {depth}");
+            if depth < 5 && is_taken {
+                seen += 1;
+                open.push((tag, rule, depth + 1));
+            }
+        }
+    }
+    assert!(seen > 50, "{seen}");
 }
 
 #[test]
@@ -280,9 +375,10 @@ fn bad_formats_are_refused_at_their_place() {
         (triggered(&["a", "b"], &[], &["a"]), "", "no tag begins with the trigger \"b\""),
         (triggered(&["ab"], &["b"], &["ab"]), "", "the exclude \"b\" hides the trigger \"ab\""),
         (json!({"type": "token", "token": "<z>"}), "", "no token \"<z>\""),
-        (json!({"type": "token", "token": 99}), "", "beyond the vocabulary"),
+        (json!({"type": "token", "token": 999}), "", "beyond the vocabulary"),
         (json!({"type": "token", "token": []}), "/token", "a token is an id or a text"),
-        (json!({"type": "any_text", "max_tokens": 3}), "/max_tokens", "max_tokens is not supported"),
+        (json!({"type": "any_text", "max_tokens": -3}), "/max_tokens", "a number of tokens, not -3"),
+        (json!({"type": "any_text", "max_tokens": 1 << 28}), "/max_tokens", "the limit is 268435454"),
         (json!({"type": "regex", "pattern": "(a"}), "/pattern", ""),
         (json!({"type": "grammar", "grammar": "root ::= a"}), "/grammar", "the rule a is not defined"),
         (json!({"type": "json_schema", "json_schema": {"type": 1}}), "/json_schema/type", ""),

@@ -28,6 +28,7 @@ pub(super) enum Format {
     AnyText {
         excludes: Vec<&'static str>,
         max_chars: Option<usize>,
+        max_tokens: Option<usize>,
     },
     Sequence(Vec<Format>),
     Or(Vec<Format>),
@@ -51,7 +52,7 @@ pub(super) enum Format {
     },
     Token(Name),
     ExcludeToken(Vec<Name>),
-    AnyTokens(Vec<Name>),
+    AnyTokens(Vec<Name>, Option<usize>),
     TokenTriggered {
         triggers: Vec<Name>,
         excludes: Vec<Name>,
@@ -189,6 +190,20 @@ impl<'a> Line<'a> {
         ends
     }
 
+    /// Those ends of a region before which no more tokens have begun there than may; or the first one after so many. None may: it ends at once.
+    fn within(&self, from: usize, ends: &Ends, most: Option<usize>) -> Ends {
+        let Some(most) = most else { return ends.clone() };
+        let is_end = |end: &&usize| {
+            let begun: Vec<_> = self.spans.iter().filter(|span| (from..**end).contains(&span.0)).collect();
+            if begun.len() <= most && most > 0 {
+                return true;
+            }
+            let spent = if most == 0 { from } else { begun[most - 1].2 };
+            ends.range(spent..).next() == Some(*end)
+        };
+        ends.iter().filter(is_end).copied().collect()
+    }
+
     fn many(&self, from: usize, min: u32, max: Option<u32>, of: impl Fn(usize) -> Ends) -> Ends {
         let (mut now, mut ends) = (Ends::from([from]), Ends::new());
         for count in 0..=self.units.len() + min as usize + 1 {
@@ -267,8 +282,9 @@ impl<'a> Line<'a> {
                 let closed = each(&nested, |from| self.spelled("b", from));
                 self.spelled("x", from).union(&closed).copied().collect()
             }
-            Format::AnyText { excludes, max_chars } => {
-                self.free(from, &[excludes.as_slice(), around.texts].concat(), *max_chars)
+            Format::AnyText { excludes, max_chars, max_tokens } => {
+                let ends = self.free(from, &[excludes.as_slice(), around.texts].concat(), *max_chars);
+                self.within(from, &ends, *max_tokens)
             }
             Format::Sequence(parts) => parts
                 .iter()
@@ -309,8 +325,9 @@ impl<'a> Line<'a> {
             }
             Format::Token(name) => self.token(from, |id| self.is_named(name, id)),
             Format::ExcludeToken(excludes) => self.others(from, [excludes, &[]], around),
-            Format::AnyTokens(excludes) => {
-                self.many(from, 0, None, |from| self.others(from, [excludes, &[]], around))
+            Format::AnyTokens(excludes, max_tokens) => {
+                let ends = self.many(from, 0, None, |from| self.others(from, [excludes, &[]], around));
+                self.within(from, &ends, *max_tokens)
             }
             Format::TokenTriggered { triggers, excludes, tags, flow } => {
                 let free =
@@ -378,8 +395,8 @@ impl Format {
             Self::Values(schema, _) => json!({"type": "json_schema", "json_schema": schema}),
             Self::Regex => json!({"type": "regex", "pattern": "a+b?"}),
             Self::Grammar => json!({"type": "grammar", "grammar": "root ::= \"a\" root \"b\" | \"x\""}),
-            Self::AnyText { excludes, max_chars } => {
-                json!({"type": "any_text", "excludes": excludes, "max_chars": max_chars})
+            Self::AnyText { excludes, max_chars, max_tokens } => {
+                json!({"type": "any_text", "excludes": excludes, "max_chars": max_chars, "max_tokens": max_tokens})
             }
             Self::Sequence(parts) => json!({"type": "sequence", "elements": all(parts)}),
             Self::Or(parts) => json!({"type": "or", "elements": all(parts)}),
@@ -409,7 +426,9 @@ impl Format {
             Self::ExcludeToken(excludes) => {
                 json!({"type": "exclude_token", "exclude_tokens": names(excludes)})
             }
-            Self::AnyTokens(excludes) => json!({"type": "any_tokens", "exclude_tokens": names(excludes)}),
+            Self::AnyTokens(excludes, max_tokens) => {
+                json!({"type": "any_tokens", "exclude_tokens": names(excludes), "max_tokens": max_tokens})
+            }
             Self::TokenTriggered { triggers, excludes, tags: of, flow: (at_least_one, stop_after_first) } => {
                 json!({
                     "type": "token_triggered_tags", "trigger_tokens": names(triggers), "exclude_tokens": names(excludes),

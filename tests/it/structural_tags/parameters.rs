@@ -223,8 +223,8 @@ impl Style {
             let (_, mark) = self.ways.iter().find(|way| way.0.contains(letter(value))).unwrap();
             let mark = mark.replace(">~<", &format!(">{}<", blank()));
             let (open, close) = self.marks;
-            text +=
-                &format!("{}{open}{}{mark}{}{close}", blank(), self.named(name), self.inside(value, blank));
+            let (before, inside) = (blank(), self.inside(value, blank));
+            text.extend([before, open, &self.named(name), &mark, &inside, close]);
         }
         text + blank()
     }
@@ -237,7 +237,7 @@ impl Style {
                 let mut text = blank().to_owned();
                 for item in items {
                     let (_, mark) = self.ways.iter().find(|way| way.0.contains(letter(item))).unwrap();
-                    text += &format!("<cofl:value{}{}</cofl:value>", &mark[1..], self.inside(item, blank));
+                    text.extend(["<cofl:value", &mark[1..], &self.inside(item, blank), "</cofl:value>"]);
                 }
                 text + blank()
             }
@@ -248,7 +248,7 @@ impl Style {
 
 /// Whether a text of JSON is written without whitespace but for one space after separators, each character in its shortest form.
 fn is_written(json: &Value, text: &str) -> bool {
-    text.replace(", ", ",").replace(": ", ":") == json.to_string()
+    json.to_string() == text.replace(", ", ",").replace(": ", ":")
 }
 
 /// A schema, the names that it lists in their order, and how others begin.

@@ -152,6 +152,9 @@ impl Header {
                     if kinds::OF_HEADS.iter().any(|&kind| has(kind)) {
                         kinds.extend(kinds::OF_HEADS);
                     }
+                    if kinds::OF_BUDGETS.iter().any(|&kind| has(kind)) {
+                        kinds.extend(kinds::OF_BUDGETS);
+                    }
                 }
                 if kinds::OF_EXITS.iter().any(|&kind| has(kind)) {
                     kinds.extend(kinds::OF_EXITS);

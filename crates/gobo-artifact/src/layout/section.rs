@@ -85,6 +85,9 @@ pub const TOKEN_RANGES: u32 = 55;
 /// 8 bytes `[classes of tokens]`: the letter of each, and whether an edge names its ids.
 pub const TOKEN_CLASSES: u32 = 56;
 
+/// u32 `[returns]`: how many tokens may begin until each return state is popped; 0xFFFFFFFF where they are not counted.
+pub const BUDGETS: u32 = 57;
+
 /// Storage of a section whose layout needs no choice.
 pub const PLAIN: u32 = 0;
 /// Transitions as u16.
@@ -137,6 +140,7 @@ pub fn name(kind: u32) -> Option<&'static str> {
         RETURN_ROWS => "return rows",
         TOKEN_RANGES => "token ranges",
         TOKEN_CLASSES => "token classes",
+        BUDGETS => "budgets",
         _ => return None,
     })
 }
@@ -178,6 +182,8 @@ pub const OF_CALLS: &[u32] =
 pub const OF_LENGTHS: &[u32] = &[LENGTHS, DISTANCES];
 /// The sections that an index has after these if some of its counted rules bound the heads of their texts.
 pub const OF_HEADS: &[u32] = &[HEADS, HEAD_DISTANCES];
+/// The section that an index has after these if some of its rules count tokens.
+pub const OF_BUDGETS: &[u32] = &[BUDGETS];
 /// The sections that an index has after these if some of its rules have several exits.
 pub const OF_EXITS: &[u32] = &[EXITS, RETURN_ROW_STARTS, RETURN_ROWS];
 /// The sections that an index has after all others if it has token edges.

@@ -77,8 +77,30 @@ impl Matcher {
         };
         match configurations {
             None => self.index.row_number(self.index.walk(state, letter)).is_some(),
-            Some(all) => all.check().is_ok() && all.probe(0).would_take(&self.index, letter),
+            Some(all) => all.check().is_ok() && all.probe(0).would_take_token(&self.index, letter),
         }
+    }
+
+    /// Whether a token leads on, tried where rows show more than that. It is no EOS.
+    #[cold]
+    pub(super) fn takes(&self, all: &Configurations, id: TokenId) -> bool {
+        let Ways { bytes, letter } = Ways::of(&self.index, &self.vocabulary, &self.binding, id);
+        let mut probe = all.probe(0);
+        [bytes, letter].into_iter().flatten().any(|way| probe.would_take_token(&self.index, way))
+    }
+
+    /// Clears the bits of tokens that do not lead on. Whether any is left.
+    #[cold]
+    pub(super) fn keep_taken(&self, all: &Configurations, out: &mut [u32]) -> bool {
+        for (first, word) in (0..).step_by(32).zip(out.iter_mut()) {
+            for bit in 0..32 {
+                if *word >> bit & 1 == 1 && !self.binding.is_eos(first + bit) && !self.takes(all, first + bit)
+                {
+                    *word &= !(1 << bit);
+                }
+            }
+        }
+        out.iter().any(|&word| word != 0)
     }
 
     /// The one token that must come next, whatever text it is: the text is not complete, and its mask has no other. That is how a token is told
@@ -121,7 +143,7 @@ pub(super) fn advance_edges(
     let was_complete = binding.is_eos(id) && all.is_complete(index);
     let advanced = match (ways.bytes, ways.letter) {
         (Some(bytes), Some(letter)) => all.advance_either(index, bytes, letter),
-        (Some(way), None) | (None, Some(way)) => all.advance(index, way),
+        (Some(way), None) | (None, Some(way)) => all.advance_token(index, way),
         (None, None) => Err(Stuck::Refused(0)),
     };
     match advanced {

@@ -115,7 +115,7 @@ impl Matcher {
         }
         let corrupt = || MatcherError::Corrupt { state };
         let (words, tail) = out.split_at_mut(self.index.row_words());
-        let is_empty = match configurations {
+        let mut is_empty = match configurations {
             None => {
                 let row = self.row(state).ok_or_else(corrupt)?;
                 if !row.write(words) {
@@ -145,6 +145,9 @@ impl Matcher {
             }
         };
         tail.fill(0);
+        if let Some(all) = configurations.filter(|all| all.is_overdue(&self.index)) {
+            is_empty = !self.keep_taken(all, out);
+        }
         if self.is_complete_at(state, configurations) {
             for &id in &self.binding.eos {
                 out[(id >> 5) as usize] |= 1 << (id & 31);
@@ -199,6 +202,7 @@ impl Matcher {
                 self.is_complete()
                     || self.index.has_token_edges() && self.edge_takes(self.state, Some(all), id)
             }
+            Some(all) if all.is_overdue(&self.index) => all.check().is_ok() && self.takes(all, id),
             Some(all) if all.is_near_bound(&self.index, &self.vocabulary) => {
                 let bytes = self.vocabulary.bytes(id);
                 let is_text = !bytes.is_empty() && !self.vocabulary.is_special(id);

@@ -10,6 +10,12 @@ impl Index {
         self.tokens.as_ref().map(|tokens| tokens.tables(&self.artifact))
     }
 
+    /// The letter that is read where a budget of tokens is spent, if some rule has one. O(1).
+    #[inline]
+    pub(crate) fn spent(&self) -> Option<&[u8]> {
+        self.tokens()?.spent()
+    }
+
     /// Whether it has token edges: then some texts need tokens that are read whole, whatever their bytes are. O(1).
     ///
     /// ```

@@ -169,6 +169,11 @@ impl CallParts {
         if self.returns.iter().any(|of| of.lengths.is_some_and(|lengths| lengths.head.is_some())) {
             sections.extend(self.sections_of_heads());
         }
+        let budget = |of: &ReturnPart| of.lengths.and_then(|lengths| lengths.tokens);
+        if self.returns.iter().any(|of| budget(of).is_some()) {
+            let budgets: Vec<u32> = self.returns.iter().map(|of| budget(of).unwrap_or(UNBOUNDED)).collect();
+            sections.push((kinds::BUDGETS, budgets.as_bytes().to_vec()));
+        }
         if !self.exits.is_empty() {
             sections.extend(self.sections_of_exits());
         }

@@ -8,7 +8,7 @@ use zerocopy::IntoBytes;
 use crate::file::AlignedBytes;
 use crate::layout::index::root::{IndexClass, IndexRoot};
 use crate::layout::index::states::NO_ROW;
-use crate::layout::index::tokens::{TokenClassEntry, TokenRange};
+use crate::layout::index::tokens::{SPENT, TokenClassEntry, TokenRange};
 use crate::layout::kind::ArtifactKind;
 use crate::layout::section as kinds;
 use crate::write::calls::CallParts;
@@ -64,6 +64,8 @@ pub struct TokenClassPart {
     pub letter: Vec<u8>,
     /// Whether an edge names its ids.
     pub is_named: bool,
+    /// Whether it has no ids, and is read where a budget of tokens is spent.
+    pub is_spent: bool,
     /// Its ids: ranges, both ends included, ascending.
     pub ids: Vec<(TokenId, TokenId)>,
 }
@@ -127,7 +129,7 @@ fn token_tables(classes: &[TokenClassPart]) -> (Vec<TokenRange>, Vec<TokenClassE
     let entry = |part: &TokenClassPart| {
         let mut letter = [0; 4];
         letter[..part.letter.len()].copy_from_slice(&part.letter);
-        TokenClassEntry { letter, is_named: u32::from(part.is_named) }
+        TokenClassEntry { letter, is_named: if part.is_spent { SPENT } else { u32::from(part.is_named) } }
     };
     for (number, class) in classes.iter().enumerate() {
         ranges.extend(class.ids.iter().map(|&(first, last)| TokenRange {

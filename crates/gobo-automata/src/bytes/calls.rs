@@ -95,6 +95,11 @@ pub(super) struct TopSet {
 }
 
 impl Calls {
+    /// Whether tokens are counted in some rule, of which bytes know nothing.
+    pub(crate) fn counts_tokens(&self) -> bool {
+        self.returns.iter().any(|of| of.lengths.is_some_and(|lengths| lengths.tokens.is_some()))
+    }
+
     /// Those of an automaton that calls nothing.
     pub fn none(states: usize) -> Self {
         Self {

@@ -265,10 +265,11 @@ impl<'a> Finder<'a> {
                             words.extend(exit.number().to_le_bytes());
                         }
                         words.push(if lengths.is_none() { CALL } else { COUNTED_CALL });
-                        if let Some(LengthRange { min, max, head }) = lengths {
+                        if let Some(LengthRange { min, max, head, tokens }) = lengths {
                             words.extend(min.to_le_bytes());
                             words.extend(max.unwrap_or(u32::MAX).to_le_bytes());
                             words.extend(head.unwrap_or(u32::MAX).to_le_bytes());
+                            words.extend(tokens.unwrap_or(u32::MAX).to_le_bytes());
                         }
                         [Some(entry), Some(to)]
                     }

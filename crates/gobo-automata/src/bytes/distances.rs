@@ -93,7 +93,7 @@ impl Dfa {
     /// # Errors
     /// [`CompileError::OverBudget`].
     pub fn distances(&self, budget: &Budget) -> Result<Vec<Distance>, CompileError> {
-        let explored = self.explored(|_| true, budget)?;
+        let explored = self.explored(|lengths| lengths.tokens.is_none(), budget)?;
         let ends = (0..explored.order.len()).filter(|&at| self.accepting[explored.order[at].0]);
         let distances = explored.distances(ends, |_| true);
         Ok(explored.written(distances, |_| true))

@@ -45,7 +45,7 @@ struct Expansion<'a> {
 }
 
 impl Dfa {
-    /// The automaton with its calls expanded; `None` where some rule calls itself, directly or through others. Trimmed,
+    /// The automaton with its calls expanded; `None` where some rule calls itself, directly or through others, or counts tokens. Trimmed,
     /// minimal, numbered breadth first; it no longer knows its characters. O(sets of configurations × classes).
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Dfa {
     pub fn expand_calls(&self, budget: &Budget) -> Result<Option<Self>, CompileError> {
         match &self.calls {
             None => Ok(Some(self.clone())),
-            Some(calls) if calls.is_recursive => Ok(None),
+            Some(calls) if calls.is_recursive || calls.counts_tokens() => Ok(None),
             Some(calls) => {
                 let (frames, known_frames) = Default::default();
                 let bytes = self.byte_of_class();

@@ -48,6 +48,8 @@ pub enum TokenItem {
     Ids(TokenId, TokenId),
     /// All tokens.
     All,
+    /// None, and no text: a budget of tokens is spent here ([`Language::spent`](crate::Language::spent)).
+    Spent,
 }
 
 /// A named expression.

@@ -448,7 +448,7 @@ fn all_cases(place: Place, spelling: Spelling, bounds: &[(u32, Option<u32>)], mo
                 continue;
             }
             let mut random = random((number * 100 + at) as u64 + 1);
-            let lengths = [LengthRange { min, max, head: None }, LengthRange::up_to(2)];
+            let lengths = [LengthRange { min, max, head: None, tokens: None }, LengthRange::up_to(2)];
             let Some(case) = case(of, lengths, place, spelling, most, &mut random) else { continue };
             let what = format!("{} {lengths:?} {place:?} {spelling:?}", of.pattern);
             (0..6).for_each(|_| case.walk(&what, 3, &mut random));
@@ -494,8 +494,10 @@ fn heads_have_a_bound_of_their_own() {
             for place in [Place::Alone, Place::Two, Place::Nested] {
                 let mut random = random((number * 100 + at) as u64 + 1);
                 let head = Some(head);
-                let lengths =
-                    [LengthRange { min, max, head }, LengthRange { head: Some(1), ..LengthRange::up_to(3) }];
+                let lengths = [
+                    LengthRange { min, max, head, tokens: None },
+                    LengthRange { head: Some(1), ..LengthRange::up_to(3) },
+                ];
                 let Some(case) = case(of, lengths, place, Spelling::Canonical, 5, &mut random) else {
                     continue;
                 };
@@ -514,7 +516,7 @@ fn bounds_are_kept_where_calls_are_expanded() {
     for of in &WITH_HEADS {
         for (min, max, head) in HEADS.into_iter().filter(|bounds| bounds.0 == 0) {
             let budget = Budget::new(CompileLimits::default());
-            let lengths = LengthRange { min, max, head: Some(head) };
+            let lengths = LengthRange { min, max, head: Some(head), tokens: None };
             let grammar = grammar(of, [lengths; 2], Place::Alone, Spelling::Canonical, &budget);
             let dfa = Dfa::grammar(&grammar, TextStart::Exact, &budget).unwrap();
             let expanded = dfa.expand_calls(&budget).unwrap().expect("nothing recurs");

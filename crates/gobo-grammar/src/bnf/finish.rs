@@ -1,9 +1,9 @@
 //! The whole grammar, once all its rules are read.
 
 use gobo_automata::{Expr, Grammar, Rule, RuleId};
-use gobo_types::{CompileError, DenseId as _, RefusalKind};
+use gobo_types::{CompileError, DenseId as _, LengthRange, RefusalKind};
 
-use super::{Reader, SHOWN_NAMES, shown};
+use super::{Reader, SHOWN_NAMES, Seen, shown};
 use crate::near::near;
 
 impl<'a> Reader<'a> {
@@ -42,11 +42,14 @@ impl<'a> Reader<'a> {
                 shown(start)
             )));
         };
-        let rules = self
-            .rules
-            .drain(..)
-            .filter_map(|rule| Some(Rule { name: rule.name.to_owned(), expr: rule.body?, lengths: None }));
-        let rules = rules.collect();
+        let budgets = self.within_budgets()?;
+        let rule =
+            |rule: Seen<'_>| Some(Rule { name: rule.name.to_owned(), expr: rule.body?, lengths: None });
+        let mut rules: Vec<Rule> = self.rules.drain(..).filter_map(rule).collect();
+        for (of, expr, most) in budgets {
+            rules[of].expr = expr;
+            rules[of].lengths = Some(LengthRange::of_tokens(most));
+        }
         Ok(Grammar { rules, start, called: Vec::new(), families: Vec::new(), tokens: self.tokens.sets })
     }
 

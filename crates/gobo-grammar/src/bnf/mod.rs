@@ -1,5 +1,6 @@
 //! The reader of rules in Backus-Naur form that GBNF and EBNF share: recursive descent over the text, linear in it.
 
+mod budgets;
 mod finish;
 mod leaves;
 mod macros;
@@ -34,6 +35,8 @@ struct Seen<'a> {
     /// Where it was seen first.
     at: usize,
     body: Option<Expr>,
+    /// How many tokens may begin in it, and where that is said.
+    budget: Option<(u32, usize)>,
     outlined: Option<OutlinedRule>,
 }
 
@@ -44,7 +47,7 @@ struct Nested {
 }
 
 /// What stands between a name and `::=`.
-const RULE_OPTIONS: &str = "options of a rule (max_tokens, capture) are not supported";
+const RULE_OPTIONS: &str = "a rule has no option but max_tokens";
 
 /// Which of the two is read.
 #[derive(Clone, Copy)]
@@ -182,6 +185,11 @@ impl<'a> Reader<'a> {
         let at = self.at;
         let is_name = !self.name().is_empty();
         self.skip_whitespace(self.is_ebnf());
+        if self.is_ebnf() && self.rest().starts_with('[') {
+            self.take_while(|char| char != ']' && !is_line_end(char));
+            self.eat("]");
+            self.skip_whitespace(true);
+        }
         let is_rule = is_name && self.rest().starts_with("::=");
         self.at = at;
         is_rule || self.rest().is_empty()
@@ -189,7 +197,7 @@ impl<'a> Reader<'a> {
 
     fn id(&mut self, name: &'a str, at: usize) -> RuleId {
         *self.ids.entry(name).or_insert_with(|| {
-            self.rules.push(Seen { name, at, body: None, outlined: None });
+            self.rules.push(Seen { name, at, body: None, budget: None, outlined: None });
             RuleId::new(self.rules.len() - 1)
         })
     }
@@ -201,9 +209,7 @@ impl<'a> Reader<'a> {
             return Err(self.unexpected());
         }
         self.skip_whitespace(self.is_ebnf());
-        if self.is_ebnf() && self.rest().starts_with('[') {
-            return Err(self.refuse(RefusalKind::Unsupported, self.at, RULE_OPTIONS));
-        }
+        let budget = if self.is_ebnf() && self.rest().starts_with('[') { Some(self.budget()?) } else { None };
         if !self.eat("::=") {
             let reason = format!("::= is missing after the name {}", shown(name));
             let other =
@@ -229,6 +235,7 @@ impl<'a> Reader<'a> {
             return Err(self.unexpected());
         }
         self.rules[id].body = Some(body.expr);
+        self.rules[id].budget = budget;
         self.rules[id].outlined = Some(OutlinedRule { name: at..at + name.len(), body: body_at..body_end });
         self.skip_whitespace(true);
         Ok(())

@@ -2,8 +2,8 @@
 //!
 //! It is GBNF as [`gbnf`](crate::gbnf) reads it, and: names with dots; `[^]`; the escapes `\\/ \\' \\? \\b \\f \\a \\v \\0 \\e`, in classes
 //! those of a regular expression, and `\\x` with any number of digits; `.` is every character but the line feed; a rule goes on until
-//! the next name before `::=`; and the macros `Regex("…")`, `Substring("…")`, `Token(…)` and `ExcludeToken(…)`. Refused by name: the look-ahead `(=…)`, options of
-//! rules, and the other macros. Departures: a negated class holds all other characters (there those up to U+00FF, in places), and
+//! the next name before `::=`; and the macros `Regex("…")`, `Substring("…")`, `Token(…)` and `ExcludeToken(…)`; and `name[max_tokens=N] ::= …`. Refused by name: the look-ahead `(=…)`, other
+//! options of rules, and the other macros. Departures: a negated class holds all other characters (there those up to U+00FF, in places), and
 //! `.` in a `Regex` takes no line feed either.
 
 use gobo_automata::Grammar;

@@ -76,8 +76,23 @@ fn refusals_name_the_construct_and_its_place() {
     use RefusalKind::{Malformed, Unsupported};
     for (grammar, kind, place, words) in [
         ("root ::= \"a\" (=\"b\")", Unsupported, "line 1, column 14", "look-ahead"),
-        ("root[max_tokens=3] ::= \"a\"", Unsupported, "line 1, column 5", "options of a rule"),
-        ("root ::= a\na[capture] ::= \"a\"", Unsupported, "line 2, column 12", "options of a rule"),
+        ("root[max_tokens=0] ::= \"a\"", Malformed, "line 1, column 5", "N from 1 to"),
+        ("root[max_tokens=x] ::= \"a\"", Malformed, "line 1, column 5", "N from 1 to"),
+        ("root[max_tokens] ::= \"a\"", Malformed, "line 1, column 5", "N from 1 to"),
+        ("root[max_tokens=3] ::= \"a\" root | \"b\"", Unsupported, "line 1, column 5", "and calls itself"),
+        (
+            "root ::= a\na[max_tokens=3] ::= b\nb ::= c\nc ::= a",
+            Unsupported,
+            "line 2, column 2",
+            "and calls itself",
+        ),
+        (
+            "root ::= a\na[max_tokens=3] ::= b\nb[max_tokens=1] ::= \"c\"",
+            Unsupported,
+            "line 2, column 2",
+            "so has a rule",
+        ),
+        ("root ::= a\na[capture] ::= \"a\"", Unsupported, "line 2, column 2", "no option but max_tokens"),
         ("root ::= TagDispatch((\"a\", b))", Unsupported, "line 1, column 10", "TagDispatch"),
         ("root ::= Token()", Malformed, "line 1, column 10", "reads nothing"),
         ("root ::= ExcludeToken(a)", Malformed, "line 1, column 23", "ids and texts"),

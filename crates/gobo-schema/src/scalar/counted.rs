@@ -122,5 +122,5 @@ fn countable(min: u64, max: Option<u64>) -> Option<LengthRange> {
         Some(max) => Some(bound(max)?),
         None => None,
     };
-    Some(LengthRange { min: bound(min)?, max, head: None })
+    Some(LengthRange { min: bound(min)?, max, head: None, tokens: None })
 }

@@ -101,7 +101,7 @@ impl CharCount {
     }
 }
 
-/// Bounds of a length in characters, both ends included.
+/// Bounds of a length in characters, both ends included; or of the tokens that begin there.
 ///
 /// ```
 /// let range = gobo_types::LengthRange { min: 1, ..gobo_types::LengthRange::up_to(3) };
@@ -116,6 +116,8 @@ pub struct LengthRange {
     /// The greatest number of characters before the last `@`, the *head* of a text, if there is a limit: below
     /// [`CharCount::MAX_CHARS`].
     pub head: Option<u32>,
+    /// Tokens are counted, and not characters: how many may begin there before the text has to end as soon as it can.
+    pub tokens: Option<u32>,
 }
 
 impl LengthRange {
@@ -124,7 +126,12 @@ impl LengthRange {
 
     /// All lengths up to one.
     pub const fn up_to(max: u32) -> Self {
-        Self { min: 0, max: Some(max), head: None }
+        Self { min: 0, max: Some(max), head: None, tokens: None }
+    }
+
+    /// Texts of any length, in which at most so many tokens begin.
+    pub const fn of_tokens(tokens: u32) -> Self {
+        Self { min: 0, max: None, head: None, tokens: Some(tokens) }
     }
 
     /// Whether a length lies between the bounds.

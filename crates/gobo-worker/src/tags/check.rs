@@ -92,7 +92,7 @@ pub(super) fn check(placed: &Placed, budget: &Budget) -> Result<(), CompileError
         | Format::Regex(_)
         | Format::Token(_)
         | Format::ExcludeToken(_)
-        | Format::AnyTokens(_) => Ok(()),
+        | Format::AnyTokens { .. } => Ok(()),
     }
 }
 
@@ -140,7 +140,7 @@ fn named(token: &TokenItem) -> String {
     match token {
         TokenItem::Name(name) => format!("{name:?}"),
         TokenItem::Ids(id, _) => id.to_string(),
-        TokenItem::All => "*".to_owned(),
+        TokenItem::All | TokenItem::Spent => "*".to_owned(),
     }
 }
 

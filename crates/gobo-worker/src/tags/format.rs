@@ -26,6 +26,7 @@ pub(super) enum Format {
     AnyText {
         excludes: Vec<String>,
         max_chars: Option<u32>,
+        max_tokens: Option<u32>,
     },
     Sequence(Vec<Placed>),
     Or(Vec<Placed>),
@@ -58,8 +59,11 @@ pub(super) enum Format {
     Token(TokenItem),
     /// One other token than these, and than the end of the nearest tag.
     ExcludeToken(Vec<TokenItem>),
-    /// Any number of these.
-    AnyTokens(Vec<TokenItem>),
+    /// Any number of other tokens.
+    AnyTokens {
+        excludes: Vec<TokenItem>,
+        max_tokens: Option<u32>,
+    },
     /// Free tokens and tags that begin with triggers.
     TokenTriggered {
         triggers: Vec<TokenItem>,
@@ -135,7 +139,7 @@ impl Format {
             Self::Dispatch { .. } => "dispatch",
             Self::Token(_) => "token",
             Self::ExcludeToken(_) => "exclude_token",
-            Self::AnyTokens(_) => "any_tokens",
+            Self::AnyTokens { .. } => "any_tokens",
             Self::TokenTriggered { .. } => "token_triggered_tags",
             Self::TokenDispatch { .. } => "token_dispatch",
         }
@@ -144,10 +148,12 @@ impl Format {
     /// Whether its texts may go on with any free text, so that something has to end them.
     pub(super) fn is_endless(&self) -> bool {
         match self {
-            Self::AnyText { excludes, max_chars } => excludes.is_empty() && max_chars.is_none(),
+            Self::AnyText { excludes, max_chars, max_tokens } => {
+                excludes.is_empty() && max_chars.is_none() && max_tokens.is_none()
+            }
             Self::Triggered { excludes, flow, .. } => excludes.is_empty() && !flow.stop_after_first,
             Self::Dispatch { excludes, is_loop, .. } => excludes.is_empty() && *is_loop,
-            Self::AnyTokens(excludes) => excludes.is_empty(),
+            Self::AnyTokens { excludes, max_tokens } => excludes.is_empty() && max_tokens.is_none(),
             Self::TokenTriggered { excludes, flow, .. } => excludes.is_empty() && !flow.stop_after_first,
             Self::TokenDispatch { excludes, is_loop, .. } => excludes.is_empty() && *is_loop,
             Self::Sequence(parts) => parts.last().is_some_and(|last| last.format.is_endless()),

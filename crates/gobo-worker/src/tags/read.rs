@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gobo_automata::TokenItem;
 use gobo_schema::{Arguments, Style};
-use gobo_types::{Budget, CompileError, RefusalKind};
+use gobo_types::{Budget, CharCount, CompileError, RefusalKind};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
@@ -130,14 +130,16 @@ impl Object {
         elements(&pointer, &value)?.iter().map(|(pointer, value)| token(pointer, value)).collect()
     }
 
-    /// What is not supported, where it says more than nothing.
-    fn unsupported(&mut self, field: &str) -> Result<(), CompileError> {
-        match self.take(field) {
-            None => Ok(()),
-            Some((pointer, _)) => {
-                let reason = format!("{field} is not supported");
+    /// How many tokens may begin in a region.
+    fn max_tokens(&mut self) -> Result<Option<u32>, CompileError> {
+        let max_tokens: Option<u32> = self.plain("max_tokens", "a number of tokens")?;
+        match max_tokens {
+            Some(tokens) if tokens >= CharCount::MAX_CHARS => {
+                let reason = format!("max_tokens is {tokens}, the limit is {}", CharCount::MAX_CHARS - 1);
+                let pointer = below(&self.pointer, "max_tokens");
                 Err(CompileError::refuse(RefusalKind::Unsupported, pointer, reason))
             }
+            max_tokens => Ok(max_tokens),
         }
     }
 
@@ -261,9 +263,9 @@ impl Reader<'_> {
             "grammar" => Format::Grammar(object.needed_text("grammar")?),
             "regex" => Format::Regex(object.needed_text("pattern")?),
             "any_text" => {
-                object.unsupported("max_tokens")?;
                 let max_chars = object.plain("max_chars", "a number of characters")?;
-                Format::AnyText { excludes: object.texts("excludes")?, max_chars }
+                let max_tokens = object.max_tokens()?;
+                Format::AnyText { excludes: object.texts("excludes")?, max_chars, max_tokens }
             }
             "sequence" => Format::Sequence(self.all(object, "elements", depth)?),
             "or" => Format::Or(self.all(object, "elements", depth)?),
@@ -317,8 +319,8 @@ impl Reader<'_> {
             }
             "exclude_token" => Format::ExcludeToken(object.tokens("exclude_tokens")?),
             "any_tokens" => {
-                object.unsupported("max_tokens")?;
-                Format::AnyTokens(object.tokens("exclude_tokens")?)
+                let max_tokens = object.max_tokens()?;
+                Format::AnyTokens { excludes: object.tokens("exclude_tokens")?, max_tokens }
             }
             "token_triggered_tags" => Format::TokenTriggered {
                 triggers: object.tokens("trigger_tokens")?,

@@ -8,8 +8,8 @@ use gobo_grammar::MAX_TOKEN_SETS;
 use gobo_grammar::ebnf::ebnf;
 use gobo_schema::{arguments, ecma_regex};
 use gobo_types::{
-    Budget, CompileError, DenseId as _, MatchMode, PropertyOrder, RefusalKind, Report, ReportEntry,
-    SchemaOptions, SpecialText, Whitespace,
+    Budget, CompileError, DenseId as _, LengthRange, MatchMode, PropertyOrder, RefusalKind, Report,
+    ReportEntry, SchemaOptions, SpecialText, Whitespace,
 };
 
 use super::PHASE;
@@ -103,9 +103,9 @@ impl Writer<'_> {
                 let texts = texts.map_err(|error| within(error, pointer, "pattern"))?;
                 texts.to_expr(|chars| Expr::Chars(chars.clone()), self.budget)?
             }
-            Format::AnyText { excludes, max_chars } => {
+            Format::AnyText { excludes, max_chars, max_tokens } => {
                 let text = self.free(excludes.iter().chain(around.texts))?;
-                match max_chars {
+                let text = match max_chars {
                     None => text,
                     Some(most) => {
                         let any = Expr::chars([('\0', char::MAX)]).repeat(0, Some(*most));
@@ -113,7 +113,8 @@ impl Writer<'_> {
                         let text = Language::expr(&text, self.budget)?.intersection(&bounded, self.budget)?;
                         text.to_expr(|chars| Expr::Chars(chars.clone()), self.budget)?
                     }
-                }
+                };
+                self.within_tokens(text, *max_tokens)?
             }
             Format::Sequence(parts) => Expr::Concat(self.all(parts, around)?),
             Format::Or(parts) => Expr::Alternate(self.all(parts, around)?),
@@ -143,7 +144,10 @@ impl Writer<'_> {
             }
             Format::Token(token) => self.edge(pointer, vec![token.clone()], false)?,
             Format::ExcludeToken(excludes) => self.other_token(pointer, excludes, &[], around)?,
-            Format::AnyTokens(excludes) => self.other_token(pointer, excludes, &[], around)?.repeat(0, None),
+            Format::AnyTokens { excludes, max_tokens } => {
+                let tokens = self.other_token(pointer, excludes, &[], around)?.repeat(0, None);
+                self.within_tokens(tokens, *max_tokens)?
+            }
             Format::TokenTriggered { triggers, excludes, tags, flow } => {
                 let free = self.other_token(pointer, excludes, triggers, around)?.repeat(0, None);
                 let tags = self.tags(tags)?;
@@ -161,6 +165,20 @@ impl Writer<'_> {
                 among(free, Expr::Alternate(ways), flow)
             }
         })
+    }
+
+    /// Texts of a region in which at most so many tokens begin: none without a token, and else a rule of its own, which counts them.
+    fn within_tokens(&mut self, region: Expr, most: Option<u32>) -> Result<Expr, CompileError> {
+        let Some(most) = most else { return Ok(region) };
+        if most == 0 {
+            return Ok(Expr::text(""));
+        }
+        let spent = edge(&mut self.grammar.tokens, &mut self.sets, "", vec![TokenItem::Spent], false)?;
+        let expr = Language::expr(&region, self.budget)?.spent(&spent, self.budget)?;
+        let rule = RuleId::new(self.grammar.rules.len());
+        let lengths = Some(LengthRange::of_tokens(most));
+        self.grammar.rules.push(Rule { name: "region".to_owned(), expr, lengths });
+        Ok(Expr::Call(rule))
     }
 
     fn all(&mut self, parts: &[Placed], around: &Around<'_>) -> Result<Vec<Expr>, CompileError> {

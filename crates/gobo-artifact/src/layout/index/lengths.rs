@@ -48,6 +48,8 @@ pub(crate) struct LengthSpans {
     distances: Span,
     /// Those of heads, if some rule bounds them.
     heads: Option<(Span, Span)>,
+    /// Budgets of tokens, if some rule has one.
+    budgets: Option<Span>,
 }
 
 impl LengthSpans {
@@ -60,6 +62,9 @@ impl LengthSpans {
             lengths: artifact.open_span::<LengthEntry>(kinds::LENGTHS)?,
             distances: artifact.open_span::<DistanceEntry>(kinds::DISTANCES)?,
             heads: artifact.has_section(kinds::HEADS).then(heads).transpose()?,
+            budgets: (artifact.has_section(kinds::BUDGETS))
+                .then(|| artifact.open_span::<u32>(kinds::BUDGETS))
+                .transpose()?,
         })
     }
 
@@ -70,6 +75,7 @@ impl LengthSpans {
             lengths: artifact.get(&self.lengths),
             distances: Distances(artifact.get(&self.distances)),
             heads: heads.map(|(heads, of)| (artifact.get(heads), Distances(artifact.get(of)))),
+            budgets: self.budgets.as_ref().map(|budgets| artifact.get(budgets)),
         }
     }
 }
@@ -126,6 +132,8 @@ pub(crate) struct LengthTables<'a> {
     distances: Distances<'a>,
     /// `[returns]`, the bounds of heads; and the distances of their states to the last `@`.
     heads: Option<(&'a [u32], Distances<'a>)>,
+    /// `[returns]`: the tokens that may begin there.
+    budgets: Option<&'a [u32]>,
 }
 
 impl LengthTables<'_> {
@@ -136,7 +144,10 @@ impl LengthTables<'_> {
         let max = (max != UNBOUNDED).then_some(max);
         let head = self.heads.and_then(|(heads, _)| heads.get(number as usize).copied());
         let head = head.filter(|head| *head != UNBOUNDED);
-        (min > 0 || max.is_some() || head.is_some()).then_some(LengthRange { min, max, head })
+        let tokens = self.budgets.and_then(|budgets| budgets.get(number as usize).copied());
+        let tokens = tokens.filter(|tokens| *tokens != UNBOUNDED);
+        let is_counted = min > 0 || max.is_some() || head.is_some() || tokens.is_some();
+        is_counted.then_some(LengthRange { min, max, head, tokens })
     }
 
     /// The greatest distance of any state to the end of its rule.
@@ -185,6 +196,10 @@ impl LengthTables<'_> {
             return Err("a return state has lengths that cannot be counted");
         }
         self.distances.verify(root)?;
+        let is_budget = |of: &u32| (1..CharCount::MAX_CHARS).contains(of) || *of == UNBOUNDED;
+        if self.budgets.is_some_and(|of| of.len() != returns || !of.iter().all(is_budget)) {
+            return Err("a return state has a budget of tokens that cannot be counted");
+        }
         let Some((heads, distances)) = self.heads else { return Ok(()) };
         if heads.len() != returns {
             return Err("not every return state has the length of its heads");

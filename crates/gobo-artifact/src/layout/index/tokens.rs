@@ -34,9 +34,12 @@ pub(crate) struct TokenRange {
 pub(crate) struct TokenClassEntry {
     /// The bytes of its letter, then zeros.
     pub(crate) letter: [u8; 4],
-    /// 1 if an edge names its ids; 0 if only complements have them.
+    /// 1 if an edge names its ids; 0 if only complements have them; [`SPENT`] if it has none.
     pub(crate) is_named: u32,
 }
+
+/// Of the class whose letter is read where a budget of tokens is spent: it has no ids, and is the last one.
+pub(crate) const SPENT: u32 = 2;
 
 impl TokenClassEntry {
     /// The bytes of its letter.
@@ -85,6 +88,12 @@ impl<'a> TokenTables<'a> {
         self.classes.get(range.class as usize)
     }
 
+    /// The letter that is read where a budget of tokens is spent, if there are budgets. O(1).
+    #[inline]
+    pub(crate) fn spent(&self) -> Option<&'a [u8]> {
+        self.classes.last().filter(|class| class.is_named == SPENT).map(TokenClassEntry::letter)
+    }
+
     pub(crate) fn verify(&self, root: &IndexRoot) -> Result<(), &'static str> {
         let letter = |class: &TokenClassEntry| class.letter().to_vec();
         let width = self.classes.first().map_or(0, |class| class.letter().len());
@@ -94,7 +103,7 @@ impl<'a> TokenTables<'a> {
                 && (1..4).contains(&width)
                 && bytes.iter().all(|byte| LETTER_BYTES.contains(byte))
                 && rest.iter().all(|&byte| byte == 0)
-                && class.is_named < 2
+                && class.is_named <= SPENT
         };
         if !self.classes.iter().all(is_letter)
             || !self.classes.windows(2).all(|two| letter(&two[0]) < letter(&two[1]))
@@ -111,8 +120,12 @@ impl<'a> TokenTables<'a> {
         }
         let mut has_ids = vec![false; self.classes.len()];
         self.ranges.iter().for_each(|range| has_ids[range.class as usize] = true);
-        if has_ids.is_empty() || has_ids.contains(&false) {
+        let has_its_own = |(class, has_ids): (&TokenClassEntry, &bool)| *has_ids != (class.is_named == SPENT);
+        if has_ids.is_empty() || !self.classes.iter().zip(&has_ids).all(has_its_own) {
             return Err("a token class has no ids");
+        }
+        if self.classes.iter().rev().skip(1).any(|class| class.is_named == SPENT) {
+            return Err("budgets of tokens have a class that is not the last");
         }
         Ok(())
     }

@@ -11,19 +11,19 @@ impl Configurations {
     /// As for [`Self::advance`], if neither leads on.
     pub(crate) fn advance_either(&mut self, index: &Index, one: &[u8], other: &[u8]) -> Result<(), Stuck> {
         self.check()?;
-        if !self.would_take(index, other) {
-            return self.advance(index, one);
+        if !self.would_take_token(index, other) {
+            return self.advance_token(index, one);
         }
-        if !self.would_take(index, one) {
-            return self.advance(index, other);
+        if !self.would_take_token(index, one) {
+            return self.advance_token(index, other);
         }
         let Some(calls) = index.calls() else { return Err(Stuck::Refused(0)) };
         let tables = &Tables { index, calls, counted: Counted::new(index) };
-        let mut result = self.walk(index, one);
+        let mut result = self.walk_token(index, one);
         let first = std::mem::take(&mut self.next);
         first.iter().for_each(|at| self.stacks.hold(at.frame));
         if result.is_ok() {
-            result = self.walk(index, other);
+            result = self.walk_token(index, other);
         }
         if result.is_ok() {
             self.merger.found.clear();

@@ -3,6 +3,7 @@
 //!
 //! - this file: the configurations, those before the last steps, and a step over the bytes of a token.
 //! - `either.rs`: a step along two ways at once.
+//! - `budgets.rs`: steps of tokens in rules that count them.
 //! - `few.rs`: one byte on from up to four configurations of one stack each.
 //! - `merged.rs`: one byte on from any, each state of which has one configuration; `merger.rs` has the room for it.
 //! - `rows.rs`: the rows of which a mask is the union; `met.rs` has the pairs that were met.
@@ -25,6 +26,7 @@
 //! Which configurations there are after a byte depends on those before it and on the byte: neither the cut into tokens nor steps
 //! taken back decide anything, and a text has the same nodes wherever it is read.
 
+mod budgets;
 mod completes;
 mod either;
 mod few;
@@ -136,7 +138,7 @@ impl Tables<'_> {
     /// The configuration that `byte` has led to, once it is counted; `None` where it can no longer be brought to an end.
     #[inline]
     fn count(&self, stacks: &Stacks, mut at: Configuration, byte: u8) -> Option<Configuration> {
-        if let Some(lengths) = self.counted.lengths(stacks, at.frame) {
+        if let Some(lengths) = self.counted.lengths(stacks, at.frame).filter(|of| of.tokens.is_none()) {
             at.count = at.count.after(byte);
             return self.counted.fits(&lengths, at.state, at.count).then_some(at);
         }
@@ -216,6 +218,12 @@ impl Configurations {
     pub(crate) fn advance(&mut self, index: &Index, bytes: &[u8]) -> Result<(), Stuck> {
         self.check()?;
         let result = self.walk(index, bytes);
+        self.arrived(result)
+    }
+
+    /// Makes a step of what was walked, if it led anywhere.
+    #[inline]
+    fn arrived(&mut self, result: Result<(), Stuck>) -> Result<(), Stuck> {
         if result.is_ok() {
             self.next.iter().for_each(|at| self.stacks.hold(at.frame));
             std::mem::swap(&mut self.now, &mut self.next);
@@ -323,7 +331,8 @@ impl Configurations {
         at: Configuration,
         bytes: &[u8],
     ) -> Result<(Configuration, usize), Stuck> {
-        if let Some(lengths) = tables.counted.lengths(&self.stacks, at.frame) {
+        let lengths = tables.counted.lengths(&self.stacks, at.frame).filter(|of| of.tokens.is_none());
+        if let Some(lengths) = lengths {
             return (tables.counted.walk_inside(tables.index, &tables.calls, &lengths, at, bytes))
                 .map_err(Stuck::Refused);
         }

@@ -48,6 +48,31 @@ impl Language {
         Ok(Expr::Machine(Box::new(machine)))
     }
 
+    /// The language as an expression for a rule whose tokens are counted ([`gobo_types::LengthRange::tokens`]). `spent` is read where the budget
+    /// is spent: from each state it leads to its *twin*, from which the text ends as soon as it can. So the texts without `spent` are those of the
+    /// language, and behind it nothing comes where a text of the language has ended, else what leads to the next end. O(edges log edges).
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub fn spent(&self, spent: &Expr, budget: &Budget) -> Result<Expr, CompileError> {
+        let Expr::Machine(mut machine) = self.to_expr(|chars| Expr::Chars(chars.clone()), budget)? else {
+            unreachable!("an automaton is written as a machine")
+        };
+        let states = machine.len();
+        let twin = |state: MachineState| MachineState::new(states + state.index());
+        for state in (0..states).map(MachineState::new) {
+            machine.add_state(self.dfa.is_accepting(CharState::new(state.index())));
+        }
+        for state in (0..states).map(MachineState::new) {
+            if !self.dfa.is_accepting(CharState::new(state.index())) {
+                let edges = machine.edges[state].clone();
+                edges.into_iter().for_each(|(expr, to)| machine.add_edge(twin(state), expr, twin(to)));
+            }
+            machine.add_edge(state, spent.clone(), twin(state));
+        }
+        Ok(Expr::Machine(machine))
+    }
+
     /// The edges from a state: sets of characters, and the states after them, each once. O(edges log edges + ranges × states after).
     ///
     /// # Errors
