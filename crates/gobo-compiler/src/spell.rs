@@ -109,7 +109,7 @@ pub(crate) fn spell<'a>(
                 RefusalKind::Unspellable,
                 format!("the whole {}", constraint.kind()),
                 format!(
-                    "it is recursive, which needs a vocabulary where each byte of its texts is a token by itself, and {} is none",
+                    "it is recursive or counts tokens, which needs a vocabulary where each byte of its texts is a token by itself, and {} is none",
                     name_bytes(std::iter::once(byte))
                 ),
             )

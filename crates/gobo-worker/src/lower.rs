@@ -128,7 +128,7 @@ fn stopping(dfa: &Dfa, constraint: &Constraint, budget: &Budget) -> Result<Dfa, 
         return Err(CompileError::refuse(RefusalKind::Malformed, "the stop phrases", reason));
     }
     let Some(dfa) = dfa.expand_calls(budget)? else {
-        let reason = "a rule calls itself, and texts that nest without end are not cut at a phrase";
+        let reason = "a rule calls itself or counts tokens, and such texts are not cut at a phrase";
         return Err(CompileError::refuse(RefusalKind::Unsupported, "the stop phrases", reason));
     };
     dfa.stopping(&constraint.stop, budget)

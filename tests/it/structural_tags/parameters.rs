@@ -248,7 +248,8 @@ impl Style {
 
 /// Whether a text of JSON is written without whitespace but for one space after separators, each character in its shortest form.
 fn is_written(json: &Value, text: &str) -> bool {
-    json.to_string() == text.replace(", ", ",").replace(": ", ":")
+    let compact = text.replace(", ", ",").replace(": ", ":");
+    serde_json::to_string(json).is_ok_and(|written| written == compact)
 }
 
 /// A schema, the names that it lists in their order, and how others begin.

@@ -286,7 +286,7 @@ impl Matcher {
         }
     }
 
-    /// Of each of [`Self::configurations`], at most `most`, where it reads a string whose characters are counted: how many have begun, and
+    /// Of each of [`Self::configurations`], at most `most`, where it reads a string whose characters are counted, or a region whose tokens are: how many have begun, and
     /// how many there may be. The cost is that of [`Self::configurations`].
     pub fn counts(&self, most: usize) -> Vec<Option<(u32, LengthRange)>> {
         let mut found = Vec::new();

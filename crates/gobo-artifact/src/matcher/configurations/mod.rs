@@ -397,9 +397,12 @@ impl Configurations {
         all.len() <= FEW && all.iter().all(|at| stacks.is_plain(at.frame))
     }
 
-    /// Of each of the present configurations, the characters that have begun and how many there may be, where they are counted.
+    /// Of each of the present configurations, the characters or tokens that have begun and how many there may be, where they are counted.
     pub(crate) fn counts(&self, index: &Index) -> impl Iterator<Item = Option<(u32, LengthRange)>> {
         let counted = Counted::new(index);
-        self.now.iter().map(move |at| Some((at.count.chars(), counted.lengths(&self.stacks, at.frame)?)))
+        self.now.iter().map(move |at| {
+            let lengths = counted.lengths(&self.stacks, at.frame)?;
+            Some((at.count.chars().min(lengths.tokens.unwrap_or(u32::MAX)), lengths))
+        })
     }
 }

@@ -201,11 +201,11 @@ fn print_configurations(matcher: &Matcher, calls: &CallRoot) -> anyhow::Result<(
         }
         print_more(stack.len().saturating_sub(FRAMES_SHOWN) as u64, "")?;
         if let Some((chars, lengths)) = count {
-            output::line(format_args!(
-                "          {} characters of the string, of {}",
-                grouped(chars.into()),
-                bounds(lengths)
-            ))?;
+            let (of, bounds) = match lengths.tokens {
+                Some(most) => ("tokens of the region", format!("at most {}", grouped(most.into()))),
+                None => ("characters of the string", bounds(lengths)),
+            };
+            output::line(format_args!("          {} {of}, of {bounds}", grouped(chars.into())))?;
         }
     }
     // Ways through the graph are counted, so that there may be more of them than distinct stacks.
@@ -252,6 +252,11 @@ fn configurations_json(matcher: &Matcher, calls: &CallRoot) -> Value {
         let stack = json!({"state": state, "depth": stack.len(), "stack": stack.iter().map(frame).collect::<Vec<_>>()});
         match count {
             None => stack,
+            Some((tokens, LengthRange { tokens: Some(most), .. })) => {
+                let mut with = stack;
+                with["count"] = json!({"tokens": tokens, "max": most});
+                with
+            }
             Some((chars, LengthRange { min, max, .. })) => {
                 let mut with = stack;
                 with["count"] = json!({"characters": chars, "min": min, "max": max});
