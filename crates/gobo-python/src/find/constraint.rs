@@ -71,7 +71,6 @@ fn documents(given: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<SchemaDocumen
 impl PyConstraint {
     /// The texts of the same constraint in which none of `phrases` stands, and beginnings of its texts that end with the first occurrence of
     /// one. Not for constraints that nest without end: their index is refused.
-    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
     fn stopping(&self, py: Python<'_>, phrases: Vec<Text>) -> Self {
         let stop = phrases.into_iter().map(|text| text.0).collect();
         let constraint = self.constraint.as_ref().clone();
