@@ -74,6 +74,9 @@ pub fn arguments(
         let closing = style.closing();
         let names = match style {
             Style::Cohere => "",
+            Style::Kimi => {
+                "; a type that is that of the value; names that the schema neither names nor constrains are identifiers"
+            }
             _ => "; names that the schema neither names nor constrains are identifiers",
         };
         let why = format!("strings and names without {closing} in them{names}");
