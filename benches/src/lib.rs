@@ -19,6 +19,7 @@ pub mod run;
 pub mod schema;
 pub mod spread;
 pub mod tables;
+pub mod tags;
 pub mod targets;
 pub mod vocabularies;
 pub mod worker;
