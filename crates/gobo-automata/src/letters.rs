@@ -100,6 +100,11 @@ impl CharSet {
         Self(Arc::new([(code, code)]))
     }
 
+    /// Whether a code stands for a token set.
+    pub(crate) fn is_token_set(code: u32) -> bool {
+        code >= FIRST_SET
+    }
+
     /// The same characters, with letters in the place of token sets: `classes_of` has the classes of each set, of `classes` in all;
     /// `None` without any set.
     pub(crate) fn with_letters(&self, classes_of: &[Vec<usize>], classes: usize) -> Option<Self> {
@@ -125,7 +130,7 @@ impl CharSet {
     }
 
     /// The token sets in it, and the characters beside them.
-    fn split_token_sets(&self) -> Option<(Vec<usize>, Self)> {
+    pub(crate) fn split_token_sets(&self) -> Option<(Vec<usize>, Self)> {
         let is_set = |range: &&(u32, u32)| range.0 >= FIRST_SET;
         self.0.last().filter(is_set)?;
         let (sets, chars): (Vec<(u32, u32)>, Vec<_>) = self.0.iter().partition(|range| is_set(range));

@@ -37,7 +37,7 @@ pub use error_kind::{ErrorKind, error_chain, panic_message};
 pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};
 pub use recent::{Recent, Slot};
 pub use table::Table;
-pub use text::{CharCount, Clipped, LengthRange, grouped, human_bytes};
+pub use text::{CharCount, Clipped, LengthRange, Utf8Place, grouped, human_bytes};
 pub use transition::{DEAD, NO_STEP};
 
 /// The id of a token: its position in the model's logits.

@@ -4,6 +4,7 @@ use gobo_artifact::Vocabulary;
 use gobo_automata::{Dfa, Language, Lowered};
 use gobo_grammar::Written;
 use gobo_grammar::json::{json, narrowed, truncated};
+use gobo_grammar::regex::with_text_tokens;
 use gobo_schema::{embedded, schema};
 use gobo_types::{
     Budget, CompileError, Constraint, RefusalKind, RegexDialect, Report, ReportEntry, Source, TextStart,
@@ -54,7 +55,14 @@ fn lowered(
             let mut report = enforcing("exactly as written".to_owned());
             report.enforced.extend(regex::options(*dialect, and.len(), not.len()));
             report.notes = if *dialect == RegexDialect::Rust { misread(pattern) } else { Vec::new() };
-            (Dfa::language(language, text_start, budget)?, report)
+            let dfa = match with_text_tokens(&language, budget)? {
+                None => Dfa::language(language, text_start, budget)?,
+                Some(mut grammar) => {
+                    tokens = resolve(&mut grammar, vocabulary, budget)?;
+                    Dfa::grammar(&grammar, text_start, budget)?
+                }
+            };
+            (dfa, report)
         }
         Source::Choice { items } => {
             (Dfa::choice(items, text_start, budget)?, enforcing("exactly one of the items".to_owned()))

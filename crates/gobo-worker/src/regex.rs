@@ -3,7 +3,7 @@
 use gobo_automata::Language;
 use gobo_grammar::regex::{python_regex, rust_regex};
 use gobo_schema::ecma_regex;
-use gobo_types::{Budget, CompileError, MatchMode, RegexDialect, ReportEntry};
+use gobo_types::{Budget, CompileError, MatchMode, RefusalKind, RegexDialect, ReportEntry};
 
 /// The texts that a pattern matches, all of the patterns of the first list, and none of the second one.
 ///
@@ -29,6 +29,10 @@ pub(crate) fn language(
         for (number, other) in (1..).zip(others) {
             parts.push(read(other).map_err(|error| placed(error, field, number))?);
         }
+    }
+    if parts.iter().any(Language::has_token_sets) {
+        let reason = "a pattern that reads tokens has no other patterns beside it";
+        return Err(CompileError::refuse(RefusalKind::Unsupported, "the whole regex", reason));
     }
     let must = 1 + and.len();
     let holds = |is_in: &[bool]| is_in[..must].iter().all(|&is_in| is_in) && !is_in[must..].contains(&true);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use gobo_artifact::Vocabulary;
 use gobo_automata::{Grammar, MAX_TOKEN_CLASSES, TokenClass, TokenClasses, TokenItem, TokenSet};
 use gobo_grammar::near::near;
-use gobo_types::{Budget, CompileError, RefusalKind, TokenId};
+use gobo_types::{Budget, CompileError, RefusalKind, TokenId, Utf8Place};
 
 const PHASE: &str = "dividing tokens into classes";
 
@@ -70,7 +70,8 @@ fn divide(
     } else {
         Vec::new()
     };
-    let is_named = |signature: &[usize]| signature.iter().any(|&set| !sets[set].is_complement);
+    let is_named =
+        |signature: &[usize]| signature.iter().any(|&set| !sets[set].is_complement && !is_text(&sets[set]));
     let mut classes = Vec::new();
     let mut classes_of = vec![Vec::new(); sets.len()];
     let rest: &[usize] = &[];
@@ -90,7 +91,8 @@ fn divide(
     if sets.iter().any(is_spent) {
         classes.push(TokenClass { is_spent: true, ..TokenClass::default() });
     }
-    if let Some(set) = classes_of.iter().position(Vec::is_empty) {
+    let is_missing = |set: &usize| classes_of[*set].is_empty() && !is_text(&sets[*set]);
+    if let Some(set) = (0..sets.len()).find(is_missing) {
         return Err(refuse(&sets[set], "no token is left that this edge reads"));
     }
     Ok((classes, classes_of))
@@ -99,6 +101,11 @@ fn divide(
 /// Whether it is read where a budget of tokens is spent, and by no token.
 fn is_spent(set: &TokenSet) -> bool {
     set.items.contains(&TokenItem::Spent)
+}
+
+/// Whether it has tokens of text by their place, of which there may be none.
+fn is_text(set: &TokenSet) -> bool {
+    set.items.iter().all(|item| matches!(item, TokenItem::Text { .. }))
 }
 
 /// Whether a set has the ids that it does not name.
@@ -118,6 +125,7 @@ fn named(
     budget: &Budget,
 ) -> Result<BTreeMap<TokenId, Vec<usize>>, CompileError> {
     let names = Names::of(vocabulary, budget)?;
+    let mut places = Places::new(vocabulary);
     let mut named: BTreeMap<TokenId, Vec<usize>> = BTreeMap::new();
     for (number, set) in sets.iter().enumerate() {
         let mut add = |id: TokenId| -> Result<(), CompileError> {
@@ -132,6 +140,11 @@ fn named(
         for item in &set.items {
             match item {
                 TokenItem::All | TokenItem::Spent => {}
+                TokenItem::Text { from, to, is_one_line } => {
+                    for id in places.leading(*from, *to, *is_one_line, budget)? {
+                        add(id)?;
+                    }
+                }
                 TokenItem::Name(name) => {
                     let ids = names.ids(name);
                     if ids.is_empty() {
@@ -215,4 +228,41 @@ fn ranges(ids: &[TokenId]) -> Vec<(TokenId, TokenId)> {
         }
     }
     ranges
+}
+
+/// Where tokens of text lead.
+struct Places<'a> {
+    vocabulary: &'a Vocabulary,
+    /// By the place before: the place after each token, in the order of ids.
+    after: BTreeMap<Utf8Place, Vec<Option<Utf8Place>>>,
+}
+
+impl<'a> Places<'a> {
+    fn new(vocabulary: &'a Vocabulary) -> Self {
+        Self { vocabulary, after: BTreeMap::new() }
+    }
+
+    /// The ordinary tokens that lead from one place to another, ascending.
+    fn leading(
+        &mut self,
+        from: Utf8Place,
+        to: Utf8Place,
+        is_one_line: bool,
+        budget: &Budget,
+    ) -> Result<Vec<TokenId>, CompileError> {
+        let vocabulary = self.vocabulary;
+        budget.charge_steps(PHASE, u64::from(vocabulary.len()) / IDS_PER_STEP)?;
+        let after = self.after.entry(from).or_insert_with(|| {
+            let of = |id| {
+                let bytes = vocabulary.bytes(id);
+                let is_text = !bytes.is_empty() && !vocabulary.is_special(id);
+                from.after(bytes).filter(|_| is_text)
+            };
+            (0..vocabulary.len()).map(of).collect()
+        });
+        let has_line_end = |id: TokenId| vocabulary.bytes(id).iter().any(|byte| b"\r\n".contains(byte));
+        let found = (0..vocabulary.len()).zip(after.iter());
+        let found = found.filter(|(id, after)| **after == Some(to) && !(is_one_line && has_line_end(*id)));
+        Ok(found.map(|(id, _)| id).collect())
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gobo_types::{LengthRange, TokenId};
+use gobo_types::{LengthRange, TokenId, Utf8Place};
 
 use crate::chars::Expr;
 use crate::ids::RuleId;
@@ -48,6 +48,15 @@ pub enum TokenItem {
     Ids(TokenId, TokenId),
     /// All tokens.
     All,
+    /// The tokens of text that lead from one place of UTF-8 to another; without line feed and carriage return, where that is said.
+    Text {
+        /// Where they begin.
+        from: Utf8Place,
+        /// Where they end.
+        to: Utf8Place,
+        /// Whether tokens with a line feed or carriage return are left out.
+        is_one_line: bool,
+    },
     /// None, and no text: a budget of tokens is spent here ([`Language::spent`](crate::Language::spent)).
     Spent,
 }

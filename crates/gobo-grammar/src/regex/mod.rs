@@ -23,6 +23,7 @@ use gobo_automata::{Language, check_pattern};
 use gobo_types::{Budget, CompileError, MatchMode};
 
 pub(crate) use classes::with_cases;
+pub use extensions::with_text_tokens;
 pub(crate) use looks::Obligation;
 pub(crate) use nfa::StateId;
 pub(crate) use ordered::{Ending, Entry, Place, Preference, Scanner, Stop, Stopping, Stuck, Threads};

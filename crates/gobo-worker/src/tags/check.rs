@@ -140,7 +140,7 @@ fn named(token: &TokenItem) -> String {
     match token {
         TokenItem::Name(name) => format!("{name:?}"),
         TokenItem::Ids(id, _) => id.to_string(),
-        TokenItem::All | TokenItem::Spent => "*".to_owned(),
+        TokenItem::All | TokenItem::Spent | TokenItem::Text { .. } => "*".to_owned(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Languages as expressions of a grammar: the automaton as a machine, whose characters are spelled by the caller.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError, DenseId as _};
+use gobo_types::{Budget, CompileError, DenseId as _, Utf8Place};
 
 use super::Language;
 use crate::chars::expr::{Expr, Machine, MachineState};
@@ -45,6 +45,56 @@ impl Language {
             }
         }
         machine.start = of(self.dfa.start());
+        Ok(Expr::Machine(Box::new(machine)))
+    }
+
+    /// Whether its texts hold token sets ([`CharSet::token_set`]). O(ranges).
+    pub fn has_token_sets(&self) -> bool {
+        self.dfa.ranges.iter().any(|range| CharSet::is_token_set(range.0))
+    }
+
+    /// The language as an expression in which each token set that `token` is told is read by tokens of text, such that the tokens of each run, of as many
+    /// as follow each other, are valid UTF-8 as a whole: `token` writes those that lead from one place inside of a character to another. O(edges × places).
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`]; those of `token`.
+    pub fn with_text_tokens(
+        &self,
+        mut token: impl FnMut(usize, Utf8Place, Utf8Place) -> Result<Expr, CompileError>,
+        budget: &Budget,
+    ) -> Result<Expr, CompileError> {
+        let Expr::Machine(plain) = self.to_expr(|chars| Expr::Chars(chars.clone()), budget)? else {
+            unreachable!("an automaton is written as a machine")
+        };
+        let mut machine = Machine::default();
+        let places = Utf8Place::all().count();
+        let state_of = |state: MachineState, place: Utf8Place| {
+            MachineState::new(state.index() * places + place.number())
+        };
+        for state in (0..plain.len()).map(CharState::new) {
+            for place in Utf8Place::all() {
+                machine.add_state(place == Utf8Place::BETWEEN && self.dfa.is_accepting(state));
+            }
+        }
+        for (from, edges) in MachineState::enumerate(&plain.edges) {
+            for (expr, to) in edges {
+                let Expr::Chars(set) = expr else { unreachable!("each edge was written as a set") };
+                let (sets, chars) = set.split_token_sets().unwrap_or((Vec::new(), set.clone()));
+                if !chars.is_empty() {
+                    let [from, to] = [from, *to].map(|state| state_of(state, Utf8Place::BETWEEN));
+                    machine.add_edge(from, Expr::Chars(chars), to);
+                }
+                for number in sets {
+                    for (one, next) in
+                        Utf8Place::all().flat_map(|one| Utf8Place::all().map(move |next| (one, next)))
+                    {
+                        budget.charge_steps("reading tokens of text", 1)?;
+                        machine.add_edge(state_of(from, one), token(number, one, next)?, state_of(*to, next));
+                    }
+                }
+            }
+        }
+        machine.start = state_of(plain.start, Utf8Place::BETWEEN);
         Ok(Expr::Machine(Box::new(machine)))
     }
 

@@ -3,10 +3,11 @@
 //!
 //! The paper settles by a precedence which of several ways a text goes on; here all ways stay alive, so that an extension is a set of
 //! texts and nothing else: it may be repeated, nested and looked at. [`texts`] has those that need no part, [`lists`] those made
-//! of other groups.
+//! of other groups, [`tokens`] those that read tokens.
 
 mod lists;
 mod texts;
+mod tokens;
 
 use gobo_automata::CharState;
 use gobo_automata::{Expr, Language, Minterms, Symbol};
@@ -17,6 +18,8 @@ use super::syntax::Node;
 
 pub(super) use lists::{Count, list, subsequence};
 pub(super) use texts::{quoted, unquoted};
+pub use tokens::with_text_tokens;
+pub(super) use tokens::{PARAGRAPH_TOKEN, TEXT_TOKEN};
 
 const PHASE: &str = "reading named groups";
 
@@ -36,7 +39,10 @@ pub(super) enum Extension {
     Delimiter,
     /// How many items.
     Count,
-    /// One that speaks of tokens, which a pattern does not know.
+    /// A token of text; of one without line ends.
+    TextToken,
+    ParagraphToken,
+    /// A class of tokens, which nothing names here.
     OfTokens,
 }
 
@@ -52,7 +58,9 @@ impl Extension {
             "SUBSTRING_OF_WORDS" => Self::SubstringOfWords,
             "DELIMITED_LIST" => Self::List,
             "DELIMITED_SUBSEQUENCE_OF" => Self::Subsequence,
-            "TEXT_TOKEN" | "PARAGRAPH_TOKEN" | "IMAGE" => Self::OfTokens,
+            "TEXT_TOKEN" => Self::TextToken,
+            "PARAGRAPH_TOKEN" => Self::ParagraphToken,
+            "IMAGE" => Self::OfTokens,
             "ITEM" if is_list => Self::Item,
             "DELIMITER" if is_list => Self::Delimiter,
             "COUNT" if is_list => Self::Count,

@@ -9,6 +9,7 @@ use gobo_automata::{RegexTree, check_pattern};
 use gobo_types::{Budget, CompileError, MatchMode, RefusalKind};
 use regex_syntax::hir::{Dot, Hir, Look, LookSet, Repetition};
 
+use super::extensions::Extension;
 use super::syntax::Node;
 
 /// A pattern that was parsed.
@@ -37,7 +38,18 @@ pub(super) fn parse(pattern: &str, budget: &Budget) -> Result<Parsed, CompileErr
     if marked.marks.is_empty() && looks.subtract(of_texts).is_empty() {
         return Ok(Parsed::Plain(parsed.hir));
     }
-    tree::tree(&parsed.hir, &marked, budget).map(Parsed::Tree)
+    let tree = tree::tree(&parsed.hir, &marked, budget)?;
+    let is_token = |mark: &&marks::Mark| {
+        let of_tokens = [Extension::TextToken, Extension::ParagraphToken].map(marks::Group::Extension);
+        of_tokens.contains(&mark.group)
+    };
+    match marked.marks.iter().find(is_token).filter(|_| tree.looks_around()) {
+        Some(token) => {
+            let reason = "a pattern that reads tokens looks around";
+            Err(tree::refuse(RefusalKind::Unsupported, token.at, reason))
+        }
+        None => Ok(Parsed::Tree(tree)),
+    }
 }
 
 /// A pattern that matches whole texts, or those in which it matches somewhere.

@@ -7,7 +7,9 @@ use gobo_types::{Budget, CompileError, RefusalKind};
 use regex_syntax::hir::{Capture, Class, Hir, HirKind, Look, Repetition};
 
 use super::super::classes;
-use super::super::extensions::{Count, Extension, list, quoted, subsequence, unquoted, until};
+use super::super::extensions::{
+    Count, Extension, PARAGRAPH_TOKEN, TEXT_TOKEN, list, quoted, subsequence, unquoted, until,
+};
 use super::super::syntax::{Direction, Node};
 use super::super::texts::alone;
 use super::marks::{Group, Mark, Marked};
@@ -121,8 +123,16 @@ impl Reader<'_> {
             Extension::Item | Extension::Delimiter | Extension::Count => {
                 unreachable!("parts of lists are read with them")
             }
+            Extension::TextToken | Extension::ParagraphToken if mark.is_empty => {
+                let is_text = extension == Extension::TextToken;
+                let set = if is_text { TEXT_TOKEN } else { PARAGRAPH_TOKEN };
+                Ok(Node::Chars(CharSet::token_set(set)))
+            }
+            Extension::TextToken | Extension::ParagraphToken => {
+                Err(malformed(at, "TEXT_TOKEN and PARAGRAPH_TOKEN have nothing in them: (?P<TEXT_TOKEN>)"))
+            }
             Extension::OfTokens => {
-                let reason = "a group that speaks of tokens is not supported in a regular expression";
+                let reason = "a class of tokens is not supported in a regular expression";
                 Err(refuse(RefusalKind::Unsupported, at, reason))
             }
         }
@@ -135,6 +145,10 @@ impl Reader<'_> {
             return Err(refuse(RefusalKind::Unsupported, at, reason));
         }
         let phrases = alone(&node, self.budget)?;
+        if phrases.has_token_sets() {
+            let reason = "a phrase of TEXT_UNTIL reads tokens";
+            return Err(refuse(RefusalKind::Unsupported, at, reason));
+        }
         if phrases.is_empty() || phrases.may_end(phrases.start()) {
             return Err(malformed(at, "a phrase of TEXT_UNTIL is empty")
                 .advising("Write the phrase up to which the text goes, as in (?P<TEXT_UNTIL>stop)."));
