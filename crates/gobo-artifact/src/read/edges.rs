@@ -1,5 +1,7 @@
 //! What an index says of its token edges.
 
+use gobo_types::TokenId;
+
 use crate::layout::index::tokens::{LETTER_BYTES, TokenTables};
 use crate::read::index::Index;
 
@@ -8,6 +10,17 @@ impl Index {
     #[inline]
     pub(crate) fn tokens(&self) -> Option<TokenTables<'_>> {
         self.tokens.as_ref().map(|tokens| tokens.tables(&self.artifact))
+    }
+
+    /// Whether some edge may read the token of an id. O(log ranges of ids).
+    ///
+    /// ```
+    /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
+    /// # let (index, ..) = small::pattern();
+    /// assert!(!index.may_read_whole(0));
+    /// ```
+    pub fn may_read_whole(&self, id: TokenId) -> bool {
+        self.tokens().is_some_and(|tokens| tokens.class_of(id).is_some())
     }
 
     /// The letter that is read where a budget of tokens is spent, if some rule has one. O(1).

@@ -89,10 +89,13 @@ impl Replay<'_> {
         };
         replayed.compile_us = Some(u64::try_from(begin.elapsed().as_micros())?);
         let index = Arc::new(Index::from_bytes(compiled.bytes())?);
+        let is_word = |id: u32| index.may_read_whole(id) && !vocabulary.is_special(id);
+        let reads_words = index.has_token_edges() && (0..vocabulary.len()).any(is_word);
         let mut walker = Walker {
             matcher: Matcher::new(index, vocabulary.clone(), &self.loaded.binding)?,
             replay: self,
             not_encodable: 0,
+            reads_words,
             failure: None,
         };
         if case.invalid {
@@ -199,11 +202,14 @@ struct Walker<'a> {
     replay: &'a Replay<'a>,
     /// Texts that were walked in small tokens only.
     not_encodable: u64,
+    /// Whether the index reads ordinary tokens whole, so that it matters how a text is cut.
+    reads_words: bool,
     failure: Option<String>,
 }
 
 impl Walker<'_> {
-    /// Walks a text as its tokenizer cuts it, and in the most tokens, with the tokens that stand in it; both have to end alike.
+    /// Walks a text as its tokenizer cuts it, and in the most tokens, with the tokens that stand in it; both have to end alike, unless the index
+    /// reads ordinary tokens whole: then the first alone is asked for.
     fn answer(&mut self, text: &Pieces) -> anyhow::Result<Answer> {
         let loaded = self.replay.loaded;
         let (mut own, mut small) = (Some(Vec::new()), Some(Vec::new()));
@@ -225,7 +231,8 @@ impl Walker<'_> {
             small = small.zip(in_most).map(|(before, more)| [before, more].concat());
         }
         self.not_encodable += u64::from(own.is_none());
-        let mut walks = own.iter().chain(&small).map(|tokens| walk(&mut self.matcher, tokens));
+        let others = small.iter().filter(|_| !self.reads_words || own.is_none());
+        let mut walks = own.iter().chain(others).map(|tokens| walk(&mut self.matcher, tokens));
         // No token sequence is this text: it is not accepted, and nothing can be walked.
         let Some(answer) = walks.next().transpose()? else { return Ok(Answer::Refused) };
         for other in walks {
