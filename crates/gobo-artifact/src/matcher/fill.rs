@@ -162,10 +162,11 @@ impl Matcher {
         }
         let mut cleared = false;
         for &id in &self.binding.eos {
+            let word = &mut out[(id >> 5) as usize];
             if self.index.has_token_edges() && self.edge_takes(state, configurations, id) {
+                *word |= 1 << (id & 31);
                 continue;
             }
-            let word = &mut out[(id >> 5) as usize];
             cleared |= *word >> (id & 31) & 1 == 1;
             *word &= !(1 << (id & 31));
         }

@@ -10,7 +10,9 @@ use gobo_worker::lower;
 use proptest::prelude::*;
 
 use super::parts::{Parts, put_u32};
-use super::{AMBIGUOUS, BOTH_WAYS, COUNTED, EDGES, EXITS, NESTED, Pair, SMALL, WIDE, WITH_HEADS, walk};
+use super::{
+    AMBIGUOUS, BOTH_WAYS, BUDGETED, COUNTED, EDGES, EXITS, NESTED, Pair, SMALL, WIDE, WITH_HEADS, walk,
+};
 
 #[expect(clippy::unnecessary_wraps, reason = "compared with what `Parts::fault` returns")]
 fn meaning(what: &str) -> Option<Fault> {
@@ -728,6 +730,7 @@ fn pair() -> impl Strategy<Value = &'static Pair> {
         2 => Just(&*EXITS),
         2 => Just(&*EDGES),
         2 => Just(&*BOTH_WAYS),
+        2 => Just(&*BUDGETED),
     ]
 }
 

@@ -134,6 +134,12 @@ static BOTH_WAYS: LazyLock<Pair> = LazyLock::new(|| {
     Pair::new(CONTROLS, &Constraint::gbnf(grammar, "root"))
 });
 
+/// A rule that counts tokens.
+static BUDGETED: LazyLock<Pair> = LazyLock::new(|| {
+    let grammar = "root ::= \"[\" body \"x\" Token(\"<y>\")\nbody[max_tokens=2] ::= (\"[\" | \"x\")*";
+    Pair::new(CONTROLS, &Constraint::grammar(Dialect::Ebnf, grammar, "root", None, Vec::new()))
+});
+
 const EDGES_GRAMMAR: &str = "root ::= <y> \"[\" <[2]>* (\"x\" <[^5]> | <eos>)";
 
 /// Letters and control tokens.
