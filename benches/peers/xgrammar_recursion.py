@@ -3,28 +3,17 @@
 import json
 import os
 import signal
-import struct
 import sys
 import time
 
 import numpy as np
 import xgrammar
+from tokens import read_tokens
 
 COMPILE_RUNS = 5
 ENOUGH_NS = 1_000_000_000
 # A process of its own for each constraint, ended after so long.
 BOUND_S = 15
-
-
-def read_tokens(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    tokens, at = [], 0
-    while at < len(data):
-        (length,) = struct.unpack_from("<I", data, at)
-        tokens.append(data[at + 4 : at + 4 + length])
-        at += 4 + length
-    return tokens
 
 
 def clock_cost():

@@ -1,24 +1,13 @@
 """Measures XGrammar's compile of structural tags: one line of JSON for each."""
 
 import json
-import struct
 import sys
 import time
 
 import xgrammar
+from tokens import read_tokens
 
 RUNS = 3
-
-
-def read_tokens(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    tokens, at = [], 0
-    while at < len(data):
-        (length,) = struct.unpack_from("<I", data, at)
-        tokens.append(data[at + 4 : at + 4 + length])
-        at += 4 + length
-    return tokens
 
 
 def main():
