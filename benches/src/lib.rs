@@ -17,6 +17,7 @@ pub mod record;
 pub mod recursion;
 pub mod run;
 pub mod schema;
+pub mod short;
 pub mod spread;
 pub mod tables;
 pub mod tags;
