@@ -203,8 +203,10 @@ impl Matcher {
                 self.is_complete()
                     || self.index.has_token_edges() && self.edge_takes(self.state, Some(all), id)
             }
-            Some(all) if all.is_overdue(&self.index) => all.check().is_ok() && self.takes(all, id),
             Some(all) if all.is_near_bound(&self.index, &self.vocabulary) => {
+                if self.index.has_token_edges() {
+                    return all.check().is_ok() && self.takes(all, id);
+                }
                 let bytes = self.vocabulary.bytes(id);
                 let is_text = !bytes.is_empty() && !self.vocabulary.is_special(id);
                 is_text && all.check().is_ok() && all.probe(0).would_take(&self.index, bytes)
@@ -215,7 +217,7 @@ impl Matcher {
                     found = row.contains(id);
                     !found
                 });
-                found && rows.is_ok()
+                found && rows.is_ok() && (!all.is_overdue(&self.index) || self.takes(all, id))
             }
         }
     }

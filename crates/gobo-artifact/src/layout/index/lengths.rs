@@ -200,6 +200,15 @@ impl LengthTables<'_> {
         if self.budgets.is_some_and(|of| of.len() != returns || !of.iter().all(is_budget)) {
             return Err("a return state has a budget of tokens that cannot be counted");
         }
+        let counts_both = |(number, tokens): (usize, &u32)| {
+            let LengthEntry { min, max } = self.lengths[number];
+            let head =
+                self.heads.and_then(|(heads, _)| heads.get(number)).is_some_and(|head| *head != UNBOUNDED);
+            *tokens != UNBOUNDED && (min > 0 || max != UNBOUNDED || head)
+        };
+        if self.budgets.is_some_and(|of| of.iter().enumerate().any(counts_both)) {
+            return Err("a return state counts both characters and tokens");
+        }
         let Some((heads, distances)) = self.heads else { return Ok(()) };
         if heads.len() != returns {
             return Err("not every return state has the length of its heads");

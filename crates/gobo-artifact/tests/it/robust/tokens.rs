@@ -50,6 +50,8 @@ fn budgets_that_contradict_themselves_are_found() {
     for value in [0, 1 << 28, (1 << 28) - 1] {
         assert_eq!(good().with_word(section::BUDGETS, 0, value).fault().unwrap(), budget, "{value}");
     }
+    let both = meaning("a return state counts both characters and tokens");
+    assert_eq!(good().with_word(section::LENGTHS, 1, 9).fault().unwrap(), both);
     let mut parts = good();
     parts.section(section::BUDGETS).extend([0; 4]);
     assert_eq!(parts.fault().unwrap(), budget);

@@ -9,9 +9,9 @@ use gobo_types::{Budget, CompileError, DenseId as _, Utf8Place};
 use crate::edges::TokenSets;
 
 /// The number of the token set that stands for a token of text.
-pub(in crate::regex) const TEXT_TOKEN: usize = 0;
+pub(crate) const TEXT_TOKEN: usize = 0;
 /// The same without line feed and carriage return in it.
-pub(in crate::regex) const PARAGRAPH_TOKEN: usize = 1;
+pub(crate) const PARAGRAPH_TOKEN: usize = 1;
 
 /// The grammar of a pattern with tokens of text; `None` for one without.
 ///
