@@ -87,8 +87,8 @@ pub(crate) struct ExplainArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) tokenizer: TokenizerArg,
-    /// Lines {"id", "regex"|"choice"|"grammar"|"json"|"schema", "accept": […], "reject": […]}; "json" names the
-    /// whitespace, as --whitespace does, and "start" the rule of a grammar. Beside a schema stand "tests": [{"data", "valid"}], and
+    /// Lines {"id", "regex"|"choice"|"grammar"|"json"|"schema"|"structural_tag", "accept": […], "reject": […]}; "json" names the
+    /// whitespace, as --whitespace does, "start" the rule of a grammar, and "stop": […] phrases, as --stop does. Beside a schema stand "tests": [{"data", "valid"}], and
     /// "dialect", "draft", "format" and "options", and beside a grammar "dialect", "lexer" and "documents": [{"name", "text"}], which
     /// win over those given here
     pub(crate) file: PathBuf,
