@@ -94,6 +94,8 @@ def test_waits_are_bounded(tmp_path, client, vocabulary):
 WAITING = """
 import os, signal, socket, sys, threading, time
 import gobo_masks as gobo
+# Where the tests run in the background of a shell, the signal is ignored, and Python leaves it so.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 deaf = socket.socket(socket.AF_UNIX)
 deaf.bind(sys.argv[1] + "/deaf.sock")
 deaf.listen()

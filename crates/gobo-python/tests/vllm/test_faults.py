@@ -177,6 +177,13 @@ except Exception as error:
 """
 
 
+REFUSE = """
+os.environ["GOBO_FALLBACK"] = "refuse"
+import gobo_masks.vllm._validators
+gobo_masks.vllm._validators.WAIT_SECONDS = {wait}
+"""
+
+
 def test_under_gobo_disable_nothing_changes(run):
     assert run(before='os.environ["GOBO_DISABLE"] = "1"')[0] == "True"
 
@@ -251,9 +258,14 @@ def test_a_panic_is_an_absence(run, gpt2):
     assert last.startswith("XgrammarGrammar VLLMValidationError") and "on purpose" in last and "'failed'" in last
 
 
-def test_under_refuse_a_verdict_fails_its_request(run, gpt2):
-    last, log = run(before='os.environ["GOBO_FALLBACK"] = "refuse"', after=REQUEST.format(constraint="regex=r'(a)\\1'"))
+def test_under_refuse_a_verdict_fails_its_request_in_the_front_end(run, gpt2):
+    last, log = run(before=REFUSE.format(wait=60), after=REQUEST.format(constraint="regex=r'(a)\\1'"))
     assert last.startswith("VLLMValidationError") and "backreference" in last
+
+
+def test_under_refuse_a_verdict_that_comes_after_the_wait_fails_its_request_in_the_engine(run, gpt2):
+    last, log = run(before=REFUSE.format(wait=0), after=REQUEST.format(constraint="regex=r'(a)\\1'"))
+    assert last.startswith("RefusedError") and "backreference" in last
 
 
 def test_the_plug_in_is_found_by_its_entry_point():
