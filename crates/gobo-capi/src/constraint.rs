@@ -15,11 +15,12 @@ pub(crate) fn read(json: &str) -> Result<Constraint, Failure> {
     let constraint: Constraint = serde_json::from_str(json).map_err(malformed)?;
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(json).map_err(malformed)?;
     let known = members_of(&constraint.source);
-    let is_known = |name: &str| ["kind", "text_start", "stop"].contains(&name) || known.contains(&name);
+    let is_known =
+        |name: &str| ["kind", "text_start", "stop", "token_classes"].contains(&name) || known.contains(&name);
     if let Some(unknown) = members.keys().find(|name| !is_known(name)) {
         let (kind, known) = (constraint.kind(), known.join(", "));
         return Err(invalid(&format!(
-            "unknown member {unknown:?}; of kind {kind:?} there are {known}, text_start and stop"
+            "unknown member {unknown:?}; of kind {kind:?} there are {known}, text_start, stop and token_classes"
         )));
     }
     let names_start = members.contains_key("start");
@@ -44,7 +45,7 @@ fn members_of(source: &Source) -> &'static [&'static str] {
 
 /// The same constraint as its constructor makes it: keys are derived from that form.
 fn canonical(constraint: Constraint, names_start: bool) -> Constraint {
-    let Constraint { source, text_start, stop } = constraint;
+    let Constraint { source, text_start, stop, token_classes } = constraint;
     let constraint = match source {
         Source::Choice { items } => Constraint::choice(items),
         Source::Schema { schema, options } => Constraint::schema(&schema, *options),
@@ -57,9 +58,11 @@ fn canonical(constraint: Constraint, names_start: bool) -> Constraint {
             Constraint::regex_with(pattern, mode, dialect, and, not)
         }
         Source::Tag { format, special_text, options } => Constraint::tag(&format, special_text, *options),
-        source @ Source::Json { .. } => Constraint { source, text_start, stop: Vec::new() },
+        Source::Json { whitespace, numbers, nesting } => {
+            Constraint::json_with(whitespace, numbers).nested(nesting)
+        }
     };
-    constraint.starting(text_start).stopping(stop)
+    constraint.starting(text_start).stopping(stop).naming(token_classes)
 }
 
 #[cfg(test)]
@@ -88,6 +91,7 @@ mod tests {
             Constraint::regex("a\"\\d"),
             Constraint::search("a").starting(TextStart::StripOneSpace),
             Constraint::regex("a+").stopping(vec!["aa".to_owned()]),
+            Constraint::regex("(?P<A>)").naming(serde_json::from_str(r#"{"A":{"begin":[1]}}"#).unwrap()),
             Constraint::regex_with(
                 "a",
                 MatchMode::Full,

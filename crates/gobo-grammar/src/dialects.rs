@@ -19,10 +19,11 @@ impl Written<'_> {
     ///
     /// ```
     /// use gobo_grammar::Written;
-    /// use gobo_types::{Budget, CompileLimits, Dialect, Indentation};
+    /// use gobo_types::{Budget, CompileLimits, Dialect, Indentation, NamedClasses};
     ///
     /// let (dialect, grammar, indentation) = (Dialect::Ebnf, "root ::= .", Indentation::default());
-    /// let written = Written { dialect, grammar, start: "root", lexer: None, indentation, documents: &[] };
+    /// let (classes, documents) = (NamedClasses::NONE, &[]);
+    /// let written = Written { dialect, grammar, start: "root", lexer: None, indentation, documents, classes };
     /// assert_eq!(written.read(&Budget::new(CompileLimits::default())).unwrap().grammar.rules.len(), 1);
     /// ```
     pub fn read(&self, budget: &Budget) -> Result<Read, CompileError> {
@@ -43,12 +44,14 @@ impl Written<'_> {
         budget.charge_steps("reading the grammar", bytes as u64 * STEPS_PER_BYTE)?;
         let of = |grammar| Read { grammar, is_indented: false, narrowed: Vec::new(), notes: Vec::new() };
         match self.dialect {
-            Dialect::Gbnf => {
-                self.without_lexemes().and_then(|()| gbnf::gbnf(self.grammar, self.start)).map(of)
-            }
-            Dialect::Ebnf => {
-                self.without_lexemes().and_then(|()| ebnf::ebnf(self.grammar, self.start, budget)).map(of)
-            }
+            Dialect::Gbnf => self
+                .without_lexemes()
+                .and_then(|()| gbnf::gbnf(self.grammar, self.start, self.classes))
+                .map(of),
+            Dialect::Ebnf => self
+                .without_lexemes()
+                .and_then(|()| ebnf::ebnf(self.grammar, self.start, self.classes, budget))
+                .map(of),
             Dialect::Lark => lark::lark(self, schemas, budget),
         }
     }

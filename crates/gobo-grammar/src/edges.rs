@@ -1,31 +1,84 @@
-//! Token edges of a grammar: the sets of tokens that it names, each once, and how ids are written.
+//! Token edges of a grammar: the sets of tokens that it names, each once, and how ids and classes of tokens are written.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use gobo_automata::{CharSet, TokenItem, TokenSet};
-use gobo_types::TokenId;
+use gobo_types::{CompileError, IdRange, NamedClasses, RefusalKind, TokenId};
 
+use crate::near::near;
 use crate::outline::is_line_end;
 
 /// Most token sets of a grammar.
 pub const MAX_TOKEN_SETS: usize = 10_000;
 
 /// The token sets of a grammar.
-#[derive(Debug, Default)]
-pub(crate) struct TokenSets {
+#[derive(Debug)]
+pub(crate) struct TokenSets<'a> {
     pub(crate) sets: Vec<TokenSet>,
     known: HashMap<(Vec<TokenItem>, bool), usize>,
+    /// None: the text is looked at, and any name may have a class.
+    classes: Option<&'a NamedClasses>,
 }
 
-impl TokenSets {
+/// What stands for a number of tokens of a set, from a least to a most one.
+pub(crate) type Tokens = (CharSet, u32, Option<u32>);
+
+impl<'a> TokenSets<'a> {
+    /// None so far, where classes of tokens have these names, or any names.
+    pub(crate) fn of(classes: Option<&'a NamedClasses>) -> Self {
+        Self { sets: Vec::new(), known: HashMap::new(), classes }
+    }
+
+    /// What is written in angle brackets where a text begins, after `!` or not: one token of a set, or a class of tokens. With how many bytes
+    /// of the text are read, for which `place` tells where they stand.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) fn bracketed(
+        &mut self,
+        text: &str,
+        is_negated: bool,
+        place: impl FnOnce(usize) -> (String, Option<Range<usize>>),
+    ) -> Result<(Vec<Tokens>, usize), NoEdge> {
+        let Bracketed { items, is_complement, len } = bracketed(text)?;
+        if let [TokenItem::Name(name)] = &items[..]
+            && let Some(name) = name.strip_prefix("<class:").and_then(|name| name.strip_suffix('>'))
+        {
+            if is_negated {
+                let reason = "a class of tokens reads several, and has no complement";
+                return Err(NoEdge::Malformed(reason.to_owned()));
+            }
+            return Ok((self.class(name)?, len));
+        }
+        let set = self.edge(items, is_complement != is_negated, || place(len)).ok_or(NoEdge::TooMany)?;
+        Ok((vec![(set, 1, Some(1))], len))
+    }
+
+    /// The parts of a class of tokens.
+    ///
+    /// # Errors
+    /// If no class has that name, or there are too many sets.
+    pub(crate) fn class(&mut self, name: &str) -> Result<Vec<Tokens>, NoEdge> {
+        let Some(classes) = self.classes else { return Ok(Vec::new()) };
+        let Some(class) = classes.get(name) else {
+            return Err(NoEdge::NoClass(near(name, classes.iter().map(|class| class.0)).map(str::to_owned)));
+        };
+        let of_part = |(part, ids, (min, max)): (&str, &[IdRange], _)| {
+            let items = ids.iter().map(|range| TokenItem::Ids(range.first, range.last)).collect();
+            let place = || (format!("token class {name}, {part}"), None);
+            Ok((self.edge(items, false, place).ok_or(NoEdge::TooMany)?, min, max))
+        };
+        class.parts().map(of_part).collect()
+    }
+
     /// What stands for one token of a set; an equal one is the same set. `None` past [`MAX_TOKEN_SETS`].
     pub(crate) fn edge(
         &mut self,
         mut items: Vec<TokenItem>,
         is_complement: bool,
-        (place, span): (impl FnOnce() -> String, Option<Range<usize>>),
+        place: impl FnOnce() -> (String, Option<Range<usize>>),
     ) -> Option<CharSet> {
         items.sort_unstable();
         items.dedup();
@@ -35,7 +88,8 @@ impl TokenSets {
             Entry::Vacant(_) if fresh == MAX_TOKEN_SETS => return None,
             Entry::Vacant(entry) => {
                 let items = entry.key().0.clone();
-                self.sets.push(TokenSet { items, is_complement, place: place(), span });
+                let (place, span) = place();
+                self.sets.push(TokenSet { items, is_complement, place, span });
                 *entry.insert(fresh)
             }
         };
@@ -45,24 +99,55 @@ impl TokenSets {
 
 /// A token edge in angle brackets, after `!` or not: `<[7]>`, `<[5-9,12]>`, `<[^7]>`, `<[*]>`, `<think>`.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Bracketed {
-    pub(crate) items: Vec<TokenItem>,
-    pub(crate) is_complement: bool,
+struct Bracketed {
+    items: Vec<TokenItem>,
+    is_complement: bool,
     /// Its bytes.
-    pub(crate) len: usize,
+    len: usize,
 }
 
 /// How an edge is written.
-pub(crate) const FORMS: &str = "A token is <its text>, <[its id]> or <[first-last]>.";
+const FORMS: &str = "A token is <its text>, <[its id]> or <[first-last]>.";
+
+/// Why there is no edge.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NoEdge {
+    /// What is wrong with how it is written.
+    Malformed(String),
+    /// No class of tokens has that name; this one has one like it.
+    NoClass(Option<String>),
+    /// There are [`MAX_TOKEN_SETS`] before it.
+    TooMany,
+}
+
+impl NoEdge {
+    /// The refusal, as one who knows the place makes it of a kind and a reason.
+    pub(crate) fn refusal(self, refuse: impl FnOnce(RefusalKind, String) -> CompileError) -> CompileError {
+        match self {
+            Self::Malformed(why) => refuse(RefusalKind::Malformed, why).advising(FORMS),
+            Self::NoClass(near) => {
+                let help = near.map_or_else(
+                    || "The constraint's token classes say which tokens each has.".to_owned(),
+                    |near| format!("Did you mean {near}?"),
+                );
+                refuse(RefusalKind::Malformed, "no token class has that name".to_owned()).advising(help)
+            }
+            Self::TooMany => {
+                let reason = format!("the grammar has more than {MAX_TOKEN_SETS} different token edges");
+                refuse(RefusalKind::Unsupported, reason)
+            }
+        }
+    }
+}
 
 /// The edge with which a text begins, whose first byte is `<`.
 ///
 /// # Errors
 /// Why it is none.
-pub(crate) fn bracketed(text: &str) -> Result<Bracketed, NoIds> {
+fn bracketed(text: &str) -> Result<Bracketed, NoEdge> {
     let end = if text.starts_with("<[") { text.find("]>").map(|end| end + 1) } else { text.find('>') };
     let Some(end) = end.filter(|&end| !text[..end].contains(is_line_end)) else {
-        return Err(NoIds("an unclosed token edge".to_owned()));
+        return Err(NoEdge::Malformed("an unclosed token edge".to_owned()));
     };
     let len = end + 1;
     let text = &text[..len];
@@ -71,18 +156,14 @@ pub(crate) fn bracketed(text: &str) -> Result<Bracketed, NoIds> {
         return Ok(Bracketed { items, is_complement, len });
     }
     if text == "<>" {
-        return Err(NoIds("a token edge without a name".to_owned()));
+        return Err(NoEdge::Malformed("a token edge without a name".to_owned()));
     }
     Ok(Bracketed { items: vec![TokenItem::Name(text.to_owned())], is_complement: false, len })
 }
 
-/// Why a list of ids is none, or an edge.
-#[derive(Debug)]
-pub(crate) struct NoIds(pub(crate) String);
-
 /// The ids between brackets: `7`, `5-9`, several with commas between; `^` before them means all others, and `*` alone means all tokens.
 /// Whether it is a complement, and what is named.
-fn ids(text: &str) -> Result<(bool, Vec<TokenItem>), NoIds> {
+fn ids(text: &str) -> Result<(bool, Vec<TokenItem>), NoEdge> {
     let text = text.trim();
     if text == "*" {
         return Ok((false, vec![TokenItem::All]));
@@ -96,14 +177,16 @@ fn ids(text: &str) -> Result<(bool, Vec<TokenItem>), NoIds> {
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         digits.parse::<TokenId>().ok().filter(|_| is_number).ok_or_else(|| {
             let shown = if digits.is_empty() { "nothing".to_owned() } else { format!("{digits:?}") };
-            NoIds(format!("{shown} stands where a token id belongs"))
+            NoEdge::Malformed(format!("{shown} stands where a token id belongs"))
         })
     };
     let item = |part: &str| match part.split_once('-') {
         Some((first, last)) => {
             let (first, last) = (id(first)?, id(last)?);
             if last < first {
-                return Err(NoIds(format!("the range {first}-{last} is empty: {last} is below {first}")));
+                return Err(NoEdge::Malformed(format!(
+                    "the range {first}-{last} is empty: {last} is below {first}"
+                )));
             }
             Ok(TokenItem::Ids(first, last))
         }
@@ -150,7 +233,8 @@ mod tests {
             ("99999999999", "99999999999"),
             ("^*", "\"*\""),
         ] {
-            assert!(ids(text).unwrap_err().0.contains(word), "{text}");
+            let NoEdge::Malformed(why) = ids(text).unwrap_err() else { panic!("{text}") };
+            assert!(why.contains(word), "{text}");
         }
     }
 }

@@ -1,7 +1,10 @@
 //! A grammar before and after it is read.
 
 use gobo_automata::Grammar;
-use gobo_types::{Budget, CompileError, Dialect, GrammarDocument, Indentation, Lexer, Report, ReportEntry};
+use gobo_types::{
+    Budget, CompileError, Constraint, Dialect, GrammarDocument, Indentation, Lexer, NamedClasses, Report,
+    ReportEntry, Source,
+};
 
 /// A grammar as it is written, and its options.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +21,22 @@ pub struct Written<'a> {
     pub indentation: Indentation,
     /// The grammars that it may import.
     pub documents: &'a [GrammarDocument],
+    /// The classes of tokens that it may name.
+    pub classes: &'a NamedClasses,
+}
+
+impl<'a> Written<'a> {
+    /// That of a constraint; `None` if it is of another kind.
+    pub fn of(constraint: &'a Constraint) -> Option<Self> {
+        let classes = &constraint.token_classes;
+        match &constraint.source {
+            Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
+                let (dialect, lexer, indentation) = (*dialect, *lexer, *indentation);
+                Some(Self { dialect, grammar, start, lexer, indentation, documents, classes })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What reads a JSON Schema that stands in a grammar: the grammar of its texts, and the report of what it enforces.

@@ -57,6 +57,8 @@ def test_constraints_are_equal_by_what_they_allow():
         gobo.Constraint.regex("a", text_start="strip_one_space"),
         gobo.Constraint.json(),
         gobo.Constraint.regex("a").stopping(["b"]),
+        gobo.Constraint.regex("a").naming({"A": {"begin": [1]}}),
+        gobo.Constraint.regex("a").naming({"A": {"begin": [2]}}),
         gobo.Constraint.regex("a").stopping(["b", "c"]),
         gobo.Constraint.json(whitespace="flexible:3"),
         gobo.Constraint.structural_tag({"type": "any_text"}),
@@ -192,6 +194,18 @@ def test_stop_phrases(index_of):
     assert answer == gobo.Constraint.regex("[ab]*").stopping(("aba", "bb", "aba"))
     assert takes(answer, "ab") and takes(answer, "abb") and takes(answer, "aaba")
     assert not takes(answer, "abba") and not takes(answer, "abaa")
+
+
+def test_classes_of_tokens(index_of):
+    classes = {"PICTURE": {"begin": [3], "fill": [[10, 11], 13], "max": 2}}
+    picture = gobo.Constraint.regex("(?P<PICTURE>)").naming(classes)
+    assert picture == gobo.Constraint.regex("(?P<PICTURE>)").naming({"PICTURE": {"fill": [13, 10, 11], "begin": [3], "max": 2}})
+    matcher = index_of(picture).matcher()
+    assert matcher.accept_token(3) and not matcher.is_completed() and not matcher.accept_token(12)
+    assert matcher.accept_token(11) and matcher.is_completed() and matcher.accept_token(13)
+    assert not matcher.accept_token(10)
+    with pytest.raises(gobo.InvalidError, match="fills"):
+        gobo.Constraint.regex("a").naming({"A": {"fills": [1]}})
 
 
 def test_options_that_are_none():

@@ -26,10 +26,10 @@ pub use compile::{
 };
 pub use constraint::{
     AnyDialect, Constraint, DEFAULT_START, DateTimes, Dialect, DialectError, Draft, FormatMode,
-    GrammarDocument, Indentation, IndentationError, JsonNesting, Lexer, LexerError, LookAhead,
-    LookAheadError, MatchMode, NumberForm, PropertyOrder, RegexDialect, RegexDialectError, RestoreError,
-    SchemaDialect, SchemaDocument, SchemaOptionError, SchemaOptions, Source, SpecialText, SpecialTextError,
-    Spelling, TextStart, Whitespace, WhitespaceError, compact_json,
+    GrammarDocument, IdRange, Indentation, IndentationError, JsonNesting, Lexer, LexerError, LookAhead,
+    LookAheadError, MatchMode, NamedClass, NamedClasses, NumberForm, PropertyOrder, RegexDialect,
+    RegexDialectError, RestoreError, SchemaDialect, SchemaDocument, SchemaOptionError, SchemaOptions, Source,
+    SpecialText, SpecialTextError, Spelling, TextStart, Whitespace, WhitespaceError, compact_json,
 };
 pub use dense_id::{DenseId, checked_u32};
 pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};

@@ -4,7 +4,7 @@ use gobo_artifact::Vocabulary;
 use gobo_automata::{Dfa, Language, Lowered};
 use gobo_grammar::Written;
 use gobo_grammar::json::{json, narrowed, truncated};
-use gobo_grammar::regex::with_text_tokens;
+use gobo_grammar::regex::with_tokens;
 use gobo_schema::{embedded, schema};
 use gobo_types::{
     Budget, CompileError, Constraint, RefusalKind, RegexDialect, Report, ReportEntry, Source, TextStart,
@@ -44,6 +44,8 @@ fn lowered(
     vocabulary: Option<&Vocabulary>,
     budget: &Budget,
 ) -> Result<Lowered, CompileError> {
+    let classes = &constraint.token_classes;
+    classes.check()?;
     let mut tokens = None;
     let text_start = constraint.text_start;
     let kind = constraint.kind();
@@ -51,11 +53,11 @@ fn lowered(
         |why: String| Report { enforced: vec![ReportEntry::whole(kind, why)], ..Report::default() };
     let (dfa, mut report) = match &constraint.source {
         Source::Regex { pattern, mode, dialect, and, not } => {
-            let language = regex::language(pattern, *mode, *dialect, (and, not), budget)?;
+            let language = regex::language((pattern, classes), *mode, *dialect, (and, not), budget)?;
             let mut report = enforcing("exactly as written".to_owned());
             report.enforced.extend(regex::options(*dialect, and.len(), not.len()));
             report.notes = if *dialect == RegexDialect::Rust { misread(pattern) } else { Vec::new() };
-            let dfa = match with_text_tokens(&language, budget)? {
+            let dfa = match with_tokens(&language, classes, budget)? {
                 None => Dfa::language(language, text_start, budget)?,
                 Some(mut grammar) => {
                     tokens = resolve(&mut grammar, vocabulary, budget)?;
@@ -67,9 +69,8 @@ fn lowered(
         Source::Choice { items } => {
             (Dfa::choice(items, text_start, budget)?, enforcing("exactly one of the items".to_owned()))
         }
-        Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
-            let (dialect, lexer, indentation) = (*dialect, *lexer, *indentation);
-            let written = Written { dialect, grammar, start, lexer, indentation, documents };
+        Source::Grammar { start, lexer, indentation, .. } => {
+            let written = Written::of(constraint).expect("it is a grammar");
             let mut read = written.read_with(Some(&embedded), budget)?;
             tokens = resolve(&mut read.grammar, vocabulary, budget)?;
             let mut report = Report {
@@ -97,7 +98,7 @@ fn lowered(
             (dfa, Report { narrowed: narrowed(*whitespace, *numbers, *nesting), ..report })
         }
         Source::Tag { format, special_text, options } => {
-            let input = tags::Input { format, special_text: *special_text, options, vocabulary };
+            let input = tags::Input { format, special_text: *special_text, options, classes, vocabulary };
             let (mut grammar, report) = tags::tag(&input, budget)?;
             tokens = resolve(&mut grammar, vocabulary, budget)?;
             (Dfa::grammar(&grammar, text_start, budget)?, report)

@@ -3,21 +3,21 @@
 use gobo_automata::Language;
 use gobo_grammar::regex::{python_regex, rust_regex};
 use gobo_schema::ecma_regex;
-use gobo_types::{Budget, CompileError, MatchMode, RefusalKind, RegexDialect, ReportEntry};
+use gobo_types::{Budget, CompileError, MatchMode, NamedClasses, RefusalKind, RegexDialect, ReportEntry};
 
-/// The texts that a pattern matches, all of the patterns of the first list, and none of the second one.
+/// The texts that a pattern matches, which may name classes of tokens, all of the patterns of the first list, and none of the second one.
 ///
 /// # Errors
 /// A refusal whose place is `offset N`, a byte of the pattern, or names one of the others; [`CompileError::OverBudget`].
 pub(crate) fn language(
-    pattern: &str,
+    (pattern, classes): (&str, &NamedClasses),
     mode: MatchMode,
     dialect: RegexDialect,
     (and, not): (&[String], &[String]),
     budget: &Budget,
 ) -> Result<Language, CompileError> {
     let read = |pattern: &str| match dialect {
-        RegexDialect::Rust => rust_regex(pattern, mode, budget),
+        RegexDialect::Rust => rust_regex(pattern, mode, classes, budget),
         RegexDialect::Ecma => ecma_regex(pattern, mode, budget),
         RegexDialect::Python => python_regex(pattern, mode, budget),
     };

@@ -228,7 +228,10 @@ fn llguidances_words_are_taken() {
     for (grammar, words) in [
         ("start: S\nS: <|eot|>", "a token edge stands in rules alone"),
         ("start: @other", "grammars by name"),
-        ("start: a\na[max_tokens=3]: /.*/", "the attribute max_tokens is not supported"),
+        ("start: a\na[max_tokens=0]: /.*/", "a rule has [max_tokens=N], N from 1"),
+        ("start: a\na[max_tokens]: /.*/", "a rule has [max_tokens=N], N from 1"),
+        ("start: a::0\na::_[max_tokens=3]: /.*/", "a rule with a parameter has no attribute max_tokens"),
+        ("start: a\na[max_tokens=3]: b \"x\"\nb: \"y\"", "refers to the rule b"),
         ("start: %lark { start: \"a\" }", "%lark"),
         ("start: /a(?=b)/", "look-around"),
         ("%llguidance {\"ignore_once\": true}\nstart: \"a\"", "the option ignore_once"),

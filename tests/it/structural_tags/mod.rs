@@ -8,7 +8,8 @@ use std::sync::{Arc, LazyLock};
 use gobo_artifact::{Matcher, Vocabulary};
 use gobo_oracle::Tokens;
 use gobo_types::{
-    Binding, CompileError, Constraint, Dialect, RefusalKind, SchemaOptions, SpecialText, TokenId,
+    Binding, CompileError, Constraint, Dialect, Lexer, LookAhead, RefusalKind, SchemaOptions, SpecialText,
+    TokenId,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -303,16 +304,28 @@ fn a_budget_may_run_out_inside_of_a_character() {
     assert_eq!(matcher.validate(&[x, b, b]), 3);
 }
 
-/// A rule of EBNF counts as a region of free text with the same texts does.
+/// A rule of EBNF and of Lark counts as a region of free text with the same texts does.
 #[test]
-fn a_rule_of_ebnf_may_count_tokens() {
+fn a_rule_may_count_tokens() {
     let tag =
         json!({"type": "tag", "begin": "<", "content": {"type": "any_text", "max_tokens": 2}, "end": ">"});
     let tag = matcher(&constraint(&tag, SpecialText::Spelled)).unwrap();
-    let grammar = "root ::= \"<\" text \">\"\ntext[max_tokens=2] ::= other*\nother ::= [^>]";
-    let rule = Constraint::grammar(Dialect::Ebnf, grammar, "root", None, Vec::new());
-    let rule = matcher(&rule).unwrap();
-    let mut open = vec![(tag, rule, 0)];
+    let ebnf = "root ::= \"<\" text \">\"\ntext[max_tokens=2] ::= other*\nother ::= [^>]";
+    let lark = "start: \"<\" text \">\"\ntext[max_tokens=2]: OTHER\nOTHER: /[^>]*/";
+    assert_eq!(Dialect::Lark.default_lexer(lark), Some(Lexer::Longest));
+    same_texts(&tag, Constraint::grammar(Dialect::Ebnf, ebnf, "root", None, Vec::new()));
+    for lexer in [Lexer::Longest, Lexer::None] {
+        same_texts(&tag, Constraint::grammar(Dialect::Lark, lark, "start", Some(lexer), Vec::new()));
+    }
+    let contextual = Some(Lexer::Contextual(LookAhead::default()));
+    let refused = matcher(&Constraint::grammar(Dialect::Lark, lark, "start", contextual, Vec::new()));
+    assert!(refused.unwrap_err().to_string().contains("[max_tokens] is of llguidance's dialect"));
+}
+
+/// Whether a constraint has the texts of a tag, token by token.
+fn same_texts(tag: &Matcher, constraint: Constraint) {
+    let rule = matcher(&constraint).unwrap();
+    let mut open = vec![(tag.clone(), rule, 0)];
     let mut seen = 0;
     while let Some((tag, rule, depth)) = open.pop() {
         assert_eq!(tag.is_complete(), rule.is_complete());

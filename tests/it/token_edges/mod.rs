@@ -1,7 +1,7 @@
 //! Token edges: masks by definition over random grammars, and the hard ones by hand.
 
 mod naive;
-mod text_tokens;
+mod patterns;
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use gobo_schema::plain_text;
 use gobo_types::{
     AnyDialect, Constraint, Dialect, FormatMode, GrammarDocument, Indentation, JsonNesting, Lexer, MatchMode,
-    NumberForm, RegexDialect, SchemaOptions, SpecialText, Whitespace,
+    NamedClasses, NumberForm, RegexDialect, SchemaOptions, SpecialText, Whitespace,
 };
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -37,6 +37,8 @@ struct Line {
     special_text: Option<SpecialText>,
     #[serde(default)]
     stop: Vec<String>,
+    #[serde(default)]
+    token_classes: NamedClasses,
     start: Option<String>,
     /// Of a grammar or of a schema.
     dialect: Option<AnyDialect>,
@@ -254,7 +256,7 @@ impl Case {
             None => format!("line {number}"),
         };
         let constraint = line.constraint(defaults, grammars).with_context(|| id.clone())?;
-        let constraint = constraint.stopping(line.stop.clone());
+        let constraint = constraint.stopping(line.stop.clone()).naming(line.token_classes.clone());
         let invalid =
             line.invalid.as_ref().is_some_and(|invalid| !matches!(invalid, Value::Bool(false) | Value::Null));
         Ok(Self { id, constraint, texts: line.texts(), invalid })

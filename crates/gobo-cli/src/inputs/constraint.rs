@@ -2,7 +2,7 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
-use gobo_types::{AnyDialect, Constraint, DialectError, JsonNesting, MatchMode, SchemaOptions};
+use gobo_types::{AnyDialect, Constraint, DialectError, JsonNesting, MatchMode, NamedClasses, SchemaOptions};
 
 use super::given::Given;
 use super::grammar::grammar_file;
@@ -22,7 +22,18 @@ impl ConstraintArgs {
             "a constraint is missing\nhint: give one of --regex R, --choice FILE, --grammar FILE, --schema FILE, --structural-tag FILE, --builtin json",
         )?;
         let constraint = constraint.starting(self.text_start.into()).stopping(self.stop.clone());
+        let constraint = constraint.naming(self.token_classes()?);
         Ok(Given { constraint, written })
+    }
+
+    /// The classes of tokens that have names.
+    fn token_classes(&self) -> anyhow::Result<NamedClasses> {
+        let Some(file) = &self.token_class else { return Ok(NamedClasses::default()) };
+        let problem = || {
+            let help = r#"{"IMAGE": {"begin": [7], "fill": [[100, 199]], "min": 1, "max": 64, "end": [8]}}"#;
+            format!("{}: no token classes\nhint: write {help}", file.display())
+        };
+        serde_json::from_str(&read_text(file)?).with_context(problem)
     }
 
     /// Whether one was given.

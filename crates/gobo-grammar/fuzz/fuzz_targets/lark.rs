@@ -2,7 +2,7 @@
 #![no_main]
 
 use gobo_grammar::Written;
-use gobo_types::{Budget, CompileLimits, Dialect, Indentation, Lexer, LookAhead};
+use gobo_types::{Budget, CompileLimits, Dialect, Indentation, Lexer, LookAhead, NamedClasses};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|grammar: &str| {
@@ -14,7 +14,8 @@ fuzz_target!(|grammar: &str| {
         Lexer::Longest,
     ] {
         let (dialect, lexer, indentation) = (Dialect::Lark, Some(lexer), Indentation::default());
-        let written = Written { dialect, grammar, start: "start", lexer, indentation, documents: &[] };
+        let classes = NamedClasses::NONE;
+    let written = Written { dialect, grammar, start: "start", lexer, indentation, documents: &[], classes };
         let _ = written.read(&Budget::new(limits));
         let _ = written.outline();
     }

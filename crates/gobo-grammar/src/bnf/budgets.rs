@@ -52,7 +52,7 @@ impl Reader<'_> {
             let Some((most, at)) = self.rules[rule.index()].budget else { continue };
             let expr = self.written_out(rule, (at, rule), 0, &mut written)?;
             let text = self.text;
-            let spent = self.tokens.edge(vec![TokenItem::Spent], false, (|| place(text, at), None));
+            let spent = self.tokens.edge(vec![TokenItem::Spent], false, || (place(text, at), None));
             let spent = spent.map(Expr::Chars).ok_or_else(|| self.unexpected())?;
             let language = Language::expr(&expr, budget)?;
             all.push((rule.index(), language.spent(&spent, budget)?, most));

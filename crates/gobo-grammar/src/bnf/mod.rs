@@ -9,7 +9,7 @@ mod tokens;
 use std::collections::HashMap;
 
 use gobo_automata::{CharSet, Expr, RuleId};
-use gobo_types::{Budget, CompileError, DenseId as _, RefusalKind};
+use gobo_types::{Budget, CompileError, DenseId as _, NamedClasses, RefusalKind};
 
 use crate::edges::TokenSets;
 use crate::misfit::misfit;
@@ -66,12 +66,16 @@ pub(crate) struct Reader<'a> {
     rules: Vec<Seen<'a>>,
     ids: HashMap<&'a str, RuleId>,
     repetitions: Vec<OutlinedRepetition>,
-    tokens: TokenSets,
+    tokens: TokenSets<'a>,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads all rules.
-    pub(crate) fn read(grammar: &'a str, form: Form<'a>) -> Result<Self, CompileError> {
+    /// Reads all rules, in which classes of tokens have these names, or any.
+    pub(crate) fn read(
+        grammar: &'a str,
+        form: Form<'a>,
+        classes: Option<&'a NamedClasses>,
+    ) -> Result<Self, CompileError> {
         if grammar.len() > MAX_GRAMMAR_BYTES {
             return Err(CompileError::refuse(
                 RefusalKind::Unsupported,
@@ -87,7 +91,7 @@ impl<'a> Reader<'a> {
             rules: Vec::new(),
             ids: HashMap::new(),
             repetitions: Vec::new(),
-            tokens: TokenSets::default(),
+            tokens: TokenSets::of(classes),
         };
         if let Some(at) = grammar.find('\0') {
             return Err(reader.malformed(at, "a raw NUL character; write \\x00 to match one"));

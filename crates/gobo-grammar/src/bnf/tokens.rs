@@ -1,21 +1,23 @@
-//! Token edges: `<[7]>`, `<think>`, `!<think>` of llama.cpp, and `Token(…)` and `ExcludeToken(…)` of `XGrammar`.
+//! Token edges: `<[7]>`, `<think>`, `!<think>` of llama.cpp, `<class:NAME>`, and `Token(…)` and `ExcludeToken(…)` of `XGrammar`.
 
 use gobo_automata::{Expr, TokenItem};
-use gobo_types::{CompileError, RefusalKind};
+use gobo_types::CompileError;
 
 use super::{Reader, shown};
-use crate::edges::{Bracketed, FORMS, MAX_TOKEN_SETS, NoIds, bracketed};
+use crate::edges::NoEdge;
 use crate::outline::place;
 
 impl<'a> Reader<'a> {
-    /// An edge in angle brackets at `at`, after `!` or not.
+    /// An edge in angle brackets at `at`, after `!` or not, or a class of tokens.
     pub(super) fn token(&mut self, at: usize) -> Result<Expr, CompileError> {
         let is_negated = self.eat("!");
-        let read = bracketed(self.rest());
-        let Bracketed { items, is_complement, len } =
-            read.map_err(|NoIds(why)| self.malformed(at, why).advising(FORMS))?;
+        let (text, begin) = (self.text, self.at);
+        let read =
+            self.tokens.bracketed(&text[begin..], is_negated, |len| (place(text, at), Some(at..begin + len)));
+        let (parts, len) =
+            read.map_err(|error| error.refusal(|kind, reason| self.refuse(kind, at, reason)))?;
         self.at += len;
-        self.edge(at, items, is_complement != is_negated)
+        Ok(Expr::Concat(parts.into_iter().map(|(set, min, max)| Expr::Chars(set).repeat(min, max)).collect()))
     }
 
     /// The arguments of `Token` or `ExcludeToken`, whose name was read at `at`: ids, and texts in double quotes.
@@ -51,10 +53,8 @@ impl<'a> Reader<'a> {
 
     fn edge(&mut self, at: usize, items: Vec<TokenItem>, is_complement: bool) -> Result<Expr, CompileError> {
         let text = self.text;
-        let edge = self.tokens.edge(items, is_complement, (|| place(text, at), Some(at..self.at)));
-        edge.map(Expr::Chars).ok_or_else(|| {
-            let reason = format!("the grammar has more than {MAX_TOKEN_SETS} different token edges");
-            self.refuse(RefusalKind::Unsupported, at, reason)
-        })
+        let edge = self.tokens.edge(items, is_complement, || (place(text, at), Some(at..self.at)));
+        let edge = edge.ok_or(NoEdge::TooMany);
+        edge.map(Expr::Chars).map_err(|error| error.refusal(|kind, reason| self.refuse(kind, at, reason)))
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of what EBNF has beyond GBNF.
 
 use gobo_automata::{Dfa, Expr};
-use gobo_types::{CompileLimits, Refusal, RefusalKind, TextStart};
+use gobo_types::{CompileLimits, NamedClasses, Refusal, RefusalKind, TextStart};
 use proptest::prelude::*;
 
 use super::*;
@@ -11,11 +11,12 @@ fn budget() -> Budget {
 }
 
 fn read(grammar: &str) -> Grammar {
-    ebnf(grammar, "root", &budget()).unwrap_or_else(|error| panic!("{grammar:?}: {error}"))
+    ebnf(grammar, "root", NamedClasses::NONE, &budget())
+        .unwrap_or_else(|error| panic!("{grammar:?}: {error}"))
 }
 
 fn refusal(grammar: &str) -> Refusal {
-    match ebnf(grammar, "root", &budget()) {
+    match ebnf(grammar, "root", NamedClasses::NONE, &budget()) {
         Err(CompileError::Refused(refusal)) => *refusal,
         other => panic!("{grammar:?}: {other:?}"),
     }
@@ -129,16 +130,21 @@ fn refusals_name_the_construct_and_its_place() {
 #[test]
 fn killers_end_in_verdicts() {
     assert!(refusal(&format!("root ::= {}", "(".repeat(60_000))).reason.contains("deeper"));
-    assert!(ebnf(&format!("root ::= {}", ".".repeat(1 << 19)), "root", &budget()).is_ok());
+    assert!(
+        ebnf(&format!("root ::= {}", ".".repeat(1 << 19)), "root", NamedClasses::NONE, &budget()).is_ok()
+    );
     assert!(refusal(&"a".repeat(10 << 20)).reason.contains("the limit is 1048576"));
     assert!(refusal(&format!("root ::= Regex(\"{}\")", "(".repeat(60_000))).reason.contains("deeper"));
     for pattern in ["((a{1000}){1000}){1000}", "(a|b)*a(a|b){25}"] {
-        let read = ebnf(&format!("root ::= Regex(\"{pattern}\")"), "root", &budget());
+        let read = ebnf(&format!("root ::= Regex(\"{pattern}\")"), "root", NamedClasses::NONE, &budget());
         assert!(matches!(read, Err(CompileError::OverBudget(_))), "{pattern}");
     }
     let long = |pairs| format!("root ::= Substring(\"{}\")", "ab".repeat(pairs));
-    assert!(ebnf(&long(50_000), "root", &budget()).is_ok());
-    assert!(matches!(ebnf(&long(400_000), "root", &budget()), Err(CompileError::OverBudget(_))));
+    assert!(ebnf(&long(50_000), "root", NamedClasses::NONE, &budget()).is_ok());
+    assert!(matches!(
+        ebnf(&long(400_000), "root", NamedClasses::NONE, &budget()),
+        Err(CompileError::OverBudget(_))
+    ));
 }
 
 proptest! {
@@ -148,7 +154,7 @@ proptest! {
     fn any_text_of_its_characters_is_read_or_refused(
         text in r#"(root|s|::=|"|\[|\]|\(|\)|Regex|Substring|Token|[|*+?{},^\\xu019a .<!>#é=-]|\r|\n){0,40}"#
     ) {
-        let _ = ebnf(&text, "root", &budget());
+        let _ = ebnf(&text, "root", NamedClasses::NONE, &budget());
         let _ = outline(&format!("root ::= {text}"));
     }
 }
@@ -162,7 +168,7 @@ fn published_grammars_are_read() {
     for file in std::fs::read_dir(&folder).unwrap() {
         let path = file.unwrap().path();
         if path.extension().is_some_and(|kind| kind == "gbnf" || kind == "ebnf") {
-            let read = ebnf(&std::fs::read_to_string(&path).unwrap(), "root", &budget());
+            let read = ebnf(&std::fs::read_to_string(&path).unwrap(), "root", NamedClasses::NONE, &budget());
             assert!(read.is_ok(), "{}: {read:?}", path.display());
         }
     }

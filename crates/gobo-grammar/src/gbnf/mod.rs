@@ -4,20 +4,21 @@
 //! `ggml-org/llama.cpp`. Taken beyond it: `_` in names, `{,n}`, repetition of the empty literal, left recursion, and upper
 //! bounds above 2,000, which there silently mean no bound. Refused although it takes them: two definitions of a rule (the
 //! later one counts there), the empty class (there the empty text) and ranges and escapes that stand for no character
-//! (there they match nothing). Beyond its token edges (`<think>`, `<[7]>`, `!<…>`) ids may be lists of ranges.
+//! (there they match nothing). Beyond its token edges (`<think>`, `<[7]>`, `!<…>`) ids may be lists of ranges,
+//! and `<class:NAME>` is a class of tokens.
 
 use gobo_automata::Grammar;
-use gobo_types::CompileError;
+use gobo_types::{CompileError, NamedClasses};
 
 use crate::bnf::{Form, Reader};
 pub use crate::outline::{Outline, OutlinedRepetition, OutlinedRule, place};
 
-/// Reads a grammar in llama.cpp's GBNF. Linear in the text.
+/// Reads a grammar in llama.cpp's GBNF, in which classes of tokens have names. Linear in the text.
 ///
 /// # Errors
 /// A refusal naming the construct, its line and its column in characters, both from 1.
-pub fn gbnf(grammar: &str, start: &str) -> Result<Grammar, CompileError> {
-    Reader::read(grammar, Form::Gbnf)?.finish(start)
+pub fn gbnf(grammar: &str, start: &str, classes: &NamedClasses) -> Result<Grammar, CompileError> {
+    Reader::read(grammar, Form::Gbnf, Some(classes))?.finish(start)
 }
 
 /// Where the rules and the counted repetitions of a grammar stand; `None` if it has no grammar's form. Linear in the text.
@@ -29,7 +30,7 @@ pub fn gbnf(grammar: &str, start: &str) -> Result<Grammar, CompileError> {
 /// assert_eq!((outline.rules[0].body.clone(), outline.repetitions[0].braces.clone()), (9..19, 14..19));
 /// ```
 pub fn outline(grammar: &str) -> Option<Outline> {
-    Reader::read(grammar, Form::Gbnf).ok()?.outline()
+    Reader::read(grammar, Form::Gbnf, None).ok()?.outline()
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! Tests of the reader.
 
 use gobo_automata::{CharSet, Expr, RuleId};
-use gobo_types::{Refusal, RefusalKind};
+use gobo_types::{NamedClasses, Refusal, RefusalKind};
 use proptest::prelude::*;
 
 use super::*;
 use crate::bnf::{MAX_GRAMMAR_BYTES, NEST_LIMIT};
 
 fn refusal(grammar: &str, start: &str) -> Refusal {
-    match gbnf(grammar, start) {
+    match gbnf(grammar, start, NamedClasses::NONE) {
         Err(CompileError::Refused(refusal)) => *refusal,
         other => panic!("{grammar:?}: {other:?}"),
     }
@@ -16,7 +16,11 @@ fn refusal(grammar: &str, start: &str) -> Refusal {
 
 /// The first rule's expression.
 fn first(grammar: &str) -> Expr {
-    gbnf(grammar, "r").unwrap_or_else(|error| panic!("{grammar:?}: {error}")).rules.swap_remove(0).expr
+    gbnf(grammar, "r", NamedClasses::NONE)
+        .unwrap_or_else(|error| panic!("{grammar:?}: {error}"))
+        .rules
+        .swap_remove(0)
+        .expr
 }
 
 fn text(text: &str) -> Expr {
@@ -94,7 +98,7 @@ fn every_construct_is_read() {
 
 #[test]
 fn rules_are_numbered_as_they_are_seen_and_may_be_recursive() {
-    let read = gbnf("a ::= b | a \"x\"\rb_1-C ::= \"y\"\n\nb ::= b_1-C", "b").unwrap();
+    let read = gbnf("a ::= b | a \"x\"\rb_1-C ::= \"y\"\n\nb ::= b_1-C", "b", NamedClasses::NONE).unwrap();
     let names: Vec<&str> = read.rules.iter().map(|rule| rule.name.as_str()).collect();
     assert_eq!((names, read.start), (vec!["a", "b", "b_1-C"], RuleId::of(1)));
     assert_eq!(first("r ::= "), text(""), "an empty rule can only be the last");
@@ -199,7 +203,7 @@ fn killers_end_in_refusals() {
     let nested = |levels: usize| format!("r ::= {}\"a\"{}", "(".repeat(levels), ")".repeat(levels));
     let stacked = |levels: usize| format!("r ::= \"a\"{}", "?".repeat(levels));
     for deep in [nested, stacked] {
-        assert!(gbnf(&deep(NEST_LIMIT as usize), "r").is_ok());
+        assert!(gbnf(&deep(NEST_LIMIT as usize), "r", NamedClasses::NONE).is_ok());
         assert!(refusal(&deep(NEST_LIMIT as usize + 1), "r").reason.contains("deeper than 250"));
         assert!(refusal(&deep(60_000), "r").reason.contains("deeper than 250"));
     }
@@ -211,9 +215,9 @@ fn killers_end_in_refusals() {
     // As much of everything as fits: linear, and no reason is longer than a person reads.
     let fill = |unit: &str| unit.repeat((MAX_GRAMMAR_BYTES - 10) / unit.len());
     for unit in ["r ", "|", ".", "()", "\"\"", "[a]", "[^a]", "\"a\"*", "#\n", "(.|)"] {
-        assert!(gbnf(&format!("r ::= ({})", fill(unit)), "r").is_ok(), "{unit}");
+        assert!(gbnf(&format!("r ::= ({})", fill(unit)), "r", NamedClasses::NONE).is_ok(), "{unit}");
     }
-    assert!(gbnf(&format!("r ::= [{}]", fill("ca-z")), "r").is_ok());
+    assert!(gbnf(&format!("r ::= [{}]", fill("ca-z")), "r", NamedClasses::NONE).is_ok());
     let name = fill("n");
     assert!(refusal(&format!("r ::= {name}"), "r").reason.len() < 200);
     assert!(refusal(&name, &name).reason.len() < 200);
@@ -238,13 +242,13 @@ proptest! {
 
     #[test]
     fn any_text_is_read_or_refused(text in any::<String>(), start in "[a-z]{0,3}") {
-        let _ = gbnf(&text, &start);
+        let _ = gbnf(&text, &start, NamedClasses::NONE);
     }
 
     #[test]
     fn any_text_of_its_characters_is_read_or_refused(text in r#"(r|s|::=|"|\[|\]|\(|\)|[|*+?{},^\\xu019a .<!>#é-]|\r|\n){0,40}"#) {
-        let _ = gbnf(&text, "r");
-        let _ = gbnf(&format!("r ::= {text}"), "r");
+        let _ = gbnf(&text, "r", NamedClasses::NONE);
+        let _ = gbnf(&format!("r ::= {text}"), "r", NamedClasses::NONE);
     }
 
     #[test]
@@ -265,14 +269,14 @@ proptest! {
                 _ => chars.truncate(at + 1),
             }
         }
-        let _ = gbnf(&chars.into_iter().collect::<String>(), "root");
+        let _ = gbnf(&chars.into_iter().collect::<String>(), "root", NamedClasses::NONE);
     }
 }
 
 #[test]
 fn real_grammars_are_read() {
     for (grammar, start) in REAL.into_iter().zip(["root", "move", "kanji_1"]) {
-        assert!(gbnf(grammar, start).is_ok(), "{grammar}");
+        assert!(gbnf(grammar, start, NamedClasses::NONE).is_ok(), "{grammar}");
     }
 }
 
@@ -285,7 +289,7 @@ fn published_grammars_are_read() {
     for file in std::fs::read_dir(&folder).unwrap() {
         let path = file.unwrap().path();
         if path.extension().is_some_and(|kind| kind == "gbnf" || kind == "ebnf") {
-            let read = gbnf(&std::fs::read_to_string(&path).unwrap(), "root");
+            let read = gbnf(&std::fs::read_to_string(&path).unwrap(), "root", NamedClasses::NONE);
             assert!(read.is_ok(), "{}: {read:?}", path.display());
         }
     }

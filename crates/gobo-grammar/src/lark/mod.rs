@@ -73,7 +73,7 @@ pub(crate) fn findings(written: &Written<'_>, budget: &Budget) -> Option<LexerFi
 /// ```
 pub fn imported(grammar: &str, document: &str) -> Vec<String> {
     let budget = Budget::new(CompileLimits::default());
-    let of = |home| parse::parse(document, grammar, home, &mut TokenSets::default(), &budget);
+    let of = |home| parse::parse(document, grammar, home, &mut TokenSets::of(None), &budget);
     let statements = of(Home::Llguidance).or_else(|_| of(Home::Lark)).unwrap_or_default();
     let names = statements.iter().filter_map(|statement| match statement {
         Statement::Import(import) => Some(path_of(import, document)),

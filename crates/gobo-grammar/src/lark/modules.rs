@@ -13,7 +13,7 @@ use gobo_types::{Budget, CompileError, Lexer, RefusalKind, Report, Table, dense_
 use super::library;
 use super::parse::parse;
 use super::scan::refuse_at;
-use super::syntax::{At, Body, Definition, End, Home, Import, Mode, Statement, is_terminal};
+use super::syntax::{At, Attributes, Body, Definition, Home, Import, Mode, Statement, is_terminal};
 use crate::bnf::{MAX_GRAMMAR_BYTES, shown};
 use crate::edges::TokenSets;
 use crate::near::near;
@@ -60,8 +60,7 @@ pub(super) struct Defined {
     pub(super) parameters: Vec<String>,
     /// Whether it has a number for a parameter.
     pub(super) is_parametric: bool,
-    /// Where its texts end, if it is a rule that is one lexeme.
-    pub(super) end: Option<End>,
+    pub(super) attributes: Attributes,
     pub(super) priority: i64,
     /// What it stands for, any of these, each with the module where its names are looked up.
     pub(super) bodies: Vec<(ModuleId, Body)>,
@@ -91,7 +90,7 @@ pub(super) struct Modules<'a> {
     /// What is written in the constraint's own grammar and means nothing here.
     pub(super) remarks: BTreeSet<&'static str>,
     /// The token sets that edges read.
-    pub(super) tokens: TokenSets,
+    pub(super) tokens: TokenSets<'a>,
     schemas: Option<&'a SchemaReader<'a>>,
 }
 
@@ -120,7 +119,7 @@ impl<'a> Modules<'a> {
             ignored: Vec::new(),
             initial_skip: None,
             remarks: BTreeSet::new(),
-            tokens: TokenSets::default(),
+            tokens: TokenSets::of(Some(written.classes)),
             schemas,
         };
         modules.add(String::new(), (written.grammar, false), &mut Vec::new(), budget)?;
@@ -297,7 +296,7 @@ impl<'a> Modules<'a> {
     }
 
     fn define(&mut self, id: ModuleId, definition: Definition) -> Result<(), CompileError> {
-        let Definition { name, parameters, is_parametric, end, remarks, priority, body } = definition;
+        let Definition { name, parameters, is_parametric, attributes, remarks, priority, body } = definition;
         if id == MAIN {
             self.remarks.extend(remarks);
         }
@@ -308,7 +307,7 @@ impl<'a> Modules<'a> {
             at,
             parameters,
             is_parametric,
-            end,
+            attributes,
             priority,
             bodies,
         };
@@ -318,7 +317,8 @@ impl<'a> Modules<'a> {
 
     /// `%override` and `%extend`, which hold wherever the definition is used.
     fn change(&mut self, id: ModuleId, mode: Mode, definition: Definition) -> Result<(), CompileError> {
-        let Definition { name, parameters, is_parametric, end, remarks: _, priority, body } = definition;
+        let Definition { name, parameters, is_parametric, attributes, remarks: _, priority, body } =
+            definition;
         let Some(Found::Definition(changed)) = self.find(id, &name.what) else {
             let reason = format!("{} is not defined, so nothing is changed", shown(&name.what));
             return Err(self.malformed(id, name.at, reason));
@@ -333,7 +333,7 @@ impl<'a> Modules<'a> {
             let reason = format!("{} has other parameters where it is defined", shown(&name.what));
             return Err(self.malformed(id, name.at, reason));
         }
-        if mode == Mode::Extend && (end.is_some() || self.definitions[changed].end.is_some()) {
+        if mode == Mode::Extend && (attributes.are_set() || self.definitions[changed].attributes.are_set()) {
             let reason = format!("{} has attributes, and cannot be extended", shown(&name.what));
             return Err(self.malformed(id, name.at, reason));
         }
@@ -344,7 +344,7 @@ impl<'a> Modules<'a> {
         bodies.push((id, body));
         if mode == Mode::Override {
             self.definitions[changed].priority = priority;
-            self.definitions[changed].end = end;
+            self.definitions[changed].attributes = attributes;
         }
         Ok(())
     }

@@ -48,7 +48,7 @@ pub(crate) fn names(written: &Written<'_>, budget: &Budget) -> Result<Names, Com
     }
     while let Some(definition) = reached.pending.pop() {
         let defined = &modules.definitions[definition];
-        if let Some(End::Suffix(text) | End::Stop(text)) = &defined.end {
+        if let Some(End::Suffix(text) | End::Stop(text)) = &defined.attributes.end {
             reached.names_in(defined.module, text, &[]);
         }
         for (module, body) in &defined.bodies {
@@ -110,7 +110,7 @@ impl Reached<'_> {
             }
             Item::Text { .. }
             | Item::Regex(_)
-            | Item::Token(_)
+            | Item::Tokens(_)
             | Item::Range(..)
             | Item::Chain(_)
             | Item::Schema(_) => {}

@@ -25,7 +25,7 @@ pub(super) fn parse(
     document: &str,
     text: &str,
     home: Home,
-    tokens: &mut TokenSets,
+    tokens: &mut TokenSets<'_>,
     budget: &Budget,
 ) -> Result<Vec<Statement>, CompileError> {
     let scanner = Scanner { text, at: 0, home, document };
@@ -43,10 +43,10 @@ pub(super) fn parse(
     }
 }
 
-struct Parser<'a> {
+struct Parser<'a, 'b> {
     scanner: Scanner<'a>,
     /// The token sets of all grammars.
-    tokens: &'a mut TokenSets,
+    tokens: &'a mut TokenSets<'b>,
     budget: &'a Budget,
     /// Levels around this place.
     depth: u32,
@@ -54,7 +54,7 @@ struct Parser<'a> {
     open: u32,
 }
 
-impl Parser<'_> {
+impl Parser<'_, '_> {
     fn skip(&mut self) {
         self.scanner.skip(self.open > 0);
     }
@@ -242,7 +242,7 @@ impl Parser<'_> {
         let parameters = self.parameters(&name)?;
         self.skip();
         let mut remarks = Vec::new();
-        let mut end = self.attributes(&name, is_parametric, &mut remarks)?;
+        let mut attributes = self.attributes(&name, is_parametric, &mut remarks)?;
         let mut priority = 0;
         if self.scanner.eat(".") {
             remarks.push("priority");
@@ -253,8 +253,8 @@ impl Parser<'_> {
             priority = if is_negative { -i64::from(number) } else { i64::from(number) };
             self.skip();
         }
-        if end.is_none() {
-            end = self.attributes(&name, is_parametric, &mut remarks)?;
+        if !attributes.are_set() {
+            attributes = self.attributes(&name, is_parametric, &mut remarks)?;
         }
         if !self.scanner.eat(":") {
             let reason = format!("a colon is missing after {}", name.what);
@@ -264,7 +264,7 @@ impl Parser<'_> {
                 .advising("A definition is written name: …"));
         }
         let body = self.alternatives()?;
-        Ok(Definition { name, parameters, is_parametric, end, remarks, priority, body })
+        Ok(Definition { name, parameters, is_parametric, attributes, remarks, priority, body })
     }
 
     fn parameters(&mut self, name: &At<String>) -> Result<Vec<String>, CompileError> {

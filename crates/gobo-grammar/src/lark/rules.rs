@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use gobo_automata::{Expr, Grammar, Rule, RuleId};
-use gobo_types::{Budget, CompileError, DenseId as _, RefusalKind, ReportEntry};
+use gobo_automata::{Expr, Grammar, Language, Rule, RuleId};
+use gobo_types::{Budget, CompileError, DenseId as _, LengthRange, RefusalKind, ReportEntry};
 
 use super::modules::{DefinitionId, Found, MAIN, ModuleId, Modules};
-use super::syntax::{At, Item, is_terminal};
+use super::syntax::{At, Item, TokenBudget, is_terminal};
 use super::terminals::Terminals;
 use crate::bnf::{SHOWN_NAMES, shown};
 use crate::regex::{Node, placed};
@@ -193,7 +193,7 @@ fn mark_called(
         }
         Item::Text { .. }
         | Item::Regex(_)
-        | Item::Token(_)
+        | Item::Tokens(_)
         | Item::Range(..)
         | Item::Chain(_)
         | Item::Schema(_) => {}
@@ -257,13 +257,21 @@ impl Lowering<'_> {
     }
 
     /// The rule of a terminal: one of its texts, and ignored ones.
-    fn terminal(&mut self, id: RuleId, node: &Node) -> Result<(), CompileError> {
-        let expr = node.to_expr(self.budget)?;
+    fn terminal(&mut self, id: RuleId, texts: Expr) {
         self.rules[id.index()].expr = match self.ignored {
-            Some(ignored) => Expr::Concat(vec![expr, Expr::Call(ignored)]),
-            None => expr,
+            Some(ignored) => Expr::Concat(vec![texts, Expr::Call(ignored)]),
+            None => texts,
         };
-        Ok(())
+    }
+
+    /// The rule of texts in which so many tokens may begin.
+    fn counting(&mut self, name: &str, node: &Node, budget: &TokenBudget) -> Result<RuleId, CompileError> {
+        let language = Language::expr(&node.to_expr(self.budget)?, self.budget)?;
+        let id = self.add(name.to_owned())?;
+        let rule = &mut self.rules[id.index()];
+        rule.expr = language.spent(&Expr::Chars(budget.spent.clone()), self.budget)?;
+        rule.lengths = Some(LengthRange::of_tokens(budget.most));
+        Ok(id)
     }
 
     /// The rule of a definition with what it is given.
@@ -279,7 +287,11 @@ impl Lowering<'_> {
         if modules.is_lexeme(key.definition) {
             let node = self.terminals.named(key.definition, module, at)?;
             let node = self.language(defined.module, defined.at, &defined.name, &node)?;
-            self.terminal(id, &node)?;
+            let expr = match &defined.attributes.budget {
+                None => node.to_expr(self.budget)?,
+                Some(budget) => Expr::Call(self.counting(&defined.name, &node, budget)?),
+            };
+            self.terminal(id, expr);
         } else {
             self.pending.push(Pending { instance: key.clone(), id });
         }
@@ -320,7 +332,7 @@ impl Lowering<'_> {
             | Item::Schema(_)
             | Item::Text { .. }
             | Item::Regex(_)
-            | Item::Token(_)
+            | Item::Tokens(_)
             | Item::Range(..)
             | Item::And(_)
             | Item::Not(_)
@@ -393,7 +405,7 @@ impl Lowering<'_> {
             }
             Item::Text { .. }
             | Item::Regex(_)
-            | Item::Token(_)
+            | Item::Tokens(_)
             | Item::Range(..)
             | Item::And(_)
             | Item::Not(_)
@@ -407,7 +419,7 @@ impl Lowering<'_> {
         let name = match &part.what {
             Item::Text { text, ignores_case } => format!("{text:?}{}", if *ignores_case { "i" } else { "" }),
             Item::Regex(pattern) => format!("/{}/{:?}", pattern.source, pattern.flags),
-            Item::Token(set) => format!("token {set:?}"),
+            Item::Tokens(node) => format!("tokens {node:?}"),
             Item::Schema(schema) => format!("%json {schema}"),
             Item::Range(..) | Item::And(_) | Item::Not(_) | Item::Chain(_) => String::new(),
             _ => unreachable!("other parts have names, or are no terminals"),
@@ -424,14 +436,15 @@ impl Lowering<'_> {
             self.schema(module, part.at, schema)?
         } else {
             let node = match &part.what {
-                Item::Token(set) => Node::Chars(set.clone()),
+                Item::Tokens(node) => node.clone(),
                 _ => {
                     let node = self.terminals.node(module, part, &shown)?;
                     self.language(module, part.at, &shown, &node)?
                 }
             };
             let id = self.add(shown)?;
-            self.terminal(id, &node)?;
+            let texts = node.to_expr(self.budget)?;
+            self.terminal(id, texts);
             id
         };
         if !name.is_empty() {

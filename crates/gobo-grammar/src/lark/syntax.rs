@@ -3,7 +3,7 @@
 use gobo_automata::CharSet;
 
 use super::values::{Condition, Value};
-use crate::regex::Flags;
+use crate::regex::{Flags, Node};
 
 /// Whose grammars are read: they differ in the escapes of texts, in regular expressions, and in which lexers can follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +33,8 @@ pub(super) enum Item {
     Text { text: String, ignores_case: bool },
     /// A regular expression.
     Regex(Box<Pattern>),
-    /// One token of a set.
-    Token(CharSet),
+    /// One token of a set, or those of a class.
+    Tokens(Node),
     /// One character of a range, and the number of characters that its bounds are written in.
     Range(CharSet, u64),
     /// One after the other.
@@ -55,6 +55,30 @@ pub(super) enum Item {
     Valued(String, Value),
     /// The part, where the parameter of the rule meets the condition.
     Where(Box<At<Item>>, Condition),
+}
+
+/// What makes a rule one lexeme.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Attributes {
+    /// Where its texts end.
+    pub(super) end: Option<End>,
+    /// How many tokens may begin in them.
+    pub(super) budget: Option<TokenBudget>,
+}
+
+impl Attributes {
+    /// Whether there is any.
+    pub(super) fn are_set(&self) -> bool {
+        self.end.is_some() || self.budget.is_some()
+    }
+}
+
+/// How many tokens may begin in a text before it ends as soon as it can.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct TokenBudget {
+    pub(super) most: u32,
+    /// What is read where it is spent ([`gobo_automata::Language::spent`]).
+    pub(super) spent: CharSet,
 }
 
 /// Where the texts of a rule end that is one lexeme.
@@ -107,8 +131,7 @@ pub(super) struct Definition {
     pub(super) parameters: Vec<String>,
     /// Whether it has a number for a parameter.
     pub(super) is_parametric: bool,
-    /// Where its texts end, if it is one lexeme.
-    pub(super) end: Option<End>,
+    pub(super) attributes: Attributes,
     /// What is written at it and means nothing here.
     pub(super) remarks: Vec<&'static str>,
     pub(super) priority: i64,

@@ -72,7 +72,7 @@ impl<'a> Terminals<'a> {
             bodies.push(self.node(*module, body, &defined.name)?);
         }
         let mut node = Node::alternate(bodies);
-        if let Some(end) = &defined.end {
+        if let Some(end) = &defined.attributes.end {
             node = self.ended(defined, node, end)?;
         }
         self.open.pop();
@@ -144,7 +144,7 @@ impl<'a> Terminals<'a> {
                 Node::Texts(Arc::new(self.plain(module, part, name)?.complement(self.budget)?))
             }
             Item::Chain(pieces) => Node::Texts(Arc::new(Language::substrings(pieces, self.budget)?)),
-            Item::Token(_) => return Err(self.no_terminal(module, part.at, "a token edge")),
+            Item::Tokens(_) => return Err(self.no_terminal(module, part.at, "a token edge")),
             Item::Schema(_) => return Err(self.no_terminal(module, part.at, "%json")),
             Item::Valued(..) => return Err(self.no_terminal(module, part.at, "name::value")),
             Item::Where(..) => return Err(self.no_terminal(module, part.at, "%if")),

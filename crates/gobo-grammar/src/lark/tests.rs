@@ -1,7 +1,7 @@
 //! Tests of the reader.
 
 use gobo_automata::Dfa;
-use gobo_types::{Dialect, GrammarDocument, Indentation, Refusal, TextStart};
+use gobo_types::{Dialect, GrammarDocument, Indentation, NamedClasses, Refusal, TextStart};
 use proptest::prelude::*;
 
 use super::*;
@@ -18,7 +18,8 @@ fn read_beside(grammar: &str, documents: Documents<'_>) -> Result<Read, CompileE
     let documents: Vec<GrammarDocument> = documents.iter().map(of).collect();
     let lexer = Some(Lexer::None);
     let (dialect, indentation) = (Dialect::Lark, Indentation::default());
-    Written { dialect, grammar, start: "start", lexer, indentation, documents: &documents }.read(&budget())
+    let (start, classes) = ("start", NamedClasses::NONE);
+    Written { dialect, grammar, start, lexer, indentation, documents: &documents, classes }.read(&budget())
 }
 
 fn read(grammar: &str) -> Read {
@@ -208,7 +209,12 @@ fn refusals_name_the_construct_and_its_place() {
         ("start: x\nx::_: \"a\"", Malformed, "line 1, column 8", "has a parameter, and here is none"),
         ("start: A\nA[lazy]: /a+/", Malformed, "line 2, column 3", "a terminal has no attribute lazy"),
         ("start: a\na[stop=\"b\"]: /a+/", Unsupported, "line 2, column 8", "the attribute stop"),
-        ("start: A\nA[max_tokens=3]: /a+/", Unsupported, "line 2, column 3", "the attribute max_tokens"),
+        (
+            "start: A\nA[max_tokens=3]: /a+/",
+            Malformed,
+            "line 2, column 3",
+            "a terminal has no attribute max_tokens",
+        ),
         ("start: %json {}", Unsupported, "line 1, column 8", "%json"),
         ("start: <think", Malformed, "line 1, column 8", "unclosed token edge"),
         ("start: T\nT: <think>", Malformed, "line 2, column 4", "a token edge stands in rules alone"),

@@ -106,11 +106,12 @@ impl Lint {
 /// ```
 /// use gobo_grammar::Written;
 /// use gobo_grammar::lint::{Ambiguity, lint};
-/// use gobo_types::{Budget, CompileLimits, Dialect, Indentation};
+/// use gobo_types::{Budget, CompileLimits, Dialect, Indentation, NamedClasses};
 ///
 /// let grammar = "root ::= root \"+\" root | \"1\"\nold ::= \"2\"";
 /// let (dialect, indentation) = (Dialect::Gbnf, Indentation::default());
-/// let written = Written { dialect, grammar, start: "root", lexer: None, indentation, documents: &[] };
+/// let (classes, documents) = (NamedClasses::NONE, &[]);
+/// let written = Written { dialect, grammar, start: "root", lexer: None, indentation, documents, classes };
 /// let lint = lint(&written, 8, &Budget::new(CompileLimits::default())).unwrap();
 /// assert_eq!(lint.unreachable[0].name, "old");
 /// assert!(lint.recursive[0].left && lint.recursive[0].right && lint.recursive[0].self_embedding);

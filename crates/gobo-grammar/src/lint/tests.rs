@@ -1,14 +1,22 @@
 //! Each finding on a small grammar, and the search against a count of trees that shares nothing with it.
 
 use gobo_automata::{Expr, Grammar};
-use gobo_types::{Budget, CompileLimits, DenseId as _, Dialect, Indentation, Lexer, LookAhead};
+use gobo_types::{Budget, CompileLimits, DenseId as _, Dialect, Indentation, Lexer, LookAhead, NamedClasses};
 
 use super::{Ambiguity, Glued, Hidden, LexerFindings, Lint, Named, lint};
 use crate::written::Written;
 
 fn written<'a>(dialect: Dialect, grammar: &'a str, start: &'a str) -> Written<'a> {
     let lexer = (dialect == Dialect::Lark).then_some(Lexer::None);
-    Written { dialect, grammar, start, lexer, indentation: Indentation::default(), documents: &[] }
+    Written {
+        dialect,
+        grammar,
+        start,
+        lexer,
+        indentation: Indentation::default(),
+        documents: &[],
+        classes: NamedClasses::NONE,
+    }
 }
 
 fn budget() -> Budget {

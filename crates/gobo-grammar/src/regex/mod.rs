@@ -20,10 +20,10 @@ mod texts;
 mod tests;
 
 use gobo_automata::{Language, check_pattern};
-use gobo_types::{Budget, CompileError, MatchMode};
+use gobo_types::{Budget, CompileError, MatchMode, NamedClasses};
 
 pub(crate) use classes::with_cases;
-pub use extensions::with_text_tokens;
+pub use extensions::with_tokens;
 pub(crate) use looks::Obligation;
 pub(crate) use nfa::StateId;
 pub(crate) use ordered::{Ending, Entry, Place, Preference, Scanner, Stop, Stopping, Stuck, Threads};
@@ -32,22 +32,29 @@ pub use syntax::{Direction, Look, Node};
 pub use texts::alone;
 pub(crate) use texts::placed;
 
-/// The texts of a regular expression in the syntax of `regex-syntax`, with look-around of any kind and named extensions.
+/// The texts of a regular expression in the syntax of `regex-syntax`, with look-around of any kind, named extensions, and classes of tokens
+/// by their names.
 ///
 /// ```
 /// use gobo_grammar::regex::rust_regex;
-/// use gobo_types::{Budget, CompileLimits, MatchMode};
+/// use gobo_types::{Budget, CompileLimits, MatchMode, NamedClasses};
 ///
 /// let budget = Budget::new(CompileLimits::default());
-/// let texts = rust_regex(r"(?P<TEXT_UNTIL>\.)(?<!\.\.)", MatchMode::Full, &budget)?;
+/// let pattern = r"(?P<TEXT_UNTIL>\.)(?<!\.\.)";
+/// let texts = rust_regex(pattern, MatchMode::Full, NamedClasses::NONE, &budget)?;
 /// assert!(texts.accepts("one sentence.") && !texts.accepts("one. two."));
 /// # Ok::<(), gobo_types::CompileError>(())
 /// ```
 ///
 /// # Errors
 /// A refusal whose place is `offset N`, a byte of the pattern; [`CompileError::OverBudget`].
-pub fn rust_regex(pattern: &str, mode: MatchMode, budget: &Budget) -> Result<Language, CompileError> {
-    match rust::parse(pattern, budget)? {
+pub fn rust_regex(
+    pattern: &str,
+    mode: MatchMode,
+    classes: &NamedClasses,
+    budget: &Budget,
+) -> Result<Language, CompileError> {
+    match rust::parse(pattern, classes, budget)? {
         rust::Parsed::Plain(hir) => Language::hir(&rust::in_mode(hir, mode), budget),
         rust::Parsed::Tree(node) => placed_at(pattern, alone(&in_mode(node, mode), budget)),
     }

@@ -1,8 +1,8 @@
 //! A constraint and its message.
 
 use gobo_types::{
-    Constraint, Dialect, GrammarDocument, Indentation, JsonNesting, Lexer, LookAhead, MatchMode,
-    RegexDialect, SchemaOptions, Source, SpecialText, TextStart,
+    Constraint, Dialect, GrammarDocument, IdRange, Indentation, JsonNesting, Lexer, LookAhead, MatchMode,
+    NamedClass, NamedClasses, RegexDialect, SchemaOptions, Source, SpecialText, TextStart,
 };
 
 use super::error::ConvertError;
@@ -88,7 +88,20 @@ impl From<&Constraint> for v1::Constraint {
             TextStart::Exact => v1::TextStart::Exact,
             TextStart::StripOneSpace => v1::TextStart::StripOneSpace,
         };
-        Self { source: Some(source), text_start: text_start.into(), stop: constraint.stop.clone() }
+        let token_classes = constraint.token_classes.iter().map(|(name, class)| v1::TokenClass {
+            name: name.to_owned(),
+            begin: ranges_of(&class.begin),
+            fill: ranges_of(&class.fill),
+            min: Some(class.min),
+            max: class.max,
+            end: ranges_of(&class.end),
+        });
+        Self {
+            source: Some(source),
+            text_start: text_start.into(),
+            stop: constraint.stop.clone(),
+            token_classes: token_classes.collect(),
+        }
     }
 }
 
@@ -118,6 +131,26 @@ fn json_nesting(nesting: v1::JsonNesting) -> Result<JsonNesting, ConvertError> {
         field: "constraint.json.nesting",
         reason: format!("at most {} objects and as many arrays", JsonNesting::MAX),
     })
+}
+
+fn ranges_of(ids: &[IdRange]) -> Vec<v1::IdRange> {
+    ids.iter().map(|range| v1::IdRange { first: range.first, last: range.last }).collect()
+}
+
+fn token_classes(given: Vec<v1::TokenClass>) -> Result<NamedClasses, ConvertError> {
+    let ranges = |ids: Vec<v1::IdRange>| {
+        ids.into_iter().map(|range| IdRange { first: range.first, last: range.last }).collect()
+    };
+    let mut classes = NamedClasses::default();
+    for v1::TokenClass { name, begin, fill, min, max, end } in given {
+        let min = min.unwrap_or(1);
+        let class = NamedClass { begin: ranges(begin), fill: ranges(fill), min, max, end: ranges(end) };
+        if !classes.insert(name.clone(), class) {
+            let reason = format!("the name {name:?} stands there twice");
+            return Err(ConvertError::Malformed { field: "constraint.token_classes", reason });
+        }
+    }
+    Ok(classes)
 }
 
 impl TryFrom<v1::Constraint> for Constraint {
@@ -206,7 +239,8 @@ impl TryFrom<v1::Constraint> for Constraint {
             v1::TextStart::Exact => TextStart::Exact,
             v1::TextStart::StripOneSpace => TextStart::StripOneSpace,
         };
-        Ok(rule.starting(text_start).stopping(constraint.stop))
+        let token_classes = token_classes(constraint.token_classes)?;
+        Ok(rule.starting(text_start).stopping(constraint.stop).naming(token_classes))
     }
 }
 

@@ -77,6 +77,15 @@ impl PyConstraint {
         py.detach(|| Self::from(constraint.stopping(stop)))
     }
 
+    /// The same constraint, in which classes of tokens have names: `{"IMAGE": {"begin": [7], "fill": [[100, 199]], "min": 1, "max": 64, "end": [8]}}`.
+    /// `(?P<IMAGE>)` in a regular expression and `<class:IMAGE>` in a grammar is one token that begins it, so many that fill it, and one that ends
+    /// it; a part without ids is left out. An id is a number, and a range a list of two.
+    fn naming(&self, py: Python<'_>, classes: &Bound<'_, PyMapping>) -> PyResult<Self> {
+        let text = schema_text(classes.as_any())?;
+        let classes = serde_json::from_str(&text).map_err(|error| invalid(py, format!("token classes: {error}")))?;
+        Ok(self.constraint.as_ref().clone().naming(classes).into())
+    }
+
     /// A regular expression that the whole text must match, or with `search` some part of it.
     ///
     /// The syntax is that of Rust's `regex` with Unicode on (`\d` is any Unicode digit, `.` takes no line end), with look-around and named

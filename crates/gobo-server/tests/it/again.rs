@@ -41,7 +41,7 @@ async fn ask_again(client: &Client, request: &v1::ResolveRequest) -> v1::IndexLo
 fn schema(text: &str, change: impl FnOnce(&mut v1::Schema)) -> v1::Constraint {
     let mut schema = v1::Schema { schema: text.to_owned(), ..v1::Schema::default() };
     change(&mut schema);
-    v1::Constraint { source: Some(v1::constraint::Source::Schema(schema)), text_start: 0, stop: Vec::new() }
+    v1::Constraint { source: Some(v1::constraint::Source::Schema(schema)), ..v1::Constraint::default() }
 }
 
 const OBJECT: &str = r#"{"type":"object","properties":{"a":{"type":"boolean"},"b":{"type":"null"}}}"#;

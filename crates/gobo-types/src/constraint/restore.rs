@@ -99,7 +99,8 @@ impl Constraint {
                 Source::Schema { schema: String::new(), options: Box::new(options.without_documents()) }
             }
         };
-        let constraint = Self { source, text_start: self.text_start, stop: self.stop.clone() };
+        let (stop, token_classes) = (self.stop.clone(), self.token_classes.clone());
+        let constraint = Self { source, text_start: self.text_start, stop, token_classes };
         serde_json::to_string(&Options { constraint, document_count }).expect("plain data is JSON")
     }
 
@@ -176,6 +177,8 @@ mod tests {
             Constraint::regex("a\nb"),
             Constraint::search("").starting(TextStart::StripOneSpace),
             Constraint::regex("a+").stopping(vec!["b".to_owned(), "a".to_owned()]),
+            Constraint::regex("(?P<A>)")
+                .naming(serde_json::from_str(r#"{"A":{"begin":[1,3,2],"max":7}}"#).unwrap()),
             Constraint::choice(["b", "a", ""]),
             Constraint::choice([""]),
             Constraint::choice(["a\nb", "c"]),

@@ -26,7 +26,7 @@ struct Grammars<'t, 'a, 'g> {
 
 impl Compiler for Grammars<'_, '_, '_> {
     fn compile(&mut self, text: String, to: Stage, most_steps: u64) -> Result<Ended, Stop> {
-        let Written { dialect, grammar: _, start, lexer, indentation, documents } = *self.written;
+        let Written { dialect, grammar: _, start, lexer, indentation, documents, classes: _ } = *self.written;
         let (start, documents) = (start.to_owned(), documents.to_vec());
         let source = Source::Grammar { dialect, grammar: text, start, lexer, indentation, documents };
         self.trials.compile(source, to, most_steps)

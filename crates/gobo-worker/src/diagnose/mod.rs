@@ -92,9 +92,8 @@ fn without_text(constraint: &Constraint, trials: &mut Trials<'_>, refusal: Refus
         {
             pattern::without_text(pattern, *mode, trials, &mut found)
         }
-        Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
-            let (dialect, lexer, indentation) = (*dialect, *lexer, *indentation);
-            let written = Written { dialect, grammar, start, lexer, indentation, documents };
+        Source::Grammar { .. } => {
+            let written = Written::of(constraint).expect("it is a grammar");
             found = grammar::without_text(&written, &trials.account());
             Ok(())
         }
@@ -117,9 +116,8 @@ fn over_budget(constraint: &Constraint, trials: &mut Trials<'_>, verdict: OverBu
         {
             pattern::over_budget(pattern, *mode, need, trials, &mut found)
         }
-        Source::Grammar { dialect, grammar, start, lexer, indentation, documents } => {
-            let (dialect, lexer, indentation) = (*dialect, *lexer, *indentation);
-            let written = Written { dialect, grammar, start, lexer, indentation, documents };
+        Source::Grammar { .. } => {
+            let written = Written::of(constraint).expect("it is a grammar");
             grammar::over_budget(&written, need, trials, &mut found)
         }
         Source::Schema { schema, .. } => schema::over_budget(schema, need, trials, &mut found),

@@ -8,8 +8,8 @@ use gobo_grammar::MAX_TOKEN_SETS;
 use gobo_grammar::ebnf::ebnf;
 use gobo_schema::{arguments, ecma_regex};
 use gobo_types::{
-    Budget, CompileError, DenseId as _, LengthRange, MatchMode, PropertyOrder, RefusalKind, Report,
-    ReportEntry, SchemaOptions, SpecialText, Whitespace,
+    Budget, CompileError, DenseId as _, LengthRange, MatchMode, NamedClasses, PropertyOrder, RefusalKind,
+    Report, ReportEntry, SchemaOptions, SpecialText, Whitespace,
 };
 
 use super::PHASE;
@@ -25,6 +25,8 @@ pub(crate) struct Input<'a> {
     pub(crate) special_text: SpecialText,
     /// Of its schemas.
     pub(crate) options: &'a SchemaOptions,
+    /// The classes of tokens that its grammars may name.
+    pub(crate) classes: &'a NamedClasses,
     /// Whose special tokens strings may hold; without one they are spelled.
     pub(crate) vocabulary: Option<&'a Vocabulary>,
 }
@@ -45,6 +47,7 @@ pub(crate) fn tag(input: &Input<'_>, budget: &Budget) -> Result<(Grammar, Report
             tokens: Vec::new(),
         },
         specials: Specials::of(input.vocabulary, input.special_text),
+        classes: input.classes,
         options: input.options,
         report: Report::default(),
         schemas: HashMap::new(),
@@ -74,6 +77,7 @@ struct Around<'a> {
 }
 
 struct Writer<'a> {
+    classes: &'a NamedClasses,
     grammar: Grammar,
     specials: Specials,
     options: &'a SchemaOptions,
@@ -94,8 +98,8 @@ impl Writer<'_> {
             Format::Const(text) => self.string(pointer, text)?,
             Format::Schema(of) => Expr::Call(self.schema(pointer, of)?),
             Format::Grammar(text) => {
-                let read =
-                    ebnf(text, "root", self.budget).map_err(|error| within(error, pointer, "grammar"))?;
+                let read = ebnf(text, "root", self.classes, self.budget)
+                    .map_err(|error| within(error, pointer, "grammar"))?;
                 Expr::Call(self.append(pointer, read)?)
             }
             Format::Regex(pattern) => {

@@ -54,13 +54,14 @@ impl Language {
     }
 
     /// The language as an expression in which each token set that `token` is told is read by tokens of text, such that the tokens of each run, of as many
-    /// as follow each other, are valid UTF-8 as a whole: `token` writes those that lead from one place inside of a character to another. O(edges × places).
+    /// as follow each other, are valid UTF-8 as a whole: `token` writes those that lead from one place inside of a character to another, if there can
+    /// be any. O(edges × places).
     ///
     /// # Errors
     /// [`CompileError::OverBudget`]; those of `token`.
     pub fn with_text_tokens(
         &self,
-        mut token: impl FnMut(usize, Utf8Place, Utf8Place) -> Result<Expr, CompileError>,
+        mut token: impl FnMut(usize, Utf8Place, Utf8Place) -> Result<Option<Expr>, CompileError>,
         budget: &Budget,
     ) -> Result<Expr, CompileError> {
         let Expr::Machine(plain) = self.to_expr(|chars| Expr::Chars(chars.clone()), budget)? else {
@@ -89,7 +90,9 @@ impl Language {
                         Utf8Place::all().flat_map(|one| Utf8Place::all().map(move |next| (one, next)))
                     {
                         budget.charge_steps("reading tokens of text", 1)?;
-                        machine.add_edge(state_of(from, one), token(number, one, next)?, state_of(*to, next));
+                        if let Some(token) = token(number, one, next)? {
+                            machine.add_edge(state_of(from, one), token, state_of(*to, next));
+                        }
                     }
                 }
             }

@@ -5,7 +5,7 @@ use gobo_artifact::{Index, IndexClass};
 use gobo_cli::options::GrammarArgs;
 use gobo_grammar::Written;
 use gobo_grammar::lint::{Ambiguity, Hidden, LexerFindings, Lint, Named, Recursive, line_and_column, lint};
-use gobo_types::{Budget, CompileError, Constraint, Lexer, Source};
+use gobo_types::{Budget, CompileError, Constraint, Lexer};
 use gobo_worker::{compile_alone, diagnose, lower};
 use serde_json::{Value, json};
 
@@ -33,12 +33,10 @@ pub(crate) fn run(global: &Global, args: &LintArgs) -> anyhow::Result<Outcome> {
     if let Some(loaded) = &loaded {
         loaded.note_first_use();
     }
-    let Source::Grammar { dialect, grammar, start, lexer, indentation, documents } = &given.constraint.source
-    else {
+    let Some(written) = Written::of(&given.constraint) else {
         bail!("{}: no grammar", args.file.display());
     };
-    let (dialect, indentation) = (*dialect, *indentation);
-    let written = Written { dialect, grammar, start, lexer: *lexer, indentation, documents };
+    let (grammar, lexer) = (written.grammar, written.lexer);
     let found = match lint(&written, args.length, &Budget::new(global.limits())) {
         Ok(found) => found,
         Err(error) => return given.verdict(&error, global.json),
@@ -56,7 +54,7 @@ pub(crate) fn run(global: &Global, args: &LintArgs) -> anyhow::Result<Outcome> {
         }
         print_ambiguity(&found.ambiguity)?;
         let is_read = !matches!(found.ambiguity, Ambiguity::Unread(_));
-        if is_read && matches!(lexer, Some(lexer) if *lexer != Lexer::None) {
+        if is_read && matches!(lexer, Some(lexer) if lexer != Lexer::None) {
             output::line(
                 "             (as the lexer none divides texts: another lexer may settle which tree it is)",
             )?;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use gobo_automata::{Expr, Grammar, Machine, MachineState, Rule, RuleId};
-use gobo_types::{Budget, CompileError, DenseId as _, Table};
+use gobo_types::{Budget, CompileError, DenseId as _, LengthRange, Table};
 
 use super::grammar::{Productions, TerminalId};
 use super::lexer::{Lexemes, PlaceId, Texts, TextsId};
@@ -146,6 +146,13 @@ impl Emitter<'_, '_> {
             Texts::Plain(language) => {
                 let expr = language.to_expr(|chars| Expr::Chars(chars.clone()), self.budget)?;
                 self.add(self.lexemes.name(texts), expr)?
+            }
+            Texts::Budgeted(of, budget) => {
+                let language = self.lexemes.language(*of).expect("tokens are counted in languages");
+                let expr = language.spent(&Expr::Chars(budget.spent.clone()), self.budget)?;
+                let id = self.add(self.lexemes.name(texts), expr)?;
+                self.grammar.rules[id.index()].lengths = Some(LengthRange::of_tokens(budget.most));
+                id
             }
             Texts::Nested { terminal, first } => {
                 let rule = self.nested(*terminal)?;

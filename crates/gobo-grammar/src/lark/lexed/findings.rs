@@ -15,7 +15,7 @@ use gobo_types::{Budget, DenseId as _, Lexer, Table};
 use super::super::modules::{DefinitionId, MAIN, Modules};
 use super::bits::Bits;
 use super::grammar::{Productions, Symbol, TerminalId, productions};
-use super::lexer::{GuardId, Lexemes, Texts, TextsId};
+use super::lexer::{GuardId, Lexemes, TextsId};
 use super::lower::{preference, settle};
 use super::tables::{ParserState, Tables, tables};
 use crate::regex::{Place, Scanner, Stuck, alone};
@@ -218,7 +218,7 @@ impl Looker<'_, '_> {
         for char in literal.chars() {
             threads = self.scanner.step(&threads, minterms.of_char(char))?;
         }
-        let Texts::Plain(language) = &self.lexemes.texts[texts] else { return Ok(None) };
+        let Some(language) = self.lexemes.language(texts) else { return Ok(None) };
         let mut least: Option<String> = None;
         for minterm in minterms.all() {
             self.budget.charge_steps(PHASE, 1)?;

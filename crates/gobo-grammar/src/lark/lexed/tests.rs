@@ -1,7 +1,7 @@
 //! Tests: what Lark takes. Grammars whose rules call themselves are in `tests/it/lexers`.
 
 use gobo_automata::Dfa;
-use gobo_types::{Budget, CompileLimits, Dialect, Indentation, Lexer, TextStart};
+use gobo_types::{Budget, CompileLimits, Dialect, Indentation, Lexer, NamedClasses, TextStart};
 
 use crate::written::{Read, Written};
 
@@ -17,7 +17,8 @@ struct Case {
 
 fn read(grammar: &str, lexer: Lexer) -> Read {
     let (dialect, lexer, indentation) = (Dialect::Lark, Some(lexer), Indentation::default());
-    let written = Written { dialect, grammar, start: "start", lexer, indentation, documents: &[] };
+    let classes = NamedClasses::NONE;
+    let written = Written { dialect, grammar, start: "start", lexer, indentation, documents: &[], classes };
     written
         .read(&Budget::new(CompileLimits::default()))
         .unwrap_or_else(|error| panic!("{grammar:?}: {error}"))

@@ -26,7 +26,7 @@ fn parameter_in(body: &Body) -> Option<usize> {
             | Item::Valued(..)
             | Item::Text { .. }
             | Item::Regex(_)
-            | Item::Token(_)
+            | Item::Tokens(_)
             | Item::Range(..)
             | Item::Chain(_)
             | Item::Schema(_) => {}
@@ -39,7 +39,7 @@ impl Modules<'_> {
     /// Refuses names of the constraint's own grammar that mean nothing, also where no text needs them.
     pub(crate) fn check_names(&self) -> Result<(), CompileError> {
         for defined in &self.definitions {
-            if let Some(End::Suffix(text) | End::Stop(text)) = &defined.end {
+            if let Some(End::Suffix(text) | End::Stop(text)) = &defined.attributes.end {
                 self.check(defined.module, text, &[])?;
             }
             for (module, body) in defined.bodies.iter().filter(|(module, _)| *module == MAIN) {
@@ -74,7 +74,7 @@ impl Modules<'_> {
             }
             Item::Text { .. }
             | Item::Regex(_)
-            | Item::Token(_)
+            | Item::Tokens(_)
             | Item::Range(..)
             | Item::Chain(_)
             | Item::Schema(_) => Ok(()),
@@ -95,7 +95,7 @@ impl Modules<'_> {
                 Item::Repeat(part, ..) | Item::Not(part) | Item::Where(part, _) => open.push(part),
                 Item::Text { .. }
                 | Item::Regex(_)
-                | Item::Token(_)
+                | Item::Tokens(_)
                 | Item::Range(..)
                 | Item::Chain(_)
                 | Item::Schema(_) => {}
@@ -111,7 +111,7 @@ impl Modules<'_> {
     /// Whether a definition is a terminal, or a rule that is one lexeme.
     pub(crate) fn is_lexeme(&self, definition: DefinitionId) -> bool {
         let defined = &self.definitions[definition];
-        is_terminal(&defined.name) || defined.end.is_some()
+        is_terminal(&defined.name) || defined.attributes.are_set()
     }
 
     /// Looks at what a definition is given where it is used: as many arguments as it has parameters, and a number if it is to have one.

@@ -1,15 +1,17 @@
 //! What llguidance writes between the name of a rule and its colon.
 
-use gobo_types::CompileError;
+use gobo_automata::TokenItem;
+use gobo_types::{CharCount, CompileError};
 
-use super::super::syntax::{At, End, Item, is_terminal};
+use super::super::syntax::{At, Attributes, End, Item, TokenBudget, is_terminal};
 use super::Parser;
 use crate::bnf::shown;
+use crate::edges::NoEdge;
 
 /// Attributes that mean nothing for texts.
 const REMARKS: [&str; 3] = ["capture", "stop_capture", "temperature"];
 
-impl Parser<'_> {
+impl Parser<'_, '_> {
     /// `::_` after the name of a rule with a parameter.
     pub(super) fn parametric(&mut self, name: &At<String>) -> Result<bool, CompileError> {
         if !self.scanner.eat("::") {
@@ -25,29 +27,27 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// `[lazy]`, `[suffix="…"]`, `[stop="…"]`, and attributes without a meaning; others are refused by name.
+    /// `[lazy]`, `[suffix="…"]`, `[stop="…"]`, `[max_tokens=N]`, and attributes without a meaning; others are refused by name.
     pub(super) fn attributes(
         &mut self,
         of: &At<String>,
         is_parametric: bool,
         remarks: &mut Vec<&'static str>,
-    ) -> Result<Option<End>, CompileError> {
-        let mut end = None;
+    ) -> Result<Attributes, CompileError> {
+        let mut set = Attributes::default();
         if !self.scanner.eat("[") {
-            return Ok(end);
+            return Ok(set);
         }
         loop {
             self.skip();
             let at = self.scanner.at;
             let Some(name) = self.scanner.name() else { return Err(self.unexpected()) };
             self.skip();
-            let value = if self.scanner.eat("=") {
-                self.skip();
-                Some(self.value()?)
-            } else {
-                None
-            };
-            let set = match (name.what.as_str(), value) {
+            let has_value = self.scanner.eat("=");
+            self.skip();
+            let is_budget = name.what == "max_tokens";
+            let value = if has_value && !is_budget { Some(self.value()?) } else { None };
+            let end = match (name.what.as_str(), value) {
                 ("lazy", None) => Some(End::Lazy),
                 ("suffix", Some(Some(text))) => Some(End::Suffix(Box::new(text))),
                 ("stop", Some(Some(text))) => Some(End::Stop(Box::new(text))),
@@ -55,6 +55,10 @@ impl Parser<'_> {
                     let reason =
                         "it is [lazy], or [suffix=…] or [stop=…] with a text, a pattern or a terminal";
                     return Err(self.scanner.malformed(at, reason));
+                }
+                ("max_tokens", _) => {
+                    set.budget = Some(self.budget(at, has_value)?);
+                    None
                 }
                 (word, _) => {
                     let Some(remark) = REMARKS.into_iter().find(|remark| *remark == word) else {
@@ -65,15 +69,15 @@ impl Parser<'_> {
                     None
                 }
             };
-            if let Some(set) = set {
-                if is_terminal(&of.what) || is_parametric {
-                    let what = if is_parametric { "a rule with a parameter" } else { "a terminal" };
-                    let reason = format!("{what} has no attribute {}", shown(&name.what));
-                    return Err(self.scanner.malformed(at, reason));
-                }
+            if (end.is_some() || is_budget) && (is_terminal(&of.what) || is_parametric) {
+                let what = if is_parametric { "a rule with a parameter" } else { "a terminal" };
+                let reason = format!("{what} has no attribute {}", shown(&name.what));
+                return Err(self.scanner.malformed(at, reason));
+            }
+            if let Some(end) = end {
                 // Beside a suffix, lazy says nothing new.
-                match (&end, &set) {
-                    (None | Some(End::Lazy), _) => end = Some(set),
+                match (&set.end, &end) {
+                    (None | Some(End::Lazy), _) => set.end = Some(end),
                     (Some(_), End::Lazy) => {}
                     (Some(_), _) => {
                         return Err(self.scanner.malformed(at, "a rule has one suffix or stop"));
@@ -83,12 +87,28 @@ impl Parser<'_> {
             self.skip();
             if self.scanner.eat("]") {
                 self.skip();
-                return Ok(end);
+                return Ok(set);
             }
             if !self.scanner.eat(",") {
                 return Err(self.unexpected());
             }
         }
+    }
+
+    /// The number of tokens that may begin in a rule; `at`: where its attribute stands.
+    fn budget(&mut self, at: usize, has_value: bool) -> Result<TokenBudget, CompileError> {
+        let digits = self.scanner.take_while(|char| char.is_ascii_alphanumeric());
+        let number = digits.parse().ok().filter(|most| has_value && (1..CharCount::MAX_CHARS).contains(most));
+        let Some(most) = number else {
+            let reason = format!("a rule has [max_tokens=N], N from 1 to {}", CharCount::MAX_CHARS - 1);
+            return Err(self.scanner.malformed(at, reason));
+        };
+        let scanner = &self.scanner;
+        let spent = self.tokens.edge(vec![TokenItem::Spent], false, || (scanner.place(at), None));
+        let spent = spent.ok_or(NoEdge::TooMany);
+        spent
+            .map(|spent| TokenBudget { most, spent })
+            .map_err(|error| error.refusal(|kind, reason| scanner.refuse(kind, at, reason)))
     }
 
     /// The value of an attribute: a text, a pattern or a terminal; a number is none of these.

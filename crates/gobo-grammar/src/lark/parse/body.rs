@@ -5,7 +5,7 @@ use gobo_types::CompileError;
 use super::super::embedded;
 use super::super::syntax::{At, Body, Item};
 use super::Parser;
-use crate::edges::{Bracketed, FORMS, MAX_TOKEN_SETS, NoIds, bracketed};
+use crate::regex::Node;
 
 /// Deepest nesting of parentheses in a definition.
 const NEST_LIMIT: u32 = 200;
@@ -13,7 +13,7 @@ const NEST_LIMIT: u32 = 200;
 /// Highest bound of a repetition.
 const MAX_REPETITIONS: u32 = 100_000;
 
-impl Parser<'_> {
+impl Parser<'_, '_> {
     /// Whether alternatives go on with a bar, perhaps at the beginning of a later line.
     fn eat_bar(&mut self) -> bool {
         self.skip();
@@ -242,20 +242,20 @@ impl Parser<'_> {
         }
     }
 
-    /// A token edge.
+    /// A token edge, or a class of tokens.
     fn token(&mut self, at: usize) -> Result<Item, CompileError> {
-        let read = bracketed(self.scanner.rest());
-        let Bracketed { items, is_complement, len } =
-            read.map_err(|NoIds(why)| self.scanner.malformed(at, why).advising(FORMS))?;
-        self.scanner.at += len;
-        let place = self.scanner.place(at);
+        let scanner = &self.scanner;
         // Places in imported grammars are none in the constraint's own text.
-        let span = self.scanner.document.is_empty().then(|| at..at + len);
-        let edge = self.tokens.edge(items, is_complement, (|| place, span));
-        edge.map(Item::Token).ok_or_else(|| {
-            let reason = format!("the grammar has more than {MAX_TOKEN_SETS} different token edges");
-            self.scanner.unsupported(at, reason)
-        })
+        let place = |len| (scanner.place(at), scanner.document.is_empty().then(|| at..at + len));
+        let read = self.tokens.bracketed(scanner.rest(), false, place);
+        let (parts, len) =
+            read.map_err(|error| error.refusal(|kind, reason| scanner.refuse(kind, at, reason)))?;
+        self.scanner.at += len;
+        let nodes = parts.into_iter().map(|(set, min, max)| match (min, max) {
+            (1, Some(1)) => Node::Chars(set),
+            _ => Node::Chars(set).repeat(min, max),
+        });
+        Ok(Item::Tokens(Node::concat(nodes.collect())))
     }
 
     fn arguments(&mut self) -> Result<Vec<Body>, CompileError> {

@@ -6,7 +6,7 @@ use super::super::values::{Bits, Comparison, Condition, Value};
 use super::Parser;
 use crate::bnf::shown;
 
-impl Parser<'_> {
+impl Parser<'_, '_> {
     /// What stands after `::` where a rule is called.
     pub(super) fn parameter(&mut self) -> Result<Value, CompileError> {
         let at = self.scanner.at;

@@ -11,15 +11,15 @@ mod tokens;
 
 use gobo_automata::CharState;
 use gobo_automata::{Expr, Language, Minterms, Symbol};
-use gobo_types::{Budget, CompileError};
+use gobo_types::{Budget, CompileError, NamedClasses};
 
 use super::classes;
 use super::syntax::Node;
 
 pub(super) use lists::{Count, list, subsequence};
 pub(super) use texts::{quoted, unquoted};
-pub use tokens::with_text_tokens;
-pub(super) use tokens::{PARAGRAPH_TOKEN, TEXT_TOKEN};
+pub use tokens::with_tokens;
+pub(super) use tokens::{PARAGRAPH_TOKEN, TEXT_TOKEN, class};
 
 const PHASE: &str = "reading named groups";
 
@@ -42,13 +42,13 @@ pub(super) enum Extension {
     /// A token of text; of one without line ends.
     TextToken,
     ParagraphToken,
-    /// A class of tokens, which nothing names here.
-    OfTokens,
+    /// A class of tokens, by its number in the order of their names; none: the name has no class.
+    OfTokens(Option<usize>),
 }
 
 impl Extension {
-    /// The extension of a name, in a group of one perhaps; other names mean nothing.
-    pub(super) fn named(name: &str, within: Option<Self>) -> Option<Self> {
+    /// The extension of a name, in a group of one perhaps, or the class of tokens; other names mean nothing.
+    pub(super) fn named(name: &str, within: Option<Self>, classes: &NamedClasses) -> Option<Self> {
         let is_list = matches!(within, Some(Self::List | Self::Subsequence));
         Some(match name {
             "QUOTED_TEXT" => Self::Quoted,
@@ -60,11 +60,13 @@ impl Extension {
             "DELIMITED_SUBSEQUENCE_OF" => Self::Subsequence,
             "TEXT_TOKEN" => Self::TextToken,
             "PARAGRAPH_TOKEN" => Self::ParagraphToken,
-            "IMAGE" => Self::OfTokens,
             "ITEM" if is_list => Self::Item,
             "DELIMITER" if is_list => Self::Delimiter,
             "COUNT" if is_list => Self::Count,
-            _ => return None,
+            _ => {
+                let class = classes.iter().position(|class| class.0 == name);
+                return (name == "IMAGE" || class.is_some()).then_some(Self::OfTokens(class));
+            }
         })
     }
 }

@@ -1,32 +1,62 @@
-//! `TEXT_TOKEN` and `PARAGRAPH_TOKEN`: tokens in a pattern.
+//! `TEXT_TOKEN`, `PARAGRAPH_TOKEN` and classes of tokens in a pattern.
 //!
-//! In the pattern each is a token set by itself. Once its texts are an automaton, tokens are told apart by the places of UTF-8 between which they
-//! lead, so that a run of them is valid as a whole, and each pair of places is a set of its own.
+//! In the pattern each of the two is a token set by itself, and each part of a class one. Once its texts are an automaton, tokens of text are told apart
+//! by the places of UTF-8 between which they lead, so that a run of them is valid as a whole, and each pair of places is a set of its own. Tokens of classes
+//! are no text, and stand between characters.
 
-use gobo_automata::{Expr, Grammar, Language, Rule, RuleId, TokenItem};
-use gobo_types::{Budget, CompileError, DenseId as _, Utf8Place};
+use gobo_automata::{CharSet, Expr, Grammar, Language, Rule, RuleId, TokenItem};
+use gobo_types::{Budget, CompileError, DenseId as _, IdRange, NamedClass, NamedClasses, Utf8Place};
 
-use crate::edges::TokenSets;
+use super::Node;
+use crate::edges::{NoEdge, TokenSets};
 
 /// The number of the token set that stands for a token of text.
 pub(crate) const TEXT_TOKEN: usize = 0;
 /// The same without line feed and carriage return in it.
 pub(crate) const PARAGRAPH_TOKEN: usize = 1;
 
-/// The grammar of a pattern with tokens of text; `None` for one without.
+/// The tokens of the class of a name; `classes`: all that the pattern may name.
+pub(crate) fn class(name: &str, class: &NamedClass, classes: &NamedClasses) -> Node {
+    let first = PARAGRAPH_TOKEN + 1 + parts(classes).take_while(|part| part.0 != name).count();
+    let part = |(set, (_, _, (min, max)))| Node::Chars(CharSet::token_set(set)).repeat(min, max);
+    Node::Concat((first..).zip(class.parts()).map(part).collect())
+}
+
+/// The parts of all classes, in the order of their token sets: the name of the class, the word for the part, and its ids.
+fn parts(classes: &NamedClasses) -> impl Iterator<Item = (&str, &'static str, &[IdRange])> {
+    classes.iter().flat_map(|(name, class)| class.parts().map(move |(part, ids, _)| (name, part, ids)))
+}
+
+/// The grammar of a pattern with tokens; `None` for one without. `classes`: those with which it was read.
 ///
 /// # Errors
 /// [`CompileError::OverBudget`].
-pub fn with_text_tokens(language: &Language, budget: &Budget) -> Result<Option<Grammar>, CompileError> {
+pub fn with_tokens(
+    language: &Language,
+    classes: &NamedClasses,
+    budget: &Budget,
+) -> Result<Option<Grammar>, CompileError> {
     if !language.has_token_sets() {
         return Ok(None);
     }
-    let mut sets = TokenSets::default();
+    let parts: Vec<_> = parts(classes).collect();
+    let mut sets = TokenSets::of(None);
     let token = |number: usize, from: Utf8Place, to: Utf8Place| {
-        let is_one_line = number == PARAGRAPH_TOKEN;
-        let items = vec![TokenItem::Text { from, to, is_one_line }];
-        let set = sets.edge(items, false, (|| "the whole regex".to_owned(), None));
-        Ok(Expr::Chars(set.expect("places are few")))
+        let (items, place) = match number.checked_sub(PARAGRAPH_TOKEN + 1) {
+            None => {
+                let is_one_line = number == PARAGRAPH_TOKEN;
+                (vec![TokenItem::Text { from, to, is_one_line }], "the whole regex".to_owned())
+            }
+            Some(_) if (from, to) != (Utf8Place::BETWEEN, Utf8Place::BETWEEN) => return Ok(None),
+            Some(part) => {
+                let (name, part, ids) = parts[part];
+                let items = ids.iter().map(|range| TokenItem::Ids(range.first, range.last));
+                (items.collect(), format!("token class {name}, {part}"))
+            }
+        };
+        let edge = sets.edge(items, false, || (place, None)).ok_or(NoEdge::TooMany);
+        let refuse = |kind, reason| CompileError::refuse(kind, "the whole regex", reason);
+        edge.map(|set| Some(Expr::Chars(set))).map_err(|error| error.refusal(refuse))
     };
     let expr = language.with_text_tokens(token, budget)?;
     let rules = vec![Rule { name: "regex".to_owned(), expr, lengths: None }];

@@ -5,7 +5,7 @@
 //! a backslash, in classes, and in comments under the flag `x`. Whoever parses the text compares the number of marks there with those
 //! here: where they differ, the scan has taken something else for a group.
 
-use gobo_types::CompileError;
+use gobo_types::{CompileError, NamedClasses};
 
 use super::super::extensions::Extension;
 use super::super::syntax::Direction;
@@ -51,6 +51,7 @@ const LOOKS: [(&str, Direction, bool); 4] = [
 /// A place in a pattern that is read.
 struct Scan<'a> {
     pattern: &'a str,
+    classes: &'a NamedClasses,
     at: usize,
     /// Whether blanks and comments are skipped, here and around each open group.
     is_verbose: bool,
@@ -58,15 +59,15 @@ struct Scan<'a> {
     marked: Marked,
 }
 
-/// Marks the groups of a pattern. O(pattern).
-pub(super) fn mark(pattern: &str) -> Marked {
+/// Marks the groups of a pattern, in which classes of tokens have names. O(pattern).
+pub(super) fn mark(pattern: &str, classes: &NamedClasses) -> Marked {
     let mut name = "gobo".to_owned();
     while pattern.contains(&name) {
         name.push('_');
     }
     let text = String::with_capacity(pattern.len() + 16);
     let marked = Marked { text, name, marks: Vec::new(), moved: vec![(0, 0)] };
-    let mut scan = Scan { pattern, at: 0, is_verbose: false, around: Vec::new(), marked };
+    let mut scan = Scan { pattern, classes, at: 0, is_verbose: false, around: Vec::new(), marked };
     while let Some(char) = scan.copy() {
         match char {
             '\\' => drop(scan.copy()),
@@ -162,7 +163,7 @@ impl Scan<'_> {
                 Some((_, Some(Group::Extension(around)))) => Some(*around),
                 _ => None,
             };
-            let Some(extension) = Extension::named(name, within) else { break };
+            let Some(extension) = Extension::named(name, within, self.classes) else { break };
             let length = sign.len() + name.len() + 1;
             self.mark(length, Group::Extension(extension), at);
             self.skip();

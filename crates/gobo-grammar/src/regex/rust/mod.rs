@@ -6,7 +6,7 @@ mod marks;
 mod tree;
 
 use gobo_automata::{RegexTree, check_pattern};
-use gobo_types::{Budget, CompileError, MatchMode, RefusalKind};
+use gobo_types::{Budget, CompileError, MatchMode, NamedClasses, RefusalKind};
 use regex_syntax::hir::{Dot, Hir, Look, LookSet, Repetition};
 
 use super::extensions::Extension;
@@ -23,9 +23,9 @@ pub(super) enum Parsed {
 ///
 /// # Errors
 /// A refusal whose place is `offset N`, a byte of the pattern; [`CompileError::OverBudget`].
-pub(super) fn parse(pattern: &str, budget: &Budget) -> Result<Parsed, CompileError> {
+pub(super) fn parse(pattern: &str, classes: &NamedClasses, budget: &Budget) -> Result<Parsed, CompileError> {
     check_pattern(pattern, budget)?;
-    let marked = marks::mark(pattern);
+    let marked = marks::mark(pattern, classes);
     let parsed = RegexTree::parse(&marked.text, &marked.name, budget);
     let parsed = parsed.map_err(|error| marked.translated(error))?;
     if parsed.marked != marked.marks.len() {
@@ -38,10 +38,12 @@ pub(super) fn parse(pattern: &str, budget: &Budget) -> Result<Parsed, CompileErr
     if marked.marks.is_empty() && looks.subtract(of_texts).is_empty() {
         return Ok(Parsed::Plain(parsed.hir));
     }
-    let tree = tree::tree(&parsed.hir, &marked, budget)?;
-    let is_token = |mark: &&marks::Mark| {
-        let of_tokens = [Extension::TextToken, Extension::ParagraphToken].map(marks::Group::Extension);
-        of_tokens.contains(&mark.group)
+    let tree = tree::tree(&parsed.hir, &marked, classes, budget)?;
+    let is_token = |mark: &&marks::Mark| match mark.group {
+        marks::Group::Extension(extension) => {
+            matches!(extension, Extension::TextToken | Extension::ParagraphToken | Extension::OfTokens(_))
+        }
+        marks::Group::Look { .. } => false,
     };
     match marked.marks.iter().find(is_token).filter(|_| tree.looks_around()) {
         Some(token) => {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use gobo_automata::{CharSet, Language};
-use gobo_types::{Budget, CompileError, RefusalKind};
+use gobo_types::{Budget, CompileError, NamedClasses, RefusalKind};
 use regex_syntax::hir::{Capture, Class, Hir, HirKind, Look, Repetition};
 
 use super::super::classes;
 use super::super::extensions::{
-    Count, Extension, PARAGRAPH_TOKEN, TEXT_TOKEN, list, quoted, subsequence, unquoted, until,
+    Count, Extension, PARAGRAPH_TOKEN, TEXT_TOKEN, class, list, quoted, subsequence, unquoted, until,
 };
 use super::super::syntax::{Direction, Node};
 use super::super::texts::alone;
@@ -33,12 +33,18 @@ fn malformed(at: usize, reason: impl Into<String>) -> CompileError {
 ///
 /// # Errors
 /// A refusal whose place is `offset N`, a byte of the pattern; [`CompileError::OverBudget`].
-pub(super) fn tree(hir: &Hir, marked: &Marked, budget: &Budget) -> Result<Node, CompileError> {
-    Reader { marked, budget }.node(hir)
+pub(super) fn tree(
+    hir: &Hir,
+    marked: &Marked,
+    classes: &NamedClasses,
+    budget: &Budget,
+) -> Result<Node, CompileError> {
+    Reader { marked, classes, budget }.node(hir)
 }
 
 struct Reader<'a> {
     marked: &'a Marked,
+    classes: &'a NamedClasses,
     budget: &'a Budget,
 }
 
@@ -131,9 +137,17 @@ impl Reader<'_> {
             Extension::TextToken | Extension::ParagraphToken => {
                 Err(malformed(at, "TEXT_TOKEN and PARAGRAPH_TOKEN have nothing in them: (?P<TEXT_TOKEN>)"))
             }
-            Extension::OfTokens => {
-                let reason = "a class of tokens is not supported in a regular expression";
-                Err(refuse(RefusalKind::Unsupported, at, reason))
+            Extension::OfTokens(number) => {
+                let Some((name, of)) = number.and_then(|number| self.classes.iter().nth(number)) else {
+                    let reason = "no token class has the name IMAGE";
+                    return Err(malformed(at, reason)
+                        .advising("The constraint's token classes say which tokens each has."));
+                };
+                if mark.is_empty {
+                    return Ok(class(name, of, self.classes));
+                }
+                let reason = format!("the token class {name} has nothing in it: (?P<{name}>)");
+                Err(malformed(at, reason))
             }
         }
     }

@@ -62,7 +62,7 @@ pub(super) fn depth_first(body: &At<Item>) -> Vec<&At<Item>> {
         match &part.what {
             Item::Text { .. }
             | Item::Regex(_)
-            | Item::Token(_)
+            | Item::Tokens(_)
             | Item::Range(..)
             | Item::And(_)
             | Item::Not(_)

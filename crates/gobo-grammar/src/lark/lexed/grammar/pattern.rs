@@ -11,7 +11,7 @@ use gobo_types::{Budget, CompileError, RefusalKind, ReportEntry};
 
 use super::super::super::library;
 use super::super::super::modules::{DefinitionId, Found, ModuleId, Modules};
-use super::super::super::syntax::{At, End, Home, Item, Pattern, is_terminal};
+use super::super::super::syntax::{At, Attributes, End, Home, Item, Pattern, TokenBudget, is_terminal};
 use super::super::super::terminals::{Terminals, any_case, measure};
 use crate::bnf::shown;
 use crate::regex::{Ending, Flags, Node};
@@ -47,6 +47,8 @@ pub(in super::super) struct Text {
     pub(in super::super) widths: (u64, u64),
     /// When it ends, under the lexer for which that matters.
     pub(in super::super) ending: Ending,
+    /// How many tokens may begin in it.
+    pub(in super::super) budget: Option<TokenBudget>,
     /// The grammar of its texts, if they are read as another grammar's and not as lexemes.
     pub(in super::super) nested: Option<Nested>,
 }
@@ -80,6 +82,7 @@ impl Text {
             length,
             widths,
             ending: Ending::Greedy,
+            budget: None,
             nested: None,
         }
     }
@@ -197,19 +200,21 @@ impl<'a> Patterns<'a> {
         let defined = &modules.definitions[definition];
         if modules.home() == Home::Llguidance {
             let node = self.terminals.named(definition, user, at)?;
-            let ending = match &defined.end {
-                Some(End::Stop(follows)) if defined.end.as_ref().is_some_and(End::is_early) => {
+            let Attributes { end, budget } = &defined.attributes;
+            let ending = match end {
+                Some(stop @ End::Stop(follows)) if stop.is_early() => {
                     Ending::Before(Box::new(self.terminals.stop(definition, follows)?))
                 }
                 Some(end) if end.is_early() => Ending::Lazy,
                 _ => Ending::Greedy,
             };
-            let text = Text { ending, ..Text::unordered(node, None) };
+            let text = Text { ending, budget: budget.clone(), ..Text::unordered(node, None) };
             self.built.insert(definition, text.clone());
             return Ok(text);
         }
-        if let Some(end) = &defined.end {
-            return Err(self.of_llguidance(defined.module, defined.at, &format!("[{}]", end.name())));
+        if defined.attributes.are_set() {
+            let name = defined.attributes.end.as_ref().map_or("max_tokens", End::name);
+            return Err(self.of_llguidance(defined.module, defined.at, &format!("[{name}]")));
         }
         if self.open.contains(&definition) {
             let reason = format!("the terminal {} refers to itself", shown(&defined.name));
@@ -306,7 +311,7 @@ impl<'a> Patterns<'a> {
             Item::And(_) => return Err(unsupported("&")),
             Item::Not(_) => return Err(unsupported("~")),
             Item::Chain(_) => return Err(unsupported("%regex")),
-            Item::Token(_) => return Err(unsupported("a token edge")),
+            Item::Tokens(_) => return Err(unsupported("a token edge")),
             Item::Schema(_) => return Err(unsupported("%json")),
             Item::Valued(..) | Item::Where(..) => {
                 self.terminals.node(module, part, name)?;
@@ -330,7 +335,7 @@ impl<'a> Patterns<'a> {
     fn unordered(&mut self, module: ModuleId, part: &At<Item>, name: &str) -> Result<Text, CompileError> {
         Ok(match &part.what {
             Item::Text { text, ignores_case } => Text::literal(text, *ignores_case),
-            Item::Token(set) => Text::unordered(Node::Chars(set.clone()), Some(format!("token {set:?}"))),
+            Item::Tokens(node) => Text::unordered(node.clone(), Some(format!("tokens {node:?}"))),
             Item::Schema(schema) => {
                 let (grammar, report) = self.modules.schema(module, part.at, schema, self.budget)?;
                 self.said.narrowed.extend(report.narrowed);

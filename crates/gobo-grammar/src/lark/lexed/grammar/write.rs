@@ -329,7 +329,7 @@ impl Writer<'_> {
             }
             Item::Text { .. }
             | Item::Regex(_)
-            | Item::Token(_)
+            | Item::Tokens(_)
             | Item::Range(..)
             | Item::And(_)
             | Item::Not(_)

@@ -5,16 +5,12 @@
 //! terminals are active and whatever guard is pending. After a letter, the parser's state says which terminals are active next; its
 //! *tails* are the ignored texts that may follow, each with the place that it leads to.
 //!
-//! A terminal that stands for another grammar competes with none: its letter has all texts of that grammar, but for those whose first
-//! character a guard bars, and leaves no guard.
-//!
 //! Letters and tails are found by running the ordered threads ([`crate::regex::Scanner`]) of the active terminals beside the guard, and
 //! become canonical automata, so that equal ones are one.
 //!
 //! Cost: states of the threads beside those of the guard, times classes of characters, for each pair of active terminals and guard.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::Hash;
+use std::collections::{BTreeSet, HashMap};
 
 use gobo_automata::{CharSet, Language, Symbol as Minterm};
 use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
@@ -27,10 +23,10 @@ use super::order::{Lexer, lexer, longest};
 use super::places::{ActiveId, Letter, Lines, Place, PlaceId, Texts, TextsId};
 use crate::regex::{Place as At, Scanner, StateId, Stuck, Threads};
 
-const PHASE: &str = "scanning lexemes";
+pub(super) const PHASE: &str = "scanning lexemes";
 
 /// Bytes of a set of threads, without its entries.
-const SCAN_BYTES: u64 = 96;
+pub(super) const SCAN_BYTES: u64 = 96;
 
 dense_id! {
     /// The threads that a text leads to.
@@ -69,7 +65,7 @@ type Reading = (Option<ScanId>, GuardId);
 
 /// The lexemes of a grammar.
 pub(in super::super) struct Lexemes<'a> {
-    terminals: &'a Table<TerminalId, Terminal>,
+    pub(super) terminals: &'a Table<TerminalId, Terminal>,
     pub(super) ignored: Bits,
     /// The terminals whose texts are dropped.
     pub(super) dropped: Table<ActiveId, Bits>,
@@ -83,7 +79,9 @@ pub(in super::super) struct Lexemes<'a> {
     pub(in super::super) texts: Table<TextsId, Texts>,
     pub(super) texts_of: HashMap<Language, TextsId>,
     /// Texts of other grammars, with those characters with which alone they may begin.
-    nested: HashMap<(TerminalId, Option<CharSet>), TextsId>,
+    pub(super) nested: HashMap<(TerminalId, Option<CharSet>), TextsId>,
+    /// Languages in which so many tokens may begin.
+    pub(super) budgeted: HashMap<(TextsId, u32), TextsId>,
     /// The first terminal as which texts are read.
     pub(super) read_as: HashMap<TextsId, TerminalId>,
     pub(in super::super) places: Table<PlaceId, Place>,
@@ -123,6 +121,7 @@ impl<'a> Lexemes<'a> {
             texts_of: HashMap::from([(empty.clone(), TextsId::EMPTY)]),
             texts: vec![Texts::Plain(empty)].into(),
             nested: HashMap::new(),
+            budgeted: HashMap::new(),
             undecided_before_nested: false,
             read_as: HashMap::new(),
             places: Table::new(),
@@ -261,12 +260,6 @@ impl<'a> Lexemes<'a> {
         keyword.copied().unwrap_or_else(|| TerminalId::new(pattern))
     }
 
-    /// The name of texts, for people.
-    pub(in super::super) fn name(&self, texts: TextsId) -> String {
-        let terminal = self.read_as.get(&texts);
-        terminal.map_or_else(|| "ignored".to_owned(), |&terminal| self.terminals[terminal].name.clone())
-    }
-
     /// The place where these terminals are active and this guard is pending.
     ///
     /// # Errors
@@ -319,7 +312,7 @@ impl<'a> Lexemes<'a> {
         }
         let letters = self.languages(&graph)?.into_iter();
         let mut letters: Vec<Letter> =
-            letters.map(|((terminal, guard), texts)| Letter { terminal, texts, guard }).collect();
+            letters.map(|((terminal, guard), texts)| self.letter(terminal, texts, guard)).collect();
         // Texts that end before anything is read, because what follows them may.
         for at in self.scans[self.starts[active]].scan.threads.stopping.clone() {
             let left = self.guards.before(self.scanner, at)?;
@@ -344,27 +337,6 @@ impl<'a> Lexemes<'a> {
         let id = self.intern(place)?;
         self.rows.insert((active, guard), id);
         Ok(id)
-    }
-
-    /// The texts of another grammar after a guard; `None` if there are none.
-    fn nested(&mut self, terminal: TerminalId, guard: GuardId) -> Result<Option<TextsId>, CompileError> {
-        let Some(nested) = &self.terminals[terminal].text.nested else { return Ok(None) };
-        let minterms = self.scanner.minterms();
-        // What is not decided by one character is left out.
-        let after = |minterm| self.guards.step(guard, minterm);
-        let barred: Vec<Minterm> = minterms.all().filter(|&of| after(of) != GuardId::PASS).collect();
-        self.undecided_before_nested |= barred.iter().any(|&of| after(of) != GuardId::DEAD);
-        self.budget.charge_steps(PHASE, minterms.all().len() as u64)?;
-        let left = nested.first.without(&minterms.chars(&barred));
-        if left.is_empty() {
-            return Ok(None);
-        }
-        let first = Some(left).filter(|left| *left != nested.first);
-        self.budget.charge_bytes(PHASE, SCAN_BYTES)?;
-        let key = (terminal, first.clone());
-        let texts = &mut self.texts;
-        let id = *self.nested.entry(key).or_insert_with(|| texts.push(Texts::Nested { terminal, first }));
-        Ok(Some(id))
     }
 
     pub(super) fn intern(&mut self, place: Place) -> Result<PlaceId, CompileError> {
@@ -484,17 +456,5 @@ impl<'a> Lexemes<'a> {
         self.budget.charge_bytes(PHASE, 16 * tails.len() as u64)?;
         self.tails.insert((active, guard), tails.clone());
         Ok(tails)
-    }
-
-    /// The texts from the first state of a graph to each end.
-    fn languages<L: Copy + Ord + Hash>(
-        &mut self,
-        graph: &Graph<L>,
-    ) -> Result<BTreeMap<L, TextsId>, CompileError> {
-        let mut numbers = BTreeMap::new();
-        for (end, language) in graph.languages(self.scanner.minterms(), self.budget)? {
-            numbers.insert(end, self.texts_id(language));
-        }
-        Ok(numbers)
     }
 }

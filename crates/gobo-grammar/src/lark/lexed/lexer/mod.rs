@@ -7,6 +7,7 @@ mod lexemes;
 mod lines;
 mod order;
 mod places;
+mod texts;
 
 pub(super) use guards::{Cut, CutId, GuardId};
 pub(super) use lexemes::Lexemes;

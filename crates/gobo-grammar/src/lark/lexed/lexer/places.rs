@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use gobo_automata::{CharSet, Language};
 use gobo_types::{Table, dense_id};
 
+use super::super::super::syntax::TokenBudget;
 use super::super::grammar::TerminalId;
 use super::guards::{CutId, GuardId};
 
@@ -30,6 +31,8 @@ impl TextsId {
 /// Texts of letters and tails.
 pub(in super::super) enum Texts {
     Plain(Language),
+    /// Those of a language in which so many tokens may begin.
+    Budgeted(TextsId, TokenBudget),
     /// Those of a terminal that stands for another grammar, or of them those that begin with some characters.
     Nested {
         terminal: TerminalId,

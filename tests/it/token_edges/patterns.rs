@@ -1,10 +1,10 @@
-//! `TEXT_TOKEN` and `PARAGRAPH_TOKEN` in patterns: which sequences of tokens are texts, by backtracking over the parts of a pattern.
+//! `TEXT_TOKEN`, `PARAGRAPH_TOKEN` and classes of tokens in patterns: which sequences of tokens are texts, by backtracking over the parts of a pattern.
 
 use std::sync::{Arc, LazyLock};
 
 use gobo_artifact::{Matcher, Vocabulary};
 use gobo_oracle::Tokens;
-use gobo_types::{Binding, CompileError, Constraint, RefusalKind, TokenId};
+use gobo_types::{Binding, CompileError, Constraint, Dialect, Lexer, NamedClasses, RefusalKind, TokenId};
 use proptest::prelude::*;
 
 use crate::cases::config;
@@ -31,6 +31,20 @@ static VOCABULARY: LazyLock<Arc<Vocabulary>> = LazyLock::new(|| {
     vocabulary_of(&tokens)
 });
 
+/// Classes whose tokens are text elsewhere, a special token or inside of a character.
+const CLASSES: &str = r#"{
+    "IMAGE": {"begin": [8], "fill": [0, [5, 6]], "max": 2, "end": [4]},
+    "DOT": {"fill": [2, 8], "min": 0, "max": 1},
+    "ZERO": {"begin": [0]}
+}"#;
+
+/// The ids of the parts of each class, and how many tokens they have.
+const PARTS: [(&str, &[(&[TokenId], usize, usize)]); 3] = [
+    ("IMAGE", &[(&[8], 1, 1), (&[0, 5, 6], 1, 2), (&[4], 1, 1)]),
+    ("DOT", &[(&[2, 8], 0, 1)]),
+    ("ZERO", &[(&[0], 1, 1)]),
+];
+
 /// A part of a pattern.
 #[derive(Debug, Clone)]
 enum Part {
@@ -41,6 +55,10 @@ enum Part {
         min: usize,
         max: usize,
     },
+    /// A class, by its number.
+    Class(usize),
+    /// So many tokens of these ids, in classes alone.
+    Ids(&'static [TokenId], usize, usize),
     Either(Vec<Vec<Part>>),
 }
 
@@ -51,6 +69,8 @@ fn pattern(parts: &[Part]) -> String {
             let name = if *is_one_line { "PARAGRAPH_TOKEN" } else { "TEXT_TOKEN" };
             format!("(?P<{name}>){{{min},{max}}}")
         }
+        Part::Class(number) => format!("(?P<{}>)", PARTS[*number].0),
+        Part::Ids(..) => unreachable!("no pattern has one"),
         Part::Either(ways) => {
             format!("({})", ways.iter().map(|way| pattern(way)).collect::<Vec<_>>().join("|"))
         }
@@ -94,6 +114,20 @@ fn is_text(parts: &[Part], ids: &[TokenId], spelled: usize, run: &[u8]) -> bool 
             let next = Part::Tokens { is_one_line: *is_one_line, min: min.saturating_sub(1), max: max - 1 };
             !is_none && is_text(&[&[next], rest].concat(), later, 0, &[run, bytes].concat())
         }
+        Part::Class(number) => {
+            let of = PARTS[*number].1.iter().map(|&(ids, min, max)| Part::Ids(ids, min, max));
+            is_text(&[&of.collect::<Vec<_>>(), rest].concat(), ids, spelled, run)
+        }
+        Part::Ids(of, min, max) => {
+            if *min == 0 && is_text(rest, ids, spelled, run) {
+                return true;
+            }
+            let Some((id, later)) = ids.split_first().filter(|_| spelled == 0 && *max > 0) else {
+                return false;
+            };
+            let next = Part::Ids(of, min.saturating_sub(1), max - 1);
+            of.contains(id) && is_sound() && is_text(&[&[next], rest].concat(), later, 0, &[])
+        }
         Part::Either(ways) => ways.iter().any(|way| is_text(&[way, rest].concat(), ids, spelled, run)),
     }
 }
@@ -103,14 +137,19 @@ fn part() -> impl Strategy<Value = Part> {
         2 => prop::sample::select(vec!["a", "b", "ab"]).prop_map(Part::Text),
         3 => (any::<bool>(), 0_usize..3, 0_usize..2)
             .prop_map(|(is_one_line, min, more)| Part::Tokens { is_one_line, min, max: (min + more).max(1) }),
+        2 => (0..PARTS.len()).prop_map(Part::Class),
     ];
     leaf.prop_recursive(1, 6, 2, |inner| {
         prop::collection::vec(prop::collection::vec(inner, 1..3), 1..3).prop_map(Part::Either)
     })
 }
 
+fn classes(text: &str) -> NamedClasses {
+    serde_json::from_str(text).unwrap()
+}
+
 fn matcher(pattern: &str) -> Result<Matcher, CompileError> {
-    let bytes = compile(&VOCABULARY, &Constraint::regex(pattern), 1)?;
+    let bytes = compile(&VOCABULARY, &Constraint::regex(pattern).naming(classes(CLASSES)), 1)?;
     let binding = Binding::new(Vec::new(), VOCABULARY.len());
     Ok(Matcher::new(index_of(&bytes), Arc::clone(&VOCABULARY), &binding).unwrap())
 }
@@ -157,7 +196,14 @@ fn what_stands_beside_tokens_is_refused_by_name() {
     for (constraint, words) in [
         (many, "has no other patterns beside it"),
         (Constraint::regex("(?P<TEXT_TOKEN>a)"), "have nothing in them"),
-        (Constraint::regex("(?P<IMAGE>)"), "a class of tokens"),
+        (Constraint::regex("(?P<IMAGE>)"), "no token class has the name IMAGE"),
+        (Constraint::regex("(?P<ZERO>a)").naming(classes(CLASSES)), "the token class ZERO has nothing in it"),
+        (Constraint::regex("(?P<ZERO>)(?=a)").naming(classes(CLASSES)), "looks around"),
+        (Constraint::regex("(?P<A>)").naming(classes(r#"{"A":{"fill":[3,11]}}"#)), "token id 11 is beyond"),
+        (Constraint::regex("(?P<A>)").naming(classes(r#"{"A":{"fill":[9]}}"#)), "no token of id 9"),
+        (Constraint::regex("a").naming(classes(r#"{"A":{"fill":[1,1]}}"#)), "token id 1 stands twice"),
+        (Constraint::gbnf("root ::= <class:A>", "root"), "no token class has that name"),
+        (Constraint::gbnf("root ::= !<class:IMAGE>", "root").naming(classes(CLASSES)), "has no complement"),
         (Constraint::regex("(?P<PARAGRAPH_TOKEN>)(?<!a)"), "looks around"),
         (Constraint::regex("(?P<TEXT_UNTIL>a(?P<TEXT_TOKEN>))"), "TEXT_UNTIL reads tokens"),
     ] {
@@ -166,4 +212,39 @@ fn what_stands_beside_tokens_is_refused_by_name() {
         };
         assert!(refusal.reason.contains(words), "{refusal}");
     }
+}
+
+#[test]
+fn a_class_is_the_same_in_grammars_and_in_patterns() {
+    let texts = |constraint: Constraint| {
+        let bytes = compile(&VOCABULARY, &constraint.naming(classes(CLASSES)), 1).unwrap();
+        let binding = Binding::new(Vec::new(), VOCABULARY.len());
+        let start = Matcher::new(index_of(&bytes), Arc::clone(&VOCABULARY), &binding).unwrap();
+        let (mut open, mut texts) = (vec![(start, Vec::new())], Vec::new());
+        while let Some((matcher, ids)) = open.pop() {
+            for id in (0..VOCABULARY.len()).filter(|_| ids.len() < 6) {
+                let mut next = matcher.clone();
+                if next.advance(id).is_ok() {
+                    open.push((next, [ids.as_slice(), &[id]].concat()));
+                }
+            }
+            texts.extend(matcher.is_complete().then_some(ids));
+        }
+        texts.sort();
+        texts
+    };
+    let expected = texts(Constraint::regex("a(?P<IMAGE>){1,2}b"));
+    assert!(!expected.is_empty());
+    for dialect in [Dialect::Gbnf, Dialect::Ebnf] {
+        let grammar = "root ::= \"a\" <class:IMAGE>{1,2} \"b\"";
+        assert_eq!(texts(Constraint::grammar(dialect, grammar, "root", None, Vec::new())), expected);
+    }
+    for lexer in [Lexer::Longest, Lexer::None] {
+        let grammar = "start: \"a\" <class:IMAGE>~1..2 \"b\"";
+        let constraint = Constraint::grammar(Dialect::Lark, grammar, "start", Some(lexer), Vec::new());
+        assert_eq!(texts(constraint), expected, "{lexer}");
+    }
+    let tag = r#"{"type": "grammar", "grammar": "root ::= \"a\" <class:IMAGE>{1,2} \"b\""}"#;
+    let options = gobo_types::SchemaOptions::of_tags();
+    assert_eq!(texts(Constraint::tag(tag, gobo_types::SpecialText::Both, options)), expected);
 }
