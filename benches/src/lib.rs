@@ -10,6 +10,7 @@ pub mod clock;
 pub mod compare;
 pub mod compile_plot;
 pub mod contestants;
+pub mod extensions;
 pub mod heap;
 pub mod instructions;
 pub mod library;

@@ -102,7 +102,7 @@ fn constraint(tag: &str) -> Constraint {
 }
 
 /// A compile that knows nothing of others.
-fn alone(gobo: &Gobo, constraint: &Constraint) -> anyhow::Result<Compiled> {
+pub(crate) fn alone(gobo: &Gobo, constraint: &Constraint) -> anyhow::Result<Compiled> {
     let budget = Budget::new(CompileLimits::default());
     let lowered = lower_over(&gobo.vocabulary, constraint, &budget)?;
     Ok(compile_lowered(&gobo.vocabulary, constraint, &lowered, &CompileOptions::default(), &budget)?)
@@ -210,7 +210,7 @@ struct Measured {
 }
 
 /// XGrammar's compiles of the same tags.
-fn beside_xgrammar(
+pub(crate) fn beside_xgrammar(
     source: &Source,
     gobo: &Gobo,
     asked: &[(String, String)],
