@@ -112,7 +112,8 @@ fn walk(
         for &id in ids {
             let (filled, fill_ns) = clock.time(|| end.fill(&mut mask));
             let (advanced, advance_ns) = clock.time(|| end.advance(id));
-            (filled?, advanced?);
+            filled?;
+            advanced?;
             // The first walk meets memory that was never touched.
             if round > 0 {
                 fills.push((read, fill_ns));

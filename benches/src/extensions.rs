@@ -24,8 +24,9 @@ use crate::vocabularies::{Source, data};
 
 /// Bytes of the long text.
 const LONG: usize = 100 << 10;
-/// Compiles that are timed, after one that is not.
-const RUNS: usize = 5;
+/// Compiles that are timed after one that is not: of those with the long text, and of others.
+const RUNS_LONG: usize = 5;
+const RUNS_SHORT: usize = 101;
 /// Longest prefix that is looked at, and how many of a kind are timed.
 const PREFIX_BYTES: usize = 4;
 const PREFIXES: usize = 1_000;
@@ -81,11 +82,12 @@ pub fn measure(source: &Source, folder: &Path, record: &mut Record) -> anyhow::R
     let mut grammars = Vec::new();
     for Asked { name, pattern, lark, ebnf } in asked(long) {
         eprintln!("{}: {name}", source.name);
+        let runs = if pattern.len() > LONG { RUNS_LONG } else { RUNS_SHORT };
         let constraint = Constraint::regex(pattern);
         let of = |who| (source.name.as_str(), name, who);
         let bytes = alone(&gobo, &constraint)?;
         record.push(of("gobo"), "file_bytes", Ok(Spread::exact(bytes.bytes().len() as f64)));
-        let times = (0..RUNS).map(|_| {
+        let times = (0..runs).map(|_| {
             let (compiled, ns) = clock.time(|| alone(&gobo, &constraint));
             compiled.map(|_| ns)
         });
@@ -95,7 +97,7 @@ pub fn measure(source: &Source, folder: &Path, record: &mut Record) -> anyhow::R
             let recursive = Recursive { constraint, llguidance: PeerGrammar::Lark(lark), xgrammar: None };
             let case =
                 Case { recursive: Some(Box::new(recursive)), ..Case::regex(name, "", Goal::None, &[]) };
-            let times = (0..RUNS).map(|_| {
+            let times = (0..runs).map(|_| {
                 let (ready, ns) = clock.time(|| peer.compile(&case));
                 ready.map(|_| ns).map_err(|error| error.to_string())
             });
