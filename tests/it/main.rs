@@ -44,6 +44,7 @@ mod schema_options;
 mod schema_pydantic;
 mod schema_random;
 mod schema_traps;
+mod schema_yaml;
 mod structural_tags;
 mod subject;
 mod token_edges;

@@ -3,7 +3,8 @@
 use foldhash::HashSet;
 use gobo_automata::{Expr, Grammar};
 use gobo_types::{
-    Budget, CompileError, NumberForm, PropertyOrder, Report, ReportEntry, SchemaOptions, Spelling,
+    Budget, CompileError, Notation, NumberForm, PropertyOrder, RefusalKind, Report, ReportEntry,
+    SchemaOptions, Spelling, Whitespace,
 };
 
 use crate::lower::arrays::MAX_UNIQUE;
@@ -95,6 +96,7 @@ fn whole_schema(
     (options, place): (&SchemaOptions, Place),
     budget: &Budget,
 ) -> Result<(Grammar, Report), CompileError> {
+    check_notation(options, &place)?;
     let (mut lowering, start) = lowered_with(schema, "", (options, place), budget)?;
     add_places(&mut lowering);
     let mut report = lowering.context.facts.nodes.take_report()?;
@@ -104,6 +106,24 @@ fn whole_schema(
         report.enforced.insert(1, ReportEntry::whole("names", FREE_NAMES));
     }
     Ok((lowering.context.rules.into_grammar(start), report))
+}
+
+/// Refuses what means nothing in YAML.
+fn check_notation(options: &SchemaOptions, place: &Place) -> Result<(), CompileError> {
+    if options.notation == Notation::Json {
+        return Ok(());
+    }
+    let refuse = |reason: &str, help: &str| {
+        Err(CompileError::refuse(RefusalKind::Unsupported, "", reason).advising(help))
+    };
+    if matches!(place, Place::Call { .. }) {
+        return refuse("arguments of tools are written as JSON or as parameters, and not as YAML", "");
+    }
+    if options.whitespace != Whitespace::default() || options.spelling != Spelling::default() {
+        let reason = "YAML has lines of its own: whitespace and spelling are options of JSON";
+        return refuse(reason, "Leave them out.");
+    }
+    Ok(())
 }
 
 /// The grammar of the texts that the subschema at a JSON pointer allows by itself. References in it lead to the whole document.
@@ -161,9 +181,16 @@ const PLAIN_NUMBERS: &str = "integers as digits where all numbers of a place are
      as many as the schema names; exponents of at most three digits, under bounds alone with one digit before the point, else none \
      under a constraint";
 
+/// The texts of YAML.
+const YAML: &str = "one text for each value, in block style: two spaces for each level, {} and [] where nothing is in them; strings plain where YAML 1.1 and 1.2 \
+     both read them as that string and without backslash, else in double quotes with the escapes of JSON; names that the schema does not list of at most 128 characters; \
+     an exponent behind a number with a point, and with a sign";
+
 /// Adds the policies that hold for all texts: one entry each, as they are the same at every place.
 fn add_policies(lowering: &Lowering<'_>, options: &SchemaOptions, report: &mut Report) {
-    report.narrowed.extend(narrowed(options.whitespace, NumberForm::Json, None));
+    if options.notation == Notation::Json {
+        report.narrowed.extend(narrowed(options.whitespace, NumberForm::Json, None));
+    }
     let mut narrow = |keyword: &str, why: &str| report.narrowed.push(ReportEntry::whole(keyword, why));
     if options.order == PropertyOrder::Declared && lowering.objects.is_ordered {
         narrow(
@@ -171,7 +198,9 @@ fn add_policies(lowering: &Lowering<'_>, options: &SchemaOptions, report: &mut R
             "properties that the schema names in the order in which they first appear, others after them",
         );
     }
-    if options.spelling == Spelling::Canonical {
+    if options.notation == Notation::Yaml {
+        narrow("notation", YAML);
+    } else if options.spelling == Spelling::Canonical {
         narrow(
             "spelling",
             match lowering.context.policy.free_names() {
@@ -194,6 +223,10 @@ fn add_policies(lowering: &Lowering<'_>, options: &SchemaOptions, report: &mut R
             .to_owned(),
     };
     narrow("numbers", &numbers);
+    if options.notation == Notation::Yaml {
+        let depth = Whitespace::MAX_INDENTED_DEPTH;
+        narrow("depth", &format!("values of a nesting depth of at most {depth}"));
+    }
     if let Some(depth) = options.max_depth {
         narrow("max_depth", &format!("values of a nesting depth of at most {depth}"));
     }

@@ -27,7 +27,7 @@ pub use compile::{
 pub use constraint::{
     AnyDialect, Constraint, DEFAULT_START, DateTimes, Dialect, DialectError, Draft, FormatMode,
     GrammarDocument, IdRange, Indentation, IndentationError, JsonNesting, Lexer, LexerError, LookAhead,
-    LookAheadError, MatchMode, NamedClass, NamedClasses, NumberForm, PropertyOrder, RegexDialect,
+    LookAheadError, MatchMode, NamedClass, NamedClasses, Notation, NumberForm, PropertyOrder, RegexDialect,
     RegexDialectError, RestoreError, SchemaDialect, SchemaDocument, SchemaOptionError, SchemaOptions, Source,
     SpecialText, SpecialTextError, Spelling, TextStart, Whitespace, WhitespaceError, compact_json,
 };

@@ -4,10 +4,10 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use gobo_schema::plain_text;
+use gobo_schema::{plain_text, yaml_text};
 use gobo_types::{
     AnyDialect, Constraint, Dialect, FormatMode, GrammarDocument, Indentation, JsonNesting, Lexer, MatchMode,
-    NamedClasses, NumberForm, RegexDialect, SchemaOptions, SpecialText, Whitespace,
+    NamedClasses, Notation, NumberForm, RegexDialect, SchemaOptions, Source, SpecialText, Whitespace,
 };
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -94,8 +94,8 @@ pub(crate) struct Case {
 pub(crate) struct Question {
     pub(crate) text: Pieces,
     pub(crate) expected: Expected,
-    /// Whether it stands for a value, whose other texts are as good.
-    pub(crate) is_instance: bool,
+    /// The JSON text of the value that it stands for, whose other texts are as good.
+    pub(crate) instance: Option<String>,
 }
 
 /// The expected answer for a text.
@@ -226,13 +226,17 @@ impl Line {
         })
     }
 
-    fn texts(self) -> Vec<Question> {
+    fn texts(self, notation: Notation) -> Vec<Question> {
         let of = |texts: Vec<Pieces>, expected| {
-            texts.into_iter().map(move |text| Question { text, expected, is_instance: false })
+            texts.into_iter().map(move |text| Question { text, expected, instance: None })
         };
         let instances = self.tests.into_iter().flatten().map(|Instance { data, valid }| {
             let expected = if valid { Expected::Accept } else { Expected::Reject };
-            Question { text: Pieces::Text(plain_text(data.get())), expected, is_instance: true }
+            let text = match notation {
+                Notation::Json => plain_text(data.get()),
+                Notation::Yaml => yaml_text(data.get()),
+            };
+            Question { text: Pieces::Text(text), expected, instance: Some(data.get().to_owned()) }
         });
         of(self.accept, Expected::Accept)
             .chain(of(self.reject, Expected::Reject))
@@ -259,7 +263,11 @@ impl Case {
         let constraint = constraint.stopping(line.stop.clone()).naming(line.token_classes.clone());
         let invalid =
             line.invalid.as_ref().is_some_and(|invalid| !matches!(invalid, Value::Bool(false) | Value::Null));
-        Ok(Self { id, constraint, texts: line.texts(), invalid })
+        let notation = match &constraint.source {
+            Source::Schema { options, .. } => options.notation,
+            _ => Notation::Json,
+        };
+        Ok(Self { id, constraint, texts: line.texts(notation), invalid })
     }
 
     /// The cases of the library that ships with gobo.
@@ -427,7 +435,7 @@ mod tests {
         let texts: Vec<_> = case
             .texts
             .iter()
-            .map(|of| (of.text.text().unwrap_or_default(), of.expected, of.is_instance))
+            .map(|of| (of.text.text().unwrap_or_default(), of.expected, of.instance.is_some()))
             .collect();
         assert_eq!(
             texts,

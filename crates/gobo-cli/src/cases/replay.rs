@@ -3,9 +3,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gobo_artifact::{Index, Matcher, Vocabulary};
-use gobo_schema::{PolicyForm, plain_text};
+use gobo_schema::{PolicyForm, plain_text, yaml_text};
 use gobo_tokenizer::Encoder;
-use gobo_types::{Budget, CompileError, CompileLimits, Constraint, ErrorKind, Source};
+use gobo_types::{Budget, CompileError, CompileLimits, Constraint, ErrorKind, Notation, Source};
 use gobo_worker::compile_constraint;
 use serde::Serialize;
 use serde_json::Value;
@@ -56,7 +56,7 @@ impl Replay<'_> {
     /// Compiles the constraint of a case, and asks about each of its texts.
     pub(crate) fn replay<'a>(&self, case: &'a Case) -> anyhow::Result<Replayed<'a>> {
         let instances = |expected| {
-            let of = case.texts.iter().filter(|text| text.is_instance && text.expected == expected);
+            let of = case.texts.iter().filter(|text| text.instance.is_some() && text.expected == expected);
             of.count() as u64
         };
         let mut replayed = Replayed {
@@ -112,9 +112,8 @@ impl Replay<'_> {
             if is_right {
                 continue;
             }
-            if text.is_instance && text.expected == Expected::Accept {
-                let written = text.text.text().unwrap_or_default();
-                match policy.other_text(written, &mut walker) {
+            if let Some(instance) = text.instance.as_deref().filter(|_| text.expected == Expected::Accept) {
+                match policy.other_text(instance, &mut walker) {
                     Ok(Some(Other::Order)) => {
                         replayed.order += 1;
                         continue;
@@ -162,10 +161,10 @@ struct Policy<'a> {
 }
 
 impl Policy<'_> {
-    /// Tries the value of a text that is not accepted in policy form.
-    fn other_text(&mut self, text: &str, walker: &mut Walker<'_>) -> anyhow::Result<Option<Other>> {
+    /// Tries a value whose text is not accepted in policy form.
+    fn other_text(&mut self, instance: &str, walker: &mut Walker<'_>) -> anyhow::Result<Option<Other>> {
         // A value with half a character in it, or nested past reason, has no other text.
-        let Ok(value) = serde_json::from_str::<Value>(text) else { return Ok(None) };
+        let Ok(value) = serde_json::from_str::<Value>(instance) else { return Ok(None) };
         let form = match (&mut self.form, &self.constraint.source) {
             (Some(form), _) => form,
             (form, Source::Schema { schema, options }) => {
@@ -174,9 +173,13 @@ impl Policy<'_> {
             _ => return Ok(None),
         };
         let value = form.in_order(&value);
-        for (other, text) in
-            [(Other::Order, plain_text(&value.to_string())), (Other::Spelling, form.spelled(&value))]
-        {
+        let texts = match form.notation() {
+            Notation::Json => {
+                vec![(Other::Order, plain_text(&value.to_string())), (Other::Spelling, form.spelled(&value))]
+            }
+            Notation::Yaml => vec![(Other::Order, yaml_text(&value.to_string()))],
+        };
+        for (other, text) in texts {
             if walker.answer(&Pieces::Text(text))? == Answer::Complete {
                 return Ok(Some(other));
             }

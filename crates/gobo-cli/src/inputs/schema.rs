@@ -24,12 +24,23 @@ impl SchemaArgs {
         whitespace: Option<Whitespace>,
         numbers: Option<NumberForm>,
     ) -> anyhow::Result<SchemaOptions> {
-        let Self { draft, order, spelling, format, date_times, closed, max_depth, documents, allow_widening } =
-            self;
+        let Self {
+            draft,
+            order,
+            notation,
+            spelling,
+            format,
+            date_times,
+            closed,
+            max_depth,
+            documents,
+            allow_widening,
+        } = self;
         Ok(SchemaOptions {
             draft: *draft,
             dialect: dialect.unwrap_or_default(),
             order: order.unwrap_or_default(),
+            notation: notation.unwrap_or_default(),
             whitespace: whitespace.unwrap_or_default(),
             spelling: spelling.unwrap_or_default(),
             numbers: numbers.unwrap_or_default(),
@@ -44,11 +55,22 @@ impl SchemaArgs {
 
     /// The first option that was given.
     pub fn first_given(&self) -> Option<&'static str> {
-        let Self { draft, order, spelling, format, date_times, closed, max_depth, documents, allow_widening } =
-            self;
+        let Self {
+            draft,
+            order,
+            notation,
+            spelling,
+            format,
+            date_times,
+            closed,
+            max_depth,
+            documents,
+            allow_widening,
+        } = self;
         [
             ("--draft", draft.is_some()),
             ("--order", order.is_some()),
+            ("--as", notation.is_some()),
             ("--spelling", spelling.is_some()),
             ("--format", format.is_some()),
             ("--date-times", date_times.is_some()),

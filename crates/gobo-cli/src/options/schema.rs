@@ -4,8 +4,8 @@ use std::str::FromStr;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gobo_types::{
-    AnyDialect, DateTimes, Draft, FormatMode, Lexer, NumberForm, PropertyOrder, SchemaOptions, Spelling,
-    Whitespace,
+    AnyDialect, DateTimes, Draft, FormatMode, Lexer, Notation, NumberForm, PropertyOrder, SchemaOptions,
+    Spelling, Whitespace,
 };
 
 /// A parser for the words of an option.
@@ -31,6 +31,9 @@ pub struct SchemaArgs {
     /// objects with many names [default: declared]
     #[arg(long, value_name = "ORDER", value_parser = words::<PropertyOrder>(PropertyOrder::NAMES), help_heading = "JSON Schema")]
     pub order: Option<PropertyOrder>,
+    /// The notation of values: JSON, or YAML in block style, one text for each value [default: json]
+    #[arg(long = "as", value_name = "NOTATION", value_parser = words::<Notation>(Notation::NAMES), help_heading = "JSON Schema")]
+    pub notation: Option<Notation>,
     /// How characters are written: each in its shortest form, or with any escape that JSON has [default: canonical]
     #[arg(long, value_name = "SPELLING", value_parser = words::<Spelling>(Spelling::NAMES), help_heading = "JSON Schema")]
     pub spelling: Option<Spelling>,

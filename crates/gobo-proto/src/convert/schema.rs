@@ -1,8 +1,8 @@
 //! A schema with its options, and its message.
 
 use gobo_types::{
-    Constraint, DateTimes, Draft, FormatMode, PropertyOrder, SchemaDialect, SchemaDocument, SchemaOptions,
-    Spelling, Whitespace,
+    Constraint, DateTimes, Draft, FormatMode, Notation, PropertyOrder, SchemaDialect, SchemaDocument,
+    SchemaOptions, Spelling, Whitespace,
 };
 
 use super::error::ConvertError;
@@ -15,6 +15,7 @@ pub(super) fn message(schema: &str, options: &SchemaOptions) -> v1::Schema {
         draft,
         dialect,
         order,
+        notation,
         whitespace,
         spelling,
         numbers,
@@ -45,6 +46,10 @@ pub(super) fn message(schema: &str, options: &SchemaOptions) -> v1::Schema {
         PropertyOrder::Declared => v1::PropertyOrder::Declared,
         PropertyOrder::Any => v1::PropertyOrder::Any,
     };
+    let notation = match notation {
+        Notation::Json => v1::Notation::Json,
+        Notation::Yaml => v1::Notation::Yaml,
+    };
     let spelling = match spelling {
         Spelling::Canonical => v1::Spelling::Canonical,
         Spelling::Any => v1::Spelling::Any,
@@ -71,6 +76,7 @@ pub(super) fn message(schema: &str, options: &SchemaOptions) -> v1::Schema {
         allow_widening: *allow_widening,
         dialect: dialect.into(),
         date_times: date_times.into(),
+        notation: notation.into(),
     }
 }
 
@@ -111,6 +117,12 @@ pub(super) fn options(message: v1::Schema) -> Result<SchemaOptions, ConvertError
         v1::Spelling::Canonical => Spelling::Canonical,
         v1::Spelling::Any => Spelling::Any,
     };
+    let notation = v1::Notation::try_from(message.notation).map_err(unknown("constraint.schema.notation"))?;
+    let notation = match notation {
+        v1::Notation::Unspecified => Notation::default(),
+        v1::Notation::Json => Notation::Json,
+        v1::Notation::Yaml => Notation::Yaml,
+    };
     let format = v1::FormatMode::try_from(message.format).map_err(unknown("constraint.schema.format"))?;
     let format = match format {
         v1::FormatMode::Unspecified => FormatMode::default(),
@@ -145,6 +157,7 @@ pub(super) fn options(message: v1::Schema) -> Result<SchemaOptions, ConvertError
         draft,
         dialect,
         order,
+        notation,
         whitespace,
         spelling,
         numbers: number_form("constraint.schema.numbers", message.numbers)?,

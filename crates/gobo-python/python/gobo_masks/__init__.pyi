@@ -158,6 +158,7 @@ class Constraint:
         draft: str | None = None,
         dialect: Literal["json-schema", "openapi-3.0"] = "json-schema",
         order: Literal["declared", "any"] = "declared",
+        notation: Literal["json", "yaml"] = "json",
         whitespace: str = "single",
         spelling: Literal["canonical", "any"] = "canonical",
         numbers: Literal["plain", "json"] = "plain",

@@ -82,7 +82,8 @@ impl PyConstraint {
     /// it; a part without ids is left out. An id is a number, and a range a list of two.
     fn naming(&self, py: Python<'_>, classes: &Bound<'_, PyMapping>) -> PyResult<Self> {
         let text = schema_text(classes.as_any())?;
-        let classes = serde_json::from_str(&text).map_err(|error| invalid(py, format!("token classes: {error}")))?;
+        let classes =
+            serde_json::from_str(&text).map_err(|error| invalid(py, format!("token classes: {error}")))?;
         Ok(self.constraint.as_ref().clone().naming(classes).into())
     }
 
@@ -166,6 +167,7 @@ impl PyConstraint {
     /// - `order`: properties come as `declared`, or in `any` order (at most 10 names).
     /// - `whitespace`: as for `json`.
     /// - `spelling`: characters are spelled in their `canonical` (shortest) form, or in `any`.
+    /// - `notation`: values are written as `json`, or as `yaml` in block style, one text for each.
     /// - `numbers`: as for `json`.
     /// - `format`: is an `assert`ion, or an `annotate`ion that constrains nothing.
     /// - `date_times`: `date-time` and `time` are those of `rfc3339`, with an offset, or `naive` ones too.
@@ -178,8 +180,8 @@ impl PyConstraint {
     /// compared and not read again; up to 512 texts of at most 64 KiB, without documents, are remembered.
     #[staticmethod]
     #[pyo3(
-        signature = (schema, *, draft = None, dialect = Text("json-schema".into()), order = Text("declared".into()), whitespace = Text("single".into()), spelling = Text("canonical".into()), numbers = Text("plain".into()), format = Text("assert".into()), date_times = Text("rfc3339".into()), closed = false, max_depth = None, documents = None, allow_widening = false, text_start = Text("exact".into())),
-        text_signature = "(schema, *, draft=None, dialect='json-schema', order='declared', whitespace='single', spelling='canonical', numbers='plain', format='assert', date_times='rfc3339', closed=False, max_depth=None, documents=None, allow_widening=False, text_start='exact')"
+        signature = (schema, *, draft = None, dialect = Text("json-schema".into()), order = Text("declared".into()), notation = Text("json".into()), whitespace = Text("single".into()), spelling = Text("canonical".into()), numbers = Text("plain".into()), format = Text("assert".into()), date_times = Text("rfc3339".into()), closed = false, max_depth = None, documents = None, allow_widening = false, text_start = Text("exact".into())),
+        text_signature = "(schema, *, draft=None, dialect='json-schema', order='declared', notation='json', whitespace='single', spelling='canonical', numbers='plain', format='assert', date_times='rfc3339', closed=False, max_depth=None, documents=None, allow_widening=False, text_start='exact')"
     )]
     #[expect(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "keywords of Python")]
     fn schema(
@@ -187,6 +189,7 @@ impl PyConstraint {
         draft: Option<Text>,
         dialect: Text,
         order: Text,
+        notation: Text,
         whitespace: Text,
         spelling: Text,
         numbers: Text,
@@ -208,6 +211,7 @@ impl PyConstraint {
             draft: draft.map(|draft| word::<Draft>(py, "draft", &draft)).transpose()?,
             dialect: word(py, "dialect", &dialect)?,
             order: word(py, "order", &order)?,
+            notation: word(py, "notation", &notation)?,
             whitespace: word(py, "whitespace", &whitespace)?,
             spelling: word(py, "spelling", &spelling)?,
             numbers: word(py, "numbers", &numbers)?,

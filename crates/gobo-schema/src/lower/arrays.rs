@@ -22,6 +22,7 @@ use crate::lower::schema_set::SchemaSet;
 use crate::phase::LOWERING;
 use crate::read::node::NodeId;
 use crate::read::value::Json;
+use crate::text::yaml::{Part, before_item};
 
 /// Maximum number of values of items under `uniqueItems`: each doubles the states.
 pub(crate) const MAX_UNIQUE: usize = 12;
@@ -56,6 +57,11 @@ impl<'a> ArrayLowering<'a> {
             return Ok(None);
         }
         let frame = match form {
+            Form::Yaml(Part::Line) => {
+                let is_empty = self.expansion.formulas.holds(formula, &ItemAtom::holds_at_end)?;
+                return Ok(is_empty.then(|| Expr::text("[]")));
+            }
+            Form::Yaml(Part::Block) => Frame::lines(depth),
             Form::Items => context.parameters().items(),
             _ => Frame::json("[", "]", context.policy.layout(), depth),
         };
@@ -158,6 +164,10 @@ impl<'a> Array<'_, 'a> {
             let from = self.builder.state(Stage::Element, at, formula);
             let to = self.builder.state(Stage::After, next, rest);
             let text = self.context.text_of(written, child, &value, self.depth + 1)?;
+            let text = match self.form {
+                Form::Yaml(_) => Expr::Concat(vec![before_item(), text]),
+                _ => text,
+            };
             self.builder.machine.add_edge(from, text, to);
             self.context.budget.check_states(LOWERING, self.builder.machine.len())?;
         }

@@ -8,6 +8,7 @@ use gobo_automata::{Expr, Machine, MachineState};
 use gobo_types::DenseId as _;
 
 use crate::formula::formulas::{FormulaId, NEVER};
+use crate::text::yaml::line;
 use gobo_grammar::json::layout::Layout;
 
 /// The stage of the text of an array or object at a state.
@@ -62,6 +63,14 @@ impl Frame {
             between: layout.between(depth),
             close: Expr::Concat(vec![layout.last(depth), Expr::text(close)]),
         }
+    }
+}
+
+impl Frame {
+    /// What stands around and between the lines of YAML, without which there is nothing.
+    pub(crate) fn lines(depth: u32) -> Self {
+        let (nothing, empty) = (|| Expr::text(""), Expr::Alternate(Vec::new()));
+        Self { open: nothing(), empty, first: nothing(), between: Expr::text(line(depth)), close: nothing() }
     }
 }
 

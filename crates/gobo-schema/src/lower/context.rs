@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
+use foldhash::{HashMap, HashMapExt as _};
 use gobo_automata::{Expr, Language, RuleId, without_phrases};
-use gobo_types::{Budget, CompileError, RefusalKind, SchemaOptions};
+use gobo_types::{Budget, CompileError, Notation, RefusalKind, SchemaOptions};
 
 use crate::advice::UNIQUE_ITEMS;
 use crate::formula::expansion::{Literal, opposite};
@@ -17,8 +18,10 @@ use crate::phase::LOWERING;
 use crate::read::node::NodeId;
 use crate::read::nodes::Nodes;
 use crate::read::value::{Json, Object};
+use crate::scalar::yaml::yaml_names;
 use crate::text::numbers::number_steps;
 use crate::text::values::Values;
+use crate::text::yaml::{Part, before_item, before_value, name_text, value_text};
 use gobo_grammar::json::strings::string_steps;
 
 /// Steps of a rule that is looked up or added.
@@ -46,6 +49,8 @@ pub(crate) struct Context<'a> {
     pub(crate) rules: Rules,
     pub(crate) scalars: ScalarRules,
     parameters: Option<Parameters>,
+    /// Names as YAML, by what they are.
+    yaml_names: HashMap<Language, RuleId>,
 }
 
 impl<'a> Context<'a> {
@@ -86,6 +91,7 @@ impl<'a> Context<'a> {
             rules,
             scalars: ScalarRules::new(without),
             parameters,
+            yaml_names: HashMap::new(),
         })
     }
 
@@ -142,7 +148,9 @@ impl<'a> Context<'a> {
         }
         // The rule of all values does not depend on the schema set.
         let set = if literals.is_empty() { self.set_of(Vec::new())? } else { set };
-        let depth = if self.policy.max_depth().is_some() { depth } else { 0 };
+        // What is written in a line has no lines in it.
+        let is_counted = self.policy.max_depth().is_some() && form != Form::Yaml(Part::Line);
+        let depth = if is_counted { depth } else { 0 };
         let key = RuleKey { set, literals, depth, form };
         if let Some(known) = self.rules.get(&key) {
             return Ok(Some(known));
@@ -164,8 +172,12 @@ impl<'a> Context<'a> {
         literals: &[Literal],
         (form, depth): (Form, u32),
     ) -> Result<Option<Expr>, CompileError> {
-        if form == Form::Members {
-            return self.parameter(set, literals, depth);
+        match form {
+            Form::Members => return self.parameter(set, literals, depth),
+            Form::Yaml(_) => {
+                return self.in_parts(set, literals, depth, |part| Some(before_value(part, depth)));
+            }
+            _ => {}
         }
         let rule = self.rule(set, literals, (Form::Json, depth))?;
         let colon = self.policy.layout().colon();
@@ -186,7 +198,31 @@ impl<'a> Context<'a> {
             let value = self.parameter(set, literals, depth)?;
             return Ok(value.map(|value| self.parameters().item(value)));
         }
+        if let Form::Yaml(_) = form {
+            let item = self.in_parts(set, literals, depth, |_| None)?;
+            return Ok(item.map(|item| Expr::Concat(vec![before_item(), item])));
+        }
         Ok(self.rule(set, literals, (Form::Json, depth))?.map(Expr::Call))
+    }
+
+    /// The ways to write a value as YAML, each behind what `before` puts there; `None` if there is none at a glance.
+    ///
+    /// # Errors
+    /// As those of [`Self::rule`].
+    pub(crate) fn in_parts(
+        &mut self,
+        set: SchemaSetId,
+        literals: &[Literal],
+        depth: u32,
+        before: impl Fn(Part) -> Option<Expr>,
+    ) -> Result<Option<Expr>, CompileError> {
+        let mut ways = Vec::with_capacity(2);
+        for part in [Part::Line, Part::Block] {
+            if let Some(rule) = self.rule(set, literals, (Form::Yaml(part), depth))? {
+                ways.push(Expr::Concat(before(part).into_iter().chain([Expr::Call(rule)]).collect()));
+            }
+        }
+        Ok(if ways.is_empty() { None } else { Some(Expr::Alternate(ways)) })
     }
 
     /// The ways to write a value as a parameter.
@@ -217,6 +253,34 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// A name that the schema lists, as YAML.
+    ///
+    /// # Errors
+    /// A refusal of a name that cannot be written.
+    pub(crate) fn yaml_name(&self, set: &SchemaSet, name: &str) -> Result<Expr, CompileError> {
+        name_text(name).map(Expr::text).ok_or_else(|| {
+            let reason =
+                "a name of a property has more than 1,024 characters as YAML, where readers look for its end";
+            self.refuse_at(set, RefusalKind::Unsupported, reason)
+        })
+    }
+
+    /// A call of the rule of some names that the schema does not list, as YAML.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(crate) fn yaml_names(&mut self, names: Language) -> Result<Expr, CompileError> {
+        if let Some(&known) = self.yaml_names.get(&names) {
+            return Ok(Expr::Call(known));
+        }
+        let rules = &mut self.rules;
+        let mut add = |body, lengths| rules.add_counted("characters".to_owned(), body, lengths);
+        let texts = yaml_names(&names, self.budget, &mut add)?;
+        let rule = self.rules.add("name".to_owned(), texts);
+        self.yaml_names.insert(names, rule);
+        Ok(Expr::Call(rule))
+    }
+
     /// A call of the rule of all strings.
     pub(crate) fn any_string(&mut self) -> Expr {
         self.scalars.any_string(&mut self.facts, &mut self.rules, self.policy.spelling())
@@ -236,7 +300,10 @@ impl<'a> Context<'a> {
     ) -> Result<Expr, CompileError> {
         let ordered = self.ordered(set, value)?;
         self.charge_text(&ordered)?;
-        Ok(written.text(&ordered, depth))
+        match self.policy.options.notation {
+            Notation::Json => Ok(written.text(&ordered, depth)),
+            Notation::Yaml => value_text(written, &ordered, depth, self.budget),
+        }
     }
 
     /// Charges the steps of writing a value.

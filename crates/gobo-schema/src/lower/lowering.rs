@@ -1,7 +1,7 @@
 //! Runs the worklist: from the whole schema to the rules of every literal that is reached.
 
 use gobo_automata::{Expr, RuleId};
-use gobo_types::{Budget, CompileError, RefusalKind, SchemaOptions};
+use gobo_types::{Budget, CompileError, Notation, RefusalKind, SchemaOptions};
 
 use crate::lower::arrays::ArrayLowering;
 use crate::lower::context::{Context, Place};
@@ -11,6 +11,7 @@ use crate::read::location::Location;
 use crate::read::node::{NodeId, Types};
 use crate::read::nodes::Nodes;
 use crate::read::value::Json;
+use crate::text::yaml::Part;
 
 /// Lowering of a schema.
 pub(crate) struct Lowering<'a> {
@@ -45,7 +46,11 @@ pub(crate) fn lowered_with<'a>(
     let mut nodes = Nodes::read(schema, options, budget)?;
     let root = nodes.node(Location { document: 0, pointer: pointer.to_owned() })?;
     let is_parameters = matches!(place, Place::Call { marks: Some(_), .. });
-    let form = if is_parameters { Form::Members } else { Form::Json };
+    let form = match options.notation {
+        _ if is_parameters => Form::Members,
+        Notation::Json => Form::Json,
+        Notation::Yaml => Form::Yaml(Part::Line),
+    };
     let mut lowering = Lowering {
         context: Context::new(nodes, options, place)?,
         objects: ObjectLowering::new(budget),
@@ -66,7 +71,11 @@ impl Lowering<'_> {
         let start = context.rules.add("text".to_owned(), nothing());
         let nodes = if root.constant().is_some() { Vec::new() } else { vec![root] };
         let set = context.set_of(nodes)?;
-        if let Some(value) = context.rule(set, &[(root, true)], (form, 0))? {
+        if let Form::Yaml(_) = form {
+            if let Some(value) = context.in_parts(set, &[(root, true)], 0, |_| None)? {
+                context.rules.define(start, value);
+            }
+        } else if let Some(value) = context.rule(set, &[(root, true)], (form, 0))? {
             let layout = context.policy.layout();
             let text = if context.policy.is_embedded || form != Form::Json {
                 Expr::Call(value)
@@ -87,6 +96,7 @@ impl Lowering<'_> {
         let RuleKey { ref literals, depth, form, .. } = *key;
         let parts = match form {
             Form::Json => return self.json(key, Types::ALL),
+            Form::Yaml(part) => return self.yaml(key, part),
             Form::Bare(types) => return self.bare(key, types),
             Form::Members => objects.lower(context, &context.sets.get(key.set), literals, (form, depth))?,
             Form::Items => arrays.lower(context, &context.sets.get(key.set), literals, (form, depth))?,
@@ -108,23 +118,69 @@ impl Lowering<'_> {
         Ok(self.context.parameters().bare(strings.map(|(rule, _)| Expr::Call(rule)), others))
     }
 
-    /// Values of some types as JSON.
-    fn json(&mut self, key: &RuleKey, of_types: Types) -> Result<Expr, CompileError> {
-        let Self { context, objects, arrays } = self;
+    /// The texts of a rule's values, as far as they are wanted, where there are few; `None` where they need states.
+    fn few_values(
+        &mut self,
+        key: &RuleKey,
+        is_wanted: impl Fn(&Json) -> bool,
+    ) -> Result<Option<Expr>, CompileError> {
+        let context = &mut self.context;
         let RuleKey { set, ref literals, depth, .. } = *key;
-        if let Some(mut values) = context.facts.few_values(literals)? {
-            values.retain(|value| of_types.has(Types::of(value)) && context.policy.allows(value));
-            // In any order, objects need the states of objects.
-            let is_scalar = |value: &Json| !matches!(value, Json::Array(_) | Json::Object(_));
-            if context.policy.is_ordered() || values.iter().all(is_scalar) {
-                let mut texts = Vec::with_capacity(values.len());
-                let written = context.policy.values.beside(&values);
-                for value in &values {
-                    texts.push(context.text_of(written, set, value, depth)?);
+        let Some(mut values) = context.facts.few_values(literals)? else { return Ok(None) };
+        values.retain(|value| is_wanted(value) && context.policy.allows(value));
+        // In any order, objects need the states of objects.
+        let is_scalar = |value: &Json| !matches!(value, Json::Array(_) | Json::Object(_));
+        if !context.policy.is_ordered() && !values.iter().all(is_scalar) {
+            return Ok(None);
+        }
+        let mut texts = Vec::with_capacity(values.len());
+        let written = context.policy.values.beside(&values);
+        for value in &values {
+            texts.push(context.text_of(written, set, value, depth)?);
+        }
+        Ok(Some(Expr::Alternate(texts)))
+    }
+
+    /// Values as YAML.
+    fn yaml(&mut self, key: &RuleKey, part: Part) -> Result<Expr, CompileError> {
+        if let Some(texts) = self.few_values(key, |value| Part::of(value) == part)? {
+            return Ok(texts);
+        }
+        let Self { context, objects, arrays } = self;
+        let RuleKey { set, ref literals, depth, form } = *key;
+        let types = context.facts.types_of(literals)?;
+        let mut parts = Vec::new();
+        if part == Part::Line {
+            for value in [Json::Null, Json::Bool(true), Json::Bool(false)] {
+                if types.has(Types::of(&value)) && context.facts.all_hold(literals, &value)? {
+                    parts.push(context.policy.values.text(&value, depth));
                 }
-                return Ok(Expr::Alternate(texts));
+            }
+            let Context { facts, rules, scalars, policy, .. } = &mut *context;
+            if types.has(Types::NUMBER) {
+                parts.extend(scalars.yaml_number(facts, rules, literals, policy.options.numbers)?);
+            }
+            if types.has(Types::STRING) {
+                parts.extend(scalars.yaml_string(facts, rules, literals)?.map(Expr::Call));
             }
         }
+        let set = context.sets.get(set);
+        if types.has(Types::ARRAY) {
+            parts.extend(arrays.lower(context, &set, literals, (form, depth))?);
+        }
+        if types.has(Types::OBJECT) {
+            parts.extend(objects.lower(context, &set, literals, (form, depth))?);
+        }
+        Ok(Expr::Alternate(parts))
+    }
+
+    /// Values of some types as JSON.
+    fn json(&mut self, key: &RuleKey, of_types: Types) -> Result<Expr, CompileError> {
+        if let Some(texts) = self.few_values(key, |value| of_types.has(Types::of(value)))? {
+            return Ok(texts);
+        }
+        let Self { context, objects, arrays } = self;
+        let RuleKey { set, ref literals, depth, .. } = *key;
         let types = context.facts.types_of(literals)?.and(of_types);
         let mut parts = Vec::new();
         for value in [Json::Null, Json::Bool(true), Json::Bool(false)] {

@@ -1,6 +1,6 @@
 //! The policy of a compile: which of the texts of a value are allowed.
 
-use gobo_types::{Draft, PropertyOrder, SchemaOptions, Spelling, Whitespace};
+use gobo_types::{Draft, Notation, PropertyOrder, SchemaOptions, Spelling, Whitespace};
 
 use crate::read::value::Json;
 use crate::text::numbers::NumberTexts;
@@ -75,6 +75,7 @@ impl<'a> Policy<'a> {
     /// Maximum nesting depth of a value, if there is one.
     pub(crate) fn max_depth(&self) -> Option<u32> {
         let indented = match self.options.whitespace {
+            _ if self.options.notation == Notation::Yaml => Some(Whitespace::MAX_INDENTED_DEPTH),
             Whitespace::Indent { .. } => Some(Whitespace::MAX_INDENTED_DEPTH),
             _ => None,
         };

@@ -7,6 +7,7 @@ use gobo_types::{DenseId as _, LengthRange};
 use crate::formula::expansion::Literal;
 use crate::lower::schema_set::SchemaSetId;
 use crate::read::node::Types;
+use crate::text::yaml::Part;
 
 /// How the values of a rule are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,6 +20,8 @@ pub(crate) enum Form {
     Members,
     /// Arrays alone, their items as parameters without names.
     Items,
+    /// As YAML.
+    Yaml(Part),
 }
 
 impl Form {
@@ -29,6 +32,8 @@ impl Form {
             Self::Bare(types) => types,
             Self::Members => Types::OBJECT,
             Self::Items => Types::ARRAY,
+            Self::Yaml(Part::Line) => Types::ALL,
+            Self::Yaml(Part::Block) => Types::OBJECT.or(Types::ARRAY),
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::read::node::TextId;
 use crate::scalar::counted::counted_strings;
 use crate::scalar::numbers::numbers;
 use crate::scalar::strings::{string_language, strings};
+use crate::scalar::yaml::yaml_strings;
+use crate::text::yaml;
 
 /// The rules of formulas of numbers and strings.
 pub(crate) struct ScalarRules {
@@ -126,6 +128,56 @@ impl ScalarRules {
         let rule = rules.add("string".to_owned(), expr);
         self.bare_strings.insert(formula, rule);
         Ok(Some((rule, is_free)))
+    }
+
+    /// The texts of the numbers that satisfy all of `literals`, as YAML; `None` if there are none at a glance.
+    ///
+    /// # Errors
+    /// A refusal that names a keyword; [`CompileError::OverBudget`].
+    pub(crate) fn yaml_number(
+        &mut self,
+        facts: &mut Facts<'_>,
+        rules: &mut Rules,
+        literals: &[Literal],
+        form: NumberForm,
+    ) -> Result<Option<Expr>, CompileError> {
+        let formula = facts.numbers.all(&mut facts.nodes, literals)?;
+        if formula == NEVER {
+            return Ok(None);
+        }
+        if let Some(&known) = self.numbers.get(&formula) {
+            return Ok(Some(Expr::Call(known)));
+        }
+        let budget = facts.nodes.budget();
+        let (expr, found) = numbers(&mut facts.numbers.formulas, formula, form, budget)?;
+        self.has_other_numbers |= found != form;
+        let rule = rules.add("number".to_owned(), yaml::numbers(&expr, budget)?);
+        self.numbers.insert(formula, rule);
+        Ok(Some(Expr::Call(rule)))
+    }
+
+    /// The rule of the strings that satisfy all of `literals`, as YAML; `None` if there are none at a glance.
+    ///
+    /// # Errors
+    /// A refusal that names a keyword; [`CompileError::OverBudget`].
+    pub(crate) fn yaml_string(
+        &mut self,
+        facts: &mut Facts<'_>,
+        rules: &mut Rules,
+        literals: &[Literal],
+    ) -> Result<Option<RuleId>, CompileError> {
+        let (formula, _) = self.strings_of(facts, literals)?;
+        if formula == NEVER {
+            return Ok(None);
+        }
+        if let Some(&known) = self.strings.get(&formula) {
+            return Ok(Some(known));
+        }
+        let mut add = |body, lengths| rules.add_counted("characters".to_owned(), body, lengths);
+        let expr = yaml_strings(&mut facts.strings.formulas, formula, &facts.nodes, &mut add)?;
+        let rule = rules.add("string".to_owned(), expr);
+        self.strings.insert(formula, rule);
+        Ok(Some(rule))
     }
 
     /// What is asked of strings, and whether `literals` ask nothing.

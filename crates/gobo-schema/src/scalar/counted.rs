@@ -18,7 +18,7 @@ use crate::scalar::lengths::{lengths, ranges};
 use crate::scalar::strings::string_language;
 
 /// The greatest number of states that count lengths themselves: about the product of a language's states and a bound.
-const FEW_STATES: u64 = 2048;
+pub(crate) const FEW_STATES: u64 = 2048;
 
 /// Adds a rule whose characters are counted: its texts, and how many characters their values may have.
 pub(crate) type AddRule<'a> = dyn FnMut(Expr, LengthRange) -> RuleId + 'a;
@@ -116,7 +116,7 @@ fn capped(
 }
 
 /// The bounds, if they are small enough to be counted.
-fn countable(min: u64, max: Option<u64>) -> Option<LengthRange> {
+pub(crate) fn countable(min: u64, max: Option<u64>) -> Option<LengthRange> {
     let bound = |bound: u64| u32::try_from(bound).ok().filter(|bound| *bound < CharCount::MAX_CHARS);
     let max = match max {
         Some(max) => Some(bound(max)?),

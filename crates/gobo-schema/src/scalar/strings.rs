@@ -45,7 +45,7 @@ pub(crate) fn string_language(
 }
 
 /// Lengths above the largest count exceed every budget, as it does.
-fn count(n: u64) -> u32 {
+pub(crate) fn count(n: u64) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 

@@ -1,7 +1,7 @@
 //! The digest of a constraint.
 
 use super::{
-    Constraint, GrammarDocument, Indentation, JsonNesting, MatchMode, RegexDialect, SchemaDocument,
+    Constraint, GrammarDocument, Indentation, JsonNesting, MatchMode, Notation, RegexDialect, SchemaDocument,
     SchemaOptions, Source, TextStart,
 };
 use crate::{ConstraintDigest, KeyHasher};
@@ -81,6 +81,7 @@ fn of_schemas(hasher: KeyHasher, options: &SchemaOptions) -> KeyHasher {
         draft,
         dialect,
         order,
+        notation,
         whitespace,
         spelling,
         numbers,
@@ -103,6 +104,10 @@ fn of_schemas(hasher: KeyHasher, options: &SchemaOptions) -> KeyHasher {
         .field("closed", &[u8::from(*closed)])
         .field("max_depth", &max_depth.map_or(0, |depth| depth + 1).to_le_bytes())
         .field("allow_widening", &[u8::from(*allow_widening)]);
+    let hasher = match notation {
+        Notation::Json => hasher,
+        Notation::Yaml => hasher.field("notation", notation.name().as_bytes()),
+    };
     documents.iter().fold(hasher, |hasher, SchemaDocument { uri, document }| {
         hasher.field("uri", uri.as_bytes()).field("document", document.as_bytes())
     })
@@ -205,6 +210,7 @@ mod tests {
             schema("{}", |options| options.draft = Some(Draft::Draft202012)),
             schema("{}", |options| options.dialect = SchemaDialect::OpenApi30),
             schema("{}", |options| options.order = PropertyOrder::Any),
+            schema("{}", |options| options.notation = Notation::Yaml),
             schema("{}", |options| options.whitespace = Whitespace::Compact),
             schema("{}", |options| options.spelling = Spelling::Any),
             schema("{}", |options| options.numbers = NumberForm::Json),

@@ -26,7 +26,7 @@ pub use json_nesting::JsonNesting;
 pub use regex::{RegexDialect, RegexDialectError};
 pub use restore::RestoreError;
 pub use schema_options::{
-    DateTimes, Draft, FormatMode, NumberForm, PropertyOrder, SchemaDocument, SchemaOptionError,
+    DateTimes, Draft, FormatMode, Notation, NumberForm, PropertyOrder, SchemaDocument, SchemaOptionError,
     SchemaOptions, Spelling,
 };
 pub use source::{GrammarDocument, MatchMode, Source};

@@ -149,8 +149,8 @@ impl Constraint {
 mod tests {
     use super::*;
     use crate::{
-        DateTimes, Dialect, Draft, FormatMode, GrammarDocument, Indentation, Lexer, LookAhead, NumberForm,
-        PropertyOrder, SchemaDialect, Spelling, TextStart, Whitespace,
+        DateTimes, Dialect, Draft, FormatMode, GrammarDocument, Indentation, Lexer, LookAhead, Notation,
+        NumberForm, PropertyOrder, SchemaDialect, Spelling, TextStart, Whitespace,
     };
 
     fn documents() -> Vec<SchemaDocument> {
@@ -163,6 +163,7 @@ mod tests {
             draft: Some(Draft::Draft7),
             dialect: SchemaDialect::OpenApi30,
             order: PropertyOrder::Any,
+            notation: Notation::Yaml,
             whitespace: Whitespace::Indent { by: 3 },
             spelling: Spelling::Any,
             numbers: NumberForm::Json,

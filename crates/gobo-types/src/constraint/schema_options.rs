@@ -70,6 +70,17 @@ impl NumberForm {
     pub const MAX_EXPONENT_DIGITS: u32 = 3;
 }
 
+/// The notation in which values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Notation {
+    /// JSON.
+    #[default]
+    Json,
+    /// YAML in block style, one text for each value.
+    Yaml,
+}
+
 /// What `format` means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -92,6 +103,13 @@ pub enum DateTimes {
     Naive,
 }
 
+impl Notation {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+    fn is_json(&self) -> bool {
+        *self == Self::Json
+    }
+}
+
 /// Everything that changes the language of a schema, its text apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -102,6 +120,9 @@ pub struct SchemaOptions {
     pub dialect: SchemaDialect,
     /// The order of properties.
     pub order: PropertyOrder,
+    /// In which notation values are written.
+    #[serde(skip_serializing_if = "Notation::is_json")]
+    pub notation: Notation,
     /// The whitespace between tokens.
     pub whitespace: Whitespace,
     /// How characters are written.
@@ -203,6 +224,7 @@ words!(
 );
 words!(PropertyOrder, Declared = "declared", Any = "any");
 words!(Spelling, Canonical = "canonical", Any = "any");
+words!(Notation, Json = "json", Yaml = "yaml");
 words!(NumberForm, Plain = "plain", Json = "json");
 words!(FormatMode, Assert = "assert", Annotate = "annotate");
 words!(DateTimes, Rfc3339 = "rfc3339", Naive = "naive");

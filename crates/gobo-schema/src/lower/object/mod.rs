@@ -29,6 +29,7 @@ use crate::lower::rules::Form;
 use crate::lower::schema_set::{SchemaSet, SchemaSetId};
 use crate::phase::LOWERING;
 use crate::read::node::{NodeId, TextId};
+use crate::text::yaml::Part;
 use gobo_grammar::json::strings::{string_steps, string_text};
 use scope::{Others, Scope, Scopes};
 use witnesses::{Witnesses, revocable};
@@ -78,6 +79,10 @@ impl<'a> ObjectLowering<'a> {
         if formula == NEVER {
             return Ok(None);
         }
+        if form == Form::Yaml(Part::Line) {
+            let is_empty = self.expansion.formulas.holds(formula, &PropertyAtom::holds_at_end)?;
+            return Ok(is_empty.then(|| Expr::text("{}")));
+        }
         let names = u32::try_from(set.names.len()).expect("the budget keeps names below 2^32");
         if !context.policy.is_ordered() && set.names.len() > MAX_UNORDERED {
             let reason = format!("any order of {names} names; the limit is {MAX_UNORDERED}");
@@ -86,6 +91,7 @@ impl<'a> ObjectLowering<'a> {
         let scope = self.scopes.of(context, &self.expansion.formulas, (set, form), formula)?;
         self.is_ordered |= set.names.len() > usize::from(scope.others.is_empty());
         let frame = match form {
+            Form::Yaml(Part::Block) => Frame::lines(depth),
             Form::Members => context.parameters().members(),
             _ => Frame::json("{", "}", context.policy.layout(), depth),
         };
@@ -207,6 +213,7 @@ impl Object<'_, '_> {
             self.context.budget.charge_steps(LOWERING, STEPS_PER_STATE + string_steps(name, spelling))?;
             let name = match self.form {
                 Form::Members => self.context.parameter_name(self.set, name)?,
+                Form::Yaml(_) => self.context.yaml_name(self.set, name)?,
                 _ => string_text(name, spelling),
             };
             self.builder.machine.add_edge(from, Expr::Concat(vec![name, value]), to);

@@ -118,6 +118,7 @@ impl NameClasses {
                     Form::Members => {
                         context.parameters().names(&class.names, is_unconstrained(&class), budget)?
                     }
+                    Form::Yaml(_) => context.yaml_names(class.names.clone())?,
                     _ => spelled(&class.names, spelling, budget)?,
                 };
                 let (key, Class { patterns, violated, .. }) = (key.shared(), class);

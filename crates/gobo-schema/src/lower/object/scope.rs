@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt, HashSet};
-use gobo_automata::Expr;
+use gobo_automata::{Expr, Language};
 use gobo_types::CompileError;
 
 use crate::formula::formulas::{FormulaId, Formulas};
@@ -136,6 +136,7 @@ impl Scopes {
                         context.scalars.written(&context.facts).expect("a style excludes its closing text");
                     context.parameters().names(&names, true, context.budget)?
                 }
+                Form::Yaml(_) => context.yaml_names(Language::none().complement(context.budget)?)?,
                 _ => context.any_string(),
             };
             return Ok(vec![Others { key, sets: sets.into_iter().collect(), patterns: Vec::new() }]);
