@@ -35,7 +35,7 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Experiment {
     /// How long it takes to be handed an index that exists: in process, from its file, over a socket
-    Hit(HitArgs),
+    Hit(Box<HitArgs>),
     /// Load: hits, bursts, distinct and hostile constraints, floods, eviction; open loop, no time left out
     Load(LoadArgs),
     /// A restart storm: many worker processes at once map every index of a store

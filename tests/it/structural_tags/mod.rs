@@ -313,9 +313,9 @@ fn a_rule_may_count_tokens() {
     let ebnf = "root ::= \"<\" text \">\"\ntext[max_tokens=2] ::= other*\nother ::= [^>]";
     let lark = "start: \"<\" text \">\"\ntext[max_tokens=2]: OTHER\nOTHER: /[^>]*/";
     assert_eq!(Dialect::Lark.default_lexer(lark), Some(Lexer::Longest));
-    same_texts(&tag, Constraint::grammar(Dialect::Ebnf, ebnf, "root", None, Vec::new()));
+    same_texts(&tag, &Constraint::grammar(Dialect::Ebnf, ebnf, "root", None, Vec::new()));
     for lexer in [Lexer::Longest, Lexer::None] {
-        same_texts(&tag, Constraint::grammar(Dialect::Lark, lark, "start", Some(lexer), Vec::new()));
+        same_texts(&tag, &Constraint::grammar(Dialect::Lark, lark, "start", Some(lexer), Vec::new()));
     }
     let contextual = Some(Lexer::Contextual(LookAhead::default()));
     let refused = matcher(&Constraint::grammar(Dialect::Lark, lark, "start", contextual, Vec::new()));
@@ -323,8 +323,8 @@ fn a_rule_may_count_tokens() {
 }
 
 /// Whether a constraint has the texts of a tag, token by token.
-fn same_texts(tag: &Matcher, constraint: Constraint) {
-    let rule = matcher(&constraint).unwrap();
+fn same_texts(tag: &Matcher, constraint: &Constraint) {
+    let rule = matcher(constraint).unwrap();
     let mut open = vec![(tag.clone(), rule, 0)];
     let mut seen = 0;
     while let Some((tag, rule, depth)) = open.pop() {

@@ -38,8 +38,11 @@ const CLASSES: &str = r#"{
     "ZERO": {"begin": [0]}
 }"#;
 
-/// The ids of the parts of each class, and how many tokens they have.
-const PARTS: [(&str, &[(&[TokenId], usize, usize)]); 3] = [
+/// The ids of a part of a class, and how many tokens it has.
+type ClassPart = (&'static [TokenId], usize, usize);
+
+/// The parts of each class.
+const PARTS: [(&str, &[ClassPart]); 3] = [
     ("IMAGE", &[(&[8], 1, 1), (&[0, 5, 6], 1, 2), (&[4], 1, 1)]),
     ("DOT", &[(&[2, 8], 0, 1)]),
     ("ZERO", &[(&[0], 1, 1)]),

@@ -166,8 +166,8 @@ pub struct ConstraintArgs {
     /// A phrase behind the first occurrence of which the text ends; several, each with --stop
     #[arg(long, value_name = "PHRASE", allow_hyphen_values = true, help_heading = "Constraint")]
     pub stop: Vec<String>,
-    /// Names for classes of tokens, as JSON: {"IMAGE": {"begin": [7], "fill": [[100, 199]], "min": 1, "max": 64, "end": [8]}}; then
-    /// (?P<IMAGE>) in --regex and <class:IMAGE> in a grammar is one token that begins it, so many that fill it, and one that ends it
+    /// A file that names classes of tokens: a JSON object with the ids that begin, fill and end each, which regular expressions and
+    /// grammars may name then, as docs/semantics.md says
     #[arg(long, value_name = "FILE", help_heading = "Constraint")]
     pub token_class: Option<PathBuf>,
     /// Options of schemas.

@@ -28,11 +28,10 @@ impl Form {
     /// The types of the values that are written so.
     pub(crate) fn types(self) -> Types {
         match self {
-            Self::Json => Types::ALL,
+            Self::Json | Self::Yaml(Part::Line) => Types::ALL,
             Self::Bare(types) => types,
             Self::Members => Types::OBJECT,
             Self::Items => Types::ARRAY,
-            Self::Yaml(Part::Line) => Types::ALL,
             Self::Yaml(Part::Block) => Types::OBJECT.or(Types::ARRAY),
         }
     }

@@ -62,7 +62,7 @@ fn in_parts(
                 budget,
             )
         };
-        let body = within(strings, lengths, &spell, budget, add)?;
+        let body = within(&strings, lengths, &spell, budget, add)?;
         ways.push(if is_plain { body } else { quoted(body) });
     }
     Ok(Expr::Alternate(ways))
@@ -70,7 +70,7 @@ fn in_parts(
 
 /// The strings of a language that are so long, with their characters counted where that saves states.
 fn within(
-    strings: Language,
+    strings: &Language,
     (min, max): (u64, Option<u64>),
     spell: &dyn Fn(&Language) -> Result<Expr, CompileError>,
     budget: &Budget,
@@ -80,13 +80,13 @@ fn within(
     let min = if u64::from(shortest) >= min { 0 } else { min };
     let max = max.filter(|&max| longest.is_none_or(|longest| u64::from(longest) > max));
     if min == 0 && max.is_none() {
-        return spell(&strings);
+        return spell(strings);
     }
     let states = (strings.len() as u64).saturating_mul(max.unwrap_or(min));
     let is_none = max.is_some_and(|max| max < u64::from(shortest) || max < min);
     let is_counted = states > FEW_STATES && !is_none && (min == 0 || strings.has_all_lengths(budget)?);
     match countable(min, max).filter(|_| is_counted) {
-        Some(lengths) => Ok(Expr::Call(add(spell(&strings)?, lengths))),
+        Some(lengths) => Ok(Expr::Call(add(spell(strings)?, lengths))),
         None => spell(&strings.intersection(&any(min, max, budget)?, budget)?),
     }
 }

@@ -57,7 +57,7 @@ impl Part {
 const PLAIN_CHARS: &str = r"[\x21-\x5B\x5D-\x7E\u{A0}-\u{2027}\u{202A}-\u{D7FF}\u{E000}-\u{FEFE}\u{FF00}-\u{FFFD}\u{10000}-\u{10FFFF}]";
 
 /// Of them those that a plain text may begin with, whatever follows.
-const FIRST_CHARS: &str = r#"[$()+./0-9;<=A-Z\^_a-z~\u{A0}-\u{2027}\u{202A}-\u{D7FF}\u{E000}-\u{FEFE}\u{FF00}-\u{FFFD}\u{10000}-\u{10FFFF}]"#;
+const FIRST_CHARS: &str = r"[$()+./0-9;<=A-Z\^_a-z~\u{A0}-\u{2027}\u{202A}-\u{D7FF}\u{E000}-\u{FEFE}\u{FF00}-\u{FFFD}\u{10000}-\u{10FFFF}]";
 
 /// Texts of plain characters that a reader would end before, or take for an end of the document.
 const ENDED: &str = r"(?s:.*)(?:: | #|:$| $)(?s:.*)|(?:---|\.\.\.)(?: (?s:.*))?";
@@ -119,8 +119,7 @@ pub(crate) fn char_in_quotes(set: &CharSet) -> Expr {
         return char_in(set, Spelling::Canonical);
     }
     let of = |range: (u32, u32)| (range.0..=range.1).filter_map(char::from_u32);
-    let mut ways: Vec<Expr> =
-        unprinted.ranges().into_iter().flat_map(of).map(|char| Expr::text(unit(char))).collect();
+    let mut ways: Vec<Expr> = unprinted.ranges().flat_map(of).map(|char| Expr::text(unit(char))).collect();
     let printed = set.without(&UNPRINTED);
     if !printed.is_empty() {
         ways.push(char_in(&printed, Spelling::Canonical));
