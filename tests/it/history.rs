@@ -1,6 +1,6 @@
 //! Judges history: an index must not depend on what its process has compiled before.
 //!
-//! Constraints of all kinds, schemas under every policy of whitespace, order and spelling, grammars under every lexer, over several
+//! Constraints of all kinds, schemas under every policy of whitespace, order and spelling and as YAML, classes of tokens, grammars under every lexer, over several
 //! vocabularies, are compiled in shuffled orders through one cache of rows, and each has to have the bytes that it has compiled alone.
 
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use gobo_compiler::{CompileOptions, RowCache};
 use gobo_oracle::Tokens;
 use gobo_tokenizer::ImportOptions;
 use gobo_types::{
-    Budget, CompileError, CompileLimits, Constraint, Dialect, Lexer, SchemaOptions, SpecialText, Whitespace,
+    Budget, CompileError, CompileLimits, Constraint, Dialect, Lexer, NamedClasses, Notation, SchemaOptions,
+    SpecialText, Whitespace,
 };
 use serde_json::Value;
 
@@ -33,6 +34,9 @@ fn constraints() -> Vec<Constraint> {
             all.extend(list("schemas").iter().map(of));
         }
     }
+    let options = SchemaOptions { notation: Notation::Yaml, closed: true, ..SchemaOptions::default() };
+    let yaml = |schema: &Value| Constraint::schema(&schema.to_string(), options.clone());
+    all.extend(list("schemas").iter().map(yaml));
     let addresses = list("addresses").into_iter();
     all.extend(addresses.map(|schema| Constraint::schema(&schema.to_string(), SchemaOptions::default())));
     let tag = |format: &Value| {
@@ -45,6 +49,10 @@ fn constraints() -> Vec<Constraint> {
         let of =
             |grammar| Constraint::grammar(Dialect::Lark, text(grammar), "start", Some(lexer), Vec::new());
         all.extend(list("lark").iter().map(of));
+    }
+    for of in list("classes") {
+        let classes: NamedClasses = serde_json::from_value(of[0].clone()).unwrap();
+        all.push(Constraint::regex(text(&of[1])).naming(classes));
     }
     all.extend(list("regexes").iter().map(|pattern| Constraint::regex(text(pattern))));
     all.extend(

@@ -279,7 +279,7 @@ fn refusals_name_the_group_and_its_place() {
             "COUNT is",
         ),
         ("(?P<DELIMITED_SUBSEQUENCE_OF>(?P<DELIMITER>,))", rust, Malformed, "offset 0", "one or more"),
-        ("(?P<IMAGE>)", rust, Unsupported, "offset 0", "tokens"),
+        ("(?P<IMAGE>)", rust, Malformed, "offset 0", "no token class has the name IMAGE"),
         ("(?=a)b(", rust, Malformed, "offset 6", "unclosed group"),
         (r"(?<=a)(b)\1", rust, Unsupported, "offset 9", "backreference"),
         ("(?<=a(?=b))b", rust, Unsupported, "the whole regex", "depends on what stands after it"),

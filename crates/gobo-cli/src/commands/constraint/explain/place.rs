@@ -8,7 +8,7 @@
 use std::fmt;
 
 use gobo_artifact::Index;
-use gobo_types::{Draft, FormatMode, PropertyOrder, SchemaDialect, SchemaOptions, Source};
+use gobo_types::{Draft, FormatMode, Notation, PropertyOrder, SchemaDialect, SchemaOptions, Source};
 use serde_json::{Map, Value, json};
 
 use super::json_scan::{At, Position, Step, position};
@@ -75,11 +75,14 @@ impl fmt::Display for Place {
     }
 }
 
-/// The place at the end of `alive`, a text that `index` has read, where `rest` was to follow. `None` for what is no schema, and
-/// where it cannot be told.
+/// The place at the end of `alive`, a text that `index` has read, where `rest` was to follow. `None` for what is no schema of JSON texts,
+/// and where it cannot be told.
 pub(super) fn place(index: &Index, alive: &[u8], rest: &[u8]) -> Option<Place> {
     let constraint = index.constraint(&[]).ok()?;
     let Source::Schema { schema, options } = constraint.source else { return None };
+    if options.notation != Notation::Json {
+        return None;
+    }
     let alive = str::from_utf8(alive).or_else(|error| str::from_utf8(&alive[..error.valid_up_to()])).ok()?;
     of_schema(&serde_json::from_str(&schema).ok()?, &options, alive, &String::from_utf8_lossy(rest))
 }
