@@ -30,6 +30,7 @@ mod packages;
 mod patterns;
 mod prefixes;
 mod proportion;
+mod python;
 mod records;
 mod recursion;
 mod recursion_data;

@@ -22,18 +22,18 @@ use crate::schema::{Judge, Random, Texts, plain};
 const NAMES: [&str; 4] = ["a", "b", "c", "ab"];
 
 /// Small, so that schemas whose states double end soon.
-const LIMITS: CompileLimits =
+pub(crate) const LIMITS: CompileLimits =
     CompileLimits { max_states: 1 << 14, max_steps: 30_000_000, max_bytes: 64 << 20 };
 
 #[derive(Debug, Clone)]
-struct Case {
-    schema: Value,
-    options: SchemaOptions,
-    values: Vec<Value>,
-    seed: u64,
+pub(crate) struct Case {
+    pub(crate) schema: Value,
+    pub(crate) options: SchemaOptions,
+    pub(crate) values: Vec<Value>,
+    pub(crate) seed: u64,
 }
 
-fn case() -> impl Strategy<Value = Case> {
+pub(crate) fn case() -> impl Strategy<Value = Case> {
     (root(), options(), vec(value(), 6), any::<u64>()).prop_map(|(schema, options, values, seed)| Case {
         schema,
         options,
@@ -243,7 +243,7 @@ fn turns_in_place<'a>(root: &'a Value, schema: &'a Value, open: &mut Vec<*const 
 }
 
 /// Whether some part of a schema does so.
-fn turns_somewhere(root: &Value, part: &Value) -> bool {
+pub(crate) fn turns_somewhere(root: &Value, part: &Value) -> bool {
     turns_in_place(root, part, &mut vec![])
         || match part {
             Value::Object(of) => of.values().any(|part| turns_somewhere(root, part)),
@@ -253,7 +253,7 @@ fn turns_somewhere(root: &Value, part: &Value) -> bool {
 }
 
 /// Values that meet what the strategies say.
-fn pool() -> Vec<Value> {
+pub(crate) fn pool() -> Vec<Value> {
     let scalars = scalars();
     let few =
         [json!(null), json!("a"), json!("ab"), json!(0), json!(1), json!(2), number("0.5"), json!({"a": 1})];

@@ -1,17 +1,19 @@
 //! Values as YAML: each has one text, and readers of YAML 1.2 (saphyr) and of YAML 1.1 (`PyYAML`) take it for that value.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use gobo_oracle::SchemaPolicy;
 use gobo_schema::yaml_text;
-use gobo_types::{Notation, SchemaOptions};
+use gobo_types::{CompileError, Draft, Notation, RefusalKind, SchemaOptions, Spelling, Whitespace};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use saphyr::{LoadableYamlNode as _, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
 use crate::cases::config;
-use crate::schema::Texts;
+use crate::schema::{Judge, Random, Texts};
+use crate::schema_random::{self, Case, LIMITS};
 
 /// Characters that mean something somewhere, letters of words that are no strings, characters that are not printed, and line ends.
 const CHARS: &str = "a01.:-# ~yno\n\t\"\\'{<=+_e?%@*é\u{2028}\u{7f}\u{85}\u{feff}\u{ffff}";
@@ -84,9 +86,14 @@ fn around(text: &str) -> Value {
 
 /// The value that saphyr reads; integers beyond 64 bits are none.
 fn read(text: &str) -> Option<Value> {
-    let documents = Yaml::load_from_str(text).ok()?;
-    let [document] = &documents[..] else { return None };
-    value_of(document)
+    try_read(text).ok().flatten()
+}
+
+/// The same, and why it reads none.
+fn try_read(text: &str) -> Result<Option<Value>, String> {
+    let documents = Yaml::load_from_str(text).map_err(|error| error.to_string())?;
+    let [document] = &documents[..] else { return Ok(None) };
+    Ok(value_of(document))
 }
 
 fn value_of(yaml: &Yaml<'_>) -> Option<Value> {
@@ -211,24 +218,9 @@ for line in sys.stdin:
     fn strings_are_read_back_by_version_1_1() {
         let strings = strings();
         let values = strings.iter().flat_map(|text| [json!(text), around(text)]);
-        let lines: Vec<String> =
-            values.map(|value| format!("{}\n", json!([yaml_text(&value.to_string()), value]))).collect();
-        let program = std::env::var_os("GOBO_PYTHON").map(PathBuf::from);
-        let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/python/bin/python");
-        let mut child = Command::new(program.unwrap_or(python))
-            .args(["-c", SCRIPT])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        let writer =
-            std::thread::spawn(move || lines.iter().try_for_each(|line| stdin.write_all(line.as_bytes())));
-        let output = child.wait_with_output().unwrap();
-        writer.join().unwrap().unwrap();
-        assert!(output.status.success());
-        let said = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(said.lines().count(), 0, "{}", said.lines().take(20).collect::<Vec<_>>().join("\n"));
+        let lines = values.map(|value| json!([yaml_text(&value.to_string()), value]).to_string());
+        let said = crate::python::lines(SCRIPT, lines.collect());
+        assert!(said.is_empty(), "{} differences: {:?}", said.len(), &said[..said.len().min(20)]);
     }
 }
 
@@ -277,4 +269,109 @@ fn what_means_nothing_in_yaml_is_refused() {
     let endless = r##"{"type": "array", "items": {"$ref": "#"}, "minItems": 1}"##;
     let error = Texts::of(endless, options()).err().unwrap().to_string();
     assert!(error.contains("no text"), "{error}");
+}
+
+/// What came of all cases.
+#[derive(Debug, Default)]
+struct Tally {
+    indices: usize,
+    valid: usize,
+    invalid: usize,
+    samples: usize,
+}
+
+fn judge(case: &Case, pool: &[Value], tally: &mut Tally) -> Result<(), TestCaseError> {
+    let Case { schema, options, values, seed } = case;
+    let options = SchemaOptions {
+        notation: Notation::Yaml,
+        whitespace: Whitespace::default(),
+        spelling: Spelling::default(),
+        ..options.clone()
+    };
+    if schema_random::turns_somewhere(schema, schema) {
+        return Ok(());
+    }
+    let judge = Judge::new(schema, Draft::Draft202012);
+    // The judge panics over some schemas that refer to themselves; then it has no opinion.
+    let allows = |value: &Value| catch_unwind(AssertUnwindSafe(|| judge.allows(value))).ok();
+    let texts = match Texts::within(&schema.to_string(), options.clone(), LIMITS) {
+        Ok(texts) => texts,
+        Err(CompileError::Refused(refusal)) if refusal.kind == RefusalKind::Unsatisfiable => {
+            let found = pool.iter().chain(values).find(|value| allows(value) == Some(true));
+            prop_assert!(found.is_none(), "{:?} is valid: {}", found, refusal);
+            return Ok(());
+        }
+        Err(_) => return Ok(()),
+    };
+    tally.indices += 1;
+    let policy = SchemaPolicy::new(schema, &options).expect("what has an index can be read");
+    for value in pool.iter().chain(values) {
+        let Some(is_valid) = allows(value) else { continue };
+        *(if is_valid { &mut tally.valid } else { &mut tally.invalid }) += 1;
+        let orders = policy.orders(value).expect("what has an index can be read");
+        let written: Vec<String> = orders.iter().map(|value| yaml_text(&value.to_string())).collect();
+        let is_taken = written.iter().any(|text| texts.accepts(text));
+        prop_assert_eq!(is_taken, is_valid, "{} as {:?}", value, written);
+    }
+    let mut random = Random(*seed);
+    for text in (0..12).filter_map(|_| texts.sample(&mut random)) {
+        tally.samples += 1;
+        // The judge divides in floating point: of numbers with more digits than that holds it has no opinion.
+        let is_long = |part: &str| part.chars().filter(char::is_ascii_digit).count() > 15;
+        if text.split(|char: char| !char.is_ascii_digit() && char != '.').any(is_long) {
+            continue;
+        }
+        match try_read(&text) {
+            Ok(Some(value)) => {
+                prop_assert!(allows(&value).unwrap_or(true), "{:?} is let through, and invalid", text);
+            }
+            // Names that the schema does not list may be repeated.
+            Err(why) if why.contains("duplicated key") => {}
+            other => return Err(TestCaseError::fail(format!("{text:?} is read as {other:?}"))),
+        }
+    }
+    Ok(())
+}
+
+/// A value's text is let through if the judge calls the value valid, and what the masks let through is read as a valid value.
+#[test]
+fn random_schemas_mean_what_the_judge_says() {
+    let config = ProptestConfig { failure_persistence: None, ..config(60) };
+    let cases = config.cases as usize;
+    let tally = RefCell::new(Tally::default());
+    let pool = schema_random::pool();
+    let mut runner = TestRunner::new(config);
+    let run = runner.run(&schema_random::case(), |case| judge(&case, &pool, &mut tally.borrow_mut()));
+    if let Err(error) = run {
+        panic!("{error}\n{runner}");
+    }
+    let Tally { indices, valid, invalid, samples } = tally.into_inner();
+    assert!(indices * 2 > cases, "{indices} of {cases} have an index");
+    assert!(valid > cases && invalid > cases && samples > cases, "{valid} {invalid} {samples}");
+}
+
+/// The example of the documentation.
+#[test]
+fn the_example_is_written_so() {
+    let example = include_str!("../../docs/examples/order.yaml");
+    let order = json!({
+        "id": "A-7",
+        "items": [{"name": "tea", "count": 2}, {"name": "no", "count": 1}],
+        "notes": [],
+    });
+    assert_eq!(yaml_text(&order.to_string()), example.trim_end());
+}
+
+/// Lengths are counted beside the states, in plain strings and in others.
+#[test]
+fn lengths_are_counted() {
+    let schema = r#"{"type": "string", "minLength": 30, "maxLength": 40}"#;
+    let texts = Texts::of(schema, options()).unwrap();
+    for unit in ["a", "é", "a\"b", "'", "\\", "\n", "a: ", "1", "\u{85}", "漢 "] {
+        for count in 0..45 {
+            let text: String = unit.chars().cycle().take(count).collect();
+            let written = yaml_text(&json!(text).to_string());
+            assert_eq!(texts.accepts(&written), (30..=40).contains(&count), "{written:?}");
+        }
+    }
 }

@@ -56,6 +56,8 @@ def test_constraints_are_equal_by_what_they_allow():
         gobo.Constraint.regex("a", search=True),
         gobo.Constraint.regex("a", text_start="strip_one_space"),
         gobo.Constraint.json(),
+        gobo.Constraint.schema("true"),
+        gobo.Constraint.schema("true", notation="yaml"),
         gobo.Constraint.regex("a").stopping(["b"]),
         gobo.Constraint.regex("a").naming({"A": {"begin": [1]}}),
         gobo.Constraint.regex("a").naming({"A": {"begin": [2]}}),
@@ -209,7 +211,7 @@ def test_classes_of_tokens(index_of):
 
 
 def test_options_that_are_none():
-    for option in ("draft", "order", "whitespace", "spelling", "numbers", "format", "text_start"):
+    for option in ("draft", "order", "notation", "whitespace", "spelling", "numbers", "format", "text_start"):
         with pytest.raises(gobo.InvalidError, match="other"):
             gobo.Constraint.schema({}, **{option: "other"})
     for bad in (65, -1, 1 << 90):

@@ -1,7 +1,7 @@
 //! The canonical text of a value under a policy: the order of properties, and the spelling.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_types::{Budget, CompileError, Notation, NumberForm, SchemaOptions};
+use gobo_types::{Budget, CompileError, NumberForm, SchemaOptions};
 use serde_json::{Map, Value};
 
 use crate::evaluate::evaluate;
@@ -32,11 +32,6 @@ impl PolicyForm {
         let (lowering, _) = lowered(schema, "", options, budget)?;
         let has_last = !lowering.objects.witnesses.last.is_empty();
         Ok(Self { schema: schema.to_owned(), options: options.clone(), has_last })
-    }
-
-    /// The notation in which values are written.
-    pub fn notation(&self) -> Notation {
-        self.options.notation
     }
 
     /// The value with the properties of each object in the order of the policy: those that the schema names in its order, the

@@ -4,7 +4,7 @@ use gobo_artifact::Vocabulary;
 use gobo_automata::{Dfa, Language, Lowered};
 use gobo_grammar::Written;
 use gobo_grammar::json::{json, narrowed, truncated};
-use gobo_grammar::regex::with_tokens;
+use gobo_grammar::regex::{check_classes, with_tokens};
 use gobo_schema::{embedded, schema};
 use gobo_types::{
     Budget, CompileError, Constraint, RefusalKind, RegexDialect, Report, ReportEntry, Source, TextStart,
@@ -45,7 +45,7 @@ fn lowered(
     budget: &Budget,
 ) -> Result<Lowered, CompileError> {
     let classes = &constraint.token_classes;
-    classes.check()?;
+    check_classes(classes, budget)?;
     let mut tokens = None;
     let text_start = constraint.text_start;
     let kind = constraint.kind();

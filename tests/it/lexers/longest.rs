@@ -229,6 +229,7 @@ fn llguidances_words_are_taken() {
         ("start: S\nS: <|eot|>", "a token edge stands in rules alone"),
         ("start: @other", "grammars by name"),
         ("start: a\na[max_tokens=0]: /.*/", "a rule has [max_tokens=N], N from 1"),
+        ("start: a\na[max_tokens=3, max_tokens=4]: /.*/", "a rule has one max_tokens"),
         ("start: a\na[max_tokens]: /.*/", "a rule has [max_tokens=N], N from 1"),
         ("start: a::0\na::_[max_tokens=3]: /.*/", "a rule with a parameter has no attribute max_tokens"),
         ("start: a\na[max_tokens=3]: b \"x\"\nb: \"y\"", "refers to the rule b"),

@@ -1,13 +1,8 @@
-//! The naive reader against Lark itself, which needs an interpreter with `lark` 1.3.1: `GOBO_PYTHON`, or that of `target/python`, which
-//! `.ci/run` makes.
-
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+//! The naive reader against Lark itself, which needs `lark` 1.3.1.
 
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{indented, random, texts};
 
@@ -70,25 +65,7 @@ fn the_naive_reader_is_lark() {
             }
         }
     }
-    let program = std::env::var_os("GOBO_PYTHON").map(PathBuf::from);
-    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/python/bin/python");
-    let mut child = Command::new(program.unwrap_or(python))
-        .args(["-c", SCRIPT])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let lines: Vec<String> = cases.iter().map(|case| format!("{}\n", case.0)).collect();
-    let writer =
-        std::thread::spawn(move || lines.iter().try_for_each(|line| stdin.write_all(line.as_bytes())));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
-    let answers: Vec<Value> = String::from_utf8(output.stdout)
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let answers = crate::python::lines(SCRIPT, cases.iter().map(|case| case.0.to_string()).collect());
     assert_eq!(answers.len(), cases.len());
     let mut compared = 0;
     for (answer, (case, taken)) in answers.iter().zip(&cases) {

@@ -314,6 +314,13 @@ fn a_rule_may_count_tokens() {
     let lark = "start: \"<\" text \">\"\ntext[max_tokens=2]: OTHER\nOTHER: /[^>]*/";
     assert_eq!(Dialect::Lark.default_lexer(lark), Some(Lexer::Longest));
     same_texts(&tag, &Constraint::grammar(Dialect::Ebnf, ebnf, "root", None, Vec::new()));
+    // Each lexeme counts for itself, and stays as greedy as the lexer has it.
+    let ebnf = "root ::= text (\"<\" text)*\ntext[max_tokens=2] ::= [ab]+";
+    let two = matcher(&Constraint::grammar(Dialect::Ebnf, ebnf, "root", None, Vec::new())).unwrap();
+    let two_lexemes = "start: text (\"<\" text)*\ntext[max_tokens=2]: /[ab]+/";
+    for lexer in [Lexer::Longest, Lexer::None] {
+        same_texts(&two, &Constraint::grammar(Dialect::Lark, two_lexemes, "start", Some(lexer), Vec::new()));
+    }
     for lexer in [Lexer::Longest, Lexer::None] {
         same_texts(&tag, &Constraint::grammar(Dialect::Lark, lark, "start", Some(lexer), Vec::new()));
     }
@@ -322,7 +329,7 @@ fn a_rule_may_count_tokens() {
     assert!(refused.unwrap_err().to_string().contains("[max_tokens] is of llguidance's dialect"));
 }
 
-/// Whether a constraint has the texts of a tag, token by token.
+/// Asserts that a constraint has the texts of another, token by token.
 fn same_texts(tag: &Matcher, constraint: &Constraint) {
     let rule = matcher(constraint).unwrap();
     let mut open = vec![(tag.clone(), rule, 0)];

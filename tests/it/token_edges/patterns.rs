@@ -189,15 +189,18 @@ proptest! {
 
 #[test]
 fn what_stands_beside_tokens_is_refused_by_name() {
-    let many = Constraint::regex_with(
+    let beside = Constraint::regex_with(
         "(?P<TEXT_TOKEN>)",
         gobo_types::MatchMode::Full,
         gobo_types::RegexDialect::Rust,
         vec!["a".to_owned()],
         Vec::new(),
     );
+    // More sets than an automaton has codes for.
+    let many: Vec<String> = (0..70_000).map(|number| format!("\"A{number}\":{{\"fill\":[1]}}")).collect();
+    let many = classes(&format!("{{{}}}", many.join(",")));
     for (constraint, words) in [
-        (many, "has no other patterns beside it"),
+        (beside, "has no other patterns beside it"),
         (Constraint::regex("(?P<TEXT_TOKEN>a)"), "have nothing in them"),
         (Constraint::regex("(?P<IMAGE>)"), "no token class has the name IMAGE"),
         (Constraint::regex("(?P<ZERO>a)").naming(classes(CLASSES)), "the token class ZERO has nothing in it"),
@@ -205,6 +208,9 @@ fn what_stands_beside_tokens_is_refused_by_name() {
         (Constraint::regex("(?P<A>)").naming(classes(r#"{"A":{"fill":[3,11]}}"#)), "token id 11 is beyond"),
         (Constraint::regex("(?P<A>)").naming(classes(r#"{"A":{"fill":[9]}}"#)), "no token of id 9"),
         (Constraint::regex("a").naming(classes(r#"{"A":{"fill":[1,1]}}"#)), "token id 1 stands twice"),
+        (Constraint::regex("a").naming(classes(r#"{"COUNT":{"fill":[1]}}"#)), "COUNT means something else"),
+        (Constraint::regex("a").naming(classes(r#"{"TEXT_UNTIL":{"fill":[1]}}"#)), "means something else"),
+        (Constraint::regex("a").naming(many), "the limit is 256"),
         (Constraint::gbnf("root ::= <class:A>", "root"), "no token class has that name"),
         (Constraint::gbnf("root ::= !<class:IMAGE>", "root").naming(classes(CLASSES)), "has no complement"),
         (Constraint::regex("(?P<PARAGRAPH_TOKEN>)(?<!a)"), "looks around"),

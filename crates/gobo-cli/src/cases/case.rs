@@ -4,10 +4,10 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use gobo_schema::{plain_text, yaml_text};
+use gobo_schema::plain_text;
 use gobo_types::{
     AnyDialect, Constraint, Dialect, FormatMode, GrammarDocument, Indentation, JsonNesting, Lexer, MatchMode,
-    NamedClasses, Notation, NumberForm, RegexDialect, SchemaOptions, Source, SpecialText, Whitespace,
+    NamedClasses, NumberForm, RegexDialect, SchemaOptions, SpecialText, Whitespace,
 };
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -94,8 +94,8 @@ pub(crate) struct Case {
 pub(crate) struct Question {
     pub(crate) text: Pieces,
     pub(crate) expected: Expected,
-    /// The JSON text of the value that it stands for, whose other texts are as good.
-    pub(crate) instance: Option<String>,
+    /// Whether it is the JSON text of a value, whose other texts are as good.
+    pub(crate) is_instance: bool,
 }
 
 /// The expected answer for a text.
@@ -226,17 +226,13 @@ impl Line {
         })
     }
 
-    fn texts(self, notation: Notation) -> Vec<Question> {
+    fn texts(self) -> Vec<Question> {
         let of = |texts: Vec<Pieces>, expected| {
-            texts.into_iter().map(move |text| Question { text, expected, instance: None })
+            texts.into_iter().map(move |text| Question { text, expected, is_instance: false })
         };
         let instances = self.tests.into_iter().flatten().map(|Instance { data, valid }| {
             let expected = if valid { Expected::Accept } else { Expected::Reject };
-            let text = match notation {
-                Notation::Json => plain_text(data.get()),
-                Notation::Yaml => yaml_text(data.get()),
-            };
-            Question { text: Pieces::Text(text), expected, instance: Some(data.get().to_owned()) }
+            Question { text: Pieces::Text(plain_text(data.get())), expected, is_instance: true }
         });
         of(self.accept, Expected::Accept)
             .chain(of(self.reject, Expected::Reject))
@@ -263,11 +259,7 @@ impl Case {
         let constraint = constraint.stopping(line.stop.clone()).naming(line.token_classes.clone());
         let invalid =
             line.invalid.as_ref().is_some_and(|invalid| !matches!(invalid, Value::Bool(false) | Value::Null));
-        let notation = match &constraint.source {
-            Source::Schema { options, .. } => options.notation,
-            _ => Notation::Json,
-        };
-        Ok(Self { id, constraint, texts: line.texts(notation), invalid })
+        Ok(Self { id, constraint, texts: line.texts(), invalid })
     }
 
     /// The cases of the library that ships with gobo.
@@ -435,7 +427,7 @@ mod tests {
         let texts: Vec<_> = case
             .texts
             .iter()
-            .map(|of| (of.text.text().unwrap_or_default(), of.expected, of.instance.is_some()))
+            .map(|of| (of.text.text().unwrap_or_default(), of.expected, of.is_instance))
             .collect();
         assert_eq!(
             texts,

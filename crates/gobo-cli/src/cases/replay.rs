@@ -56,7 +56,7 @@ impl Replay<'_> {
     /// Compiles the constraint of a case, and asks about each of its texts.
     pub(crate) fn replay<'a>(&self, case: &'a Case) -> anyhow::Result<Replayed<'a>> {
         let instances = |expected| {
-            let of = case.texts.iter().filter(|text| text.instance.is_some() && text.expected == expected);
+            let of = case.texts.iter().filter(|text| text.is_instance && text.expected == expected);
             of.count() as u64
         };
         let mut replayed = Replayed {
@@ -101,9 +101,13 @@ impl Replay<'_> {
         if case.invalid {
             replayed.wrong.push(Wrong { text: None, expected: "refused" });
         }
+        let notation = notation(&case.constraint);
         let mut policy = Policy { constraint: &case.constraint, limits: self.limits, form: None };
         for text in &case.texts {
-            let answer = walker.answer(&text.text)?;
+            let answer = match text.text.text().filter(|_| text.is_instance && notation == Notation::Yaml) {
+                Some(json) => walker.answer(&Pieces::Text(yaml_text(json)))?,
+                None => walker.answer(&text.text)?,
+            };
             let is_right = match text.expected {
                 Expected::Accept => answer == Answer::Complete,
                 Expected::Reject => answer != Answer::Complete,
@@ -112,8 +116,9 @@ impl Replay<'_> {
             if is_right {
                 continue;
             }
-            if let Some(instance) = text.instance.as_deref().filter(|_| text.expected == Expected::Accept) {
-                match policy.other_text(instance, &mut walker) {
+            if text.is_instance && text.expected == Expected::Accept {
+                let written = text.text.text().unwrap_or_default();
+                match policy.other_text(written, &mut walker) {
                     Ok(Some(Other::Order)) => {
                         replayed.order += 1;
                         continue;
@@ -152,6 +157,14 @@ enum Other {
     Unknown,
 }
 
+/// How the values of a constraint are written.
+fn notation(constraint: &Constraint) -> Notation {
+    match &constraint.source {
+        Source::Schema { options, .. } => options.notation,
+        _ => Notation::Json,
+    }
+}
+
 /// The texts that the policy of a schema allows for a value.
 struct Policy<'a> {
     constraint: &'a Constraint,
@@ -161,10 +174,10 @@ struct Policy<'a> {
 }
 
 impl Policy<'_> {
-    /// Tries a value whose text is not accepted in policy form.
-    fn other_text(&mut self, instance: &str, walker: &mut Walker<'_>) -> anyhow::Result<Option<Other>> {
+    /// Tries the value of a text that is not accepted in policy form.
+    fn other_text(&mut self, text: &str, walker: &mut Walker<'_>) -> anyhow::Result<Option<Other>> {
         // A value with half a character in it, or nested past reason, has no other text.
-        let Ok(value) = serde_json::from_str::<Value>(instance) else { return Ok(None) };
+        let Ok(value) = serde_json::from_str::<Value>(text) else { return Ok(None) };
         let form = match (&mut self.form, &self.constraint.source) {
             (Some(form), _) => form,
             (form, Source::Schema { schema, options }) => {
@@ -173,11 +186,12 @@ impl Policy<'_> {
             _ => return Ok(None),
         };
         let value = form.in_order(&value);
-        let texts = match form.notation() {
+        let in_order = value.to_string();
+        let texts = match notation(self.constraint) {
             Notation::Json => {
-                vec![(Other::Order, plain_text(&value.to_string())), (Other::Spelling, form.spelled(&value))]
+                vec![(Other::Order, plain_text(&in_order)), (Other::Spelling, form.spelled(&value))]
             }
-            Notation::Yaml => vec![(Other::Order, yaml_text(&value.to_string()))],
+            Notation::Yaml => vec![(Other::Order, yaml_text(&in_order))],
         };
         for (other, text) in texts {
             if walker.answer(&Pieces::Text(text))? == Answer::Complete {

@@ -9,7 +9,8 @@ fuzz_target!(|grammar: &str| {
     let limits = CompileLimits { max_states: 1 << 10, max_steps: 1 << 20, max_bytes: 16 << 20 };
     let (dialect, indentation) = (Dialect::Ebnf, Indentation::default());
     let classes = NamedClasses::NONE;
-    let written = Written { dialect, grammar, start: "root", lexer: None, indentation, documents: &[], classes };
+    let written =
+        Written { dialect, grammar, start: "root", lexer: None, indentation, documents: &[], classes };
     let _ = written.read(&Budget::new(limits));
     let _ = written.outline();
 });

@@ -15,7 +15,8 @@ fuzz_target!(|grammar: &str| {
     ] {
         let (dialect, lexer, indentation) = (Dialect::Lark, Some(lexer), Indentation::default());
         let classes = NamedClasses::NONE;
-    let written = Written { dialect, grammar, start: "start", lexer, indentation, documents: &[], classes };
+        let written =
+            Written { dialect, grammar, start: "start", lexer, indentation, documents: &[], classes };
         let _ = written.read(&Budget::new(limits));
         let _ = written.outline();
     }

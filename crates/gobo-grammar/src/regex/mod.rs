@@ -23,7 +23,7 @@ use gobo_automata::{Language, check_pattern};
 use gobo_types::{Budget, CompileError, MatchMode, NamedClasses};
 
 pub(crate) use classes::with_cases;
-pub use extensions::with_tokens;
+pub use extensions::{check_classes, with_tokens};
 pub(crate) use looks::Obligation;
 pub(crate) use nfa::StateId;
 pub(crate) use ordered::{Ending, Entry, Place, Preference, Scanner, Stop, Stopping, Stuck, Threads};

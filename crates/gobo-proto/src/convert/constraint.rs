@@ -250,6 +250,32 @@ mod tests {
 
     use super::*;
 
+    fn classes() -> NamedClasses {
+        let ids = |of: &[(u32, u32)]| of.iter().map(|&(first, last)| IdRange { first, last }).collect();
+        let image = NamedClass {
+            begin: ids(&[(1, 1)]),
+            fill: ids(&[(2, 9), (12, 12)]),
+            min: 0,
+            max: Some(4),
+            end: ids(&[(10, 10)]),
+        };
+        let other =
+            NamedClass { begin: Vec::new(), fill: ids(&[(3, 3)]), min: 1, max: None, end: Vec::new() };
+        let mut classes = NamedClasses::default();
+        assert!(classes.insert("IMAGE".into(), image) && classes.insert("OTHER".into(), other));
+        classes
+    }
+
+    #[test]
+    fn a_class_stands_there_once() {
+        let mut message = v1::Constraint::from(&Constraint::regex("a").naming(classes()));
+        message.token_classes.push(message.token_classes[0].clone());
+        assert!(matches!(
+            Constraint::try_from(message),
+            Err(ConvertError::Malformed { field: "constraint.token_classes", .. })
+        ));
+    }
+
     #[test]
     fn a_constraint_is_read_as_it_was_sent() {
         for constraint in [
@@ -262,6 +288,7 @@ mod tests {
                 vec!["b".into()],
                 vec!["c".into()],
             ),
+            Constraint::regex("(?P<A>)").stopping(vec!["x".into(), "y".into()]).naming(classes()),
             Constraint::choice(["b", "a"]),
             Constraint::choice(Vec::<String>::new()),
             Constraint::json(Whitespace::Compact),

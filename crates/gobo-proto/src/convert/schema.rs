@@ -189,6 +189,7 @@ mod tests {
             SchemaOptions { order: PropertyOrder::Any, ..Default::default() },
             SchemaOptions { whitespace: Whitespace::Flexible { max: 3 }, ..Default::default() },
             SchemaOptions { spelling: Spelling::Any, ..Default::default() },
+            SchemaOptions { notation: Notation::Yaml, ..Default::default() },
             SchemaOptions { numbers: NumberForm::Json, ..Default::default() },
             SchemaOptions { format: FormatMode::Annotate, ..Default::default() },
             SchemaOptions { dialect: SchemaDialect::OpenApi30, ..Default::default() },
@@ -214,7 +215,7 @@ mod tests {
 
     #[test]
     fn nothing_is_guessed() {
-        let changes: [fn(&mut v1::Schema); 7] = [
+        let changes: [fn(&mut v1::Schema); 8] = [
             |message| message.draft = 9,
             |message| message.order = 9,
             |message| message.spelling = 9,
@@ -222,6 +223,7 @@ mod tests {
             |message| message.format = 9,
             |message| message.dialect = 9,
             |message| message.date_times = 9,
+            |message| message.notation = 9,
         ];
         for change in changes {
             let mut newer = sent(&SchemaOptions::default());

@@ -29,6 +29,10 @@ const STEPS_PER_RULE: u64 = 8;
 /// Steps of a value that is written as an expression, its characters apart.
 const STEPS_PER_VALUE: u64 = 16;
 
+/// Why a name cannot be written as YAML.
+const LONG_NAME: &str =
+    "the name of a property has 1,024 characters or more as YAML, within which readers look for its end";
+
 /// Where the texts of a schema stand.
 pub(crate) enum Place {
     /// Alone.
@@ -89,7 +93,7 @@ impl<'a> Context<'a> {
             facts: Facts::new(nodes),
             sets: SchemaSets::default(),
             rules,
-            scalars: ScalarRules::new(without),
+            scalars: ScalarRules::new(options.notation, without),
             parameters,
             yaml_names: HashMap::new(),
         })
@@ -258,11 +262,8 @@ impl<'a> Context<'a> {
     /// # Errors
     /// A refusal of a name that cannot be written.
     pub(crate) fn yaml_name(&self, set: &SchemaSet, name: &str) -> Result<Expr, CompileError> {
-        name_text(name).map(Expr::text).ok_or_else(|| {
-            let reason =
-                "a name of a property has more than 1,024 characters as YAML, where readers look for its end";
-            self.refuse_at(set, RefusalKind::Unsupported, reason)
-        })
+        let text = name_text(name).map(Expr::text);
+        text.ok_or_else(|| self.refuse_at(set, RefusalKind::Unsupported, LONG_NAME))
     }
 
     /// A call of the rule of some names that the schema does not list, as YAML.
@@ -302,7 +303,10 @@ impl<'a> Context<'a> {
         self.charge_text(&ordered)?;
         match self.policy.options.notation {
             Notation::Json => Ok(written.text(&ordered, depth)),
-            Notation::Yaml => value_text(written, &ordered, depth, self.budget),
+            Notation::Yaml => {
+                let text = value_text(written, &ordered, depth, self.budget)?;
+                text.ok_or_else(|| self.refuse_at(&self.sets.get(set), RefusalKind::Unsupported, LONG_NAME))
+            }
         }
     }
 

@@ -95,8 +95,7 @@ impl Lowering<'_> {
         let Self { context, objects, arrays } = self;
         let RuleKey { ref literals, depth, form, .. } = *key;
         let parts = match form {
-            Form::Json => return self.json(key, Types::ALL),
-            Form::Yaml(part) => return self.yaml(key, part),
+            Form::Json | Form::Yaml(_) => return self.values(key, form.types(), form),
             Form::Bare(types) => return self.bare(key, types),
             Form::Members => objects.lower(context, &context.sets.get(key.set), literals, (form, depth))?,
             Form::Items => arrays.lower(context, &context.sets.get(key.set), literals, (form, depth))?,
@@ -114,73 +113,31 @@ impl Lowering<'_> {
             return Ok(Expr::Call(all));
         }
         let others = types.but(Types::STRING);
-        let others = if others == Types(0) { nothing() } else { self.json(key, others)? };
+        let others = if others == Types(0) { nothing() } else { self.values(key, others, Form::Json)? };
         Ok(self.context.parameters().bare(strings.map(|(rule, _)| Expr::Call(rule)), others))
     }
 
-    /// The texts of a rule's values, as far as they are wanted, where there are few; `None` where they need states.
-    fn few_values(
-        &mut self,
-        key: &RuleKey,
-        is_wanted: impl Fn(&Json) -> bool,
-    ) -> Result<Option<Expr>, CompileError> {
-        let context = &mut self.context;
-        let RuleKey { set, ref literals, depth, .. } = *key;
-        let Some(mut values) = context.facts.few_values(literals)? else { return Ok(None) };
-        values.retain(|value| is_wanted(value) && context.policy.allows(value));
-        // In any order, objects need the states of objects.
-        let is_scalar = |value: &Json| !matches!(value, Json::Array(_) | Json::Object(_));
-        if !context.policy.is_ordered() && !values.iter().all(is_scalar) {
-            return Ok(None);
-        }
-        let mut texts = Vec::with_capacity(values.len());
-        let written = context.policy.values.beside(&values);
-        for value in &values {
-            texts.push(context.text_of(written, set, value, depth)?);
-        }
-        Ok(Some(Expr::Alternate(texts)))
-    }
-
-    /// Values as YAML.
-    fn yaml(&mut self, key: &RuleKey, part: Part) -> Result<Expr, CompileError> {
-        if let Some(texts) = self.few_values(key, |value| Part::of(value) == part)? {
-            return Ok(texts);
-        }
+    /// Values of some types as JSON or as YAML.
+    fn values(&mut self, key: &RuleKey, of_types: Types, form: Form) -> Result<Expr, CompileError> {
         let Self { context, objects, arrays } = self;
-        let RuleKey { set, ref literals, depth, form } = *key;
-        let types = context.facts.types_of(literals)?;
-        let mut parts = Vec::new();
-        if part == Part::Line {
-            for value in [Json::Null, Json::Bool(true), Json::Bool(false)] {
-                if types.has(Types::of(&value)) && context.facts.all_hold(literals, &value)? {
-                    parts.push(context.policy.values.text(&value, depth));
+        let RuleKey { set, ref literals, depth, .. } = *key;
+        if let Some(mut values) = context.facts.few_values(literals)? {
+            let is_there = |value: &Json| match form {
+                Form::Yaml(part) => Part::of(value) == part,
+                _ => of_types.has(Types::of(value)),
+            };
+            values.retain(|value| is_there(value) && context.policy.allows(value));
+            // In any order, objects need the states of objects.
+            let is_scalar = |value: &Json| !matches!(value, Json::Array(_) | Json::Object(_));
+            if context.policy.is_ordered() || values.iter().all(is_scalar) {
+                let mut texts = Vec::with_capacity(values.len());
+                let written = context.policy.values.beside(&values);
+                for value in &values {
+                    texts.push(context.text_of(written, set, value, depth)?);
                 }
-            }
-            let Context { facts, rules, scalars, policy, .. } = &mut *context;
-            if types.has(Types::NUMBER) {
-                parts.extend(scalars.yaml_number(facts, rules, literals, policy.options.numbers)?);
-            }
-            if types.has(Types::STRING) {
-                parts.extend(scalars.yaml_string(facts, rules, literals)?.map(Expr::Call));
+                return Ok(Expr::Alternate(texts));
             }
         }
-        let set = context.sets.get(set);
-        if types.has(Types::ARRAY) {
-            parts.extend(arrays.lower(context, &set, literals, (form, depth))?);
-        }
-        if types.has(Types::OBJECT) {
-            parts.extend(objects.lower(context, &set, literals, (form, depth))?);
-        }
-        Ok(Expr::Alternate(parts))
-    }
-
-    /// Values of some types as JSON.
-    fn json(&mut self, key: &RuleKey, of_types: Types) -> Result<Expr, CompileError> {
-        if let Some(texts) = self.few_values(key, |value| of_types.has(Types::of(value)))? {
-            return Ok(texts);
-        }
-        let Self { context, objects, arrays } = self;
-        let RuleKey { set, ref literals, depth, .. } = *key;
         let types = context.facts.types_of(literals)?.and(of_types);
         let mut parts = Vec::new();
         for value in [Json::Null, Json::Bool(true), Json::Bool(false)] {
@@ -197,10 +154,10 @@ impl Lowering<'_> {
         }
         let set = context.sets.get(set);
         if types.has(Types::ARRAY) {
-            parts.extend(arrays.lower(context, &set, literals, (Form::Json, depth))?);
+            parts.extend(arrays.lower(context, &set, literals, (form, depth))?);
         }
         if types.has(Types::OBJECT) {
-            parts.extend(objects.lower(context, &set, literals, (Form::Json, depth))?);
+            parts.extend(objects.lower(context, &set, literals, (form, depth))?);
         }
         Ok(Expr::Alternate(parts))
     }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_automata::{Expr, Language, RuleId};
-use gobo_types::{CompileError, NumberForm, Spelling};
+use gobo_types::{CompileError, Notation, NumberForm, Spelling};
 
 use crate::formula::expansion::Literal;
 use crate::formula::formulas::{ALWAYS, FormulaId, NEVER};
@@ -20,6 +20,7 @@ use crate::text::yaml;
 
 /// The rules of formulas of numbers and strings.
 pub(crate) struct ScalarRules {
+    notation: Notation,
     numbers: HashMap<FormulaId, RuleId>,
     strings: HashMap<FormulaId, RuleId>,
     bare_strings: HashMap<FormulaId, RuleId>,
@@ -30,8 +31,9 @@ pub(crate) struct ScalarRules {
 }
 
 impl ScalarRules {
-    pub(crate) fn new(without: Option<TextId>) -> Self {
+    pub(crate) fn new(notation: Notation, without: Option<TextId>) -> Self {
         Self {
+            notation,
             numbers: HashMap::new(),
             strings: HashMap::new(),
             bare_strings: HashMap::new(),
@@ -65,6 +67,10 @@ impl ScalarRules {
         }
         let (expr, found) = numbers(&mut facts.numbers.formulas, formula, form, facts.nodes.budget())?;
         self.has_other_numbers |= found != form;
+        let expr = match self.notation {
+            Notation::Json => expr,
+            Notation::Yaml => yaml::numbers(&expr, facts.nodes.budget())?,
+        };
         let rule = rules.add("number".to_owned(), expr);
         self.numbers.insert(formula, rule);
         Ok(Some(rule))
@@ -91,7 +97,11 @@ impl ScalarRules {
         let (nodes, formulas) = (&facts.nodes, &mut facts.strings.formulas);
         let mut add = |body, lengths| rules.add_counted("characters".to_owned(), body, lengths);
         let spelling = if is_free { Spelling::Any } else { spelling };
-        let expr = match counted_strings(formulas, formula, nodes, spelling, &mut add)? {
+        let counted = match self.notation {
+            Notation::Json => counted_strings(formulas, formula, nodes, spelling, &mut add)?,
+            Notation::Yaml => Some(yaml_strings(formulas, formula, nodes, &mut add)?),
+        };
+        let expr = match counted {
             Some(counted) => counted,
             None => {
                 let text = |text: TextId| nodes.text(text).clone();
@@ -128,56 +138,6 @@ impl ScalarRules {
         let rule = rules.add("string".to_owned(), expr);
         self.bare_strings.insert(formula, rule);
         Ok(Some((rule, is_free)))
-    }
-
-    /// The texts of the numbers that satisfy all of `literals`, as YAML; `None` if there are none at a glance.
-    ///
-    /// # Errors
-    /// A refusal that names a keyword; [`CompileError::OverBudget`].
-    pub(crate) fn yaml_number(
-        &mut self,
-        facts: &mut Facts<'_>,
-        rules: &mut Rules,
-        literals: &[Literal],
-        form: NumberForm,
-    ) -> Result<Option<Expr>, CompileError> {
-        let formula = facts.numbers.all(&mut facts.nodes, literals)?;
-        if formula == NEVER {
-            return Ok(None);
-        }
-        if let Some(&known) = self.numbers.get(&formula) {
-            return Ok(Some(Expr::Call(known)));
-        }
-        let budget = facts.nodes.budget();
-        let (expr, found) = numbers(&mut facts.numbers.formulas, formula, form, budget)?;
-        self.has_other_numbers |= found != form;
-        let rule = rules.add("number".to_owned(), yaml::numbers(&expr, budget)?);
-        self.numbers.insert(formula, rule);
-        Ok(Some(Expr::Call(rule)))
-    }
-
-    /// The rule of the strings that satisfy all of `literals`, as YAML; `None` if there are none at a glance.
-    ///
-    /// # Errors
-    /// A refusal that names a keyword; [`CompileError::OverBudget`].
-    pub(crate) fn yaml_string(
-        &mut self,
-        facts: &mut Facts<'_>,
-        rules: &mut Rules,
-        literals: &[Literal],
-    ) -> Result<Option<RuleId>, CompileError> {
-        let (formula, _) = self.strings_of(facts, literals)?;
-        if formula == NEVER {
-            return Ok(None);
-        }
-        if let Some(&known) = self.strings.get(&formula) {
-            return Ok(Some(known));
-        }
-        let mut add = |body, lengths| rules.add_counted("characters".to_owned(), body, lengths);
-        let expr = yaml_strings(&mut facts.strings.formulas, formula, &facts.nodes, &mut add)?;
-        let rule = rules.add("string".to_owned(), expr);
-        self.strings.insert(formula, rule);
-        Ok(Some(rule))
     }
 
     /// What is asked of strings, and whether `literals` ask nothing.

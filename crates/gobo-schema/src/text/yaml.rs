@@ -7,7 +7,8 @@
 //! A string is *plain*, without quotes, where YAML 1.1 and 1.2 both read the plain text as that string, at any depth, and a name besides without colon;
 //! else it is in double quotes with the escapes of JSON, which are YAML's too. What is not plain: texts that either version reads as something else
 //! (`no`, `1_000`, `12:30`, `2001-01-01`, `<<`), that begin with an indicator, or hold `: `, ` #`, characters that are not printed, or a line
-//! end; and texts with a backslash, which readers take differently only in quotes, but people everywhere.
+//! end. Readers would take a backslash too, and a colon within a name: such strings are in quotes, because plain ones are counted beside the
+//! states as JSON's are, where a backslash begins an escape, and because a colon ends a name.
 //!
 //! Sources: *YAML Ain't Markup Language* 1.2.2, sections 5.1 (characters), 5.3 (indicators), 7.3 (flow scalars), 10.3.2 (core schema); YAML 1.1 and its
 //! *Language-Independent Types* (bool, int, float, merge, null, timestamp, value).
@@ -180,7 +181,7 @@ pub(crate) fn before_item() -> Expr {
     Expr::text("- ")
 }
 
-/// The texts of one value at nesting depth `depth`, its properties in their order. A name whose end a reader would not find makes it none.
+/// The texts of one value at nesting depth `depth`, its properties in their order; `None` where a reader would not find the end of a name.
 ///
 /// # Errors
 /// [`CompileError::OverBudget`].
@@ -189,38 +190,30 @@ pub(crate) fn value_text(
     value: &Json,
     depth: u32,
     budget: &Budget,
-) -> Result<Expr, CompileError> {
+) -> Result<Option<Expr>, CompileError> {
     let inside =
         |value: &Json| value_text(values.beside(std::slice::from_ref(value)), value, depth + 1, budget);
     let mut lines = Vec::new();
     match value {
-        Json::Null => return Ok(Expr::text("null")),
-        Json::Bool(bool) => return Ok(Expr::text(bool.to_string())),
-        Json::Number(of) => return numbers(&values.numbers.of(of), budget),
-        Json::String(text) => return Ok(Expr::text(string_text(text))),
-        Json::Array(items) if items.is_empty() => return Ok(Expr::text("[]")),
-        Json::Object(properties) if properties.is_empty() => return Ok(Expr::text("{}")),
+        Json::Null | Json::Bool(_) => return Ok(Some(values.text(value, depth))),
+        Json::Number(of) => return numbers(&values.numbers.of(of), budget).map(Some),
+        Json::String(text) => return Ok(Some(Expr::text(string_text(text)))),
+        Json::Array(items) if items.is_empty() => return Ok(Some(Expr::text("[]"))),
+        Json::Object(properties) if properties.is_empty() => return Ok(Some(Expr::text("{}"))),
         Json::Array(items) => {
             for item in items.iter() {
-                lines.push(Expr::Concat(vec![before_item(), inside(item)?]));
+                let Some(text) = inside(item)? else { return Ok(None) };
+                lines.push(vec![before_item(), text]);
             }
         }
         Json::Object(properties) => {
             for (name, value) in properties.iter() {
-                let Some(name) = name_text(name) else { return Ok(Expr::Alternate(Vec::new())) };
-                let before = before_value(Part::of(value), depth + 1);
-                lines.push(Expr::Concat(vec![Expr::text(name), before, inside(value)?]));
+                let Some((name, text)) = name_text(name).zip(inside(value)?) else { return Ok(None) };
+                lines.push(vec![Expr::text(name), before_value(Part::of(value), depth + 1), text]);
             }
         }
     }
-    let mut parts = Vec::with_capacity(2 * lines.len());
-    for (at, text) in lines.into_iter().enumerate() {
-        if at > 0 {
-            parts.push(Expr::text(line(depth)));
-        }
-        parts.push(text);
-    }
-    Ok(Expr::Concat(parts))
+    Ok(Some(Expr::Concat(lines.join(&Expr::text(line(depth))))))
 }
 
 /// The text of a JSON text as YAML, as `schema` writes it under [`gobo_types::Notation::Yaml`]: properties in their order, numbers without an

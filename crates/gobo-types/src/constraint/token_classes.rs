@@ -6,7 +6,11 @@ use std::fmt;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{CompileError, RefusalKind, TokenId};
+use crate::{Budget, CompileError, RefusalKind, TokenId};
+
+/// Steps and bytes of a range of ids that is sorted among those of its class.
+const STEPS_PER_RANGE: u64 = 8;
+const BYTES_PER_RANGE: u64 = 24;
 
 /// The ids from one to another, both in it. As JSON a number, or two in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -134,12 +138,12 @@ impl NamedClass {
 /// Classes of tokens by their names. As JSON an object.
 ///
 /// ```
-/// use gobo_types::NamedClasses;
+/// use gobo_types::{Budget, CompileLimits, NamedClasses};
 ///
 /// let classes: NamedClasses = serde_json::from_str(r#"{"IMAGE": {"begin": [7], "fill": [[100, 199]], "end": [8]}}"#)?;
 /// let image = classes.get("IMAGE").expect("it was just read");
 /// assert_eq!((image.min, image.max), (1, None));
-/// assert!(classes.check().is_ok());
+/// assert!(classes.check(&Budget::new(CompileLimits::default())).is_ok());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize)]
@@ -150,21 +154,8 @@ impl NamedClasses {
     /// No classes.
     pub const NONE: &'static Self = &Self(BTreeMap::new());
 
-    /// Names that mean something else in a regular expression.
-    const TAKEN: [&str; 12] = [
-        "QUOTED_TEXT",
-        "UNQUOTED_TEXT",
-        "TEXT_TOKEN",
-        "PARAGRAPH_TOKEN",
-        "TEXT_UNTIL",
-        "SUBSTRING_OF",
-        "SUBSTRING_OF_WORDS",
-        "DELIMITED_LIST",
-        "DELIMITED_SUBSEQUENCE_OF",
-        "ITEM",
-        "DELIMITER",
-        "COUNT",
-    ];
+    /// Most classes of a constraint: each name in a pattern is looked up among them.
+    pub const MAX: usize = 256;
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
@@ -196,23 +187,27 @@ impl NamedClasses {
         self.iter().map(|(name, class)| name.len() + ids(class)).sum()
     }
 
-    /// Looks for what makes no class, whatever the vocabulary is. O(ids log ids).
+    /// Looks for what makes no class, whatever the vocabulary is. O(ranges log ranges).
     ///
     /// # Errors
-    /// A refusal of a name that is none or means something else, of a class without tokens, of bounds and ranges that are empty, and of an
-    /// id that stands twice in a class.
-    pub fn check(&self) -> Result<(), CompileError> {
+    /// A refusal of more than [`Self::MAX`] classes, of a name that is none, of a class without tokens, of bounds and ranges that are empty,
+    /// and of an id that stands twice in a class; [`CompileError::OverBudget`].
+    pub fn check(&self, budget: &Budget) -> Result<(), CompileError> {
+        if self.0.len() > Self::MAX {
+            let reason = format!("there are {} token classes, the limit is {}", self.0.len(), Self::MAX);
+            return Err(CompileError::refuse(RefusalKind::Unsupported, "the token classes", reason));
+        }
         for (name, class) in self.iter() {
             let refuse =
                 |place: String, reason: String| CompileError::refuse(RefusalKind::Malformed, place, reason);
+            let ranges: usize = class.parts().map(|part| part.1.len()).sum();
+            budget.charge_steps("reading token classes", STEPS_PER_RANGE * ranges as u64)?;
+            budget.charge_bytes("reading token classes", BYTES_PER_RANGE * ranges as u64)?;
             let place = format!("token class {name}");
             let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
             if name.is_empty() || !is_word || name.as_bytes()[0].is_ascii_digit() {
                 let reason = format!("{name:?} is no name of a class: letters, digits and _, no digit first");
                 return Err(refuse(place, reason));
-            }
-            if Self::TAKEN.contains(&name) {
-                return Err(refuse(place, format!("{name} means something else in a regular expression")));
             }
             class.check().map_err(|(part, reason)| refuse(format!("{place}, {part}"), reason))?;
         }
@@ -247,6 +242,7 @@ impl<'de> Deserialize<'de> for NamedClasses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CompileLimits;
 
     fn classes(text: &str) -> NamedClasses {
         serde_json::from_str(text).unwrap()
@@ -264,21 +260,36 @@ mod tests {
 
     #[test]
     fn what_is_no_class_is_refused_with_its_place() {
+        let budget = Budget::new(CompileLimits::default());
         for (text, place, word) in [
             (r#"{"A B":{"begin":[1]}}"#, "token class A B", "is no name"),
             (r#"{"":{"begin":[1]}}"#, "token class ", "is no name"),
             (r#"{"1A":{"begin":[1]}}"#, "token class 1A", "is no name"),
-            (r#"{"TEXT_TOKEN":{"begin":[1]}}"#, "token class TEXT_TOKEN", "something else"),
             (r#"{"A":{}}"#, "token class A, begin", "no tokens"),
             (r#"{"A":{"fill":[1],"min":2,"max":1}}"#, "token class A, fill", "1 is below 2"),
             (r#"{"A":{"fill":[[2,1]]}}"#, "token class A, fill", "1 is below 2"),
             (r#"{"A":{"begin":[1],"end":[[0,1]]}}"#, "token class A, begin", "token id 1 stands twice"),
             (r#"{"A":{"fill":[5,[3,9]]}}"#, "token class A, fill", "token id 5 stands twice"),
         ] {
-            let CompileError::Refused(refusal) = classes(text).check().unwrap_err() else { panic!("{text}") };
+            let CompileError::Refused(refusal) = classes(text).check(&budget).unwrap_err() else {
+                panic!("{text}")
+            };
             assert_eq!(refusal.place.as_str(), place, "{text}");
             assert!(refusal.reason.contains(word), "{text}: {}", refusal.reason);
         }
+        let mut many = NamedClasses::default();
+        let class = NamedClass {
+            begin: Vec::new(),
+            fill: vec![IdRange { first: 1, last: 1 }],
+            min: 0,
+            max: None,
+            end: Vec::new(),
+        };
+        for number in 0..=NamedClasses::MAX {
+            assert!(many.check(&budget).is_ok());
+            many.insert(format!("A{number}"), class.clone());
+        }
+        assert!(many.check(&budget).unwrap_err().to_string().contains("257 token classes, the limit is 256"));
         for (text, word) in [
             (r#"{"A":{"begin":[1]},"A":{"begin":[1]}}"#, "twice"),
             (r#"{"A":{"start":[1]}}"#, "start"),

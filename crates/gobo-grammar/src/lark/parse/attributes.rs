@@ -57,7 +57,9 @@ impl Parser<'_, '_> {
                     return Err(self.scanner.malformed(at, reason));
                 }
                 ("max_tokens", _) => {
-                    set.budget = Some(self.budget(at, has_value)?);
+                    if set.budget.replace(self.budget(at, has_value)?).is_some() {
+                        return Err(self.scanner.malformed(at, "a rule has one max_tokens"));
+                    }
                     None
                 }
                 (word, _) => {

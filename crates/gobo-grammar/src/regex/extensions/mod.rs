@@ -18,8 +18,8 @@ use super::syntax::Node;
 
 pub(super) use lists::{Count, list, subsequence};
 pub(super) use texts::{quoted, unquoted};
-pub use tokens::with_tokens;
 pub(super) use tokens::{PARAGRAPH_TOKEN, TEXT_TOKEN, class};
+pub use tokens::{check_classes, with_tokens};
 
 const PHASE: &str = "reading named groups";
 

@@ -5,15 +5,36 @@
 //! are no text, and stand between characters.
 
 use gobo_automata::{CharSet, Expr, Grammar, Language, Rule, RuleId, TokenItem};
-use gobo_types::{Budget, CompileError, DenseId as _, IdRange, NamedClass, NamedClasses, Utf8Place};
+use gobo_types::{
+    Budget, CompileError, DenseId as _, IdRange, NamedClass, NamedClasses, RefusalKind, Utf8Place,
+};
 
-use super::Node;
+use super::{Extension, Node};
 use crate::edges::{NoEdge, TokenSets};
 
 /// The number of the token set that stands for a token of text.
 pub(crate) const TEXT_TOKEN: usize = 0;
 /// The same without line feed and carriage return in it.
 pub(crate) const PARAGRAPH_TOKEN: usize = 1;
+
+/// Looks for what makes no class of tokens, or none that can be named in a pattern. O(ranges log ranges).
+///
+/// # Errors
+/// As [`NamedClasses::check`]; a refusal of a name that is an extension's.
+pub fn check_classes(classes: &NamedClasses, budget: &Budget) -> Result<(), CompileError> {
+    classes.check(budget)?;
+    let is_taken = |name: &&str| {
+        let extension = Extension::named(name, Some(Extension::List), classes);
+        !matches!(extension, None | Some(Extension::OfTokens(_)))
+    };
+    match classes.iter().map(|class| class.0).find(is_taken) {
+        Some(name) => {
+            let reason = format!("{name} means something else in a regular expression");
+            Err(CompileError::refuse(RefusalKind::Malformed, format!("token class {name}"), reason))
+        }
+        None => Ok(()),
+    }
+}
 
 /// The tokens of the class of a name; `classes`: all that the pattern may name.
 pub(crate) fn class(name: &str, class: &NamedClass, classes: &NamedClasses) -> Node {
