@@ -56,7 +56,6 @@ def test_constraints_are_equal_by_what_they_allow():
         gobo.Constraint.regex("a", search=True),
         gobo.Constraint.regex("a", text_start="strip_one_space"),
         gobo.Constraint.json(),
-        gobo.Constraint.schema("true"),
         gobo.Constraint.schema("true", notation="yaml"),
         gobo.Constraint.regex("a").stopping(["b"]),
         gobo.Constraint.regex("a").naming({"A": {"begin": [1]}}),
