@@ -25,6 +25,7 @@ mod lexers;
 mod lowering;
 mod matcher_steps;
 mod numbers;
+mod open_rules;
 mod oracle_agrees;
 mod packages;
 mod patterns;

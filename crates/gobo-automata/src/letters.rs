@@ -11,6 +11,8 @@
 
 use std::sync::Arc;
 
+use gobo_types::TokenId;
+
 use crate::chars::{CharSet, Expr};
 
 /// The code of the first letter. A gap before it keeps the ranges of characters and of letters apart.
@@ -31,6 +33,30 @@ const MAX_DIGITS: u32 = 3;
 /// assert_eq!(gobo_automata::MAX_TOKEN_CLASSES, 1000);
 /// ```
 pub const MAX_TOKEN_CLASSES: usize = 10_usize.pow(MAX_DIGITS);
+
+/// The classes of tokens that the edges of an automaton read: disjoint, none without ids but one of budgets, numbered as their letters
+/// ([`token_letter`]).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TokenClasses(pub Vec<TokenClass>);
+
+/// A class of tokens that no edge tells apart.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TokenClass {
+    /// Its ids: ranges, both ends included, ascending and not touching.
+    pub ids: Vec<(TokenId, TokenId)>,
+    /// Whether an edge names its ids, by name, number or range; a complement names none.
+    pub is_named: bool,
+    /// Whether it has no ids, and its letter is read where a budget of tokens is spent.
+    pub is_spent: bool,
+}
+
+impl TokenClass {
+    /// Whether an id is in it. O(log ranges).
+    pub fn has(&self, id: TokenId) -> bool {
+        let at = self.ids.partition_point(|range| range.1 < id);
+        self.ids.get(at).is_some_and(|range| range.0 <= id)
+    }
+}
 
 /// The bytes of the letter of class `number` among `classes`.
 ///
@@ -66,6 +92,12 @@ fn width(classes: usize) -> u32 {
 fn digits(number: usize, width: u32) -> Vec<u8> {
     let digit = |place: u32| u8::try_from(number / 10_usize.pow(place) % 10).expect("one digit");
     (0..width).rev().map(|place| ZERO + digit(place)).collect()
+}
+
+/// The code of the letter of class `number` among `classes`.
+pub(crate) fn letter_code(number: usize, classes: usize) -> u32 {
+    let before: usize = (1..width(classes)).map(|width| 10_usize.pow(width)).sum();
+    FIRST_LETTER + u32::try_from(before + number).expect("below two thousand")
 }
 
 /// The bytes of the letter with this code; `None` if it is a character's.
@@ -110,12 +142,11 @@ impl CharSet {
     pub(crate) fn with_letters(&self, classes_of: &[Vec<usize>], classes: usize) -> Option<Self> {
         let (sets, chars) = self.split_token_sets()?;
         let mut ranges = chars.0.to_vec();
-        let before: usize = (1..width(classes)).map(|width| 10_usize.pow(width)).sum();
         let mut found: Vec<usize> =
             sets.into_iter().flat_map(|set| classes_of[set].iter().copied()).collect();
         found.sort_unstable();
         found.dedup();
-        let code = |class: usize| FIRST_LETTER + u32::try_from(before + class).expect("below two thousand");
+        let code = |class: usize| letter_code(class, classes);
         ranges.extend(found.into_iter().map(|class| (code(class), code(class))));
         Some(Self(ranges.into()))
     }

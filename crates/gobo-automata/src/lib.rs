@@ -26,7 +26,7 @@ pub use bytes::{
 pub use chars::regex::{MAX_PATTERN_BYTES, NEST_LIMIT, RegexTree, check_pattern};
 pub use chars::{CharSet, Expr, Language, Machine, MachineState, Minterms};
 pub use ids::{CharState, ExitId, ReturnId, RowClass, RuleId, StateId, Symbol};
-pub use letters::{MAX_TOKEN_CLASSES, is_letter_byte, token_letter, token_letters};
-pub use lowered::{Lowered, TokenClass, TokenClasses};
+pub use letters::{MAX_TOKEN_CLASSES, TokenClass, TokenClasses, is_letter_byte, token_letter, token_letters};
+pub use lowered::Lowered;
 pub use phrases::without_phrases;
-pub use rtn::{Grammar, Rule, TokenItem, TokenSet};
+pub use rtn::{Grammar, OpenRule, OpenRules, Piece, Rule, TokenItem, TokenSet};

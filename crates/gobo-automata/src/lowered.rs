@@ -1,6 +1,6 @@
 //! From each kind of constraint to its automaton over bytes.
 
-use gobo_types::{Budget, CompileError, MatchMode, Report, TextStart, TokenId};
+use gobo_types::{Budget, CompileError, MatchMode, Report, TextStart};
 
 use crate::bytes::utf8::expand;
 use crate::bytes::{Calls, Dfa};
@@ -8,6 +8,7 @@ use crate::chars::Language;
 use crate::chars::choice::choice;
 use crate::chars::dfa::CharDfa;
 use crate::chars::regex::regex;
+use crate::letters::TokenClasses;
 use crate::rtn::{Folds, Grammar, Network};
 
 /// How many times the states of rules families may have when they are folded. Beyond that they stay rules.
@@ -22,22 +23,6 @@ pub struct Lowered {
     pub report: Report,
     /// What its token edges read, if it has any.
     pub tokens: Option<TokenClasses>,
-}
-
-/// The classes of tokens that the edges of an automaton read: disjoint, none without ids but one of budgets, numbered as their letters
-/// ([`token_letter`](crate::token_letter)).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TokenClasses(pub Vec<TokenClass>);
-
-/// A class of tokens that no edge tells apart.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TokenClass {
-    /// Its ids: ranges, both ends included, ascending and not touching.
-    pub ids: Vec<(TokenId, TokenId)>,
-    /// Whether an edge names its ids, by name, number or range; a complement names none.
-    pub is_named: bool,
-    /// Whether it has no ids, and its letter is read where a budget of tokens is spent.
-    pub is_spent: bool,
 }
 
 /// From characters to the bytes of the texts that begin as asked.

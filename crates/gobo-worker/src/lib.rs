@@ -3,6 +3,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | `lower`, `tokens` | constraint → automaton and report, by the reader of its kind; the ids of its token edges |
+//! | `outline` | the rules, tags and extensions that a text stands in |
 //! | `tags` | structural tags → grammar |
 //! | `diagnose` | which part of a constraint has no text or needs too much: by compiling changed ones |
 //! | `compile`, `lettered` | constraint × vocabulary → index, on this thread; vocabularies with letters for token edges |
@@ -15,6 +16,7 @@ mod diagnose;
 mod lettered;
 mod lower;
 mod misread;
+mod outline;
 mod pass_time;
 mod process;
 mod regex;
@@ -25,6 +27,7 @@ pub use compile::{CompileFn, compile_alone, compile_constraint};
 pub use diagnose::diagnose;
 pub use lettered::compile_lowered;
 pub use lower::{lower, lower_over};
+pub use outline::open_rules;
 pub use pass_time::{PassTime, thread_clock};
 pub use process::{
     EndCounters, Failure, Job, Made, WorkerConfig, WorkerError, WorkerProcess, run_worker, run_worker_with,

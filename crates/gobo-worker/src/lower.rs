@@ -98,7 +98,9 @@ fn lowered(
             (dfa, Report { narrowed: narrowed(*whitespace, *numbers, *nesting), ..report })
         }
         Source::Tag { format, special_text, options } => {
-            let input = tags::Input { format, special_text: *special_text, options, classes, vocabulary };
+            let special_text = *special_text;
+            let is_outline = false;
+            let input = tags::Input { format, special_text, options, classes, vocabulary, is_outline };
             let (mut grammar, report) = tags::tag(&input, budget)?;
             tokens = resolve(&mut grammar, vocabulary, budget)?;
             (Dfa::grammar(&grammar, text_start, budget)?, report)

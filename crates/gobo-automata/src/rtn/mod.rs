@@ -1,14 +1,16 @@
 //! Context-free grammars as recursive transition networks.
 //!
 //! Rules become automata whose symbols are characters and calls; empty texts and left recursion are removed, rules that do not need
-//! a stack are inlined, and the rest is assembled into one automaton with calls beside its edges.
+//! a stack are inlined, and the rest is assembled into one automaton with calls beside its edges. `open_rules` reads a text by the rules as they are written.
 
 mod build;
 mod grammar;
 mod heads;
 mod letters;
 mod network;
+mod open_rules;
 mod rules;
 
 pub use grammar::{Grammar, Rule, TokenItem, TokenSet};
 pub(crate) use network::{Call, CallTable, Folds, Network};
+pub use open_rules::{OpenRule, OpenRules, Piece};

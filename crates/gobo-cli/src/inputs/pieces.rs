@@ -85,6 +85,28 @@ impl Pieces {
         }
     }
 
+    /// The pieces with the bytes and ids of a vocabulary.
+    ///
+    /// # Errors
+    /// If the vocabulary has no such token.
+    pub fn read<'a>(&'a self, vocabulary: &'a Vocabulary) -> anyhow::Result<Vec<gobo_automata::Piece<'a>>> {
+        let token = |name: &TokenName| {
+            let id = name.id(vocabulary)?;
+            let is_special = vocabulary.is_special(id);
+            Ok(gobo_automata::Piece::Token { id, bytes: vocabulary.bytes(id), is_special })
+        };
+        match self {
+            Self::Text(text) => Ok(vec![gobo_automata::Piece::Text(text.as_bytes())]),
+            Self::Pieces(pieces) => pieces
+                .iter()
+                .map(|piece| match piece {
+                    Piece::Text(text) => Ok(gobo_automata::Piece::Text(text.as_bytes())),
+                    Piece::Token { token: name } => token(name),
+                })
+                .collect(),
+        }
+    }
+
     /// Takes all pieces; how far it came is the error of the first that is refused.
     ///
     /// # Errors

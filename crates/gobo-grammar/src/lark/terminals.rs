@@ -324,7 +324,7 @@ pub(super) fn measure(node: &Node) -> (u64, u32) {
                 parts.fold((0_u64, 0_u32), |(nodes, levels), (more, deep)| (nodes + more, levels.max(deep)));
             (nodes + 1, levels + 1)
         }
-        Node::Repeat { node, .. } => {
+        Node::Repeat { node, .. } | Node::Named(_, node) => {
             let (nodes, levels) = measure(node);
             (nodes + 1, levels + 1)
         }

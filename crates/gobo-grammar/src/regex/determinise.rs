@@ -172,7 +172,7 @@ fn collect_behind(node: &Node, found: &mut Vec<Arc<Look>>) {
         Node::Concat(parts) | Node::Alternate(parts) => {
             parts.iter().for_each(|part| collect_behind(part, found));
         }
-        Node::Repeat { node, .. } => collect_behind(node, found),
+        Node::Repeat { node, .. } | Node::Named(_, node) => collect_behind(node, found),
         Node::Look(look) if look.direction == Direction::Ahead => collect_behind(&look.node, found),
         Node::Look(look) => {
             if !found.iter().any(|known| Arc::ptr_eq(known, look)) {

@@ -11,6 +11,7 @@ mod extensions;
 mod looks;
 mod nfa;
 mod ordered;
+mod outline;
 mod parse;
 mod rust;
 mod syntax;
@@ -27,6 +28,7 @@ pub use extensions::{check_classes, with_tokens};
 pub(crate) use looks::Obligation;
 pub(crate) use nfa::StateId;
 pub(crate) use ordered::{Ending, Entry, Place, Preference, Scanner, Stop, Stopping, Stuck, Threads};
+pub use outline::rust_outline;
 pub(crate) use parse::{Flag, Flags, Flavour, parse};
 pub use syntax::{Direction, Look, Node};
 pub use texts::alone;
@@ -54,9 +56,9 @@ pub fn rust_regex(
     classes: &NamedClasses,
     budget: &Budget,
 ) -> Result<Language, CompileError> {
-    match rust::parse(pattern, classes, budget)? {
+    match rust::parse(pattern, classes, false, budget)? {
         rust::Parsed::Plain(hir) => Language::hir(&rust::in_mode(hir, mode), budget),
-        rust::Parsed::Tree(node) => placed_at(pattern, alone(&in_mode(node, mode), budget)),
+        rust::Parsed::Tree(node, _) => placed_at(pattern, alone(&in_mode(node, mode), budget)),
     }
 }
 

@@ -205,6 +205,7 @@ impl Builder<'_> {
                 self.push(state)
             }
             Node::Texts(language) => self.language(language, next),
+            Node::Named(_, node) => self.build(node, next),
         }
     }
 

@@ -33,6 +33,8 @@ pub enum Node {
     Look(Arc<Look>),
     /// A language that was computed before.
     Texts(Arc<Language>),
+    /// The same, with the name of the group that it was. In outlines alone.
+    Named(String, Box<Node>),
 }
 
 /// A condition on what stands before or after a position.
@@ -103,7 +105,7 @@ impl Node {
         match self {
             Self::Text(_) | Self::Chars(_) | Self::Texts(_) => false,
             Self::Concat(parts) | Self::Alternate(parts) => parts.iter().any(Self::looks_around),
-            Self::Repeat { node, .. } => node.looks_around(),
+            Self::Repeat { node, .. } | Self::Named(_, node) => node.looks_around(),
             Self::Look(_) => true,
         }
     }
@@ -115,7 +117,7 @@ impl Node {
             Self::Concat(parts) | Self::Alternate(parts) => {
                 parts.iter().map(Self::look_depth).max().unwrap_or_default()
             }
-            Self::Repeat { node, .. } => node.look_depth(),
+            Self::Repeat { node, .. } | Self::Named(_, node) => node.look_depth(),
             Self::Look(look) => 1 + look.node.look_depth(),
         }
     }
@@ -147,6 +149,7 @@ impl Node {
                 (of.0.saturating_mul(u64::from(*min)), most)
             }
             Self::Look(_) => (0, 0),
+            Self::Named(_, node) => node.widths(),
             // Lark's lexers, to which more matters, have no languages.
             Self::Texts(language) => (u64::from(!language.may_end(language.start())), u64::MAX),
         }
@@ -168,6 +171,7 @@ impl Node {
                 (*max == Some(*min) || width == 0).then(|| width.saturating_mul(times))
             }
             Self::Look(_) => Some(0),
+            Self::Named(_, node) => node.width(),
             Self::Texts(_) => None,
         }
     }

@@ -43,7 +43,7 @@ fn within(node: &Node, surroundings: Surroundings, budget: &Budget) -> Result<La
     if node.looks_around() {
         return determinise(node, surroundings, budget);
     }
-    Language::expr(&expr(node, budget)?, budget)
+    Language::expr(&node.to_expr(budget)?, budget)
 }
 
 impl Node {
@@ -52,19 +52,28 @@ impl Node {
     /// # Panics
     /// If it looks around.
     pub(crate) fn to_expr(&self, budget: &Budget) -> Result<Expr, CompileError> {
-        expr(self, budget)
+        expr(self, &mut |_, expr| expr, budget)
     }
 }
 
-/// A tree that does not look around.
-fn expr(node: &Node, budget: &Budget) -> Result<Expr, CompileError> {
-    let all = |nodes: &[Node]| nodes.iter().map(|node| expr(node, budget)).collect::<Result<Vec<_>, _>>();
+/// A tree that does not look around; `named`: what stands in the place of a node with a name.
+pub(super) fn expr(
+    node: &Node,
+    named: &mut impl FnMut(&str, Expr) -> Expr,
+    budget: &Budget,
+) -> Result<Expr, CompileError> {
+    let mut all =
+        |nodes: &[Node]| nodes.iter().map(|node| expr(node, named, budget)).collect::<Result<Vec<_>, _>>();
     Ok(match node {
         Node::Text(text) => Expr::text(text),
         Node::Chars(set) => Expr::Chars(set.clone()),
         Node::Concat(parts) => Expr::Concat(all(parts)?),
         Node::Alternate(parts) => Expr::Alternate(all(parts)?),
-        Node::Repeat { node, min, max, .. } => expr(node, budget)?.repeat(*min, *max),
+        Node::Repeat { node, min, max, .. } => expr(node, named, budget)?.repeat(*min, *max),
+        Node::Named(name, node) => {
+            let expr = expr(node, named, budget)?;
+            named(name, expr)
+        }
         Node::Texts(language) => language.to_expr(|chars| Expr::Chars(chars.clone()), budget)?,
         Node::Look(_) => unreachable!("callers ask whether nodes look around"),
     })

@@ -29,6 +29,8 @@ pub(crate) struct Input<'a> {
     pub(crate) classes: &'a NamedClasses,
     /// Whose special tokens strings may hold; without one they are spelled.
     pub(crate) vocabulary: Option<&'a Vocabulary>,
+    /// Whether each format becomes a rule, with its type and its place for a name, so that a text can be told where it stands.
+    pub(crate) is_outline: bool,
 }
 
 /// The grammar of a structural tag, with its token sets, and what it enforces.
@@ -53,6 +55,7 @@ pub(crate) fn tag(input: &Input<'_>, budget: &Budget) -> Result<(Grammar, Report
         schemas: HashMap::new(),
         sets: HashMap::new(),
         has_free_text: false,
+        is_outline: input.is_outline,
         budget,
     };
     let expr = writer.expr(&format, &Around::default())?;
@@ -88,11 +91,36 @@ struct Writer<'a> {
     sets: HashMap<(Vec<TokenItem>, bool), usize>,
     /// Whether there is any text in which special tokens could stand elsewhere.
     has_free_text: bool,
+    is_outline: bool,
     budget: &'a Budget,
 }
 
 impl Writer<'_> {
     fn expr(&mut self, placed: &Placed, around: &Around<'_>) -> Result<Expr, CompileError> {
+        let Placed { pointer, format } = placed;
+        if let Format::Tag(tag) = format {
+            return self.tag(tag);
+        }
+        let expr = self.content(placed, around)?;
+        Ok(self.named(|| at(format.name(), pointer), expr))
+    }
+
+    /// An expression, or in an outline the call of a rule with this name.
+    fn named(&mut self, name: impl FnOnce() -> String, expr: Expr) -> Expr {
+        if !self.is_outline {
+            return expr;
+        }
+        let rule = RuleId::new(self.grammar.rules.len());
+        self.grammar.rules.push(Rule { name: name(), expr, lengths: None });
+        Expr::Call(rule)
+    }
+
+    /// What stands between the tags of a format.
+    fn between(&mut self, pointer: &str, free: Expr) -> Expr {
+        self.named(|| at("between tags", pointer), free)
+    }
+
+    fn content(&mut self, placed: &Placed, around: &Around<'_>) -> Result<Expr, CompileError> {
         let Placed { pointer, format } = placed;
         Ok(match format {
             Format::Const(text) => self.string(pointer, text)?,
@@ -126,6 +154,7 @@ impl Writer<'_> {
             Format::Tag(tag) => self.tag(tag)?,
             Format::Triggered { triggers, excludes, tags, flow } => {
                 let free = self.free(triggers.iter().chain(excludes).chain(around.texts))?;
+                let free = self.between(pointer, free);
                 let tags = self.tags(tags)?;
                 among(free, tags, *flow)
             }
@@ -138,6 +167,7 @@ impl Writer<'_> {
             }
             Format::Dispatch { rules, excludes, is_loop } => {
                 let free = self.free(rules.iter().map(|rule| &rule.0).chain(excludes))?;
+                let free = self.between(pointer, free);
                 let mut ways = Vec::with_capacity(rules.len());
                 for (pattern, format) in rules {
                     let behind = self.expr(format, &Around::default())?;
@@ -154,12 +184,14 @@ impl Writer<'_> {
             }
             Format::TokenTriggered { triggers, excludes, tags, flow } => {
                 let free = self.other_token(pointer, excludes, triggers, around)?.repeat(0, None);
+                let free = self.between(pointer, free);
                 let tags = self.tags(tags)?;
                 among(free, tags, *flow)
             }
             Format::TokenDispatch { rules, excludes, is_loop } => {
                 let tokens: Vec<TokenItem> = rules.iter().map(|rule| rule.0.clone()).collect();
                 let free = self.other_token(pointer, excludes, &tokens, &Around::default())?.repeat(0, None);
+                let free = self.between(pointer, free);
                 let mut ways = Vec::with_capacity(rules.len());
                 for (token, format) in rules {
                     let begin = self.edge(pointer, vec![token.clone()], false)?;
@@ -211,7 +243,11 @@ impl Writer<'_> {
             }
             End::Token(token) => self.edge(&tag.pointer, vec![token.clone()], false)?,
         };
-        Ok(Expr::Concat(vec![begin, content, end]))
+        let name = || match &tag.begin {
+            Begin::Text(text) => format!("tag {} {text:?}", tag.pointer),
+            Begin::Token(token) => format!("tag {} {token:?}", tag.pointer),
+        };
+        Ok(self.named(name, Expr::Concat(vec![begin, content, end])))
     }
 
     /// A text, and the special tokens that stand for parts of it.
@@ -338,6 +374,11 @@ fn check_sets(sets: usize, pointer: &str) -> Result<(), CompileError> {
     }
     let reason = format!("the structural tag has more than {MAX_TOKEN_SETS} different token edges");
     Err(CompileError::refuse(RefusalKind::Unsupported, pointer, reason))
+}
+
+/// A name with a JSON pointer; of the whole tag that is empty.
+fn at(name: &str, pointer: &str) -> String {
+    if pointer.is_empty() { name.to_owned() } else { format!("{name} {pointer}") }
 }
 
 /// Tags among free texts.

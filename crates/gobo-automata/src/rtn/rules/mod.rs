@@ -28,16 +28,16 @@ const PHASE: &str = "lowering the grammar";
 
 /// The rules of a grammar, each an automaton whose symbols are classes of characters and calls.
 pub(super) struct Rules {
-    alphabet: Alphabet,
+    pub(super) alphabet: Alphabet,
     /// The class of the space, where it needs one of its own.
     pub(super) space: Option<Symbol>,
-    names: Table<RuleId, String>,
+    pub(super) names: Table<RuleId, String>,
     /// [`Grammar::called`].
     called: Vec<RuleId>,
     families: Families,
     /// `[rules]`: the lengths of those whose characters are counted. Their automata are nobody else's part.
-    lengths: Table<RuleId, Option<LengthRange>>,
-    dfas: Table<RuleId, SymbolDfa>,
+    pub(super) lengths: Table<RuleId, Option<LengthRange>>,
+    pub(super) dfas: Table<RuleId, SymbolDfa>,
 }
 
 impl Rules {
@@ -81,7 +81,7 @@ impl Rules {
     }
 
     /// The rule that a symbol calls.
-    fn callee(&self, symbol: Symbol) -> Option<RuleId> {
+    pub(super) fn callee(&self, symbol: Symbol) -> Option<RuleId> {
         symbol.index().checked_sub(self.alphabet.classes).map(RuleId::new)
     }
 

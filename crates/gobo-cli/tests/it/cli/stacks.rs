@@ -102,3 +102,29 @@ fn what_can_be_read_in_many_ways_is_read_in_all_of_them() {
     let printed = json(store, 0, &["check", "--tokenizer", TOKENIZER, cases.to_str().unwrap()]);
     assert!(printed[0]["wrong"].as_array().unwrap().is_empty(), "{}", printed[0]);
 }
+
+/// The rules that a text stands in, by each way to read it, up to where it is alive.
+#[test]
+fn explain_names_the_rules_that_a_text_stands_in() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path();
+    let explain = |status: i32, args: &[&str]| {
+        one(store, status, &[&["explain", "--tokenizer", TOKENIZER], args].concat())["ways"].clone()
+    };
+    let rule = |name: &str, from: usize| serde_json::json!({"name": name, "from": from});
+    let (_, index) = lists(store);
+    let inside = serde_json::json!([[rule("root", 0), rule("item", 1), rule("root", 1)]]);
+    assert_eq!(explain(0, &["--index", &index, "--text", "[["]), inside);
+    assert_eq!(explain(1, &["--index", &index, "--text", "[[z"]), inside);
+    let pattern = "(?P<QUOTED_TEXT>)|\"[a-z]+\"";
+    let quoted = serde_json::json!([[rule("regex", 0), rule("QUOTED_TEXT", 0)]]);
+    assert_eq!(explain(0, &["--regex", pattern, "--text", "\"ab"]), quoted);
+    // Of what has no named parts nothing is told.
+    assert_eq!(explain(0, &["--regex", "[a-z]+", "--text", "ab"]), Value::Null);
+    // As lines for a person, of which only the innermost rules are shown.
+    let deep =
+        gobo(store, &["explain", "--index", &index, "--tokenizer", TOKENIZER, "--text", &"[".repeat(12)]);
+    let deep = String::from_utf8(deep.stdout).unwrap();
+    let line = deep.lines().find(|line| line.starts_with("in ")).unwrap();
+    assert!(line.starts_with("in        … 15 more › item@8 › root@8 › "), "{line}");
+}

@@ -186,6 +186,7 @@ fn only_text(node: &Node) -> Option<String> {
         Node::Chars(set) => set.only().map(String::from),
         Node::Concat(parts) => parts.iter().map(only_text).collect(),
         Node::Look(_) => Some(String::new()),
+        Node::Named(_, node) => only_text(node),
         Node::Alternate(_) | Node::Repeat { .. } | Node::Texts(_) => None,
     }
 }

@@ -25,14 +25,19 @@ pub(crate) fn list(item: &Node, delimiter: &Node, count: Count) -> Node {
     }
 }
 
-/// One or more of the items, each at most once, in their order, with delimiters between. Linear; but if something looks around, the square of the
-/// number of items.
+/// One or more of the items, each at most once, in their order, with delimiters between. Linear; but if something looks around or names are
+/// kept, the square of the number of items.
 ///
 /// # Errors
 /// [`CompileError::OverBudget`].
-pub(crate) fn subsequence(items: &[Node], delimiter: &Node, budget: &Budget) -> Result<Node, CompileError> {
+pub(crate) fn subsequence(
+    items: &[Node],
+    delimiter: &Node,
+    keeps_names: bool,
+    budget: &Budget,
+) -> Result<Node, CompileError> {
     let more = |item: &Node| Node::Concat(vec![delimiter.clone(), item.clone()]);
-    if items.iter().chain([delimiter]).any(Node::looks_around) {
+    if keeps_names || items.iter().chain([delimiter]).any(Node::looks_around) {
         let mut ways = Vec::new();
         for (at, first) in items.iter().enumerate() {
             budget.charge_steps(PHASE, (items.len() - at) as u64)?;

@@ -18,7 +18,7 @@ use super::syntax::Node;
 
 pub(super) use lists::{Count, list, subsequence};
 pub(super) use texts::{quoted, unquoted};
-pub(super) use tokens::{PARAGRAPH_TOKEN, TEXT_TOKEN, class};
+pub(super) use tokens::{PARAGRAPH_TOKEN, TEXT_TOKEN, class, token_sets};
 pub use tokens::{check_classes, with_tokens};
 
 const PHASE: &str = "reading named groups";
@@ -46,28 +46,50 @@ pub(super) enum Extension {
     OfTokens(Option<usize>),
 }
 
+/// The names of all but classes of tokens.
+const NAMES: [(&str, Extension); 12] = [
+    ("QUOTED_TEXT", Extension::Quoted),
+    ("UNQUOTED_TEXT", Extension::Unquoted),
+    ("TEXT_UNTIL", Extension::Until),
+    ("SUBSTRING_OF", Extension::Substring),
+    ("SUBSTRING_OF_WORDS", Extension::SubstringOfWords),
+    ("DELIMITED_LIST", Extension::List),
+    ("DELIMITED_SUBSEQUENCE_OF", Extension::Subsequence),
+    ("TEXT_TOKEN", Extension::TextToken),
+    ("PARAGRAPH_TOKEN", Extension::ParagraphToken),
+    ("ITEM", Extension::Item),
+    ("DELIMITER", Extension::Delimiter),
+    ("COUNT", Extension::Count),
+];
+
+/// The class of tokens that no pattern defines, and each may name.
+const IMAGE: &str = "IMAGE";
+
 impl Extension {
     /// The extension of a name, in a group of one perhaps, or the class of tokens; other names mean nothing.
     pub(super) fn named(name: &str, within: Option<Self>, classes: &NamedClasses) -> Option<Self> {
         let is_list = matches!(within, Some(Self::List | Self::Subsequence));
-        Some(match name {
-            "QUOTED_TEXT" => Self::Quoted,
-            "UNQUOTED_TEXT" => Self::Unquoted,
-            "TEXT_UNTIL" => Self::Until,
-            "SUBSTRING_OF" => Self::Substring,
-            "SUBSTRING_OF_WORDS" => Self::SubstringOfWords,
-            "DELIMITED_LIST" => Self::List,
-            "DELIMITED_SUBSEQUENCE_OF" => Self::Subsequence,
-            "TEXT_TOKEN" => Self::TextToken,
-            "PARAGRAPH_TOKEN" => Self::ParagraphToken,
-            "ITEM" if is_list => Self::Item,
-            "DELIMITER" if is_list => Self::Delimiter,
-            "COUNT" if is_list => Self::Count,
-            _ => {
-                let class = classes.iter().position(|class| class.0 == name);
-                return (name == "IMAGE" || class.is_some()).then_some(Self::OfTokens(class));
-            }
+        let is_here =
+            |extension: &Self| is_list || !matches!(extension, Self::Item | Self::Delimiter | Self::Count);
+        let known = NAMES.iter().find(|known| known.0 == name).map(|known| known.1);
+        known.filter(is_here).or_else(|| {
+            let class = classes.iter().position(|class| class.0 == name);
+            (name == IMAGE || class.is_some()).then_some(Self::OfTokens(class))
         })
+    }
+
+    /// Its name.
+    pub(super) fn name(self, classes: &NamedClasses) -> &str {
+        let class = |number: Option<usize>| classes.iter().nth(number?).map(|class| class.0);
+        match self {
+            Self::OfTokens(number) => class(number).unwrap_or(IMAGE),
+            _ => NAMES.iter().find(|known| known.1 == self).map_or("", |known| known.0),
+        }
+    }
+
+    /// Whether it reads tokens.
+    pub(super) fn reads_tokens(self) -> bool {
+        matches!(self, Self::TextToken | Self::ParagraphToken | Self::OfTokens(_))
     }
 }
 

@@ -4,7 +4,7 @@
 //! by the places of UTF-8 between which they lead, so that a run of them is valid as a whole, and each pair of places is a set of its own. Tokens of classes
 //! are no text, and stand between characters.
 
-use gobo_automata::{CharSet, Expr, Grammar, Language, Rule, RuleId, TokenItem};
+use gobo_automata::{CharSet, Expr, Grammar, Language, Rule, RuleId, TokenItem, TokenSet};
 use gobo_types::{
     Budget, CompileError, DenseId as _, IdRange, NamedClass, NamedClasses, RefusalKind, Utf8Place,
 };
@@ -48,6 +48,27 @@ fn parts(classes: &NamedClasses) -> impl Iterator<Item = (&str, &'static str, &[
     classes.iter().flat_map(|(name, class)| class.parts().map(move |(part, ids, _)| (name, part, ids)))
 }
 
+/// The token sets as a pattern numbers them: those of text without regard to places, and the parts of classes that are named. Other parts
+/// stand for all tokens, and nowhere.
+pub(crate) fn token_sets(classes: &NamedClasses, is_named: impl Fn(&str) -> bool) -> Vec<TokenSet> {
+    let set = |items, place: String| TokenSet { items, is_complement: false, place, span: None };
+    let of_text = [TEXT_TOKEN, PARAGRAPH_TOKEN].map(|number| {
+        let is_one_line = number == PARAGRAPH_TOKEN;
+        let pairs = Utf8Place::all().flat_map(|from| Utf8Place::all().map(move |to| (from, to)));
+        let items = pairs.map(|(from, to)| TokenItem::Text { from, to, is_one_line });
+        set(items.collect(), "the whole regex".to_owned())
+    });
+    let of_classes = parts(classes).map(|(name, part, ids)| {
+        let items = if is_named(name) { of_ids(ids) } else { vec![TokenItem::All] };
+        set(items, format!("token class {name}, {part}"))
+    });
+    of_text.into_iter().chain(of_classes).collect()
+}
+
+fn of_ids(ids: &[IdRange]) -> Vec<TokenItem> {
+    ids.iter().map(|range| TokenItem::Ids(range.first, range.last)).collect()
+}
+
 /// The grammar of a pattern with tokens; `None` for one without. `classes`: those with which it was read.
 ///
 /// # Errors
@@ -71,8 +92,7 @@ pub fn with_tokens(
             Some(_) if (from, to) != (Utf8Place::BETWEEN, Utf8Place::BETWEEN) => return Ok(None),
             Some(part) => {
                 let (name, part, ids) = parts[part];
-                let items = ids.iter().map(|range| TokenItem::Ids(range.first, range.last));
-                (items.collect(), format!("token class {name}, {part}"))
+                (of_ids(ids), format!("token class {name}, {part}"))
             }
         };
         let edge = sets.edge(items, false, || (place, None)).ok_or(NoEdge::TooMany);

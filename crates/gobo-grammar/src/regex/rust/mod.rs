@@ -16,14 +16,20 @@ use super::syntax::Node;
 pub(super) enum Parsed {
     /// One that looks at nothing but where the text begins and ends, and has no extension.
     Plain(Hir),
-    Tree(Node),
+    /// Any other, with the extensions in it.
+    Tree(Node, Vec<Extension>),
 }
 
-/// Parses a pattern.
+/// Parses a pattern. `keeps_names`: extensions become [`Node::Named`].
 ///
 /// # Errors
 /// A refusal whose place is `offset N`, a byte of the pattern; [`CompileError::OverBudget`].
-pub(super) fn parse(pattern: &str, classes: &NamedClasses, budget: &Budget) -> Result<Parsed, CompileError> {
+pub(super) fn parse(
+    pattern: &str,
+    classes: &NamedClasses,
+    keeps_names: bool,
+    budget: &Budget,
+) -> Result<Parsed, CompileError> {
     check_pattern(pattern, budget)?;
     let marked = marks::mark(pattern, classes);
     let parsed = RegexTree::parse(&marked.text, &marked.name, budget);
@@ -38,20 +44,18 @@ pub(super) fn parse(pattern: &str, classes: &NamedClasses, budget: &Budget) -> R
     if marked.marks.is_empty() && looks.subtract(of_texts).is_empty() {
         return Ok(Parsed::Plain(parsed.hir));
     }
-    let tree = tree::tree(&parsed.hir, &marked, classes, budget)?;
-    let is_token = |mark: &&marks::Mark| match mark.group {
-        marks::Group::Extension(extension) => {
-            matches!(extension, Extension::TextToken | Extension::ParagraphToken | Extension::OfTokens(_))
+    let tree = tree::tree(&parsed.hir, &marked, classes, keeps_names, budget)?;
+    let mut extensions = Vec::new();
+    for mark in &marked.marks {
+        if let marks::Group::Extension(extension) = mark.group {
+            if extension.reads_tokens() && tree.looks_around() {
+                let reason = "a pattern that reads tokens looks around";
+                return Err(tree::refuse(RefusalKind::Unsupported, mark.at, reason));
+            }
+            extensions.push(extension);
         }
-        marks::Group::Look { .. } => false,
-    };
-    match marked.marks.iter().find(is_token).filter(|_| tree.looks_around()) {
-        Some(token) => {
-            let reason = "a pattern that reads tokens looks around";
-            Err(tree::refuse(RefusalKind::Unsupported, token.at, reason))
-        }
-        None => Ok(Parsed::Tree(tree)),
     }
+    Ok(Parsed::Tree(tree, extensions))
 }
 
 /// A pattern that matches whole texts, or those in which it matches somewhere.

@@ -29,7 +29,7 @@ fn malformed(at: usize, reason: impl Into<String>) -> CompileError {
     refuse(RefusalKind::Malformed, at, reason)
 }
 
-/// Recurses as deep as the library's tree nests, which its parser bounds.
+/// Recurses as deep as the library's tree nests, which its parser bounds. `keeps_names`: extensions become [`Node::Named`].
 ///
 /// # Errors
 /// A refusal whose place is `offset N`, a byte of the pattern; [`CompileError::OverBudget`].
@@ -37,14 +37,16 @@ pub(super) fn tree(
     hir: &Hir,
     marked: &Marked,
     classes: &NamedClasses,
+    keeps_names: bool,
     budget: &Budget,
 ) -> Result<Node, CompileError> {
-    Reader { marked, classes, budget }.node(hir)
+    Reader { marked, classes, keeps_names, budget }.node(hir)
 }
 
 struct Reader<'a> {
     marked: &'a Marked,
     classes: &'a NamedClasses,
+    keeps_names: bool,
     budget: &'a Budget,
 }
 
@@ -60,7 +62,7 @@ impl Reader<'_> {
             HirKind::Look(look) => assertion(*look),
             HirKind::Repetition(Repetition { min, max, sub, .. }) => self.node(sub)?.repeat(*min, *max),
             HirKind::Capture(capture) => match self.mark(capture) {
-                Some(mark) => self.marked(mark, &capture.sub)?,
+                Some(mark) => self.named(mark, self.marked(mark, &capture.sub)?),
                 None => self.node(&capture.sub)?,
             },
             HirKind::Concat(parts) => Node::Concat(all(parts)?),
@@ -71,6 +73,16 @@ impl Reader<'_> {
     fn mark(&self, capture: &Capture) -> Option<Mark> {
         let number = capture.name.as_ref()?.strip_prefix(self.marked.name.as_str())?;
         self.marked.marks.get(number.parse::<usize>().ok()?).copied()
+    }
+
+    /// The node of a marked group, with the name of the extension where names are kept.
+    fn named(&self, mark: Mark, node: Node) -> Node {
+        match mark.group {
+            Group::Extension(extension) if self.keeps_names => {
+                Node::Named(extension.name(self.classes).to_owned(), Box::new(node))
+            }
+            _ => node,
+        }
     }
 
     /// What stands in a marked group.
@@ -124,7 +136,7 @@ impl Reader<'_> {
                     let reason = "DELIMITED_SUBSEQUENCE_OF has groups ITEM, one or more, and one DELIMITER";
                     return Err(malformed(at, reason));
                 }
-                subsequence(&parts.items, &parts.delimiter, self.budget)
+                subsequence(&parts.items, &parts.delimiter, self.keeps_names, self.budget)
             }
             Extension::Item | Extension::Delimiter | Extension::Count => {
                 unreachable!("parts of lists are read with them")
@@ -181,8 +193,12 @@ impl Reader<'_> {
             let HirKind::Capture(capture) = part.kind() else { return Err(other_parts(at)) };
             let Some(mark) = self.mark(capture) else { return Err(other_parts(at)) };
             match mark.group {
-                Group::Extension(Extension::Item) => items.push(self.inside(mark, &capture.sub)?),
-                Group::Extension(Extension::Delimiter) => delimiters.push(self.inside(mark, &capture.sub)?),
+                Group::Extension(Extension::Item) => {
+                    items.push(self.named(mark, self.inside(mark, &capture.sub)?));
+                }
+                Group::Extension(Extension::Delimiter) => {
+                    delimiters.push(self.named(mark, self.inside(mark, &capture.sub)?));
+                }
                 Group::Extension(Extension::Count) if count.is_none() => {
                     count = Some(counted(mark.at, &capture.sub)?);
                 }

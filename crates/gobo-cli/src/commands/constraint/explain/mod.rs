@@ -1,6 +1,7 @@
 mod json_scan;
 mod place;
 mod token;
+mod ways;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 
 use self::place::{Place, place};
 use self::token::token_of;
+use self::ways::ways;
 use super::mask::allowed;
 use super::target::Target;
 use crate::args::{ExplainArgs, Global};
@@ -340,6 +342,7 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
         _ => place(index, &text[..taken], &text[taken..]),
     };
     let explained = explained.map(|(sentence, _)| sentence);
+    let ways = ways((index, matcher.vocabulary()), (args.tokens.as_ref(), &text[..taken]), global.limits())?;
     let complete = stands && matcher.is_complete();
     if global.json {
         let configurations = calls.as_ref().map(|calls| configurations_json(&matcher, calls));
@@ -348,7 +351,7 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
             "state": state, "states": index.states() - 1, "complete": complete,
             "configurations": configurations, "configuration_count": matcher.configuration_count(), "stack_depth": matcher.stack_depth(),
             "bytes": byte_ranges(&live), "forced": String::from_utf8_lossy(&forced), "allowed": ids.len(),
-            "token": explained, "schema": place.as_ref().map(Place::json), "report": index.report()?,
+            "token": explained, "ways": ways.json(), "schema": place.as_ref().map(Place::json), "report": index.report()?,
         }))?;
     } else {
         if taken < text.len() {
@@ -364,6 +367,7 @@ pub(crate) fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<Outcome
                 output::line(format_args!("state     {state} of {}", grouped((index.states() - 1).into())))?;
             }
         }
+        ways.print()?;
         output::line(format_args!(
             "complete  {}",
             if complete { "yes: the text may end here" } else { "no" }
