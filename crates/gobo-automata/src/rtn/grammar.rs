@@ -14,8 +14,8 @@ pub struct Grammar {
     pub rules: Vec<Rule>,
     /// The rule of whole texts.
     pub start: RuleId,
-    /// Rules that are called, not inlined, where one character decides, however few states they have: the front end knows that the
-    /// states after their calls would have more rows with a copy in the place of each call.
+    /// Rules that are called, not inlined, where there are several calls, however few states they have, and though a character may not decide: the
+    /// front end knows that the states after their calls would have more rows with a copy in the place of each call.
     pub called: Vec<RuleId>,
     /// Rules that are one rule by where its texts end: whoever calls one of a family mostly calls others of it at the same place, and
     /// which of them it was is known where the text has ended. Disjoint; the start is in none. What a family is for is speed: with or

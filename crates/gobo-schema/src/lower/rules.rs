@@ -100,6 +100,10 @@ impl Rules {
     /// Adds the rule of a new key, still to be written.
     pub(crate) fn schedule(&mut self, key: RuleKey, name: String) -> RuleId {
         let rule = self.add(name, nothing());
+        // Each level has such a rule, and each place that takes any value calls it.
+        if matches!(key.form, Form::Yaml(_)) && key.literals.is_empty() {
+            self.called.push(rule);
+        }
         self.worklist.push(Task { rule, key: key.clone() });
         self.known.insert(key, rule);
         rule
